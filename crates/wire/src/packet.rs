@@ -1,0 +1,132 @@
+//! An IP packet as a value.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::TcpSegment;
+
+/// Data carried by a packet.
+///
+/// Models carry [`Payload::Stream`]: which bytes of the sending application's stream these are. Their
+/// content is a function of the offset (the digits `0` to `9` in turn, as the server of hurtig-2006 sends),
+/// so that reassembly can be checked to the byte and captures hold real data, and nothing is copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// `len` bytes of a stream from `offset`.
+    Stream {
+        /// Offset of the first byte in the stream.
+        offset: u64,
+        /// Number of bytes.
+        len: u32,
+    },
+    /// Bytes of their own.
+    Bytes(Arc<[u8]>),
+}
+
+impl Payload {
+    /// No data.
+    pub const EMPTY: Self = Self::Stream { offset: 0, len: 0 };
+
+    /// Number of bytes.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        match self {
+            Self::Stream { len, .. } => *len,
+            Self::Bytes(b) => b.len() as u32,
+        }
+    }
+
+    /// True for no data.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The byte that a stream has at `offset`.
+    #[inline]
+    pub fn stream_byte(offset: u64) -> u8 {
+        b'0' + (offset % 10) as u8
+    }
+}
+
+/// The fields of an IP header that matter to a transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct IpFields {
+    /// Time to live, or hop limit.
+    pub ttl: u8,
+    /// Type of service, or traffic class: DSCP and ECN.
+    pub tos: u8,
+    /// IPv4 identification.
+    pub ident: u16,
+}
+
+impl Default for IpFields {
+    fn default() -> Self {
+        Self { ttl: 64, tos: 0, ident: 0 }
+    }
+}
+
+/// A UDP datagram.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UdpDatagram {
+    /// Source port.
+    pub src_port: u16,
+    /// Destination port.
+    pub dst_port: u16,
+    /// The data.
+    pub payload: Payload,
+}
+
+/// What an IP packet carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A TCP segment.
+    Tcp(TcpSegment),
+    /// A UDP datagram.
+    Udp(UdpDatagram),
+    /// Anything else, by its IP protocol number.
+    Other {
+        /// IP protocol number.
+        protocol: u8,
+        /// All after the IP header.
+        payload: Payload,
+    },
+}
+
+/// An IP packet, version 4 or 6 by its addresses (both of the same family).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Source address.
+    pub src: IpAddr,
+    /// Destination address.
+    pub dst: IpAddr,
+    /// Other header fields.
+    pub ip: IpFields,
+    /// What it carries.
+    pub transport: Transport,
+    /// True after a bit error on the path: the transport checksum is wrong, and a receiver drops it.
+    pub damaged: bool,
+}
+
+impl Packet {
+    /// Length of the IP packet in bytes, header included.
+    #[inline]
+    pub fn ip_len(&self) -> u64 {
+        let header = if self.src.is_ipv4() { 20 } else { 40 };
+        let body = match &self.transport {
+            Transport::Tcp(t) => t.header_len() + t.payload.len() as usize,
+            Transport::Udp(u) => 8 + u.payload.len() as usize,
+            Transport::Other { payload, .. } => payload.len() as usize,
+        };
+        (header + body) as u64
+    }
+
+    /// The TCP segment that it carries, if it carries one.
+    #[inline]
+    pub fn tcp(&self) -> Option<&TcpSegment> {
+        match &self.transport {
+            Transport::Tcp(t) => Some(t),
+            _ => None,
+        }
+    }
+}
