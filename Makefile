@@ -1,0 +1,45 @@
+# The commands of rexmit. `make help` lists them; each does its own set-up and may be repeated.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help setup demo test lint format docs schema bench wheel lock clean
+
+help:  ## List these commands.
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+setup:  ## Make .venv, install what is pinned, build the native module. Quick when nothing changed.
+	@$(PYTHON) scripts/setup.py
+
+demo: setup  ## Run the study hurtig-2006 (23,898 runs), compare with the published numbers, draw its figures.
+	@$(BIN)/python scripts/demo.py
+
+test: setup  ## Everything that continuous integration checks; lists what it had to skip.
+	@$(BIN)/python scripts/check.py
+
+lint: setup  ## Only the checks that need no run: formats, lints, types, import rules.
+	@$(BIN)/python scripts/check.py --only lint
+
+format: setup  ## Format Rust and Python in place.
+	@cargo fmt --all
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+docs: setup  ## Build the documentation into build/docs; a warning is an error.
+	@$(BIN)/python scripts/check.py --only docs
+
+schema: setup  ## Write the pages and the JSON Schema that come from the code.
+	@$(BIN)/python scripts/generate_docs.py
+
+bench: setup  ## Measure speed and memory, beside ns-3 where it is installed.
+	@$(BIN)/python benches/bench.py
+
+wheel: setup  ## Build a wheel and run it installed alone in a fresh environment.
+	@$(BIN)/python scripts/wheel.py
+
+lock: setup  ## Choose the pinned Python versions anew, from pyproject.toml.
+	@$(BIN)/python scripts/lock.py
+
+clean:  ## Remove what was built; results stay.
+	rm -rf .venv .cache build dist target python/rexmit/*.so .mypy_cache .ruff_cache .pytest_cache

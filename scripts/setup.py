@@ -1,0 +1,138 @@
+"""Prepare everything that the other commands need: `make setup`.
+
+Makes `.venv`, installs the pinned Python packages, installs the few Debian packages that are
+missing, and builds the native module. Each step is skipped while a hash of its inputs is the one
+that its stamp in `.cache/stamps` remembers. Uses the standard library only: it runs before
+anything is installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMPS = ROOT / ".cache" / "stamps"
+
+# Program that must be on the path, and the Debian package that brings it.
+DEBIAN = {"cc": "gcc", "tshark": "tshark"}
+# Without these nothing can be built; without the others some tests are skipped.
+NEEDED = {"cc"}
+
+
+def main() -> int:
+    """Run every step whose inputs changed."""
+    if sys.version_info < (3, 11):
+        return fail(f"rexmit needs Python 3.11 or newer, and this is {sys.version.split()[0]}")
+    if shutil.which("cargo") is None:
+        return fail("rexmit needs a Rust toolchain (1.88 or newer): no `cargo` on the path")
+    if not debian_packages():
+        return 1
+    lock = ROOT / "requirements.lock"
+    done = step("environment", digest([lock], extra=sys.version), make_environment, PYTHON.exists())
+    done = done and step("native module", digest(native_inputs()), build_native, native_is_there())
+    return 0 if done else 1
+
+
+def step(name: str, inputs: str, work: Callable[[], bool], there: bool) -> bool:
+    """Do `work` unless it was done for the same `inputs` and what it made is still `there`."""
+    stamp = STAMPS / name.replace(" ", "-")
+    if there and stamp.exists() and stamp.read_text() == inputs:
+        return True
+    print(f"setup: {name} ...", flush=True)
+    started = time.monotonic()
+    if not work():
+        return False
+    STAMPS.mkdir(parents=True, exist_ok=True)
+    stamp.write_text(inputs)
+    print(f"setup: {name}, {time.monotonic() - started:.0f} s", flush=True)
+    return True
+
+
+def debian_packages() -> bool:
+    """Install the programs that are missing, or say how; false if one of them is indispensable."""
+    missing = [program for program in DEBIAN if shutil.which(program) is None]
+    if not missing:
+        return True
+    line = "apt-get install -y --no-install-recommends " + " ".join(DEBIAN[p] for p in missing)
+    if os.geteuid() == 0 and shutil.which("apt-get") is not None:
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for command in (["apt-get", "update", "-qq"], [*line.split(), "-qq"]):
+            if subprocess.run(command, stdin=subprocess.DEVNULL, env=environment).returncode != 0:
+                print(f"setup: `{' '.join(command)}` failed", file=sys.stderr)
+        missing = [program for program in missing if shutil.which(program) is None]
+    else:
+        print(f"setup: not on this machine: {', '.join(missing)}. To have them: sudo {line}")
+    return not NEEDED.intersection(missing) or fail("a C compiler is needed to link") == 0
+
+
+def make_environment() -> bool:
+    """Create `.venv` and install exactly what `requirements.lock` pins, by version and hash."""
+    make = run([sys.executable, "-m", "venv", "--clear", str(VENV)])
+    if not make:
+        fail("no virtual environment; on Debian: apt-get install python3-venv")
+        return False
+    pip = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    return run([*pip, "--require-hashes", "--requirement", str(ROOT / "requirements.lock")])
+
+
+def build_native() -> bool:
+    """Build the native module for speed, and put it and the command `rexmit` into `.venv`.
+
+    The Python sources are used where they lie, so a change of theirs needs no new set-up.
+    """
+    maturin = str(VENV / "bin" / "maturin")
+    return run([maturin, "develop", "--release", "--locked", "--quiet"])
+
+
+def native_is_there() -> bool:
+    """True if the extension is built and `.venv` knows the package."""
+    extension = any((ROOT / "python" / "rexmit").glob("_native*.so"))
+    return extension and (VENV / "bin" / "rexmit").exists()
+
+
+def native_inputs() -> list[Path]:
+    """Every file that the native module is built from."""
+    tops = ["Cargo.toml", "Cargo.lock", "pyproject.toml", "requirements.lock", "scripts/setup.py"]
+    files = [ROOT / name for name in tops]
+    for folder in ("crates", "profiles"):
+        files += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+    return [path for path in files if "tests" not in path.relative_to(ROOT).parts[2:]]
+
+
+def digest(files: Iterable[Path], extra: str = "") -> str:
+    """One hash of the names and the contents of `files`."""
+    whole = hashlib.sha256(extra.encode())
+    for path in sorted(files):
+        whole.update(str(path.relative_to(ROOT)).encode() + b"\0")
+        whole.update(hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def run(command: Sequence[str]) -> bool:
+    """Run one command in the project's folder, inside `.venv`; true if it succeeded."""
+    environment = {**os.environ, "VIRTUAL_ENV": str(VENV)}
+    environment["PATH"] = f"{VENV / 'bin'}{os.pathsep}{environment['PATH']}"
+    environment.pop("PYTHONHOME", None)
+    if subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL).returncode == 0:
+        return True
+    print(f"setup: failed: {' '.join(command)}", file=sys.stderr)
+    return False
+
+
+def fail(message: str) -> int:
+    """Say in one line why nothing was done."""
+    print(f"setup: {message}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
