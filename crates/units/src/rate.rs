@@ -1,10 +1,42 @@
 //! Amounts, rates and probabilities.
 
-use crate::{Duration, Instant};
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
 
 /// An amount of data in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// The number of bytes.
+    #[inline]
+    pub const fn as_u64(self) -> u64 {
+        self.0
+    }
+}
+
+/// Stops at the largest value.
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, rhs: Self) -> Self {
+        Self(self.0.saturating_add(rhs.0))
+    }
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, rhs: Self) {
+        *self = *self + rhs;
+    }
+}
+
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
 
 /// A rate in whole bit/s; zero stands for "no limit" nowhere: use `Option<Rate>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +74,30 @@ impl Probability {
     pub const fn trillionths(self) -> u64 {
         self.0
     }
+
+    /// The nearest floating-point number, for people and formulas.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64 / Self::ONE.0 as f64
+    }
+
+    /// Whether the event happens for `draw`, a number drawn evenly from all of `u64`.
+    ///
+    /// Never for [`Probability::ZERO`] and always for [`Probability::ONE`]; for others, the share of draws
+    /// is right to one in 2^64.
+    #[inline]
+    pub const fn occurs(self, draw: u64) -> bool {
+        // The draw as one of the 10^12 steps: the high half of the product.
+        ((draw as u128 * Self::ONE.0 as u128) >> 64) < self.0 as u128
+    }
+
+    /// The number of draws out of 2^64 for which the event happens, rounded up: it happens where
+    /// `draw < threshold`. `None` for [`Probability::ONE`], where every draw counts.
+    pub const fn threshold(self) -> Option<u64> {
+        if self.0 == Self::ONE.0 {
+            return None;
+        }
+        Some(((self.0 as u128) << 64).div_ceil(Self::ONE.0 as u128) as u64)
+    }
 }
 
 /// How much a queue holds.
@@ -51,34 +107,4 @@ pub enum QueueLimit {
     Packets(u64),
     /// So many bytes of IP packets.
     Bytes(u64),
-}
-
-/// When a transmitter of a fixed rate is free again, exact to the bit: the part of a nanosecond that a
-/// packet leaves over is carried to the next packet of the same busy period.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TransmitClock {
-    free: Instant,
-    /// Left over, in units of 1/rate ns.
-    remainder: u64,
-}
-
-impl TransmitClock {
-    /// Sends `bytes` at `rate`, starting at `now` or when the transmitter is free, and returns the instant
-    /// at which the last bit has left (rounded up to a whole nanosecond).
-    pub fn transmit(&mut self, now: Instant, bytes: u64, rate: Rate) -> Instant {
-        if self.free < now {
-            self.free = now;
-            self.remainder = 0;
-        }
-        let total = bytes as u128 * 8 * 1_000_000_000 + self.remainder as u128;
-        let r = rate.bits_per_second() as u128;
-        self.free += Duration::from_nanos((total / r) as u64);
-        self.remainder = (total % r) as u64;
-        if self.remainder == 0 { self.free } else { self.free + Duration::from_nanos(1) }
-    }
-
-    /// When the transmitter is free (rounded down).
-    pub fn free_at(&self) -> Instant {
-        self.free
-    }
 }

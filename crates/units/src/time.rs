@@ -1,6 +1,7 @@
 //! Virtual or monotonic time in whole nanoseconds.
 
-use std::ops::{Add, AddAssign, Mul, Sub};
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
 /// A point in time: nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,6 +33,11 @@ impl Instant {
     #[inline]
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
+    }
+
+    /// Seconds since the start, for people and tables.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
     }
 }
 
@@ -69,6 +75,11 @@ impl Duration {
     /// Milliseconds, for people and tables.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
+    }
+
+    /// Seconds, for people and tables.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
     }
 
     /// True for no time at all.
@@ -117,5 +128,25 @@ impl Mul<u64> for Duration {
     type Output = Self;
     fn mul(self, rhs: u64) -> Self {
         Self(self.0.saturating_mul(rhs))
+    }
+}
+
+impl AddAssign for Duration {
+    fn add_assign(&mut self, rhs: Self) {
+        *self = *self + rhs;
+    }
+}
+
+impl Sum for Duration {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl Div<u64> for Duration {
+    type Output = Self;
+    /// Rounded down. Panics for zero.
+    fn div(self, rhs: u64) -> Self {
+        Self(self.0 / rhs)
     }
 }
