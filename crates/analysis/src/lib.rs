@@ -1,1 +1,24 @@
-//! To be written.
+//! Captures judged by packets alone.
+//!
+//! Nothing here sees a model, an emulator or a log of events. The emulator's comments in a capture are
+//! handed on as notes and decide nothing, so that every answer can be checked against the truth elsewhere.
+//!
+//! What is here now is what a time-sequence graph needs: for each TCP connection and each of its two sides the
+//! [`Segment`]s it sent, and the [`Ack`]s and [`SackBlock`]s that came back for them. Feed packets in the order
+//! of the capture to [`Tracker::push`] and take the connections from [`Tracker::finish`]. Memory grows with the
+//! rows and the connections, not with the data.
+//!
+//! Not judged: IP fragments, urgent data, and the cause of a retransmission.
+
+mod columns;
+mod coverage;
+mod rows;
+mod sequence;
+mod tracker;
+
+#[cfg(test)]
+mod script;
+
+pub use columns::{Column, Values};
+pub use rows::{Ack, Connection, SackBlock, Segment, Side};
+pub use tracker::{Observation, Tracker};

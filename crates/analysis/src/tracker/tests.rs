@@ -1,0 +1,240 @@
+use rexmit_wire::Flags;
+
+use crate::script::{play, play_one};
+use crate::{Connection, Segment};
+
+const OPENING: &str = "
+    0 c S 100+0 win 60000 ws 1 sackok
+    5 s S 900+0 ack 101 win 50000 ws 2 sackok
+    10 c . 101+0 ack 901 win 30000";
+
+fn after_opening(script: &str) -> Connection {
+    play_one(&format!("{OPENING}\n{script}"))
+}
+
+fn transmissions(segments: &[Segment]) -> Vec<u32> {
+    segments.iter().map(|row| row.transmission).collect()
+}
+
+fn duplicates(connection: &Connection) -> Vec<u32> {
+    connection.server.acks.iter().map(|row| row.duplicate).collect()
+}
+
+#[test]
+fn opening_gives_sides_options_and_relative_numbers() {
+    let seen = after_opening("11 s P 901+10 ack 101 win 500");
+    assert!(seen.opened);
+    assert_eq!(seen.packets, 4);
+    assert_eq!(seen.client.address.to_string(), "10.0.1.1:40000");
+    assert_eq!(seen.server.address.to_string(), "10.0.2.2:80");
+    assert_eq!((seen.client.mss, seen.client.window_shift), (Some(1460), Some(1)));
+    assert_eq!((seen.server.mss, seen.server.window_shift), (Some(1460), Some(2)));
+    assert!(seen.client.sack_permitted);
+    let rows: Vec<_> = seen.server.segments.iter().map(|row| (row.seq, row.end, row.len)).collect();
+    assert_eq!(rows, [(0, 1, 0), (1, 11, 10)]);
+    assert!(seen.server.segments[1].flags.has(Flags::PSH));
+    assert_eq!(seen.server.bytes, 10);
+}
+
+#[test]
+fn windows_are_scaled_but_never_those_of_a_syn() {
+    let seen = after_opening("11 s P 901+10 ack 101 win 500");
+    let edges: Vec<_> = seen.server.acks.iter().map(|row| row.window_edge).collect();
+    assert_eq!(edges, [1 + 60_000]);
+    let edges: Vec<_> = seen.client.acks.iter().map(|row| row.window_edge).collect();
+    assert_eq!(edges, [1 + 50_000, 1 + 4 * 500]);
+}
+
+#[test]
+fn windows_are_not_scaled_unless_both_sides_offered_it() {
+    let seen = play_one(
+        "0 c S 100+0 ws 3
+        5 s S 900+0 ack 101
+        10 c . 101+0 ack 901 win 700",
+    );
+    assert_eq!(seen.server.acks[0].window_edge, 701);
+}
+
+#[test]
+fn a_repeated_segment_counts_each_time_it_was_sent() {
+    let seen = after_opening(
+        "11 s . 901+100 ack 101
+        12 s . 1001+100 ack 101
+        50 s . 901+100 ack 101
+        90 s . 901+200 ack 101
+        91 s F 1101+0 ack 101
+        99 s F 1101+0 ack 101",
+    );
+    assert_eq!(transmissions(&seen.server.segments), [1, 1, 1, 2, 3, 1, 2]);
+    assert!(seen.server.segments.iter().all(|row| !row.late));
+}
+
+#[test]
+fn a_repeated_syn_counts_and_empty_packets_do_not() {
+    let seen = play_one(
+        "0 c S 100+0
+        3000 c S 100+0
+        3001 s S 900+0 ack 101
+        3002 c . 101+0 ack 901
+        3003 c . 101+0 ack 901",
+    );
+    assert_eq!(transmissions(&seen.client.segments), [1, 2, 1, 1]);
+}
+
+#[test]
+fn a_hole_filled_later_is_late_and_not_a_repetition() {
+    let seen = after_opening(
+        "11 s . 1001+100 ack 101
+        12 s . 901+100 ack 101
+        13 s . 1101+100 ack 101",
+    );
+    let late: Vec<_> = seen.server.segments.iter().map(|row| row.late).collect();
+    assert_eq!(late, [false, false, true, false]);
+    assert_eq!(transmissions(&seen.server.segments), [1, 1, 1, 1]);
+}
+
+#[test]
+fn duplicates_are_counted_while_nothing_changes() {
+    let seen = after_opening(
+        "11 s . 901+100 ack 101
+        12 s . 1001+100 ack 101
+        20 c . 101+0 ack 1001 win 30000
+        21 c . 101+0 ack 1001 win 30000
+        22 c . 101+0 ack 1001 win 30000
+        23 c . 101+0 ack 1001 win 30000
+        24 c . 101+0 ack 1101 win 30000",
+    );
+    assert_eq!(duplicates(&seen), [0, 0, 1, 2, 3, 0]);
+}
+
+/// Twins: the same acknowledgments, but in the second the window of the fourth packet differs.
+#[test]
+fn a_changed_window_is_no_duplicate_and_starts_the_count_again() {
+    let script = |window: u32| {
+        format!(
+            "11 s . 901+100 ack 101
+            20 c . 101+0 ack 901 win 30000
+            21 c . 101+0 ack 901 win {window}
+            22 c . 101+0 ack 901 win {window}"
+        )
+    };
+    assert_eq!(duplicates(&after_opening(&script(30_000))), [0, 1, 2, 3]);
+    assert_eq!(duplicates(&after_opening(&script(30_100))), [0, 1, 0, 1]);
+}
+
+#[test]
+fn data_fin_and_an_empty_pipe_make_no_duplicate() {
+    let with_data = after_opening(
+        "11 s . 901+100 ack 101
+        12 c P 101+5 ack 901 win 30000
+        13 c F 106+0 ack 901 win 30000",
+    );
+    assert_eq!(duplicates(&with_data), [0, 0, 0]);
+    let nothing_outstanding = after_opening("20 c . 101+0 ack 901 win 30000");
+    assert_eq!(duplicates(&nothing_outstanding), [0, 0]);
+}
+
+#[test]
+fn sack_blocks_belong_to_their_acknowledgment_and_duplicates_are_told() {
+    let seen = after_opening(
+        "11 s . 901+100 ack 101
+        12 s . 1001+100 ack 101
+        13 s . 1101+100 ack 101
+        20 c . 101+0 ack 901 win 30000 sack 1101-1201,1001-1051
+        21 c . 101+0 ack 1001 win 30000 sack 901-1001,1101-1201
+        22 c . 101+0 ack 1001 win 30000 sack 1111-1121,1101-1201",
+    );
+    let rows: Vec<_> = seen
+        .server
+        .sacks
+        .iter()
+        .map(|block| (block.ack_row, block.left, block.right, block.duplicate))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (1, 201, 301, false),
+            (1, 101, 151, false),
+            (2, 1, 101, true),
+            (2, 201, 301, false),
+            (3, 211, 221, true),
+            (3, 201, 301, false)
+        ]
+    );
+}
+
+#[test]
+fn sequence_numbers_go_on_past_the_wrap() {
+    let seen = play_one(
+        "0 c S 0+0
+        1 s S 4294967290+0 ack 1
+        2 c . 1+0 ack 4294967291
+        3 s . 4294967291+100 ack 1
+        4 c . 1+0 ack 95
+        5 s . 4294967291+100 ack 1",
+    );
+    let rows: Vec<_> = seen.server.segments.iter().map(|row| (row.seq, row.end, row.transmission)).collect();
+    assert_eq!(rows, [(0, 1, 1), (1, 101, 1), (1, 101, 2)]);
+    assert_eq!(seen.server.acks.last().map(|row| row.ack), Some(101));
+}
+
+#[test]
+fn a_capture_from_the_middle_has_relative_numbers_and_says_so() {
+    let seen = play_one(
+        "0 s . 5001+100 ack 77
+        1 c . 77+0 ack 5101",
+    );
+    assert!(!seen.opened);
+    assert_eq!(seen.client.address.port(), 80);
+    assert_eq!((seen.client.segments[0].seq, seen.client.acks[0].ack), (1, 101));
+}
+
+#[test]
+fn an_answer_seen_first_names_the_server() {
+    let seen = play_one("0 s S 900+0 ack 101");
+    assert_eq!(seen.server.address.port(), 80);
+    assert_eq!(seen.client.acks.len(), 1);
+    assert_eq!(seen.server.segments.len(), 1);
+}
+
+#[test]
+fn interfaces_are_kept_apart() {
+    let seen = play(
+        "0 c S 100+0 if 0
+        5 c S 100+0 if 1
+        6 s S 900+0 ack 101 if 1",
+    );
+    let rows: Vec<_> = seen.iter().map(|c| (c.interface, c.packets)).collect();
+    assert_eq!(rows, [(0, 1), (1, 2)]);
+    assert_eq!(seen[1].client.segments[0].transmission, 1);
+}
+
+#[test]
+fn ports_used_again_after_a_fin_are_another_connection() {
+    let first = format!("{OPENING}\n 20 c F 101+0 ack 901\n 21 s F 901+0 ack 102");
+    assert_eq!(play(&format!("{first}\n 30 c S 5000+0")).len(), 2);
+    assert_eq!(play(&format!("{first}\n 30 c S 100+0")).len(), 1);
+    assert_eq!(play(&format!("{OPENING}\n 30 c S 5000+0")).len(), 1);
+}
+
+#[test]
+fn comments_are_handed_on_and_decide_nothing() {
+    let with = after_opening(
+        "11 s . 901+100 ack 101 # dropped by pattern at position 2
+        50 s . 901+100 ack 101",
+    );
+    let without = after_opening(
+        "11 s . 901+100 ack 101
+        50 s . 901+100 ack 101",
+    );
+    assert_eq!(with.server.segments[1].note.as_deref(), Some("dropped by pattern at position 2"));
+    assert_eq!(transmissions(&with.server.segments), transmissions(&without.server.segments));
+    assert_eq!(without.server.segments[1].note, None);
+}
+
+#[test]
+fn a_reset_acknowledges_nothing() {
+    let seen = after_opening("11 c R 101+0 ack 901 win 0");
+    assert_eq!(seen.server.acks.len(), 1);
+    assert!(seen.client.segments.last().is_some_and(|row| row.flags.has(Flags::RST)));
+}
