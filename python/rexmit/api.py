@@ -1,0 +1,123 @@
+"""The Python side of the commands: load a study, change it, run it, take its table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rexmit import _native
+from rexmit.errors import StudyError, one_line
+from rexmit.run import Results, RunOptions, run_study
+from rexmit.run.backends import to_json
+from rexmit.run.runner import Progress
+from rexmit.study import StudySpec, load_spec
+from rexmit.study.settings import Table, with_setting
+from rexmit.study.spec import parse_spec
+
+
+class Study:
+    """A study: one scenario, what varies, and the design.
+
+    >>> study = rexmit.Study.load("hurtig-2006/short").set("path.rate", ["1 Mbit/s"])  # doctest: +SKIP
+    >>> study.run().table()  # doctest: +SKIP
+    """
+
+    def __init__(self, spec: StudySpec) -> None:
+        self.spec = spec
+
+    @classmethod
+    def load(cls, study: str | Path) -> Study:
+        """A study of the package by its name (`hurtig-2006/short`), or of a TOML file.
+
+        Raises StudyError, of one line that names the file, the key and what is allowed.
+        """
+        return cls(load_spec(study))
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any], name: str = "study") -> Study:
+        """A study from the tables that its file would hold: `scenario`, `vary`, `design`."""
+        return cls(parse_spec(dict(table), name, None))
+
+    def set(self, key: str, value: Any) -> Study:
+        """This study with one setting changed; the study itself stays as it is.
+
+        `key` is a dotted name: of the scenario (`path.rate`, `hosts.server.stack.recovery.dupack_threshold`),
+        of a factor (a list replaces its levels, a single value leaves just that one), `vary.NAME` for a new
+        factor, `design.seed` or `design.replications`. Values are as in the file: text with its unit.
+        """
+        return Study(self.spec.with_set(key, value))
+
+    @property
+    def runs(self) -> int:
+        """How many runs the design has."""
+        return self.spec.design.runs
+
+    def run(
+        self, out: str | Path | None = None, *, jobs: int | None = None, progress: bool | Progress = True,
+        resume: bool = False, capture: str = "none",
+    ) -> Results:
+        """Runs every run and returns the results.
+
+        `out` is the results folder (None keeps the results in memory), `jobs` the number of threads (None:
+        every core), `capture` is `none`, `failed` or `all`. With `progress` a bar shows on standard error; a
+        function is called with (stage, done, total) instead. The answer is the same for any number of jobs.
+
+        Raises StudyError for a wrong study, StoreError for a folder that cannot be used, Interrupted after a
+        signal, when finished runs have been stored and `resume=True` goes on.
+        """
+        from rexmit.progress import shown_progress
+
+        if callable(progress):
+            return self._run(out, RunOptions(jobs=jobs, resume=resume, capture=capture, progress=progress))
+        with shown_progress(progress) as show:
+            return self._run(out, RunOptions(jobs=jobs, resume=resume, capture=capture, progress=show))
+
+    def _run(self, out: str | Path | None, options: RunOptions) -> Results:
+        return run_study(self.spec, None if out is None else Path(out), options)
+
+    def __repr__(self) -> str:
+        factors = ", ".join(f"{f.name} ({len(f.levels)})" for f in self.spec.design.factors) or "nothing"
+        return f"<Study {self.spec.name}: {self.runs} runs, varies {factors}>"
+
+
+def run_one(
+    scenario: Study | str | Path | Mapping[str, Any], *, seed: int | None = None, run_key: str = "",
+    options: Mapping[str, Any] | None = None, **settings: Any,
+) -> dict[str, Any]:
+    """Runs one run and returns its row, and on request its state over time, verdicts and captures.
+
+    `scenario` is a study (its own scenario without what varies), its name or file, or a table
+    `{"hosts": ..., "path": ..., "transfers": ...}`. `settings` change it; write a dotted name with double
+    underscores: `path__rate="1 Mbit/s"`. `options` may have `capture_server` and `capture_client` (files
+    to write, pcapng), `state` and `verdicts` (True adds these tables).
+
+    Returns `{"row": {...}, "state": DataFrame, "verdicts": DataFrame}`, the last two where asked for.
+    Raises StudyError for a wrong setting, of one line.
+    """
+    table, own_seed = _scenario(scenario)
+    for name, value in settings.items():
+        table = with_setting(table, name.replace("__", "."), value)
+    given = {key: str(value) if isinstance(value, Path) else value for key, value in (options or {}).items()}
+    try:
+        answer = _native.run_one(to_json(table), own_seed if seed is None else seed, run_key, json.dumps(given))
+    except ValueError as error:
+        raise StudyError(one_line(error)) from None
+    return {key: value if key == "row" else _frame(value) for key, value in answer.items()}
+
+
+def _scenario(given: Study | str | Path | Mapping[str, Any]) -> tuple[Table, int]:
+    if isinstance(given, str | Path):
+        given = Study.load(given)
+    if isinstance(given, Study):
+        return given.spec.scenario, given.spec.design.seed
+    return dict(given), 1
+
+
+def _frame(columns: Any) -> Any:
+    import polars as pl
+
+    from rexmit.run.columns import from_native
+
+    return pl.from_arrow(from_native(columns))

@@ -1,0 +1,99 @@
+"""What can run a study. Now the built-in model in virtual time; others come with later releases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from rexmit import _native
+from rexmit.errors import StudyError, UsageError, nearest, one_line
+from rexmit.run.columns import from_native
+from rexmit.study import StudySpec
+
+BACKENDS = {"model": "the built-in TCP model and path emulator in virtual time"}
+_PLANNED = ("stack:NAME", "uml", "kernel")
+
+
+class Backend(Protocol):
+    """Runs the runs of one study."""
+
+    name: str
+
+    def check(self) -> list[str]:
+        """Warnings about the study. Raises StudyError where a run of it could not be built."""
+
+    def resolved(self) -> dict[str, Any]:
+        """The scenario of run 0 with every default filled in."""
+
+    def run(self, runs: range, jobs: int) -> pa.Table:
+        """A row for each run, in order: run, replication and the responses."""
+
+    def capture(self, run: int, server: Path, client: Path) -> dict[str, Any]:
+        """Runs one run again, writes its captures, and returns its row."""
+
+
+class ModelBackend:
+    """The built-in model."""
+
+    name = "model"
+
+    def __init__(self, spec: StudySpec) -> None:
+        self._spec = spec
+        self._design = spec.design
+        self._where = spec.path or spec.name
+        try:
+            self._plan = _native.Plan(
+                to_json(spec.base()),
+                [factor.name for factor in self._design.factors],
+                to_json([list(factor.levels) for factor in self._design.factors]),
+            )
+        except ValueError as error:
+            raise self._wrong(error) from None
+
+    def check(self) -> list[str]:
+        try:
+            return self._plan.check()
+        except ValueError as error:
+            raise self._wrong(error) from None
+
+    def resolved(self) -> dict[str, Any]:
+        try:
+            scenario: dict[str, Any] = json.loads(_native.resolve(to_json(self._spec.scenario_of(0))))
+        except ValueError as error:
+            raise self._wrong(error) from None
+        return scenario
+
+    def run(self, runs: range, jobs: int) -> pa.Table:
+        design = self._design
+        return from_native(self._plan.run(runs.start, runs.stop, design.replications, design.seed, jobs))
+
+    def capture(self, run: int, server: Path, client: Path) -> dict[str, Any]:
+        options = {"capture_server": str(server), "capture_client": str(client)}
+        key = self._plan.run_key(run, self._design.replications)
+        answer = _native.run_one(
+            to_json(self._spec.scenario_of(run)), self._design.seed, key, to_json(options)
+        )
+        row = answer["row"]
+        assert isinstance(row, dict)
+        return row
+
+    def _wrong(self, error: ValueError) -> StudyError:
+        return StudyError(f"{self._where}: {one_line(error)}")
+
+
+def open_backend(name: str, spec: StudySpec) -> Backend:
+    """The backend of this name for this study. Raises UsageError where there is none (yet)."""
+    if name == "model":
+        return ModelBackend(spec)
+    kind = name.partition(":")[0]
+    if any(kind == planned.partition(":")[0] for planned in _PLANNED):
+        raise UsageError(f"backend {name!r} is not part of this release; available: {', '.join(BACKENDS)}")
+    raise UsageError(f"unknown backend {name!r}{nearest(name, BACKENDS)}")
+
+
+def to_json(value: Any) -> str:
+    """JSON for the native code; TOML's dates, which no setting takes, become text and are refused there."""
+    return json.dumps(value, default=str)

@@ -1,0 +1,88 @@
+"""Columns of the native code as Arrow tables, and factor columns beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from rexmit.study import Design
+from rexmit.units import as_numbers
+
+JSON_COLUMN = "utf8-json"
+"""Type name of a column that comes as a JSON list of texts and nulls."""
+
+UNITS = {
+    "run": "number of the run in the design, from 0",
+    "replication": "from 0",
+    "completed": "true when every transfer ended",
+    "time_ns": "ns from the client's connect() to the end of the stream",
+    "bytes": "bytes delivered to the receiving application",
+    "packets_down": "packets offered to the path, server to client",
+    "packets_up": "packets offered to the path, client to server",
+    "virtual_ns": "ns of virtual time in all",
+    "error": "why the run failed, null where it did not",
+}
+"""What a column means; kept as metadata in the file."""
+
+
+def from_native(columns: Mapping[str, tuple[str, bytes]]) -> pa.Table:
+    """An Arrow table of the columns that the native code returns: numpy's type name and raw bytes."""
+    arrays, fields = [], []
+    for name, (kind, data) in columns.items():
+        if kind == JSON_COLUMN:
+            array = pa.array(json.loads(data), type=pa.string())
+        else:
+            array = pa.array(np.frombuffer(data, dtype=np.dtype(kind)))
+        if name == "completed":
+            array = array.cast(pa.bool_())
+        arrays.append(array)
+        fields.append(_field(name, array.type))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def with_factors(responses: pa.Table, design: Design) -> pa.Table:
+    """The whole table of a study: run and replication, a column for each factor, then the responses.
+
+    `responses` holds all runs in order. A factor's column has its dotted name and its levels as written;
+    where they are rates or times, a second column `NAME_bit_s` or `NAME_ns` has them as whole numbers.
+    """
+    runs = np.arange(design.runs, dtype=np.int64)
+    if not np.array_equal(responses.column("run").to_numpy(), runs):
+        raise ValueError("the runs are not all there in order")
+    arrays = [responses.column("run"), responses.column("replication")]
+    fields = [_field("run", arrays[0].type), _field("replication", arrays[1].type)]
+    repeat = design.runs
+    for factor in design.factors:
+        repeat //= len(factor.levels)
+        indices = pa.array((runs // repeat) % len(factor.levels))
+        for name, values in _factor_columns(factor.name, factor.labels):
+            array = values.take(indices)
+            arrays.append(array)
+            fields.append(_field(name, array.type))
+    for name in responses.column_names:
+        if name not in ("run", "replication"):
+            arrays.append(responses.column(name))
+            fields.append(_field(name, arrays[-1].type))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields)).combine_chunks()
+
+
+def _factor_columns(name: str, labels: tuple[str | int | float | bool, ...]) -> list[tuple[str, pa.Array]]:
+    if len({type(label) for label in labels}) > 1 and not all(_is_number(label) for label in labels):
+        labels = tuple(str(label) for label in labels)
+    columns = [(name, pa.array(labels))]
+    numbers = as_numbers(labels)
+    if numbers is not None:
+        unit, values = numbers
+        columns.append((f"{name}_{unit}", pa.array(values, type=pa.int64())))
+    return columns
+
+
+def _is_number(label: object) -> bool:
+    return isinstance(label, int | float) and not isinstance(label, bool)
+
+
+def _field(name: str, kind: pa.DataType) -> pa.Field:
+    return pa.field(name, kind, metadata={"meaning": UNITS[name]} if name in UNITS else None)

@@ -1,0 +1,91 @@
+"""Where results come from: what ran them, on what, when, by which command."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from rexmit import _native
+from rexmit.run.files import write_json
+
+_PACKAGES = ("numpy", "polars", "pyarrow", "matplotlib")
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+class Provenance:
+    """The file provenance.json: facts about the machine, and one entry for each session that ran."""
+
+    def __init__(self, path: Path, seed: int, jobs: int) -> None:
+        self._path = path
+        sessions = _earlier(path)
+        self._session: dict[str, Any] = {
+            "command": " ".join(sys.argv),
+            "started": _now(),
+            "ended": None,
+            "jobs": jobs,
+            "outcome": "started",
+        }
+        self._content: dict[str, Any] = {"seed": seed, **environment(), "sessions": [*sessions, self._session]}
+
+    def begin(self) -> None:
+        """Writes the file at the start of a session."""
+        write_json(self._path, self._content)
+
+    def end(self, outcome: str, **facts: Any) -> None:
+        """Writes how the session ended: `finished`, `interrupted` or `failed`."""
+        self._session.update(ended=_now(), outcome=outcome, **facts)
+        write_json(self._path, self._content)
+
+
+def environment() -> dict[str, Any]:
+    """Version, machine, kernel and packages, as they are now."""
+    return {
+        "version": metadata.version("rexmit"),
+        "native_version": _native.version(),
+        "git": _git_describe(),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "cores": usable_cores(),
+        "system": platform.system(),
+        "kernel": platform.release(),
+        "packages": {name: metadata.version(name) for name in _PACKAGES},
+    }
+
+
+def _earlier(path: Path) -> list[Any]:
+    try:
+        sessions = json.loads(path.read_text())["sessions"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return sessions if isinstance(sessions, list) else []
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def _git_describe() -> str | None:
+    """What git calls the checkout that this package runs from; None for an installed wheel."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--tags"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None

@@ -1,0 +1,99 @@
+"""Results of a study, in memory or in a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rexmit.errors import StoreError, one_line
+from rexmit.run.store import PROVENANCE, RUNS, STUDY_JSON
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+
+class Results:
+    """The table of a study's runs and the study that gave it.
+
+    Columns: `run`, `replication` (both from 0); one for each factor under its dotted name, as written, and
+    `NAME_bit_s` or `NAME_ns` where its levels are rates or times; then the responses: `completed`, `time_ns`
+    (from the client's connect() to the end of the stream), `bytes`, `packets_down` and `packets_up` (offered
+    to the path, server to client and back), `data_segments`, `retransmits`, `timeouts`, `fast_retransmits`,
+    `drops_down`, `drops_up`, `events`, `virtual_ns`, `error` (null where the run went well).
+    """
+
+    def __init__(self, table: pa.Table, study: dict[str, Any], folder: Path | None) -> None:
+        self._table = table
+        self.study = study
+        """The content of study.json: the resolved scenario, factors and levels, replications, seed."""
+        self.folder = folder
+        """The results folder, None for results in memory."""
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def __repr__(self) -> str:
+        where = f" in {self.folder}" if self.folder else ""
+        return f"<Results of {self.name}: {len(self)} runs{where}>"
+
+    @property
+    def name(self) -> str:
+        """The study's name, such as `hurtig-2006/short`."""
+        return str(self.study["name"])
+
+    @property
+    def factors(self) -> Sequence[str]:
+        """Names of the factors, in the order of the design."""
+        return [factor["name"] for factor in self.study["factors"]]
+
+    def arrow(self) -> pa.Table:
+        """The table for any library that takes Arrow."""
+        return self._table
+
+    def table(self) -> pl.DataFrame:
+        """The table for Polars: a row a run, sorted by run."""
+        frame = pl.from_arrow(self._table)
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table for pandas. Raises ImportError where pandas is not installed."""
+        return self._table.to_pandas()
+
+    def provenance(self) -> dict[str, Any]:
+        """What ran it, on what, when: the content of provenance.json; empty for results in memory."""
+        return {} if self.folder is None else _read_json(self.folder / PROVENANCE)
+
+
+def open_results(folder: str | Path) -> Results:
+    """Opens the results folder of a finished study.
+
+    Raises StoreError where it is none, or is not finished yet.
+    """
+    folder = Path(folder)
+    study = _read_json(folder / STUDY_JSON)
+    path = folder / RUNS
+    if not path.exists():
+        raise StoreError(f"{folder}: is not finished; go on with `rexmit run {study.get('name')} --out {folder} --resume`")
+    try:
+        return Results(pq.read_table(path), study, folder)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise StoreError(f"{path}: cannot be read: {one_line(error)}") from None
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise StoreError(f"{path.parent}: is no results folder: it holds no {path.name}") from None
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: cannot be read: {one_line(error)}") from None
+    if not isinstance(value, dict):
+        raise StoreError(f"{path}: is no table")
+    return value

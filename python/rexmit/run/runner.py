@@ -1,0 +1,236 @@
+"""Runs a study: chunk by chunk, stored as it goes, stoppable at any moment, resumable."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rexmit import _native
+from rexmit.errors import Interrupted, RexmitError, UsageError
+from rexmit.run.backends import Backend, open_backend
+from rexmit.run.capture import CAPTURE_CHOICES, capture_runs
+from rexmit.run.columns import with_factors
+from rexmit.run.files import store_error
+from rexmit.run.lock import FolderLock
+from rexmit.run.provenance import Provenance, usable_cores
+from rexmit.run.results import Results
+from rexmit.run.store import PROVENANCE, Store
+from rexmit.study import StudySpec
+
+Progress = Callable[[str, int, int], None]
+"""Called with a stage (`runs` or `captures`), how many are done and how many there are."""
+
+FIRST_CHUNK = 256
+LARGEST_CHUNK = 1 << 16
+AIM_SECONDS = 0.5
+"""Time that a chunk should take: what a kill may lose, and how often progress shows."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How to run. `jobs` is the number of threads (None: every core); `capture` is none, failed or all."""
+
+    backend: str = "model"
+    jobs: int | None = None
+    resume: bool = False
+    capture: str = "none"
+    progress: Progress | None = None
+    warn: Callable[[str], None] | None = None
+
+
+def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = None) -> Results:
+    """Runs every run of a study and returns its results, stored in the folder `out` unless that is None.
+
+    Raises StudyError for a wrong study, StoreError for a folder that cannot be used, and Interrupted after
+    SIGINT or SIGTERM, when every finished run has been stored.
+    """
+    options = options or RunOptions()
+    jobs = usable_cores() if options.jobs is None else options.jobs
+    if jobs < 1:
+        raise UsageError(f"jobs: {jobs} is too few; give at least 1")
+    if options.capture not in CAPTURE_CHOICES:
+        raise UsageError(f"capture: {options.capture!r} is none of {', '.join(CAPTURE_CHOICES)}")
+    if options.capture != "none" and out is None:
+        raise UsageError("capture: captures need a folder; give one to write into")
+    backend = open_backend(options.backend, spec)
+    session = _Session(spec, backend, jobs, options)
+    return session.in_memory() if out is None else session.in_folder(out)
+
+
+class _Session:
+    def __init__(self, spec: StudySpec, backend: Backend, jobs: int, options: RunOptions) -> None:
+        self._spec = spec
+        self._backend = backend
+        self._jobs = jobs
+        self._options = options
+        self._warnings = backend.check()
+        for text in self._warnings:
+            self._warn(text)
+
+    def in_memory(self) -> Results:
+        """Runs without a folder."""
+        tables: list[pa.Table] = []
+        with _stop_flag() as stop:
+            self._sweep([range(self._spec.design.runs)], lambda _, table: tables.append(table), stop)
+        table = with_factors(pa.concat_tables(tables), self._spec.design)
+        self._warn_never_reached(table)
+        return Results(table, self._record(), None)
+
+    def in_folder(self, out: Path) -> Results:
+        """Runs into a folder that no other run may use meanwhile."""
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise store_error(out, error) from None
+        with FolderLock(out):
+            store = Store(out, self._spec.design)
+            record = self._record()
+            store.begin(record, self._spec.to_table(record["scenario"]), self._options.resume)
+            provenance = Provenance(out / PROVENANCE, self._spec.design.seed, self._jobs)
+            missing = store.missing()
+            provenance.begin()
+            try:
+                with _stop_flag() as stop:
+                    self._sweep(missing, store.add, stop)
+                    table = store.finish()
+                    self._captures(out, table, stop)
+            except BaseException as error:
+                outcome = "interrupted" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed"
+                _quietly(lambda: provenance.end(outcome))
+                raise
+            never = self._warn_never_reached(table)
+            provenance.end("finished", runs=sum(map(len, missing)), warnings=[*self._warnings, *never])
+            return Results(table, record, out)
+
+    def _sweep(self, missing: list[range], add: Callable[[range, pa.Table], None], stop: list[int]) -> None:
+        total = self._spec.design.runs
+        done = total - sum(map(len, missing))
+        self._progress("runs", done, total)
+        size = FIRST_CHUNK
+        for gap in missing:
+            at = gap.start
+            while at < gap.stop:
+                self._stop_if_asked(stop, done, total)
+                chunk = range(at, min(at + size, gap.stop))
+                began = time.monotonic()
+                add(chunk, self._backend.run(chunk, self._jobs))
+                size = _next_size(size, time.monotonic() - began)
+                at = chunk.stop
+                done += len(chunk)
+                self._progress("runs", done, total)
+
+    def _captures(self, out: Path, table: pa.Table, stop: list[int]) -> None:
+        if self._options.capture == "none":
+            return
+        runs = _runs_to_capture(table, self._options.capture)
+        self._progress("captures", 0, len(runs))
+        with ThreadPoolExecutor(self._jobs) as pool:
+            for done, _ in enumerate(capture_runs(pool, self._backend, out, table, runs), start=1):
+                self._progress("captures", done, len(runs))
+                self._stop_if_asked(stop, done, len(runs))
+
+    def _record(self) -> dict[str, Any]:
+        """What study.json holds: the resolved study, its levels and size. A resume must find the same."""
+        spec = self._spec
+        return {
+            "version": _native.version(),
+            "name": spec.name,
+            "file": None if spec.path is None else str(spec.path),
+            **spec.texts,
+            "backend": self._backend.name,
+            "scenario": self._backend.resolved(),
+            "factors": [{"name": f.name, "levels": list(f.levels)} for f in spec.design.factors],
+            "replications": spec.design.replications,
+            "seed": spec.design.seed,
+            "runs": spec.design.runs,
+        }
+
+    def _warn_never_reached(self, table: pa.Table) -> list[str]:
+        found = [text for factor in self._spec.design.factors if factor.is_position
+                 for text in never_reached(table, factor.name)]
+        for text in found:
+            self._warn(text)
+        return found
+
+    def _stop_if_asked(self, stop: list[int], done: int, total: int) -> None:
+        if stop:
+            raise Interrupted(f"stopped after {done} of {total}; go on with --resume", stop[0])
+
+    def _progress(self, stage: str, done: int, total: int) -> None:
+        if self._options.progress:
+            self._options.progress(stage, done, total)
+
+    def _warn(self, text: str) -> None:
+        if self._options.warn:
+            self._options.warn(text)
+
+
+def never_reached(table: pa.Table, factor: str) -> list[str]:
+    """A warning where a packet position lies beyond every flow that it was meant for."""
+    direction = "up" if factor.startswith("path.up.") else "down"
+    offered = f"packets_{direction}"
+    if offered not in table.column_names:
+        return []
+    beyond = table.filter(pc.greater(table.column(factor), table.column(offered)))
+    if beyond.num_rows == 0:
+        return []
+    positions = sorted(set(beyond.column(factor).to_pylist()))
+    shown = ", ".join(map(str, positions[:5])) + (", ..." if len(positions) > 5 else "")
+    return [f"{factor}: position {shown} was never reached in {beyond.num_rows} of {table.num_rows} runs; "
+            "their flows have fewer packets"]
+
+
+def _runs_to_capture(table: pa.Table, choice: str) -> list[int]:
+    if choice == "failed":
+        table = table.filter(pc.or_(pc.invert(table.column("completed")), pc.is_valid(table.column("error"))))
+    runs: list[int] = table.column("run").to_pylist()
+    return runs
+
+
+def _next_size(size: int, seconds: float) -> int:
+    """Grows or shrinks a chunk by at most two, towards the time aimed at."""
+    if seconds < AIM_SECONDS / 2:
+        return min(size * 2, LARGEST_CHUNK)
+    return max(size // 2, 1) if seconds > AIM_SECONDS * 2 else size
+
+
+def _quietly(action: Callable[[], None]) -> None:
+    """An error on top of the one being raised would hide it."""
+    try:
+        action()
+    except RexmitError:
+        pass
+
+
+@contextmanager
+def _stop_flag() -> Iterator[list[int]]:
+    """A list that gets the number of the first SIGINT or SIGTERM; the second one acts at once."""
+    stop: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        stop.append(number)
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, note)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,17 @@
+"""Studies: a scenario, what varies, and the design. Reads files; runs nothing."""
+
+from rexmit.study.design import Design, Point
+from rexmit.study.factors import Factor
+from rexmit.study.find import StudyEntry, find_study, list_studies
+from rexmit.study.spec import StudySpec, load_spec
+
+__all__ = [
+    "Design",
+    "Factor",
+    "Point",
+    "StudyEntry",
+    "StudySpec",
+    "find_study",
+    "list_studies",
+    "load_spec",
+]

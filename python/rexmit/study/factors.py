@@ -1,0 +1,133 @@
+"""Factors: the settings that a study varies, and their levels."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from rexmit.errors import StudyError, nearest
+
+MOST_LEVELS = 1_000_000
+"""A range with more levels than this is taken for a slip."""
+
+_RANGE = re.compile(r"(\d+)(?:\.\.(\d+))?")
+_LEVEL_TABLES = {"position": {"position"}, "range": {"range", "step", "unit"}}
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A setting that varies.
+
+    `name` is the dotted name of the setting. `levels` are the values as the scenario takes them and
+    `labels` the same as they stand in a table of results: text, numbers, or JSON text for tables.
+    """
+
+    name: str
+    levels: tuple[Any, ...]
+    labels: tuple[str | int | float | bool, ...]
+
+    @property
+    def is_position(self) -> bool:
+        """True for `{ position = ... }`: the labels are packet positions, 0 for none."""
+        return all(isinstance(level, dict) and set(level) == {"position"} for level in self.levels)
+
+
+def parse_factor(name: str, given: Any) -> Factor:
+    """A factor from its entry in `[vary]`.
+
+    Takes a list of values; `{ position = "0..20" }` (also `"0,4,10..12"`), one level for a pattern that hits
+    just that packet, 0 for none; `{ range = "10..50", step = 10, unit = "ms" }`. Raises StudyError for an
+    empty factor, for equal levels and for anything else.
+    """
+    levels = _levels(name, given)
+    if not levels:
+        raise StudyError(f"vary.{name}: has no levels; give at least one, or remove the line")
+    labels = tuple(_label(level) for level in levels)
+    seen: set[str] = set()
+    for label in labels:
+        if repr(label) in seen:
+            raise StudyError(f"vary.{name}: the level {label!r} stands there twice; levels must differ")
+        seen.add(repr(label))
+    return Factor(name, tuple(levels), labels)
+
+
+def factor_to_toml(factor: Factor) -> Any:
+    """The entry in `[vary]` that gives this factor again."""
+    if factor.is_position:
+        return {"position": ",".join(_runs([level["position"] for level in factor.levels]))}
+    return list(factor.levels)
+
+
+def _levels(name: str, given: Any) -> list[Any]:
+    if isinstance(given, list):
+        return given
+    if not isinstance(given, dict):
+        raise StudyError(
+            f'vary.{name}: {given!r} is no list of levels; write [..], {{ position = "0..20" }} '
+            'or { range = "10..50", step = 10, unit = "ms" }'
+        )
+    for kind, keys in _LEVEL_TABLES.items():
+        if kind in given:
+            _refuse_unknown(name, given, keys)
+            return _positions(name, given) if kind == "position" else _range(name, given)
+    unknown = next(iter(given), "")
+    raise StudyError(f"vary.{name}: unknown kind of levels {unknown!r}{nearest(unknown, _LEVEL_TABLES)}")
+
+
+def _refuse_unknown(name: str, given: dict[str, Any], known: set[str]) -> None:
+    for key in given:
+        if key not in known:
+            raise StudyError(f"vary.{name}: unknown key {key!r}{nearest(key, known)}")
+
+
+def _positions(name: str, given: dict[str, Any]) -> list[Any]:
+    return [{"position": n} for n in _numbers(name, "position", given["position"])]
+
+
+def _range(name: str, given: dict[str, Any]) -> list[Any]:
+    step, unit = given.get("step", 1), given.get("unit")
+    if not isinstance(step, int) or isinstance(step, bool) or step < 1:
+        raise StudyError(f"vary.{name}.step: {step!r} is no whole number of at least 1")
+    numbers = _numbers(name, "range", given["range"])[::step]
+    return [f"{n} {unit}" for n in numbers] if unit is not None else list(numbers)
+
+
+def _numbers(name: str, key: str, given: Any) -> list[int]:
+    text = str(given) if isinstance(given, int) and not isinstance(given, bool) else given
+    if not isinstance(text, str):
+        raise StudyError(f"vary.{name}.{key}: {given!r} is no text such as '0..20'")
+    numbers: list[int] = []
+    for part in text.split(",") if text.strip() else []:
+        match = _RANGE.fullmatch(part.strip())
+        if match is None:
+            raise StudyError(f"vary.{name}.{key}: cannot read {part.strip()!r}; write '0..20' or '1,4,10..12'")
+        first = int(match[1])
+        last = int(match[2]) if match[2] else first
+        if last < first:
+            raise StudyError(f"vary.{name}.{key}: {part.strip()!r} runs backwards; write the smaller one first")
+        if len(numbers) + last - first >= MOST_LEVELS:
+            raise StudyError(f"vary.{name}.{key}: {text!r} has more than {MOST_LEVELS} levels")
+        numbers.extend(range(first, last + 1))
+    return numbers
+
+
+def _label(level: Any) -> str | int | float | bool:
+    if isinstance(level, dict) and set(level) == {"position"}:
+        position: int = level["position"]
+        return position
+    if isinstance(level, str | int | float | bool):
+        return level
+    return json.dumps(level, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def _runs(numbers: list[int]) -> list[str]:
+    """Numbers as runs: 0, 1, 2, 5 gives 0..2 and 5; the order is kept."""
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and n == runs[-1][1] + 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return [str(a) if a == b else f"{a}..{b}" for a, b in runs]

@@ -1,0 +1,58 @@
+"""Studies that come with the package, by name, and a user's own, by file."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from rexmit.errors import StudyError, nearest
+
+PACKAGED = Path(__file__).resolve().parent.parent / "_studies"
+"""Where the studies of the package are: a link to `studies/` in the repository, a folder in a wheel."""
+
+
+@dataclass(frozen=True)
+class StudyEntry:
+    """A study that comes with the package: `name` as in `hurtig-2006/short`, its file and its title."""
+
+    name: str
+    path: Path
+    title: str
+    source: str
+
+
+def list_studies() -> list[StudyEntry]:
+    """All studies of the package, by name."""
+    entries = []
+    for path in sorted(PACKAGED.glob("*/*.toml")):
+        with path.open("rb") as file:
+            head = tomllib.load(file)
+        if "scenario" in head:
+            entries.append(StudyEntry(_name(path), path, str(head.get("title", "")), str(head.get("source", ""))))
+    return entries
+
+
+def find_study(name: str) -> tuple[str, Path]:
+    """The name and file of a study: a file of the user's, or the name of one of the package.
+
+    Raises StudyError naming the nearest known study.
+    """
+    path = Path(name)
+    if path.suffix == ".toml" or path.is_file():
+        if not path.is_file():
+            raise StudyError(f"{name}: there is no such file")
+        resolved = path.resolve()
+        inside = resolved.is_relative_to(PACKAGED.resolve())
+        return (_name(resolved) if inside else path.stem), path
+    known = {entry.name: entry.path for entry in list_studies()}
+    if name in known:
+        return name, known[name]
+    beginning = [entry for entry in known if entry.startswith(f"{name}/")]
+    if beginning:
+        raise StudyError(f"{name!r} holds several studies; name one of {', '.join(sorted(beginning))}")
+    raise StudyError(f"there is no study {name!r}, nor such a file{nearest(name, known)}")
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"

@@ -1,0 +1,77 @@
+"""Dotted names of settings in nested tables: `path.down.rate`, `transfers.0.writes`."""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+from typing import Any
+
+from rexmit.errors import StudyError, one_line
+
+Table = dict[str, Any]
+
+
+def with_setting(table: Table, name: str, value: Any) -> Table:
+    """A copy of `table` in which the setting `name` is `value`; missing tables on the way are made.
+
+    A host's stack given by its name becomes a profile that inherits from it when a setting inside it is
+    set. Raises StudyError where the name leads through something that is no table.
+    """
+    result = copy.deepcopy(table)
+    parts = name.split(".")
+    if not all(parts):
+        raise StudyError(f"{name!r} is no dotted name of a setting such as 'path.rate'")
+    here: Any = result
+    for depth, part in enumerate(parts[:-1]):
+        here = _child(here, part, ".".join(parts[: depth + 1]))
+    if isinstance(here, list):
+        here[_index(here, parts[-1], name)] = value
+    else:
+        here[parts[-1]] = value
+    return result
+
+
+def get_setting(table: Table, name: str) -> Any:
+    """The value of the setting `name`, or None where there is none."""
+    here: Any = table
+    for part in name.split("."):
+        if isinstance(here, list) and part.isdecimal() and int(part) < len(here):
+            here = here[int(part)]
+        elif isinstance(here, dict) and part in here:
+            here = here[part]
+        else:
+            return None
+    return here
+
+
+def parse_value(text: str) -> Any:
+    """A value from a command line: TOML where it is TOML (`3`, `true`, `[1, 2]`, `{ a = 1 }`), else text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def parse_assignment(text: str) -> tuple[str, Any]:
+    """`key=value` as given to `--set`."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise StudyError(f"--set {one_line(text)!r}: write KEY=VALUE, for instance path.rate='1 Mbit/s'")
+    return key.strip(), parse_value(value.strip())
+
+
+def _child(here: Any, part: str, name: str) -> Any:
+    if isinstance(here, list):
+        return here[_index(here, part, name)]
+    child = here.setdefault(part, {})
+    if isinstance(child, str) and part == "stack":
+        child = here[part] = {"inherits": child}
+    if not isinstance(child, dict | list):
+        raise StudyError(f"{name}: holds {child!r}, not a table, so nothing can be set inside it")
+    return child
+
+
+def _index(here: list[Any], part: str, name: str) -> int:
+    if not part.isdecimal() or int(part) >= len(here):
+        raise StudyError(f"{name}: there is no entry {part!r}; allowed are 0..{len(here) - 1}")
+    return int(part)

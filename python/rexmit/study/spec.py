@@ -1,0 +1,176 @@
+"""A study as its file says it: read, checked for its own keys, changed by `--set`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rexmit.errors import StudyError, nearest, one_line
+from rexmit.study.design import Design, parse_design
+from rexmit.study.factors import Factor, factor_to_toml, parse_factor
+from rexmit.study.find import find_study
+from rexmit.study.settings import Table, get_setting, with_setting
+
+_TEXTS = ("title", "source", "question", "description")
+_KEYS = {*_TEXTS, "scenario", "vary", "design"}
+
+
+@dataclass(frozen=True)
+class StudySpec:
+    """A study: one scenario, the factors that vary it, and the design. Nothing in it was run.
+
+    `name` is what the package or the file calls it, `path` its file (None for one made in Python).
+    `scenario` is the table `[scenario]` as written; the native code knows its keys and checks them.
+    """
+
+    name: str
+    path: Path | None
+    texts: dict[str, str]
+    scenario: Table
+    design: Design
+
+    @property
+    def title(self) -> str:
+        """Its title, or its name where it has none."""
+        return self.texts.get("title", self.name)
+
+    def with_set(self, key: str, value: Any) -> StudySpec:
+        """This study with one setting changed.
+
+        `key` is `design.seed`, `design.replications`, the name of a factor (a list or table replaces its
+        levels, one value leaves just that level), `vary.NAME` for a new factor, or a setting of the
+        scenario. Raises StudyError where the key cannot be set.
+        """
+        names = [factor.name for factor in self.design.factors]
+        own, _, rest = key.partition(".")
+        if own == "design":
+            given = {"replications": self.design.replications, "seed": self.design.seed, rest: value}
+            return replace(self, design=parse_design(given, self.design.factors))
+        if own == "scenario" and rest:
+            key = rest
+        name = rest if own == "vary" else key
+        if own == "vary" or name in names:
+            several = isinstance(value, list) or (isinstance(value, dict) and ({"position", "range"} & set(value)))
+            factor = parse_factor(name, value if several else [value])
+            factors = [factor if f.name == name else f for f in self.design.factors]
+            return self._with_factors(factors if name in names else [*factors, factor])
+        if key in _TEXTS:
+            return replace(self, texts={**self.texts, key: str(value)})
+        return replace(self, scenario=_inline_stacks(with_setting(self.scenario, key, value), Path()))
+
+    def base(self) -> Table:
+        """The scenario that each run starts from; ready for settings inside an inherited stack."""
+        table = self.scenario
+        for factor in self.design.factors:
+            head, stack, tail = factor.name.partition(".stack.")
+            given = get_setting(table, f"{head}.stack") if stack else None
+            if tail and isinstance(given, str):
+                table = with_setting(table, f"{head}.stack", {"inherits": given})
+        return table
+
+    def scenario_of(self, run: int) -> Table:
+        """The scenario of the run of this number, its levels filled in."""
+        table = self.scenario
+        for factor, level in zip(self.design.factors, self.design.point(run).levels, strict=True):
+            table = with_setting(table, factor.name, factor.levels[level])
+        return table
+
+    def to_table(self, scenario: Table | None = None) -> Table:
+        """The study as its file would say it; with `scenario`, with that one (a resolved one) in place."""
+        table: Table = {key: self.texts[key] for key in _TEXTS if key in self.texts}
+        table["scenario"] = self.scenario if scenario is None else scenario
+        table["vary"] = {factor.name: factor_to_toml(factor) for factor in self.design.factors}
+        table["design"] = {"replications": self.design.replications, "seed": self.design.seed}
+        return table
+
+    def _with_factors(self, factors: list[Factor]) -> StudySpec:
+        given: dict[str, object] = {"replications": self.design.replications, "seed": self.design.seed}
+        return replace(self, design=parse_design(given, factors))
+
+
+def load_spec(name: str | Path) -> StudySpec:
+    """Reads a study: one of the package by its name, or a file.
+
+    Raises StudyError of one line that names the file, the key and what is allowed.
+    """
+    found, path = find_study(str(name))
+    try:
+        with path.open("rb") as file:
+            table = tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path}: is no TOML: {one_line(error)}") from None
+    except OSError as error:
+        raise StudyError(f"{path}: cannot be read: {error.strerror}") from None
+    return parse_spec(table, found, path)
+
+
+def parse_spec(table: Table, name: str, path: Path | None) -> StudySpec:
+    """A study from the table that its file holds; `path` is for errors and for stacks given by a file."""
+    try:
+        return _parse(table, name, path)
+    except StudyError as error:
+        raise StudyError(f"{path or name}: {error}") from None
+
+
+def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
+    for key in table:
+        if key not in _KEYS:
+            raise StudyError(f"unknown key {key!r}{nearest(key, _KEYS)}")
+    texts = {}
+    for key in _TEXTS:
+        if key in table:
+            if not isinstance(table[key], str):
+                raise StudyError(f"{key}: {table[key]!r} is no text")
+            texts[key] = table[key]
+    scenario = _table(table, "scenario")
+    if not scenario:
+        raise StudyError("scenario: is missing; a study needs a table [scenario]")
+    factors = [parse_factor(key, value) for key, value in _flat(_table(table, "vary"))]
+    names = [factor.name for factor in factors]
+    for factor_name in names:
+        if names.count(factor_name) > 1:
+            raise StudyError(f"vary.{factor_name}: stands there twice")
+    design = parse_design(_table(table, "design"), factors)
+    folder = path.parent if path is not None else Path()
+    return StudySpec(name, path, texts, _inline_stacks(scenario, folder), design)
+
+
+def _table(table: Table, key: str) -> Table:
+    value = table.get(key, {})
+    if not isinstance(value, dict):
+        raise StudyError(f"{key}: {value!r} is no table; write [{key}]")
+    return value
+
+
+def _flat(vary: Table, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The factors of `[vary]`, whether their names are quoted or written as dotted keys."""
+    for key, value in vary.items():
+        nested = isinstance(value, dict) and "." not in key and not {"position", "range"} & set(value)
+        if nested and value:
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _inline_stacks(scenario: Table, folder: Path) -> Table:
+    """Puts the content of a profile's file in place of its name: below this, nothing reads files."""
+    hosts = scenario.get("hosts")
+    for host in hosts if isinstance(hosts, dict) else ():
+        name = f"hosts.{host}.stack"
+        stack = get_setting(scenario, name)
+        if isinstance(stack, str) and (stack.endswith(".toml") or "/" in stack):
+            scenario = with_setting(scenario, name, _read_profile(folder / stack, name))
+    return scenario
+
+
+def _read_profile(path: Path, name: str) -> Table:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise StudyError(f"{name}: cannot read {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(f"{name}: {path} is no TOML: {one_line(error)}") from None
