@@ -64,7 +64,7 @@ impl Decimal {
             power.and_then(|p| product.checked_mul(p)).ok_or(Inexact::TooLarge)?
         } else {
             let power = power.ok_or(Inexact::Fraction)?;
-            if product % power != 0 {
+            if !product.is_multiple_of(power) {
                 return Err(Inexact::Fraction);
             }
             product / power

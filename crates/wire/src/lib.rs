@@ -1,11 +1,46 @@
 //! IPv4, IPv6, UDP and TCP in two views: a typed representation that holds only legal values, and bytes.
 //!
-//! Models pass [`Packet`]s; bytes exist only at captures and adapters.
+//! Models pass [`Packet`]s; bytes exist only at captures and adapters. [`Packet::emit`] makes bytes of a
+//! packet and [`Packet::parse`] a packet of bytes; [`Packet::parse_truncated`] does so for packets of which
+//! a capture kept the head only. [`Ipv4Header`], [`Ipv6Header`], [`TcpHeader`] and [`UdpHeader`] read single
+//! fields from bytes and copy nothing.
+//!
+//! Not modelled: IPv4 options and IPv6 extension headers are skipped when read and never written; fragments
+//! are refused; the IPv6 flow label is zero.
+//!
+//! ```
+//! use rexmit_wire::{IpFields, Packet, Payload, Transport, UdpDatagram};
+//! let datagram = UdpDatagram { src_port: 5000, dst_port: 53, payload: Payload::Stream { offset: 0, len: 3 } };
+//! let packet = Packet {
+//!     src: [10, 0, 0, 1].into(),
+//!     dst: [10, 0, 0, 2].into(),
+//!     ip: IpFields::default(),
+//!     transport: Transport::Udp(datagram),
+//!     damaged: false,
+//! };
+//! let bytes = packet.emit();
+//! assert_eq!(&bytes[28..], b"012");
+//! assert_eq!(Packet::parse(&bytes)?.emit(), bytes);
+//! # Ok::<(), rexmit_wire::ParseError>(())
+//! ```
 
+mod checksum;
+mod emit;
+mod header;
+mod options;
 mod packet;
+mod parse;
 mod seq;
 mod tcp;
 
+pub use emit::IllegalPacket;
+pub use header::{Ipv4Header, Ipv6Header, TcpHeader, UdpHeader};
 pub use packet::{IpFields, Packet, Payload, Transport, UdpDatagram};
+pub use parse::{Checksum, ParseError, Snapped};
 pub use seq::SeqNumber;
 pub use tcp::{Flags, SackBlocks, TcpSegment, Timestamps};
+
+/// IP protocol number of TCP.
+pub const PROTOCOL_TCP: u8 = 6;
+/// IP protocol number of UDP.
+pub const PROTOCOL_UDP: u8 = 17;

@@ -1,5 +1,6 @@
 //! An IP packet as a value.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -47,7 +48,61 @@ impl Payload {
     pub fn stream_byte(offset: u64) -> u8 {
         b'0' + (offset % 10) as u8
     }
+
+    /// The bytes themselves; a stream's are made.
+    pub fn bytes(&self) -> Cow<'_, [u8]> {
+        match self {
+            Self::Bytes(b) => Cow::Borrowed(b),
+            Self::Stream { .. } => {
+                let mut out = Vec::with_capacity(self.len() as usize);
+                self.append_to(&mut out);
+                Cow::Owned(out)
+            }
+        }
+    }
+
+    /// Appends the bytes to `out`.
+    pub fn append_to(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Bytes(b) => out.extend_from_slice(b),
+            Self::Stream { offset, len } => {
+                let mut left = *len as usize;
+                let mut start = (offset % 10) as usize;
+                while left > 0 {
+                    let n = left.min(DIGITS.len() - start);
+                    out.extend_from_slice(&DIGITS[start..start + n]);
+                    left -= n;
+                    start = 0;
+                }
+            }
+        }
+    }
+
+    /// The `len` bytes from the byte at `from` on, as far as there are so many. A stream's slice costs
+    /// nothing; of bytes, the part is copied.
+    #[must_use]
+    pub fn slice(&self, from: u32, len: u32) -> Self {
+        let from = from.min(self.len());
+        let len = len.min(self.len() - from);
+        match self {
+            Self::Stream { offset, .. } => Self::Stream { offset: offset + u64::from(from), len },
+            Self::Bytes(_) if len == 0 => Self::EMPTY,
+            Self::Bytes(_) if len == self.len() => self.clone(),
+            Self::Bytes(b) => Self::Bytes(b[from as usize..(from + len) as usize].into()),
+        }
+    }
 }
+
+/// What a stream holds, from an offset that is a multiple of ten.
+static DIGITS: [u8; 1_000] = {
+    let mut digits = [0; 1_000];
+    let mut i = 0;
+    while i < digits.len() {
+        digits[i] = b'0' + (i % 10) as u8;
+        i += 1;
+    }
+    digits
+};
 
 /// The fields of an IP header that matter to a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,7 +111,7 @@ pub struct IpFields {
     pub ttl: u8,
     /// Type of service, or traffic class: DSCP and ECN.
     pub tos: u8,
-    /// IPv4 identification.
+    /// IPv4 identification; IPv6 has none.
     pub ident: u16,
 }
 

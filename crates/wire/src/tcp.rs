@@ -119,7 +119,8 @@ pub struct TcpSegment {
     pub timestamps: Option<Timestamps>,
     /// SACK option.
     pub sack: SackBlocks,
-    /// Options that this crate does not interpret: their bytes (kind, length, data) in order.
+    /// Options that this crate does not interpret: their bytes (kind, length, data) in order;
+    /// `None` for none.
     pub unknown_options: Option<Box<[u8]>>,
     /// The data.
     pub payload: Payload,
@@ -129,15 +130,29 @@ impl TcpSegment {
     /// Length of the sequence space that the segment takes: its data, SYN and FIN.
     #[inline]
     pub fn seq_len(&self) -> u32 {
-        self.payload.len()
-            + u32::from(self.flags.has(Flags::SYN))
-            + u32::from(self.flags.has(Flags::FIN))
+        self.payload.len() + u32::from(self.flags.has(Flags::SYN)) + u32::from(self.flags.has(Flags::FIN))
     }
 
+    /// The room for options in a header.
+    pub const MAX_OPTIONS_LEN: usize = 40;
+
     /// Bytes of options, padded to a multiple of four, as BSD and Linux lay them out: MSS 4; NOP and
-    /// window scale 4; NOP, NOP and timestamps 12; SACK-permitted 2; SACK 2 + 8n with NOPs before it.
+    /// window scale 4; NOP, NOP and timestamps 12; SACK-permitted 2; SACK 2 + 8n with two NOPs before it.
+    /// Where that is more than a header holds, there are no NOPs.
     #[inline]
     pub fn options_len(&self) -> usize {
+        let aligned = self.aligned_options_len();
+        if aligned <= Self::MAX_OPTIONS_LEN { aligned } else { self.packed_options_len() }
+    }
+
+    /// Whether NOPs go before options to align them.
+    #[inline]
+    pub(crate) fn options_are_aligned(&self) -> bool {
+        self.aligned_options_len() <= Self::MAX_OPTIONS_LEN
+    }
+
+    #[inline]
+    fn aligned_options_len(&self) -> usize {
         let mut n = 0;
         if self.mss.is_some() {
             n += 4;
@@ -157,6 +172,18 @@ impl TcpSegment {
         if let Some(unknown) = &self.unknown_options {
             n += unknown.len();
         }
+        n.next_multiple_of(4)
+    }
+
+    #[cold]
+    fn packed_options_len(&self) -> usize {
+        let sack = if self.sack.is_empty() { 0 } else { 2 + 8 * self.sack.len() };
+        let n = usize::from(self.mss.is_some()) * 4
+            + usize::from(self.window_scale.is_some()) * 3
+            + usize::from(self.timestamps.is_some()) * 10
+            + usize::from(self.sack_permitted) * 2
+            + sack
+            + self.unknown_options.as_ref().map_or(0, |o| o.len());
         n.next_multiple_of(4)
     }
 

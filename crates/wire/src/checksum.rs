@@ -1,0 +1,45 @@
+//! The Internet checksum (RFC 1071).
+
+use std::net::IpAddr;
+
+/// A ones' complement sum that is not yet folded.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sum(u64);
+
+impl Sum {
+    /// Adds `bytes`, which start at an even offset; an odd last byte is the high half of a word.
+    pub(crate) fn add(mut self, bytes: &[u8]) -> Self {
+        // Words of 32 bits fold to the same sum as words of 16, and 2^32 of them fit.
+        let mut words = bytes.chunks_exact(4);
+        for word in &mut words {
+            self.0 += u64::from(u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
+        }
+        let mut last = [0; 4];
+        let rest = words.remainder();
+        last[..rest.len()].copy_from_slice(rest);
+        self.0 += u64::from(u32::from_be_bytes(last));
+        self
+    }
+
+    /// Adds the pseudo-header of TCP and UDP (RFC 9293 section 3.1, RFC 8200 section 8.1).
+    pub(crate) fn add_pseudo_header(self, src: IpAddr, dst: IpAddr, protocol: u8, len: usize) -> Self {
+        let tail = (len as u32).to_be_bytes();
+        self.add_address(src).add_address(dst).add(&tail).add(&[0, protocol])
+    }
+
+    /// The checksum of all that was added; zero for data that holds its own right checksum.
+    pub(crate) fn finish(self) -> u16 {
+        let mut sum = self.0;
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        !(sum as u16)
+    }
+
+    fn add_address(self, address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(a) => self.add(&a.octets()),
+            IpAddr::V6(a) => self.add(&a.octets()),
+        }
+    }
+}
