@@ -1,1 +1,27 @@
-//! To be written.
+//! The TCP model: a sans-IO endpoint whose mechanisms are chosen and parametrised by a [`Profile`].
+//!
+//! [`Connection`] answers one question a file: what arrived (`connection::input`), what was acknowledged
+//! (`connection::ack`), what was lost (`recovery`), what may be sent (`connection::output`), what time has
+//! run out (`connection::timeout`). Congestion control ([`congestion`]) and the timeout estimator ([`rtt`])
+//! stand alone.
+//!
+//! # What is not modelled, and why
+//!
+//! - The urgent pointer's meaning: no study uses it (the field is carried).
+//! - Keep-alives: off by default in every profile here.
+//! - Path MTU discovery: the MTU of a path is known and never changes during a run.
+//! - TCP Fast Open, MPTCP, AO: outside the studied systems.
+//! - CPU time: an endpoint answers at the instant at which a packet arrives.
+
+pub mod congestion;
+mod clock;
+mod connection;
+pub mod profile;
+mod receive;
+mod recovery;
+pub mod rtt;
+mod send_buffer;
+
+pub use clock::Clock;
+pub use connection::{Connection, ConnectionConfig, Role, State};
+pub use profile::Profile;

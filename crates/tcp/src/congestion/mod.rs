@@ -1,0 +1,156 @@
+//! Congestion control behind one small trait: how the window grows, and what a loss makes of it.
+//!
+//! Families of methods, and who calls them when:
+//!
+//! 1. *growth*: [`CongestionControl::on_ack`] at each acknowledgment of new data outside recovery;
+//! 2. *reduction*: [`CongestionControl::ssthresh_on_loss`] once per congestion event gives the new
+//!    slow-start threshold, which the caller stores; on a timeout it then calls
+//!    [`CongestionControl::on_timeout`], which sets the loss window; in fast recovery the window is the
+//!    recovery's business until [`CongestionControl::on_recovery_exit`];
+//! 3. *undo*: [`CongestionControl::on_spurious`] when the last reduction proves needless. The caller
+//!    restores [`Window`]; the controller restores what it keeps itself.
+//!
+//! A controller alone writes to [`Window`] in the calls that take it `&mut`; it keeps no copy of it.
+//!
+//! Not modelled: HyStart and HyStart++ (RFC 9406), ECN, pacing, BIC (it comes with `linux-2.6.15`).
+
+mod config;
+mod cubic;
+mod reno;
+#[cfg(test)]
+mod tests;
+
+use rexmit_units::{Duration, Instant};
+
+pub use config::{
+    AlgorithmKind, CongestionConfig, CongestionConfigError, CubicConfig, Growth, GrowthCondition,
+    SlowStartCondition, SsthreshRule,
+};
+pub use cubic::Cubic;
+pub use reno::Reno;
+
+/// The windows of a sender, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Congestion window.
+    pub cwnd: u32,
+    /// Slow-start threshold; `u32::MAX` stands for no limit.
+    pub ssthresh: u32,
+    /// Bytes of data in a full segment; never 0.
+    pub mss: u32,
+    /// The congestion window never grows beyond this (for instance 65535 << scale).
+    pub max: u32,
+}
+
+/// An acknowledgment of new data.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// Bytes newly acknowledged.
+    pub acked: u32,
+    /// When it arrived.
+    pub now: Instant,
+    /// Smoothed round-trip time, if there is one.
+    pub srtt: Option<Duration>,
+    /// Bytes in flight before it arrived.
+    pub in_flight: u32,
+    /// The congestion window, and nothing else, kept the sender from sending more before it arrived.
+    pub cwnd_limited: bool,
+}
+
+/// A congestion event: a loss found by duplicate ACKs, by SACK or by a timeout.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// Bytes in flight when it was found.
+    pub in_flight: u32,
+    /// The peer's window in bytes.
+    pub snd_wnd: u32,
+    /// When it was found.
+    pub now: Instant,
+}
+
+/// One algorithm of congestion control.
+pub trait CongestionControl {
+    /// Grows the window for an acknowledgment of new data.
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack);
+
+    /// The slow-start threshold after a congestion event: at least two segments. Remembers the event.
+    fn ssthresh_on_loss(&mut self, window: &Window, loss: &Loss) -> u32;
+
+    /// Sets the loss window of one segment after an expiry of the retransmission timer (RFC 5681 section
+    /// 3.1). The caller has set the threshold before, at the first expiry of a segment only.
+    fn on_timeout(&mut self, window: &mut Window, now: Instant);
+
+    /// Fast recovery is over and the caller has set the window.
+    fn on_recovery_exit(&mut self, window: &Window, now: Instant);
+
+    /// The last congestion event was none: takes back what [`Self::ssthresh_on_loss`] remembered.
+    fn on_spurious(&mut self);
+
+    /// Name of the algorithm, as in a profile.
+    fn name(&self) -> &'static str;
+}
+
+/// The controller of one connection.
+#[derive(Clone, Debug)]
+pub enum Congestion {
+    /// Reno and NewReno.
+    Reno(Reno),
+    /// CUBIC.
+    Cubic(Cubic),
+}
+
+impl Congestion {
+    /// A controller that has seen nothing. `config` is taken as it is: check it first with
+    /// [`CongestionConfig::check`].
+    pub fn new(config: &CongestionConfig) -> Self {
+        match config.algorithm {
+            AlgorithmKind::Reno => Self::Reno(Reno::new(config)),
+            AlgorithmKind::Cubic => Self::Cubic(Cubic::new(config)),
+        }
+    }
+}
+
+impl CongestionControl for Congestion {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        match self {
+            Self::Reno(c) => c.on_ack(window, ack),
+            Self::Cubic(c) => c.on_ack(window, ack),
+        }
+    }
+
+    fn ssthresh_on_loss(&mut self, window: &Window, loss: &Loss) -> u32 {
+        match self {
+            Self::Reno(c) => c.ssthresh_on_loss(window, loss),
+            Self::Cubic(c) => c.ssthresh_on_loss(window, loss),
+        }
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, now: Instant) {
+        match self {
+            Self::Reno(c) => c.on_timeout(window, now),
+            Self::Cubic(c) => c.on_timeout(window, now),
+        }
+    }
+
+    fn on_recovery_exit(&mut self, window: &Window, now: Instant) {
+        match self {
+            Self::Reno(c) => c.on_recovery_exit(window, now),
+            Self::Cubic(c) => c.on_recovery_exit(window, now),
+        }
+    }
+
+    fn on_spurious(&mut self) {
+        match self {
+            Self::Reno(c) => c.on_spurious(),
+            Self::Cubic(c) => c.on_spurious(),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Reno(c) => c.name(),
+            Self::Cubic(c) => c.name(),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Reno (RFC 5681) with the choices in which real systems differ: FB-CW-1, FB-FR-2, LX-ST-6, LX-ST-12,
+//! RFC 3465.
+
+use rexmit_units::Instant;
+
+use super::config::{CongestionConfig, Growth, GrowthCondition, SlowStartCondition, SsthreshRule};
+use super::{Ack, CongestionControl, Loss, Window};
+
+/// Reno; NewReno differs in recovery only.
+#[derive(Clone, Debug)]
+pub struct Reno {
+    slow_start: SlowStart,
+    at_least_one: bool,
+    grows: GrowthCondition,
+    ssthresh: SsthreshRule,
+    /// `counter`: ACKs; `per-byte`: bytes; both since the last step of congestion avoidance.
+    credit: u32,
+}
+
+impl Reno {
+    /// See [`super::Congestion::new`].
+    pub fn new(config: &CongestionConfig) -> Self {
+        Self {
+            slow_start: SlowStart::new(config),
+            at_least_one: config.at_least_one,
+            grows: config.grows,
+            ssthresh: config.ssthresh,
+            credit: 0,
+        }
+    }
+
+    /// ACKs (`counter`) or bytes (`per-byte`) counted towards the next step of congestion avoidance.
+    pub fn credit(&self) -> u32 {
+        self.credit
+    }
+
+    /// Sets that count: Linux's rate halving uses the same counter and leaves it as it stands (LX-ST-7,
+    /// LX-ST-13).
+    pub fn set_credit(&mut self, credit: u32) {
+        self.credit = credit;
+    }
+
+    fn avoid(&mut self, w: &mut Window, acked: u32) {
+        match self.slow_start.growth {
+            // RFC 5681 equation 3.
+            Growth::PerAck => {
+                let step = u64::from(w.mss) * u64::from(w.mss) / u64::from(w.cwnd.max(1));
+                let least = u64::from(self.at_least_one);
+                open(w, step.clamp(least, u64::from(w.mss)) as u32);
+            }
+            // RFC 3465 section 2.1.
+            Growth::PerByte => {
+                self.credit = self.credit.saturating_add(acked);
+                if self.credit >= w.cwnd {
+                    self.credit -= w.cwnd;
+                    open(w, w.mss);
+                }
+            }
+            // LX-ST-12: the comparison comes first.
+            Growth::Counter => {
+                if self.credit >= w.cwnd / w.mss {
+                    self.credit = 0;
+                    open(w, w.mss);
+                } else {
+                    self.credit += 1;
+                }
+            }
+        }
+    }
+}
+
+impl CongestionControl for Reno {
+    #[inline]
+    fn on_ack(&mut self, w: &mut Window, ack: &Ack) {
+        if self.grows == GrowthCondition::WhenLimited && !ack.cwnd_limited {
+            return;
+        }
+        if self.slow_start.holds(w) {
+            self.slow_start.grow(w, ack.acked);
+        } else {
+            self.slow_start.finished();
+            self.avoid(w, ack.acked);
+        }
+    }
+
+    fn ssthresh_on_loss(&mut self, w: &Window, loss: &Loss) -> u32 {
+        // LX-ST-6; RFC 3465 says nothing.
+        self.credit = 0;
+        match self.ssthresh {
+            SsthreshRule::WindowHalf => whole_segments(w.cwnd.min(loss.snd_wnd) / 2, w.mss),
+            SsthreshRule::CwndHalf => whole_segments(w.cwnd / 2, w.mss),
+            SsthreshRule::FlightHalf => (loss.in_flight / 2).max(w.mss.saturating_mul(2)),
+        }
+    }
+
+    fn on_timeout(&mut self, w: &mut Window, _now: Instant) {
+        self.credit = 0;
+        w.cwnd = w.mss;
+        self.slow_start.timed_out();
+    }
+
+    fn on_recovery_exit(&mut self, _w: &Window, _now: Instant) {}
+
+    fn on_spurious(&mut self) {
+        self.slow_start.finished();
+    }
+
+    fn name(&self) -> &'static str {
+        "reno"
+    }
+}
+
+/// Slow start, the same for every algorithm.
+#[derive(Clone, Debug)]
+pub(super) struct SlowStart {
+    growth: Growth,
+    condition: SlowStartCondition,
+    abc_limit: u32,
+    after_timeout: bool,
+}
+
+impl SlowStart {
+    pub(super) fn new(config: &CongestionConfig) -> Self {
+        Self {
+            growth: config.growth,
+            condition: config.slow_start,
+            abc_limit: config.abc_limit,
+            after_timeout: false,
+        }
+    }
+
+    #[inline]
+    pub(super) fn holds(&self, w: &Window) -> bool {
+        match self.condition {
+            SlowStartCondition::UpToSsthresh => w.cwnd <= w.ssthresh,
+            SlowStartCondition::BelowSsthresh => w.cwnd < w.ssthresh,
+        }
+    }
+
+    pub(super) fn grow(&self, w: &mut Window, acked: u32) {
+        match self.growth {
+            Growth::PerAck | Growth::Counter => open(w, w.mss),
+            Growth::PerByte => {
+                let limit = if self.after_timeout { 1 } else { self.abc_limit };
+                open(w, acked.min(w.mss.saturating_mul(limit)));
+            }
+        }
+    }
+
+    /// RFC 3465 section 2.3: what follows a timeout may acknowledge many bytes at once that left the
+    /// network long ago.
+    pub(super) fn timed_out(&mut self) {
+        self.after_timeout = true;
+    }
+
+    pub(super) fn finished(&mut self) {
+        self.after_timeout = false;
+    }
+}
+
+/// Opens the window up to its limit; a window that is already beyond it stays.
+pub(super) fn open(w: &mut Window, bytes: u32) {
+    w.cwnd = w.cwnd.saturating_add(bytes).min(w.max).max(w.cwnd);
+}
+
+/// Rounded down to whole segments, at least two.
+fn whole_segments(bytes: u32, mss: u32) -> u32 {
+    (bytes / mss).max(2).saturating_mul(mss)
+}

@@ -1,0 +1,170 @@
+//! What was acknowledged: the order of FB-CW-3 for an ACK of new data.
+
+use rexmit_stack::Event;
+use rexmit_units::Instant;
+use rexmit_wire::{SeqNumber, TcpSegment};
+
+use super::{Connection, State, Timers};
+use crate::congestion::{Ack, CongestionControl};
+use crate::profile::RttSource;
+use crate::recovery::Phase;
+
+impl Connection {
+    /// Takes the acknowledgment of an acceptable segment. `window` is its window in bytes. False if the
+    /// rest of the segment is not to be looked at.
+    pub(super) fn on_ack(
+        &mut self,
+        now: Instant,
+        segment: &TcpSegment,
+        window: u32,
+        need_output: &mut bool,
+    ) -> bool {
+        if segment.ack > self.snd.max {
+            self.marks.ack_now = true; // FB-ACKP-1
+            self.output(now);
+            return false;
+        }
+        let sack_news = self.marks.sack
+            && (!segment.sack.is_empty() || !self.board.is_empty())
+            && self.board.on_ack(self.snd.una, segment.ack, &segment.sack, self.snd.max);
+        if segment.ack <= self.snd.una {
+            return self.on_old_ack(now, segment, window, sack_news);
+        }
+        self.on_new_ack(now, segment, window, need_output);
+        true
+    }
+
+    fn on_new_ack(&mut self, now: Instant, segment: &TcpSegment, window: u32, need_output: &mut bool) {
+        let ack = segment.ack;
+        let flight = self.flight();
+        let skip_growth = self.takes_fast_path(segment, window);
+        let was_recovering = self.in_recovery();
+        self.recover_on_new_ack(now, segment);
+        self.recovery.dupacks = 0;
+        self.undo_bad_retransmit(now);
+        self.sample_rtt(now, segment);
+        if ack == self.snd.max {
+            self.timers.rexmt = Timers::OFF;
+            *need_output = true;
+        } else if !self.timers.persist_runs() {
+            self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
+        }
+        let acked = ack.diff(self.snd.una) as u32;
+        let first_of_passive = self.snd.una == self.snd.iss;
+        let opens = !first_of_passive || self.profile.handshake.third_segment_opens_cwnd;
+        let grows = !was_recovering || self.plain_reno_grows();
+        if grows && opens && !skip_growth {
+            let info = Ack {
+                acked,
+                now,
+                srtt: self.rtt.srtt(),
+                in_flight: flight,
+                cwnd_limited: flight + self.snd.mss > self.window.cwnd,
+            };
+            self.congestion.on_ack(&mut self.window, &info);
+        }
+        self.take_acknowledged(acked - u32::from(first_of_passive), segment);
+        self.end_recovery(now, ack);
+        self.snd.una = ack;
+        self.recovery.follow_una(ack, self.marks.sack);
+        self.snd.nxt = self.snd.nxt.max(ack);
+        self.after_our_fin(now, ack);
+        self.wake_writer();
+    }
+
+    /// BSD's header prediction: a pure ACK with an unchanged window outside recovery, while cwnd covers that
+    /// window, leaves cwnd alone (FB-CW-2).
+    fn takes_fast_path(&self, segment: &TcpSegment, window: u32) -> bool {
+        self.profile.window.fast_path_skips_growth
+            && self.state == State::Established
+            && segment.seq == self.rcv.nxt
+            && segment.payload.is_empty()
+            && !segment.flags.has(rexmit_wire::Flags::FIN)
+            && window != 0
+            && window == self.snd.wnd
+            && self.snd.nxt == self.snd.max
+            && self.window.cwnd >= self.snd.wnd
+            && !self.in_recovery()
+            && segment.sack.is_empty()
+            && self.board.is_empty()
+    }
+
+    /// Drops acknowledged bytes from the send buffer; SYN and FIN take sequence numbers but no space.
+    fn take_acknowledged(&mut self, acked: u32, segment: &TcpSegment) {
+        let bytes = acked.min(self.buffer.len());
+        // The window moves with una until this segment's own window is taken (BSD's order).
+        self.snd.wnd = self.snd.wnd.saturating_sub(bytes);
+        self.buffer.acknowledge(bytes);
+        debug_assert!(acked - bytes <= 1, "{acked} {bytes} {segment:?}");
+    }
+
+    /// The first timeout was a mistake if new data are acknowledged this soon after it (FB-RTO-7).
+    fn undo_bad_retransmit(&mut self, now: Instant) {
+        if let Some(undo) = self.recovery.undo.take() {
+            if self.rtt.shift() == 1 && self.clock.ticks(now) < undo.until_tick {
+                self.window.cwnd = undo.cwnd;
+                self.window.ssthresh = undo.ssthresh;
+                self.recovery.recover = undo.recover;
+                self.recovery.phase = if undo.recovering { Phase::Recovery } else { Phase::Open };
+                self.snd.nxt = self.snd.max;
+                self.congestion.on_spurious();
+            }
+        }
+    }
+
+    /// A round-trip sample, if this ACK of new data gives one.
+    pub(super) fn sample_rtt(&mut self, now: Instant, segment: &TcpSegment) {
+        let source = self.profile.rtt_source;
+        let nxt = self.snd.nxt;
+        if self.marks.timestamps && source != RttSource::Segment {
+            if let Some(stamps) = segment.timestamps.filter(|t| t.echo != 0) {
+                let units = self.timestamp(now).wrapping_sub(stamps.echo);
+                let units = match source {
+                    RttSource::TimestampsPlusTick => units + 1,
+                    _ => units.max(1),
+                };
+                let rtt = self.profile.clock.timestamp_unit * u64::from(units);
+                self.timed = None;
+                self.rtt.sample(rtt, segment.ack, nxt);
+                return;
+            }
+        }
+        if let Some((seq, sent)) = self.timed {
+            if segment.ack > seq {
+                self.timed = None;
+                let ticks = self.clock.ticks(now) - self.clock.ticks(sent);
+                let rtt = self.clock.span(ticks.max(1));
+                self.rtt.sample(rtt, segment.ack, nxt);
+            }
+        }
+    }
+
+    /// Starts to time the segment at `seq`, if none is being timed (RFC 6298 section 3).
+    pub(super) fn start_timing(&mut self, now: Instant, seq: SeqNumber) {
+        if self.timed.is_none() {
+            self.timed = Some((seq, now));
+        }
+    }
+
+    /// Karn's rule: nothing that has been sent again is timed.
+    pub(crate) fn stop_timing(&mut self) {
+        self.timed = None;
+    }
+
+    /// State changes once our FIN is acknowledged.
+    fn after_our_fin(&mut self, now: Instant, ack: SeqNumber) {
+        if !self.marks.sent_fin || ack != self.snd.max || !self.state.wants_fin() {
+            return;
+        }
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => {
+                self.state = State::TimeWait;
+                self.start_time_wait(now);
+                self.raise(Event::Closed);
+            }
+            State::LastAck => self.enter_closed(Event::Closed),
+            _ => {}
+        }
+    }
+}

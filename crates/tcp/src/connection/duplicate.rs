@@ -1,0 +1,86 @@
+//! ACKs that acknowledge nothing new: duplicates, window updates, limited transmit.
+
+use rexmit_units::Instant;
+use rexmit_wire::TcpSegment;
+
+use super::Connection;
+use crate::recovery::Phase;
+
+impl Connection {
+    /// An ACK at or below una. False if the rest of the segment is not to be looked at.
+    pub(super) fn on_old_ack(
+        &mut self,
+        now: Instant,
+        segment: &TcpSegment,
+        window: u32,
+        sack_news: bool,
+    ) -> bool {
+        if !self.is_duplicate(segment, window) {
+            self.recovery.dupacks = 0;
+            return true;
+        }
+        if !self.timers.rexmt_runs() || segment.ack != self.snd.una {
+            self.recovery.dupacks = 0; // FB-DUP-2
+            return true;
+        }
+        self.counters.dup_acks += 1;
+        self.recovery.dupacks += 1;
+        if self.in_recovery() {
+            self.recover_on_duplicate(now);
+            return false;
+        }
+        let threshold = self.profile.recovery.dupack_threshold;
+        let reached = self.recovery.dupacks == threshold
+            || (sack_news && self.recovery.dupacks < threshold && self.first_hole_is_lost());
+        if reached {
+            if !self.may_enter_recovery(segment) {
+                self.recovery.dupacks = 0;
+                return true;
+            }
+            self.enter_recovery(now);
+            return false;
+        }
+        if self.recovery.dupacks > threshold {
+            self.recover_on_duplicate(now);
+            return false;
+        }
+        if self.profile.recovery.limited_transmit > 0 {
+            self.limited_transmit(now);
+            return false;
+        }
+        true
+    }
+
+    /// RFC 5681 section 2; without rule (e) a changed window is no obstacle (FB-DUP-1).
+    fn is_duplicate(&self, segment: &TcpSegment, window: u32) -> bool {
+        let same_window =
+            window == self.snd.wnd || !self.profile.recovery.changed_window_is_no_duplicate;
+        segment.seq_len() == 0 && same_window
+    }
+
+    /// One new segment for each of the first duplicates, cwnd unchanged (RFC 3042 section 2; FB-DUP-3).
+    fn limited_transmit(&mut self, now: Instant) {
+        let (cwnd, max) = (self.window.cwnd, self.snd.max);
+        if self.recovery.dupacks == 1 {
+            self.recovery.limited = 0;
+        }
+        if self.recovery.phase == Phase::Open {
+            self.recovery.phase = Phase::Disorder;
+        }
+        let credit = self
+            .profile
+            .recovery
+            .limited_transmit
+            .min(self.recovery.dupacks)
+            .saturating_sub(self.recovery.limited);
+        self.window.cwnd = self.snd.nxt.diff(self.snd.una) as u32 + credit * self.snd.mss;
+        self.output(now);
+        let sent = self.snd.max.diff(max) as u32;
+        if sent > self.snd.mss {
+            self.recovery.limited += 2;
+        } else if sent > 0 {
+            self.recovery.limited += 1;
+        }
+        self.window.cwnd = cwnd;
+    }
+}

@@ -1,0 +1,257 @@
+//! SYN and SYN-ACK, sent and received; options agreed on.
+
+use rexmit_stack::Event;
+use rexmit_units::{Duration, Instant};
+use rexmit_wire::{Flags, Payload, SackBlocks, SeqNumber, TcpSegment, Timestamps};
+
+use super::{Connection, Role, State, Timers};
+use crate::profile::ScaleRule;
+
+/// Largest window without scaling.
+const MAX_WINDOW: u32 = 65_535;
+
+impl Connection {
+    /// Active open: the first SYN leaves.
+    pub(super) fn open(&mut self, now: Instant) {
+        if self.state != State::Closed || self.role != Role::Active {
+            return;
+        }
+        self.state = State::SynSent;
+        self.last_arrival = now;
+        self.send_syn(now);
+        self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
+    }
+
+    /// The timestamp clock at `now`; never 0, which would mean "none".
+    pub(super) fn timestamp(&self, now: Instant) -> u32 {
+        let unit = self.profile.clock.timestamp_unit;
+        let value = if unit == self.profile.clock.tick {
+            self.clock.ticks(now)
+        } else {
+            now.as_nanos() / unit.as_nanos().max(1)
+        };
+        (value as u32).wrapping_add(1)
+    }
+
+    /// The shift count that this side asks for (FB-WIN-2).
+    pub(super) fn requested_scale(&self) -> u8 {
+        let covered = match self.profile.window.scale {
+            ScaleRule::ReceiveBuffer => self.profile.buffers.receive.0,
+            ScaleRule::MaxBuffer => self.profile.buffers.max.0,
+        };
+        (0..14).find(|s| u64::from(MAX_WINDOW) << s >= covered).unwrap_or(14)
+    }
+
+    /// Sends the SYN again, or for the first time.
+    pub(super) fn send_syn(&mut self, now: Instant) {
+        let plain = self.marks.plain_syn;
+        let options = &self.profile.options;
+        let (scaling, stamps, sack) =
+            (options.window_scaling && !plain, options.timestamps && !plain, options.sack);
+        let segment = TcpSegment {
+            seq: self.snd.iss,
+            ack: SeqNumber(0),
+            flags: Flags::SYN,
+            window: self.rcv.limit.min(MAX_WINDOW) as u16,
+            mss: Some(self.snd.max_opd as u16),
+            window_scale: scaling.then(|| self.requested_scale()),
+            sack_permitted: sack,
+            timestamps: stamps.then(|| Timestamps { value: self.timestamp(now), echo: 0 }),
+            ..blank()
+        };
+        if self.snd.max == self.snd.iss {
+            self.timed = Some((self.snd.iss, now));
+        } else {
+            self.timed = None;
+        }
+        self.snd.nxt = self.snd.iss + 1;
+        self.snd.max = self.snd.nxt;
+        self.counters.pure_acks += 1;
+        self.emit(segment);
+    }
+
+    /// A segment reaches LISTEN: only a SYN is of interest.
+    pub(super) fn on_listen(&mut self, now: Instant, segment: &TcpSegment) {
+        if !segment.flags.has(Flags::SYN) || segment.flags.any(Flags(Flags::ACK.0 | Flags::RST.0)) {
+            return;
+        }
+        self.state = State::SynReceived;
+        self.note_peer_syn(segment);
+        self.snd.nxt = self.snd.iss + 1;
+        self.snd.max = self.snd.nxt;
+        self.send_syn_ack(now);
+        self.timers.other = self.clock.deadline(now, self.profile.handshake.syn_ack_timer);
+    }
+
+    /// Irs, options and MSS from the peer's SYN.
+    fn note_peer_syn(&mut self, syn: &TcpSegment) {
+        let options = &self.profile.options;
+        self.rcv.nxt = syn.seq + 1;
+        self.rcv.adv = self.rcv.nxt;
+        self.rcv.last_ack_sent = self.rcv.nxt;
+        self.marks.timestamps = options.timestamps && syn.timestamps.is_some() && !self.marks.plain_syn;
+        if let Some(stamps) = syn.timestamps {
+            self.rcv.ts_recent = stamps.value;
+        }
+        self.marks.sack = options.sack && syn.sack_permitted;
+        if options.window_scaling && !self.marks.plain_syn {
+            if let Some(shift) = syn.window_scale {
+                self.marks.scaling = true;
+                self.snd.scale = shift.min(14);
+                self.rcv.scale = self.requested_scale();
+            }
+        }
+        let default = if self.local.is_ipv4() { 536 } else { 1220 };
+        self.settle_mss(u32::from(syn.mss.unwrap_or(default)));
+    }
+
+    /// Full segment, buffer sizes and the first window follow from the peer's MSS (FB-BUF-1, FB-IW-1).
+    fn settle_mss(&mut self, peer: u32) {
+        let max_opd = peer.min(self.snd.max_opd).max(32);
+        let mss = max_opd - if self.marks.timestamps { 12 } else { 0 };
+        self.snd.max_opd = max_opd;
+        self.snd.mss = mss;
+        if self.profile.buffers.round_to_mss {
+            let ceiling = self.profile.buffers.max.0.min(1 << 30) as u32;
+            let round = |n: u32| if n > mss { n.next_multiple_of(mss).min(ceiling) } else { n };
+            self.buffer.limit = round(self.buffer.limit);
+            self.rcv.limit = round(self.rcv.limit);
+        }
+        self.window.mss = mss;
+        self.window.cwnd = self.profile.initial_window.bytes(mss);
+        self.window.max = MAX_WINDOW << self.snd.scale;
+    }
+
+    /// Answers the peer's SYN.
+    pub(super) fn send_syn_ack(&mut self, now: Instant) {
+        let segment = TcpSegment {
+            seq: self.snd.iss,
+            ack: self.rcv.nxt,
+            flags: Flags::SYN.with(Flags::ACK),
+            window: self.rcv.limit.min(MAX_WINDOW) as u16,
+            mss: Some((self.mtu - if self.local.is_ipv4() { 40 } else { 60 }) as u16),
+            window_scale: self.marks.scaling.then(|| self.requested_scale()),
+            sack_permitted: self.marks.sack,
+            timestamps: self
+                .marks
+                .timestamps
+                .then(|| Timestamps { value: self.timestamp(now), echo: self.rcv.ts_recent }),
+            ..blank()
+        };
+        self.timed = if self.syn_ack_sent == 0 { Some((self.snd.iss, now)) } else { None };
+        self.rcv.adv = self.rcv.nxt + u32::from(segment.window);
+        self.syn_ack_sent += 1;
+        self.counters.pure_acks += 1;
+        self.emit(segment);
+    }
+
+    /// A segment reaches SYN-SENT.
+    pub(super) fn on_syn_sent(&mut self, now: Instant, segment: &TcpSegment) {
+        let acks = segment.flags.has(Flags::ACK);
+        if acks && (segment.ack <= self.snd.iss || segment.ack > self.snd.max) {
+            if !segment.flags.has(Flags::RST) {
+                self.refuse(segment);
+            }
+            return;
+        }
+        if segment.flags.has(Flags::RST) {
+            if acks {
+                self.enter_closed(Event::Reset);
+            }
+            return;
+        }
+        if !segment.flags.has(Flags::SYN) {
+            return;
+        }
+        self.note_peer_syn(segment);
+        self.rcv.adv = self.rcv.nxt + self.rcv.limit.min(MAX_WINDOW << self.rcv.scale);
+        if !acks {
+            // Both sides opened at once (RFC 9293 section 3.5, figure 7).
+            self.state = State::SynReceived;
+            self.timers.rexmt = Timers::OFF;
+            self.timers.other = self.clock.deadline(now, self.profile.handshake.syn_ack_timer);
+            self.send_syn_ack(now);
+            return;
+        }
+        self.state = State::Established;
+        self.rtt.handshake_complete();
+        self.snd.una = segment.ack;
+        self.sample_rtt(now, segment);
+        self.timers.rexmt = Timers::OFF;
+        // The window of a SYN-ACK is never scaled (RFC 7323 section 2.2).
+        self.snd.wnd = u32::from(segment.window);
+        self.snd.max_wnd = self.snd.wnd;
+        self.snd.wl1 = segment.seq;
+        self.snd.wl2 = segment.ack;
+        self.recovery.recover = self.snd.una;
+        self.marks.ack_now = true;
+        self.raise(Event::Connected);
+        self.output(now);
+    }
+
+    /// The handshake's third segment reaches the passive side: the first congestion window is settled.
+    pub(super) fn complete_passive_open(&mut self) {
+        self.state = State::Established;
+        self.rtt.handshake_complete();
+        self.timers.other = Timers::OFF;
+        if self.marks.syn_ack_timed_out && self.profile.handshake.one_segment_after_syn_ack_timeout {
+            self.window.cwnd = self.snd.mss;
+        }
+        self.raise(Event::Connected);
+    }
+
+    /// A reset in answer to `segment`, which belongs to nothing here (RFC 9293 section 3.10.7.1).
+    pub(super) fn refuse(&mut self, segment: &TcpSegment) {
+        let reply = if segment.flags.has(Flags::ACK) {
+            TcpSegment { seq: segment.ack, flags: Flags::RST, ..blank() }
+        } else {
+            TcpSegment {
+                ack: segment.seq + segment.seq_len(),
+                flags: Flags::RST.with(Flags::ACK),
+                ..blank()
+            }
+        };
+        self.emit(reply);
+    }
+
+    /// A SYN-ACK's timer has run out.
+    pub(super) fn on_syn_ack_timeout(&mut self, now: Instant) {
+        let resent = self.syn_ack_timeouts();
+        if resent >= self.profile.handshake.syn_ack_retries {
+            self.enter_closed(Event::TimedOut);
+            return;
+        }
+        self.marks.syn_ack_timed_out = true;
+        self.counters.timeouts += 1;
+        self.send_syn_ack(now);
+        let interval = Duration::from_nanos(
+            self.profile.handshake.syn_ack_timer.as_nanos() << self.syn_ack_timeouts(),
+        );
+        self.timers.other = self.clock.deadline(now, interval);
+    }
+
+    /// Expiries of the SYN-ACK's timer so far.
+    fn syn_ack_timeouts(&self) -> u32 {
+        self.counters.timeouts as u32
+    }
+}
+
+/// A segment with nothing in it.
+pub(super) fn blank() -> TcpSegment {
+    TcpSegment {
+        src_port: 0,
+        dst_port: 0,
+        seq: SeqNumber(0),
+        ack: SeqNumber(0),
+        flags: Flags(0),
+        window: 0,
+        urgent: 0,
+        mss: None,
+        window_scale: None,
+        sack_permitted: false,
+        timestamps: None,
+        sack: SackBlocks::default(),
+        unknown_options: None,
+        payload: Payload::EMPTY,
+    }
+}

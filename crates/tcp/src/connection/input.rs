@@ -1,0 +1,210 @@
+//! What has arrived: is it acceptable, and in which order are its parts taken (RFC 9293 section 3.10.7.4).
+
+use rexmit_stack::Event;
+use rexmit_units::{Duration, Instant};
+use rexmit_wire::{Flags, Payload, SeqNumber, TcpSegment};
+
+use super::{Connection, State};
+
+impl Connection {
+    pub(super) fn on_segment(&mut self, now: Instant, segment: TcpSegment) {
+        match self.state {
+            State::Closed => {
+                if !segment.flags.has(Flags::RST) {
+                    self.refuse(&segment);
+                }
+            }
+            State::Listen => self.on_listen(now, &segment),
+            State::SynSent => self.on_syn_sent(now, &segment),
+            _ => self.on_synchronised(now, segment),
+        }
+        if self.marks.delay_ack {
+            self.marks.delay_ack = false;
+            self.timers.delack = self.clock.deadline(now, self.profile.delayed_ack.timeout);
+        }
+    }
+
+    fn on_synchronised(&mut self, now: Instant, mut segment: TcpSegment) {
+        self.last_arrival = now;
+        if self.state == State::SynReceived && self.is_repeated_syn(&segment) {
+            // A repeated SYN is answered at once and is no step of the timer (FB-SYN-2).
+            if let Some(stamps) = segment.timestamps {
+                self.rcv.ts_recent = stamps.value;
+            }
+            self.send_syn_ack(now);
+            return;
+        }
+        if segment.flags.has(Flags::RST) {
+            if self.is_in_window(segment.seq) {
+                self.enter_closed(Event::Reset);
+            }
+            return;
+        }
+        if self.is_too_old(&segment) || !self.trim(now, &mut segment) {
+            self.marks.ack_now = true;
+            self.output(now);
+            return;
+        }
+        self.note_timestamp(&segment);
+        if segment.flags.has(Flags::SYN) {
+            // RFC 5961 section 4.2: challenge it.
+            self.marks.ack_now = true;
+            self.output(now);
+            return;
+        }
+        if !segment.flags.has(Flags::ACK) {
+            return;
+        }
+        self.on_acceptable(now, segment);
+    }
+
+    fn on_acceptable(&mut self, now: Instant, segment: TcpSegment) {
+        let mut scale = self.snd.scale;
+        if self.state == State::SynReceived {
+            if segment.ack <= self.snd.una || segment.ack > self.snd.max {
+                self.refuse(&segment);
+                return;
+            }
+            if self.profile.window.third_segment_unscaled {
+                scale = 0; // FB-WIN-4
+            }
+            self.snd.wl1 = segment.seq - 1;
+            self.complete_passive_open();
+        }
+        let window = u32::from(segment.window) << scale;
+        let mut need_output = false;
+        if !self.on_ack(now, &segment, window, &mut need_output) {
+            return;
+        }
+        if self.update_window(&segment, window) {
+            need_output = true;
+        }
+        self.on_text(now, &segment);
+        if need_output || self.marks.ack_now {
+            self.output(now);
+        }
+    }
+
+    fn is_repeated_syn(&self, segment: &TcpSegment) -> bool {
+        segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) && segment.seq + 1 == self.rcv.nxt
+    }
+
+    /// PAWS (RFC 7323 section 5): a timestamp older than the last.
+    fn is_too_old(&self, segment: &TcpSegment) -> bool {
+        self.marks.timestamps
+            && segment.timestamps.is_some_and(|t| SeqNumber(t.value) < SeqNumber(self.rcv.ts_recent))
+    }
+
+    /// Bytes that may still arrive.
+    pub(super) fn receive_window(&self) -> u32 {
+        let space = self.rcv.limit.saturating_sub(self.rcv.unread);
+        let promised = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
+        space.max(promised)
+    }
+
+    fn is_in_window(&self, seq: SeqNumber) -> bool {
+        seq >= self.rcv.last_ack_sent && seq <= self.rcv.nxt + self.receive_window()
+    }
+
+    /// Cuts the segment to the window; false if nothing acceptable remains and an ACK is owed.
+    fn trim(&mut self, now: Instant, segment: &mut TcpSegment) -> bool {
+        let before = self.rcv.nxt.diff(segment.seq);
+        if before > 0 {
+            let len = segment.payload.len();
+            if before as u32 >= len + u32::from(segment.flags.has(Flags::FIN)) {
+                return self.keep_old_ack(now, segment);
+            }
+            let cut = (before as u32).min(len);
+            self.note_duplicate(segment.seq, segment.seq + cut);
+            segment.payload = skip(&segment.payload, cut);
+            segment.seq = self.rcv.nxt;
+            self.marks.ack_now = true;
+        }
+        let right = self.rcv.nxt + self.receive_window();
+        let beyond = (segment.seq + segment.payload.len()).diff(right);
+        if beyond > 0 {
+            let len = segment.payload.len();
+            if beyond as u32 >= len {
+                // A probe of a zero window is answered but not taken; its acknowledgment counts.
+                if segment.seq != self.rcv.nxt {
+                    return false;
+                }
+                self.marks.ack_now = true;
+                segment.payload = Payload::EMPTY;
+            } else {
+                segment.payload = truncate(&segment.payload, len - beyond as u32);
+            }
+            segment.flags = segment.flags.without(Flags::FIN);
+        }
+        true
+    }
+
+    /// All of the segment arrived before. Its acknowledgment may still be news (BSD takes it so).
+    fn keep_old_ack(&mut self, now: Instant, segment: &mut TcpSegment) -> bool {
+        let len = segment.payload.len();
+        self.note_duplicate(segment.seq, segment.seq + len);
+        self.marks.ack_now = true;
+        segment.payload = Payload::EMPTY;
+        segment.flags = segment.flags.without(Flags::FIN);
+        segment.seq = self.rcv.nxt;
+        if self.state == State::TimeWait {
+            self.start_time_wait(now);
+        }
+        true
+    }
+
+    /// Remembers a duplicate for D-SACK, where it is in use.
+    fn note_duplicate(&mut self, start: SeqNumber, end: SeqNumber) {
+        if self.profile.options.dsack && self.marks.sack && start != end {
+            self.rcv.sacks.report_duplicate(start, end);
+        }
+    }
+
+    /// RFC 7323 section 4.3: the timestamp of the segment that the last ACK's number lies in.
+    fn note_timestamp(&mut self, segment: &TcpSegment) {
+        if let Some(stamps) = segment.timestamps {
+            let end = segment.seq + segment.seq_len();
+            if segment.seq <= self.rcv.last_ack_sent && self.rcv.last_ack_sent <= end {
+                self.rcv.ts_recent = stamps.value;
+            }
+        }
+    }
+
+    /// Takes the window if the segment is newer, by its sequence or acknowledgment number or by a larger
+    /// window (FB-WIN-6; RFC 9293 section 3.10.7.4). True if it did.
+    fn update_window(&mut self, segment: &TcpSegment, window: u32) -> bool {
+        let s = &mut self.snd;
+        let newer = s.wl1 < segment.seq
+            || (s.wl1 == segment.seq
+                && (s.wl2 < segment.ack || (s.wl2 == segment.ack && window > s.wnd)));
+        if newer {
+            s.wnd = window;
+            s.wl1 = segment.seq;
+            s.wl2 = segment.ack;
+            s.max_wnd = s.max_wnd.max(window);
+        }
+        newer
+    }
+
+    /// TIME-WAIT starts, or starts again.
+    pub(super) fn start_time_wait(&mut self, now: Instant) {
+        let wait = Duration::from_nanos(2 * self.profile.clock.msl.as_nanos());
+        self.timers.other = self.clock.deadline(now, wait);
+    }
+}
+
+/// The payload without its first `n` bytes.
+fn skip(payload: &Payload, n: u32) -> Payload {
+    match payload {
+        Payload::Stream { offset, len } => Payload::Stream { offset: offset + u64::from(n), len: len - n },
+        Payload::Bytes(b) => Payload::Bytes(b[n as usize..].into()),
+    }
+}
+
+/// The first `n` bytes of the payload.
+fn truncate(payload: &Payload, n: u32) -> Payload {
+    match payload {
+        Payload::Stream { offset, .. } => Payload::Stream { offset: *offset, len: n },
+        Payload::Bytes(b) => Payload::Bytes(b[..n as usize].into()),
+    }
+}

@@ -1,0 +1,430 @@
+//! One end of a TCP connection.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use rexmit_stack::{Counters, Endpoint, Event, Snapshot, Socket};
+use rexmit_units::{Duration, Instant};
+use rexmit_wire::{Packet, SeqNumber, TcpSegment, Transport};
+
+use crate::clock::Clock;
+use crate::congestion::{Congestion, Window};
+use crate::profile::Profile;
+use crate::receive::{Reassembly, SackList};
+use crate::recovery::{Phase, Recovery, Scoreboard};
+use crate::rtt::RttEstimator;
+use crate::send_buffer::SendBuffer;
+
+mod ack;
+mod duplicate;
+mod handshake;
+mod input;
+mod output;
+mod receiver;
+mod socket;
+mod state;
+mod timeout;
+
+pub use state::State;
+
+/// Which side opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Sends the first SYN when the application connects.
+    Active,
+    /// Waits for a SYN.
+    Passive,
+}
+
+/// What a connection is made from.
+#[derive(Clone, Debug)]
+pub struct ConnectionConfig {
+    /// The system's behaviour.
+    pub profile: Arc<Profile>,
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// Initial send sequence number.
+    pub iss: SeqNumber,
+    /// MTU of the interface in bytes.
+    pub mtu: u32,
+    /// Phase of the kernel's tick.
+    pub phase: Duration,
+    /// Which side opens.
+    pub role: Role,
+}
+
+/// The sending half's sequence variables (RFC 9293 section 3.3.1; BSD's names).
+#[derive(Clone, Debug)]
+pub(crate) struct SendState {
+    pub iss: SeqNumber,
+    pub una: SeqNumber,
+    pub nxt: SeqNumber,
+    /// Highest sent plus one.
+    pub max: SeqNumber,
+    /// The peer's window in bytes.
+    pub wnd: u32,
+    pub wl1: SeqNumber,
+    pub wl2: SeqNumber,
+    /// Largest window that the peer has offered.
+    pub max_wnd: u32,
+    /// Shift of the windows that arrive.
+    pub scale: u8,
+    /// Full segment, options deducted.
+    pub mss: u32,
+    /// Full segment and options.
+    pub max_opd: u32,
+    /// One past the last segment shorter than the MSS (Minshall).
+    pub short_end: SeqNumber,
+}
+
+/// The receiving half's sequence variables.
+#[derive(Clone, Debug)]
+pub(crate) struct ReceiveState {
+    pub nxt: SeqNumber,
+    /// Right edge of the window that has been advertised.
+    pub adv: SeqNumber,
+    /// Shift of the windows that leave.
+    pub scale: u8,
+    /// Receive buffer in bytes.
+    pub limit: u32,
+    /// Bytes in order that wait for a read.
+    pub unread: u32,
+    /// Stream offset at `nxt`.
+    pub offset: u64,
+    pub last_ack_sent: SeqNumber,
+    pub ts_recent: u32,
+    pub out_of_order: Reassembly,
+    pub sacks: SackList,
+    /// Immediate ACKs left (LX-ACK-2).
+    pub quick: u32,
+    /// A short segment waits to be read (LX-ACK-4).
+    pub short_unread: bool,
+    /// Bytes whose place in the stream was not what the sequence number says: must stay 0.
+    pub misplaced: u64,
+}
+
+/// When each timer is due; [`Instant::FAR_FUTURE`] if it does not run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timers {
+    pub rexmt: Instant,
+    pub persist: Instant,
+    pub delack: Instant,
+    /// SYN-ACK in SYN-RECEIVED, twice the MSL in TIME-WAIT.
+    pub other: Instant,
+}
+
+impl Timers {
+    const OFF: Instant = Instant::FAR_FUTURE;
+
+    fn earliest(&self) -> Instant {
+        self.rexmt.min(self.persist).min(self.delack).min(self.other)
+    }
+
+    #[inline]
+    pub fn rexmt_runs(&self) -> bool {
+        self.rexmt != Self::OFF
+    }
+
+    #[inline]
+    pub fn persist_runs(&self) -> bool {
+        self.persist != Self::OFF
+    }
+
+    #[inline]
+    pub fn delack_runs(&self) -> bool {
+        self.delack != Self::OFF
+    }
+}
+
+/// Marks that outlive one call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Marks {
+    /// An ACK is owed now.
+    pub ack_now: bool,
+    /// An ACK is owed, to be delayed.
+    pub delay_ack: bool,
+    /// The writer has more to come at once.
+    pub more_to_come: bool,
+    /// "Idle" lasts until the last piece of a write (FB-OUT-1).
+    pub last_idle: bool,
+    /// A window probe is forced out.
+    pub force: bool,
+    /// A FIN has been sent.
+    pub sent_fin: bool,
+    /// Timestamps are in use.
+    pub timestamps: bool,
+    /// Window scaling is in use.
+    pub scaling: bool,
+    /// SACK is in use.
+    pub sack: bool,
+    /// The SYN carries neither window scale nor timestamps any more.
+    pub plain_syn: bool,
+    /// The SYN-ACK was resent by its timer.
+    pub syn_ack_timed_out: bool,
+    /// A zero window was advertised.
+    pub zero_window_sent: bool,
+    /// The peer has sent its FIN.
+    pub end_of_stream: bool,
+}
+
+/// One end of a TCP connection; see [`Endpoint`] for the order of calls.
+#[derive(Debug)]
+pub struct Connection {
+    pub(crate) profile: Arc<Profile>,
+    pub(crate) clock: Clock,
+    local: SocketAddr,
+    remote: SocketAddr,
+    mtu: u32,
+    role: Role,
+    pub(crate) state: State,
+    pub(crate) snd: SendState,
+    pub(crate) buffer: SendBuffer,
+    pub(crate) rcv: ReceiveState,
+    pub(crate) timers: Timers,
+    pub(crate) marks: Marks,
+    pub(crate) rtt: RttEstimator,
+    /// The segment being timed: its sequence number and the tick at which it left.
+    timed: Option<(SeqNumber, Instant)>,
+    pub(crate) window: Window,
+    pub(crate) congestion: Congestion,
+    pub(crate) recovery: Recovery,
+    pub(crate) board: Scoreboard,
+    /// When the last packet arrived.
+    last_arrival: Instant,
+    syn_ack_sent: u32,
+    /// Doublings of the persist timer.
+    pub(crate) persist_shift: u8,
+    /// Bytes for which a blocked writer waits.
+    writer_needs: u32,
+    events: u8,
+    pub(crate) counters: Counters,
+    out: VecDeque<Packet>,
+}
+
+impl Connection {
+    /// A connection in CLOSED (active) or LISTEN (passive).
+    pub fn new(config: ConnectionConfig) -> Self {
+        let profile = config.profile;
+        let (iss, zero) = (config.iss, SeqNumber(0));
+        let header = if config.local.is_ipv4() { 40 } else { 60 };
+        let max_opd = config.mtu.saturating_sub(header).max(1);
+        let limit = |b: rexmit_units::Bytes| b.0.min(1 << 30) as u32;
+        Self {
+            clock: Clock::new(profile.clock.tick, config.phase),
+            local: config.local,
+            remote: config.remote,
+            mtu: config.mtu,
+            role: config.role,
+            state: if config.role == Role::Active { State::Closed } else { State::Listen },
+            snd: SendState {
+                iss,
+                una: iss,
+                nxt: iss,
+                max: iss,
+                wnd: 0,
+                wl1: zero,
+                wl2: zero,
+                max_wnd: 0,
+                scale: 0,
+                mss: max_opd,
+                max_opd,
+                short_end: iss,
+            },
+            buffer: SendBuffer::new(limit(profile.buffers.send)),
+            rcv: ReceiveState {
+                nxt: zero,
+                adv: zero,
+                scale: 0,
+                limit: limit(profile.buffers.receive),
+                unread: 0,
+                offset: 0,
+                last_ack_sent: zero,
+                ts_recent: 0,
+                out_of_order: Reassembly::default(),
+                sacks: SackList::default(),
+                quick: profile.delayed_ack.quick_credit,
+                short_unread: false,
+                misplaced: 0,
+            },
+            timers: Timers {
+                rexmt: Timers::OFF,
+                persist: Timers::OFF,
+                delack: Timers::OFF,
+                other: Timers::OFF,
+            },
+            marks: Marks::default(),
+            rtt: RttEstimator::new(&profile.rtt),
+            timed: None,
+            window: Window { cwnd: max_opd, ssthresh: u32::MAX, mss: max_opd, max: u32::MAX },
+            congestion: Congestion::new(&profile.congestion),
+            recovery: Recovery::new(iss),
+            board: Scoreboard::default(),
+            last_arrival: Instant::ZERO,
+            syn_ack_sent: 0,
+            persist_shift: 0,
+            writer_needs: 0,
+            events: 0,
+            counters: Counters::default(),
+            out: VecDeque::new(),
+            profile,
+        }
+    }
+
+    /// The connection's state.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// True when nothing more will be sent unless something arrives: CLOSED or TIME-WAIT.
+    pub fn is_finished(&self) -> bool {
+        matches!(self.state, State::Closed | State::TimeWait) && (self.role == Role::Active || self.counters.packets > 0)
+    }
+
+    /// What has happened so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Bytes that arrived at another place of the stream than their sequence number says. Anything but zero
+    /// is a fault of a model.
+    pub fn misplaced_bytes(&self) -> u64 {
+        self.rcv.misplaced
+    }
+
+    /// Lends the connection a queue for the packets that it sends, so that thousands of connections share
+    /// one; swap it back after polling.
+    pub fn swap_queue(&mut self, queue: &mut VecDeque<Packet>) {
+        std::mem::swap(&mut self.out, queue);
+    }
+
+    pub(crate) fn raise(&mut self, event: Event) {
+        self.events |= 1 << event_bit(event);
+    }
+
+    /// Bytes outstanding.
+    #[inline]
+    pub(crate) fn flight(&self) -> u32 {
+        self.snd.max.diff(self.snd.una) as u32
+    }
+
+    #[inline]
+    pub(crate) fn in_recovery(&self) -> bool {
+        self.recovery.phase == Phase::Recovery
+    }
+
+    /// Hands a segment to the host.
+    pub(crate) fn emit(&mut self, mut segment: TcpSegment) {
+        segment.src_port = self.local.port();
+        segment.dst_port = self.remote.port();
+        self.counters.packets += 1;
+        let ip = rexmit_wire::IpFields { ident: self.counters.packets as u16, ..Default::default() };
+        self.out.push_back(Packet {
+            src: self.local.ip(),
+            dst: self.remote.ip(),
+            ip,
+            transport: Transport::Tcp(segment),
+            damaged: false,
+        });
+    }
+
+    /// Ends the connection at once, silently.
+    pub(crate) fn enter_closed(&mut self, event: Event) {
+        self.state = State::Closed;
+        self.timers =
+            Timers { rexmt: Timers::OFF, persist: Timers::OFF, delack: Timers::OFF, other: Timers::OFF };
+        self.raise(event);
+    }
+}
+
+const EVENTS: [Event; 7] = [
+    Event::Connected,
+    Event::Readable,
+    Event::EndOfStream,
+    Event::Writable,
+    Event::Closed,
+    Event::Reset,
+    Event::TimedOut,
+];
+
+fn event_bit(event: Event) -> u8 {
+    EVENTS.iter().position(|e| *e == event).unwrap_or(0) as u8
+}
+
+impl Endpoint for Connection {
+    fn handle_packet(&mut self, now: Instant, packet: Packet) {
+        if let Transport::Tcp(segment) = packet.transport {
+            self.on_segment(now, segment);
+        }
+    }
+
+    fn handle_timer(&mut self, now: Instant) {
+        self.on_timer(now);
+    }
+
+    fn poll_transmit(&mut self, _now: Instant) -> Option<Packet> {
+        self.out.pop_front()
+    }
+
+    #[inline]
+    fn poll_timer(&self) -> Option<Instant> {
+        let due = self.timers.earliest();
+        (due != Timers::OFF).then_some(due)
+    }
+
+    #[inline]
+    fn poll_event(&mut self) -> Option<Event> {
+        if self.events == 0 {
+            return None;
+        }
+        let bit = self.events.trailing_zeros();
+        self.events &= self.events - 1;
+        Some(EVENTS[bit as usize])
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            state: self.state.name(),
+            phase: self.recovery.phase.name(),
+            cwnd: u64::from(self.window.cwnd),
+            ssthresh: if self.window.ssthresh == u32::MAX { u64::MAX } else { self.window.ssthresh.into() },
+            in_flight: u64::from(self.flight()),
+            snd_wnd: u64::from(self.snd.wnd),
+            send_queue: u64::from(self.buffer.len()),
+            recv_queue: u64::from(self.rcv.unread),
+            srtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
+            rto: self.rtt.rto(),
+            rexmt_due: self.timers.rexmt_runs().then_some(self.timers.rexmt),
+            counters: self.counters,
+        }
+    }
+}
+
+impl Socket for Connection {
+    fn connect(&mut self, now: Instant) {
+        self.open(now);
+    }
+
+    fn write(&mut self, now: Instant, len: u64) -> u64 {
+        self.take_write(now, len)
+    }
+
+    fn read(&mut self, now: Instant, max: u64) -> u64 {
+        self.give_read(now, max)
+    }
+
+    fn readable(&self) -> u64 {
+        u64::from(self.rcv.unread)
+    }
+
+    fn close(&mut self, now: Instant) {
+        self.shut(now);
+    }
+
+    fn abort(&mut self, now: Instant) {
+        self.reset(now);
+    }
+}

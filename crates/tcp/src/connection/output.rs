@@ -1,0 +1,311 @@
+//! What may be sent, and the sending of it (FB-OUT-1 to FB-OUT-9; RFC 9293 section 3.8).
+
+use rexmit_units::Instant;
+use rexmit_wire::{Flags, Payload, SackBlocks, SeqNumber, TcpSegment, Timestamps};
+
+use super::handshake::blank;
+use super::{Connection, Timers};
+use crate::profile::NagleRule;
+use crate::recovery::Permit;
+
+/// Largest window without scaling.
+const MAX_WINDOW: u32 = 65_535;
+
+/// A segment about to leave.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    seq: SeqNumber,
+    /// Distance from una to `seq`.
+    off: i64,
+    len: u32,
+    fin: bool,
+    /// From a hole of the scoreboard, nxt stays where it is.
+    hole: bool,
+    /// More may follow at once.
+    again: bool,
+}
+
+impl Connection {
+    /// Sends all that may be sent now.
+    pub(crate) fn output(&mut self, now: Instant) {
+        if !self.state.is_synchronised() {
+            return;
+        }
+        let idle = self.note_idle(now);
+        loop {
+            if self.marks.sack && self.snd.nxt < self.snd.max {
+                self.snd.nxt = self.board.skip_sacked(self.snd.nxt);
+            }
+            let plan = self.plan(now);
+            if !self.is_due(&plan, idle) {
+                self.keep_a_timer(now);
+                return;
+            }
+            if !self.transmit(now, &plan) {
+                return;
+            }
+        }
+    }
+
+    /// FB-OUT-1 and FB-OUT-2: is the sender idle, and does it start slowly again?
+    fn note_idle(&mut self, now: Instant) -> bool {
+        let mut idle = self.marks.last_idle || self.snd.max == self.snd.una;
+        self.marks.last_idle = false;
+        if !idle {
+            return false;
+        }
+        if let Some(restart) = self.profile.output.idle_restart {
+            if now.saturating_since(self.last_arrival) >= self.rtt.rto() {
+                self.window.cwnd = self.window.cwnd.min(restart.bytes(self.snd.mss));
+            }
+        }
+        if self.marks.more_to_come {
+            self.marks.last_idle = true;
+            idle = false;
+        }
+        idle
+    }
+
+    fn plan(&mut self, now: Instant) -> Plan {
+        let mut window = self.snd.wnd.min(self.window.cwnd);
+        let mut may_fin = self.state.wants_fin();
+        let permit = if self.marks.force && window == 0 {
+            may_fin &= self.off() >= i64::from(self.buffer.len());
+            window = 1;
+            Permit::Next { len: i64::from(self.buffer.len().min(1)) - self.off() }
+        } else {
+            if self.marks.force {
+                self.timers.persist = Timers::OFF;
+                self.persist_shift = 0;
+            }
+            self.permit()
+        };
+        let (seq, mut len, hole) = match permit {
+            Permit::Hole { seq, len } => {
+                let data = i64::from(self.buffer.len()) - i64::from(seq.diff(self.snd.una));
+                (seq, i64::from(len).min(data.max(0)), true)
+            }
+            Permit::Next { len } => (self.snd.nxt, len, false),
+        };
+        if len < 0 {
+            len = 0;
+            if window == 0 {
+                self.close_window(now);
+            }
+        }
+        let seq = if hole { seq } else { self.snd.nxt };
+        let off = i64::from(seq.diff(self.snd.una));
+        let mut again = hole;
+        let mss = i64::from(self.snd.mss);
+        if len > mss {
+            len = mss;
+            again = true;
+        }
+        let fin = may_fin && off + len >= i64::from(self.buffer.len());
+        Plan { seq, off, len: len as u32, fin, hole, again }
+    }
+
+    /// The peer closed its window over data in flight: wait for it by probing.
+    fn close_window(&mut self, now: Instant) {
+        self.timers.rexmt = Timers::OFF;
+        self.snd.nxt = self.snd.una;
+        if !self.timers.persist_runs() {
+            self.start_persist(now);
+        }
+    }
+
+    /// The tests of FB-OUT-7, in their order.
+    fn is_due(&self, plan: &Plan, idle: bool) -> bool {
+        if plan.len > 0 && self.is_data_due(plan, idle) {
+            return true;
+        }
+        if self.is_window_update_due() || self.marks.ack_now {
+            return true;
+        }
+        plan.fin && (!self.marks.sent_fin || self.snd.nxt == self.snd.una)
+    }
+
+    fn is_data_due(&self, plan: &Plan, idle: bool) -> bool {
+        if plan.len == self.snd.mss || plan.hole || self.marks.force {
+            return true;
+        }
+        let ends_buffer = plan.off + i64::from(plan.len) >= i64::from(self.buffer.len());
+        let nagle_allows = match self.profile.output.nagle {
+            NagleRule::Off => true,
+            NagleRule::On => idle,
+            NagleRule::Minshall => self.snd.short_end <= self.snd.una,
+        };
+        if ends_buffer && !self.marks.more_to_come && nagle_allows {
+            return true;
+        }
+        (self.snd.max_wnd > 0 && plan.len >= self.snd.max_wnd / 2) || self.snd.nxt < self.snd.max
+    }
+
+    /// The window can move by two segments or half the buffer (FB-WIN-5).
+    fn is_window_update_due(&self) -> bool {
+        let space = self.rcv.limit.saturating_sub(self.rcv.unread);
+        if space == 0 || self.state.has_peer_fin() {
+            return false;
+        }
+        let promised = self.rcv.adv.diff(self.rcv.nxt);
+        let advance = i64::from(space.min(MAX_WINDOW << self.rcv.scale)) - i64::from(promised);
+        advance >= i64::from(self.profile.window.update_segments * self.snd.mss)
+            || 2 * advance >= i64::from(self.rcv.limit)
+    }
+
+    /// With data outstanding or waiting, some timer must run (FB-OUT-9).
+    fn keep_a_timer(&mut self, now: Instant) {
+        if self.timers.rexmt_runs() || self.timers.persist_runs() {
+            return;
+        }
+        if self.snd.max > self.snd.una {
+            self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
+        } else if self.buffer.len() > 0 {
+            self.persist_shift = 0;
+            self.start_persist(now);
+        }
+    }
+
+    /// `len` bytes from `seq` leave again, outside the order of nxt.
+    pub(crate) fn send_hole(&mut self, now: Instant, seq: SeqNumber, len: u32) {
+        let off = i64::from(seq.diff(self.snd.una));
+        let data = (i64::from(self.buffer.len()) - off).max(0);
+        let len = i64::from(len.min(self.snd.mss)).min(data);
+        let fin = self.marks.sent_fin && off + len >= i64::from(self.buffer.len());
+        self.transmit(now, &Plan { seq, off, len: len as u32, fin, hole: true, again: false });
+    }
+
+    /// Sends one segment; true if more may follow at once.
+    fn transmit(&mut self, now: Instant, plan: &Plan) -> bool {
+        let (mut len, mut fin) = (plan.len, plan.fin);
+        let sack = self.sack_option();
+        let sack_len = if sack.is_empty() { 0 } else { 4 + 8 * sack.len() as u32 };
+        let room = self.snd.mss - sack_len.min(self.snd.mss - 1);
+        if len > room {
+            len = room; // FB-SEG-3
+            fin = false;
+        }
+        let resent_fin = fin && self.marks.sent_fin;
+        if resent_fin && !plan.hole && self.snd.nxt == self.snd.max {
+            self.snd.nxt = self.snd.nxt - 1;
+        }
+        let persisting = self.timers.persist_runs();
+        let seq = match plan {
+            _ if plan.hole => plan.seq,
+            _ if len > 0 || fin || persisting => self.snd.nxt,
+            _ => self.snd.max,
+        };
+        let is_new = !plan.hole && self.snd.nxt + len + u32::from(fin) > self.snd.max;
+        self.count(len, is_new || seq == self.snd.max);
+        let segment = self.segment(now, seq, len, fin, sack);
+        if plan.hole {
+            self.board.resent(seq, len);
+            self.start_rexmt_if_off(now);
+        } else if self.marks.force && persisting {
+            self.marks.sent_fin |= fin;
+            self.snd.max = self.snd.max.max(self.snd.nxt + len + u32::from(fin));
+        } else {
+            self.advance_nxt(now, seq, len, fin);
+        }
+        self.after_ack_sent(segment.window);
+        self.emit(segment);
+        plan.again || len < plan.len
+    }
+
+    fn segment(&self, now: Instant, seq: SeqNumber, len: u32, fin: bool, sack: SackBlocks) -> TcpSegment {
+        let off = seq.diff(self.snd.una).max(0) as u32;
+        let mut flags = Flags::ACK;
+        if fin {
+            flags = flags.with(Flags::FIN);
+        }
+        if len > 0 && off + len == self.buffer.len() {
+            flags = flags.with(Flags::PSH);
+        }
+        let payload =
+            if len > 0 { Payload::Stream { offset: self.buffer.offset(off), len } } else { Payload::EMPTY };
+        let timestamps = self
+            .marks
+            .timestamps
+            .then(|| Timestamps { value: self.timestamp(now), echo: self.rcv.ts_recent });
+        TcpSegment {
+            seq,
+            ack: self.rcv.nxt,
+            flags,
+            window: (self.advertised_window() >> self.rcv.scale) as u16,
+            timestamps,
+            sack,
+            payload,
+            ..blank()
+        }
+    }
+
+    /// nxt moves over what has just left; the first transmission may be timed.
+    fn advance_nxt(&mut self, now: Instant, seq: SeqNumber, len: u32, fin: bool) {
+        self.marks.sent_fin |= fin;
+        self.snd.nxt += len + u32::from(fin);
+        if len > 0 && len < self.snd.mss {
+            self.snd.short_end = self.snd.nxt;
+        }
+        if self.snd.nxt > self.snd.max {
+            self.snd.max = self.snd.nxt;
+            self.start_timing(now, seq);
+        }
+        if self.snd.nxt != self.snd.una {
+            self.start_rexmt_if_off(now); // also for an ACK alone while data are outstanding (FB-OUT-9)
+        }
+    }
+
+    fn start_rexmt_if_off(&mut self, now: Instant) {
+        if !self.timers.rexmt_runs() {
+            if self.timers.persist_runs() {
+                self.timers.persist = Timers::OFF;
+                self.persist_shift = 0;
+            }
+            self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
+        }
+    }
+
+    pub(crate) fn stop_rexmt(&mut self) {
+        self.timers.rexmt = Timers::OFF;
+    }
+
+    fn count(&mut self, len: u32, is_new: bool) {
+        let c = &mut self.counters;
+        match (len > 0, is_new) {
+            (true, true) => c.data_segments += 1,
+            (true, false) => c.retransmits += 1,
+            (false, _) => c.pure_acks += 1,
+        }
+    }
+
+    /// SACK blocks for the next segment: three beside timestamps, else four.
+    fn sack_option(&mut self) -> SackBlocks {
+        if !self.marks.sack || self.rcv.sacks.is_empty() {
+            return SackBlocks::default();
+        }
+        let room = if self.marks.timestamps { 3 } else { 4 };
+        self.rcv.sacks.take(room)
+    }
+
+    /// The window to advertise: what is free, never less than promised, 0 rather than a silly one (FB-WIN-1).
+    fn advertised_window(&self) -> u32 {
+        let mut space = self.rcv.limit.saturating_sub(self.rcv.unread);
+        if space < self.rcv.limit / 4 && space < self.snd.mss {
+            space = 0;
+        }
+        let promised = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
+        space.max(promised).min(MAX_WINDOW << self.rcv.scale)
+    }
+
+    /// Any ACK that was owed has now been sent (FB-ACK-2).
+    fn after_ack_sent(&mut self, field: u16) {
+        let window = self.advertised_window();
+        self.marks.zero_window_sent = field == 0;
+        self.rcv.adv = self.rcv.adv.max(self.rcv.nxt + window);
+        self.rcv.last_ack_sent = self.rcv.nxt;
+        self.rcv.quick = self.rcv.quick.saturating_sub(1);
+        self.marks.ack_now = false;
+        self.marks.delay_ack = false;
+        self.timers.delack = Timers::OFF;
+    }
+}

@@ -1,0 +1,92 @@
+//! The application's calls.
+
+use rexmit_stack::Event;
+use rexmit_units::Instant;
+use rexmit_wire::{Flags, TcpSegment};
+
+use super::handshake::blank;
+use super::{Connection, State};
+use crate::profile::AckPolicy;
+
+impl Connection {
+    /// A blocking write's copy loop: as much as there is space for, in pieces, each offered to the wire
+    /// (FB-BUF-3, FB-BUF-4).
+    pub(super) fn take_write(&mut self, now: Instant, len: u64) -> u64 {
+        if !matches!(self.state, State::Established | State::CloseWait) {
+            return 0;
+        }
+        let low_water = self.profile.buffers.low_water.0;
+        let piece = self.profile.buffers.write_piece.map_or(u64::MAX, |p| p.0.max(1));
+        let mut left = len;
+        while left > 0 {
+            let mut space = u64::from(self.buffer.space());
+            if space < left && space < low_water {
+                break;
+            }
+            while left > 0 && space > 0 {
+                let n = piece.min(left).min(space);
+                left -= n;
+                space -= n;
+                self.buffer.push(n as u32);
+                self.marks.more_to_come = left > 0 && space > 0;
+                self.output(now);
+                self.marks.more_to_come = false;
+            }
+        }
+        self.writer_needs = left.min(low_water) as u32;
+        len - left
+    }
+
+    /// Wakes a blocked writer once there is space enough.
+    pub(super) fn wake_writer(&mut self) {
+        if self.writer_needs > 0 && self.buffer.space() >= self.writer_needs {
+            self.writer_needs = 0;
+            self.raise(Event::Writable);
+        }
+    }
+
+    /// Takes up to `max` bytes from the receive buffer; a window update may follow.
+    pub(super) fn give_read(&mut self, now: Instant, max: u64) -> u64 {
+        let n = max.min(u64::from(self.rcv.unread));
+        if n == 0 {
+            return 0;
+        }
+        self.rcv.unread -= n as u32;
+        if self.profile.delayed_ack.policy == AckPolicy::QuickAck
+            && self.rcv.short_unread
+            && self.rcv.unread == 0
+        {
+            // LX-ACK-4.
+            self.rcv.short_unread = false;
+            if self.rcv.nxt != self.rcv.last_ack_sent {
+                self.marks.ack_now = true;
+            }
+        }
+        self.output(now);
+        n
+    }
+
+    /// No more data from this side.
+    pub(super) fn shut(&mut self, now: Instant) {
+        match self.state {
+            State::Established | State::SynReceived => self.state = State::FinWait1,
+            State::CloseWait => self.state = State::LastAck,
+            State::Listen | State::SynSent => {
+                self.enter_closed(Event::Closed);
+                return;
+            }
+            _ => return,
+        }
+        self.output(now);
+    }
+
+    /// RST, and the connection is gone (RFC 9293 section 3.10.5).
+    pub(super) fn reset(&mut self, _now: Instant) {
+        if self.state >= State::SynReceived && self.state != State::TimeWait {
+            let segment =
+                TcpSegment { seq: self.snd.nxt, ack: self.rcv.nxt, flags: Flags::RST.with(Flags::ACK), ..blank() };
+            self.emit(segment);
+        }
+        self.enter_closed(Event::Closed);
+    }
+}

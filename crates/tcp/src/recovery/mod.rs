@@ -1,0 +1,234 @@
+//! What was lost, and what is done about it. One file per way to recover.
+
+mod bsd_sack;
+mod newreno;
+mod rate_halving;
+mod rfc6675;
+mod scoreboard;
+
+use rexmit_units::Instant;
+use rexmit_wire::{SeqNumber, TcpSegment};
+
+use crate::Connection;
+use crate::congestion::{CongestionControl, Loss};
+use crate::profile::{PlainRecovery, RecoveryExit, SackRecovery};
+
+pub(crate) use scoreboard::Scoreboard;
+
+/// What the sender is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing is suspected.
+    Open,
+    /// Duplicates have come, fewer than the threshold.
+    Disorder,
+    /// Fast recovery.
+    Recovery,
+    /// A timeout is being repaired.
+    Loss,
+}
+
+impl Phase {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Disorder => "disorder",
+            Self::Recovery => "recovery",
+            Self::Loss => "loss",
+        }
+    }
+}
+
+/// What a first timeout overwrote, should it prove a mistake (FB-RTO-6, FB-RTO-7).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Undo {
+    pub cwnd: u32,
+    pub ssthresh: u32,
+    pub recover: SeqNumber,
+    pub recovering: bool,
+    pub until_tick: u64,
+}
+
+/// The state of loss recovery.
+#[derive(Clone, Debug)]
+pub(crate) struct Recovery {
+    pub phase: Phase,
+    /// Highest sequence number sent when recovery began (RFC 6582 `recover`).
+    pub recover: SeqNumber,
+    pub dupacks: u32,
+    /// Segments sent by limited transmit in this episode.
+    pub limited: u32,
+    /// nxt when SACK recovery began (BSD `sack_newdata`).
+    pub new_data: SeqNumber,
+    /// Every second ACK in rate halving.
+    pub halving: u32,
+    /// The one retransmission beyond the scoreboard that RFC 6675 allows an episode.
+    pub rescued: bool,
+    pub undo: Option<Undo>,
+}
+
+/// What the next segment may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Permit {
+    /// From a hole: `len` bytes from `seq`.
+    Hole { seq: SeqNumber, len: u32 },
+    /// From nxt: so many bytes; negative where more is outstanding than allowed.
+    Next { len: i64 },
+}
+
+impl Recovery {
+    pub fn new(iss: SeqNumber) -> Self {
+        Self {
+            phase: Phase::Open,
+            recover: iss,
+            dupacks: 0,
+            limited: 0,
+            new_data: iss,
+            halving: 0,
+            rescued: false,
+            undo: None,
+        }
+    }
+
+    /// Keeps `recover` from falling so far behind that it wraps.
+    pub fn follow_una(&mut self, una: SeqNumber, sack: bool) {
+        if self.phase == Phase::Disorder || (self.phase == Phase::Loss && una >= self.recover) {
+            self.phase = Phase::Open;
+        }
+        if self.phase != Phase::Recovery && una > self.recover && (sack || una.diff(self.recover) > 1 << 30) {
+            self.recover = una;
+        }
+    }
+}
+
+impl Connection {
+    /// May this third duplicate start fast recovery?
+    pub(crate) fn may_enter_recovery(&self, segment: &TcpSegment) -> bool {
+        let config = &self.profile.recovery;
+        let guarded = if self.marks.sack {
+            config.sack_entry_guard
+        } else {
+            config.plain == PlainRecovery::NewReno
+        };
+        !guarded || segment.ack > self.recovery.recover
+    }
+
+    /// RFC 6675 section 5 step (2): lost by SACK before the threshold of duplicates is reached.
+    pub(crate) fn first_hole_is_lost(&self) -> bool {
+        self.marks.sack
+            && self.profile.recovery.sack != SackRecovery::Bsd
+            && self.lost_boundary().is_some_and(|boundary| boundary > self.snd.una)
+    }
+
+    /// The threshold of duplicates is reached.
+    pub(crate) fn enter_recovery(&mut self, now: Instant) {
+        let loss = Loss { in_flight: self.flight(), snd_wnd: self.snd.wnd, now };
+        self.window.ssthresh = self.congestion.ssthresh_on_loss(&self.window, &loss);
+        self.recovery.phase = Phase::Recovery;
+        self.recovery.recover = self.snd.max;
+        self.recovery.rescued = false;
+        self.recovery.halving = 0;
+        self.recovery.new_data = self.snd.nxt;
+        self.stop_timing();
+        self.counters.fast_retransmits += 1;
+        if !self.marks.sack {
+            self.enter_newreno(now);
+            return;
+        }
+        match self.profile.recovery.sack {
+            SackRecovery::Bsd => self.enter_bsd_sack(now),
+            SackRecovery::Rfc6675 => self.enter_rfc6675(now),
+            SackRecovery::RateHalving => self.enter_rate_halving(now),
+        }
+    }
+
+    /// A further duplicate in recovery (or, in plain Reno, beyond the threshold).
+    pub(crate) fn recover_on_duplicate(&mut self, now: Instant) {
+        if !self.marks.sack {
+            self.window.cwnd = self.window.cwnd.saturating_add(self.snd.mss);
+            self.output(now);
+            return;
+        }
+        match self.profile.recovery.sack {
+            SackRecovery::Bsd => self.bsd_sack_on_duplicate(),
+            SackRecovery::Rfc6675 => {}
+            SackRecovery::RateHalving => self.halve(),
+        }
+        self.output(now);
+    }
+
+    /// An ACK of new data, before una moves: a partial one keeps recovery going.
+    pub(crate) fn recover_on_new_ack(&mut self, now: Instant, segment: &TcpSegment) {
+        if !self.in_recovery() {
+            return;
+        }
+        if segment.ack >= self.recovery.recover || self.is_plain_reno() {
+            self.leave_recovery_window(segment.ack);
+        } else if !self.marks.sack {
+            self.newreno_partial_ack(now, segment.ack);
+        } else {
+            match self.profile.recovery.sack {
+                SackRecovery::Bsd => self.bsd_sack_partial_ack(now, segment.ack),
+                SackRecovery::Rfc6675 => {}
+                SackRecovery::RateHalving => self.halve(),
+            }
+        }
+    }
+
+    fn is_plain_reno(&self) -> bool {
+        !self.marks.sack && self.profile.recovery.plain == PlainRecovery::Reno
+    }
+
+    /// Plain Reno grows cwnd on the very ACK that ends recovery (FB-FR-11).
+    pub(crate) fn plain_reno_grows(&self) -> bool {
+        self.is_plain_reno()
+    }
+
+    /// The window with which recovery ends.
+    fn leave_recovery_window(&mut self, ack: SeqNumber) {
+        let (mss, ssthresh) = (self.snd.mss, self.window.ssthresh);
+        let flight = self.snd.max.diff(ack) as u32;
+        self.window.cwnd = if self.is_plain_reno() {
+            self.window.cwnd.min(ssthresh)
+        } else {
+            match self.profile.recovery.exit {
+                // FB-FR-9.
+                RecoveryExit::BsdSlowStart if ack + ssthresh > self.snd.max => flight + mss,
+                RecoveryExit::BsdSlowStart => ssthresh,
+                RecoveryExit::Rfc6582 => ssthresh.min(flight.max(mss) + mss),
+                RecoveryExit::Ssthresh => ssthresh,
+            }
+        };
+    }
+
+    /// Recovery ends when `recover` is reached; called before una moves.
+    pub(crate) fn end_recovery(&mut self, now: Instant, ack: SeqNumber) {
+        if self.in_recovery() && (ack >= self.recovery.recover || self.is_plain_reno()) {
+            self.recovery.phase = Phase::Open;
+            self.congestion.on_recovery_exit(&self.window, now);
+        }
+    }
+
+    /// What the next segment may be; `off` is the distance from una to nxt, `unsent_end` the bytes in the
+    /// buffer.
+    pub(crate) fn permit(&mut self) -> Permit {
+        if self.in_recovery() && self.marks.sack {
+            return match self.profile.recovery.sack {
+                SackRecovery::Bsd => self.permit_bsd_sack(),
+                SackRecovery::Rfc6675 | SackRecovery::RateHalving => self.permit_by_pipe(),
+            };
+        }
+        self.permit_by_window()
+    }
+
+    /// What the smaller of the two windows leaves.
+    pub(crate) fn permit_by_window(&self) -> Permit {
+        let window = self.snd.wnd.min(self.window.cwnd);
+        Permit::Next { len: i64::from(self.buffer.len().min(window)) - self.off() }
+    }
+
+    /// Distance in bytes from the start of the send buffer to nxt.
+    pub(crate) fn off(&self) -> i64 {
+        i64::from(self.snd.nxt.diff(self.snd.una))
+    }
+}
