@@ -1,1 +1,48 @@
-//! To be written.
+//! The path emulator, sans-IO: impairments, queue, shaper, propagation delay.
+//!
+//! A [`Direction`] takes packets at instants that the caller gives and hands them out at instants that it
+//! names. It reads no clock and draws from random streams that the caller gives, so the same code serves
+//! virtual time and live traffic. What a path is, as a study writes it, is a [`PathSpec`]; which packets an
+//! effect is for is a [`Pattern`].
+//!
+//! Stages, in order: impairments decide as a packet enters; the queue admits it or not; the shaper sends it;
+//! the delay line carries it. Extra delay, jitter and reordering act in the delay line, so they never change
+//! what the queue holds.
+//!
+//! Not modelled: several bottlenecks in a row, queues that drop from the head or by probability.
+//!
+//! ```
+//! use rexmit_path::{Direction, PathSpec};
+//! use rexmit_units::Duration;
+//!
+//! let path = PathSpec { rate: Some("1 Mbit/s".parse()?), delay: Some("10 ms".parse()?), ..PathSpec::default() };
+//! let mut streams = |_: &str| unreachable!("nothing random in this path");
+//! let down = Direction::new(&path.down(), "down", Duration::ZERO, &mut streams)?;
+//! assert_eq!(down.poll_timer(), None);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod counters;
+mod direction;
+mod error;
+mod flow;
+mod ingress;
+mod line;
+pub mod pattern;
+mod queue;
+mod random;
+mod schedule;
+mod select;
+mod shaper;
+mod spec;
+mod verdict;
+
+pub use counters::{Counters, LogRow, Summary};
+pub use direction::Direction;
+pub use error::PathError;
+pub use pattern::{Pattern, Positions, Times};
+pub use spec::{
+    Change, DirectionOverride, DirectionSpec, GilbertElliott, Hold, Impairments, Jitter, LossModel, PathSpec,
+    Reorder, ShaperKind, Spread,
+};
+pub use verdict::{Duplicated, Effects, Fate, Verdict};

@@ -1,0 +1,113 @@
+//! Counters and the log of verdicts.
+
+use rexmit_units::Instant;
+use rexmit_wire::{Flags, Packet, Transport};
+
+use crate::verdict::{Duplicated, Fate, Verdict};
+
+/// What a direction has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets offered.
+    pub packets: u64,
+    /// Bytes of IP packets offered.
+    pub bytes: u64,
+    /// Packets dropped by a pattern.
+    pub dropped_by_pattern: u64,
+    /// Packets dropped by random loss.
+    pub dropped_by_loss: u64,
+    /// Packets dropped by a full queue.
+    pub queue_full: u64,
+    /// Packets that were admitted with a bit error.
+    pub corrupted: u64,
+    /// Copies that were admitted.
+    pub duplicated: u64,
+    /// Packets that were admitted and held by a pattern.
+    pub held: u64,
+    /// Packets that were admitted and held back past others.
+    pub reordered: u64,
+    /// Packets that have come out, copies included.
+    pub received: u64,
+}
+
+impl Counters {
+    /// Packets offered that do not come out.
+    pub fn drops(&self) -> u64 {
+        self.dropped_by_pattern + self.dropped_by_loss + self.queue_full
+    }
+
+    pub(crate) fn count(&mut self, verdict: &Verdict) {
+        match verdict.fate {
+            Fate::Delivered { .. } => {}
+            Fate::DroppedByPattern { .. } => self.dropped_by_pattern += 1,
+            Fate::DroppedByLoss => self.dropped_by_loss += 1,
+            Fate::QueueFull { .. } => self.queue_full += 1,
+        }
+        let effects = &verdict.effects;
+        self.corrupted += u64::from(effects.corrupted);
+        self.duplicated += u64::from(effects.duplicated == Duplicated::Delivered);
+        self.held += u64::from(effects.held.is_some());
+        self.reordered += u64::from(effects.reordered.is_some());
+    }
+}
+
+/// One row of the log: a packet and what the path did to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogRow {
+    /// When the packet entered.
+    pub time: Instant,
+    /// The packet in short.
+    pub packet: Summary,
+    /// What the path did to it; holds its position.
+    pub verdict: Verdict,
+}
+
+/// A packet in short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Length of the IP packet in bytes.
+    pub ip_len: u32,
+    /// IP protocol number.
+    pub protocol: u8,
+    /// Source port, 0 where there is none.
+    pub src_port: u16,
+    /// Destination port, 0 where there is none.
+    pub dst_port: u16,
+    /// TCP: control bits.
+    pub flags: Flags,
+    /// TCP: sequence number.
+    pub seq: u32,
+    /// TCP: acknowledgment number.
+    pub ack: u32,
+    /// Bytes of data.
+    pub payload: u32,
+}
+
+impl From<&Packet> for Summary {
+    fn from(packet: &Packet) -> Self {
+        let ip_len = packet.ip_len() as u32;
+        match &packet.transport {
+            Transport::Tcp(t) => Self {
+                ip_len,
+                protocol: 6,
+                src_port: t.src_port,
+                dst_port: t.dst_port,
+                flags: t.flags,
+                seq: t.seq.0,
+                ack: t.ack.0,
+                payload: t.payload.len(),
+            },
+            Transport::Udp(u) => Self {
+                ip_len,
+                protocol: 17,
+                src_port: u.src_port,
+                dst_port: u.dst_port,
+                payload: u.payload.len(),
+                ..Self::default()
+            },
+            Transport::Other { protocol, payload } => {
+                Self { ip_len, protocol: *protocol, payload: payload.len(), ..Self::default() }
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What can be wrong with a path.
+
+use rexmit_units::Duration;
+
+use crate::spec::{Change, DirectionSpec, ShaperKind};
+
+/// What is wrong with a direction: one line that names the key and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// A shaper with ticks needs time between them.
+    #[error("path.{0}.tick: allowed: a duration above zero, such as \"1 ms\"")]
+    NoTick(String),
+    /// The first tick comes before one whole tick has passed.
+    #[error("path.{name}: the phase {phase} of its tick must be shorter than the tick {tick}")]
+    Phase {
+        /// `down` or `up`.
+        name: String,
+        /// As given.
+        phase: Duration,
+        /// As given.
+        tick: Duration,
+    },
+    /// A change without a moment or with two.
+    #[error("path.{name}.changes[{index}]: allowed: exactly one of at and packet")]
+    ChangeMoment {
+        /// `down` or `up`.
+        name: String,
+        /// Number of the change, from 0.
+        index: usize,
+    },
+    /// A change of nothing.
+    #[error("path.{name}.changes[{index}]: nothing changes; allowed: rate, delay or both")]
+    ChangeOfNothing {
+        /// `down` or `up`.
+        name: String,
+        /// Number of the change, from 0.
+        index: usize,
+    },
+    /// A change at packet 0.
+    #[error("path.{name}.changes[{index}]: packet = 0: allowed: at least 1, the first packet")]
+    ChangeAtZero {
+        /// `down` or `up`.
+        name: String,
+        /// Number of the change, from 0.
+        index: usize,
+    },
+    /// A queue for nothing.
+    #[error("path.{0}.queue: a queue of 0 lets no packet through; allowed: at least 1 packet")]
+    NoQueue(String),
+}
+
+impl PathError {
+    /// Checks what the types of `spec` allow and a path does not.
+    pub(crate) fn check(spec: &DirectionSpec, name: &str, phase: Duration) -> Result<(), Self> {
+        use rexmit_units::QueueLimit::{Bytes, Packets};
+        if spec.shaper == ShaperKind::Dummynet {
+            if spec.tick.is_zero() {
+                return Err(Self::NoTick(name.into()));
+            }
+            if phase >= spec.tick {
+                return Err(Self::Phase { name: name.into(), phase, tick: spec.tick });
+            }
+        }
+        if matches!(spec.queue, Packets(0) | Bytes(0)) {
+            return Err(Self::NoQueue(name.into()));
+        }
+        let changes = spec.impairments.changes.iter().enumerate();
+        changes.into_iter().try_for_each(|(index, change)| Self::check_change(change, name, index))
+    }
+
+    fn check_change(change: &Change, name: &str, index: usize) -> Result<(), Self> {
+        let name = name.to_owned();
+        match change {
+            Change { rate: None, delay: None, .. } => Err(Self::ChangeOfNothing { name, index }),
+            Change { packet: Some(0), .. } => Err(Self::ChangeAtZero { name, index }),
+            Change { at: Some(_), packet: None, .. } | Change { at: None, packet: Some(_), .. } => Ok(()),
+            _ => Err(Self::ChangeMoment { name, index }),
+        }
+    }
+}
+
+impl DirectionSpec {
+    /// Checks what the types allow and a path does not. `name` is `down` or `up`.
+    ///
+    /// # Errors
+    /// Names the key and what is allowed.
+    pub fn check(&self, name: &str) -> Result<(), PathError> {
+        PathError::check(self, name, Duration::ZERO)
+    }
+}

@@ -1,0 +1,121 @@
+//! What a packet is within its flow: its number, its segment, whether it repeats data.
+//!
+//! Kept only where a pattern asks for it. A flow is one direction of a connection, known by its addresses,
+//! ports and protocol.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::net::IpAddr;
+
+use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
+
+/// One packet as its flow sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowView {
+    /// Number of the flow, from 0, in order of appearance.
+    pub index: usize,
+    /// Number of the packet in its flow, from 1.
+    pub position: u64,
+    /// Source and destination port; 0 where the protocol has none.
+    pub ports: (u16, u16),
+    /// What the TCP segment is; `None` for other protocols.
+    pub segment: Option<SegmentView>,
+}
+
+/// One TCP segment as its flow sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentView {
+    /// Control bits.
+    pub flags: Flags,
+    /// Offset of its first byte in the stream.
+    pub offset: u64,
+    /// Bytes of data.
+    pub len: u32,
+    /// Its number among the segments with new data, from 1; `None` where it has no new data.
+    pub number: Option<u64>,
+    /// True where some of its data has been sent before.
+    pub repeats: bool,
+}
+
+impl FlowView {
+    /// True if either port is `port`.
+    pub fn has_port(&self, port: u16) -> bool {
+        self.ports.0 == port || self.ports.1 == port
+    }
+}
+
+type Key = (IpAddr, IpAddr, u8, u16, u16);
+
+/// Follows every flow of a direction.
+#[derive(Default)]
+pub(crate) struct FlowTracker {
+    // Looked up, never iterated; a fixed hasher all the same, so that no run differs from another.
+    index: HashMap<Key, usize, BuildHasherDefault<DefaultHasher>>,
+    flows: Vec<FlowState>,
+}
+
+#[derive(Default)]
+struct FlowState {
+    packets: u64,
+    /// Sequence number of the first byte of data.
+    base: Option<SeqNumber>,
+    /// Offset one past the highest byte sent.
+    highest: u64,
+    /// Segments with new data so far.
+    segments: u64,
+}
+
+impl FlowTracker {
+    /// Takes the next packet of the direction into account and says what it is.
+    pub fn observe(&mut self, packet: &Packet) -> FlowView {
+        let key = key(packet);
+        let next = self.flows.len();
+        let index = *self.index.entry(key).or_insert(next);
+        if index == next {
+            self.flows.push(FlowState::default());
+        }
+        let flow = &mut self.flows[index];
+        flow.packets += 1;
+        FlowView {
+            index,
+            position: flow.packets,
+            ports: (key.3, key.4),
+            segment: packet.tcp().map(|tcp| flow.observe(tcp)),
+        }
+    }
+}
+
+impl FlowState {
+    fn observe(&mut self, tcp: &TcpSegment) -> SegmentView {
+        if tcp.flags.has(Flags::SYN) && self.base != Some(tcp.seq + 1) {
+            // A new incarnation of the connection: its stream starts afresh.
+            *self = Self { packets: self.packets, base: Some(tcp.seq + 1), ..Self::default() };
+        }
+        let start = if tcp.flags.has(Flags::SYN) { tcp.seq + 1 } else { tcp.seq };
+        let base = *self.base.get_or_insert(start);
+        // The 32-bit number is taken as the offset nearest to the highest one sent.
+        let from_highest = start.diff(base + self.highest as u32);
+        let offset = self.highest.saturating_add_signed(i64::from(from_highest));
+        let len = tcp.payload.len();
+        let (mut number, mut repeats) = (None, false);
+        if len > 0 {
+            repeats = offset < self.highest;
+            let end = offset + u64::from(len);
+            if end > self.highest {
+                self.highest = end;
+                self.segments += 1;
+                number = Some(self.segments);
+            }
+        }
+        SegmentView { flags: tcp.flags, offset, len, number, repeats }
+    }
+}
+
+fn key(packet: &Packet) -> Key {
+    let (protocol, source, destination) = match &packet.transport {
+        Transport::Tcp(t) => (6, t.src_port, t.dst_port),
+        Transport::Udp(u) => (17, u.src_port, u.dst_port),
+        Transport::Other { protocol, .. } => (*protocol, 0, 0),
+    };
+    (packet.src, packet.dst, protocol, source, destination)
+}

@@ -1,0 +1,99 @@
+//! Impairments as packets enter: what is to happen to each.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rexmit_units::{Duration, Instant};
+use rexmit_wire::Packet;
+
+use crate::flow::FlowTracker;
+use crate::random::{JitterProcess, LossProcess};
+use crate::select::{Seen, Selector};
+use crate::spec::Impairments;
+
+/// Every impairment of a direction, with its state.
+pub(crate) struct Ingress {
+    flows: Option<FlowTracker>,
+    drop: Option<Selector>,
+    corrupt: Option<Selector>,
+    duplicate: Option<Selector>,
+    hold: Option<(Selector, Duration, bool)>,
+    reorder: Option<(Selector, u32, Duration)>,
+    loss: Option<LossProcess>,
+    jitter: Option<(JitterProcess, bool)>,
+}
+
+/// What is to happen to one packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Decision {
+    /// A loss pattern names it.
+    pub drop: bool,
+    /// Random loss takes it.
+    pub lost: bool,
+    /// It gets a bit error.
+    pub corrupt: bool,
+    /// It is doubled.
+    pub duplicate: bool,
+    /// Extra delay, and whether packets behind wait as well.
+    pub hold: Option<(Duration, bool)>,
+    /// Later packets that pass first, and the longest wait for them.
+    pub reorder: Option<(u32, Duration)>,
+    /// Variation of the delay, in ns.
+    pub jitter: i64,
+    /// Whether the variation lets it overtake others.
+    pub overtakes: bool,
+}
+
+impl Ingress {
+    /// `None` where nothing is to be done to any packet.
+    pub fn new(
+        spec: &Impairments,
+        name: &str,
+        streams: &mut dyn FnMut(&str) -> Xoshiro256PlusPlus,
+    ) -> Option<Self> {
+        let selector = |key: &str, pattern: &crate::Pattern| {
+            Selector::new(pattern.clone(), format!("path.{name}.{key}"))
+        };
+        let follow = spec.patterns().any(|(_, pattern)| pattern.needs_flows());
+        let this = Self {
+            flows: follow.then(FlowTracker::default),
+            drop: spec.drop.as_ref().map(|p| selector("drop", p)),
+            corrupt: spec.corrupt.as_ref().map(|p| selector("corrupt", p)),
+            duplicate: spec.duplicate.as_ref().map(|p| selector("duplicate", p)),
+            hold: spec.hold.as_ref().map(|h| (selector("hold", &h.pattern), h.by, h.keep_order)),
+            reorder: spec.reorder.as_ref().map(|r| (selector("reorder", &r.pattern), r.past, r.within)),
+            loss: spec.loss.as_ref().map(|l| LossProcess::new(l, streams(&format!("path.{name}.loss")))),
+            jitter: spec
+                .jitter
+                .as_ref()
+                .map(|j| (JitterProcess::new(j, streams(&format!("path.{name}.jitter"))), j.reorder)),
+        };
+        (spec.patterns().next().is_some() || this.loss.is_some() || this.jitter.is_some()).then_some(this)
+    }
+
+    /// Decides on the next packet. Every impairment looks at every packet, also at one that another drops.
+    pub fn decide(&mut self, now: Instant, position: u64, packet: &Packet) -> Decision {
+        let flow = self.flows.as_mut().map(|flows| flows.observe(packet));
+        let seen = Seen { now, position, flow };
+        let named = |s: &mut Option<Selector>| s.as_mut().is_some_and(|s| s.names(&seen));
+        let (jitter, overtakes) = match &mut self.jitter {
+            Some((process, reorder)) => (process.next_nanos(), *reorder),
+            None => (0, false),
+        };
+        Decision {
+            drop: named(&mut self.drop),
+            corrupt: named(&mut self.corrupt),
+            duplicate: named(&mut self.duplicate),
+            hold: self.hold.as_mut().and_then(|(s, by, keep)| s.names(&seen).then_some((*by, *keep))),
+            reorder: self.reorder.as_mut().and_then(|(s, n, within)| s.names(&seen).then_some((*n, *within))),
+            lost: self.loss.as_mut().is_some_and(LossProcess::next_is_lost),
+            jitter,
+            overtakes,
+        }
+    }
+
+    /// What patterns name and no packet has been.
+    pub fn unreached(&self) -> Vec<String> {
+        let timed = [self.hold.as_ref().map(|h| &h.0), self.reorder.as_ref().map(|r| &r.0)];
+        let plain = [self.drop.as_ref(), self.corrupt.as_ref(), self.duplicate.as_ref()];
+        plain.into_iter().chain(timed).flatten().flat_map(Selector::unreached).collect()
+    }
+}

@@ -1,0 +1,267 @@
+//! What a path is, as a study writes it. The JSON Schema and the reference come from these types.
+
+use rexmit_units::{Duration, QueueLimit, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Pattern;
+
+mod effects;
+mod random;
+
+pub use effects::{Hold, Reorder};
+pub use random::{GilbertElliott, Jitter, LossModel, Spread};
+
+/// The path between two hosts. What stands here holds for both directions; `down` and `up` override it.
+///
+/// Stages, in order: impairments as packets enter, the queue, the shaper, the propagation delay. A packet
+/// that is still propagating takes no place in the queue.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PathSpec {
+    /// Rate of the bottleneck, counted over IP packets. Absent: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Propagation delay, one way. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// What the queue before the bottleneck holds, in packets or bytes; the packet being sent counts. Default:
+    /// 1000 packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueLimit>,
+    /// How the bottleneck sends. Default: `exact`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<ShaperKind>,
+    /// Time between ticks of a shaper that works at ticks. Default: 1 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick: Option<Duration>,
+    /// From server to client.
+    #[serde(skip_serializing_if = "DirectionOverride::is_empty")]
+    pub down: DirectionOverride,
+    /// From client to server.
+    #[serde(skip_serializing_if = "DirectionOverride::is_empty")]
+    pub up: DirectionOverride,
+}
+
+/// One direction of a path: what differs from the path, and what happens to packets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DirectionOverride {
+    /// Rate of the bottleneck in this direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Propagation delay in this direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// What the queue in this direction holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueLimit>,
+    /// How the bottleneck in this direction sends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<ShaperKind>,
+    /// Time between ticks in this direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick: Option<Duration>,
+    /// Packets that are lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drop: Option<Pattern>,
+    /// Packets that get a bit error: the receiver sees a bad checksum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrupt: Option<Pattern>,
+    /// Packets of which a second copy enters the queue right behind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<Pattern>,
+    /// Packets that take longer, added to the propagation delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Hold>,
+    /// Packets that are held back until later ones have passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Reorder>,
+    /// Random loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossModel>,
+    /// Random variation of the propagation delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Jitter>,
+    /// Changes of rate or delay, each from its moment on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// What happens to packets as they enter. Each acts on its own; a packet may meet several.
+///
+/// A pattern counts every packet offered, lost ones too. A random impairment draws for every packet offered,
+/// from a stream of its own, so that no impairment changes what another does.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Impairments {
+    /// Packets that are lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drop: Option<Pattern>,
+    /// Packets that get a bit error: the receiver sees a bad checksum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrupt: Option<Pattern>,
+    /// Packets of which a second copy enters the queue right behind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<Pattern>,
+    /// Packets that take longer, added to the propagation delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Hold>,
+    /// Packets that are held back until later ones have passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Reorder>,
+    /// Random loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossModel>,
+    /// Random variation of the propagation delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Jitter>,
+    /// Changes of rate or delay, each from its moment on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// A change of rate or delay from a moment on. The later of two changes holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// From this time after the start: packets whose sending starts (rate) or ends (delay) then or later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Duration>,
+    /// Or from this packet of the direction on, 1 being the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet: Option<u64>,
+    /// The new rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// The new propagation delay. A shorter one lets no packet overtake another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+}
+
+/// How a bottleneck sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShaperKind {
+    /// Bit after bit; a packet leaves when its last bit has left, exact to the nanosecond.
+    #[default]
+    Exact,
+    /// As FreeBSD's dummynet of 2005: packets leave at ticks, the delay is cut to whole ticks.
+    Dummynet,
+}
+
+/// One direction, with every default filled in.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DirectionSpec {
+    /// Rate of the bottleneck; `None` for no limit.
+    pub rate: Option<Rate>,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// What the queue holds.
+    pub queue: QueueLimit,
+    /// How the bottleneck sends.
+    pub shaper: ShaperKind,
+    /// Time between ticks.
+    pub tick: Duration,
+    /// What happens to packets.
+    #[serde(flatten)]
+    pub impairments: Impairments,
+}
+
+impl Default for DirectionSpec {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            delay: Duration::ZERO,
+            queue: DEFAULT_QUEUE,
+            shaper: ShaperKind::default(),
+            tick: DEFAULT_TICK,
+            impairments: Impairments::default(),
+        }
+    }
+}
+
+/// As netem and Linux devices have it.
+const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(1000);
+/// FreeBSD 6 with HZ = 1000 (EM-DN-1).
+const DEFAULT_TICK: Duration = Duration::from_millis(1);
+
+impl PathSpec {
+    /// From server to client, with every default filled in.
+    pub fn down(&self) -> DirectionSpec {
+        self.direction(&self.down)
+    }
+
+    /// From client to server, with every default filled in.
+    pub fn up(&self) -> DirectionSpec {
+        self.direction(&self.up)
+    }
+
+    /// The same path with every default written out, for the record.
+    #[must_use]
+    pub fn with_defaults(&self) -> Self {
+        Self {
+            delay: Some(self.delay.unwrap_or(Duration::ZERO)),
+            queue: Some(self.queue.unwrap_or(DEFAULT_QUEUE)),
+            shaper: Some(self.shaper.unwrap_or_default()),
+            tick: Some(self.tick.unwrap_or(DEFAULT_TICK)),
+            ..self.clone()
+        }
+    }
+
+    /// What is odd about the path before any packet has come, a line each, with the key.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for (name, direction) in [("path.down", &self.down), ("path.up", &self.up)] {
+            for (key, pattern) in direction.impairments().patterns() {
+                all.extend(pattern.warnings().iter().map(|w| format!("{name}.{key}: {w}")));
+            }
+        }
+        all
+    }
+
+    fn direction(&self, own: &DirectionOverride) -> DirectionSpec {
+        DirectionSpec {
+            rate: own.rate.or(self.rate),
+            delay: own.delay.or(self.delay).unwrap_or(Duration::ZERO),
+            queue: own.queue.or(self.queue).unwrap_or(DEFAULT_QUEUE),
+            shaper: own.shaper.or(self.shaper).unwrap_or_default(),
+            tick: own.tick.or(self.tick).unwrap_or(DEFAULT_TICK),
+            impairments: own.impairments(),
+        }
+    }
+}
+
+impl DirectionOverride {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn impairments(&self) -> Impairments {
+        let own = self.clone();
+        Impairments {
+            drop: own.drop,
+            corrupt: own.corrupt,
+            duplicate: own.duplicate,
+            hold: own.hold,
+            reorder: own.reorder,
+            loss: own.loss,
+            jitter: own.jitter,
+            changes: own.changes,
+        }
+    }
+}
+
+impl Impairments {
+    /// Each pattern with its key.
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = (&'static str, &Pattern)> {
+        [
+            ("drop", self.drop.as_ref()),
+            ("corrupt", self.corrupt.as_ref()),
+            ("duplicate", self.duplicate.as_ref()),
+            ("hold", self.hold.as_ref().map(|h| &h.pattern)),
+            ("reorder", self.reorder.as_ref().map(|r| &r.pattern)),
+        ]
+        .into_iter()
+        .filter_map(|(key, pattern)| pattern.map(|p| (key, p)))
+    }
+}

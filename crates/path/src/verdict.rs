@@ -1,0 +1,134 @@
+//! What the path did to a packet, and why.
+
+use std::fmt;
+
+use rexmit_units::{Duration, Instant, QueueLimit};
+
+/// What the path did to one packet: its fate, and every effect on the way.
+///
+/// [`fmt::Display`] gives the text that captures carry as a comment, such as `dropped by pattern at position
+/// 18` or `dropped: queue full (99 packets)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Number of the packet in its direction; the first is 1.
+    pub position: u64,
+    /// Whether it comes out, and if not, why.
+    pub fate: Fate,
+    /// What else was done to it.
+    pub effects: Effects,
+}
+
+/// Whether a packet comes out at the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It comes out.
+    Delivered {
+        /// When; `None` where that depends on packets still to come (reordering).
+        at: Option<Instant>,
+    },
+    /// A loss pattern names it.
+    DroppedByPattern {
+        /// Number of the packet in its direction.
+        position: u64,
+    },
+    /// Random loss took it.
+    DroppedByLoss,
+    /// The queue was full.
+    QueueFull {
+        /// What the queue holds.
+        limit: QueueLimit,
+    },
+}
+
+/// What was done to a packet besides its fate; several may hold at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// A bit error: the receiver sees a bad checksum.
+    pub corrupted: bool,
+    /// A second copy entered the queue behind it.
+    pub duplicated: Duplicated,
+    /// Extra delay by a pattern, in the delay line.
+    pub held: Option<Duration>,
+    /// Held back until so many later packets have passed.
+    pub reordered: Option<u32>,
+    /// Marked "congestion experienced" (RFC 3168) by the queue.
+    pub marked: bool,
+}
+
+/// Whether a packet was duplicated, and what became of the copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Duplicated {
+    /// No copy.
+    #[default]
+    No,
+    /// The copy comes out as well.
+    Delivered,
+    /// The copy found the queue full.
+    CopyDropped,
+}
+
+impl Verdict {
+    /// True if the packet does not come out.
+    #[inline]
+    pub fn is_drop(&self) -> bool {
+        !matches!(self.fate, Fate::Delivered { .. })
+    }
+
+    /// True if the packet just passes: no comment needed.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        !self.is_drop() && self.effects == Effects::default()
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fate.fmt(f)?;
+        self.effects.fmt(f)
+    }
+}
+
+impl fmt::Display for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Delivered { .. } => f.write_str("delivered"),
+            Self::DroppedByPattern { position } => write!(f, "dropped by pattern at position {position}"),
+            Self::DroppedByLoss => f.write_str("dropped by random loss"),
+            Self::QueueFull { limit } => {
+                f.write_str("dropped: queue full (")?;
+                match limit {
+                    QueueLimit::Packets(1) => f.write_str("1 packet")?,
+                    QueueLimit::Packets(n) => write!(f, "{n} packets")?,
+                    QueueLimit::Bytes(n) => write!(f, "{n} bytes")?,
+                }
+                f.write_str(")")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Effects {
+    /// Each effect after a comma; nothing for none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.corrupted {
+            f.write_str(", corrupted")?;
+        }
+        match self.duplicated {
+            Duplicated::No => {}
+            Duplicated::Delivered => f.write_str(", duplicated")?,
+            Duplicated::CopyDropped => f.write_str(", duplicated (copy dropped: queue full)")?,
+        }
+        if let Some(by) = self.held {
+            write!(f, ", held for {} ms", by.as_millis_f64())?;
+        }
+        match self.reordered {
+            None => {}
+            Some(1) => f.write_str(", held back past 1 packet")?,
+            Some(n) => write!(f, ", held back past {n} packets")?,
+        }
+        if self.marked {
+            f.write_str(", marked congestion experienced")?;
+        }
+        Ok(())
+    }
+}
