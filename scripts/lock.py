@@ -7,7 +7,6 @@ lock remembers which dependencies it was made for, so that a check can tell when
 from __future__ import annotations
 
 import hashlib
-import json
 import subprocess
 import sys
 import tomllib
@@ -22,18 +21,19 @@ def main() -> int:
     if "--check" in sys.argv[1:]:
         return check()
     command = [sys.executable, "-m", "piptools", "compile", "--quiet", "--generate-hashes"]
-    command += ["--strip-extras", "--allow-unsafe", "--no-emit-index-url", "--no-header"]
-    command += ["--all-build-deps", "--group", "dev", "--output-file", str(LOCK), "pyproject.toml"]
-    command += ["--newline", "lf", "--no-emit-trusted-host", "--no-emit-options"]
-    if subprocess.run(command, cwd=ROOT).returncode != 0:
+    command += ["--strip-extras", "--allow-unsafe", "--no-header", "--no-annotate"]
+    command += ["--no-emit-index-url", "--no-emit-trusted-host", "--no-emit-options"]
+    wanted = "\n".join(requirements())
+    done = subprocess.run([*command, "--output-file", str(LOCK), "-"], input=wanted, text=True, cwd=ROOT)
+    if done.returncode != 0:
         return 1
-    LOCK.write_text(f"{first_line()}\n{LOCK.read_text()}")
+    LOCK.write_text(f"{first_line()}\n{LOCK.read_text().lstrip()}")
     return 0
 
 
 def check() -> int:
     """Fail if the dependencies changed since the lock was written."""
-    if LOCK.read_text().startswith(first_line()):
+    if LOCK.read_text().startswith(first_line() + "\n"):
         return 0
     print("requirements.lock is older than the dependencies in pyproject.toml: make lock")
     return 1
@@ -41,11 +41,17 @@ def check() -> int:
 
 def first_line() -> str:
     """A comment that names the dependencies by a hash."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    wanted = [project["build-system"]["requires"], project["project"].get("dependencies", [])]
-    wanted.append(project.get("dependency-groups", {}))
-    digest = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
+    digest = hashlib.sha256("\n".join(requirements()).encode()).hexdigest()
     return f"# Made by `make lock`. Dependencies: {digest[:16]}"
+
+
+def requirements() -> list[str]:
+    """What building, using and developing the package asks for, each once."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = set(project["build-system"]["requires"]) | set(project["project"].get("dependencies", []))
+    for group in project.get("dependency-groups", {}).values():
+        wanted |= set(group)
+    return sorted(wanted)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,35 @@
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parent.parent
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def script() -> Run:
+    """Run one of the project's scripts and give what it printed."""
+
+    def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(SCRIPTS / name), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    return run
+
+
+@pytest.fixture
+def lay(tmp_path: Path) -> Callable[[dict[str, str]], Path]:
+    """Write files of a small project and give its folder."""
+
+    def write(files: dict[str, str]) -> Path:
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return tmp_path
+
+    return write

@@ -1,0 +1,40 @@
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+path = Path(__file__).resolve().parent.parent / "check_licences.py"
+spec = importlib.util.spec_from_file_location("check_licences", path)
+assert spec is not None
+assert spec.loader is not None
+check = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(check)
+
+
+@pytest.mark.parametrize(
+    ("expression", "good"),
+    [
+        ("MIT", True),
+        ("GPL-3.0", False),
+        ("", False),
+        ("MIT OR GPL-3.0", True),
+        ("GPL-3.0/MIT", True),
+        ("MIT AND GPL-3.0", False),
+        ("(GPL-3.0 OR MIT) AND Zlib", True),
+        ("(GPL-3.0 AND MIT) OR LGPL-2.1", False),
+        ("Apache-2.0 WITH LLVM-exception", True),
+        ("MIT WITH some-exception", False),
+        ("(MIT", False),
+        ("MIT MIT", False),
+    ],
+)
+def test_expressions(expression: str, good: bool) -> None:
+    allowed = {"MIT", "Zlib", "Apache-2.0 WITH LLVM-exception"}
+    assert check.satisfied(expression, allowed) is good
+
+
+def test_a_banned_package_is_refused() -> None:
+    package = {"name": "openssl-sys", "version": "1.0.0", "license": "MIT"}
+    assert check.faults(package, {"MIT"}, {"openssl-sys"}) == [
+        "error: openssl-sys 1.0.0 is banned by deny.toml"
+    ]
