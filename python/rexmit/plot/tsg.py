@@ -1,0 +1,279 @@
+"""Time-sequence graphs of TCP connections, as a user of tcptrace and xplot reads them.
+
+The sequence numbers of one side over time: its segments as bars between arrowheads, in red with an R where
+they are sent again; the level of the acknowledgments that it receives and, above it, the window that they
+advertise; SACK blocks; a 3 where the third duplicate acknowledgment arrives. Times are in seconds from the
+first packet of the connection, sequence numbers in bytes from its initial one.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from rexmit.errors import UsageError
+from rexmit.plot import connections, glyphs, style
+from rexmit.plot.connections import FIN, PSH, RST, SYN, Connection, Floats, Integers, Segments, Side, Truths
+
+SIZE = (9.0, 5.4)
+"""Width and height of a graph in inches."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What of a connection is drawn, and how.
+
+    `direction` is the sender of the data, `client` or `server`; without it, the one that sent more. `t` is
+    the range of time in seconds. `window` draws the advertised window: room is made for it where it is near
+    the data. `dropped` marks the packets that comments in the capture call dropped.
+    """
+
+    direction: str | None = None
+    t: tuple[float, float] | None = None
+    theme: style.Theme = style.LIGHT
+    window: bool = True
+    dropped: bool = True
+
+
+def draw(
+    capture: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    connection: int = 1,
+    direction: str | None = None,
+    t: tuple[float, float] | None = None,
+    title: str | None = None,
+    theme: str = "light",
+) -> list[Path]:
+    """Draws the time-sequence graph of one connection of a capture and returns the files.
+
+    `out` with an ending `.svg`, `.png` or `.pdf` is one file; without, SVG and PNG are written. `connection`
+    counts from 1. `direction` is the sender of the data, `client` or `server`. `t` is the range of time to
+    show in seconds. `theme` is `light`, or `dark` for the black of xplot. Raises UsageError for a capture
+    that cannot be read and for a connection or range that is not there, StoreError where a file cannot be
+    written.
+    """
+    view = View(direction, t, style.theme_of(theme))
+    seen = connections.choose(connections.read(Path(capture)), connection, os.fspath(capture))
+    with style.styled(view.theme):
+        figure = Figure(figsize=SIZE, layout="constrained")
+        axes = figure.add_subplot()
+        style.legend_below(figure, plot(axes, seen, view))
+        axes.set_title(title or _route(seen, view), loc="left")
+        return style.save(figure, out)
+
+
+def plot(axes: Axes, seen: Connection, view: View) -> list[Line2D]:
+    """Draws the graph into axes and returns the entries of its legend.
+
+    Raises UsageError where `view` leaves nothing to see.
+    """
+    painter = _Painter(axes, seen, view)
+    painter.set_limits()
+    painter.draw_acks()
+    painter.draw_window()
+    painter.draw_sacks()
+    painter.draw_segments()
+    painter.draw_flags()
+    painter.draw_marks()
+    painter.draw_drops()
+    axes.set_xlabel("Time since the first packet (s)")
+    axes.set_ylabel("Sequence number (bytes, relative)")
+    style.whole_numbers(axes, "y")
+    return painter.legend
+
+
+class _Painter:
+    """Draws the parts of one graph, and keeps a legend of those that have something to show."""
+
+    def __init__(self, axes: Axes, seen: Connection, view: View) -> None:
+        self.axes, self.view, self.theme = axes, view, view.theme
+        self.side = side = seen.side(view.direction)
+        self.legend: list[Line2D] = []
+        self.sent: Floats = (side.segments.time_ns - seen.start_ns) / 1e9
+        self.acked: Floats = (side.acks.time_ns - seen.start_ns) / 1e9
+        self.sacked: Floats = (side.sacks.time_ns - seen.start_ns) / 1e9
+        self.span = _checked_span(self.sent, self.acked, view.t)
+        self.head = 3.5
+
+    def set_limits(self) -> None:
+        """Sets the axes so that all segments, acknowledgments and SACK blocks in view fit."""
+        side, (start, end) = self.side, self.span
+        sent, acked = _within(self.sent, self.span), _within(self.acked, self.span)
+        shown = [side.segments.seq[sent], side.segments.end[sent], side.acks.ack[acked]]
+        values = np.concatenate([*shown, side.sacks.right[_within(self.sacked, self.span)]])
+        low, high = int(values.min()), int(values.max())
+        edges = side.acks.window_edge[acked]
+        if self.view.window and edges.size and edges.max() - low < 1.7 * (high - low):
+            high = max(high, int(edges.max()))
+        room = max(high - low, 10)
+        margin = 0.0 if self.view.t else 0.02 * (end - start) or 0.5
+        self.axes.set_xlim(start - margin, end + margin)
+        self.axes.set_ylim(low - 0.05 * room, high + 0.07 * room)
+        data = side.segments.len[side.segments.len > 0]
+        if data.size:
+            # Arrowheads keep clear of each other where segments are small in the graph.
+            points = self.axes.bbox.height / self.axes.get_figure(root=True).dpi * 72  # type: ignore[union-attr]
+            self.head = float(np.clip(0.28 * np.median(data) / room * points, 1.8, 4.5))
+
+    def draw_acks(self) -> None:
+        """The level of acknowledgments, with a tick for each that arrived."""
+        if self.acked.size:
+            self._level(self.side.acks.ack, self.theme.ack, "ack")
+            self._name("ACK level, one tick an ACK", color=self.theme.ack, marker=3)
+
+    def draw_window(self) -> None:
+        """The right edge of the advertised window, with a tick for each acknowledgment."""
+        edges = self.side.acks.window_edge
+        if not self.view.window or not edges.size:
+            return
+        self._level(edges, self.theme.window, "window")
+        shown = edges[_within(self.acked, self.span)]
+        above = shown.size > 0 and shown.min() > self.axes.get_ylim()[1]
+        label = f"advertised window (above: from {shown.min():,})" if above else "advertised window"
+        self._name(label, color=self.theme.window, marker=2)
+
+    def draw_sacks(self) -> None:
+        """SACK blocks as bars at the time that they arrived."""
+        if self.sacked.size:
+            sacks = self.side.sacks
+            self._bars(self.sacked, sacks.left, sacks.right, (self.theme.sack, 1.8, "sack"))
+            self._name("SACK block", color=self.theme.sack, marker="|", linestyle="none", markeredgewidth=1.8)
+
+    def draw_segments(self) -> None:
+        """Segments with data by kind, a diamond at their end for PSH; a cross for a packet without data."""
+        rows = self.side.segments
+        data, again, late = rows.len > 0, rows.transmission > 1, _fills_hole(rows)
+        self._kind(data & ~again & ~late, self.theme.segment, ("segment", "segment"))
+        self._kind(data & late, self.theme.late, ("late", "segment into an earlier hole (O)"))
+        self._kind(data & again, self.theme.retransmission, ("retransmission", "retransmission (R)"))
+        if (rows.has(PSH) & data).any():
+            self._name("PSH", color=self.theme.segment, marker="D", linestyle="none", markersize=3.5)
+        empty = (rows.end == rows.seq) & ~rows.has(RST)
+        if empty.any():
+            self._points(self.sent[empty], rows.seq[empty], ("x", self.theme.segment, 4.5, "empty"))
+            self._name("packet without data", color=self.theme.segment, marker="x", linestyle="none")
+
+    def draw_flags(self) -> None:
+        """SYN, FIN and RST by name, in red with an R where they are sent again."""
+        rows = self.side.segments
+        for flag, text, marker in ((SYN, "SYN", "D"), (FIN, "FIN", "s"), (RST, "RST", "X")):
+            at = rows.seq if flag == SYN else rows.end
+            for again, colour in ((False, self.theme.mark), (True, self.theme.retransmission)):
+                rows_here = rows.has(flag) & ((rows.transmission > 1) == again)
+                if rows_here.any():
+                    time, seq = self.sent[rows_here], at[rows_here]
+                    self._points(time, seq, (marker, colour, 3.5, text.lower()))
+                    self._text(time, seq, (f"R {text}" if again else text, colour, 7.0))
+
+    def draw_marks(self) -> None:
+        """R at retransmissions, O at segments into earlier holes, 3 at third duplicate acknowledgments."""
+        rows, acks = self.side.segments, self.side.acks
+        named_already = rows.has(SYN) | rows.has(FIN)
+        again, late = (rows.transmission > 1) & ~named_already, _fills_hole(rows) & ~named_already
+        third = acks.duplicate == 3
+        if again.any():
+            self._text(self.sent[again], rows.end[again], ("R", self.theme.retransmission, 7.0))
+        if late.any():
+            self._text(self.sent[late], rows.end[late], ("O", self.theme.late, 7.0))
+        if third.any():
+            self._text(self.acked[third], acks.ack[third], ("3", self.theme.ack, -8.0))
+            marker = glyphs.letters("3")
+            self._name("third duplicate ACK", color=self.theme.ack, marker=marker, linestyle="none")
+
+    def draw_drops(self) -> None:
+        """A ring at the packets that comments in the capture call dropped."""
+        rows = self.side.segments
+        lost = np.array([note is not None and note.startswith("dropped") for note in rows.note], dtype=bool)
+        if self.view.dropped and lost.any():
+            middle = (rows.seq[lost] + rows.end[lost]) // 2
+            self._points(self.sent[lost], middle, ("o", self.theme.retransmission, 9.0, "dropped"))
+            look = {"color": self.theme.retransmission, "marker": "o", "linestyle": "none", "markersize": 8.0}
+            self._name("dropped on the path (comment)", **look)
+
+    def _kind(self, chosen: Truths, colour: str, names: tuple[str, str]) -> None:
+        if not chosen.any():
+            return
+        name, label = names
+        rows, pushed = self.side.segments, self.side.segments.has(PSH)
+        self._bars(self.sent[chosen], rows.seq[chosen], rows.end[chosen], (colour, 1.1, name))
+        for marker, part, value, end in (
+            (glyphs.DOWN, chosen, rows.seq, "first"),
+            (glyphs.UP, chosen & ~pushed, rows.end, "last"),
+            ("D", chosen & pushed, rows.end, "push"),
+        ):
+            if part.any():
+                self._points(self.sent[part], value[part], (marker, colour, self.head, f"{name}-{end}"))
+        self._name(label, color=colour, marker="|", linestyle="none", markersize=9.0, markeredgewidth=1.4)
+
+    def _level(self, values: Integers, colour: str, name: str) -> None:
+        last = max(float(self.acked[-1]), float(self.sent[-1]) if self.sent.size else 0.0)
+        time, level = np.append(self.acked, last), np.append(values, values[-1])
+        (line,) = self.axes.step(time, level, where="post", color=colour, zorder=2)
+        glyphs.named(line, name)
+        tick = 3 if name == "ack" else 2  # the library's numbers of a tick downwards and upwards
+        self._points(self.acked, values, (tick, colour, 3.0, f"{name}-tick"))
+
+    def _bars(self, time: Floats, low: Integers, high: Integers, look: tuple[str, float, str]) -> None:
+        colour, width, name = look
+        ends = np.stack([np.stack([time, low], axis=1), np.stack([time, high], axis=1)], axis=1)
+        bars = LineCollection(list(ends), colors=colour, linewidths=width, zorder=4)
+        glyphs.named(bars, name)
+        self.axes.add_collection(bars, autolim=False)
+
+    def _points(self, time: Floats, value: Integers, look: tuple[Any, str, float, str]) -> None:
+        marker, colour, size, name = look
+        (line,) = self.axes.plot(time, value, linestyle="none", marker=marker, markersize=size, color=colour)
+        line.set(markerfacecolor="none", markeredgewidth=1.0, zorder=5)
+        glyphs.named(line, name)
+
+    def _text(self, time: Floats, value: Integers, look: tuple[str, str, float]) -> None:
+        text, colour, shift = look
+        marks = glyphs.text_marks(self.axes, (time, value), text, (colour, 5.5, shift))
+        glyphs.named(marks, f"text-{text}")
+
+    def _name(self, label: str, **look: Any) -> None:
+        hollow = {"markersize": 5.0, "markerfacecolor": "none"}
+        if not isinstance(look["marker"], str | int):
+            hollow = {"markersize": 6.0, "markeredgewidth": 0.0}
+        self.legend.append(Line2D([], [], label=label, **{**hollow, **look}))
+
+
+def _checked_span(sent: Floats, acked: Floats, t: tuple[float, float] | None) -> tuple[float, float]:
+    times = np.concatenate([sent, acked])
+    if not times.size:
+        raise UsageError("nothing was sent in this direction; choose the other one")
+    if t is None:
+        return float(times.min()), float(times.max())
+    start, end = t
+    if not start < end:
+        raise UsageError(
+            f"the range of time from {start:g} to {end:g} s is empty; give the smaller one first"
+        )
+    if not _within(times, t).any():
+        raise UsageError(f"no packet from {start:g} to {end:g} s; the connection lasts {times.max():.6g} s")
+    return start, end
+
+
+def _within(times: Floats, span: tuple[float, float]) -> Truths:
+    inside: Truths = (times >= span[0]) & (times <= span[1])
+    return inside
+
+
+def _fills_hole(rows: Segments) -> Truths:
+    fills: Truths = rows.late & (rows.transmission == 1)
+    return fills
+
+
+def _route(seen: Connection, view: View) -> str:
+    side: Side = seen.side(view.direction)
+    other = seen.server if side is seen.client else seen.client
+    return f"{side.address} to {other.address}, seen at {seen.interface}"
