@@ -1,0 +1,143 @@
+"""Published beside ours: named checks with a difference, a tolerance and a verdict."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rexmit.errors import StudyError
+
+WITHIN, OUTSIDE, NOT_COVERED = "within", "outside", "not covered"
+
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_RANGE = re.compile(rf"({_NUMBER})\s*-\s*({_NUMBER})")
+_BOUND = re.compile(rf"(<=|<|>=|>)\s*({_NUMBER})")
+_ABOUT = re.compile(rf"(?:about\s+)?({_NUMBER})")
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published number or statement, as a row of a study's `published.csv`.
+
+    `value` is as printed: `301`, `about 20`, `5-10`, `<40`, or empty for a statement, which is then in
+    `quantity`. `tolerance` is in `unit`; empty for a statement, which holds or does not.
+    """
+
+    id: str
+    flow: str
+    kbit_s: str
+    delay_ms: str
+    position: str
+    quantity: str
+    value: str
+    unit: str
+    kind: str
+    source: str
+    tolerance: str
+    tolerance_reason: str
+
+    @property
+    def what(self) -> str:
+        """The quantity and where it was taken, for a table."""
+        where = [f"{self.flow} packets"]
+        where += [f"{self.kbit_s} kbit/s"] if self.kbit_s else []
+        where += [f"{self.delay_ms} ms"] if self.delay_ms else []
+        where += [f"position {self.position}"] if self.position else []
+        return f"{self.quantity} ({', '.join(where)})"
+
+    def interval(self) -> tuple[float, float]:
+        """What the printed value allows, without tolerance: a point, a range, or a half line.
+
+        Raises StudyError where the value is no number.
+        """
+        text = self.value.strip()
+        if match := _RANGE.fullmatch(text):
+            return float(match[1]), float(match[2])
+        if match := _BOUND.fullmatch(text):
+            edge = float(match[2])
+            return (-math.inf, edge) if match[1].startswith("<") else (edge, math.inf)
+        if match := _ABOUT.fullmatch(text):
+            return float(match[1]), float(match[1])
+        raise StudyError(f"{self.id}: {self.value!r} is no number, range or bound")
+
+    def difference(self, ours: float) -> float:
+        """How far ours lies outside the printed value or range, with its sign; 0 inside it."""
+        low, high = self.interval()
+        return ours - low if ours < low else max(ours - high, 0.0)
+
+    def allows(self, ours: float) -> bool:
+        """Whether ours lies within the printed value or range, widened by the tolerance."""
+        return abs(self.difference(ours)) <= float(self.tolerance or 0) + 1e-9
+
+
+@dataclass(frozen=True)
+class Check:
+    """One row of a comparison. `ours` is text for people; `difference` is None for statements."""
+
+    published: Published
+    verdict: str
+    ours: str
+    difference: float | None = None
+    note: str = ""
+
+    @classmethod
+    def of_number(cls, published: Published, ours: float, note: str = "") -> Check:
+        """A check of a number of ours against the printed one."""
+        verdict = WITHIN if published.allows(ours) else OUTSIDE
+        return cls(published, verdict, f"{ours:.4g}", published.difference(ours), note)
+
+    @classmethod
+    def of_statement(cls, published: Published, holds: bool, ours: str, note: str = "") -> Check:
+        """A check of a statement: it holds in our runs or it does not."""
+        return cls(published, WITHIN if holds else OUTSIDE, ours, None, note)
+
+    @classmethod
+    def not_covered(cls, published: Published, why: str) -> Check:
+        """A row that these results say nothing about."""
+        return cls(published, NOT_COVERED, "", None, why)
+
+    def row(self) -> dict[str, Any]:
+        """The check as a flat row for a table or for JSON."""
+        row = asdict(self.published)
+        row |= {"what": self.published.what, "ours": self.ours, "difference": self.difference}
+        return row | {"verdict": self.verdict, "note": self.note}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All checks of a study."""
+
+    study: str
+    checks: Sequence[Check]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing that these results cover lies outside its tolerance, and something is covered."""
+        verdicts = self.counts()
+        return verdicts[OUTSIDE] == 0 and verdicts[WITHIN] > 0
+
+    def counts(self) -> Counter[str]:
+        """How many checks have each verdict."""
+        return Counter(check.verdict for check in self.checks)
+
+
+def load_published(path: Path) -> list[Published]:
+    """Reads a study's `published.csv`. Raises StudyError for a wrong row, naming file and line."""
+    rows = []
+    with path.open(newline="", encoding="utf-8") as file:
+        for number, row in enumerate(csv.DictReader(file), start=2):
+            try:
+                published = Published(**row)
+                float(published.tolerance or 0)
+            except (TypeError, ValueError) as error:
+                raise StudyError(f"{path}, line {number}: {error}") from None
+            if published.value and (not published.tolerance or not published.tolerance_reason):
+                raise StudyError(f"{path}, line {number}: {published.id} has a value without a reasoned tolerance")
+            rows.append(published)
+    return rows

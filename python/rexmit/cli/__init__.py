@@ -1,0 +1,79 @@
+"""The command `rexmit`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from rexmit import __version__
+from rexmit.cli.compare import compare
+from rexmit.cli.doctor import doctor
+from rexmit.cli.pattern import pattern
+from rexmit.cli.plot import plot
+from rexmit.cli.report import report
+from rexmit.cli.run import run
+from rexmit.cli.studies import studies
+from rexmit.errors import RexmitError, one_line
+
+USAGE = 2
+"""Exit code of a command that was called wrongly."""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="rexmit", message="%(prog)s %(version)s")
+def cli() -> None:
+    """A deterministic laboratory for transport protocols.
+
+    \b
+    Example:
+      rexmit run hurtig-2006/short --out results/short
+      rexmit compare results/short
+    """
+
+
+for command in (run, studies, compare, plot, report, pattern, doctor):
+    cli.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs a command and exits: 0 when all is well, 2 for a usage error, 1 for any other.
+
+    Errors are one line on standard error that says what to change.
+    """
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        code = cli.main(args=arguments, prog_name="rexmit", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return USAGE
+    except click.ClickException as error:
+        _complain(_with_context(error))
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _complain("interrupted")
+        return 130
+    except RexmitError as error:
+        _complain(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader of our output has gone, as in `rexmit studies | head -1`: not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code if isinstance(code, int) else 0
+
+
+def _with_context(error: click.ClickException) -> str:
+    text = error.format_message().removesuffix(".")
+    context = getattr(error, "ctx", None)
+    return f"{text}; see `{context.command_path} --help`" if context else text
+
+
+def _complain(text: str) -> None:
+    print(f"rexmit: error: {one_line(text)}", file=sys.stderr, flush=True)

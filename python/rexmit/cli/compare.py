@@ -1,0 +1,68 @@
+"""`rexmit compare`: published numbers beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from rexmit.analyse.compare import OUTSIDE, WITHIN, Check, Comparison
+from rexmit.analyse.study_code import comparison_of
+from rexmit.cli.common import console, json_option, print_json
+from rexmit.errors import UsageError
+from rexmit.run import open_results
+
+_STYLES = {WITHIN: "green", OUTSIDE: "bold red"}
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  rexmit compare results/hurtig-2006-short
+  rexmit compare results/hurtig-2006-short results/hurtig-2006-long --json"""
+)
+@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
+@click.option("--notes", is_flag=True, help="Show why each tolerance is what it is, and notes on differences.")
+@json_option
+@click.pass_context
+def compare(context: click.Context, folders: tuple[Path, ...], notes: bool, as_json: bool) -> None:
+    """Print what the study published beside what DIR holds; several parts of one study may be given.
+
+    Exit code 1 if a number lies outside its stated tolerance.
+    """
+    results = [open_results(folder) for folder in folders]
+    functions = {comparison_of(result) for result in results}
+    if len(functions) > 1:
+        raise UsageError(f"{', '.join(map(str, folders))}: are results of different studies; compare one at a time")
+    comparison = functions.pop()(results)
+    if as_json:
+        print_json({"study": comparison.study, "passed": comparison.passed, "checks": [c.row() for c in comparison.checks]})
+    else:
+        _print(comparison, notes)
+    context.exit(0 if comparison.passed else 1)
+
+
+def _print(comparison: Comparison, notes: bool) -> None:
+    table = Table(box=None, pad_edge=False)
+    for title in ("id", "quantity", "published", "ours", "difference", "tolerance", "verdict"):
+        table.add_column(title, justify="right" if title in ("difference", "tolerance") else "left")
+    for check in comparison.checks:
+        table.add_row(*_cells(check))
+        if notes or (check.note and check.verdict == OUTSIDE):
+            for text in (check.published.tolerance_reason, check.note):
+                if text:
+                    table.add_row("", Text(text, style="dim"))
+    console().print(table)
+    counts = comparison.counts()
+    click.echo(f"{comparison.study}: " + ", ".join(f"{n} {verdict}" for verdict, n in sorted(counts.items())))
+
+
+def _cells(check: Check) -> list[str | Text]:
+    published = check.published
+    value = f"{published.value} {published.unit}".strip() if published.value else "holds"
+    difference = "" if check.difference is None else f"{check.difference:+.3g}"
+    tolerance = f"±{published.tolerance}" if published.tolerance else ""
+    verdict = Text(check.verdict, style=_STYLES.get(check.verdict, "dim"))
+    return [published.id, published.what, value, check.ours, difference, tolerance, verdict]

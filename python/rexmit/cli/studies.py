@@ -1,0 +1,53 @@
+"""`rexmit studies`: what comes with the package."""
+
+from __future__ import annotations
+
+import math
+
+import click
+from rich.table import Table
+
+from rexmit.cli.common import console, json_option, print_json
+from rexmit.study import StudySpec, list_studies, load_spec
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  rexmit studies
+  rexmit studies hurtig-2006/short"""
+)
+@click.argument("name", required=False)
+@json_option
+def studies(name: str | None, as_json: bool) -> None:
+    """List the studies that come with the package, or show NAME (also a file): what varies, how often."""
+    if name is not None:
+        _show(load_spec(name), as_json)
+        return
+    entries = list_studies()
+    if as_json:
+        print_json([{"name": e.name, "title": e.title, "source": e.source, "path": str(e.path)} for e in entries])
+        return
+    table = Table("study", "runs", "title", "source", box=None, pad_edge=False)
+    for entry in entries:
+        table.add_row(entry.name, f"{load_spec(entry.path).design.runs:,}", entry.title, entry.source)
+    console().print(table)
+
+
+def _show(spec: StudySpec, as_json: bool) -> None:
+    design = spec.design
+    if as_json:
+        facts = {"name": spec.name, "path": str(spec.path), **spec.to_table(), "runs": design.runs}
+        print_json(facts)
+        return
+    click.echo(f"{spec.name}: {spec.title}")
+    for key in ("source", "question", "description"):
+        if key in spec.texts:
+            click.echo(f"{key}: {spec.texts[key]}")
+    for factor in design.factors:
+        labels = [str(label) for label in factor.labels]
+        shown = f"{labels[0]} ... {labels[-1]}" if len(labels) > 12 else ", ".join(labels)
+        click.echo(f"varies {factor.name}: {len(labels)} levels: {shown}")
+    levels = math.prod(len(factor.levels) for factor in design.factors)
+    click.echo(f"{levels} combinations x {design.replications} = {design.runs} runs, seed {design.seed}")
+    click.echo(f"file: {spec.path}")
