@@ -50,6 +50,11 @@ class Outcome:
     skips: list[str]
 
 
+def cargo(command: str, *options: str) -> list[str]:
+    """A command of cargo for the whole workspace."""
+    return ["cargo", command, "--workspace", *options]
+
+
 def checks(scratch: Path) -> list[Check]:
     """Every check, the quickest first so that a slip is seen early."""
     python = sys.executable
@@ -63,11 +68,11 @@ def checks(scratch: Path) -> list[Check]:
         Check("licences", LINT, [python, "scripts/check_licences.py"]),
         Check("lock is current", LINT, [python, "scripts/lock.py", "--check"]),
         Check("mypy", LINT, [str(BIN / "mypy")]),
-        Check("clippy", LINT, [*"cargo clippy --workspace --all-targets --locked -- -D warnings".split()]),
+        Check("clippy", LINT, cargo("clippy", "--all-targets", "--locked", "--", "-D", "warnings")),
         Check(
             "rustdoc",
             DOCS,
-            "cargo doc --workspace --no-deps --locked --document-private-items".split(),
+            cargo("doc", "--no-deps", "--locked", "--document-private-items"),
             environment={"RUSTDOCFLAGS": "-D warnings"},
         ),
         Check("generated pages are current", DOCS, [python, "scripts/generate_docs.py", "--check"]),
@@ -76,7 +81,7 @@ def checks(scratch: Path) -> list[Check]:
             "cargo test",
             TESTS,
             # The extension module links only inside an interpreter; pytest covers it.
-            "cargo test --workspace --exclude rexmit-python --locked".split(),
+            cargo("test", "--exclude", "rexmit-python", "--locked"),
         ),
         Check("pytest", TESTS, [str(BIN / "pytest"), "-rs", f"--basetemp={scratch / 'pytest'}"]),
         Check("README examples", TESTS, [python, "scripts/readme_test.py"]),

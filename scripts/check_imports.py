@@ -210,7 +210,8 @@ def skip_space(code: str, at: int) -> int:
 def without_comments(text: str) -> str:
     """The code with comments and the insides of string literals blanked, lines kept."""
     token = re.compile(
-        r'//[^\n]*|/\*.*?\*/|\bb?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?\'(?:\\[^\n]{1,8}?|[^\\\'\n])\'', re.DOTALL
+        r'//[^\n]*|/\*.*?\*/|\bb?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?\'(?:\\[^\n]{1,8}?|[^\\\'\n])\'',
+        re.DOTALL,
     )
     return token.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
@@ -278,7 +279,7 @@ def module_faults(module: Path, tree: ast.Module, base: Path) -> Iterator[str]:
         height = rank(other)
         if other == "":
             yield f"{where}:{line}: a part may not use the top of the package"
-        elif part in ALONE or other in ALONE and part not in ("report", "cli"):
+        elif part in ALONE or (other in ALONE and part not in ("report", "cli")):
             yield f"{where}:{line}: {part} -> {other}: models stands alone"
         elif other not in ALONE and (height is None or own is None or height >= own):
             yield f"{where}:{line}: {part} -> {other} is no arrow of the house"
@@ -326,7 +327,9 @@ def user_faults(where: str, tree: ast.Module, public: set[str]) -> Iterator[str]
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "rexmit":
             deeper = node.module.split(".")[1:2]
             names = deeper or [alias.name for alias in node.names]
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "rexmit":
+        elif (
+            isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "rexmit"
+        ):
             names = [node.attr]
         for name in names:
             if name not in public and name != "__version__":

@@ -30,7 +30,7 @@ NEEDED = {"cc"}
 
 def main() -> int:
     """Run every step whose inputs changed."""
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - this file is read before the right Python is known
         return fail(f"rexmit needs Python 3.11 or newer, and this is {sys.version.split()[0]}")
     if shutil.which("cargo") is None:
         return fail("rexmit needs a Rust toolchain (1.88 or newer): no `cargo` on the path")
@@ -90,7 +90,9 @@ def build_native() -> bool:
     The Python sources are used where they lie, so a change of theirs needs no new set-up.
     """
     maturin = str(VENV / "bin" / "maturin")
-    return run([maturin, "develop", "--release", "--locked", "--quiet"])
+    # A developer's new dependency may still be missing in Cargo.lock; where all is required it may not.
+    locked = ["--locked"] if os.environ.get("REXMIT_REQUIRE_ALL") == "1" else []
+    return run([maturin, "develop", "--release", "--quiet", *locked])
 
 
 def native_is_there() -> bool:
@@ -118,13 +120,22 @@ def digest(files: Iterable[Path], extra: str = "") -> str:
 
 
 def run(command: Sequence[str]) -> bool:
-    """Run one command in the project's folder, inside `.venv`; true if it succeeded."""
+    """Run one command in the project's folder, inside `.venv`; show what it printed only if it failed."""
     environment = {**os.environ, "VIRTUAL_ENV": str(VENV)}
     environment["PATH"] = f"{VENV / 'bin'}{os.pathsep}{environment['PATH']}"
     environment.pop("PYTHONHOME", None)
-    if subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL).returncode == 0:
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode == 0:
         return True
-    print(f"setup: failed: {' '.join(command)}", file=sys.stderr)
+    print(f"{done.stdout}\nsetup: failed: {' '.join(command)}", file=sys.stderr)
     return False
 
 

@@ -1,3 +1,5 @@
+"""What the tests of the scripts share."""
+
 import subprocess
 import sys
 from collections.abc import Callable

@@ -1,0 +1,102 @@
+"""Run the examples of README.md as a reader would, in an empty folder.
+
+Every fenced block marked `console` is read. A line that begins with `$ ` is a command (a line that
+ends with a backslash goes on); the lines after it are what it must print. `...` stands for any text,
+within a line or as a line of its own. Commands without lines after them need only succeed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@dataclass
+class Example:
+    """One command, where it stands and what it must print."""
+
+    line: int
+    command: str
+    expected: list[str] = field(default_factory=list)
+
+
+def main() -> int:
+    """Run the examples of the given pages, README.md by default."""
+    options = argparse.ArgumentParser(description="Run the examples of a page.")
+    options.add_argument("pages", nargs="*", type=Path, default=[ROOT / "README.md"])
+    failed = passed = 0
+    for page in options.parse_args().pages:
+        with tempfile.TemporaryDirectory(prefix="rexmit-readme-") as folder:
+            for example in examples(page.read_text()):
+                fault = attempt(example, Path(folder))
+                passed += fault is None
+                failed += fault is not None
+                if fault is not None:
+                    print(f"{page.name}:{example.line}: $ {example.command}\n{fault}")
+    print(f"examples: {passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+def examples(text: str) -> list[Example]:
+    """The commands of a page in their order."""
+    found: list[Example] = []
+    for block in BLOCK.finditer(text):
+        first = text.count("\n", 0, block.start(1)) + 1
+        for number, line in enumerate(block[1].splitlines(), start=first):
+            if line.startswith("$ "):
+                found.append(Example(number, line[2:]))
+            elif found and found[-1].command.endswith("\\"):
+                found[-1].command = found[-1].command[:-1] + line.strip()
+            elif found and line.strip():
+                found[-1].expected.append(line)
+    return found
+
+
+def attempt(example: Example, folder: Path) -> str | None:
+    """Run one command; what is wrong with it, or nothing."""
+    environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    started = time.monotonic()
+    done = subprocess.run(
+        ["bash", "-eu", "-o", "pipefail", "-c", example.command],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    print(f"  {time.monotonic() - started:5.1f} s  $ {example.command}", flush=True)
+    if done.returncode != 0:
+        return f"exit code {done.returncode}\n{done.stdout}{done.stderr}"
+    if example.expected and not matches(example.expected, done.stdout):
+        wanted = "\n".join(example.expected)
+        return f"expected:\n{wanted}\nprinted:\n{done.stdout}{done.stderr}"
+    return None
+
+
+def matches(expected: list[str], printed: str) -> bool:
+    """True if the printed text is the expected one, white space and `...` aside."""
+    parts = [r".*".join(map(word_by_word, line.split("..."))) for line in expected]
+    return re.fullmatch(r"\s*" + r"\s+".join(parts) + r"\s*", printed, re.DOTALL) is not None
+
+
+def word_by_word(text: str) -> str:
+    """A pattern for the words of a text, any white space between them."""
+    inner = r"\s+".join(re.escape(word) for word in text.split())
+    lead = r"\s*" if text[:1].isspace() else ""
+    return lead + inner + (r"\s*" if inner and text[-1:].isspace() else "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""Build the wheel and prove that it works alone: `make wheel`.
+
+The wheel is installed into a fresh environment, outside the project's folder, and runs a published
+study there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DIST = ROOT / "dist"
+
+
+def main() -> int:
+    """Build, install alone, run; 1 at the first step that fails."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    maturin = str(Path(sys.executable).parent / "maturin")
+    subprocess.run([maturin, "build", "--release", "--locked", "--out", str(DIST)], cwd=ROOT, check=True)
+    (wheel,) = DIST.glob("rexmit-*.whl")
+    if "-abi3-" not in wheel.name:
+        print(f"wheel: {wheel.name} is not for the stable ABI", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory(prefix="rexmit-wheel-") as folder:
+        prove(wheel, Path(folder))
+    print(f"wheel: dist/{wheel.name} runs alone ({wheel.stat().st_size / 1e6:.1f} MB)")
+    return 0
+
+
+def prove(wheel: Path, folder: Path) -> None:
+    """Install the wheel into a new environment in `folder` and run a study with it."""
+    run([sys.executable, "-m", "venv", "alone"], folder)
+    python = str(folder / "alone" / "bin" / "python")
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    # The versions of the lock, so that what is proved here is what was tested.
+    lock = (ROOT / "requirements.lock").read_text().replace(" \\\n", "\n")
+    pins = [line for line in lock.splitlines() if "==" in line and not line.startswith((" ", "#"))]
+    (folder / "versions.txt").write_text("\n".join(pins))
+    run([*pip, "--constraint", "versions.txt", str(wheel)], folder)
+    rexmit = str(folder / "alone" / "bin" / "rexmit")
+    run([rexmit, "run", "hurtig-2006/short", "--out", "results"], folder)
+    if not (folder / "results" / "runs.parquet").is_file():
+        raise SystemExit("wheel: the run left no runs.parquet")
+
+
+def run(command: Sequence[str], folder: Path) -> None:
+    """Run one command away from the project, with nothing of it in the environment."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    subprocess.run(command, cwd=folder, env=kept, stdin=subprocess.DEVNULL, check=True)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as error:
+        print(f"wheel: failed: {' '.join(map(str, error.cmd))}", file=sys.stderr)
+        sys.exit(1)
