@@ -1,1 +1,43 @@
-//! To be written.
+//! Captures: pcapng written; pcapng and classic pcap read.
+//!
+//! [`Writer`] writes one interface of raw IP packets with nanosecond times and comments, to anything that is
+//! `io::Write`; [`CaptureFile`] does so to a file that gets its name only when it is whole. [`Reader`] reads
+//! a stream of records from anything that is `io::Read`, of either byte order, and yields all that is
+//! readable before it says where a damaged file breaks off.
+//!
+//! The formats are those of draft-ietf-opsawg-pcapng and draft-ietf-opsawg-pcap.
+//!
+//! ```
+//! use rexmit_capture::{Reader, Writer};
+//! use rexmit_units::Instant;
+//! # use rexmit_wire::{IpFields, Packet, Payload, Transport, UdpDatagram};
+//! # let datagram = UdpDatagram { src_port: 1, dst_port: 2, payload: Payload::EMPTY };
+//! # let packet = Packet {
+//! #     src: [10, 0, 0, 1].into(),
+//! #     dst: [10, 0, 0, 2].into(),
+//! #     ip: IpFields::default(),
+//! #     transport: Transport::Udp(datagram),
+//! #     damaged: false,
+//! # };
+//! let mut writer = Writer::new(Vec::new(), "server")?;
+//! writer.write_packet(Instant::from_nanos(5), &packet, Some("dropped: full queue"))?;
+//! let bytes = writer.finish()?;
+//!
+//! for record in Reader::new(&bytes[..])? {
+//!     let record = record?;
+//!     assert_eq!(record.comment.as_deref(), Some("dropped: full queue"));
+//!     assert_eq!(record.packet()?.packet, packet);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod block;
+mod file;
+mod link;
+mod reader;
+mod writer;
+
+pub use file::CaptureFile;
+pub use link::{LinkType, RecordError};
+pub use reader::{Interface, ReadError, Reader, Record};
+pub use writer::{DEFAULT_EPOCH_NS, Direction, Options, Writer};

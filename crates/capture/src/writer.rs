@@ -1,0 +1,234 @@
+//! Writing pcapng.
+
+use std::io::{self, Write};
+
+use rexmit_units::Instant;
+use rexmit_wire::Packet;
+
+use crate::block::{
+    BYTE_ORDER_MAGIC, ENHANCED_PACKET, EPB_FLAGS, IF_DESCRIPTION, IF_NAME, IF_TSRESOL, INTERFACE_DESCRIPTION,
+    OPT_COMMENT, OPT_END, SECTION_HEADER, SHB_APPLICATION, SHB_HARDWARE, SHB_OS,
+};
+use crate::link::LinkType;
+
+/// 2006-02-07 00:00:00 UTC in nanoseconds since 1970: the date that captures of virtual time start at where
+/// nothing else is asked for. A fixed date keeps the bytes of a capture the same from run to run.
+pub const DEFAULT_EPOCH_NS: u64 = 1_139_270_400_000_000_000;
+
+/// What a capture says beside its packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The program that wrote it, with its version.
+    pub application: String,
+    /// The operating system of the host.
+    pub os: Option<String>,
+    /// The hardware of the host.
+    pub hardware: Option<String>,
+    /// A comment on the whole capture.
+    pub comment: Option<String>,
+    /// What the interface is, beside its name.
+    pub description: Option<String>,
+    /// Bytes kept of each packet; `None` for all.
+    pub snap_len: Option<u32>,
+    /// Nanoseconds since 1970 of [`Instant::ZERO`].
+    pub epoch_ns: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            application: concat!("rexmit ", env!("CARGO_PKG_VERSION")).into(),
+            os: None,
+            hardware: None,
+            comment: None,
+            description: None,
+            snap_len: None,
+            epoch_ns: DEFAULT_EPOCH_NS,
+        }
+    }
+}
+
+/// Which way a packet passed the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Received.
+    Inbound,
+    /// Sent.
+    Outbound,
+}
+
+/// Writes one interface of raw IP packets as pcapng, little-endian, times in nanoseconds.
+///
+/// Make it with [`Writer::new`] or [`Writer::with_options`], call [`Writer::write_packet`] (or
+/// [`Writer::write_bytes`]) for each packet in the order of time, and [`Writer::finish`] at the end. Each
+/// block goes to the inner writer in one call; give a [`std::io::BufWriter`] where calls are dear.
+#[derive(Debug)]
+pub struct Writer<W: Write> {
+    inner: W,
+    snap_len: usize,
+    epoch_ns: u64,
+    /// The packet being written.
+    packet: Vec<u8>,
+    /// The block being written.
+    block: Vec<u8>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Starts a capture of the interface `name` with the default [`Options`].
+    ///
+    /// # Errors
+    /// Those of the inner writer.
+    pub fn new(inner: W, name: &str) -> io::Result<Self> {
+        Self::with_options(inner, name, &Options::default())
+    }
+
+    /// Starts a capture of the interface `name`.
+    ///
+    /// # Errors
+    /// Those of the inner writer.
+    pub fn with_options(inner: W, name: &str, options: &Options) -> io::Result<Self> {
+        let snap_len = options.snap_len.map_or(usize::MAX, |n| n as usize);
+        let mut writer =
+            Self { inner, snap_len, epoch_ns: options.epoch_ns, packet: Vec::new(), block: Vec::new() };
+        writer.write_section_header(options)?;
+        writer.write_interface(name, options)?;
+        Ok(writer)
+    }
+
+    /// Writes `packet` as it passed the interface at `time`, with a comment where there is one.
+    ///
+    /// # Errors
+    /// Those of the inner writer; [`io::ErrorKind::InvalidData`] for a packet that has no bytes
+    /// ([`Packet::check`]).
+    pub fn write_packet(&mut self, time: Instant, packet: &Packet, comment: Option<&str>) -> io::Result<()> {
+        self.write_directed(time, packet, None, comment)
+    }
+
+    /// Writes `packet` as it passed the interface at `time` in `direction`.
+    ///
+    /// # Errors
+    /// As [`Writer::write_packet`].
+    pub fn write_directed(
+        &mut self,
+        time: Instant,
+        packet: &Packet,
+        direction: Option<Direction>,
+        comment: Option<&str>,
+    ) -> io::Result<()> {
+        packet.check().map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
+        let mut bytes = std::mem::take(&mut self.packet);
+        bytes.clear();
+        packet.emit_into(&mut bytes);
+        let result = self.write_bytes(time, &bytes, direction, comment);
+        self.packet = bytes;
+        result
+    }
+
+    /// Writes a raw IP packet that is bytes already.
+    ///
+    /// # Errors
+    /// Those of the inner writer.
+    pub fn write_bytes(
+        &mut self,
+        time: Instant,
+        bytes: &[u8],
+        direction: Option<Direction>,
+        comment: Option<&str>,
+    ) -> io::Result<()> {
+        let kept = &bytes[..bytes.len().min(self.snap_len)];
+        let time = self.epoch_ns.saturating_add(time.as_nanos());
+        self.begin(ENHANCED_PACKET);
+        // The first interface.
+        self.put32(0);
+        self.put32((time >> 32) as u32);
+        self.put32(time as u32);
+        self.put32(kept.len() as u32);
+        self.put32(bytes.len() as u32);
+        self.put_padded(kept);
+        if direction.is_some() || comment.is_some() {
+            if let Some(comment) = comment {
+                self.put_option(OPT_COMMENT, comment.as_bytes());
+            }
+            if let Some(direction) = direction {
+                let flags: u32 = if direction == Direction::Inbound { 1 } else { 2 };
+                self.put_option(EPB_FLAGS, &flags.to_le_bytes());
+            }
+            self.put_option(OPT_END, &[]);
+        }
+        self.end()
+    }
+
+    /// Flushes the inner writer and returns it.
+    ///
+    /// # Errors
+    /// Those of the inner writer.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.inner.flush()?;
+        Ok(self.inner)
+    }
+
+    fn write_section_header(&mut self, options: &Options) -> io::Result<()> {
+        self.begin(SECTION_HEADER);
+        self.put32(BYTE_ORDER_MAGIC);
+        // Version 1.0, and a section whose length is not said.
+        self.put32(1);
+        self.put32(u32::MAX);
+        self.put32(u32::MAX);
+        self.put_text(OPT_COMMENT, options.comment.as_deref());
+        self.put_text(SHB_HARDWARE, options.hardware.as_deref());
+        self.put_text(SHB_OS, options.os.as_deref());
+        self.put_text(SHB_APPLICATION, Some(&options.application));
+        self.put_option(OPT_END, &[]);
+        self.end()
+    }
+
+    fn write_interface(&mut self, name: &str, options: &Options) -> io::Result<()> {
+        self.begin(INTERFACE_DESCRIPTION);
+        // The high half is reserved.
+        self.put32(u32::from(LinkType::RAW.0));
+        self.put32(options.snap_len.unwrap_or(0));
+        self.put_text(IF_NAME, Some(name));
+        self.put_text(IF_DESCRIPTION, options.description.as_deref());
+        // Times in units of 10^-9 s.
+        self.put_option(IF_TSRESOL, &[9]);
+        self.put_option(OPT_END, &[]);
+        self.end()
+    }
+
+    fn begin(&mut self, block_type: u32) {
+        self.block.clear();
+        self.put32(block_type);
+        // The length, filled in at the end.
+        self.put32(0);
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let len = self.block.len() as u32 + 4;
+        self.put32(len);
+        self.block[4..8].copy_from_slice(&len.to_le_bytes());
+        self.inner.write_all(&self.block)
+    }
+
+    fn put32(&mut self, value: u32) {
+        self.block.extend(value.to_le_bytes());
+    }
+
+    fn put_padded(&mut self, bytes: &[u8]) {
+        self.block.extend(bytes);
+        self.block.resize(self.block.len().next_multiple_of(4), 0);
+    }
+
+    fn put_text(&mut self, code: u16, text: Option<&str>) {
+        if let Some(text) = text {
+            self.put_option(code, text.as_bytes());
+        }
+    }
+
+    /// An option holds 65,535 bytes; what is more is cut off.
+    fn put_option(&mut self, code: u16, value: &[u8]) {
+        let value = &value[..value.len().min(usize::from(u16::MAX))];
+        self.block.extend(code.to_le_bytes());
+        self.block.extend((value.len() as u16).to_le_bytes());
+        self.put_padded(value);
+    }
+}
