@@ -5,11 +5,12 @@
 //!
 //! What is here now is what a time-sequence graph needs: for each TCP connection and each of its two sides the
 //! [`Segment`]s it sent, and the [`Ack`]s and [`SackBlock`]s that came back for them. Feed packets in the order
-//! of the capture to [`Tracker::push`] and take the connections from [`Tracker::finish`]. Memory grows with the
-//! rows and the connections, not with the data.
+//! of the capture to [`Tracker::push`] and take the connections from [`Tracker::finish`], or hand a
+//! whole capture to [`time_sequence`]. Memory grows with the rows and the connections, not with the data.
 //!
 //! Not judged: IP fragments, urgent data, and the cause of a retransmission.
 
+mod capture;
 mod columns;
 mod coverage;
 mod rows;
@@ -19,6 +20,7 @@ mod tracker;
 #[cfg(test)]
 mod script;
 
+pub use capture::{Found, time_sequence};
 pub use columns::{Column, Values};
 pub use rows::{Ack, Connection, SackBlock, Segment, Side};
 pub use tracker::{Observation, Tracker};

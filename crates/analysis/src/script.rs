@@ -8,21 +8,29 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, IpFields, Packet, Payload, SackBlocks, SeqNumber, TcpSegment, Transport};
 
 use crate::{Connection, Observation, Tracker};
 
-/// The connections that the packets of `script` make.
-pub(crate) fn play(script: &str) -> Vec<Connection> {
-    let mut tracker = Tracker::new();
-    for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+/// The packets of a script: time, interface, packet and comment.
+pub(crate) fn packets(script: &str) -> impl Iterator<Item = (Instant, u32, Packet, Option<&str>)> {
+    script.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| {
         let (line, note) = match line.split_once(" # ") {
             Some((line, note)) => (line, Some(note)),
             None => (line, None),
         };
         let (time, interface, packet) = parse(line);
-        tracker.push(&Observation { time, interface, packet: &packet, note });
+        (time, interface, packet, note)
+    })
+}
+
+/// The connections that the packets of `script` make.
+pub(crate) fn play(script: &str) -> Vec<Connection> {
+    let mut tracker = Tracker::new();
+    for (time, interface, packet, note) in packets(script) {
+        let payload_len = packet.tcp().map_or(0, |tcp| tcp.payload.len());
+        tracker.push(&Observation { time, interface, packet: &packet, payload_len, note });
     }
     tracker.finish()
 }
@@ -97,5 +105,19 @@ fn flag(letter: char) -> Flags {
         'R' => Flags::RST,
         '.' => Flags::default(),
         other => panic!("unknown flag {other}"),
+    }
+}
+
+impl Connection {
+    /// Moves all times later by so many nanoseconds.
+    pub(crate) fn shift(&mut self, ns: u64) {
+        let later = Duration::from_nanos(ns);
+        self.start += later;
+        self.end += later;
+        for side in [&mut self.client, &mut self.server] {
+            side.segments.iter_mut().for_each(|row| row.time += later);
+            side.acks.iter_mut().for_each(|row| row.time += later);
+            side.sacks.iter_mut().for_each(|row| row.time += later);
+        }
     }
 }

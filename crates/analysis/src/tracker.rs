@@ -18,8 +18,10 @@ pub struct Observation<'a> {
     pub time: Instant,
     /// Number of the interface at which it was seen; connections of two interfaces are kept apart.
     pub interface: u32,
-    /// The packet.
+    /// The packet; of its data the capture may hold a part only.
     pub packet: &'a Packet,
+    /// Bytes of data that it had on the wire.
+    pub payload_len: u32,
     /// The capture's comment. It is handed on as a note and decides nothing.
     pub note: Option<&'a str>,
 }
@@ -147,7 +149,8 @@ impl Sender {
             side.sack_permitted |= tcp.sack_permitted;
         }
         let seq = self.space.offset(tcp.seq);
-        let end = seq + i64::from(tcp.seq_len());
+        let in_space = u32::from(tcp.flags.has(Flags::SYN)) + u32::from(tcp.flags.has(Flags::FIN));
+        let end = seq + i64::from(seen.payload_len) + i64::from(in_space);
         let highest = self.coverage.highest();
         let (mut transmission, mut late) = (1, false);
         if end > seq {
@@ -155,12 +158,12 @@ impl Sender {
             transmission += brought.before;
             late = brought.any_new && highest.is_some_and(|highest| seq < highest);
         }
-        side.bytes += u64::from(tcp.payload.len());
+        side.bytes += u64::from(seen.payload_len);
         side.segments.push(Segment {
             time: seen.time,
             seq,
             end,
-            len: tcp.payload.len(),
+            len: seen.payload_len,
             flags: tcp.flags,
             transmission,
             late,
@@ -173,7 +176,7 @@ impl Sender {
     fn acknowledged(&mut self, side: &mut Side, seen: &Observation<'_>, tcp: &TcpSegment, window: i64) {
         let ack = self.space.offset(tcp.ack);
         let outstanding = self.coverage.highest().is_some_and(|highest| highest > ack);
-        let bare = tcp.payload.is_empty() && !tcp.flags.any(Flags::SYN.with(Flags::FIN));
+        let bare = seen.payload_len == 0 && !tcp.flags.any(Flags::SYN.with(Flags::FIN));
         let unchanged = self.acked == Some(ack) && self.window == window;
         self.duplicates = if outstanding && bare && unchanged { self.duplicates + 1 } else { 0 };
         self.acked = self.acked.max(Some(ack));
@@ -183,7 +186,7 @@ impl Sender {
             time: seen.time,
             ack,
             window_edge: ack + window,
-            len: tcp.payload.len(),
+            len: seen.payload_len,
             duplicate: self.duplicates,
             note: seen.note.map(Into::into),
         });

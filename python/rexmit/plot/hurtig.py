@@ -1,0 +1,229 @@
+"""The figures of the study hurtig-2006 (chapter 4 of the thesis), numbered as there.
+
+Each entry of the tables below is one figure. Those of losses by position and of their cost come from the
+table of runs; time-sequence graphs come from captures, of runs that are made again with the same key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from rexmit.analyse import PositionCosts, position_costs
+from rexmit.errors import UsageError
+from rexmit.plot import connections, figures, style, tsg
+from rexmit.plot.figures import Factor
+
+RATE, DELAY, POSITION = "path.rate", "path.delay", "path.down.drop"
+
+DEFECT_KBIT_S, DEFECT_UP_TO_MS = 40, 20
+"""Left out of the figures of performance loss: here the timer expires without loss (section 4.1.1)."""
+
+
+@dataclass(frozen=True)
+class LossFigure:
+    """What a late loss costs against delay: `additional` for a late loss, `average` for one anywhere."""
+
+    number: str
+    flow: str
+    quantity: str
+    title: str
+
+
+@dataclass(frozen=True)
+class PositionFigure:
+    """Transmission time against the position of the loss, a panel for each bandwidth in kbit/s."""
+
+    number: str
+    flow: str
+    kbit_s: tuple[int, ...]
+    up_to_ms: int = 300
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One run as a time-sequence graph: what the server sent, seen at `host`, for `seconds` if given."""
+
+    kbit_s: int
+    delay_ms: int
+    position: int
+    host: str = "server"
+    seconds: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class SequenceFigure:
+    """Time-sequence graphs of single runs."""
+
+    number: str
+    flow: str
+    title: str
+    panels: tuple[Panel, ...]
+
+
+LOSS_FIGURES = (
+    LossFigure("4.1", "short", "additional", "Performance loss for the short flows"),
+    LossFigure("4.2", "short", "average", "Average performance loss for the short flows"),
+    LossFigure("4.15", "long", "additional", "Performance loss for the long flows"),
+    LossFigure("4.16", "long", "average", "Average performance loss for the long flows"),
+)
+
+POSITION_FIGURES = (
+    PositionFigure("4.3", "short", (40,)),
+    PositionFigure("4.4", "short", (80,)),
+    PositionFigure("4.5", "short", (160,)),
+    PositionFigure("4.6", "short", (320,)),
+    PositionFigure("4.7", "short", (500, 1000, 2000, 4000, 8000, 10000)),
+    PositionFigure("4.8", "short", (1000,), up_to_ms=100),
+    PositionFigure("4.17", "long", (40, 80, 160)),
+    PositionFigure("4.18", "long", (500,)),
+    PositionFigure("4.19", "long", (1000, 4000, 10000)),
+)
+
+SEQUENCE_FIGURES = (
+    SequenceFigure(
+        "4.9",
+        "short",
+        "Bad RTO estimation",
+        (Panel(40, 5, 0, "client", (0.0, 3.0)), Panel(40, 5, 0, "server", (0.0, 3.0))),
+    ),
+    SequenceFigure(
+        "4.10",
+        "short",
+        "Acknowledgment misinterpretation",
+        (Panel(40, 5, 14), Panel(40, 5, 13), Panel(40, 5, 15)),
+    ),
+    SequenceFigure("4.11", "short", "No losses", (Panel(320, 300, 0),)),
+    SequenceFigure("4.12", "short", "Loss on position eight", (Panel(320, 300, 8),)),
+    SequenceFigure("4.13", "short", "Loss on position nine", (Panel(320, 300, 9),)),
+    SequenceFigure("4.14", "short", "Loss on position ten", (Panel(320, 300, 10),)),
+    SequenceFigure("4.20", "long", "Loss on position 12", (Panel(80, 300, 12),)),
+    SequenceFigure("4.21", "long", "Loss on position 50", (Panel(80, 300, 50),)),
+    SequenceFigure("4.22", "long", "Loss on position 84", (Panel(80, 300, 84),)),
+    SequenceFigure("4.23", "long", "Loss on position 41", (Panel(500, 300, 41),)),
+    SequenceFigure("4.24", "long", "Loss on position 50", (Panel(500, 300, 50),)),
+)
+
+Capture = Callable[[Panel, Path], None]
+"""Runs the run of a panel and writes the capture at its host to a file."""
+
+
+def draw_table(frame: pl.DataFrame, flow: str, out: Path) -> Iterator[list[Path]]:
+    """Draws the figures of a flow (`short` or `long`) that come from its table of runs, a figure at a time.
+
+    Figures whose bandwidths the table does not hold are left out, so that a part of the study can be drawn.
+    """
+    costs = _costs(frame)
+    for loss in (entry for entry in LOSS_FIGURES if entry.flow == flow):
+        yield draw_loss(loss, costs, out)
+    known = set(_kbit_s(frame))
+    for entry in (entry for entry in POSITION_FIGURES if entry.flow == flow):
+        if known >= set(entry.kbit_s):
+            yield draw_positions(entry, frame, out)
+
+
+def draw_loss(figure: LossFigure, costs: Sequence[PositionCosts], out: Path) -> list[Path]:
+    """Draws what losses cost against delay, a line a bandwidth."""
+    points = [
+        (f"{cost.group['kbit_s']:,g} kbit/s", float(str(cost.group["delay_ms"])), 100 * value)
+        for cost in costs
+        if (value := getattr(cost, figure.quantity)) is not None and not _defect(cost)
+    ]
+    if not points:
+        raise UsageError(
+            "no bandwidth and delay of this table has a position where fast retransmit is inhibited"
+        )
+    with style.styled(style.LIGHT):
+        sheet = Figure(figsize=(8, 4.8), layout="constrained")
+        axes = sheet.add_subplot()
+        y_title = "Average additional time (%)" if figure.quantity == "average" else "Additional time (%)"
+        lines = figures.percent_lines(axes, points, "One-way delay (ms)", y_title)
+        axes.set_title(f"{figure.number}  {figure.title}", loc="left")
+        figures.legend_beside(sheet, lines, "Bandwidth")
+        return style.save(sheet, out / _file(figure.number, figure.title))
+
+
+def draw_positions(figure: PositionFigure, frame: pl.DataFrame, out: Path) -> list[Path]:
+    """Draws transmission time against the position of the loss, a line a delay."""
+    frame = frame.filter(pl.col(f"{DELAY}_ns") <= figure.up_to_ms * 1_000_000)
+    positions, delays = Factor.of(frame, POSITION), Factor.of(frame, DELAY)
+    count = len(figure.kbit_s)
+    rows, columns = {1: (1, 1), 3: (3, 1), 6: (3, 2)}[count]
+    size = (8, 4.8) if count == 1 else (8.5 if columns == 1 else 11, 3.1 * rows)
+    with style.styled(style.LIGHT):
+        sheet = Figure(figsize=size, layout="constrained")
+        grid = sheet.subplots(rows, columns, squeeze=False)
+        lines = []
+        for axes, kbit_s in zip(grid.flat, figure.kbit_s, strict=True):
+            part = frame.filter(pl.col(f"{RATE}_bit_s") == kbit_s * 1000)
+            lines = figures.time_lines(axes, part, positions, delays)
+            figures.position_axes(axes, positions)
+            if count > 1:
+                axes.set_title(f"{kbit_s:,} kbit/s", loc="left")
+        for axes in grid[:-1].flat:
+            axes.set_xlabel("")
+        for axes in grid[:, 1:].flat:
+            axes.set_ylabel("")
+        title = f"Transmission time, {_rates(figure.kbit_s)} kbit/s"
+        title += f", delays to {figure.up_to_ms} ms" if figure.up_to_ms < 300 else ""
+        sheet.suptitle(f"{figure.number}  {title}", x=0.01, ha="left")
+        figures.legend_beside(sheet, lines, "One-way delay")
+        return style.save(sheet, out / _file(figure.number, title))
+
+
+def draw_sequences(figure: SequenceFigure, capture: Capture, work: Path, out: Path) -> list[Path]:
+    """Draws the time-sequence graphs of a figure from captures that `capture` writes below `work`."""
+    count = len(figure.panels)
+    with style.styled(style.LIGHT):
+        width, height = tsg.SIZE
+        sheet = Figure(figsize=(width, height if count == 1 else 0.35 + 4.0 * count), layout="constrained")
+        grid = sheet.subplots(count, 1, squeeze=False)
+        handles = []
+        for at, (axes, panel) in enumerate(zip(grid.flat, figure.panels, strict=True)):
+            path = work / f"{figure.number}-{'abcdef'[at]}-{panel.host}.pcapng"
+            capture(panel, path)
+            seen = connections.choose(connections.read(path), 1, path)
+            handles += tsg.plot(axes, seen, tsg.View("server", panel.seconds))
+            part = f"({'abcdef'[at]}) " if count > 1 else ""
+            axes.set_title(f"{part}{_describe(panel)}", loc="left", fontweight="normal")
+            if at < count - 1:
+                axes.set_xlabel("")
+        sheet.suptitle(f"{figure.number}  {figure.title}", x=0.01, ha="left")
+        style.legend_below(sheet, handles)
+        return style.save(sheet, out / _file(figure.number, figure.title))
+
+
+def _costs(frame: pl.DataFrame) -> list[PositionCosts]:
+    sized = frame.with_columns(
+        (pl.col(f"{RATE}_bit_s") / 1e3).alias("kbit_s"), (pl.col(f"{DELAY}_ns") / 1e6).alias("delay_ms")
+    )
+    return position_costs(sized, POSITION, ["kbit_s", "delay_ms"])
+
+
+def _defect(cost: PositionCosts) -> bool:
+    return cost.group["kbit_s"] == DEFECT_KBIT_S and float(str(cost.group["delay_ms"])) <= DEFECT_UP_TO_MS
+
+
+def _kbit_s(frame: pl.DataFrame) -> list[int]:
+    rates: list[int] = (frame[f"{RATE}_bit_s"].unique(maintain_order=True) // 1000).to_list()
+    return rates
+
+
+def _rates(kbit_s: Sequence[int]) -> str:
+    texts = [f"{rate:,}" for rate in kbit_s]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def _describe(panel: Panel) -> str:
+    loss = f"loss on position {panel.position}" if panel.position else "no loss"
+    return f"seen at the {panel.host}: {panel.kbit_s:,} kbit/s, {panel.delay_ms} ms, {loss}"
+
+
+def _file(number: str, title: str) -> str:
+    chapter, figure = number.split(".")
+    words = "".join(c.lower() if c.isalnum() else " " for c in title.replace(",", "")).split()
+    return f"figure-{chapter}-{int(figure):02}-{'-'.join(words)}"
