@@ -23,13 +23,18 @@ use std::fmt;
 
 use rexmit_units::{Duration, Instant};
 
+pub mod generator;
 mod positions;
+mod serial;
 pub(crate) mod table;
 mod times;
+pub mod tool;
 
 pub use positions::Positions;
 
-pub(crate) use table::{Fields, Scalar, TextOrTable, pattern_table};
+pub(crate) use serial::TextOrTable;
+use table::PatternTable;
+pub(crate) use table::{Fields, Scalar, pattern_table};
 pub use times::Times;
 
 /// Names packets: those that any of its rules names.
