@@ -1,1 +1,31 @@
-//! To be written.
+//! Applications over [`rexmit_stack::Socket`]: what is written and read, and when.
+//!
+//! A [`TransferSpec`] is one transfer as people write it; [`TransferSpec::resolve`] checks it and gives a
+//! [`Transfer`], from which each copy gets its two applications, [`Sender`] and [`Receiver`]. They read no
+//! clock. A host calls, in this order:
+//!
+//! 1. [`App::handle_timer`] whenever [`App::poll_timer`] says so: the first time makes the opening side
+//!    connect;
+//! 2. [`App::on_event`] for each event of its endpoint;
+//! 3. [`App::poll_timer`] after each of these; [`App::progress`] at any time.
+//!
+//! ```
+//! use rexmit_traffic::{Side, TransferSpec};
+//!
+//! let spec = TransferSpec::writes(Side::Server, "5000 bytes, 8 x 2500 bytes".parse()?);
+//! let transfer = spec.resolve()?;
+//! assert_eq!(transfer.opener(), Side::Client);
+//! assert_eq!(transfer.total(), Some(25_000));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Not modelled: time that an application computes between two calls, and signals; an application acts at
+//! the instant of its event.
+
+mod apps;
+mod spec;
+mod workload;
+
+pub use apps::{App, Ending, Progress, Receiver, Sender, total_time};
+pub use spec::{ReadSpec, Side, Transfer, TransferError, TransferSpec};
+pub use workload::{Bulk, ParseError, WriteRun, Writes};

@@ -1,0 +1,123 @@
+//! The two applications of a transfer, and what is known of their progress.
+
+mod receiver;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+use rexmit_stack::{Event, Socket};
+use rexmit_units::{Duration, Instant};
+
+pub use receiver::Receiver;
+pub use sender::Sender;
+
+/// An application of either kind.
+#[derive(Clone, Debug)]
+pub enum App {
+    /// Writes.
+    Sender(Sender),
+    /// Reads.
+    Receiver(Receiver),
+}
+
+impl App {
+    /// Acts on an event of the endpoint.
+    #[inline]
+    pub fn on_event<S: Socket + ?Sized>(&mut self, now: Instant, event: Event, socket: &mut S) {
+        match self {
+            Self::Sender(app) => app.on_event(now, event, socket),
+            Self::Receiver(app) => app.on_event(now, event, socket),
+        }
+    }
+
+    /// Acts on what is due at `now`. Calling it early does nothing.
+    pub fn handle_timer<S: Socket + ?Sized>(&mut self, now: Instant, socket: &mut S) {
+        match self {
+            Self::Sender(app) => app.handle_timer(now, socket),
+            Self::Receiver(app) => app.handle_timer(now, socket),
+        }
+    }
+
+    /// When [`Self::handle_timer`] is due; `None` while only an event can change anything.
+    #[inline]
+    pub fn poll_timer(&self) -> Option<Instant> {
+        match self {
+            Self::Sender(app) => app.poll_timer(),
+            Self::Receiver(app) => app.poll_timer(),
+        }
+    }
+
+    /// What has happened so far.
+    pub fn progress(&self) -> &Progress {
+        match self {
+            Self::Sender(app) => app.progress(),
+            Self::Receiver(app) => app.progress(),
+        }
+    }
+}
+
+impl From<Sender> for App {
+    fn from(app: Sender) -> Self {
+        Self::Sender(app)
+    }
+}
+
+impl From<Receiver> for App {
+    fn from(app: Receiver) -> Self {
+        Self::Receiver(app)
+    }
+}
+
+/// How a connection ended for an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// Closed in both directions.
+    Closed,
+    /// The peer reset it.
+    Reset,
+    /// The stack gave it up.
+    TimedOut,
+}
+
+/// What an application has done, and when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// It called connect; `None` on the passive side.
+    pub opened: Option<Instant>,
+    /// The handshake was complete.
+    pub connected: Option<Instant>,
+    /// The receiver read its first byte; the send buffer took the sender's first.
+    pub first_byte: Option<Instant>,
+    /// The receiver has read the whole stream: up to its end, or, where nobody closes, up to the last byte
+    /// expected. The sender: the send buffer has taken the last byte.
+    pub finished: Option<Instant>,
+    /// The connection was over, and how.
+    pub ended: Option<(Instant, Ending)>,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Bytes that the send buffer took.
+    pub bytes_written: u64,
+}
+
+impl Progress {
+    /// Notes the events that are the same for every application.
+    fn note(&mut self, now: Instant, event: Event) {
+        let ending = match event {
+            Event::Connected => {
+                self.connected.get_or_insert(now);
+                return;
+            }
+            Event::Writable | Event::Readable | Event::EndOfStream => return,
+            Event::Closed => Ending::Closed,
+            Event::Reset => Ending::Reset,
+            Event::TimedOut => Ending::TimedOut,
+        };
+        self.ended.get_or_insert((now, ending));
+    }
+}
+
+/// From connect() on whichever side opened to the end of the stream at the receiver: the time that a study
+/// calls the transmission time. `None` until the receiver has finished.
+pub fn total_time(sender: &Progress, receiver: &Progress) -> Option<Duration> {
+    Some(receiver.finished?.saturating_since(receiver.opened.or(sender.opened)?))
+}

@@ -1,0 +1,183 @@
+//! What is written: lists of writes and bulk amounts, as text.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use rexmit_units::{Bytes, Duration, UnitError};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Serialize, Serializer};
+
+/// Writes of one size after each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteRun {
+    /// How many; at least 1.
+    pub count: u64,
+    /// Bytes of each; at least 1.
+    pub size: u64,
+}
+
+/// A list of writes: `5000 bytes, 8 x 2500 bytes`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Writes(Arc<[WriteRun]>);
+
+impl Writes {
+    /// The runs, in order; at least one.
+    pub fn runs(&self) -> &[WriteRun] {
+        &self.0
+    }
+
+    /// Bytes of all writes.
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|run| run.count * run.size).sum()
+    }
+}
+
+/// How much is written in pieces without a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bulk {
+    /// As much as the socket takes for so long: `10 s`, counted from the established connection.
+    Time(Duration),
+    /// So many bytes: `10 MB`.
+    Bytes(Bytes),
+}
+
+/// Text that is no list of writes or no bulk amount.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// A part of a list is missing.
+    #[error(
+        "a write is missing before or after a comma: write a list such as \"5000 bytes, 8 x 2500 bytes\""
+    )]
+    MissingWrite,
+    /// What stands before the `x` is no whole number from 1 on.
+    #[error(
+        "{0:?} is not a number of writes: write a whole number from 1 on, such as 8 in \"8 x 2500 bytes\""
+    )]
+    Count(String),
+    /// A size is none.
+    #[error(transparent)]
+    Size(#[from] UnitError),
+    /// A write of no bytes.
+    #[error("a write of no bytes does nothing: write at least 1 byte")]
+    EmptyWrite,
+    /// All writes together are more than 2^64 - 1 bytes.
+    #[error("the writes are more than 2^64 - 1 bytes together")]
+    TooMuch,
+    /// Neither a duration nor an amount.
+    #[error("{0:?} is neither a time nor an amount of data: write for instance \"10 s\" or \"10 MB\"")]
+    Bulk(String),
+    /// A bulk transfer of nothing.
+    #[error("a bulk transfer of nothing does nothing: write more than zero")]
+    EmptyBulk,
+}
+
+impl FromStr for Writes {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let runs: Arc<[WriteRun]> = text.split(',').map(parse_run).collect::<Result<_, _>>()?;
+        runs.iter()
+            .try_fold(0_u64, |sum, run| sum.checked_add(run.count.checked_mul(run.size)?))
+            .ok_or(ParseError::TooMuch)?;
+        Ok(Self(runs))
+    }
+}
+
+fn parse_run(part: &str) -> Result<WriteRun, ParseError> {
+    let part = part.trim();
+    if part.is_empty() {
+        return Err(ParseError::MissingWrite);
+    }
+    let (count, size) = match part.split_once('x') {
+        Some((count, size)) => (parse_count(count.trim())?, size.trim()),
+        None => (1, part),
+    };
+    match size.parse::<Bytes>()?.as_u64() {
+        0 => Err(ParseError::EmptyWrite),
+        size => Ok(WriteRun { count, size }),
+    }
+}
+
+fn parse_count(text: &str) -> Result<u64, ParseError> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match text.parse() {
+        Ok(count) if digits && count > 0 => Ok(count),
+        _ => Err(ParseError::Count(text.to_owned())),
+    }
+}
+
+impl fmt::Display for Writes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, run) in self.0.iter().enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            let size = Bytes(run.size);
+            match run.count {
+                1 => write!(f, "{comma}{size}")?,
+                count => write!(f, "{comma}{count} x {size}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Bulk {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let bulk = match (text.parse(), text.parse()) {
+            (Ok(time), _) => Self::Time(time),
+            (_, Ok(bytes)) => Self::Bytes(bytes),
+            _ => return Err(ParseError::Bulk(text.to_owned())),
+        };
+        match bulk {
+            Self::Time(Duration::ZERO) | Self::Bytes(Bytes::ZERO) => Err(ParseError::EmptyBulk),
+            _ => Ok(bulk),
+        }
+    }
+}
+
+impl fmt::Display for Bulk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(time) => time.fmt(f),
+            Self::Bytes(bytes) => bytes.fmt(f),
+        }
+    }
+}
+
+/// Both types are text in a file.
+macro_rules! as_text {
+    ($type:ident, $description:literal, $examples:expr) => {
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Cow::<str>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+            }
+        }
+
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "description": $description, "type": "string", "examples": $examples })
+            }
+        }
+    };
+}
+
+as_text!(
+    Writes,
+    "a list of writes, each an amount of data, or a number of writes, x and an amount",
+    ["5000 bytes, 8 x 2500 bytes"]
+);
+as_text!(Bulk, "a time to write for, or an amount of data to write", ["10 s", "10 MB"]);
