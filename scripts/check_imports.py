@@ -73,6 +73,7 @@ LAYERS: list[set[str]] = [
     {"analyse"},
     {"plot"},
     {"report"},
+    {"api"},
     {"cli"},
 ]
 ALONE = {"models"}

@@ -123,6 +123,7 @@ def run(command: Sequence[str]) -> bool:
     """Run one command in the project's folder, inside `.venv`; show what it printed only if it failed."""
     environment = {**os.environ, "VIRTUAL_ENV": str(VENV)}
     environment["PATH"] = f"{VENV / 'bin'}{os.pathsep}{environment['PATH']}"
+    environment["PIP_QUIET"] = "1"
     environment.pop("PYTHONHOME", None)
     done = subprocess.run(
         command,
