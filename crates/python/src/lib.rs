@@ -1,17 +1,28 @@
-//! `rexmit._native`: what Python may call. Conversion and errors only; the work is done in `rexmit-sim`.
+//! `rexmit._native`: what Python may call. Conversion and errors only; the work is done in the crates below.
 //!
 //! Scenarios, profiles and options cross the border as JSON, tables as columns of little-endian bytes with
-//! numpy's name of their type, so that neither side knows the other's data structures.
+//! numpy's name of their type, so that neither side knows the other's data structures. Every mistake of the
+//! caller becomes a `ValueError` of one line.
 
 use pyo3::prelude::*;
 
-/// Version of the package and of the native code.
-#[pyfunction]
-fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
-}
+mod captures;
+mod patterns;
+mod plan;
+mod scenarios;
+mod tables;
 
+/// The module `rexmit._native`.
 #[pymodule]
-fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(version, module)?)
+mod _native {
+    #[pymodule_export]
+    use super::captures::time_sequence;
+    #[pymodule_export]
+    use super::patterns::{
+        pattern_file, pattern_from_file, pattern_list, pattern_random, pattern_show, pattern_to_file,
+    };
+    #[pymodule_export]
+    use super::plan::{Plan, run_one};
+    #[pymodule_export]
+    use super::scenarios::{parse_duration, parse_rate, profile, profiles, resolve, schema, version};
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,14 +100,17 @@ class Connection:
 def read(capture: str | Path) -> list[Connection]:
     """The connections of a capture in the order of their first packets.
 
-    Raises UsageError where the file cannot be read as a capture.
+    Warns (UserWarning) of what could not be read, such as the rest of a file that breaks off. Raises
+    UsageError where the file is no capture.
     """
     if not Path(capture).is_file():
         raise UsageError(f"no capture {str(capture)!r}")
     try:
-        found = _native.time_sequence(str(capture))
+        found, remarks = _native.time_sequence(str(capture))
     except (OSError, ValueError) as error:
         raise UsageError(one_line(error)) from error
+    for remark in remarks:
+        warnings.warn(one_line(remark), stacklevel=2)
     return [_connection(json.loads(meta), columns) for meta, columns in found]
 
 
