@@ -278,11 +278,6 @@ impl Connection {
         self.state
     }
 
-    /// True when nothing more will be sent unless something arrives: CLOSED or TIME-WAIT.
-    pub fn is_finished(&self) -> bool {
-        matches!(self.state, State::Closed | State::TimeWait) && (self.role == Role::Active || self.counters.packets > 0)
-    }
-
     /// What has happened so far.
     pub fn counters(&self) -> &Counters {
         &self.counters

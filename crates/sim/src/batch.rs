@@ -1,0 +1,172 @@
+//! Many runs from one call: a full factorial of settings with replications, on all cores.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
+
+use serde_json::Value;
+
+use crate::outcome::Row;
+use crate::run::{RunOptions, run};
+use crate::scenario::Resolved;
+use crate::settings::set;
+use crate::streams::Streams;
+use crate::SpecError;
+
+/// A base scenario and what varies in it.
+///
+/// Runs are numbered from 0: the replication varies fastest, then the last factor, then the one before.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    base: Value,
+    factors: Vec<String>,
+    levels: Vec<Vec<Value>>,
+}
+
+/// How a range of runs is run.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchOptions {
+    /// Runs with the same levels, each with its own random streams; at least 1.
+    pub replications: u64,
+    /// Seed of the study.
+    pub seed: u64,
+    /// Threads; at least 1. The results are the same for any number.
+    pub jobs: usize,
+}
+
+/// Runs that a thread takes at a time: whole points, so that a scenario is resolved once for its
+/// replications.
+const POINTS_AT_A_TIME: u64 = 8;
+
+impl Plan {
+    /// A plan.
+    ///
+    /// # Errors
+    /// A factor without a level, or more levels lists than factors.
+    pub fn new(base: Value, factors: Vec<String>, levels: Vec<Vec<Value>>) -> Result<Self, SpecError> {
+        if factors.len() != levels.len() {
+            return Err(SpecError::new("", "each factor needs its list of levels"));
+        }
+        for (factor, levels) in factors.iter().zip(&levels) {
+            if levels.is_empty() {
+                return Err(SpecError::new(factor.as_str(), "a factor needs at least one level"));
+            }
+        }
+        Ok(Self { base, factors, levels })
+    }
+
+    /// Combinations of levels.
+    pub fn points(&self) -> u64 {
+        self.levels.iter().map(|l| l.len() as u64).product()
+    }
+
+    /// The levels of point `n`.
+    fn levels_of(&self, mut n: u64) -> Vec<usize> {
+        let mut indices = vec![0; self.levels.len()];
+        for (slot, levels) in indices.iter_mut().zip(&self.levels).rev() {
+            *slot = (n % levels.len() as u64) as usize;
+            n /= levels.len() as u64;
+        }
+        indices
+    }
+
+    /// The scenario of point `n` with its levels set.
+    ///
+    /// # Errors
+    /// A factor that names nothing, a level that does not fit.
+    pub fn scenario(&self, n: u64) -> Result<Value, SpecError> {
+        let mut value = self.base.clone();
+        for ((factor, levels), i) in self.factors.iter().zip(&self.levels).zip(self.levels_of(n)) {
+            set(&mut value, factor, levels[i].clone())?;
+        }
+        Ok(value)
+    }
+
+    /// What names run (point, replication) for its random streams: the factors in alphabetic order with
+    /// their levels, so that neither their order nor other levels matter.
+    pub fn run_key(&self, point: u64, replication: u64) -> String {
+        let mut parts: Vec<String> = self
+            .factors
+            .iter()
+            .zip(&self.levels)
+            .zip(self.levels_of(point))
+            .map(|((factor, levels), i)| format!("{factor}={}", levels[i]))
+            .collect();
+        parts.sort();
+        format!("{};replication={replication}", parts.join(";"))
+    }
+
+    /// Resolves every point; the warnings that they give, each once.
+    ///
+    /// # Errors
+    /// The first point that cannot be run, with its key.
+    pub fn check(&self) -> Result<Vec<String>, SpecError> {
+        let mut warnings: Vec<String> = Vec::new();
+        for n in 0..self.points() {
+            for warning in Resolved::from_value(self.scenario(n)?)?.warnings() {
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
+        }
+        Ok(warnings)
+    }
+
+    /// Runs `range` (numbers of runs) and returns a row for each, in order.
+    ///
+    /// # Errors
+    /// The first point that cannot be run.
+    pub fn run(&self, range: Range<u64>, options: BatchOptions) -> Result<Vec<Row>, SpecError> {
+        let replications = options.replications.max(1);
+        let total = self.points() * replications;
+        let range = range.start.min(total)..range.end.min(total);
+        let chunk = POINTS_AT_A_TIME * replications;
+        let next = AtomicU64::new(range.start / chunk);
+        let last = range.end.div_ceil(chunk);
+        let done: Mutex<Vec<(u64, Result<Vec<Row>, SpecError>)>> = Mutex::default();
+        std::thread::scope(|scope| {
+            for _ in 0..options.jobs.max(1) {
+                scope.spawn(|| {
+                    loop {
+                        let n = next.fetch_add(1, Ordering::Relaxed);
+                        if n >= last {
+                            return;
+                        }
+                        let runs = (n * chunk).max(range.start)..((n + 1) * chunk).min(range.end);
+                        let rows = self.run_some(runs, replications, options.seed);
+                        let failed = rows.is_err();
+                        if let Ok(mut done) = done.lock() {
+                            done.push((n, rows));
+                        }
+                        if failed {
+                            next.store(last, Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        let mut done = done.into_inner().unwrap_or_default();
+        done.sort_by_key(|(n, _)| *n);
+        let mut out = Vec::with_capacity((range.end - range.start) as usize);
+        for (_, rows) in done {
+            out.extend(rows?);
+        }
+        Ok(out)
+    }
+
+    fn run_some(&self, runs: Range<u64>, replications: u64, seed: u64) -> Result<Vec<Row>, SpecError> {
+        let mut rows = Vec::with_capacity((runs.end - runs.start) as usize);
+        let mut at: Option<(u64, Resolved)> = None;
+        for n in runs {
+            let (point, replication) = (n / replications, n % replications);
+            let resolved = match at.take() {
+                Some((p, resolved)) if p == point => resolved,
+                _ => Resolved::from_value(self.scenario(point)?)?,
+            };
+            let streams = Streams::new(seed, &self.run_key(point, replication));
+            rows.push(run(&resolved, &streams, &RunOptions::default())?.row);
+            at = Some((point, resolved));
+        }
+        Ok(rows)
+    }
+}

@@ -1,0 +1,177 @@
+//! The one definition of a scenario. Python and the JSON Schema come from it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rexmit_path::PathSpec;
+use rexmit_tcp::Profile;
+use rexmit_traffic::{Transfer, TransferSpec};
+use rexmit_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::SpecError;
+use crate::error::read;
+use crate::profiles::resolve_profile;
+
+/// Every connection has a port of its own from 10000 on.
+const MAX_CONNECTIONS: u64 = 55_000;
+
+/// Two hosts, the path between them and what they send: one run, wholly said.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The two hosts.
+    pub hosts: Hosts,
+    /// The path between them. `down` is from server to client, `up` from client to server.
+    #[serde(default)]
+    pub path: PathSpec,
+    /// What is sent.
+    pub transfers: Vec<TransferSpec>,
+    /// The run ends at this virtual time at the latest. Default: 1 h.
+    #[serde(default = "default_limit")]
+    pub limit: Duration,
+}
+
+fn default_limit() -> Duration {
+    Duration::from_secs(3600)
+}
+
+/// The two hosts.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hosts {
+    /// The host at the upper end of `down`.
+    pub server: HostSpec,
+    /// The host at its lower end.
+    pub client: HostSpec,
+}
+
+/// One host.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostSpec {
+    /// Its TCP: the name of a profile (`"freebsd-6.0"`), a file (`"./mine.toml"`), or a table that inherits
+    /// and changes single values (`{ inherits = "freebsd-6.0", recovery.dupack_threshold = 2 }`).
+    #[schemars(schema_with = "stack_schema")]
+    pub stack: Value,
+    /// MTU of its interface in bytes. Default: 1500.
+    #[serde(default = "default_mtu")]
+    pub mtu: u32,
+    /// Its address. Default: 10.0.2.1 for the server, 10.0.1.1 for the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub address: Option<IpAddr>,
+    /// Phase of the kernel's tick: the part of a tick that has passed when the run starts. Default: drawn for
+    /// each run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tick_phase: Option<Duration>,
+}
+
+fn default_mtu() -> u32 {
+    1500
+}
+
+fn stack_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "description": "name of a profile, path of a TOML file, or a table that inherits and changes values",
+        "anyOf": [
+            { "type": "string" },
+            { "type": "object", "properties": { "inherits": { "type": "string" } }, "additionalProperties": true }
+        ]
+    })
+}
+
+/// A scenario whose names have been looked up and whose values have been checked.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// The server's TCP.
+    pub server: Arc<Profile>,
+    /// The client's TCP.
+    pub client: Arc<Profile>,
+    /// What is sent.
+    pub transfers: Vec<Transfer>,
+}
+
+impl Resolved {
+    /// Reads and checks a scenario.
+    ///
+    /// # Errors
+    /// The first key or value that does not fit.
+    pub fn from_value(value: Value) -> Result<Self, SpecError> {
+        let scenario: Scenario = read(value)?;
+        let server = resolve_profile(&scenario.hosts.server.stack).map_err(|e| e.within("hosts.server.stack"))?;
+        let client = resolve_profile(&scenario.hosts.client.stack).map_err(|e| e.within("hosts.client.stack"))?;
+        let mut transfers = Vec::new();
+        for (i, spec) in scenario.transfers.iter().enumerate() {
+            transfers.push(spec.resolve().map_err(|e| SpecError::new(format!("transfers.{i}"), e.to_string()))?);
+        }
+        let resolved = Self { scenario, server, client, transfers };
+        resolved.check()?;
+        Ok(resolved)
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        let scenario = &self.scenario;
+        if scenario.transfers.is_empty() {
+            return Err(SpecError::new("transfers", "nothing is sent: give at least one transfer"));
+        }
+        let connections: u64 = self.transfers.iter().map(|t| u64::from(t.connections())).sum();
+        if connections > MAX_CONNECTIONS {
+            let text = format!("{connections} connections: at most {MAX_CONNECTIONS} fit into one run");
+            return Err(SpecError::new("transfers", text));
+        }
+        for (host, name) in [(&scenario.hosts.server, "server"), (&scenario.hosts.client, "client")] {
+            if !(68..=65_535).contains(&host.mtu) {
+                return Err(SpecError::new(format!("hosts.{name}.mtu"), "an MTU is between 68 and 65535 bytes"));
+            }
+        }
+        let (server, client) = (self.address("server"), self.address("client"));
+        if server.is_ipv4() != client.is_ipv4() || server == client {
+            return Err(SpecError::new("hosts", "the two addresses must differ and be of one family"));
+        }
+        for (direction, name) in [(scenario.path.down(), "down"), (scenario.path.up(), "up")] {
+            direction
+                .check(name)
+                .map_err(|e| SpecError::new(format!("path.{name}"), e.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Address of `server` or `client`.
+    pub(crate) fn address(&self, host: &str) -> IpAddr {
+        let (spec, default) = match host {
+            "server" => (&self.scenario.hosts.server, [10, 0, 2, 1]),
+            _ => (&self.scenario.hosts.client, [10, 0, 1, 1]),
+        };
+        spec.address.unwrap_or(IpAddr::from(default))
+    }
+
+    /// The scenario as JSON with every default written out and the profiles whole.
+    pub fn to_value(&self) -> Value {
+        let mut scenario = self.scenario.clone();
+        scenario.path = scenario.path.with_defaults();
+        scenario.hosts.server.address = Some(self.address("server"));
+        scenario.hosts.client.address = Some(self.address("client"));
+        let mut value = serde_json::to_value(&scenario).unwrap_or_default();
+        for (host, profile) in [("server", &self.server), ("client", &self.client)] {
+            if let Ok(table) = serde_json::to_value(&**profile) {
+                value["hosts"][host]["profile"] = table;
+            }
+        }
+        value
+    }
+
+    /// What is not wrong but probably not meant.
+    pub fn warnings(&self) -> Vec<String> {
+        self.scenario.path.warnings()
+    }
+}
+
+/// The JSON Schema of a scenario.
+pub fn schema() -> Value {
+    serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default()
+}

@@ -1,0 +1,47 @@
+//! Settings by their dotted names.
+
+use serde_json::{Map, Value};
+
+use crate::SpecError;
+
+/// Sets `key` (dotted, `transfers.0.writes` for a list) in `scenario` to `value`.
+///
+/// Tables on the way are made where they are missing. A stack given by its name becomes a table that inherits
+/// from it, so that `hosts.server.stack.recovery.dupack_threshold` can be varied.
+///
+/// # Errors
+/// Where the name goes through something that is no table, or an index is not there.
+pub fn set(scenario: &mut Value, key: &str, value: Value) -> Result<(), SpecError> {
+    let parts: Vec<&str> = key.split('.').collect();
+    if parts.iter().any(|p| p.is_empty()) {
+        return Err(SpecError::new(key, "a setting is named by words with dots between, such as path.rate"));
+    }
+    let mut node = scenario;
+    for (i, part) in parts.iter().enumerate() {
+        let last = i + 1 == parts.len();
+        if node.is_null() {
+            *node = Value::Object(Map::new());
+        }
+        if parts[..i].last() == Some(&"stack") && node.is_string() {
+            let name = node.take();
+            *node = serde_json::json!({ "inherits": name });
+        }
+        node = match node {
+            Value::Object(map) => map.entry((*part).to_string()).or_insert(Value::Null),
+            Value::Array(list) => {
+                let n = list.len();
+                part.parse::<usize>().ok().and_then(|i| list.get_mut(i)).ok_or_else(|| {
+                    SpecError::new(key, format!("`{part}` must be the number of an entry, 0 to {}", n.saturating_sub(1)))
+                })?
+            }
+            _ => {
+                return Err(SpecError::new(key, format!("`{}` is a value, not a table", parts[..i].join("."))));
+            }
+        };
+        if last {
+            *node = value;
+            return Ok(());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! The queue of timers: a 4-ary heap of (time, owner), the earliest first, ties by owner.
+//!
+//! Owners re-arm lazily: an entry that comes out too early is put back at its true time. So a timer that is
+//! only ever pushed back (a retransmission timer) costs no heap operation per ACK.
+
+use rexmit_units::Instant;
+
+/// Entries of one heap.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    heap: Vec<(Instant, u32)>,
+}
+
+const ARITY: usize = 4;
+
+impl Timers {
+    /// When the earliest entry is due; far in the future if there is none.
+    #[inline]
+    pub fn next(&self) -> Instant {
+        self.heap.first().map_or(Instant::FAR_FUTURE, |e| e.0)
+    }
+
+    pub fn push(&mut self, due: Instant, owner: u32) {
+        self.heap.push((due, owner));
+        let mut i = self.heap.len() - 1;
+        while i > 0 {
+            let parent = (i - 1) / ARITY;
+            if self.heap[parent] <= self.heap[i] {
+                break;
+            }
+            self.heap.swap(i, parent);
+            i = parent;
+        }
+    }
+
+    pub fn pop(&mut self) -> Option<(Instant, u32)> {
+        let last = self.heap.pop()?;
+        let Some(first) = self.heap.first_mut() else { return Some(last) };
+        let top = std::mem::replace(first, last);
+        let (mut i, n) = (0, self.heap.len());
+        loop {
+            let from = ARITY * i + 1;
+            let Some(least) = (from..(from + ARITY).min(n)).min_by_key(|c| self.heap[*c]) else { break };
+            if self.heap[i] <= self.heap[least] {
+                break;
+            }
+            self.heap.swap(i, least);
+            i = least;
+        }
+        Some(top)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_out_by_time_and_owner() {
+        let mut timers = Timers::default();
+        let mut expected = Vec::new();
+        for i in 0..500u32 {
+            let due = Instant::from_nanos(u64::from(i * 7919 % 101));
+            timers.push(due, i);
+            expected.push((due, i));
+        }
+        expected.sort();
+        let out: Vec<_> = std::iter::from_fn(|| timers.pop()).collect();
+        assert_eq!(out, expected);
+    }
+}

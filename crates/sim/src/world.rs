@@ -1,0 +1,318 @@
+//! Two hosts and a path, moved by events alone.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use rexmit_path::Direction;
+use rexmit_stack::{Counters, Endpoint};
+use rexmit_tcp::{Connection, ConnectionConfig, Role};
+use rexmit_traffic::{App, Side, total_time};
+use rexmit_units::{Duration, Instant};
+use rexmit_wire::{Packet, SeqNumber, Transport};
+
+use crate::SpecError;
+use crate::outcome::Row;
+use crate::recorder::Recorder;
+use crate::scenario::Resolved;
+use crate::streams::Streams;
+use crate::timers::Timers;
+
+/// Ports of the opening sides; they number the connections.
+const FIRST_PORT: u16 = 10_000;
+/// Ports of the waiting sides, one a transfer.
+const SERVICE_PORT: u16 = 5_001;
+
+/// One end of a connection with its application.
+#[derive(Debug)]
+struct End {
+    connection: Connection,
+    app: App,
+    /// When the heap next looks at it; [`Instant::FAR_FUTURE`] if it does not.
+    scheduled: Instant,
+    ended: bool,
+}
+
+/// A run under way. Hosts are numbered 0 (server) and 1 (client), and so are the directions that they send
+/// into; ends are numbered by connection, the client's before the server's.
+pub(crate) struct World {
+    pub now: Instant,
+    directions: [Direction; 2],
+    ends: Vec<End>,
+    timers: Timers,
+    /// The queue that the end at work lends from.
+    queue: VecDeque<Packet>,
+    unfinished: usize,
+    limit: Instant,
+    deliveries: u64,
+    damaged: u64,
+    pub recorder: Option<Recorder>,
+}
+
+fn end_index(connection: usize, host: usize) -> usize {
+    2 * connection + (1 - host)
+}
+
+impl World {
+    /// The world at its start, before the first event.
+    pub fn new(resolved: &Resolved, streams: &Streams, verdicts: bool) -> Result<Self, SpecError> {
+        let scenario = &resolved.scenario;
+        let mut stream = |name: &str| streams.get(name);
+        let mut direction = |spec: rexmit_path::DirectionSpec, name: &str| {
+            // Both directions pass one machine: its ticks have one phase.
+            let phase = streams.phase("path.tick", spec.tick);
+            let built = Direction::new(&spec, name, phase, &mut stream)
+                .map_err(|e| SpecError::new(format!("path.{name}"), e.to_string()))?;
+            Ok::<_, SpecError>(if verdicts { built.with_log() } else { built })
+        };
+        let directions = [direction(scenario.path.down(), "down")?, direction(scenario.path.up(), "up")?];
+        let mut world = Self {
+            now: Instant::ZERO,
+            directions,
+            ends: Vec::new(),
+            timers: Timers::default(),
+            queue: VecDeque::new(),
+            unfinished: 0,
+            limit: Instant::ZERO + scenario.limit,
+            deliveries: 0,
+            damaged: 0,
+            recorder: None,
+        };
+        world.populate(resolved, streams);
+        Ok(world)
+    }
+
+    fn populate(&mut self, resolved: &Resolved, streams: &Streams) {
+        let hosts = [
+            ("server", &resolved.server, &resolved.scenario.hosts.server),
+            ("client", &resolved.client, &resolved.scenario.hosts.client),
+        ];
+        let phases = hosts.map(|(name, profile, spec)| {
+            spec.tick_phase
+                .unwrap_or_else(|| streams.phase(&format!("hosts.{name}.tick"), profile.clock.tick))
+        });
+        let mut first_sequence = ["hosts.server.iss", "hosts.client.iss"].map(|name| streams.get(name));
+        for (service, transfer) in resolved.transfers.iter().enumerate() {
+            for copy in 0..transfer.connections() {
+                let number = self.ends.len() / 2;
+                let (sender, receiver) = transfer.applications(copy);
+                let opener_port = FIRST_PORT + number as u16;
+                let service_port = SERVICE_PORT + service as u16;
+                let opener = usize::from(transfer.opener() == Side::Client);
+                let sends = usize::from(transfer.from() == Side::Client);
+                let socket = |host: usize| {
+                    let port = if host == opener { opener_port } else { service_port };
+                    SocketAddr::new(resolved.address(hosts[host].0), port)
+                };
+                let mut apps = [App::from(sender), App::from(receiver)];
+                if sends == 1 {
+                    apps.swap(0, 1);
+                }
+                let [server_app, client_app] = apps;
+                for (host, app) in [(1, client_app), (0, server_app)] {
+                    let (_, profile, spec) = hosts[host];
+                    let connection = Connection::new(ConnectionConfig {
+                        profile: profile.clone(),
+                        local: socket(host),
+                        remote: socket(1 - host),
+                        iss: SeqNumber(rand_core::RngCore::next_u32(&mut first_sequence[host])),
+                        mtu: spec.mtu,
+                        phase: phases[host],
+                        role: if host == opener { Role::Active } else { Role::Passive },
+                    });
+                    self.ends.push(End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false });
+                }
+            }
+        }
+        self.unfinished = self.ends.len();
+        for i in 0..self.ends.len() {
+            self.reschedule(i);
+        }
+    }
+
+    /// Runs until everything is over, nothing can happen any more, or the limit is reached.
+    pub fn run(&mut self) {
+        while self.step() {}
+    }
+
+    /// One event; false if there is none left to handle.
+    fn step(&mut self) -> bool {
+        let [down, up] = &self.directions;
+        let due = |d: &Direction| d.poll_timer().unwrap_or(Instant::FAR_FUTURE);
+        let (down, up, timer) = (due(down), due(up), self.timers.next());
+        let next = down.min(up).min(timer);
+        if next == Instant::FAR_FUTURE || next > self.limit {
+            return false;
+        }
+        if self.unfinished == 0 && down == Instant::FAR_FUTURE && up == Instant::FAR_FUTURE {
+            return false;
+        }
+        self.now = next;
+        if down == next {
+            self.arrive(0);
+        } else if up == next {
+            self.arrive(1);
+        } else {
+            self.expire();
+        }
+        true
+    }
+
+    /// A packet comes out of a direction.
+    fn arrive(&mut self, direction: usize) {
+        let Some(packet) = self.directions[direction].poll_receive(self.now) else { return };
+        let host = 1 - direction;
+        self.deliveries += 1;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.received(host, self.now, &packet);
+        }
+        if packet.damaged {
+            self.damaged += 1; // the host finds the checksum wrong and drops it
+            return;
+        }
+        let Transport::Tcp(segment) = &packet.transport else { return };
+        let port = segment.src_port.max(segment.dst_port);
+        let connection = usize::from(port.wrapping_sub(FIRST_PORT));
+        let index = end_index(connection, host);
+        if index < self.ends.len() {
+            let now = self.now;
+            self.act(index, |end| end.connection.handle_packet(now, packet));
+        }
+    }
+
+    /// The earliest timer of an end.
+    fn expire(&mut self) {
+        let Some((due, owner)) = self.timers.pop() else { return };
+        let index = owner as usize;
+        if self.ends[index].scheduled != due {
+            return; // an earlier entry has been pushed since
+        }
+        self.ends[index].scheduled = Instant::FAR_FUTURE;
+        let now = self.now;
+        let app_due = self.ends[index].app.poll_timer().is_some_and(|t| t <= now);
+        let stack_due = self.ends[index].connection.poll_timer().is_some_and(|t| t <= now);
+        if !app_due && !stack_due {
+            self.reschedule(index);
+            return;
+        }
+        self.act(index, |end| {
+            if stack_due {
+                end.connection.handle_timer(now);
+            }
+            if app_due {
+                end.app.handle_timer(now, &mut end.connection);
+            }
+        });
+    }
+
+    /// Does something to an end, lets its application react, and hands what leaves to the path.
+    #[inline]
+    fn act(&mut self, index: usize, what: impl FnOnce(&mut End)) {
+        let now = self.now;
+        let end = &mut self.ends[index];
+        end.connection.swap_queue(&mut self.queue);
+        what(end);
+        while let Some(event) = end.connection.poll_event() {
+            end.app.on_event(now, event, &mut end.connection);
+        }
+        end.connection.swap_queue(&mut self.queue);
+        if !end.ended && end.app.progress().ended.is_some() {
+            end.ended = true;
+            self.unfinished -= 1;
+        }
+        let host = 1 - index % 2;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.state(host, (index / 2) as u32, now, &self.ends[index].connection);
+        }
+        self.transmit(host);
+        self.reschedule(index);
+    }
+
+    fn transmit(&mut self, host: usize) {
+        while let Some(packet) = self.queue.pop_front() {
+            match &mut self.recorder {
+                None => {
+                    self.directions[host].send(self.now, packet);
+                }
+                Some(recorder) => {
+                    let verdict = self.directions[host].send(self.now, packet.clone());
+                    recorder.sent(host, self.now, &packet, &verdict);
+                }
+            }
+        }
+    }
+
+    /// Makes sure that the heap looks at an end no later than its earliest timer.
+    #[inline]
+    fn reschedule(&mut self, index: usize) {
+        let end = &mut self.ends[index];
+        let stack = end.connection.poll_timer().unwrap_or(Instant::FAR_FUTURE);
+        let app = end.app.poll_timer().unwrap_or(Instant::FAR_FUTURE);
+        let due = stack.min(app);
+        if due < end.scheduled {
+            end.scheduled = due;
+            self.timers.push(due, index as u32);
+        }
+    }
+
+    /// What the run gave.
+    pub fn row(&self) -> Row {
+        let mut row = Row {
+            completed: true,
+            deliveries: self.deliveries,
+            virtual_ns: self.now.as_nanos(),
+            packets_down: self.directions[0].counters().packets,
+            packets_up: self.directions[1].counters().packets,
+            drops_down: self.directions[0].counters().drops(),
+            drops_up: self.directions[1].counters().drops(),
+            ..Row::default()
+        };
+        let mut misplaced = 0;
+        for pair in self.ends.chunks_exact(2) {
+            let [client, server] = pair else { continue };
+            let sends = |end: &End| matches!(end.app, App::Sender(_));
+            let (from, to) = if sends(client) { (client, server) } else { (server, client) };
+            match total_time(from.app.progress(), to.app.progress()) {
+                Some(time) => row.time_ns = row.time_ns.max(time.as_nanos()),
+                None => row.completed = false,
+            }
+            row.bytes += to.app.progress().bytes_read;
+            row.timeouts_server += server.connection.counters().timeouts;
+            for end in pair {
+                add(&mut row, end.connection.counters());
+                misplaced += end.connection.misplaced_bytes();
+            }
+        }
+        row.error = self.error(row.completed, misplaced);
+        row
+    }
+
+    fn error(&self, completed: bool, misplaced: u64) -> Option<String> {
+        if misplaced > 0 {
+            return Some(format!("{misplaced} bytes arrived at another place of the stream: a fault of the model"));
+        }
+        if completed {
+            return None;
+        }
+        let gave_up = self.ends.iter().filter(|e| e.ended).count();
+        Some(if self.timers.next() > self.limit && self.unfinished > 0 && self.timers.next() != Instant::FAR_FUTURE
+        {
+            format!("not complete after {} of virtual time", Duration::from_nanos(self.limit.as_nanos()))
+        } else if gave_up > 0 {
+            "a connection was given up or reset before its transfer was complete".to_string()
+        } else {
+            "nothing more could happen before the transfer was complete".to_string()
+        })
+    }
+
+    /// Verdict logs of the two directions and patterns that were never reached.
+    pub fn into_logs(self) -> ([Direction; 2], Option<Recorder>) {
+        (self.directions, self.recorder)
+    }
+}
+
+fn add(row: &mut Row, c: &Counters) {
+    row.data_segments += c.data_segments;
+    row.retransmits += c.retransmits;
+    row.timeouts += c.timeouts;
+    row.fast_retransmits += c.fast_retransmits;
+}
