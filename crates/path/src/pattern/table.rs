@@ -19,9 +19,9 @@ pub(crate) struct FlowChoice(pub(super) Scope);
 /// Declares a table that holds the fields of a pattern, and `$name::pattern`.
 macro_rules! pattern_table {
     ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$fmeta:meta])* $field:ident: $type:ty,)* }) => {
-        $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
+        $(#[$meta])*
         $vis struct $name {
             /// Numbers of packets, 1 being the first: `18` or `"1,4,10-12"`. 0 names no packet.
             position: Option<$crate::pattern::Scalar>,

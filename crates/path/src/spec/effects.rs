@@ -34,6 +34,7 @@ pub struct Reorder {
 
 pattern_table! {
     /// Which packets, and how much longer they take.
+    #[serde(expecting = "a table such as { position = 3, by = \"50 ms\" }")]
     pub(crate) struct HoldTable {
         /// Added to the propagation delay.
         by: Duration,
@@ -45,6 +46,7 @@ pattern_table! {
 
 pattern_table! {
     /// Which packets, and how many later ones pass first.
+    #[serde(expecting = "a table such as { position = 3, past = 3 }")]
     pub(crate) struct ReorderTable {
         /// How many later packets pass first; at least 1.
         past: u32,
