@@ -1,0 +1,160 @@
+//! The scenarios of `make bench` for rexmit: the same work as `ns3/scenarios.cc`, and the whole study.
+//!
+//! ```text
+//! scenarios grid repeat=5                      6,930 short transfers on one core
+//! scenarios study jobs=2 repeat=5              all 23,898 runs of hurtig-2006
+//! scenarios bulk flows=10 queue=100 seconds=3 repeat=3
+//! scenarios memory flows=10000
+//! ```
+//!
+//! Prints one JSON object a line. A repetition does the same work again; the median is what counts.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::time::Instant;
+
+use rexmit_sim::{BatchOptions, Plan, Resolved, Row, RunOptions, Streams, run};
+use serde_json::{Value, json};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const SHORT: &str = include_str!("../studies/hurtig-2006/short.toml");
+const LONG: &str = include_str!("../studies/hurtig-2006/long.toml");
+const SEED: u64 = 1;
+/// As much as the window of one flow can ask for.
+const BULK_BUFFER: &str = "16 MiB";
+
+fn main() -> Result<()> {
+    let mut words = std::env::args().skip(1);
+    let scenario = words.next().unwrap_or_else(|| "grid".to_string());
+    let mut numbers: HashMap<String, u64> =
+        [("flows", 1), ("queue", 100), ("seconds", 3), ("jobs", 1), ("repeat", 1)]
+            .map(|(name, value)| (name.to_string(), value))
+            .into();
+    for word in words {
+        let (name, value) = word.split_once('=').ok_or("options are written name=number")?;
+        let slot = numbers.get_mut(name).ok_or_else(|| format!("unknown option {name}"))?;
+        *slot = value.parse()?;
+    }
+    for _ in 0..numbers["repeat"] {
+        let line = match scenario.as_str() {
+            "grid" => sweep(&[SHORT], &scenario, numbers["jobs"])?,
+            "study" => sweep(&[SHORT, LONG], &scenario, numbers["jobs"])?,
+            "bulk" => bulk(numbers["flows"], numbers["queue"], numbers["seconds"])?,
+            "memory" => memory(numbers["flows"])?,
+            _ => return Err(format!("unknown scenario {scenario}: grid, study, bulk or memory").into()),
+        };
+        println!("{line}");
+    }
+    Ok(())
+}
+
+/// Every run of these studies, without captures.
+fn sweep(studies: &[&str], name: &str, jobs: u64) -> Result<Value> {
+    let plans: Vec<(Plan, u64)> = studies.iter().map(|text| plan(text)).collect::<Result<_>>()?;
+    let start = Instant::now();
+    let mut rows: Vec<Row> = Vec::new();
+    for (plan, replications) in &plans {
+        let options = BatchOptions { replications: *replications, seed: SEED, jobs: jobs as usize };
+        rows.extend(plan.run(0..plan.points() * replications, options)?);
+    }
+    let wall = start.elapsed().as_secs_f64();
+    Ok(json!({
+        "program": "rexmit",
+        "scenario": name,
+        "jobs": jobs,
+        "runs": rows.len(),
+        "incomplete": rows.iter().filter(|row| !row.completed).count(),
+        "deliveries": rows.iter().map(|row| row.deliveries).sum::<u64>(),
+        "virtual_s": rows.iter().map(|row| row.time_ns).sum::<u64>() as f64 / 1e9,
+        "wall_s": wall,
+    }))
+}
+
+/// A study as its file gives it. Ranges of positions are spelt out; Python does this for everybody else.
+fn plan(text: &str) -> Result<(Plan, u64)> {
+    let study: Value = toml::from_str(text)?;
+    let mut factors = Vec::new();
+    let mut levels = Vec::new();
+    // The order of factors is that of the file, which a JSON object does not keep; it does not matter here.
+    for (name, given) in study["vary"].as_object().ok_or("nothing varies")? {
+        factors.push(name.clone());
+        levels.push(match given["position"].as_str().and_then(|range| range.split_once("..")) {
+            Some((first, last)) => {
+                (first.parse::<u64>()?..=last.parse()?).map(|n| json!({ "position": n })).collect()
+            }
+            None => given.as_array().ok_or("levels are a list or a range of positions")?.clone(),
+        });
+    }
+    let replications = study["design"]["replications"].as_u64().unwrap_or(1);
+    Ok((Plan::new(study["scenario"].clone(), factors, levels)?, replications))
+}
+
+/// `flows` senders with no end of data on one link of 1 Gbit/s and 20 ms each way.
+fn bulk(flows: u64, queue: u64, seconds: u64) -> Result<Value> {
+    let resolved = Resolved::from_value(link(
+        queue,
+        json!({ "bulk": format!("{} s", seconds + 1), "connections": flows, "stagger": "100 us" }),
+        BULK_BUFFER,
+        &format!("{seconds} s"),
+    ))?;
+    let start = Instant::now();
+    let row = run(&resolved, &Streams::new(SEED, ""), &RunOptions::default())?.row;
+    let wall = start.elapsed().as_secs_f64();
+    Ok(json!({
+        "program": "rexmit",
+        "scenario": "bulk",
+        "flows": flows,
+        "queue_packets": queue,
+        "virtual_s": row.virtual_ns as f64 / 1e9,
+        "deliveries": row.deliveries,
+        "data_packets": row.packets_down - row.drops_down,
+        "retransmits": row.retransmits,
+        "timeouts": row.timeouts,
+        "wall_s": wall,
+    }))
+}
+
+/// Flows that have sent one segment each and wait: what the connections alone take, at the highest point.
+fn memory(flows: u64) -> Result<Value> {
+    let transfer = json!({
+        "writes": "1448 bytes", "connections": flows, "stagger": "100 us", "close": false
+    });
+    let resolved = Resolved::from_value(link(3334, transfer, "64 KiB", "10 s"))?;
+    let before = resident("VmRSS")?;
+    let row = run(&resolved, &Streams::new(SEED, ""), &RunOptions::default())?.row;
+    let peak = resident("VmHWM")?;
+    Ok(json!({
+        "program": "rexmit",
+        "scenario": "memory",
+        "flows": flows,
+        "accepted": row.bytes / 1448,
+        "bytes_a_flow": peak.saturating_sub(before) / flows,
+    }))
+}
+
+/// Two hosts on a link of 1 Gbit/s and 20 ms each way.
+fn link(queue: u64, transfer: Value, buffer: &str, limit: &str) -> Value {
+    let stack = json!({
+        "inherits": "rfc",
+        "buffers": { "send": buffer, "receive": buffer, "max": "64 MiB" },
+    });
+    let mut transfer = transfer;
+    transfer["from"] = json!("server");
+    transfer["to"] = json!("client");
+    transfer["opened_by"] = json!("server");
+    json!({
+        "hosts": { "server": { "stack": stack }, "client": { "stack": stack } },
+        "path": { "rate": "1 Gbit/s", "delay": "20 ms", "queue": format!("{queue} packets") },
+        "transfers": [transfer],
+        "limit": limit,
+    })
+}
+
+/// A line of this process's status in bytes; Linux only.
+fn resident(field: &str) -> Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find(|line| line.starts_with(field)).ok_or("no such line")?;
+    let kib: u64 = line.split_whitespace().nth(1).ok_or("no number")?.parse()?;
+    Ok(kib * 1024)
+}
