@@ -1,20 +1,27 @@
 """rexmit: a deterministic laboratory for transport protocols.
 
-    import rexmit
+import rexmit
 
-    results = rexmit.Study.load("hurtig-2006/short").set("path.rate", ["1 Mbit/s"]).run()
-    results.table()          # a Polars table, a row a run
+results = rexmit.Study.load("hurtig-2006/short").set("path.rate", ["1 Mbit/s"]).run()
+results.table()  # a Polars table, a row a run
 """
 
+from typing import TYPE_CHECKING, Any
+
+from rexmit import analyse
 from rexmit._native import version as _version
-from rexmit.api import Study, run_one
+from rexmit.api import Study, read_capture, run_one
 from rexmit.errors import Interrupted, RexmitError, StoreError, StudyError, UsageError
 from rexmit.run import Results, open_results
 from rexmit.study import list_studies
 
+if TYPE_CHECKING:
+    from rexmit.plot.connections import Connection
+
 __version__ = _version()
 
 __all__ = [
+    "Connection",
     "Interrupted",
     "Results",
     "RexmitError",
@@ -22,7 +29,18 @@ __all__ = [
     "Study",
     "StudyError",
     "UsageError",
+    "analyse",
     "list_studies",
     "open_results",
+    "read_capture",
     "run_one",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads what drawing brings along only when asked for."""
+    if name == "Connection":
+        from rexmit.plot.connections import Connection
+
+        return Connection
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

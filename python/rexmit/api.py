@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rexmit import _native
 from rexmit.errors import StudyError, one_line
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.backends import to_json
+from rexmit.run.progress import shown_progress
 from rexmit.run.runner import Progress
 from rexmit.study import StudySpec, load_spec
 from rexmit.study.settings import Table, with_setting
 from rexmit.study.spec import parse_spec
+
+if TYPE_CHECKING:
+    from rexmit.plot.connections import Connection
 
 
 class Study:
@@ -41,7 +45,7 @@ class Study:
         return cls(parse_spec(dict(table), name, None))
 
     def set(self, key: str, value: Any) -> Study:
-        """This study with one setting changed; the study itself stays as it is.
+        """Returns a study with one setting changed; this one stays as it is.
 
         `key` is a dotted name: of the scenario (`path.rate`, `hosts.server.stack.recovery.dupack_threshold`),
         of a factor (a list replaces its levels, a single value leaves just that one), `vary.NAME` for a new
@@ -55,8 +59,13 @@ class Study:
         return self.spec.design.runs
 
     def run(
-        self, out: str | Path | None = None, *, jobs: int | None = None, progress: bool | Progress = True,
-        resume: bool = False, capture: str = "none",
+        self,
+        out: str | Path | None = None,
+        *,
+        jobs: int | None = None,
+        progress: bool | Progress = True,
+        resume: bool = False,
+        capture: str = "none",
     ) -> Results:
         """Runs every run and returns the results.
 
@@ -67,8 +76,6 @@ class Study:
         Raises StudyError for a wrong study, StoreError for a folder that cannot be used, Interrupted after a
         signal, when finished runs have been stored and `resume=True` goes on.
         """
-        from rexmit.progress import shown_progress
-
         if callable(progress):
             return self._run(out, RunOptions(jobs=jobs, resume=resume, capture=capture, progress=progress))
         with shown_progress(progress) as show:
@@ -83,8 +90,12 @@ class Study:
 
 
 def run_one(
-    scenario: Study | str | Path | Mapping[str, Any], *, seed: int | None = None, run_key: str = "",
-    options: Mapping[str, Any] | None = None, **settings: Any,
+    scenario: Study | str | Path | Mapping[str, Any],
+    *,
+    seed: int | None = None,
+    run_key: str = "",
+    options: Mapping[str, Any] | None = None,
+    **settings: Any,
 ) -> dict[str, Any]:
     """Runs one run and returns its row, and on request its state over time, verdicts and captures.
 
@@ -101,10 +112,24 @@ def run_one(
         table = with_setting(table, name.replace("__", "."), value)
     given = {key: str(value) if isinstance(value, Path) else value for key, value in (options or {}).items()}
     try:
-        answer = _native.run_one(to_json(table), own_seed if seed is None else seed, run_key, json.dumps(given))
+        answer = _native.run_one(
+            to_json(table), own_seed if seed is None else seed, run_key, json.dumps(given)
+        )
     except ValueError as error:
         raise StudyError(one_line(error)) from None
     return {key: value if key == "row" else _frame(value) for key, value in answer.items()}
+
+
+def read_capture(capture: str | Path) -> list[Connection]:
+    """The TCP connections of a capture (pcapng or pcap), in the order of their first packets.
+
+    Each has the sides `client` and `server`, each with numpy columns of the segments that it sent and of the
+    acknowledgments that it received; times in ns. Raises UsageError where the file cannot be read.
+    """
+    # Imported late: drawing takes long to load, and most commands draw nothing.
+    from rexmit.plot.connections import read
+
+    return read(capture)
 
 
 def _scenario(given: Study | str | Path | Mapping[str, Any]) -> tuple[Table, int]:

@@ -138,6 +138,8 @@ def load_published(path: Path) -> list[Published]:
             except (TypeError, ValueError) as error:
                 raise StudyError(f"{path}, line {number}: {error}") from None
             if published.value and (not published.tolerance or not published.tolerance_reason):
-                raise StudyError(f"{path}, line {number}: {published.id} has a value without a reasoned tolerance")
+                raise StudyError(
+                    f"{path}, line {number}: {published.id} has a value without a reasoned tolerance"
+                )
             rows.append(published)
     return rows

@@ -19,12 +19,12 @@ NEEDS_TIMEOUT = 0.5
 class PositionCosts:
     """Costs of late losses on one path.
 
-    `group` holds the values of the grouping columns. `flow` is the number of packets without loss.
+        `group` holds the values of the grouping columns and `flow` the number of packets without loss.
     `inhibited` are the contiguous positions at the end, up to `flow` - 1, whose loss waits for the timer;
-    `last_fast` is the position before them. `additional` is the mean total time over the inhibited positions
-    relative to the total time for a loss at `last_fast`, minus 1; `average` the mean over all positions from 1
-    to `flow` relative to the same mean with the inhibited positions replaced by `last_fast`, minus 1. Both
-    are None where no position is inhibited or all are.
+    `last_fast` is the position before them. `additional` is the mean total time over the inhibited
+    positions relative to the total time for a loss at `last_fast`, minus 1. `average` is the mean over all
+    positions from 1 to `flow` relative to the same mean with the inhibited positions replaced by
+    `last_fast`, minus 1. Both are None where no position is inhibited or all are.
     """
 
     group: dict[str, object]
@@ -38,15 +38,15 @@ class PositionCosts:
 def position_times(frame: pl.DataFrame, position: str, by: Sequence[str]) -> pl.DataFrame:
     """Means over replications for each path and position.
 
-    Columns: `by`, `position`, `time_ms`, `timeouts`, `fast_retransmits`, `packets`, sorted by position
-    within a path, paths in the order of the table. Runs that did not complete raise ValueError.
+    Columns: `by`, `position`, `time_ms`, `timeouts` (of the server, which sends), `fast_retransmits`,
+    `packets`, in the order of the table. Runs that did not complete raise ValueError.
     """
     failed = frame.filter(~pl.col("completed"))
     if failed.height:
         raise ValueError(f"{failed.height} runs did not complete; the first is run {failed['run'][0]}")
     means = frame.group_by([*by, position], maintain_order=True).agg(
         (pl.col("time_ns").mean() / 1e6).alias("time_ms"),
-        pl.col("timeouts").mean(),
+        pl.col("timeouts_server").mean().alias("timeouts"),
         pl.col("fast_retransmits").mean(),
         pl.col("packets_down").mean().alias("packets"),
     )
@@ -64,7 +64,9 @@ def position_costs(frame: pl.DataFrame, position: str, by: Sequence[str]) -> lis
 
 def _costs(part: pl.DataFrame, by: Sequence[str]) -> PositionCosts:
     time: dict[int, float] = dict(zip(part["position"].to_list(), part["time_ms"].to_list(), strict=True))
-    timeouts: dict[int, float] = dict(zip(part["position"].to_list(), part["timeouts"].to_list(), strict=True))
+    timeouts: dict[int, float] = dict(
+        zip(part["position"].to_list(), part["timeouts"].to_list(), strict=True)
+    )
     group: dict[str, object] = {name: part[name][0] for name in by}
     if 0 not in time:
         raise ValueError(f"no run without loss (position 0) for {group}")
@@ -82,5 +84,10 @@ def _costs(part: pl.DataFrame, by: Sequence[str]) -> PositionCosts:
     everywhere = [time[at] for at in range(1, flow + 1)]
     replaced = [time[last_fast] if at in inhibited else time[at] for at in range(1, flow + 1)]
     return PositionCosts(
-        group, flow, tuple(inhibited), last_fast, late / time[last_fast] - 1, sum(everywhere) / sum(replaced) - 1
+        group,
+        flow,
+        tuple(inhibited),
+        last_fast,
+        late / time[last_fast] - 1,
+        sum(everywhere) / sum(replaced) - 1,
     )

@@ -28,7 +28,9 @@ def comparison_of(results: Results) -> CompareFunction:
         raise StudyError(f"{results.name}: has no published numbers to compare with (no {path})")
     name = f"rexmit_study_{package}"
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(path.parent)])
+        spec = importlib.util.spec_from_file_location(
+            name, path, submodule_search_locations=[str(path.parent)]
+        )
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)

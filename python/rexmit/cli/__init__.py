@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import click
 
-from rexmit import __version__
+from rexmit._native import version
 from rexmit.cli.compare import compare
 from rexmit.cli.doctor import doctor
 from rexmit.cli.pattern import pattern
@@ -23,9 +23,9 @@ USAGE = 2
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="rexmit", message="%(prog)s %(version)s")
+@click.version_option(version(), prog_name="rexmit", message="%(prog)s %(version)s")
 def cli() -> None:
-    """A deterministic laboratory for transport protocols.
+    r"""A deterministic laboratory for transport protocols.
 
     \b
     Example:

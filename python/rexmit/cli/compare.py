@@ -24,7 +24,9 @@ Examples:
   rexmit compare results/hurtig-2006-short results/hurtig-2006-long --json"""
 )
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
-@click.option("--notes", is_flag=True, help="Show why each tolerance is what it is, and notes on differences.")
+@click.option(
+    "--notes", is_flag=True, help="Show why each tolerance is what it is, and notes on differences."
+)
 @json_option
 @click.pass_context
 def compare(context: click.Context, folders: tuple[Path, ...], notes: bool, as_json: bool) -> None:
@@ -35,10 +37,18 @@ def compare(context: click.Context, folders: tuple[Path, ...], notes: bool, as_j
     results = [open_results(folder) for folder in folders]
     functions = {comparison_of(result) for result in results}
     if len(functions) > 1:
-        raise UsageError(f"{', '.join(map(str, folders))}: are results of different studies; compare one at a time")
+        raise UsageError(
+            f"{', '.join(map(str, folders))}: are results of different studies; compare one at a time"
+        )
     comparison = functions.pop()(results)
     if as_json:
-        print_json({"study": comparison.study, "passed": comparison.passed, "checks": [c.row() for c in comparison.checks]})
+        print_json(
+            {
+                "study": comparison.study,
+                "passed": comparison.passed,
+                "checks": [c.row() for c in comparison.checks],
+            }
+        )
     else:
         _print(comparison, notes)
     context.exit(0 if comparison.passed else 1)

@@ -33,7 +33,9 @@ def doctor(as_json: bool) -> None:
     for name, what in BACKENDS.items():
         table.add_row(_mark(True), f"backend {name}", what, "built in")
     for check in checks:
-        table.add_row(_mark(bool(check["found"])), str(check["name"]), str(check["for"]), str(check["detail"]))
+        table.add_row(
+            _mark(bool(check["found"])), str(check["name"]), str(check["for"]), str(check["detail"])
+        )
     console().print(table)
 
 
@@ -49,7 +51,9 @@ def _tshark() -> dict[str, object]:
 
 def _ns3() -> dict[str, object]:
     found = sorted(
-        header for root in ("/usr/include", "/usr/local/include") for header in Path(root).glob("ns3*/ns3/core-module.h")
+        header
+        for root in ("/usr/include", "/usr/local/include")
+        for header in Path(root).glob("ns3*/ns3/core-module.h")
     )
     detail = str(found[0].parents[1]) if found else "install Debian's package libns3-dev"
     return {"name": "ns-3", "for": "make bench", "found": bool(found), "detail": detail}
@@ -64,12 +68,19 @@ def _namespaces() -> dict[str, object]:
             detail = "user namespaces are allowed" if found else f"raise {_USER_NAMESPACES}"
         except (OSError, ValueError):
             found, detail = False, "this kernel has no user namespaces"
-    return {"name": "namespaces", "for": "live emulation, of a later release", "found": found, "detail": detail}
+    return {
+        "name": "namespaces",
+        "for": "live emulation, of a later release",
+        "found": found,
+        "detail": detail,
+    }
 
 
 def _first_line(command: list[str | None]) -> str:
     try:
-        done = subprocess.run([c for c in command if c], capture_output=True, text=True, timeout=20, check=True)
+        done = subprocess.run(
+            [c for c in command if c], capture_output=True, text=True, timeout=20, check=True
+        )
     except (OSError, subprocess.SubprocessError) as error:
         return f"does not run: {error}"
     return done.stdout.partition("\n")[0]

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from rexmit.cli.common import json_option, print_json, warn
-from rexmit.progress import shown_progress
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.capture import CAPTURE_CHOICES
+from rexmit.run.progress import shown_progress
 from rexmit.study import StudySpec, load_spec
 from rexmit.study.settings import parse_assignment
 
@@ -23,23 +23,42 @@ Examples:
   rexmit run my-study.toml --out results/mine --resume"""
 )
 @click.argument("study")
-@click.option("--backend", default="model", show_default=True, help="What runs it; only 'model' in this release.")
 @click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE",
+    "--backend", default="model", show_default=True, help="What runs it; only 'model' in this release."
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
     help="Change a setting, or the levels of a factor. May be given several times.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), help="Threads. Default: every core. The results do not change.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Threads. Default: every core. The results do not change."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder. Default: results/STUDY.")
 @click.option("--resume", is_flag=True, help="Go on with a folder whose run was stopped.")
 @click.option(
-    "--capture", type=click.Choice(CAPTURE_CHOICES), default="none", show_default=True,
+    "--capture",
+    type=click.Choice(CAPTURE_CHOICES),
+    default="none",
+    show_default=True,
     help="Write pcapng captures of no runs, of those that failed, or of all.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the random streams, instead of the study's.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed of the random streams, instead of the study's."
+)
 @json_option
 def run(
-    study: str, backend: str, settings: tuple[str, ...], jobs: int | None, out: Path | None, resume: bool,
-    capture: str, seed: int | None, as_json: bool,
+    study: str,
+    backend: str,
+    settings: tuple[str, ...],
+    jobs: int | None,
+    out: Path | None,
+    resume: bool,
+    capture: str,
+    seed: int | None,
+    as_json: bool,
 ) -> None:
     """Run STUDY, one of the package by its name or yours by its file, and store its results.
 

@@ -26,7 +26,9 @@ def studies(name: str | None, as_json: bool) -> None:
         return
     entries = list_studies()
     if as_json:
-        print_json([{"name": e.name, "title": e.title, "source": e.source, "path": str(e.path)} for e in entries])
+        print_json(
+            [{"name": e.name, "title": e.title, "source": e.source, "path": str(e.path)} for e in entries]
+        )
         return
     table = Table("study", "runs", "title", "source", box=None, pad_edge=False)
     for entry in entries:

@@ -31,8 +31,8 @@ class Backend(Protocol):
     def run(self, runs: range, jobs: int) -> pa.Table:
         """A row for each run, in order: run, replication and the responses."""
 
-    def capture(self, run: int, server: Path, client: Path) -> dict[str, Any]:
-        """Runs one run again, writes its captures, and returns its row."""
+    def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
+        """Runs one run again, writes a capture at each host that is given a file, and returns its row."""
 
 
 class ModelBackend:
@@ -54,24 +54,34 @@ class ModelBackend:
             raise self._wrong(error) from None
 
     def check(self) -> list[str]:
+        """Warnings of the native code, which builds every run's scenario to find errors."""
         try:
             return self._plan.check()
         except ValueError as error:
             raise self._wrong(error) from None
 
     def resolved(self) -> dict[str, Any]:
+        """The scenario of run 0 with every default filled in."""
         try:
             scenario: dict[str, Any] = json.loads(_native.resolve(to_json(self._spec.scenario_of(0))))
         except ValueError as error:
             raise self._wrong(error) from None
+        for host in scenario["hosts"].values():
+            # The whole profile takes the place of its name, so that the resolved study stands alone.
+            if "profile" in host:
+                host["stack"] = host.pop("profile")
         return scenario
 
     def run(self, runs: range, jobs: int) -> pa.Table:
+        """Runs them on `jobs` threads; the answer is the same for any number."""
         design = self._design
-        return from_native(self._plan.run(runs.start, runs.stop, design.replications, design.seed, jobs))
+        columns = self._plan.run((runs.start, runs.stop), design.replications, design.seed, jobs)
+        return from_native(columns)
 
-    def capture(self, run: int, server: Path, client: Path) -> dict[str, Any]:
-        options = {"capture_server": str(server), "capture_client": str(client)}
+    def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
+        """Runs one run again with its captures."""
+        files = {"capture_server": server, "capture_client": client}
+        options = {name: str(path) for name, path in files.items() if path}
         key = self._plan.run_key(run, self._design.replications)
         answer = _native.run_one(
             to_json(self._spec.scenario_of(run)), self._design.seed, key, to_json(options)

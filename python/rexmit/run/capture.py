@@ -48,6 +48,9 @@ def _capture(backend: Backend, out: Path, run: int, time_ns: int) -> int:
         if row["time_ns"] != time_ns:
             raise RexmitError(f"run {run} took {time_ns} ns and now {row['time_ns']} ns; please report this")
 
+    def move(temporary: Path) -> None:
+        beside.replace(temporary)
+
     write_whole(server, write)
-    write_whole(client, lambda temporary: beside.replace(temporary) and None)
+    write_whole(client, move)
     return run

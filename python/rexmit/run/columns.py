@@ -22,6 +22,9 @@ UNITS = {
     "bytes": "bytes delivered to the receiving application",
     "packets_down": "packets offered to the path, server to client",
     "packets_up": "packets offered to the path, client to server",
+    "timeouts": "expiries of retransmission timers at both hosts, those of SYN and SYN-ACK included",
+    "timeouts_server": "expiries of the server's alone",
+    "deliveries": "packets delivered to a host",
     "virtual_ns": "ns of virtual time in all",
     "error": "why the run failed, null where it did not",
 }

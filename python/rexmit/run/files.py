@@ -56,7 +56,9 @@ def store_error(path: Path, error: OSError) -> StoreError:
     if number in _FULL:
         return StoreError(f"{path}: no space left on its disk; free some, then go on with --resume")
     if number in _FORBIDDEN:
-        return StoreError(f"{path}: cannot be written ({error.strerror}); choose another --out or change its rights")
+        return StoreError(
+            f"{path}: cannot be written ({error.strerror}); choose another --out or change its rights"
+        )
     if number in (errno.ENOTDIR, errno.EEXIST):
         return StoreError(f"{path}: a file stands where a folder is needed; choose another --out")
     return StoreError(f"{path}: cannot be written: {one_line(error.strerror or error)}")

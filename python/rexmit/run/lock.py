@@ -38,7 +38,7 @@ class FolderLock:
                 os.close(descriptor)
                 who = f" (process {holder})" if holder else ""
                 raise StoreError(
-                    f"{self._path.parent}: another run writes into this folder{who}; wait for it or choose another --out"
+                    f"{self._path.parent}: another run{who} writes into it; wait or choose another --out"
                 ) from None
             if self._is_current(descriptor):
                 break

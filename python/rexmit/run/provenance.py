@@ -39,7 +39,11 @@ class Provenance:
             "jobs": jobs,
             "outcome": "started",
         }
-        self._content: dict[str, Any] = {"seed": seed, **environment(), "sessions": [*sessions, self._session]}
+        self._content: dict[str, Any] = {
+            "seed": seed,
+            **environment(),
+            "sessions": [*sessions, self._session],
+        }
 
     def begin(self) -> None:
         """Writes the file at the start of a session."""

@@ -11,8 +11,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rexmit.errors import StoreError, one_line
+from rexmit.errors import StoreError, StudyError, nearest, one_line
+from rexmit.run.backends import open_backend
 from rexmit.run.store import PROVENANCE, RUNS, STUDY_JSON
+from rexmit.study import Design, StudySpec
+from rexmit.study.factors import parse_factor
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -24,8 +27,9 @@ class Results:
     Columns: `run`, `replication` (both from 0); one for each factor under its dotted name, as written, and
     `NAME_bit_s` or `NAME_ns` where its levels are rates or times; then the responses: `completed`, `time_ns`
     (from the client's connect() to the end of the stream), `bytes`, `packets_down` and `packets_up` (offered
-    to the path, server to client and back), `data_segments`, `retransmits`, `timeouts`, `fast_retransmits`,
-    `drops_down`, `drops_up`, `events`, `virtual_ns`, `error` (null where the run went well).
+    to the path, server to client and back), `data_segments`, `retransmits`, `timeouts`,
+    `timeouts_server`, `fast_retransmits`, `drops_down`, `drops_up`, `deliveries`, `virtual_ns`, `error` (null
+    where the run went well).
     """
 
     def __init__(self, table: pa.Table, study: dict[str, Any], folder: Path | None) -> None:
@@ -48,6 +52,11 @@ class Results:
         return str(self.study["name"])
 
     @property
+    def title(self) -> str:
+        """The study's title."""
+        return str(self.study.get("title", self.name))
+
+    @property
     def factors(self) -> Sequence[str]:
         """Names of the factors, in the order of the design."""
         return [factor["name"] for factor in self.study["factors"]]
@@ -66,6 +75,41 @@ class Results:
         """The table for pandas. Raises ImportError where pandas is not installed."""
         return self._table.to_pandas()
 
+    def spec(self) -> StudySpec:
+        """The study as it was run, every default filled in."""
+        factors = [parse_factor(factor["name"], factor["levels"]) for factor in self.study["factors"]]
+        design = Design(tuple(factors), self.study["replications"], self.study["seed"])
+        return StudySpec(self.name, None, {"title": self.title}, self.study["scenario"], design)
+
+    def run_number(self, **levels: object) -> int:
+        """The number of the run (first replication) at these levels; write `path.rate` as `path__rate`.
+
+        Levels are as in the table. Raises StudyError for an unknown factor or level.
+        """
+        design = self.spec().design
+        wanted = {name.replace("__", "."): level for name, level in levels.items()}
+        for name in wanted:
+            if name not in self.factors:
+                raise StudyError(f"{name!r} is no factor of {self.name}{nearest(name, self.factors)}")
+        indices = []
+        for factor in design.factors:
+            level = wanted.get(factor.name)
+            if level not in factor.labels:
+                known = ", ".join(map(str, factor.labels))
+                raise StudyError(f"{factor.name}: {level!r} is no level of {self.name}; its levels: {known}")
+            indices.append(factor.labels.index(level))
+        return design.number(indices)
+
+    def capture(
+        self, run: int, *, server: str | Path | None = None, client: str | Path | None = None
+    ) -> dict[str, Any]:
+        """Runs one run again, exactly as it was, and writes its captures (pcapng) to these files.
+
+        Returns the row of the run.
+        """
+        backend = open_backend(self.study["backend"], self.spec())
+        return backend.capture(run, *(None if path is None else Path(path) for path in (server, client)))
+
     def provenance(self) -> dict[str, Any]:
         """What ran it, on what, when: the content of provenance.json; empty for results in memory."""
         return {} if self.folder is None else _read_json(self.folder / PROVENANCE)
@@ -80,7 +124,9 @@ def open_results(folder: str | Path) -> Results:
     study = _read_json(folder / STUDY_JSON)
     path = folder / RUNS
     if not path.exists():
-        raise StoreError(f"{folder}: is not finished; go on with `rexmit run {study.get('name')} --out {folder} --resume`")
+        raise StoreError(
+            f"{folder}: is not finished; go on with `rexmit run {study.get('name')} --out {folder} --resume`"
+        )
     try:
         return Results(pq.read_table(path), study, folder)
     except (OSError, pa.ArrowInvalid) as error:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -157,8 +157,12 @@ class _Session:
         }
 
     def _warn_never_reached(self, table: pa.Table) -> list[str]:
-        found = [text for factor in self._spec.design.factors if factor.is_position
-                 for text in never_reached(table, factor.name)]
+        found = [
+            text
+            for factor in self._spec.design.factors
+            if factor.is_position
+            for text in never_reached(table, factor.name)
+        ]
         for text in found:
             self._warn(text)
         return found
@@ -187,8 +191,10 @@ def never_reached(table: pa.Table, factor: str) -> list[str]:
         return []
     positions = sorted(set(beyond.column(factor).to_pylist()))
     shown = ", ".join(map(str, positions[:5])) + (", ..." if len(positions) > 5 else "")
-    return [f"{factor}: position {shown} was never reached in {beyond.num_rows} of {table.num_rows} runs; "
-            "their flows have fewer packets"]
+    return [
+        f"{factor}: position {shown} was never reached in {beyond.num_rows} of {table.num_rows} runs; "
+        "their flows have fewer packets"
+    ]
 
 
 def _runs_to_capture(table: pa.Table, choice: str) -> list[int]:
@@ -207,10 +213,8 @@ def _next_size(size: int, seconds: float) -> int:
 
 def _quietly(action: Callable[[], None]) -> None:
     """An error on top of the one being raised would hide it."""
-    try:
+    with suppress(RexmitError):
         action()
-    except RexmitError:
-        pass
 
 
 @contextmanager

@@ -119,7 +119,9 @@ class Store:
         try:
             before = json.loads(path.read_text())
         except FileNotFoundError:
-            raise StoreError(f"{self.folder}: holds no {STUDY_JSON}, so it is no results folder; choose another --out") from None
+            raise StoreError(
+                f"{self.folder}: holds no {STUDY_JSON}, so it is no results folder; choose another --out"
+            ) from None
         except (OSError, ValueError) as error:
             raise StoreError(f"{path}: cannot be read ({error}); choose another --out") from None
         difference = first_difference(before, json.loads(json.dumps(record)))

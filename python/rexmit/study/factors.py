@@ -102,11 +102,15 @@ def _numbers(name: str, key: str, given: Any) -> list[int]:
     for part in text.split(",") if text.strip() else []:
         match = _RANGE.fullmatch(part.strip())
         if match is None:
-            raise StudyError(f"vary.{name}.{key}: cannot read {part.strip()!r}; write '0..20' or '1,4,10..12'")
+            raise StudyError(
+                f"vary.{name}.{key}: cannot read {part.strip()!r}; write '0..20' or '1,4,10..12'"
+            )
         first = int(match[1])
         last = int(match[2]) if match[2] else first
         if last < first:
-            raise StudyError(f"vary.{name}.{key}: {part.strip()!r} runs backwards; write the smaller one first")
+            raise StudyError(
+                f"vary.{name}.{key}: {part.strip()!r} runs backwards; write the smaller one first"
+            )
         if len(numbers) + last - first >= MOST_LEVELS:
             raise StudyError(f"vary.{name}.{key}: {text!r} has more than {MOST_LEVELS} levels")
         numbers.extend(range(first, last + 1))

@@ -29,7 +29,9 @@ def list_studies() -> list[StudyEntry]:
         with path.open("rb") as file:
             head = tomllib.load(file)
         if "scenario" in head:
-            entries.append(StudyEntry(_name(path), path, str(head.get("title", "")), str(head.get("source", ""))))
+            entries.append(
+                StudyEntry(_name(path), path, str(head.get("title", "")), str(head.get("source", "")))
+            )
     return entries
 
 

@@ -38,7 +38,7 @@ class StudySpec:
         return self.texts.get("title", self.name)
 
     def with_set(self, key: str, value: Any) -> StudySpec:
-        """This study with one setting changed.
+        """Returns a study with one setting changed.
 
         `key` is `design.seed`, `design.replications`, the name of a factor (a list or table replaces its
         levels, one value leaves just that level), `vary.NAME` for a new factor, or a setting of the
@@ -53,7 +53,9 @@ class StudySpec:
             key = rest
         name = rest if own == "vary" else key
         if own == "vary" or name in names:
-            several = isinstance(value, list) or (isinstance(value, dict) and ({"position", "range"} & set(value)))
+            several = isinstance(value, list) or (
+                isinstance(value, dict) and ({"position", "range"} & set(value))
+            )
             factor = parse_factor(name, value if several else [value])
             factors = [factor if f.name == name else f for f in self.design.factors]
             return self._with_factors(factors if name in names else [*factors, factor])

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
 import polars as pl
-
 import rexmit
 from rexmit.analyse import PositionCosts, position_costs, position_times
-from rexmit.plot.connections import Connection, read
 
 POSITION = "path.down.drop"
 SHORT, LONG = 20, 100
@@ -56,7 +53,8 @@ class Flow:
         self._results = results
         table = results.table()
         self._frame = table.with_columns(
-            (pl.col("path.rate_bit_s") // 1000).alias("kbit_s"), (pl.col("path.delay_ns") // 1_000_000).alias("ms")
+            (pl.col("path.rate_bit_s") // 1000).alias("kbit_s"),
+            (pl.col("path.delay_ns") // 1_000_000).alias("ms"),
         )
         self.packets = int(self._frame[POSITION].max())  # type: ignore[arg-type]
 
@@ -69,7 +67,9 @@ class Flow:
 
     def additional(self) -> dict[tuple[int, int], float]:
         """Additional time of a late loss, in percent (M-000-1)."""
-        return {path: 100 * cost.additional for path, cost in self.costs.items() if cost.additional is not None}
+        return {
+            path: 100 * cost.additional for path, cost in self.costs.items() if cost.additional is not None
+        }
 
     def average(self) -> dict[tuple[int, int], float]:
         """Average additional time of a loss anywhere, in percent (M-000-2)."""
@@ -83,7 +83,9 @@ class Flow:
         """Mean number of timeouts."""
         return self._mean("timeouts", kbit_s, ms, position)
 
-    def paths(self, kbit_s: Iterable[int] | None = None, ms: Iterable[int] | None = None) -> list[tuple[int, int]]:
+    def paths(
+        self, kbit_s: Iterable[int] | None = None, ms: Iterable[int] | None = None
+    ) -> list[tuple[int, int]]:
         """The paths that were run, of these rates and delays where given. Raises Uncovered for none."""
         rates, delays = (None if given is None else set(given) for given in (kbit_s, ms))
         found = [
@@ -95,25 +97,19 @@ class Flow:
             raise Uncovered("these results have no run on such a path")
         return found
 
-    def connection(self, kbit_s: int, ms: int, position: int) -> Connection:
+    def connection(self, kbit_s: int, ms: int, position: int) -> rexmit.Connection:
         """The run (first replication) again, as captured at the server."""
         run = self._frame.filter(
             (pl.col("kbit_s") == kbit_s) & (pl.col("ms") == ms) & (pl.col(POSITION) == position)
         )
         if run.is_empty():
-            raise Uncovered(f"these results have no run with {kbit_s} kbit/s, {ms} ms and position {position}")
+            raise Uncovered(
+                f"these results have no run with {kbit_s} kbit/s, {ms} ms and position {position}"
+            )
         with tempfile.TemporaryDirectory() as folder:
             capture = Path(folder) / "server.pcapng"
-            rexmit.run_one(self._scenario(run), options={"capture_server": capture})
-            return read(capture)[0]
-
-    def _scenario(self, run: pl.DataFrame) -> dict[str, object]:
-        scenario = json.loads(json.dumps(self._results.study["scenario"]))
-        path = scenario["path"]
-        path["rate"], path["delay"] = run["path.rate"][0], run["path.delay"][0]
-        path.setdefault("down", {})["drop"] = {"position": int(run[POSITION][0])}
-        whole: dict[str, object] = scenario
-        return whole
+            self._results.capture(int(run["run"][0]), server=capture)
+            return rexmit.read_capture(capture)[0]
 
     @cached_property
     def _means(self) -> dict[tuple[int, int, int], dict[str, float]]:
@@ -124,7 +120,9 @@ class Flow:
         try:
             return self._means[kbit_s, ms, position][column]
         except KeyError:
-            raise Uncovered(f"these results have no run with {kbit_s} kbit/s, {ms} ms, position {position}") from None
+            raise Uncovered(
+                f"these results have no run with {kbit_s} kbit/s, {ms} ms, position {position}"
+            ) from None
 
 
 def _whole(value: object) -> int:

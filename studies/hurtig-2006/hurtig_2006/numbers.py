@@ -20,7 +20,9 @@ def _additional_at(flow: str, kbit_s: int, ms: int) -> Function:
         chosen: Flow = getattr(evidence, flow)
         values = chosen.additional()
         if (kbit_s, ms) not in values:
-            raise Uncovered(f"no position needs the timer at {kbit_s} kbit/s, {ms} ms, or that path was not run")
+            raise Uncovered(
+                f"no position needs the timer at {kbit_s} kbit/s, {ms} ms, or that path was not run"
+            )
         cost = chosen.costs[kbit_s, ms]
         note = f"positions {_span(cost.inhibited)} wait for the timer, {cost.last_fast} is repaired fast"
         return Check.of_number(published, values[kbit_s, ms], note)
@@ -31,7 +33,9 @@ def _additional_at(flow: str, kbit_s: int, ms: int) -> Function:
 def _worst_average(published: Published, evidence: Evidence) -> Check:
     values = evidence.short.average()
     path, worst = max(values.items(), key=lambda item: item[1])
-    return Check.of_number(published, worst, f"worst of all, at {_name(path)}; published at 1000 kbit/s, 5 ms")
+    return Check.of_number(
+        published, worst, f"worst of all, at {_name(path)}; published at 1000 kbit/s, 5 ms"
+    )
 
 
 def _share(ms: int, share: float) -> Function:
@@ -60,7 +64,9 @@ def _all_within(published: Published, values: Mapping[tuple[int, int], float], n
     held = all(published.allows(value) for value in values.values())
     where = f"worst at {_name(path)}" if difference else ""
     verdict = Check.of_statement(published, held, "").verdict
-    return Check(published, verdict, f"{low:.3g} to {high:.3g}", difference, "; ".join(filter(None, (note, where))))
+    return Check(
+        published, verdict, f"{low:.3g} to {high:.3g}", difference, "; ".join(filter(None, (note, where)))
+    )
 
 
 def _average_slow(published: Published, evidence: Evidence) -> Check:

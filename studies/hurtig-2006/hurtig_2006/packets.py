@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-
+import rexmit
 from rexmit.analyse import Check, Published
-from rexmit.plot.connections import Connection
 
 from .flows import Evidence, Flow
 
@@ -34,7 +33,7 @@ def _bursts(published: Published, flow: Flow, kbit_s: int, positions: tuple[int,
     return Check(published, verdict, "/".join(map(str, counts)), float(worst))
 
 
-def _count_bursts(connection: Connection, kbit_s: int) -> int:
+def _count_bursts(connection: rexmit.Connection, kbit_s: int) -> int:
     sent = connection.server.segments
     times = sent.time_ns[sent.len > 0]
     pause = BURST_GAP * PACKET_BITS / kbit_s * 1e6
@@ -107,14 +106,14 @@ def _limited_transmit(published: Published, evidence: Evidence) -> Check:
     return Check.of_statement(published, limited == 2 and inflated > 0, ours)
 
 
-def _retransmission(connection: Connection) -> tuple[int, int]:
+def _retransmission(connection: rexmit.Connection) -> tuple[int, int]:
     """The instant of the first retransmission, and the sequence number that it repeats."""
     sent = connection.server.segments
     first = int(np.flatnonzero((sent.transmission > 1) & (sent.len > 0))[0])
     return int(sent.time_ns[first]), int(sent.seq[first])
 
 
-def _around_recovery(connection: Connection) -> tuple[int, list[int]]:
+def _around_recovery(connection: rexmit.Connection) -> tuple[int, list[int]]:
     """New segments sent from the first duplicate ACK to the retransmission, and segments in flight after."""
     sent, acks = connection.server.segments, connection.server.acks
     at, seq = _retransmission(connection)
@@ -129,14 +128,18 @@ def _around_recovery(connection: Connection) -> tuple[int, list[int]]:
     return limited, flights
 
 
-def _sent_in_recovery(connection: Connection) -> int:
+def _sent_in_recovery(connection: rexmit.Connection) -> int:
     sent, acks = connection.server.segments, connection.server.acks
     at, seq = _retransmission(connection)
     end = acks.time_ns[(acks.ack > seq) & (acks.time_ns > at)][0]
-    return int(np.count_nonzero((sent.transmission == 1) & (sent.len > 0) & (sent.time_ns > at) & (sent.time_ns < end)))
+    return int(
+        np.count_nonzero(
+            (sent.transmission == 1) & (sent.len > 0) & (sent.time_ns > at) & (sent.time_ns < end)
+        )
+    )
 
 
-def _at_buffer_limit(connection: Connection) -> int:
+def _at_buffer_limit(connection: rexmit.Connection) -> int:
     """The most bytes in flight up to the first retransmission."""
     sent, acks = connection.server.segments, connection.server.acks
     at, _ = _retransmission(connection)

@@ -24,7 +24,8 @@ def _slow_and_peaked(published: Published, evidence: Evidence) -> Check:
     slower = all(level[ms] > level[40] for ms in bad)
     peaks = {ms: _peaks(flow, ms) for ms in bad}
     shown = "; ".join(f"{ms} ms: {', '.join(map(str, found)) or 'none'}" for ms, found in peaks.items())
-    ours = f"mean time {', '.join(f'{level[ms]:.0f}' for ms in bad)} ms against {level[40]:.0f} at 40 ms; peaks {shown}"
+    means = ", ".join(f"{level[ms]:.0f}" for ms in bad)
+    ours = f"mean time {means} ms against {level[40]:.0f} at 40 ms; peaks {shown}"
     return Check.of_statement(published, slower and all(found == [14, 20] for found in peaks.values()), ours)
 
 

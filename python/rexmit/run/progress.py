@@ -32,8 +32,13 @@ def shown_progress(show: bool = True) -> Iterator[ProgressFunction | None]:
 class _Bar:
     def __init__(self) -> None:
         self._progress = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _RateColumn(),
-            TimeRemainingColumn(), console=Console(stderr=True), transient=False,
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            _RateColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=False,
         )
         self._tasks: dict[str, TaskID] = {}
 

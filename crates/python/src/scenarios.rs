@@ -1,0 +1,60 @@
+//! Scenarios, profiles and units.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rexmit_sim::{Resolved, SpecError, builtin_profiles, resolve_profile};
+use rexmit_units::{Duration, Rate};
+use serde_json::Value;
+
+/// Version of the native code.
+#[pyfunction]
+pub fn version() -> &'static str {
+    rexmit_sim::VERSION
+}
+
+/// The JSON Schema of a scenario.
+#[pyfunction]
+pub fn schema() -> String {
+    rexmit_sim::schema().to_string()
+}
+
+/// Name and one-line description of each profile that comes with rexmit.
+#[pyfunction]
+pub fn profiles() -> Vec<(&'static str, String)> {
+    builtin_profiles()
+}
+
+/// A profile with everything that it inherits, as JSON.
+#[pyfunction]
+pub fn profile(name: &str) -> PyResult<String> {
+    let profile = resolve_profile(&Value::String(name.into())).map_err(value_error)?;
+    serde_json::to_string(&*profile).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+/// A scenario with every default filled in, as JSON.
+#[pyfunction]
+pub fn resolve(scenario_json: &str) -> PyResult<String> {
+    Ok(Resolved::from_value(parse(scenario_json)?).map_err(value_error)?.to_value().to_string())
+}
+
+/// A rate such as `40 kbit/s` in bit/s.
+#[pyfunction]
+pub fn parse_rate(text: &str) -> PyResult<u64> {
+    text.parse().map(Rate::bits_per_second).map_err(|e| PyValueError::new_err(format!("{e}")))
+}
+
+/// A time such as `5 ms` in nanoseconds.
+#[pyfunction]
+pub fn parse_duration(text: &str) -> PyResult<u64> {
+    text.parse().map(Duration::as_nanos).map_err(|e| PyValueError::new_err(format!("{e}")))
+}
+
+/// A wrong setting as Python sees it.
+pub fn value_error(error: SpecError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// JSON from Python; what is no JSON is a defect of the caller.
+pub fn parse(json: &str) -> PyResult<Value> {
+    serde_json::from_str(json).map_err(|e| PyValueError::new_err(format!("no JSON: {e}")))
+}

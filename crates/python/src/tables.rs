@@ -1,0 +1,131 @@
+//! Rows as columns: a name, numpy's name of the type, the values as little-endian bytes.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use rexmit_sim::{Row, StateRow, VerdictRow};
+use rexmit_units::Duration;
+
+/// A table by columns.
+pub type Columns = Vec<(&'static str, Values)>;
+
+/// The values of a column.
+pub enum Values {
+    /// Truth values.
+    Bool(Vec<bool>),
+    /// Numbers of 32 bits.
+    U32(Vec<u32>),
+    /// Times, counts, bytes.
+    U64(Vec<u64>),
+    /// Text where there is any.
+    Text(Vec<Option<String>>),
+}
+
+impl Values {
+    fn into_bytes(self) -> (&'static str, Vec<u8>) {
+        match self {
+            Self::Bool(v) => ("|b1", v.into_iter().map(u8::from).collect()),
+            Self::U32(v) => ("<u4", v.into_iter().flat_map(u32::to_le_bytes).collect()),
+            Self::U64(v) => ("<u8", v.into_iter().flat_map(u64::to_le_bytes).collect()),
+            Self::Text(v) => ("utf8-json", serde_json::to_vec(&v).unwrap_or_default()),
+        }
+    }
+}
+
+/// The columns as Python takes them: name to (type, bytes).
+pub fn to_dict(py: Python<'_>, columns: Columns) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, values) in columns {
+        let (kind, bytes) = values.into_bytes();
+        dict.set_item(name, (kind, PyBytes::new(py, &bytes)))?;
+    }
+    Ok(dict)
+}
+
+type Getter = fn(&Row) -> u64;
+
+/// The numbers of a row, in the order of the columns.
+const NUMBERS: &[(&str, Getter)] = &[
+    ("time_ns", |r| r.time_ns),
+    ("bytes", |r| r.bytes),
+    ("packets_down", |r| r.packets_down),
+    ("packets_up", |r| r.packets_up),
+    ("data_segments", |r| r.data_segments),
+    ("retransmits", |r| r.retransmits),
+    ("timeouts", |r| r.timeouts),
+    ("timeouts_server", |r| r.timeouts_server),
+    ("fast_retransmits", |r| r.fast_retransmits),
+    ("drops_down", |r| r.drops_down),
+    ("drops_up", |r| r.drops_up),
+    ("deliveries", |r| r.deliveries),
+    ("virtual_ns", |r| r.virtual_ns),
+];
+
+/// Rows of runs numbered from `start`.
+pub fn rows(start: u64, replications: u64, rows: &[Row]) -> Columns {
+    let runs = || start..start + rows.len() as u64;
+    let mut columns = vec![
+        ("run", Values::U32(runs().map(|n| n as u32).collect())),
+        ("replication", Values::U32(runs().map(|n| (n % replications) as u32).collect())),
+        ("completed", Values::Bool(rows.iter().map(|r| r.completed).collect())),
+    ];
+    columns.extend(NUMBERS.iter().map(|(name, get)| (*name, Values::U64(rows.iter().map(get).collect()))));
+    columns.push(("error", Values::Text(rows.iter().map(|r| r.error.clone()).collect())));
+    columns
+}
+
+/// One row, name to value.
+pub fn row_to_dict<'py>(py: Python<'py>, row: &Row) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("completed", row.completed)?;
+    for (name, get) in NUMBERS {
+        dict.set_item(name, get(row))?;
+    }
+    dict.set_item("error", row.error.as_deref())?;
+    Ok(dict)
+}
+
+/// States over time. Unknown times and an unlimited threshold are the largest number.
+pub fn states(rows: &[StateRow]) -> Columns {
+    let number = |get: &dyn Fn(&StateRow) -> u64| Values::U64(rows.iter().map(get).collect());
+    let text = |get: &dyn Fn(&StateRow) -> &'static str| {
+        Values::Text(rows.iter().map(|r| Some(get(r).to_string())).collect())
+    };
+    let ns = |time: Option<Duration>| time.map_or(u64::MAX, Duration::as_nanos);
+    vec![
+        ("time_ns", number(&|r| r.time.as_nanos())),
+        ("host", text(&|r| r.host)),
+        ("connection", Values::U32(rows.iter().map(|r| r.connection).collect())),
+        ("state", text(&|r| r.state.state)),
+        ("phase", text(&|r| r.state.phase)),
+        ("cwnd", number(&|r| r.state.cwnd)),
+        ("ssthresh", number(&|r| r.state.ssthresh)),
+        ("in_flight", number(&|r| r.state.in_flight)),
+        ("snd_wnd", number(&|r| r.state.snd_wnd)),
+        ("send_queue", number(&|r| r.state.send_queue)),
+        ("recv_queue", number(&|r| r.state.recv_queue)),
+        ("srtt_ns", number(&|r| ns(r.state.srtt))),
+        ("rttvar_ns", number(&|r| ns(r.state.rttvar))),
+        ("rto_ns", number(&|r| r.state.rto.as_nanos())),
+        ("retransmits", number(&|r| r.state.counters.retransmits)),
+        ("timeouts", number(&|r| r.state.counters.timeouts)),
+        ("fast_retransmits", number(&|r| r.state.counters.fast_retransmits)),
+    ]
+}
+
+/// Verdicts of the path.
+pub fn verdicts(rows: &[VerdictRow]) -> Columns {
+    let number = |get: &dyn Fn(&VerdictRow) -> u64| Values::U64(rows.iter().map(get).collect());
+    let text = |get: &dyn Fn(&VerdictRow) -> String| Values::Text(rows.iter().map(|r| Some(get(r))).collect());
+    vec![
+        ("time_ns", number(&|r| r.row.time.as_nanos())),
+        ("direction", text(&|r| r.direction.to_string())),
+        ("position", number(&|r| r.row.verdict.position)),
+        ("ip_bytes", number(&|r| u64::from(r.row.packet.ip_len))),
+        ("payload_bytes", number(&|r| u64::from(r.row.packet.payload))),
+        ("flags", number(&|r| u64::from(r.row.packet.flags.0))),
+        ("seq", number(&|r| u64::from(r.row.packet.seq))),
+        ("ack", number(&|r| u64::from(r.row.packet.ack))),
+        ("dropped", Values::Bool(rows.iter().map(|r| r.row.verdict.is_drop()).collect())),
+        ("verdict", text(&|r| r.row.verdict.to_string())),
+    ]
+}

@@ -1,0 +1,56 @@
+"""The figures of a results folder: those of its publication where the study has them, else of its design."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from rexmit.plot import figures, hurtig
+from rexmit.run import Results
+from rexmit.run.files import store_error
+
+_HURTIG = "hurtig-2006/"
+
+
+def draw_figures(results: Results, out: Path) -> list[Path]:
+    """Draws the figures of these results into the folder `out` and returns the files.
+
+    Raises UsageError where there is nothing to draw, StoreError where a file cannot be written.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise store_error(out, error) from None
+    if not results.name.startswith(_HURTIG):
+        return figures.draw_results(results.table(), results.factors, out, results.title)
+    flow = results.name.removeprefix(_HURTIG)
+    files = [file for drawn in hurtig.draw_table(results.table(), flow, out) for file in drawn]
+    return files + _sequences(results, flow, out)
+
+
+def _sequences(results: Results, flow: str, out: Path) -> list[Path]:
+    """The time-sequence graphs of single runs, which are run again with captures."""
+    numbers = _numbers(results)
+
+    def capture(panel: hurtig.Panel, path: Path) -> None:
+        results.capture(numbers[panel.kbit_s, panel.delay_ms, panel.position], **{panel.host: path})
+
+    files: list[Path] = []
+    with tempfile.TemporaryDirectory() as work:
+        for figure in hurtig.SEQUENCE_FIGURES:
+            wanted = {(panel.kbit_s, panel.delay_ms, panel.position) for panel in figure.panels}
+            if figure.flow == flow and wanted <= set(numbers):
+                files += hurtig.draw_sequences(figure, capture, Path(work), out)
+    return files
+
+
+def _numbers(results: Results) -> dict[tuple[int, int, int], int]:
+    """The first run of each path and position, by kbit/s, ms and position."""
+    first = results.table().unique(
+        ["path.rate", "path.delay", "path.down.drop"], keep="first", maintain_order=True
+    )
+    columns = ("path.rate_bit_s", "path.delay_ns", "path.down.drop", "run")
+    return {
+        (rate // 1000, delay // 1_000_000, position): run
+        for rate, delay, position, run in first.select(columns).rows()
+    }

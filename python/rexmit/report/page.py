@@ -1,0 +1,101 @@
+"""One HTML page that needs no other file."""
+
+from __future__ import annotations
+
+import html
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rexmit.analyse.compare import Check, Comparison
+from rexmit.analyse.study_code import comparison_of
+from rexmit.errors import StudyError
+from rexmit.report.figures import draw_figures
+from rexmit.run import Results
+from rexmit.run.files import write_text
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #1b1b1b }
+body { max-width: 72rem; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse; font-size: 0.9rem; margin: 1rem 0 }
+th, td { text-align: left; vertical-align: top }
+th, td { padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid #ddd }
+figure { margin: 2rem 0 } figure svg { max-width: 100%; height: auto }
+.within { color: #14632b } .outside { color: #a11212; font-weight: bold } .not-covered { color: #666 }
+small { color: #555 }
+"""
+
+
+def write_report(results: Results, target: Path) -> None:
+    """Writes the page. Raises StoreError where it cannot be written."""
+    with tempfile.TemporaryDirectory() as work:
+        drawn = [file for file in draw_figures(results, Path(work)) if file.suffix == ".svg"]
+        pictures = [(file.stem, _inline(file)) for file in drawn]
+    try:
+        comparison: Comparison | None = comparison_of(results)([results])
+    except StudyError:
+        comparison = None
+    write_text(target, _page(results, pictures, comparison))
+
+
+def _page(results: Results, pictures: list[tuple[str, str]], comparison: Comparison | None) -> str:
+    title = html.escape(results.title)
+    parts = [
+        "<!doctype html>",
+        f'<html lang="en"><head><meta charset="utf-8"><title>{title}</title>',
+        f"<style>{_STYLE}</style></head><body>",
+        f"<h1>{title}</h1>",
+        _facts(results),
+    ]
+    if comparison is not None:
+        parts += ["<h2>Published beside ours</h2>", _comparison(comparison)]
+    parts.append("<h2>Figures</h2>")
+    parts += [f'<figure id="{html.escape(name)}">{svg}</figure>' for name, svg in pictures]
+    parts.append("</body></html>")
+    return "\n".join(parts) + "\n"
+
+
+def _facts(results: Results) -> str:
+    provenance = results.provenance()
+    facts: dict[str, Any] = {
+        key: results.study[key] for key in ("question", "source") if key in results.study
+    }
+    facts["runs"] = f"{len(results):,}"
+    facts["varies"] = ", ".join(f"{f['name']} ({len(f['levels'])} levels)" for f in results.study["factors"])
+    facts["seed"] = results.study["seed"]
+    facts["made by"] = f"rexmit {provenance.get('version')}, backend {results.study['backend']}"
+    facts["on"] = f"{provenance.get('system')} {provenance.get('kernel')}, {provenance.get('machine')}"
+    rows = [
+        f"<tr><th>{html.escape(key)}</th><td>{html.escape(str(value))}</td></tr>"
+        for key, value in facts.items()
+    ]
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _comparison(comparison: Comparison) -> str:
+    heads = ("", "quantity", "published", "ours", "difference", "tolerance", "verdict")
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    return f"<table><tr>{head}</tr>{''.join(map(_check, comparison.checks))}</table>"
+
+
+def _check(check: Check) -> str:
+    published = check.published
+    value = f"{published.value} {published.unit}".strip() if published.value else "holds"
+    reasons = "; ".join(filter(None, (published.tolerance_reason, check.note)))
+    cells = [
+        published.id,
+        published.what,
+        value,
+        check.ours,
+        "" if check.difference is None else f"{check.difference:+.3g}",
+        f"±{published.tolerance}" if published.tolerance else "",
+    ]
+    row = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+    kind = check.verdict.replace(" ", "-")
+    return f'<tr>{row}<td class="{kind}">{check.verdict}<br><small>{html.escape(reasons)}</small></td></tr>'
+
+
+def _inline(file: Path) -> str:
+    """The drawing without its XML head, which has no place inside HTML."""
+    text = file.read_text(encoding="utf-8")
+    return text[text.index("<svg") :]
