@@ -80,7 +80,6 @@ impl Cubic {
                 } else {
                     k = cube_root((state.w_max - cwnd) / c);
                 }
-                state.timed_out = false;
                 empty.insert(Epoch { start: ack.now, k, w_est: cwnd, last_ack: ack.now })
             }
         };

@@ -66,7 +66,8 @@ impl Bsd {
             self.srtt = r << RTT_SHIFT;
             self.rttvar = r << (RTTVAR_SHIFT - 1);
         } else {
-            // FB-RTT-3: the "- 1" undoes the "+ 1" of the measurement.
+            // FB-RTT-3: the "- 1" undoes the "+ 1" of the measurement. With samples of at least 1 neither
+            // bound of 1 is ever reached; the rule has them, so they stand here.
             let delta = ((r - 1) << DELTA_SHIFT) - (self.srtt >> (RTT_SHIFT - DELTA_SHIFT));
             self.srtt = (self.srtt + delta).max(1);
             let growth = delta.abs() - (self.rttvar >> (RTTVAR_SHIFT - DELTA_SHIFT));

@@ -235,6 +235,37 @@ fn linux_variance_falls_once_a_round_trip_and_sticks_above_its_floor() {
 }
 
 #[test]
+fn linux_round_trip_ends_beyond_the_number_noted_and_a_new_maximum_never_lowers_the_term() {
+    let mut e = RttEstimator::new(&linux(1000));
+    assert_eq!(after(&mut e, 104), 312.0);
+    // e = 196: srtt 1028; 196 - 52 = 144: mdev 352, and with it the term.
+    assert_eq!(after(&mut e, 300), 128.0 + 352.0);
+    // e = 0: mdev 264. The number noted is acknowledged, but not passed: the maximum of 352 stands.
+    e.sample(ms(128), NXT, NXT + 9);
+    // e = 0: mdev 198. Passed now: the maximum is 200 again.
+    e.sample(ms(128), NXT + 1, NXT + 9);
+    assert_eq!(e.rto(), ms(480));
+    // e = 72: srtt 1100; 72 - 49 = 23: mdev 221, more than 200 and less than 352.
+    e.sample(ms(200), NXT + 2, NXT + 9);
+    assert_eq!(e.rto(), ms(137 + 352));
+    // e = 0, mdev 166; passed: (352 - 221) / 4 = 32.
+    e.sample(ms(137), NXT + 10, NXT + 20);
+    assert_eq!(e.rto(), ms(137 + 320));
+}
+
+#[test]
+fn the_last_factor_of_a_table_holds_for_all_later_expiries() {
+    for config in [rfc6298(), linux(1000), RttConfig { slop: Duration::ZERO, ..bsd() }] {
+        let mut e = RttEstimator::new(&RttConfig { backoff: vec![1, 3], ..config });
+        let before = e.rto();
+        for _ in 0..9 {
+            e.backoff();
+            assert_eq!(e.rto(), before * 3);
+        }
+    }
+}
+
+#[test]
 fn linux_timeout_at_250_hz_settles_in_the_published_range() {
     // T-LX-5
     let mut e = RttEstimator::new(&linux(250));

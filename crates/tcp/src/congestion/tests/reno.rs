@@ -38,6 +38,9 @@ fn growth_stops_at_the_largest_window() {
     let mut c = Congestion::new(&freebsd());
     let mut w = Window { max: 65_535, ..window(64_800, u32::MAX) };
     assert_eq!(grow(&mut c, &mut w, &[MSS, MSS]), [65_535, 65_535]);
+    // The limit fell below the window (a smaller scale): no growth, and no shrinking either.
+    w.cwnd = 70_000;
+    assert_eq!(grow(&mut c, &mut w, &[MSS]), [70_000]);
 }
 
 #[test]
@@ -76,6 +79,27 @@ fn bytes_of_one_window_give_one_segment() {
     let delayed = grow(&mut c, &mut w, &[2 * MSS; 5]);
     // 4 segments are reached at the second ACK; the fifth completes ten, of which 4 + 5 are used up.
     assert_eq!(delayed, [4 * MSS, 5 * MSS, 5 * MSS, 5 * MSS, 6 * MSS]);
+}
+
+#[test]
+fn bytes_beyond_a_window_count_towards_the_next() {
+    let mut c = Congestion::new(&rfc());
+    let mut w = window(4 * MSS, 2 * MSS);
+    // 3; 6, of which 2 are left; 5.
+    assert_eq!(grow(&mut c, &mut w, &[3 * MSS; 3]), [4 * MSS, 5 * MSS, 6 * MSS]);
+}
+
+#[test]
+fn a_congestion_event_clears_what_was_counted() {
+    let Congestion::Reno(mut c) = Congestion::new(&rfc()) else { unreachable!() };
+    let mut w = window(4 * MSS, 2 * MSS);
+    c.on_ack(&mut w, &ack(3 * MSS, Instant::ZERO));
+    assert_eq!(c.credit(), 3 * MSS);
+    c.ssthresh_on_loss(&w, &loss(4 * MSS));
+    assert_eq!(c.credit(), 0);
+    c.set_credit(7);
+    c.on_timeout(&mut w, Instant::ZERO);
+    assert_eq!(c.credit(), 0);
 }
 
 #[test]
