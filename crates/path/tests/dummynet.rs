@@ -55,12 +55,15 @@ fn several_packets_leave_at_one_tick() {
 /// EM-DN-4: when the queue empties, the credit is lost.
 #[test]
 fn credit_ends_with_the_busy_period() {
-    let mut pipe = down(PIPE);
-    pipe.send(ms(0), udp(64, 1));
-    assert_eq!(idents(&mut pipe), [(ms(18), 1)]);
-    // At tick 13 the queue is empty again: 13 ticks anew, not 12.6.
-    pipe.send(ms(13), udp(64, 2));
-    assert_eq!(idents(&mut pipe), [(ms(31), 2)]);
+    // 10,000 bits a tick: a packet of 4,000 leaves credit for another.
+    let mut pipe = down("rate = \"10 Mbit/s\"\nshaper = \"dummynet\"");
+    pipe.send(ms(0), udp(500, 1));
+    assert_eq!(idents(&mut pipe), [(ms(1), 1)]);
+    // At tick 1 the queue is empty again: a whole tick anew.
+    pipe.send(ms(1), udp(500, 2));
+    assert_eq!(idents(&mut pipe), [(ms(2), 2)]);
+    pipe.send(us(5_600), udp(500, 3));
+    assert_eq!(idents(&mut pipe), [(ms(6), 3)]);
 }
 
 /// T-EM-5, EM-DN-2: of 100 packets at a queue of 99 the last is dropped: the one being sent counts.
