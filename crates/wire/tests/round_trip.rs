@@ -15,9 +15,10 @@ fn with_bytes(mut packet: Packet) -> Packet {
         Transport::Udp(u) => &mut u.payload,
         Transport::Other { payload, .. } => payload,
     };
-    if !payload.is_empty() {
-        *payload = Payload::Bytes(payload.bytes().into_owned().into());
-    }
+    *payload = match payload.bytes() {
+        none if none.is_empty() => Payload::EMPTY,
+        some => Payload::Bytes(some.as_ref().into()),
+    };
     packet
 }
 
@@ -70,7 +71,10 @@ proptest! {
 
     #[test]
     fn padding_after_the_packet_is_passed_over(packet in common::packet(), padding in 1_usize..40) {
-        prop_assume!(packet.src.is_ipv4() || packet.ip_len() > 40);
+        if packet.src.is_ipv6() && packet.ip_len() == 40 {
+            // A payload length of zero may also be one that the network card was to fill in.
+            return Ok(());
+        }
         let mut bytes = packet.emit();
         bytes.resize(bytes.len() + padding, 0xee);
         prop_assert_eq!(Packet::parse(&bytes).unwrap(), with_bytes(packet));
@@ -81,7 +85,9 @@ proptest! {
         let mut bytes = packet(segment).emit();
         // Not in the data offset, which decides what a segment is.
         let bit = bit.index((bytes.len() - 20) * 8) + 160;
-        prop_assume!(!(256..264).contains(&bit));
+        if (256..264).contains(&bit) {
+            return Ok(());
+        }
         bytes[bit / 8] ^= 1 << (bit % 8);
         prop_assert!(Packet::parse(&bytes).unwrap().damaged);
     }
