@@ -235,6 +235,19 @@ fn linux_variance_falls_once_a_round_trip_and_sticks_above_its_floor() {
 }
 
 #[test]
+fn linux_round_trip_goes_on_while_the_number_noted_is_only_reached() {
+    let mut e = RttEstimator::new(&linux(1000));
+    assert_eq!(after(&mut e, 104), 312.0);
+    // Reached, not passed: had the round ended here, the maximum of the next one would be 200, and its end
+    // would lower the term to 206.
+    e.sample(ms(104), NXT, NXT + 1);
+    e.sample(ms(104), NXT + 1, NXT + 9);
+    assert_eq!(e.rto(), ms(312));
+    e.sample(ms(104), NXT + 10, NXT + 19);
+    assert_eq!(e.rto(), ms(310));
+}
+
+#[test]
 fn linux_round_trip_ends_beyond_the_number_noted_and_a_new_maximum_never_lowers_the_term() {
     let mut e = RttEstimator::new(&linux(1000));
     assert_eq!(after(&mut e, 104), 312.0);
