@@ -137,17 +137,9 @@ def print_table(lines: dict[str, dict[str, list[Line]]]) -> None:
 def cells(ours: list[Line], theirs: list[Line]) -> list[str]:
     """The numbers of one row."""
     if ours[0]["scenario"] == "memory":
-        mine = median(line["bytes_a_flow"] for line in ours)
-        other = median(line["bytes_a_flow"] for line in theirs)
-        ratio = f"{other / mine:.1f}" if theirs else ""
-        return [
-            f"{mine:,.0f} bytes a flow",
-            "",
-            "",
-            f"{other:,.0f} bytes a flow" if theirs else "",
-            "",
-            ratio,
-        ]
+        sizes = [median(line["bytes_a_flow"] for line in lines) for lines in (ours, theirs)]
+        texts = [f"{size:,.0f} bytes a flow" if size else "" for size in sizes]
+        return [texts[0], "", "", texts[1], "", f"{sizes[1] / sizes[0]:.1f}" if theirs else ""]
     mine, rate = measure(ours)
     jobs = ours[0].get("jobs", 1)
     row = [words(ours[0], mine), f"{rate:,.0f}", f"{1e9 * jobs / rate:,.0f}"]
