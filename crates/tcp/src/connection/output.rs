@@ -195,8 +195,7 @@ impl Connection {
             _ if len > 0 || fin || persisting => self.snd.nxt,
             _ => self.snd.max,
         };
-        let is_new = !plan.hole && self.snd.nxt + len + u32::from(fin) > self.snd.max;
-        self.count(len, is_new || seq == self.snd.max);
+        self.count(len, seq == self.snd.max);
         let segment = self.segment(now, seq, len, fin, sack);
         if plan.hole {
             self.board.resent(seq, len);
