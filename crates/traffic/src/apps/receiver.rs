@@ -106,9 +106,6 @@ impl Receiver {
                 pace.next = pace.clock.transmit(now, got, pace.rate);
             }
         }
-        if let Some(pace) = &mut self.pace {
-            pace.waits = false;
-        }
         self.finish_if_whole(now, socket);
     }
 

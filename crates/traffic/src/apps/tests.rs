@@ -146,6 +146,36 @@ fn a_blocked_write_goes_on_before_the_next_begins() {
 }
 
 #[test]
+fn a_sender_writes_after_the_handshake_and_its_first_byte_is_one_that_was_taken() {
+    let mut app = sender(&hurtig());
+    let mut socket = Fake::default();
+    app.on_event(at(0), Event::Writable, &mut socket);
+    assert_eq!(socket.take(), []);
+    app.on_event(at(1), Event::Connected, &mut socket);
+    assert_eq!((socket.take(), app.progress().first_byte), (vec![Call::Write(5000)], None));
+    socket.space = 1;
+    app.on_event(at(2), Event::Writable, &mut socket);
+    assert_eq!(app.progress().first_byte, Some(at(2)));
+}
+
+#[test]
+fn a_sender_reads_what_nobody_asked_for() {
+    let mut app = sender(&hurtig());
+    let mut socket = Fake { unread: 70, ..Fake::default() };
+    app.on_event(at(1), Event::Readable, &mut socket);
+    assert_eq!((socket.take(), app.progress().bytes_read), (vec![Call::Read(70)], 70));
+}
+
+#[test]
+fn a_receiver_finishes_and_closes_once() {
+    let mut app = receiver(&hurtig());
+    let mut socket = Fake::default();
+    app.on_event(at(1), Event::EndOfStream, &mut socket);
+    app.on_event(at(2), Event::Readable, &mut socket);
+    assert_eq!((socket.take(), app.progress().finished), (vec![Call::Close], Some(at(1))));
+}
+
+#[test]
 fn bulk_bytes_end_with_a_shorter_write() {
     let spec = TransferSpec {
         write_size: Some(Bytes(1460)),
