@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.run.columns import from_native
-from rexmit.study import StudySpec
+from rexmit.study import Factor, StudySpec
 
 BACKENDS = {"model": "the built-in TCP model and path emulator in virtual time"}
 _PLANNED = ("stack:NAME", "uml", "kernel")
@@ -44,19 +45,25 @@ class ModelBackend:
         self._spec = spec
         self._design = spec.design
         self._where = spec.path or spec.name
-        try:
-            self._plan = _native.Plan(
-                to_json(spec.base()),
-                [factor.name for factor in self._design.factors],
-                to_json([list(factor.levels) for factor in self._design.factors]),
-            )
-        except ValueError as error:
-            raise self._wrong(error) from None
+        self._plan = self._plan_of(self._design.factors)
 
     def check(self) -> list[str]:
         """Warnings of the native code, which builds every run's scenario to find errors."""
+        # A design over positions has the level 0 for "no loss": meant so, and no reason for a warning.
+        factors = [_without_none(factor) if factor.is_position else factor for factor in self._design.factors]
+        plan = self._plan_of(factors)
         try:
-            return self._plan.check()
+            return plan.check()
+        except ValueError as error:
+            raise self._wrong(error) from None
+
+    def _plan_of(self, factors: Sequence[Factor]) -> _native.Plan:
+        try:
+            return _native.Plan(
+                to_json(self._spec.base()),
+                [factor.name for factor in factors],
+                to_json([list(factor.levels) for factor in factors]),
+            )
         except ValueError as error:
             raise self._wrong(error) from None
 
@@ -102,6 +109,13 @@ def open_backend(name: str, spec: StudySpec) -> Backend:
     if any(kind == planned.partition(":")[0] for planned in _PLANNED):
         raise UsageError(f"backend {name!r} is not part of this release; available: {', '.join(BACKENDS)}")
     raise UsageError(f"unknown backend {name!r}{nearest(name, BACKENDS)}")
+
+
+def _without_none(factor: Factor) -> Factor:
+    kept = [n for n, label in enumerate(factor.labels) if label != 0]
+    if not kept:
+        return factor
+    return Factor(factor.name, tuple(factor.levels[n] for n in kept), tuple(factor.labels[n] for n in kept))
 
 
 def to_json(value: Any) -> str:

@@ -11,10 +11,9 @@ from rexmit.analyse import Check, Published
 from .flows import Evidence, Flow
 
 Function = Callable[[Published, Evidence], Check]
-PACKET_BITS = 1500 * 8
-BURST_GAP = 2.5
-"""A pause of more than so many transmission times of a full packet ends a burst: two are the pace of a
-receiver that acknowledges every second packet."""
+BURST_GAP = 0.6
+"""A pause of more than this part of twice the delay ends a burst. The thesis counts by eye. Every threshold
+from 0.53 to 0.68 gives the same counts; a lower one splits the recovery of the long flow with a loss at 41."""
 
 
 def _bursts_short(published: Published, evidence: Evidence) -> Check:
@@ -26,17 +25,17 @@ def _bursts_long(published: Published, evidence: Evidence) -> Check:
 
 
 def _bursts(published: Published, flow: Flow, kbit_s: int, positions: tuple[int, ...]) -> Check:
-    counts = [_count_bursts(flow.connection(kbit_s, 300, position), kbit_s) for position in positions]
+    counts = [_count_bursts(flow.connection(kbit_s, 300, position), 300) for position in positions]
     expected = [int(n) for n in published.value.split("/")]
     verdict = Check.of_statement(published, counts == expected, "").verdict
     worst = max((ours - theirs for ours, theirs in zip(counts, expected, strict=True)), key=abs)
     return Check(published, verdict, "/".join(map(str, counts)), float(worst))
 
 
-def _count_bursts(connection: rexmit.Connection, kbit_s: int) -> int:
+def _count_bursts(connection: rexmit.Connection, ms: int) -> int:
     sent = connection.server.segments
     times = sent.time_ns[sent.len > 0]
-    pause = BURST_GAP * PACKET_BITS / kbit_s * 1e6
+    pause = BURST_GAP * 2 * ms * 1e6
     return 1 + int(np.count_nonzero(np.diff(times) > pause))
 
 
@@ -72,10 +71,10 @@ def _repaired_after_one(published: Published, evidence: Evidence) -> Check:
     if not again or sent.len[lost] == 0:
         return Check.of_statement(published, False, "packet 13 is not sent again")
     between = (server.acks.time_ns > sent.time_ns[lost + 1]) & (server.acks.time_ns <= sent.time_ns[again[0]])
-    ahead = server.acks.ack[between]
-    duplicates = int(np.count_nonzero(ahead == sent.seq[lost]))
-    ours = f"sent again after {duplicates} ACK{'' if duplicates == 1 else 's'} that ask for it"
-    return Check.of_statement(published, duplicates <= 1, ours)
+    asking = between & (server.acks.ack == sent.seq[lost]) & (server.acks.duplicate > 0)
+    duplicates = int(np.count_nonzero(asking))
+    ours = f"sent again at duplicate ACK {duplicates}, instead of the third"
+    return Check.of_statement(published, duplicates == 1, ours)
 
 
 def _harmless(published: Published, evidence: Evidence) -> Check:
