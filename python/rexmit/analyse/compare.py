@@ -132,6 +132,8 @@ def load_published(path: Path) -> list[Published]:
     rows = []
     with path.open(newline="", encoding="utf-8") as file:
         for number, row in enumerate(csv.DictReader(file), start=2):
+            if None in row or None in row.values():
+                raise StudyError(f"{path}, line {number}: has more or fewer columns than the head")
             try:
                 published = Published(**row)
                 float(published.tolerance or 0)

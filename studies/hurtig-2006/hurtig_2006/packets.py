@@ -13,7 +13,7 @@ from .flows import Evidence, Flow
 Function = Callable[[Published, Evidence], Check]
 BURST_GAP = 0.6
 """A pause of more than this part of twice the delay ends a burst. The thesis counts by eye. Every threshold
-from 0.53 to 0.68 gives the same counts; a lower one splits the recovery of the long flow with a loss at 41."""
+from 0.53 to 0.68 gives the same counts; a lower one splits the recovery of the long flow with loss 41."""
 
 
 def _bursts_short(published: Published, evidence: Evidence) -> Check:

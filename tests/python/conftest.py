@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SMALL = """
+title = "A small study"
+
+[scenario]
+hosts.server.stack = "freebsd-6.0"
+hosts.client.stack = "freebsd-6.0"
+path.rate = "1 Mbit/s"
+path.delay = "10 ms"
+path.queue = "99 packets"
+
+[[scenario.transfers]]
+from = "server"
+to = "client"
+writes = "5000 bytes, 8 x 2500 bytes"
+
+[vary]
+"path.delay" = ["5 ms", "20 ms"]
+"path.down.drop" = { position = "0..3" }
+
+[design]
+replications = 2
+seed = 7
+"""
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def study_file(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture
+def rexmit(tmp_path: Path) -> Command:
+    """Runs the command as a user would, in a process of its own and an empty folder."""
+
+    def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", "import rexmit.cli; rexmit.cli.main()", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "MPLBACKEND": "agg"},
+            timeout=300,
+            check=False,
+        )
+
+    return run
+
+
+def edited(path: Path, old: str, new: str) -> Path:
+    """The study with one text replaced."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    return path

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import polars as pl
+import pytest
+from rexmit.analyse import Check, Comparison, Published, load_published, position_costs, summarise, t_quantile
+from rexmit.errors import StudyError
+
+
+@pytest.mark.parametrize(
+    ("probability", "freedom", "value"),
+    [(0.975, 1, 12.7062), (0.975, 2, 4.30265), (0.975, 5, 2.57058), (0.95, 10, 1.81246), (0.995, 30, 2.75)],
+)
+def test_quantiles_are_those_of_printed_tables(probability: float, freedom: int, value: float) -> None:
+    assert t_quantile(probability, freedom) == pytest.approx(value, abs=1e-4)
+    assert t_quantile(1 - probability, freedom) == pytest.approx(-value, abs=1e-4)
+
+
+@pytest.mark.parametrize(("probability", "freedom"), [(0.0, 3), (1.0, 3), (0.9, 0)])
+def test_quantiles_outside_their_range_are_refused(probability: float, freedom: int) -> None:
+    with pytest.raises(ValueError, match="no quantile"):
+        t_quantile(probability, freedom)
+
+
+def test_means_have_their_confidence_interval() -> None:
+    frame = pl.DataFrame({"a": ["x", "x", "x", "y"], "time_ns": [1.0, 2.0, 3.0, 5.0]})
+    x, y = summarise(frame, ["a"]).rows(named=True)
+    half = 4.30265 / math.sqrt(3)
+    assert (x["n"], x["mean"], x["sd"]) == (3, 2.0, 1.0)
+    assert x["low"] == pytest.approx(2 - half, abs=1e-4)
+    assert x["high"] == pytest.approx(2 + half, abs=1e-4)
+    assert (y["n"], y["mean"], y["low"]) == (1, 5.0, None)
+
+
+def runs(times: list[float], timeouts: list[int], packets: int = 5) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "run": range(len(times)),
+            "path": ["p"] * len(times),
+            "at": range(len(times)),
+            "completed": [True] * len(times),
+            "time_ns": [time * 1e6 for time in times],
+            "timeouts_server": timeouts,
+            "fast_retransmits": [0] * len(times),
+            "packets_down": [packets] * len(times),
+        }
+    )
+
+
+def test_costs_of_late_losses_follow_their_definition() -> None:
+    # Position 1 (a timeout, but not at the end), 2 repaired fast, 3 and 4 wait for the timer, 5 harmless.
+    (cost,) = position_costs(runs([100, 3100, 120, 300, 420, 100], [0, 1, 0, 1, 1, 0]), "at", ["path"])
+    assert cost.group == {"path": "p"}
+    assert (cost.flow, cost.inhibited, cost.last_fast) == (5, (3, 4), 2)
+    assert cost.additional == pytest.approx(360 / 120 - 1)
+    assert cost.average == pytest.approx((3100 + 120 + 300 + 420 + 100) / (3100 + 120 + 120 + 120 + 100) - 1)
+
+
+def test_no_cost_without_an_inhibited_position_or_with_nothing_else() -> None:
+    (none,) = position_costs(runs([1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0]), "at", ["path"])
+    assert (none.inhibited, none.additional, none.average) == ((), None, None)
+    (everything,) = position_costs(runs([1, 2, 2, 2, 2, 1], [0, 1, 1, 1, 1, 0]), "at", ["path"])
+    assert (everything.inhibited, everything.additional) == ((1, 2, 3, 4), None)
+
+
+def test_costs_need_a_run_without_loss_and_complete_runs() -> None:
+    with pytest.raises(ValueError, match="no run without loss"):
+        position_costs(runs([1, 1, 1], [0, 0, 0]).filter(pl.col("at") > 0), "at", ["path"])
+    broken = runs([1, 1, 1], [0, 0, 0]).with_columns(completed=pl.Series([True, False, True]))
+    with pytest.raises(ValueError, match="1 runs did not complete; the first is run 1"):
+        position_costs(broken, "at", ["path"])
+
+
+def published(value: str, tolerance: str = "") -> Published:
+    return Published(
+        "P-1", "20", "80", "5", "", "time", value, "percent", "text", "here", tolerance, "because"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "tolerance", "ours", "difference", "allowed"),
+    [
+        ("301", "5", 305, 4, True),
+        ("301", "3", 305, 4, False),
+        ("301", "3", 297, -4, False),
+        ("about 20", "2", 21.5, 1.5, True),
+        ("5-10", "0", 7, 0, True),
+        ("5-10", "1", 11.5, 1.5, False),
+        ("5-10", "1", 4.2, -0.8, True),
+        ("<40", "0", -3, 0, True),
+        ("<=4", "0.5", 4.4, 0.4, True),
+        (">3", "0", 2, -1, False),
+    ],
+)
+def test_numbers_are_judged_by_what_was_printed(
+    value: str, tolerance: str, ours: float, difference: float, allowed: bool
+) -> None:
+    check = Check.of_number(published(value, tolerance), ours)
+    assert check.difference == pytest.approx(difference)
+    assert check.verdict == ("within" if allowed else "outside")
+
+
+def test_a_comparison_passes_only_if_something_is_covered_and_nothing_outside() -> None:
+    inside, outside = (
+        Check.of_statement(published(""), True, "yes"),
+        Check.of_statement(published(""), False, "no"),
+    )
+    missing = Check.not_covered(published(""), "no such run")
+    assert Comparison("s", [inside, missing]).passed
+    assert not Comparison("s", [inside, outside]).passed
+    assert not Comparison("s", [missing]).passed
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        ("P-1,20,,,,time,3,ms,text,here,,", "without a reasoned tolerance"),
+        ("P-1,20,,,,time,3,ms,text,here,1,", "without a reasoned tolerance"),
+        ("P-1,20,,,,time,3,ms,text,here,x,why", "line 2"),
+        ("P-1,20", "line 2"),
+    ],
+)
+def test_a_wrong_row_of_published_numbers_is_refused(row: str, text: str, tmp_path: Path) -> None:
+    head = "id,flow,kbit_s,delay_ms,position,quantity,value,unit,kind,source,tolerance,tolerance_reason"
+    path = tmp_path / "published.csv"
+    path.write_text(f"{head}\n{row}\n")
+    with pytest.raises(StudyError, match=text):
+        load_published(path)

@@ -1,0 +1,314 @@
+"""The results folder and the runner, with a backend that only counts: no model is run here."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import polars.testing
+import pyarrow as pa
+import pytest
+from rexmit.errors import Interrupted, StoreError, UsageError
+from rexmit.run import Results, RunOptions, files, open_results, run_study, runner
+from rexmit.run.store import first_difference
+from rexmit.study import StudySpec
+from rexmit.study.spec import parse_spec
+
+RUNS = 3 * 4 * 2
+
+
+def spec(**design: int) -> StudySpec:
+    vary = {"path.rate": ["1 Mbit/s", "2 Mbit/s", "40 kbit/s"], "path.down.drop": {"position": "0..3"}}
+    return parse_spec(
+        {"scenario": {"path": {}}, "vary": vary, "design": {"replications": 2, **design}}, "counting", None
+    )
+
+
+class Counting:
+    """Gives each run its number squared, and remembers which runs it ran."""
+
+    name = "model"
+
+    def __init__(self) -> None:
+        self.ran: list[int] = []
+        self.before: Callable[[range], None] = lambda runs: None
+
+    def check(self) -> list[str]:
+        return ["mind the gap"]
+
+    def resolved(self) -> dict[str, Any]:
+        return {"path": {"rate": "1 Mbit/s", "loss": None}}
+
+    def run(self, runs: range, jobs: int) -> pa.Table:
+        self.before(runs)
+        self.ran += runs
+        columns = {
+            "run": pa.array(runs, type=pa.uint32()),
+            "replication": pa.array([run % 2 for run in runs], type=pa.uint32()),
+            "completed": pa.array([True] * len(runs)),
+            "time_ns": pa.array([run * run for run in runs], type=pa.uint64()),
+            "packets_down": pa.array([2] * len(runs), type=pa.uint64()),
+            "error": pa.array([None] * len(runs), type=pa.string()),
+        }
+        return pa.table(columns)
+
+    def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
+        for path in (server, client):
+            if path:
+                path.write_text(f"capture of {run}")
+        return {"time_ns": run * run}
+
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch) -> Counting:
+    counting = Counting()
+    monkeypatch.setattr(runner, "open_backend", lambda name, study: counting)
+    monkeypatch.setattr(runner, "FIRST_CHUNK", 4)
+    monkeypatch.setattr(runner, "LARGEST_CHUNK", 4)
+    return counting
+
+
+def test_a_run_gives_a_row_each_with_levels_and_numbers(backend: Counting, tmp_path: Path) -> None:
+    table = run_study(spec(), tmp_path / "out").table()
+    assert table.height == RUNS
+    assert table.columns[:5] == ["run", "replication", "path.rate", "path.rate_bit_s", "path.down.drop"]
+    last = table.row(RUNS - 1, named=True)
+    assert (last["path.rate"], last["path.rate_bit_s"], last["path.down.drop"]) == ("40 kbit/s", 40_000, 3)
+    assert last["time_ns"] == (RUNS - 1) ** 2
+    assert table["replication"].to_list()[:4] == [0, 1, 0, 1]
+    left = {path.name for path in (tmp_path / "out").iterdir()}
+    assert left == {"runs.parquet", "study.toml", "study.json", "provenance.json"}
+
+
+def test_the_folder_reads_back_and_says_where_it_comes_from(backend: Counting, tmp_path: Path) -> None:
+    ran = run_study(spec(), tmp_path / "out")
+    found = open_results(tmp_path / "out")
+    assert found.table().equals(ran.table())
+    assert found.factors == ["path.rate", "path.down.drop"]
+    assert found.run_number(path__rate="2 Mbit/s", path__down__drop=1) == 10
+    provenance = found.provenance()
+    assert provenance["sessions"][0]["outcome"] == "finished"
+    assert {"version", "seed", "machine", "kernel", "python", "packages"} <= set(provenance)
+    with pytest.raises(UsageError, match="its levels: 1 Mbit/s, 2 Mbit/s, 40 kbit/s"):
+        found.run_number(path__rate="3 Mbit/s", path__down__drop=1)
+
+
+def test_without_a_folder_the_table_is_the_same(backend: Counting, tmp_path: Path) -> None:
+    assert run_study(spec(), None).table().equals(run_study(spec(), tmp_path / "out").table())
+
+
+def test_a_stop_loses_no_finished_run_and_a_resume_repeats_none(backend: Counting, tmp_path: Path) -> None:
+    whole = run_study(spec(), tmp_path / "whole")
+
+    def stop_at_third(runs: range) -> None:
+        if runs.start == 8:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    backend.ran.clear()
+    backend.before = stop_at_third
+    with pytest.raises(Interrupted, match="stopped after 12 of 24; go on with --resume") as caught:
+        run_study(spec(), tmp_path / "out")
+    assert caught.value.exit_code == 128 + signal.SIGTERM
+    assert not (tmp_path / "out" / "runs.parquet").exists()
+    assert open_sessions(tmp_path / "out") == ["interrupted"]
+    with pytest.raises(StoreError, match="is not finished"):
+        open_results(tmp_path / "out")
+
+    backend.before = lambda runs: None
+    resumed = run_study(spec(), tmp_path / "out", RunOptions(resume=True))
+    assert backend.ran == list(range(RUNS))
+    assert open_sessions(tmp_path / "out") == ["interrupted", "finished"]
+    assert same_bytes(resumed, whole)
+
+
+def test_a_failure_leaves_a_folder_that_can_be_resumed(backend: Counting, tmp_path: Path) -> None:
+    def fail(runs: range) -> None:
+        if runs.start == 4:
+            raise MemoryError
+
+    backend.before = fail
+    with pytest.raises(MemoryError):
+        run_study(spec(), tmp_path / "out")
+    assert open_sessions(tmp_path / "out") == ["failed"]
+    backend.before = lambda runs: None
+    run_study(spec(), tmp_path / "out", RunOptions(resume=True))
+    assert backend.ran == list(range(RUNS))
+
+
+def test_a_part_that_a_crash_tore_is_run_again(backend: Counting, tmp_path: Path) -> None:
+    whole = run_study(spec(), tmp_path / "whole")
+
+    def stop(runs: range) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    backend.before = stop
+    with pytest.raises(Interrupted):
+        run_study(spec(), tmp_path / "out")
+    (part,) = (tmp_path / "out" / "parts").iterdir()
+    part.write_bytes(part.read_bytes()[:50])
+    (part.parent / "part-0000000004-0000000008.parquet.tmp").write_bytes(b"half")
+    backend.before = lambda runs: None
+    assert same_bytes(run_study(spec(), tmp_path / "out", RunOptions(resume=True)), whole)
+    assert not list((tmp_path / "out").rglob("*.tmp"))
+
+
+def test_resuming_a_finished_study_runs_nothing(backend: Counting, tmp_path: Path) -> None:
+    run_study(spec(), tmp_path / "out")
+    before = (tmp_path / "out" / "runs.parquet").read_bytes()
+    backend.ran.clear()
+    run_study(spec(), tmp_path / "out", RunOptions(resume=True))
+    assert backend.ran == []
+    assert (tmp_path / "out" / "runs.parquet").read_bytes() == before
+
+
+def test_a_folder_that_is_not_empty_is_refused(backend: Counting, tmp_path: Path) -> None:
+    run_study(spec(), tmp_path / "out")
+    with pytest.raises(StoreError, match="is not empty; go on with --resume, or choose another --out"):
+        run_study(spec(), tmp_path / "out")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    with pytest.raises(StoreError, match="is no results folder"):
+        run_study(spec(), tmp_path / "mine", RunOptions(resume=True))
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
+
+
+def test_a_changed_study_is_not_mixed_with_the_old_one(backend: Counting, tmp_path: Path) -> None:
+    run_study(spec(), tmp_path / "out")
+    with pytest.raises(StoreError, match="holds another study: seed was 1, is 2"):
+        run_study(spec(seed=2), tmp_path / "out", RunOptions(resume=True))
+
+
+def test_two_runs_never_write_into_one_folder(backend: Counting, tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def second(runs: range) -> None:
+        backend.before = lambda runs: None
+        try:
+            run_study(spec(), tmp_path / "out", RunOptions(resume=True))
+        except StoreError as error:
+            refused.append(str(error))
+
+    backend.before = second
+    run_study(spec(), tmp_path / "out")
+    assert len(refused) == 1
+    assert f"another run (process {os.getpid()}) writes into it" in refused[0]
+    assert not (tmp_path / "out" / ".lock").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_an_unwritable_folder_is_refused(backend: Counting, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o555)
+    with pytest.raises(StoreError, match="cannot be written"):
+        run_study(spec(), closed / "out")
+
+
+def test_a_file_in_place_of_the_folder_is_refused(backend: Counting, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(StoreError, match="a file stands where a folder is needed"):
+            run_study(spec(), out)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (errno.ENOSPC, "no space left on its disk"),
+        (errno.EDQUOT, "no space left on its disk"),
+        (errno.EROFS, "cannot be written"),
+        (errno.EIO, "cannot be written"),
+    ],
+)
+def test_a_write_that_fails_leaves_nothing(number: int, text: str, tmp_path: Path) -> None:
+    def write(path: Path) -> None:
+        path.write_text("half")
+        raise OSError(number, os.strerror(number))
+
+    with pytest.raises(StoreError, match=text):
+        files.write_whole(tmp_path / "runs.parquet", write)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_positions_beyond_the_flow_are_named(backend: Counting, tmp_path: Path) -> None:
+    warned: list[str] = []
+    run_study(spec(), None, RunOptions(warn=warned.append))
+    assert warned[0] == "mind the gap"
+    assert warned[1].startswith("path.down.drop: position 3 was never reached in 6 of 24 runs")
+    assert len(warned) == 2
+
+
+def test_captures_of_all_runs_are_whole_and_kept(backend: Counting, tmp_path: Path) -> None:
+    run_study(spec(), tmp_path / "out", RunOptions(capture="all"))
+    found = sorted(path.name for path in (tmp_path / "out" / "captures").iterdir())
+    assert len(found) == 2 * RUNS
+    assert found[:2] == ["run-00000000-client.pcapng", "run-00000000-server.pcapng"]
+    assert (tmp_path / "out" / "captures" / found[-1]).read_text() == f"capture of {RUNS - 1}"
+
+
+def test_a_run_that_does_not_repeat_is_reported(backend: Counting, tmp_path: Path) -> None:
+    class Changing(Counting):
+        def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
+            return super().capture(run, server, client) | {"time_ns": 5}
+
+    backend.capture = Changing().capture  # type: ignore[method-assign]
+    with pytest.raises(Exception, match=r"run 0 took 0 ns and now 5 ns"):
+        run_study(spec(), tmp_path / "out", RunOptions(capture="all"))
+    assert not [path for path in (tmp_path / "out" / "captures").iterdir() if path.suffix == ".pcapng"]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (RunOptions(jobs=0), "jobs: 0 is too few"),
+        (RunOptions(capture="some"), "none, failed, all"),
+        (RunOptions(capture="all"), "captures need a folder"),
+    ],
+)
+def test_wrong_options_are_refused(backend: Counting, options: RunOptions, text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        run_study(spec(), None, options)
+
+
+@pytest.mark.parametrize("name", ["uml", "kernel", "stack:lwip"])
+def test_backends_of_later_releases_are_named_as_such(name: str) -> None:
+    with pytest.raises(UsageError, match="is not part of this release; available: model"):
+        run_study(spec(), None, RunOptions(backend=name))
+
+
+def test_a_misspelt_backend_gets_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"did you mean 'model'\?"):
+        run_study(spec(), None, RunOptions(backend="modle"))
+
+
+def test_runs_also_work_outside_the_main_thread(backend: Counting) -> None:
+    found: list[Results] = []
+    thread = threading.Thread(target=lambda: found.append(run_study(spec(), None)))
+    thread.start()
+    thread.join()
+    assert len(found[0]) == RUNS
+
+
+def test_the_first_difference_is_named_with_its_place() -> None:
+    assert first_difference({"a": {"b": [1]}}, {"a": {"b": [1]}}) is None
+    assert first_difference({"a": {"b": 1}}, {"a": {"b": 2}}) == "a.b was 1, is 2"
+    assert first_difference({"a": 1}, {"a": 1, "c": "x"}) == 'c was absent, is "x"'
+
+
+def open_sessions(folder: Path) -> list[str]:
+    import json
+
+    sessions = json.loads((folder / "provenance.json").read_text())["sessions"]
+    return [session["outcome"] for session in sessions]
+
+
+def same_bytes(one: Results, other: Results) -> bool:
+    assert one.folder is not None
+    assert other.folder is not None
+    pl.testing.assert_frame_equal(one.table(), other.table())
+    return (one.folder / "runs.parquet").read_bytes() == (other.folder / "runs.parquet").read_bytes()

@@ -1,0 +1,188 @@
+"""Reading studies, factors and designs, without running anything."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rexmit.errors import StudyError
+from rexmit.study import Design, Factor, find_study, list_studies, load_spec
+from rexmit.study.factors import factor_to_toml, parse_factor
+from rexmit.study.settings import get_setting, parse_assignment, with_setting
+from rexmit.study.spec import parse_spec
+
+SCENARIO = {
+    "hosts": {"server": {"stack": "freebsd-6.0"}},
+    "path": {"rate": "1 Mbit/s"},
+    "transfers": [{"from": "a"}],
+}
+
+
+def test_the_studies_of_the_package_have_the_size_of_the_thesis() -> None:
+    assert {entry.name: load_spec(entry.name).design.runs for entry in list_studies()} == {
+        "hurtig-2006/long": 16_968,
+        "hurtig-2006/short": 6_930,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("hurtig-2006/shrt", "did you mean 'hurtig-2006/short'?"),
+        ("hurtig-2006", "hurtig-2006/long, hurtig-2006/short"),
+        ("nothing.toml", "no such file"),
+    ],
+)
+def test_an_unknown_study_names_what_there_is(name: str, text: str) -> None:
+    with pytest.raises(StudyError, match=text.replace("?", r"\?")):
+        find_study(name)
+
+
+def test_levels_are_a_list_positions_or_a_range() -> None:
+    assert parse_factor("a", ["1 ms", "2 ms"]).labels == ("1 ms", "2 ms")
+    assert parse_factor("a", {"position": "0..3,7"}).labels == (0, 1, 2, 3, 7)
+    assert parse_factor("a", {"position": 4}).levels == ({"position": 4},)
+    assert parse_factor("a", {"range": "10..30", "step": 10, "unit": "ms"}).levels == (
+        "10 ms",
+        "20 ms",
+        "30 ms",
+    )
+    assert parse_factor("a", {"range": "1..3"}).levels == (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("given_levels", "text"),
+    [
+        ([], "vary.a: has no levels"),
+        ({"position": ""}, "vary.a: has no levels"),
+        ("5 ms", "no list of levels"),
+        ({"postion": "0..3"}, "did you mean 'position'"),
+        ({"range": "1..3", "setp": 2}, "did you mean 'step'"),
+        ({"range": "1..3", "step": 0}, "vary.a.step"),
+        ({"position": "3..1"}, "runs backwards"),
+        ({"position": "-1"}, "cannot read '-1'"),
+        ({"position": "0..9999999"}, "more than 1000000 levels"),
+        (["1 ms", "1 ms"], "stands there twice"),
+    ],
+)
+def test_wrong_levels_are_refused_in_one_line(given_levels: object, text: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        parse_factor("a", given_levels)
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.lists(st.integers(0, 500), min_size=1, max_size=40, unique=True))
+def test_positions_read_back_from_what_is_written(positions: list[int]) -> None:
+    factor = parse_factor("a", {"position": ",".join(map(str, positions))})
+    assert parse_factor("a", factor_to_toml(factor)) == factor
+    assert list(factor.labels) == positions
+
+
+@given(st.lists(st.integers(1, 5), max_size=4), st.integers(1, 4), st.data())
+def test_every_run_has_its_own_place(sizes: list[int], replications: int, data: st.DataObject) -> None:
+    factors = [Factor(f"f{n}", tuple(range(size)), tuple(range(size))) for n, size in enumerate(sizes)]
+    design = Design(tuple(factors), replications)
+    assert design.runs == replications * math.prod(sizes)
+    run = data.draw(st.integers(0, design.runs - 1))
+    point = design.point(run)
+    assert design.number(point.levels, point.replication) == run
+    assert len({(p.levels, p.replication) for p in design.points()}) == design.runs
+
+
+def test_the_replication_varies_fastest_then_the_last_factor() -> None:
+    design = Design((Factor("a", (1, 2), (1, 2)), Factor("b", (1, 2, 3), (1, 2, 3))), replications=2)
+    assert [(p.levels, p.replication) for p in list(design.points())[:4]] == [
+        ((0, 0), 0),
+        ((0, 0), 1),
+        ((0, 1), 0),
+        ((0, 1), 1),
+    ]
+    with pytest.raises(StudyError, match=r"0\.\.11"):
+        design.point(12)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"scenrio": {}}, "unknown key 'scenrio'; did you mean 'scenario'?"),
+        ({"title": 3}, "title: 3 is no text"),
+        ({"vary": 3}, "vary: 3 is no table"),
+        ({"vary": {"path.rate": []}}, "vary.path.rate: has no levels"),
+        ({"vary": {"path.rate": ["1 Mbit/s"], "path": {"rate": ["2 Mbit/s"]}}}, "stands there twice"),
+        ({"design": {"replication": 3}}, "did you mean 'replications'?"),
+        ({"design": {"replications": 0}}, "design.replications"),
+        ({"design": {"seed": "x"}}, "design.seed"),
+        ({"scenario": {}}, "scenario: is missing"),
+    ],
+)
+def test_a_wrong_study_is_refused_with_file_and_key(change: dict[str, object], text: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        parse_spec({"scenario": SCENARIO, **change}, "mine", Path("mine.toml"))
+    assert str(caught.value).startswith("mine.toml: ")
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_no_toml_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text("[scenario\n")
+    with pytest.raises(StudyError, match=r"bad\.toml: is no TOML: .*line 1"):
+        load_spec(path)
+
+
+def test_settings_are_changed_by_their_dotted_name() -> None:
+    spec = parse_spec({"scenario": SCENARIO, "vary": {"path.rate": ["1 Mbit/s", "2 Mbit/s"]}}, "mine", None)
+    assert (
+        get_setting(spec.with_set("path.down.queue", "5 packets").scenario, "path.down.queue") == "5 packets"
+    )
+    assert spec.with_set("path.rate", "3 Mbit/s").design.factors[0].labels == ("3 Mbit/s",)
+    assert spec.with_set("path.rate", ["3 Mbit/s", "4 Mbit/s"]).design.runs == 2
+    assert spec.with_set("vary.path.delay", ["1 ms", "2 ms", "3 ms"]).design.runs == 6
+    assert spec.with_set("design.seed", 9).design.seed == 9
+    assert spec.scenario == SCENARIO, "the study itself stays as it is"
+
+
+def test_a_setting_inside_a_named_stack_makes_a_profile_that_inherits() -> None:
+    table = with_setting(SCENARIO, "hosts.server.stack.recovery.dupack_threshold", 2)
+    assert table["hosts"]["server"]["stack"] == {
+        "inherits": "freebsd-6.0",
+        "recovery": {"dupack_threshold": 2},
+    }
+
+
+def test_lists_are_entered_by_number() -> None:
+    assert with_setting(SCENARIO, "transfers.0.from", "b")["transfers"] == [{"from": "b"}]
+    with pytest.raises(StudyError, match=r"allowed are 0\.\.0"):
+        with_setting(SCENARIO, "transfers.1.from", "b")
+    with pytest.raises(StudyError, match="not a table"):
+        with_setting(SCENARIO, "path.rate.down", "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("path.rate=1 Mbit/s", "path.rate", "1 Mbit/s"),
+        ('path.rate="1 Mbit/s"', "path.rate", "1 Mbit/s"),
+        ("design.seed=3", "design.seed", 3),
+        ('a=["x", "y"]', "a", ["x", "y"]),
+        ('a={ position = "0..3" }', "a", {"position": "0..3"}),
+    ],
+)
+def test_a_value_on_the_command_line_is_toml_or_text(text: str, key: str, value: object) -> None:
+    assert parse_assignment(text) == (key, value)
+
+
+def test_a_profile_in_a_file_is_found_beside_the_study(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('inherits = "freebsd-6.0"\n')
+    (tmp_path / "study.toml").write_text(
+        '[scenario]\nhosts.server.stack = "./mine.toml"\nhosts.client.stack = "freebsd-6.0"\n'
+    )
+    scenario = load_spec(tmp_path / "study.toml").scenario
+    assert scenario["hosts"]["server"]["stack"] == {"inherits": "freebsd-6.0"}
+    (tmp_path / "mine.toml").unlink()
+    with pytest.raises(StudyError, match=r"hosts\.server\.stack: cannot read .*mine\.toml"):
+        load_spec(tmp_path / "study.toml")
