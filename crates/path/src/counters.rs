@@ -20,6 +20,8 @@ pub struct Counters {
     pub queue_full: u64,
     /// Packets that were admitted with a bit error.
     pub corrupted: u64,
+    /// Packets that were admitted and marked "congestion experienced".
+    pub marked: u64,
     /// Copies that were admitted.
     pub duplicated: u64,
     /// Packets that were admitted and held by a pattern.
@@ -45,6 +47,7 @@ impl Counters {
         }
         let effects = &verdict.effects;
         self.corrupted += u64::from(effects.corrupted);
+        self.marked += u64::from(effects.marked);
         self.duplicated += u64::from(effects.duplicated == Duplicated::Delivered);
         self.held += u64::from(effects.held.is_some());
         self.reordered += u64::from(effects.reordered.is_some());

@@ -159,6 +159,7 @@ impl Direction {
         Some(departure)
     }
 
+    #[inline]
     fn send_impaired(&mut self, now: Instant, packet: Packet, len: u64) -> Verdict {
         let position = self.counters.packets;
         if let Some(schedule) = &mut self.schedule {
@@ -175,6 +176,7 @@ impl Direction {
         verdict
     }
 
+    #[inline]
     fn judge(&mut self, now: Instant, mut packet: Packet, len: u64, decision: Decision) -> Verdict {
         let position = self.counters.packets;
         let dropped = |fate| Verdict { position, fate, effects: Effects::default() };
@@ -188,6 +190,7 @@ impl Direction {
             return dropped(Fate::QueueFull { limit: self.queue.limit() });
         };
         packet.damaged |= decision.corrupt;
+        let marked = decision.mark && mark(&mut packet);
         let copy = decision.duplicate.then(|| packet.clone());
         let at = self.propagate(departure, packet, &decision);
         let duplicated = match copy {
@@ -199,7 +202,7 @@ impl Direction {
             duplicated,
             held: decision.hold.map(|h| h.0),
             reordered: decision.reorder.map(|r| r.0),
-            marked: false,
+            marked,
         };
         Verdict { position, fate: Fate::Delivered { at }, effects }
     }
@@ -217,6 +220,7 @@ impl Direction {
 
     /// Puts a packet that leaves the shaper at `departure` into the delay line; returns when it comes out, if
     /// that is known.
+    #[inline]
     fn propagate(&mut self, departure: Instant, packet: Packet, decision: &Decision) -> Option<Instant> {
         let delay = self.schedule.as_ref().map_or(self.delay, |s| s.delay(departure));
         let mut due = vary(self.shaper.arrive(departure, delay), decision.jitter, departure);
@@ -249,6 +253,15 @@ impl Direction {
             }
         }
     }
+}
+
+/// Marks a packet "congestion experienced"; false where it is not ECN-capable (RFC 3168 section 5).
+fn mark(packet: &mut Packet) -> bool {
+    let capable = packet.ip.tos & 0b11 != 0;
+    if capable {
+        packet.ip.tos |= 0b11;
+    }
+    capable
 }
 
 /// `due` with a variation in ns, never before `earliest`.

@@ -14,6 +14,7 @@ pub(crate) struct Ingress {
     flows: Option<FlowTracker>,
     drop: Option<Selector>,
     corrupt: Option<Selector>,
+    mark: Option<Selector>,
     duplicate: Option<Selector>,
     hold: Option<(Selector, Duration, bool)>,
     reorder: Option<(Selector, u32, Duration)>,
@@ -30,6 +31,8 @@ pub(crate) struct Decision {
     pub lost: bool,
     /// It gets a bit error.
     pub corrupt: bool,
+    /// It is marked, where it is ECN-capable.
+    pub mark: bool,
     /// It is doubled.
     pub duplicate: bool,
     /// Extra delay, and whether packets behind wait as well.
@@ -57,6 +60,7 @@ impl Ingress {
             flows: follow.then(FlowTracker::default),
             drop: spec.drop.as_ref().map(|p| selector("drop", p)),
             corrupt: spec.corrupt.as_ref().map(|p| selector("corrupt", p)),
+            mark: spec.mark.as_ref().map(|p| selector("mark", p)),
             duplicate: spec.duplicate.as_ref().map(|p| selector("duplicate", p)),
             hold: spec.hold.as_ref().map(|h| (selector("hold", &h.pattern), h.by, h.keep_order)),
             reorder: spec.reorder.as_ref().map(|r| (selector("reorder", &r.pattern), r.past, r.within)),
@@ -81,6 +85,7 @@ impl Ingress {
         Decision {
             drop: named(&mut self.drop),
             corrupt: named(&mut self.corrupt),
+            mark: named(&mut self.mark),
             duplicate: named(&mut self.duplicate),
             hold: self.hold.as_mut().and_then(|(s, by, keep)| s.names(&seen).then_some((*by, *keep))),
             reorder: self.reorder.as_mut().and_then(|(s, n, within)| s.names(&seen).then_some((*n, *within))),
@@ -93,7 +98,7 @@ impl Ingress {
     /// What patterns name and no packet has been.
     pub fn unreached(&self) -> Vec<String> {
         let timed = [self.hold.as_ref().map(|h| &h.0), self.reorder.as_ref().map(|r| &r.0)];
-        let plain = [self.drop.as_ref(), self.corrupt.as_ref(), self.duplicate.as_ref()];
+        let plain = [self.drop.as_ref(), self.corrupt.as_ref(), self.mark.as_ref(), self.duplicate.as_ref()];
         plain.into_iter().chain(timed).flatten().flat_map(Selector::unreached).collect()
     }
 }

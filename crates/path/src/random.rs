@@ -85,7 +85,9 @@ pub(crate) struct JitterProcess {
 
 impl JitterProcess {
     pub fn new(jitter: &Jitter, stream: Xoshiro256PlusPlus) -> Self {
-        Self { stream, spread: jitter.spread.as_nanos(), distribution: jitter.distribution }
+        // Longer than any run, and sums of it still fit.
+        let spread = jitter.spread.as_nanos().min(1 << 62);
+        Self { stream, spread, distribution: jitter.distribution }
     }
 
     /// What is added to the delay of the next packet, in ns; may be negative.

@@ -68,6 +68,9 @@ pub struct DirectionOverride {
     /// Packets that get a bit error: the receiver sees a bad checksum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrupt: Option<Pattern>,
+    /// Packets that are marked "congestion experienced" (RFC 3168), where they are ECN-capable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Pattern>,
     /// Packets of which a second copy enters the queue right behind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate: Option<Pattern>,
@@ -100,6 +103,9 @@ pub struct Impairments {
     /// Packets that get a bit error: the receiver sees a bad checksum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrupt: Option<Pattern>,
+    /// Packets that are marked "congestion experienced" (RFC 3168), where they are ECN-capable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Pattern>,
     /// Packets of which a second copy enters the queue right behind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate: Option<Pattern>,
@@ -241,6 +247,7 @@ impl DirectionOverride {
         Impairments {
             drop: own.drop,
             corrupt: own.corrupt,
+            mark: own.mark,
             duplicate: own.duplicate,
             hold: own.hold,
             reorder: own.reorder,
@@ -257,6 +264,7 @@ impl Impairments {
         [
             ("drop", self.drop.as_ref()),
             ("corrupt", self.corrupt.as_ref()),
+            ("mark", self.mark.as_ref()),
             ("duplicate", self.duplicate.as_ref()),
             ("hold", self.hold.as_ref().map(|h| &h.pattern)),
             ("reorder", self.reorder.as_ref().map(|r| &r.pattern)),

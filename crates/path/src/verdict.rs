@@ -51,7 +51,7 @@ pub struct Effects {
     pub held: Option<Duration>,
     /// Held back until so many later packets have passed.
     pub reordered: Option<u32>,
-    /// Marked "congestion experienced" (RFC 3168) by the queue.
+    /// Marked "congestion experienced" (RFC 3168).
     pub marked: bool,
 }
 

@@ -181,6 +181,24 @@ fn corrupted_packets_are_damaged() {
     assert!(!direction.poll_receive(ms(0)).expect("second").damaged);
 }
 
+/// RFC 3168: only an ECN-capable packet may be marked.
+#[test]
+fn marks_only_ecn_capable_packets() {
+    let mut direction = down("down.mark = \"1-3\"");
+    let texts: Vec<String> = [0b00, 0b10, 0b01, 0b10]
+        .into_iter()
+        .map(|tos| {
+            let mut packet = udp(100, 1);
+            packet.ip.tos = tos;
+            direction.send(ms(0), packet).to_string()
+        })
+        .collect();
+    let marked = "delivered, marked congestion experienced";
+    assert_eq!(texts, ["delivered", marked, marked, "delivered"]);
+    let tos: Vec<u8> = std::iter::from_fn(|| direction.poll_receive(ms(0))).map(|p| p.ip.tos).collect();
+    assert_eq!(tos, [0b00, 0b11, 0b11, 0b10]);
+}
+
 #[test]
 fn held_in_order_makes_others_wait() {
     let mut direction =

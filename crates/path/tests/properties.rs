@@ -43,6 +43,7 @@ fn shaped() -> impl Strategy<Value = String> {
 const EFFECTS: &str = r#"
     down.drop = { position = "3,5-6", period = 11 }
     down.corrupt = { position = 4, period = 7 }
+    down.mark = { position = 6, period = 9 }
     down.duplicate = { position = 2, period = 5 }
     down.hold = { position = 3, period = 13, by = "3 ms" }
     down.reorder = { position = 7, period = 17, past = 3, within = "20 ms" }

@@ -128,7 +128,7 @@ impl Words {
         let factor = match (factor, period) {
             (Some(factor), None) => factor,
             (None, Some(period)) if period.is_multiple_of(16) => (period / 16) as usize,
-            (Some(factor), Some(period)) if factor as u64 * 16 == *period => factor,
+            (Some(factor), Some(period)) if (factor as u64).checked_mul(16) == Some(*period) => factor,
             (None, None) => {
                 return Err(format!("{pattern}: a pattern that ends needs a factor (words of 16)"));
             }
@@ -136,15 +136,15 @@ impl Words {
                 return Err(format!("period {period} is not 16 x factor; allowed: a multiple of 16"));
             }
         };
-        let length = factor as u64 * 16;
-        // Where nothing comes after a period, entry 0 is the last packet's.
+        let mut words = Self::zeros(factor)?;
+        let length = words.len();
+        // Packet `length` of a period looks up entry 0.
         let named = positions.ranges().iter().map(|&(a, b)| (a.max(1), b.min(length)));
         let entries = Positions::from_ranges(named);
         let beyond = positions.above(length);
         if period.is_none() && !beyond.is_empty() {
             return Err(format!("position {beyond} is beyond {length} packets (factor {factor})"));
         }
-        let mut words = Self::zeros(factor)?;
         for &(first, last) in entries.ranges() {
             (first..=last).for_each(|n| words.set(n % length, true));
         }

@@ -32,11 +32,11 @@ impl Dummynet {
             self.last = current;
             self.credit = 0;
         }
-        let need = len * 8 * 1_000_000_000;
+        let need = len.saturating_mul(8_000_000_000);
         let per_tick = rate.bits_per_second().saturating_mul(self.tick);
         let ticks = need.saturating_sub(self.credit).div_ceil(per_tick);
         self.credit = self.credit.saturating_add(ticks.saturating_mul(per_tick)) - need;
-        self.last += ticks;
+        self.last = self.last.saturating_add(ticks);
         self.instant_of(self.last)
     }
 
