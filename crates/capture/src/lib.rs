@@ -5,7 +5,10 @@
 //! a stream of records from anything that is `io::Read`, of either byte order, and yields all that is
 //! readable before it says where a damaged file breaks off.
 //!
-//! The formats are those of draft-ietf-opsawg-pcapng and draft-ietf-opsawg-pcap.
+//! The formats are those of draft-ietf-opsawg-pcapng and draft-ietf-opsawg-pcap. They are read and written
+//! by code of our own because errors name the byte, memory follows what is there and not what a damaged
+//! length says, and both formats come out as the same records; the crates for them would need as much code
+//! around them.
 //!
 //! ```
 //! use rexmit_capture::{Reader, Writer};

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::common;
-use rexmit_capture::{CaptureFile, Direction, Options};
+use rexmit_capture::{CaptureFile, DEFAULT_EPOCH_NS, Direction, Options, Reader};
 use rexmit_units::Instant;
 
 /// False, with a printed reason, where tshark is missing; a failure where `REXMIT_REQUIRE_ALL=1`.
@@ -103,8 +103,42 @@ fn wireshark_finds_nothing_wrong_but_the_damage_asked_for() {
     }
 }
 
+#[test]
+fn what_wireshark_writes_is_read() {
+    if !tshark_is_there() {
+        return;
+    }
+    let events = common::connection(false);
+    let folder = std::env::temp_dir().join(format!("rexmit-editcap-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let ours = folder.join("ours.pcapng");
+    let mut capture = CaptureFile::create(&ours, "server", &Options::default()).unwrap();
+    for event in &events {
+        capture.write_packet(event.time, &event.packet, event.comment).unwrap();
+    }
+    capture.finish().unwrap();
+    // Its converter comes with it.
+    for (format, grain_ns) in [("pcap", 1_000), ("nsecpcap", 1), ("pcapng", 1)] {
+        let theirs = folder.join(format);
+        let status = Command::new("editcap").args(["-F", format]).args([&ours, &theirs]).status().unwrap();
+        assert!(status.success(), "{format}");
+        let file = std::fs::File::open(&theirs).unwrap();
+        let records: Vec<_> = Reader::new(file).unwrap().map(Result::unwrap).collect();
+        assert_eq!(records.len(), events.len(), "{format}");
+        for (record, event) in records.iter().zip(&events) {
+            let time = DEFAULT_EPOCH_NS + event.time.as_nanos();
+            assert_eq!(record.time.as_nanos(), time / grain_ns * grain_ns, "{format}");
+            assert_eq!(record.data, event.packet.emit(), "{format}");
+            // Classic pcap has no comments.
+            let comment = event.comment.filter(|_| format == "pcapng");
+            assert_eq!(record.comment.as_deref(), comment, "{format}");
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// Seconds since 1970 with nine decimals, as tshark prints them.
 fn epoch_text(time: Instant) -> String {
-    let ns = rexmit_capture::DEFAULT_EPOCH_NS + time.as_nanos();
+    let ns = DEFAULT_EPOCH_NS + time.as_nanos();
     format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
 }
