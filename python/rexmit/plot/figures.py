@@ -127,6 +127,7 @@ def percent_lines(
         drawn.append(line)
     axes.set_xlabel(x_title)
     axes.set_ylabel(y_title)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10]))
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
     return drawn

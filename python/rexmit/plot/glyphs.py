@@ -18,10 +18,10 @@ from matplotlib.transforms import ScaledTranslation
 
 from rexmit.plot.connections import Floats, Integers
 
-DOWN = Path([(-0.8, 1.0), (0.0, 0.0), (0.8, 1.0)])
+DOWN = Path([(-0.6, 1.0), (0.0, 0.0), (0.6, 1.0), (-0.6, 1.0)])
 """An arrowhead that points down, its tip at the point."""
 
-UP = Path([(-0.8, -1.0), (0.0, 0.0), (0.8, -1.0)])
+UP = Path([(-0.6, -1.0), (0.0, 0.0), (0.6, -1.0), (-0.6, -1.0)])
 """An arrowhead that points up, its tip at the point."""
 
 
@@ -34,9 +34,11 @@ def letters(text: str) -> Path:
     return Path(path.vertices - centre, path.codes)
 
 
-def text_marks(axes: Axes, at: tuple[Floats, Integers], text: str, look: tuple[str, float, float]) -> Line2D:
-    """Marks points with a text; `look` is its colour, its height and its shift upwards, both in points."""
-    colour, height, shift = look
+def text_marks(
+    axes: Axes, at: tuple[Floats, Integers], text: str, look: tuple[str, float, tuple[float, float]]
+) -> Line2D:
+    """Marks points with a text; `look` is its colour, and in points its height and shift to right and up."""
+    colour, height, (right, up) = look
     marker = letters(text)
     box = marker.get_extents()
     figure = axes.get_figure(root=True)
@@ -46,7 +48,7 @@ def text_marks(axes: Axes, at: tuple[Floats, Integers], text: str, look: tuple[s
     line.set(markersize=height * max(box.width, box.height) / box.height, markeredgewidth=0, zorder=6)
     halo = axes.get_facecolor()
     line.set_path_effects([Stroke(linewidth=2.0, foreground=halo), Normal()])
-    line.set_transform(axes.transData + ScaledTranslation(0, shift / 72, figure.dpi_scale_trans))
+    line.set_transform(axes.transData + ScaledTranslation(right / 72, up / 72, figure.dpi_scale_trans))
     return line
 
 

@@ -57,7 +57,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class SequenceFigure:
-    """Time-sequence graphs of single runs."""
+    """Time-sequence graphs of single runs; the title of one with a single panel says which run it is."""
 
     number: str
     flow: str
@@ -97,15 +97,15 @@ SEQUENCE_FIGURES = (
         "Acknowledgment misinterpretation",
         (Panel(40, 5, 14), Panel(40, 5, 13), Panel(40, 5, 15)),
     ),
-    SequenceFigure("4.11", "short", "No losses", (Panel(320, 300, 0),)),
-    SequenceFigure("4.12", "short", "Loss on position eight", (Panel(320, 300, 8),)),
-    SequenceFigure("4.13", "short", "Loss on position nine", (Panel(320, 300, 9),)),
-    SequenceFigure("4.14", "short", "Loss on position ten", (Panel(320, 300, 10),)),
-    SequenceFigure("4.20", "long", "Loss on position 12", (Panel(80, 300, 12),)),
-    SequenceFigure("4.21", "long", "Loss on position 50", (Panel(80, 300, 50),)),
-    SequenceFigure("4.22", "long", "Loss on position 84", (Panel(80, 300, 84),)),
-    SequenceFigure("4.23", "long", "Loss on position 41", (Panel(500, 300, 41),)),
-    SequenceFigure("4.24", "long", "Loss on position 50", (Panel(500, 300, 50),)),
+    SequenceFigure("4.11", "short", "", (Panel(320, 300, 0),)),
+    SequenceFigure("4.12", "short", "", (Panel(320, 300, 8),)),
+    SequenceFigure("4.13", "short", "", (Panel(320, 300, 9),)),
+    SequenceFigure("4.14", "short", "", (Panel(320, 300, 10),)),
+    SequenceFigure("4.20", "long", "", (Panel(80, 300, 12),)),
+    SequenceFigure("4.21", "long", "", (Panel(80, 300, 50),)),
+    SequenceFigure("4.22", "long", "", (Panel(80, 300, 84),)),
+    SequenceFigure("4.23", "long", "", (Panel(500, 300, 41),)),
+    SequenceFigure("4.24", "long", "", (Panel(500, 300, 50),)),
 )
 
 Capture = Callable[[Panel, Path], None]
@@ -142,7 +142,7 @@ def draw_loss(figure: LossFigure, costs: Sequence[PositionCosts], out: Path) -> 
         axes = sheet.add_subplot()
         y_title = "Average additional time (%)" if figure.quantity == "average" else "Additional time (%)"
         lines = figures.percent_lines(axes, points, "One-way delay (ms)", y_title)
-        axes.set_title(f"{figure.number}  {figure.title}", loc="left")
+        axes.set_title(f"Figure {figure.number}: {figure.title}", loc="left")
         figures.legend_beside(sheet, lines, "Bandwidth")
         return style.save(sheet, out / _file(figure.number, figure.title))
 
@@ -170,7 +170,7 @@ def draw_positions(figure: PositionFigure, frame: pl.DataFrame, out: Path) -> li
             axes.set_ylabel("")
         title = f"Transmission time, {_rates(figure.kbit_s)} kbit/s"
         title += f", delays to {figure.up_to_ms} ms" if figure.up_to_ms < 300 else ""
-        sheet.suptitle(f"{figure.number}  {title}", x=0.01, ha="left")
+        _head(sheet, figure.number, title)
         figures.legend_beside(sheet, lines, "One-way delay")
         return style.save(sheet, out / _file(figure.number, title))
 
@@ -188,13 +188,22 @@ def draw_sequences(figure: SequenceFigure, capture: Capture, work: Path, out: Pa
             capture(panel, path)
             seen = connections.choose(connections.read(path), 1, path)
             handles += tsg.plot(axes, seen, tsg.View("server", panel.seconds))
-            part = f"({'abcdef'[at]}) " if count > 1 else ""
-            axes.set_title(f"{part}{_describe(panel)}", loc="left", fontweight="normal")
+            axes.set_title(f"({'abcdef'[at]}) {_describe(panel)}", loc="left", fontweight="normal")
             if at < count - 1:
                 axes.set_xlabel("")
-        sheet.suptitle(f"{figure.number}  {figure.title}", x=0.01, ha="left")
+        title = figure.title or _describe(figure.panels[0])
+        _head(sheet, figure.number, title)
         style.legend_below(sheet, handles)
-        return style.save(sheet, out / _file(figure.number, figure.title))
+        return style.save(sheet, out / _file(figure.number, title))
+
+
+def _head(sheet: Figure, number: str, title: str) -> None:
+    """The title: above the axes where there is one, else above all panels."""
+    text = f"Figure {number}: {title}"
+    if len(sheet.axes) > 1:
+        sheet.suptitle(text, x=0.01, ha="left")
+    else:
+        sheet.axes[0].set_title(text, loc="left", fontweight="bold")
 
 
 def _costs(frame: pl.DataFrame) -> list[PositionCosts]:
@@ -220,7 +229,7 @@ def _rates(kbit_s: Sequence[int]) -> str:
 
 def _describe(panel: Panel) -> str:
     loss = f"loss on position {panel.position}" if panel.position else "no loss"
-    return f"seen at the {panel.host}: {panel.kbit_s:,} kbit/s, {panel.delay_ms} ms, {loss}"
+    return f"{panel.host.capitalize()} with {panel.kbit_s:,} kbit/s, {panel.delay_ms} ms delay, {loss}"
 
 
 def _file(number: str, title: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
@@ -61,7 +62,7 @@ LIGHT = Theme(
     sack="#8e3fa8",
     mark="#0072b2",
     family="viridis",
-    family_range=(0.0, 0.92),
+    family_range=(0.0, 0.88),
 )
 
 DARK = Theme(
@@ -141,8 +142,12 @@ def legend_below(figure: Figure, handles: Sequence[Line2D]) -> None:
     """One legend for the figure below its axes, where it covers nothing; equal labels are named once."""
     named = {str(handle.get_label()): handle for handle in reversed(handles)}
     ordered = [named[label] for label in dict.fromkeys(str(handle.get_label()) for handle in handles)]
-    columns = min(len(ordered), 5)
-    figure.legend(handles=ordered, loc="outside lower center", ncols=columns, frameon=False)
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    for columns in range(min(len(ordered), 6), 0, -1):
+        legend = figure.legend(handles=ordered, loc="outside lower center", ncols=columns, frameon=False)
+        if legend.get_window_extent(renderer).width < figure.bbox.width or columns == 1:
+            return
+        legend.remove()
 
 
 def whole_numbers(axes: Axes, axis: str) -> None:

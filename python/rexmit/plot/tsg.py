@@ -23,6 +23,9 @@ from rexmit.errors import UsageError
 from rexmit.plot import connections, glyphs, style
 from rexmit.plot.connections import FIN, PSH, RST, SYN, Connection, Floats, Integers, Segments, Side, Truths
 
+_ABOVE, _BELOW, _BESIDE = (0.0, 7.0), (0.0, -8.0), (5.5, 0.0)
+"""Where a letter stands beside what it names: points to the right and up."""
+
 SIZE = (9.0, 5.4)
 """Width and height of a graph in inches."""
 
@@ -78,13 +81,12 @@ def plot(axes: Axes, seen: Connection, view: View) -> list[Line2D]:
     """
     painter = _Painter(axes, seen, view)
     painter.set_limits()
+    painter.draw_segments()
+    painter.draw_flags()
+    painter.draw_drops()
     painter.draw_acks()
     painter.draw_window()
     painter.draw_sacks()
-    painter.draw_segments()
-    painter.draw_flags()
-    painter.draw_marks()
-    painter.draw_drops()
     axes.set_xlabel("Time since the first packet (s)")
     axes.set_ylabel("Sequence number (bytes, relative)")
     style.whole_numbers(axes, "y")
@@ -115,8 +117,7 @@ class _Painter:
         if self.view.window and edges.size and edges.max() - low < 1.7 * (high - low):
             high = max(high, int(edges.max()))
         room = max(high - low, 10)
-        margin = 0.0 if self.view.t else 0.02 * (end - start) or 0.5
-        self.axes.set_xlim(start - margin, end + margin)
+        self.axes.set_xlim(start, end)
         self.axes.set_ylim(low - 0.05 * room, high + 0.07 * room)
         data = side.segments.len[side.segments.len > 0]
         if data.size:
@@ -126,9 +127,18 @@ class _Painter:
 
     def draw_acks(self) -> None:
         """The level of acknowledgments, with a tick for each that arrived."""
+        acks = self.side.acks
         if self.acked.size:
-            self._level(self.side.acks.ack, self.theme.ack, "ack")
-            self._name("ACK level, one tick an ACK", color=self.theme.ack, marker=3)
+            self._level(acks.ack, self.theme.ack, "ack")
+            self._name("ACK level, a tick an ACK", color=self.theme.ack, marker=3)
+        third = acks.duplicate == 3
+        if third.any():
+            marks = glyphs.text_marks(
+                self.axes, (self.acked[third], acks.ack[third]), "3", (self.theme.ack, 5.5, _BELOW)
+            )
+            glyphs.named(marks, "text-3")
+            marker = glyphs.letters("3")
+            self._name("third duplicate ACK", color=self.theme.ack, marker=marker, linestyle="none")
 
     def draw_window(self) -> None:
         """The right edge of the advertised window, with a tick for each acknowledgment."""
@@ -138,7 +148,7 @@ class _Painter:
         self._level(edges, self.theme.window, "window")
         shown = edges[_within(self.acked, self.span)]
         above = shown.size > 0 and shown.min() > self.axes.get_ylim()[1]
-        label = f"advertised window (above: from {shown.min():,})" if above else "advertised window"
+        label = f"advertised window (above, from {shown.min():,})" if above else "advertised window"
         self._name(label, color=self.theme.window, marker=2)
 
     def draw_sacks(self) -> None:
@@ -152,9 +162,9 @@ class _Painter:
         """Segments with data by kind, a diamond at their end for PSH; a cross for a packet without data."""
         rows = self.side.segments
         data, again, late = rows.len > 0, rows.transmission > 1, _fills_hole(rows)
-        self._kind(data & ~again & ~late, self.theme.segment, ("segment", "segment"))
-        self._kind(data & late, self.theme.late, ("late", "segment into an earlier hole (O)"))
-        self._kind(data & again, self.theme.retransmission, ("retransmission", "retransmission (R)"))
+        self._kind(data & ~again & ~late, self.theme.segment, ("segment", "segment", ""))
+        self._kind(data & late, self.theme.late, ("late", "segment into an earlier hole (O)", "O"))
+        self._kind(data & again, self.theme.retransmission, ("retransmission", "retransmission (R)", "R"))
         if (rows.has(PSH) & data).any():
             self._name("PSH", color=self.theme.segment, marker="D", linestyle="none", markersize=3.5)
         empty = (rows.end == rows.seq) & ~rows.has(RST)
@@ -168,26 +178,12 @@ class _Painter:
         for flag, text, marker in ((SYN, "SYN", "D"), (FIN, "FIN", "s"), (RST, "RST", "X")):
             at = rows.seq if flag == SYN else rows.end
             for again, colour in ((False, self.theme.mark), (True, self.theme.retransmission)):
-                rows_here = rows.has(flag) & ((rows.transmission > 1) == again)
-                if rows_here.any():
-                    time, seq = self.sent[rows_here], at[rows_here]
-                    self._points(time, seq, (marker, colour, 3.5, text.lower()))
-                    self._text(time, seq, (f"R {text}" if again else text, colour, 7.0))
-
-    def draw_marks(self) -> None:
-        """R at retransmissions, O at segments into earlier holes, 3 at third duplicate acknowledgments."""
-        rows, acks = self.side.segments, self.side.acks
-        named_already = rows.has(SYN) | rows.has(FIN)
-        again, late = (rows.transmission > 1) & ~named_already, _fills_hole(rows) & ~named_already
-        third = acks.duplicate == 3
-        if again.any():
-            self._text(self.sent[again], rows.end[again], ("R", self.theme.retransmission, 7.0))
-        if late.any():
-            self._text(self.sent[late], rows.end[late], ("O", self.theme.late, 7.0))
-        if third.any():
-            self._text(self.acked[third], acks.ack[third], ("3", self.theme.ack, -8.0))
-            marker = glyphs.letters("3")
-            self._name("third duplicate ACK", color=self.theme.ack, marker=marker, linestyle="none")
+                here = rows.has(flag) & ((rows.transmission > 1) == again)
+                alone = here & (rows.len == 0)
+                if here.any():
+                    self._text(here, at, (f"R {text}" if again else text, colour, _ABOVE))
+                if alone.any():
+                    self._points(self.sent[alone], at[alone], (marker, colour, 3.5, text.lower()))
 
     def draw_drops(self) -> None:
         """A ring at the packets that comments in the capture call dropped."""
@@ -199,10 +195,10 @@ class _Painter:
             look = {"color": self.theme.retransmission, "marker": "o", "linestyle": "none", "markersize": 8.0}
             self._name("dropped on the path (comment)", **look)
 
-    def _kind(self, chosen: Truths, colour: str, names: tuple[str, str]) -> None:
+    def _kind(self, chosen: Truths, colour: str, names: tuple[str, str, str]) -> None:
         if not chosen.any():
             return
-        name, label = names
+        name, label, letter = names
         rows, pushed = self.side.segments, self.side.segments.has(PSH)
         self._bars(self.sent[chosen], rows.seq[chosen], rows.end[chosen], (colour, 1.1, name))
         for marker, part, value, end in (
@@ -212,6 +208,9 @@ class _Painter:
         ):
             if part.any():
                 self._points(self.sent[part], value[part], (marker, colour, self.head, f"{name}-{end}"))
+        if letter:
+            middle = (rows.seq + rows.end) // 2
+            self._text(chosen, middle, (letter, colour, _BESIDE))
         self._name(label, color=colour, marker="|", linestyle="none", markersize=9.0, markeredgewidth=1.4)
 
     def _level(self, values: Integers, colour: str, name: str) -> None:
@@ -235,10 +234,10 @@ class _Painter:
         line.set(markerfacecolor="none", markeredgewidth=1.0, zorder=5)
         glyphs.named(line, name)
 
-    def _text(self, time: Floats, value: Integers, look: tuple[str, str, float]) -> None:
+    def _text(self, chosen: Truths, value: Integers, look: tuple[str, str, tuple[float, float]]) -> None:
         text, colour, shift = look
-        marks = glyphs.text_marks(self.axes, (time, value), text, (colour, 5.5, shift))
-        glyphs.named(marks, f"text-{text}")
+        at = self.sent[chosen], value[chosen]
+        glyphs.named(glyphs.text_marks(self.axes, at, text, (colour, 5.5, shift)), f"text-{text}")
 
     def _name(self, label: str, **look: Any) -> None:
         hollow = {"markersize": 5.0, "markerfacecolor": "none"}
@@ -251,16 +250,17 @@ def _checked_span(sent: Floats, acked: Floats, t: tuple[float, float] | None) ->
     times = np.concatenate([sent, acked])
     if not times.size:
         raise UsageError("nothing was sent in this direction; choose the other one")
+    start, end = t or (float(times.min()), float(times.max()))
+    margin = 0.02 * (end - start) or 0.5
     if t is None:
-        return float(times.min()), float(times.max())
-    start, end = t
+        return start - margin, end + margin
     if not start < end:
         raise UsageError(
             f"the range of time from {start:g} to {end:g} s is empty; give the smaller one first"
         )
     if not _within(times, t).any():
         raise UsageError(f"no packet from {start:g} to {end:g} s; the connection lasts {times.max():.6g} s")
-    return start, end
+    return start - margin, end + margin
 
 
 def _within(times: Floats, span: tuple[float, float]) -> Truths:

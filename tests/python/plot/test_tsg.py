@@ -77,7 +77,7 @@ def test_the_legend_names_what_is_there_and_no_more(
     assert "segment into an earlier hole (O)" not in labels
     plain = write_capture("0 s . 901+100 ack 101\n5 c . 101+0 ack 1001 win 50")
     _, labels = drawn(plain)
-    assert labels == ["ACK level, a tick an ACK", "advertised window", "segment"]
+    assert labels == ["segment", "ACK level, a tick an ACK", "advertised window"]
 
 
 def test_the_window_gets_room_only_near_the_data(write_capture: Callable[[str], Path]) -> None:
