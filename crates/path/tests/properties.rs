@@ -246,3 +246,39 @@ fn overrides() {
     );
     assert!(message("down.changes = [{ at = \"1 s\" }]").contains("nothing changes"));
 }
+
+/// Absurd values neither overflow nor panic: what takes longer than time lasts never comes out of order.
+#[test]
+fn extremes() {
+    let longest = "5124095 h";
+    for shaper in [
+        "shaper = \"exact\"",
+        "shaper = \"dummynet\"\ntick = \"1 ns\"",
+        "shaper = \"dummynet\"\ntick = \"5124095 h\"",
+    ] {
+        for rate in ["1 bit/s", "18446744073 Gbit/s"] {
+            for effects in [
+                "down.jitter = { spread = \"5124095 h\", reorder = true }",
+                "down.jitter = { spread = \"5124095 h\", distribution = \"normal\" }",
+                "down.hold = { position = \"1-\", by = \"5124095 h\" }",
+                "down.reorder = { position = 1, past = 4000000000, within = \"5124095 h\" }",
+                "down.changes = [{ at = \"5124095 h\", rate = \"1 bit/s\" }, { packet = 2, delay = \"0 s\" }]",
+            ] {
+                let toml = format!("rate = \"{rate}\"\ndelay = \"{longest}\"\n{shaper}\n{effects}");
+                let mut direction = down(&toml);
+                let mut last = Instant::ZERO;
+                for start in [Instant::ZERO, ms(1), Instant::from_nanos(u64::MAX / 2)] {
+                    for ident in 0..5 {
+                        direction.send(start, udp(65_535, ident));
+                    }
+                }
+                let out = drain(&mut direction);
+                assert_eq!(out.len(), 15, "{toml}");
+                for (at, _) in out {
+                    assert!(at >= last, "{toml}");
+                    last = at;
+                }
+            }
+        }
+    }
+}

@@ -52,7 +52,7 @@ impl Dummynet {
             0 => departure,
             ticks => {
                 let from = self.tick_at(departure);
-                let ns = (from + ticks).saturating_mul(self.tick).saturating_sub(self.tick);
+                let ns = from.saturating_add(ticks).saturating_mul(self.tick).saturating_sub(self.tick);
                 Instant::from_nanos(ns.saturating_add(self.phase))
             }
         }
