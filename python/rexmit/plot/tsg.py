@@ -23,7 +23,7 @@ from rexmit.errors import UsageError
 from rexmit.plot import connections, glyphs, style
 from rexmit.plot.connections import FIN, PSH, RST, SYN, Connection, Floats, Integers, Segments, Side, Truths
 
-_ABOVE, _BELOW, _BESIDE = (0.0, 7.0), (0.0, -8.0), (5.5, 0.0)
+_ABOVE, _BELOW, _BESIDE = (0.0, 8.0), (0.0, -8.0), (5.5, 0.0)
 """Where a letter stands beside what it names: points to the right and up."""
 
 SIZE = (9.0, 5.4)
@@ -181,7 +181,9 @@ class _Painter:
                 here = rows.has(flag) & ((rows.transmission > 1) == again)
                 alone = here & (rows.len == 0)
                 if here.any():
-                    self._text(here, at, (f"R {text}" if again else text, colour, _ABOVE))
+                    self._text(
+                        here, at, (f"R {text}" if again else text, colour, _BELOW if flag == SYN else _ABOVE)
+                    )
                 if alone.any():
                     self._points(self.sent[alone], at[alone], (marker, colour, 3.5, text.lower()))
 
@@ -209,8 +211,9 @@ class _Painter:
             if part.any():
                 self._points(self.sent[part], value[part], (marker, colour, self.head, f"{name}-{end}"))
         if letter:
-            middle = (rows.seq + rows.end) // 2
-            self._text(chosen, middle, (letter, colour, _BESIDE))
+            # Beside small segments a letter would cover the level of acknowledgments.
+            at, shift = ((rows.seq + rows.end) // 2, _BESIDE) if self.head > 2.5 else (rows.end, _ABOVE)
+            self._text(chosen, at, (letter, colour, shift))
         self._name(label, color=colour, marker="|", linestyle="none", markersize=9.0, markeredgewidth=1.4)
 
     def _level(self, values: Integers, colour: str, name: str) -> None:
@@ -224,7 +227,7 @@ class _Painter:
     def _bars(self, time: Floats, low: Integers, high: Integers, look: tuple[str, float, str]) -> None:
         colour, width, name = look
         ends = np.stack([np.stack([time, low], axis=1), np.stack([time, high], axis=1)], axis=1)
-        bars = LineCollection(list(ends), colors=colour, linewidths=width, zorder=4)
+        bars = LineCollection(list(ends), colors=colour, linewidths=width, zorder=3 if name == "sack" else 4)
         glyphs.named(bars, name)
         self.axes.add_collection(bars, autolim=False)
 
