@@ -22,16 +22,16 @@ USAGE = 2
 """Exit code of a command that was called wrongly."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Example:
+  rexmit run hurtig-2006/short --out results/short
+  rexmit compare results/short""",
+)
 @click.version_option(version(), prog_name="rexmit", message="%(prog)s %(version)s")
 def cli() -> None:
-    r"""A deterministic laboratory for transport protocols.
-
-    \b
-    Example:
-      rexmit run hurtig-2006/short --out results/short
-      rexmit compare results/short
-    """
+    """A deterministic laboratory for transport protocols."""
 
 
 for command in (run, studies, compare, plot, report, pattern, doctor):

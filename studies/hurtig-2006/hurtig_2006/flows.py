@@ -13,6 +13,8 @@ from rexmit.analyse import PositionCosts, position_costs, position_times
 
 POSITION = "path.down.drop"
 SHORT, LONG = 20, 100
+PATHS = {SHORT: 10 * 11, LONG: 7 * 8}
+"""Combinations of bandwidth and delay in Table 3.1."""
 LEFT_OUT = {(40, 5), (40, 10), (40, 20)}
 """Paths that the thesis leaves out of its averages, because of the spurious timeouts there (M-000-3)."""
 
@@ -74,6 +76,12 @@ class Flow:
     def average(self) -> dict[tuple[int, int], float]:
         """Average additional time of a loss anywhere, in percent (M-000-2)."""
         return {path: 100 * cost.average for path, cost in self.costs.items() if cost.average is not None}
+
+    def whole(self) -> Flow:
+        """These runs, if they are the whole parameter table. Raises Uncovered for a part of it."""
+        if len(self.paths()) < PATHS[self.packets]:
+            raise Uncovered("says something about the whole parameter table; these results are a part of it")
+        return self
 
     def time(self, kbit_s: int, ms: int, position: int) -> float:
         """Mean total time in ms. Raises Uncovered where no such run is there."""

@@ -31,7 +31,7 @@ def _additional_at(flow: str, kbit_s: int, ms: int) -> Function:
 
 
 def _worst_average(published: Published, evidence: Evidence) -> Check:
-    values = evidence.short.average()
+    values = evidence.short.whole().average()
     path, worst = max(values.items(), key=lambda item: item[1])
     return Check.of_number(
         published, worst, f"worst of all, at {_name(path)}; published at 1000 kbit/s, 5 ms"
@@ -42,7 +42,7 @@ def _share(ms: int, share: float) -> Function:
     """A value that holds for most or almost all bandwidths of one delay."""
 
     def check(published: Published, evidence: Evidence) -> Check:
-        values = [value for path, value in evidence.short.average().items() if path[1] == ms]
+        values = [value for path, value in evidence.short.whole().average().items() if path[1] == ms]
         if not values:
             raise Uncovered(f"these results have no run with {ms} ms")
         held = [value for value in values if published.allows(value)]
@@ -113,16 +113,16 @@ def _middle_hump(published: Published, evidence: Evidence) -> Check:
 
 
 def _long_worst(published: Published, evidence: Evidence) -> Check:
-    path, worst = max(evidence.long.additional().items(), key=lambda item: item[1])
+    path, worst = max(evidence.long.whole().additional().items(), key=lambda item: item[1])
     return Check.of_number(published, worst, f"at {_name(path)}")
 
 
 def _range_of_additional(published: Published, evidence: Evidence) -> Check:
-    return _both_ends(published, evidence.short.additional(), evidence.long.additional())
+    return _both_ends(published, evidence.short.whole().additional(), evidence.long.whole().additional())
 
 
 def _range_of_average(published: Published, evidence: Evidence) -> Check:
-    return _both_ends(published, evidence.short.average(), evidence.long.average())
+    return _both_ends(published, evidence.short.whole().average(), evidence.long.whole().average())
 
 
 def _both_ends(
