@@ -103,11 +103,14 @@ impl Resolved {
     /// The first key or value that does not fit.
     pub fn from_value(value: Value) -> Result<Self, SpecError> {
         let scenario: Scenario = read(value)?;
-        let server = resolve_profile(&scenario.hosts.server.stack).map_err(|e| e.within("hosts.server.stack"))?;
-        let client = resolve_profile(&scenario.hosts.client.stack).map_err(|e| e.within("hosts.client.stack"))?;
+        let server =
+            resolve_profile(&scenario.hosts.server.stack).map_err(|e| e.within("hosts.server.stack"))?;
+        let client =
+            resolve_profile(&scenario.hosts.client.stack).map_err(|e| e.within("hosts.client.stack"))?;
         let mut transfers = Vec::new();
         for (i, spec) in scenario.transfers.iter().enumerate() {
-            transfers.push(spec.resolve().map_err(|e| SpecError::new(format!("transfers.{i}"), e.to_string()))?);
+            transfers
+                .push(spec.resolve().map_err(|e| SpecError::new(format!("transfers.{i}"), e.to_string()))?);
         }
         let resolved = Self { scenario, server, client, transfers };
         resolved.check()?;
@@ -126,7 +129,10 @@ impl Resolved {
         }
         for (host, name) in [(&scenario.hosts.server, "server"), (&scenario.hosts.client, "client")] {
             if !(68..=65_535).contains(&host.mtu) {
-                return Err(SpecError::new(format!("hosts.{name}.mtu"), "an MTU is between 68 and 65535 bytes"));
+                return Err(SpecError::new(
+                    format!("hosts.{name}.mtu"),
+                    "an MTU is between 68 and 65535 bytes",
+                ));
             }
         }
         let (server, client) = (self.address("server"), self.address("client"));
@@ -134,9 +140,7 @@ impl Resolved {
             return Err(SpecError::new("hosts", "the two addresses must differ and be of one family"));
         }
         for (direction, name) in [(scenario.path.down(), "down"), (scenario.path.up(), "up")] {
-            direction
-                .check(name)
-                .map_err(|e| SpecError::new(format!("path.{name}"), e.to_string()))?;
+            direction.check(name).map_err(|e| SpecError::new("", e.to_string()))?;
         }
         Ok(())
     }

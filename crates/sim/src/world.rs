@@ -61,7 +61,7 @@ impl World {
             // Both directions pass one machine: its ticks have one phase.
             let phase = streams.phase("path.tick", spec.tick);
             let built = Direction::new(&spec, name, phase, &mut stream)
-                .map_err(|e| SpecError::new(format!("path.{name}"), e.to_string()))?;
+                .map_err(|e| SpecError::new("", e.to_string()))?;
             Ok::<_, SpecError>(if verdicts { built.with_log() } else { built })
         };
         let directions = [direction(scenario.path.down(), "down")?, direction(scenario.path.up(), "up")?];
@@ -288,20 +288,26 @@ impl World {
 
     fn error(&self, completed: bool, misplaced: u64) -> Option<String> {
         if misplaced > 0 {
-            return Some(format!("{misplaced} bytes arrived at another place of the stream: a fault of the model"));
+            return Some(format!(
+                "{misplaced} bytes arrived at another place of the stream: a fault of the model"
+            ));
         }
         if completed {
             return None;
         }
         let gave_up = self.ends.iter().filter(|e| e.ended).count();
-        Some(if self.timers.next() > self.limit && self.unfinished > 0 && self.timers.next() != Instant::FAR_FUTURE
-        {
-            format!("not complete after {} of virtual time", Duration::from_nanos(self.limit.as_nanos()))
-        } else if gave_up > 0 {
-            "a connection was given up or reset before its transfer was complete".to_string()
-        } else {
-            "nothing more could happen before the transfer was complete".to_string()
-        })
+        Some(
+            if self.timers.next() > self.limit
+                && self.unfinished > 0
+                && self.timers.next() != Instant::FAR_FUTURE
+            {
+                format!("not complete after {} of virtual time", Duration::from_nanos(self.limit.as_nanos()))
+            } else if gave_up > 0 {
+                "a connection was given up or reset before its transfer was complete".to_string()
+            } else {
+                "nothing more could happen before the transfer was complete".to_string()
+            },
+        )
     }
 
     /// Verdict logs of the two directions and patterns that were never reached.
