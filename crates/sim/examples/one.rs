@@ -21,12 +21,29 @@ fn main() {
         let other = isn.get(&p.dst_port).copied().unwrap_or(p.ack);
         println!(
             "{:10.3} {:4} {:3} {:4} seq {:6} len {:4} ack {:6} f {:02x} {}",
-            v.row.time.as_nanos() as f64 / 1e6, v.direction, v.row.verdict.position, p.ip_len,
-            p.seq.wrapping_sub(base), p.payload, p.ack.wrapping_sub(other), p.flags.0, if v.row.verdict.is_plain() { String::new() } else { v.row.verdict.to_string() }
+            v.row.time.as_nanos() as f64 / 1e6,
+            v.direction,
+            v.row.verdict.position,
+            p.ip_len,
+            p.seq.wrapping_sub(base),
+            p.payload,
+            p.ack.wrapping_sub(other),
+            p.flags.0,
+            if v.row.verdict.is_plain() { String::new() } else { v.row.verdict.to_string() }
         );
     }
     for s in outcome.states.iter().filter(|s| s.host == "server") {
-        println!("S {:10.3} {} {} cwnd {} ssthresh {} flight {} rto {:?} wnd {}", s.time.as_nanos() as f64 / 1e6, s.state.state, s.state.phase, s.state.cwnd, s.state.ssthresh as i64, s.state.in_flight, s.state.rto.as_millis_f64(), s.state.snd_wnd);
+        println!(
+            "S {:10.3} {} {} cwnd {} ssthresh {} flight {} rto {:?} wnd {}",
+            s.time.as_nanos() as f64 / 1e6,
+            s.state.state,
+            s.state.phase,
+            s.state.cwnd,
+            s.state.ssthresh as i64,
+            s.state.in_flight,
+            s.state.rto.as_millis_f64(),
+            s.state.snd_wnd
+        );
     }
     println!("{:?}", outcome.row);
 }

@@ -1,17 +1,17 @@
 //! Many runs from one call: a full factorial of settings with replications, on all cores.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
+use crate::SpecError;
 use crate::outcome::Row;
 use crate::run::{RunOptions, run};
 use crate::scenario::Resolved;
 use crate::settings::set;
 use crate::streams::Streams;
-use crate::SpecError;
 
 /// A base scenario and what varies in it.
 ///
@@ -33,6 +33,9 @@ pub struct BatchOptions {
     /// Threads; at least 1. The results are the same for any number.
     pub jobs: usize,
 }
+
+/// Rows of the chunk with this number.
+type Chunk = (u64, Result<Vec<Row>, SpecError>);
 
 /// Runs that a thread takes at a time: whole points, so that a scenario is resolved once for its
 /// replications.
@@ -123,7 +126,7 @@ impl Plan {
         let chunk = POINTS_AT_A_TIME * replications;
         let next = AtomicU64::new(range.start / chunk);
         let last = range.end.div_ceil(chunk);
-        let done: Mutex<Vec<(u64, Result<Vec<Row>, SpecError>)>> = Mutex::default();
+        let done: Mutex<Vec<Chunk>> = Mutex::default();
         std::thread::scope(|scope| {
             for _ in 0..options.jobs.max(1) {
                 scope.spawn(|| {

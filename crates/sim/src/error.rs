@@ -27,7 +27,11 @@ impl SpecError {
 
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.key.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.key, self.message) }
+        if self.key.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.key, self.message)
+        }
     }
 }
 
@@ -50,7 +54,8 @@ fn explain(message: &str) -> String {
         let Some(found) = names.next() else { continue };
         let known: Vec<&str> = names.collect();
         let what = if kind.ends_with("field") { "key" } else { "choice" };
-        let all = if known.is_empty() { String::new() } else { format!("; known here: {}", known.join(", ")) };
+        let all =
+            if known.is_empty() { String::new() } else { format!("; known here: {}", known.join(", ")) };
         return match nearest(found, known.iter().copied()) {
             Some(near) => format!("unknown {what} `{found}`: did you mean `{near}`?{all}"),
             None => format!("unknown {what} `{found}`{all}"),

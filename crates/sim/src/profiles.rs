@@ -7,22 +7,20 @@ use std::sync::{Arc, LazyLock};
 use rexmit_tcp::Profile;
 use serde_json::{Map, Value};
 
-use crate::error::{nearest, read};
 use crate::SpecError;
+use crate::error::{nearest, read};
 
-const FILES: &[(&str, &str)] = &[
-    ("freebsd-6.0", include_str!("../../../profiles/freebsd-6.0.toml")),
-];
+const FILES: &[(&str, &str)] = &[("freebsd-6.0", include_str!("../../../profiles/freebsd-6.0.toml"))];
 
 /// Longest chain of inheritance.
 const MAX_DEPTH: usize = 8;
 
 static BUILTIN: LazyLock<HashMap<&'static str, Arc<Profile>>> = LazyLock::new(|| {
-    let resolve = |name: &&str| Profiles::default().tables(&Value::String(name.to_string()), 0);
+    let resolve = |name: &&str| tables(&Value::String(name.to_string()), 0);
     FILES
         .iter()
         .map(|(name, _)| {
-            let profile = resolve(name).and_then(|t| finish(t)).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let profile = resolve(name).and_then(finish).unwrap_or_else(|e| panic!("{name}: {e}"));
             (*name, Arc::new(profile))
         })
         .collect()
@@ -42,56 +40,50 @@ pub fn resolve_profile(stack: &Value) -> Result<Arc<Profile>, SpecError> {
     if let Some(profile) = stack.as_str().and_then(|name| BUILTIN.get(name)) {
         return Ok(Arc::clone(profile));
     }
-    finish(Profiles::default().tables(stack, 0)?).map(Arc::new)
+    finish(tables(stack, 0)?).map(Arc::new)
 }
 
 fn finish(table: Value) -> Result<Profile, SpecError> {
     let profile: Profile = read(table)?;
-    profile.rtt.check().map_err(|e| SpecError::new("rtt", e.to_string()))?;
-    profile.congestion.check().map_err(|e| SpecError::new("congestion", e.to_string()))?;
+    profile.check().map_err(|(key, message)| SpecError::new(key, message))?;
     Ok(profile)
 }
 
-#[derive(Default)]
-struct Profiles;
-
-impl Profiles {
-    /// The merged table of a stack.
-    fn tables(&self, stack: &Value, depth: usize) -> Result<Value, SpecError> {
-        if depth > MAX_DEPTH {
-            return Err(SpecError::new("inherits", format!("more than {MAX_DEPTH} profiles in a row")));
-        }
-        match stack {
-            Value::String(name) => self.named(name, depth),
-            Value::Object(map) => self.inherited(map.clone(), depth),
-            _ => Err(SpecError::new("", "a stack is the name of a profile, a file, or a table that inherits")),
-        }
+/// The merged table of a stack.
+fn tables(stack: &Value, depth: usize) -> Result<Value, SpecError> {
+    if depth > MAX_DEPTH {
+        return Err(SpecError::new("inherits", format!("more than {MAX_DEPTH} profiles in a row")));
     }
-
-    fn named(&self, name: &str, depth: usize) -> Result<Value, SpecError> {
-        if let Some((_, text)) = FILES.iter().find(|(n, _)| *n == name) {
-            return self.inherited(parse(name, text)?, depth);
-        }
-        if name.ends_with(".toml") || name.contains('/') {
-            let text = std::fs::read_to_string(Path::new(name))
-                .map_err(|e| SpecError::new("", format!("cannot read the profile {name}: {e}")))?;
-            return self.inherited(parse(name, &text)?, depth);
-        }
-        let known: Vec<&str> = FILES.iter().map(|(n, _)| *n).collect();
-        let hint = nearest(name, known.iter().copied())
-            .map_or_else(String::new, |n| format!("did you mean `{n}`? "));
-        Err(SpecError::new("", format!("unknown stack `{name}`: {hint}known: {}", known.join(", "))))
+    match stack {
+        Value::String(name) => named(name, depth),
+        Value::Object(map) => inherited(map.clone(), depth),
+        _ => Err(SpecError::new("", "a stack is the name of a profile, a file, or a table that inherits")),
     }
+}
 
-    fn inherited(&self, mut map: Map<String, Value>, depth: usize) -> Result<Value, SpecError> {
-        map.remove("sources");
-        match map.remove("inherits") {
-            None => Ok(Value::Object(map)),
-            Some(parent) => {
-                let mut base = self.tables(&parent, depth + 1)?;
-                merge(&mut base, Value::Object(map));
-                Ok(base)
-            }
+fn named(name: &str, depth: usize) -> Result<Value, SpecError> {
+    if let Some((_, text)) = FILES.iter().find(|(n, _)| *n == name) {
+        return inherited(parse(name, text)?, depth);
+    }
+    if name.ends_with(".toml") || name.contains('/') {
+        let text = std::fs::read_to_string(Path::new(name))
+            .map_err(|e| SpecError::new("", format!("cannot read the profile {name}: {e}")))?;
+        return inherited(parse(name, &text)?, depth);
+    }
+    let known: Vec<&str> = FILES.iter().map(|(n, _)| *n).collect();
+    let hint =
+        nearest(name, known.iter().copied()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
+    Err(SpecError::new("", format!("unknown stack `{name}`: {hint}known: {}", known.join(", "))))
+}
+
+fn inherited(mut map: Map<String, Value>, depth: usize) -> Result<Value, SpecError> {
+    map.remove("sources");
+    match map.remove("inherits") {
+        None => Ok(Value::Object(map)),
+        Some(parent) => {
+            let mut base = tables(&parent, depth + 1)?;
+            merge(&mut base, Value::Object(map));
+            Ok(base)
         }
     }
 }

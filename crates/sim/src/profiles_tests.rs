@@ -24,7 +24,10 @@ fn every_value_of_every_profile_has_its_source() {
         let mut keys = Vec::new();
         leaves("", &Value::Object(map), &mut keys);
         for key in &keys {
-            assert!(sources.get(key).is_some_and(|s| s.as_str().is_some_and(|s| !s.is_empty())), "{name}: {key}");
+            assert!(
+                sources.get(key).is_some_and(|s| s.as_str().is_some_and(|s| !s.is_empty())),
+                "{name}: {key}"
+            );
         }
         for key in sources.as_object().unwrap().keys() {
             assert!(keys.contains(key), "{name}: a source for {key}, which is not there");

@@ -46,19 +46,24 @@ impl Recorder {
     /// A packet leaves `host`; the path has said what becomes of it.
     pub fn sent(&mut self, host: usize, now: Instant, packet: &Packet, verdict: &Verdict) {
         let comment = (!verdict.is_plain()).then(|| verdict.to_string());
-        self.write(host, now, Direction::Outbound, packet, comment.as_deref());
+        let written = self.captures[host]
+            .as_mut()
+            .map(|file| file.write_directed(now, packet, Some(Direction::Outbound), comment.as_deref()));
+        self.note(written);
     }
 
     /// A packet arrives at `host`.
     pub fn received(&mut self, host: usize, now: Instant, packet: &Packet) {
-        self.write(host, now, Direction::Inbound, packet, None);
+        let written = self.captures[host]
+            .as_mut()
+            .map(|file| file.write_directed(now, packet, Some(Direction::Inbound), None));
+        self.note(written);
     }
 
-    fn write(&mut self, host: usize, now: Instant, way: Direction, packet: &Packet, comment: Option<&str>) {
-        if let Some(file) = &mut self.captures[host] {
-            if let Err(e) = file.write_directed(now, packet, Some(way), comment) {
-                self.failure.get_or_insert(e);
-            }
+    /// Keeps the first failure for the end.
+    fn note(&mut self, written: Option<io::Result<()>>) {
+        if let Some(Err(e)) = written {
+            self.failure.get_or_insert(e);
         }
     }
 

@@ -31,11 +31,17 @@ pub fn set(scenario: &mut Value, key: &str, value: Value) -> Result<(), SpecErro
             Value::Array(list) => {
                 let n = list.len();
                 part.parse::<usize>().ok().and_then(|i| list.get_mut(i)).ok_or_else(|| {
-                    SpecError::new(key, format!("`{part}` must be the number of an entry, 0 to {}", n.saturating_sub(1)))
+                    SpecError::new(
+                        key,
+                        format!("`{part}` must be the number of an entry, 0 to {}", n.saturating_sub(1)),
+                    )
                 })?
             }
             _ => {
-                return Err(SpecError::new(key, format!("`{}` is a value, not a table", parts[..i].join("."))));
+                return Err(SpecError::new(
+                    key,
+                    format!("`{}` is a value, not a table", parts[..i].join(".")),
+                ));
             }
         };
         if last {

@@ -13,8 +13,8 @@
 //! - TCP Fast Open, MPTCP, AO: outside the studied systems.
 //! - CPU time: an endpoint answers at the instant at which a packet arrives.
 
-pub mod congestion;
 mod clock;
+pub mod congestion;
 mod connection;
 pub mod profile;
 mod receive;

@@ -42,6 +42,36 @@ pub struct Profile {
     pub output: OutputConfig,
 }
 
+impl Profile {
+    /// Checks what the types allow and a system does not have.
+    ///
+    /// # Errors
+    /// The key and what is allowed, one line.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        self.rtt.check().map_err(|e| ("rtt", e.to_string()))?;
+        self.congestion.check().map_err(|e| ("congestion", e.to_string()))?;
+        let (clock, recovery) = (&self.clock, &self.recovery);
+        let ticks = self.rtt.estimator != crate::rtt::EstimatorKind::Rfc6298;
+        if ticks && (self.rtt.tick != clock.tick || clock.timestamp_unit != clock.tick) {
+            let text = "this estimator counts the kernel's ticks: rtt.tick, clock.tick and clock.timestamp_unit must be equal";
+            return Err(("rtt.tick", text.into()));
+        }
+        if clock.tick.is_zero() || clock.timestamp_unit.is_zero() {
+            return Err(("clock", "a tick and a timestamp unit are longer than zero".into()));
+        }
+        if recovery.dupack_threshold == 0 {
+            return Err(("recovery.dupack_threshold", "must be at least 1".into()));
+        }
+        if self.initial_window == InitialWindow::Segments(0) {
+            return Err(("initial_window", "must be at least 1 segment".into()));
+        }
+        if self.buffers.send.0 == 0 || self.buffers.receive.0 == 0 || self.buffers.max.0 == 0 {
+            return Err(("buffers", "a buffer holds at least 1 byte".into()));
+        }
+        Ok(())
+    }
+}
+
 /// The kernel's clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

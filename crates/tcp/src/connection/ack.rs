@@ -100,15 +100,16 @@ impl Connection {
 
     /// The first timeout was a mistake if new data are acknowledged this soon after it (FB-RTO-7).
     fn undo_bad_retransmit(&mut self, now: Instant) {
-        if let Some(undo) = self.recovery.undo.take() {
-            if self.rtt.shift() == 1 && self.clock.ticks(now) < undo.until_tick {
-                self.window.cwnd = undo.cwnd;
-                self.window.ssthresh = undo.ssthresh;
-                self.recovery.recover = undo.recover;
-                self.recovery.phase = if undo.recovering { Phase::Recovery } else { Phase::Open };
-                self.snd.nxt = self.snd.max;
-                self.congestion.on_spurious();
-            }
+        if let Some(undo) = self.recovery.undo.take()
+            && self.rtt.shift() == 1
+            && self.clock.ticks(now) < undo.until_tick
+        {
+            self.window.cwnd = undo.cwnd;
+            self.window.ssthresh = undo.ssthresh;
+            self.recovery.recover = undo.recover;
+            self.recovery.phase = if undo.recovering { Phase::Recovery } else { Phase::Open };
+            self.snd.nxt = self.snd.max;
+            self.congestion.on_spurious();
         }
     }
 
@@ -116,26 +117,27 @@ impl Connection {
     pub(super) fn sample_rtt(&mut self, now: Instant, segment: &TcpSegment) {
         let source = self.profile.rtt_source;
         let nxt = self.snd.nxt;
-        if self.marks.timestamps && source != RttSource::Segment {
-            if let Some(stamps) = segment.timestamps.filter(|t| t.echo != 0) {
-                let units = self.timestamp(now).wrapping_sub(stamps.echo);
-                let units = match source {
-                    RttSource::TimestampsPlusTick => units + 1,
-                    _ => units.max(1),
-                };
-                let rtt = self.profile.clock.timestamp_unit * u64::from(units);
-                self.timed = None;
-                self.rtt.sample(rtt, segment.ack, nxt);
-                return;
-            }
+        if self.marks.timestamps
+            && source != RttSource::Segment
+            && let Some(stamps) = segment.timestamps.filter(|t| t.echo != 0)
+        {
+            let units = self.timestamp(now).wrapping_sub(stamps.echo);
+            let units = match source {
+                RttSource::TimestampsPlusTick => units + 1,
+                _ => units.max(1),
+            };
+            let rtt = self.profile.clock.timestamp_unit * u64::from(units);
+            self.timed = None;
+            self.rtt.sample(rtt, segment.ack, nxt);
+            return;
         }
-        if let Some((seq, sent)) = self.timed {
-            if segment.ack > seq {
-                self.timed = None;
-                let ticks = self.clock.ticks(now) - self.clock.ticks(sent);
-                let rtt = self.clock.span(ticks.max(1));
-                self.rtt.sample(rtt, segment.ack, nxt);
-            }
+        if let Some((seq, sent)) = self.timed
+            && segment.ack > seq
+        {
+            self.timed = None;
+            let ticks = self.clock.ticks(now) - self.clock.ticks(sent);
+            let rtt = self.clock.span(ticks.max(1));
+            self.rtt.sample(rtt, segment.ack, nxt);
         }
     }
 

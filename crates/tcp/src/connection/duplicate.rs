@@ -53,8 +53,7 @@ impl Connection {
 
     /// RFC 5681 section 2; without rule (e) a changed window is no obstacle (FB-DUP-1).
     fn is_duplicate(&self, segment: &TcpSegment, window: u32) -> bool {
-        let same_window =
-            window == self.snd.wnd || !self.profile.recovery.changed_window_is_no_duplicate;
+        let same_window = window == self.snd.wnd || !self.profile.recovery.changed_window_is_no_duplicate;
         segment.seq_len() == 0 && same_window
     }
 

@@ -94,12 +94,13 @@ impl Connection {
             self.rcv.ts_recent = stamps.value;
         }
         self.marks.sack = options.sack && syn.sack_permitted;
-        if options.window_scaling && !self.marks.plain_syn {
-            if let Some(shift) = syn.window_scale {
-                self.marks.scaling = true;
-                self.snd.scale = shift.min(14);
-                self.rcv.scale = self.requested_scale();
-            }
+        if options.window_scaling
+            && !self.marks.plain_syn
+            && let Some(shift) = syn.window_scale
+        {
+            self.marks.scaling = true;
+            self.snd.scale = shift.min(14);
+            self.rcv.scale = self.requested_scale();
         }
         let default = if self.local.is_ipv4() { 536 } else { 1220 };
         self.settle_mss(u32::from(syn.mss.unwrap_or(default)));
@@ -205,11 +206,7 @@ impl Connection {
         let reply = if segment.flags.has(Flags::ACK) {
             TcpSegment { seq: segment.ack, flags: Flags::RST, ..blank() }
         } else {
-            TcpSegment {
-                ack: segment.seq + segment.seq_len(),
-                flags: Flags::RST.with(Flags::ACK),
-                ..blank()
-            }
+            TcpSegment { ack: segment.seq + segment.seq_len(), flags: Flags::RST.with(Flags::ACK), ..blank() }
         };
         self.emit(reply);
     }
@@ -224,9 +221,8 @@ impl Connection {
         self.marks.syn_ack_timed_out = true;
         self.counters.timeouts += 1;
         self.send_syn_ack(now);
-        let interval = Duration::from_nanos(
-            self.profile.handshake.syn_ack_timer.as_nanos() << self.syn_ack_timeouts(),
-        );
+        let interval =
+            Duration::from_nanos(self.profile.handshake.syn_ack_timer.as_nanos() << self.syn_ack_timeouts());
         self.timers.other = self.clock.deadline(now, interval);
     }
 

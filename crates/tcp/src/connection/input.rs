@@ -175,8 +175,7 @@ impl Connection {
     fn update_window(&mut self, segment: &TcpSegment, window: u32) -> bool {
         let s = &mut self.snd;
         let newer = s.wl1 < segment.seq
-            || (s.wl1 == segment.seq
-                && (s.wl2 < segment.ack || (s.wl2 == segment.ack && window > s.wnd)));
+            || (s.wl1 == segment.seq && (s.wl2 < segment.ack || (s.wl2 == segment.ack && window > s.wnd)));
         if newer {
             s.wnd = window;
             s.wl1 = segment.seq;

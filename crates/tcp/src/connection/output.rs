@@ -54,10 +54,10 @@ impl Connection {
         if !idle {
             return false;
         }
-        if let Some(restart) = self.profile.output.idle_restart {
-            if now.saturating_since(self.last_arrival) >= self.rtt.rto() {
-                self.window.cwnd = self.window.cwnd.min(restart.bytes(self.snd.mss));
-            }
+        if let Some(restart) = self.profile.output.idle_restart
+            && now.saturating_since(self.last_arrival) >= self.rtt.rto()
+        {
+            self.window.cwnd = self.window.cwnd.min(restart.bytes(self.snd.mss));
         }
         if self.marks.more_to_come {
             self.marks.last_idle = true;
@@ -196,7 +196,7 @@ impl Connection {
             _ => self.snd.max,
         };
         self.count(len, seq == self.snd.max);
-        let segment = self.segment(now, seq, len, fin, sack);
+        let segment = TcpSegment { sack, ..self.segment(now, seq, len, fin) };
         if plan.hole {
             self.board.resent(seq, len);
             self.start_rexmt_if_off(now);
@@ -211,7 +211,7 @@ impl Connection {
         plan.again || len < plan.len
     }
 
-    fn segment(&self, now: Instant, seq: SeqNumber, len: u32, fin: bool, sack: SackBlocks) -> TcpSegment {
+    fn segment(&self, now: Instant, seq: SeqNumber, len: u32, fin: bool) -> TcpSegment {
         let off = seq.diff(self.snd.una).max(0) as u32;
         let mut flags = Flags::ACK;
         if fin {
@@ -232,7 +232,6 @@ impl Connection {
             flags,
             window: (self.advertised_window() >> self.rcv.scale) as u16,
             timestamps,
-            sack,
             payload,
             ..blank()
         }

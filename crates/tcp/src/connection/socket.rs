@@ -83,8 +83,12 @@ impl Connection {
     /// RST, and the connection is gone (RFC 9293 section 3.10.5).
     pub(super) fn reset(&mut self, _now: Instant) {
         if self.state >= State::SynReceived && self.state != State::TimeWait {
-            let segment =
-                TcpSegment { seq: self.snd.nxt, ack: self.rcv.nxt, flags: Flags::RST.with(Flags::ACK), ..blank() };
+            let segment = TcpSegment {
+                seq: self.snd.nxt,
+                ack: self.rcv.nxt,
+                flags: Flags::RST.with(Flags::ACK),
+                ..blank()
+            };
             self.emit(segment);
         }
         self.enter_closed(Event::Closed);

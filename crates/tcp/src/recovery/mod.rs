@@ -105,11 +105,8 @@ impl Connection {
     /// May this third duplicate start fast recovery?
     pub(crate) fn may_enter_recovery(&self, segment: &TcpSegment) -> bool {
         let config = &self.profile.recovery;
-        let guarded = if self.marks.sack {
-            config.sack_entry_guard
-        } else {
-            config.plain == PlainRecovery::NewReno
-        };
+        let guarded =
+            if self.marks.sack { config.sack_entry_guard } else { config.plain == PlainRecovery::NewReno };
         !guarded || segment.ack > self.recovery.recover
     }
 

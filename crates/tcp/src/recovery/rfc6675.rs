@@ -52,11 +52,11 @@ impl Connection {
         }
         let hole = self.board.next_hole();
         let boundary = self.lost_boundary();
-        if let (Some(hole), Some(boundary)) = (hole, boundary) {
-            if hole.rexmit < boundary {
-                let len = (hole.end.diff(hole.rexmit) as u32).min(mss);
-                return Permit::Hole { seq: hole.rexmit, len };
-            }
+        if let (Some(hole), Some(boundary)) = (hole, boundary)
+            && hole.rexmit < boundary
+        {
+            let len = (hole.end.diff(hole.rexmit) as u32).min(mss);
+            return Permit::Hole { seq: hole.rexmit, len };
         }
         let fresh = i64::from(self.buffer.len().min(self.snd.wnd)) - self.off();
         if fresh > 0 {

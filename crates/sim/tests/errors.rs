@@ -1,0 +1,75 @@
+//! Bad input gets one line that names the key and what is allowed.
+
+mod common;
+
+use common::hurtig;
+use rexmit_sim::{BatchOptions, Plan, Resolved, set};
+use serde_json::{Value, json};
+
+fn error(key: &str, value: Value) -> String {
+    let mut scenario = hurtig("1 Mbit/s", "10 ms", 3);
+    set(&mut scenario, key, value).unwrap();
+    let text = Resolved::from_value(scenario).expect_err(key).to_string();
+    assert!(!text.contains('\n'), "{text}");
+    text
+}
+
+#[test]
+fn a_wrong_unit_names_the_key_and_the_units() {
+    let text = error("path.rate", json!("40 kb"));
+    assert!(text.starts_with("path.rate: ") && text.contains("kbit/s"), "{text}");
+    let text = error("path.delay", json!("10"));
+    assert!(text.starts_with("path.delay: ") && text.contains("ms"), "{text}");
+    let text = error("path.down.queue", json!("ten"));
+    assert!(text.starts_with("path.down.queue: ") && text.contains("packets"), "{text}");
+}
+
+#[test]
+fn an_unknown_key_is_told_with_the_nearest_known() {
+    let text = error("path.dely", json!("10 ms"));
+    assert!(text.contains("`dely`") && text.contains("did you mean `delay`"), "{text}");
+    let text = error("hosts.server.mtuu", json!(1500));
+    assert!(text.contains("did you mean `mtu`"), "{text}");
+    let text = error("transfer", json!([]));
+    assert!(text.contains("did you mean `transfers`"), "{text}");
+}
+
+#[test]
+fn an_unknown_stack_lists_those_that_are_known() {
+    let text = error("hosts.server.stack", json!("freebsd-6"));
+    assert!(text.starts_with("hosts.server.stack: ") && text.contains("`freebsd-6.0`"), "{text}");
+    let text = error("hosts.client.stack", json!("./no-such.toml"));
+    assert!(text.contains("no-such.toml"), "{text}");
+    let text = error("hosts.client.stack", json!({ "inherits": "freebsd-6.0", "rtt": { "slopp": "1 ms" } }));
+    assert!(text.contains("did you mean `slop`"), "{text}");
+}
+
+#[test]
+fn a_setting_of_a_profile_can_be_varied() {
+    let mut scenario = hurtig("1 Mbit/s", "10 ms", 17);
+    set(&mut scenario, "hosts.server.stack.recovery.dupack_threshold", json!(1)).unwrap();
+    assert_eq!(common::run_once(scenario).row.timeouts_server, 0);
+}
+
+#[test]
+fn factors_must_name_something_and_have_levels() {
+    let base = || hurtig("1 Mbit/s", "10 ms", 0);
+    let empty = Plan::new(base(), vec!["path.rate".into()], vec![vec![]]).unwrap_err().to_string();
+    assert!(empty.starts_with("path.rate: "), "{empty}");
+    let plan = Plan::new(base(), vec!["path.speed".into()], vec![vec![json!("1 Mbit/s")]]).unwrap();
+    assert!(plan.check().unwrap_err().to_string().contains("speed"));
+    let run = plan.run(0..1, BatchOptions { replications: 1, seed: 1, jobs: 1 });
+    assert!(run.unwrap_err().to_string().contains("speed"));
+}
+
+#[test]
+fn a_run_that_cannot_end_says_so() {
+    let mut scenario = hurtig("1 Mbit/s", "10 ms", 0);
+    scenario["limit"] = json!("50 ms");
+    let row = common::run_once(scenario).row;
+    assert!(!row.completed && row.error.is_some_and(|e| e.contains("50 ms")));
+    let mut dead = hurtig("1 Mbit/s", "10 ms", 0);
+    dead["path"]["down"] = json!({ "loss": "100 %" });
+    let row = common::run_once(dead).row;
+    assert!(!row.completed && row.error.is_some_and(|e| e.contains("given up")));
+}
