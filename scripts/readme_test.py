@@ -1,8 +1,13 @@
 """Run the examples of README.md as a reader would, in an empty folder.
 
-Every fenced block marked `console` is read. A line that begins with `$ ` is a command (a line that
-ends with a backslash goes on); the lines after it are what it must print. `...` stands for any text,
-within a line or as a line of its own. Commands without lines after them need only succeed.
+What is done with a fenced block depends on its mark:
+
+- `console`: a line that begins with `$ ` is a command (one that ends with a backslash goes on); the
+  lines after it are what it must print. Without such lines it need only succeed.
+- `python`: run as a program; a block marked `text` right after it is what it must print.
+- `toml` that begins with a comment such as `# mine.toml`: written to a file of that name.
+
+`...` stands for any text, within a line or as a line of its own. Other blocks are left alone.
 """
 
 from __future__ import annotations
@@ -18,16 +23,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console|python|text|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# ([\w.-]+\.toml)\n")
 
 
 @dataclass
 class Example:
-    """One command, where it stands and what it must print."""
+    """One command, where it stands, what it must print, and what it reads from its standard input."""
 
     line: int
-    command: str
+    title: str
+    command: list[str]
     expected: list[str] = field(default_factory=list)
+    given: str = ""
 
 
 def main() -> int:
@@ -42,23 +50,42 @@ def main() -> int:
                 passed += fault is None
                 failed += fault is not None
                 if fault is not None:
-                    print(f"{page.name}:{example.line}: $ {example.command}\n{fault}")
+                    print(f"{page.name}:{example.line}: {example.title}\n{fault}")
     print(f"examples: {passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
 
 def examples(text: str) -> list[Example]:
-    """The commands of a page in their order."""
+    """The examples of a page in their order."""
     found: list[Example] = []
+    after_python = False
     for block in BLOCK.finditer(text):
-        first = text.count("\n", 0, block.start(1)) + 1
-        for number, line in enumerate(block[1].splitlines(), start=first):
-            if line.startswith("$ "):
-                found.append(Example(number, line[2:]))
-            elif found and found[-1].command.endswith("\\"):
-                found[-1].command = found[-1].command[:-1] + line.strip()
-            elif found and line.strip():
-                found[-1].expected.append(line)
+        line = text.count("\n", 0, block.start(2)) + 1
+        mark, inside = block[1], block[2]
+        if mark == "console":
+            found += commands(inside.splitlines(), line)
+        elif mark == "python":
+            found.append(Example(line, "python", [sys.executable, "-"], given=inside))
+        elif mark == "text" and after_python:
+            found[-1].expected = [row for row in inside.splitlines() if row.strip()]
+        elif mark == "toml" and (name := FILE.match(inside)):
+            found.append(Example(line, f"write {name[1]}", ["tee", name[1]], given=inside))
+        after_python = mark == "python"
+    return found
+
+
+def commands(lines: list[str], first: int) -> list[Example]:
+    """The commands of a `console` block."""
+    found: list[Example] = []
+    for number, line in enumerate(lines, start=first):
+        if line.startswith("$ "):
+            found.append(Example(number, line[2:], []))
+        elif found and found[-1].title.endswith("\\"):
+            found[-1].title = found[-1].title[:-1] + line.strip()
+        elif found and line.strip():
+            found[-1].expected.append(line)
+    for example in found:
+        example.command = ["bash", "-eu", "-o", "pipefail", "-c", example.title]
     return found
 
 
@@ -68,15 +95,15 @@ def attempt(example: Example, folder: Path) -> str | None:
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     started = time.monotonic()
     done = subprocess.run(
-        ["bash", "-eu", "-o", "pipefail", "-c", example.command],
+        example.command,
         cwd=folder,
         env=environment,
-        stdin=subprocess.DEVNULL,
+        input=example.given,
         capture_output=True,
         text=True,
         timeout=600,
     )
-    print(f"  {time.monotonic() - started:5.1f} s  $ {example.command}", flush=True)
+    print(f"  {time.monotonic() - started:5.1f} s  {example.title}", flush=True)
     if done.returncode != 0:
         return f"exit code {done.returncode}\n{done.stdout}{done.stderr}"
     if example.expected and not matches(example.expected, done.stdout):

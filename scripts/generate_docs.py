@@ -1,0 +1,232 @@
+"""Write the pages of the documentation that come from the code: `make schema`.
+
+The scenario's page comes from the JSON Schema, the commands' from their `--help`, the profiles' from
+the files with the source of each value. With `--check`, nothing is written and a page that would
+change is an error, so the pages cannot fall behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from rexmit import _native
+from rexmit.cli import cli
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs" / "reference"
+Schema = dict[str, Any]
+
+
+def main() -> int:
+    """Write or check every generated file."""
+    options = argparse.ArgumentParser(description="Write the pages that come from the code.")
+    options.add_argument("--check", action="store_true", help="write nothing; fail if a page is stale")
+    check = options.parse_args().check
+    stale = [path for path, text in pages().items() if update(path, text, check)]
+    for path in stale:
+        print(f"{'stale' if check else 'written'}: {path.relative_to(ROOT)}")
+    if check and stale:
+        print("make schema writes them anew")
+    return 1 if check and stale else 0
+
+
+def pages() -> dict[Path, str]:
+    """Each generated file and what it should hold."""
+    schema: Schema = json.loads(_native.schema())
+    return {
+        DOCS / "scenario.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n",
+        DOCS / "scenario.md": "\n".join(scenario_page(schema)),
+        DOCS / "commands.md": "\n".join(commands_page()),
+        DOCS / "profiles.md": "\n".join(profiles_page()),
+    }
+
+
+def update(path: Path, text: str, check: bool) -> bool:
+    """True if the file is not what it should be; writes it unless only checking."""
+    old = path.read_text() if path.exists() else ""
+    if old == text:
+        return False
+    if check:
+        lines = difflib.unified_diff(
+            old.splitlines(), text.splitlines(), "committed", "current", lineterm="", n=0
+        )
+        print("\n".join(list(lines)[:20]))
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return True
+
+
+# The scenario
+
+
+def scenario_page(schema: Schema) -> Iterator[str]:
+    """Every key of a scenario, in the order in which a reader meets them."""
+    yield "# Scenario"
+    yield ""
+    yield "This page is made from the [JSON Schema](scenario.schema.json) that the program itself exports."
+    yield "A scenario is one run, wholly said; unknown keys are refused. In a study it stands under"
+    yield "`[scenario]`, and a factor is the dotted name of one of these keys."
+    definitions: dict[str, Schema] = schema["$defs"]
+    names = order(schema, definitions)
+    tables = [name for name in names if "properties" in definitions[name]]
+    for title, part in [("scenario", schema), *((name, definitions[name]) for name in tables)]:
+        yield from ["", f"## {heading(title)} {{ #{title.lower()} }}", "", text_of(part), ""]
+        yield "| key | value | default | meaning |"
+        yield "|---|---|---|---|"
+        required = part.get("required", [])
+        for key, value in part.get("properties", {}).items():
+            default = "required" if key in required else shown_default(value)
+            yield f"| `{key}` | {kind(value, definitions)} | {default} | {cell(text_of(value))} |"
+    yield from ["", "## Values { #values }", "", "| value | written as | example |", "|---|---|---|"]
+    for name in names:
+        if "properties" not in definitions[name]:
+            part = definitions[name]
+            examples = ", ".join(f"`{json.dumps(e)}`" for e in part.get("examples", []))
+            anchor = f"[](){{ #{name.lower()} }}"
+            yield f"| {anchor}{heading(name)} | {meaning(part, definitions)} | {examples} |"
+    yield ""
+
+
+def order(schema: Schema, definitions: dict[str, Schema]) -> list[str]:
+    """The definitions in the order in which the scenario refers to them."""
+    found: list[str] = []
+    waiting = references(schema.get("properties", {}))
+    while waiting:
+        name = waiting.pop(0)
+        if name not in found:
+            found.append(name)
+            waiting = [*references(definitions[name]), *waiting]
+    return found
+
+
+def references(part: Any) -> list[str]:
+    """The names of the definitions that a part of the schema refers to."""
+    if isinstance(part, dict):
+        own = [part["$ref"].rsplit("/", 1)[1]] if "$ref" in part else []
+        return own + [name for value in part.values() for name in references(value)]
+    if isinstance(part, list):
+        return [name for value in part for name in references(value)]
+    return []
+
+
+def kind(part: Schema, definitions: dict[str, Schema]) -> str:
+    """What may be written for a key, with links."""
+    if "$ref" in part:
+        name = part["$ref"].rsplit("/", 1)[1]
+        return f"[{heading(name)}](#{name.lower()})"
+    if "anyOf" in part:
+        kinds = [kind(one, definitions) for one in part["anyOf"] if one.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    if part.get("type") == "array":
+        return f"list of {kind(part['items'], definitions)}"
+    named = part.get("type", "any")
+    kinds = named if isinstance(named, list) else [named]
+    words = {"integer": "whole number", "string": "text", "boolean": "`true` or `false`", "object": "table"}
+    return " or ".join(words.get(one, one) for one in kinds if one != "null")
+
+
+def meaning(part: Schema, definitions: dict[str, Schema]) -> str:
+    """What a value that is no table may be."""
+    if "oneOf" in part:
+        choices = [f"`{one['const']}`: {text_of(one)}" for one in part["oneOf"]]
+        return cell(f"{text_of(part)} {' '.join(choices)}")
+    words = text_of(part)
+    return cell(f"{words[:1].upper()}{words[1:]}")
+
+
+def heading(name: str) -> str:
+    """A definition's name as words: `DirectionOverride` is direction override."""
+    words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()
+    return words.removesuffix(" table").removesuffix(" spec").removesuffix(" override")
+
+
+def shown_default(part: Schema) -> str:
+    """The default, where the schema states one that says something."""
+    default = part.get("default")
+    return "" if default in (None, {}, []) else f"`{json.dumps(default)}`"
+
+
+def text_of(part: Schema) -> str:
+    """The description on one line."""
+    return " ".join(str(part.get("description", "")).split())
+
+
+def cell(text: str) -> str:
+    """A text for a table's cell."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+# Commands
+
+
+def commands_page() -> Iterator[str]:
+    """The help of each command, as it prints it."""
+    yield from [
+        "# Commands",
+        "",
+        "What `rexmit COMMAND --help` prints. Exit codes: 0 when all is well, 1 for a",
+    ]
+    yield from ["failure (for `compare`: a number outside its tolerance), 2 for wrong usage.", ""]
+    for path, command in walk("rexmit", cli):
+        context = click.Context(command, info_name=path, max_content_width=90, terminal_width=90)
+        text = command.get_help(context).strip()
+        yield from [f"## {path}", "", "```text", text, "```", ""]
+
+
+def walk(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """A command and those below it."""
+    yield path, command
+    if isinstance(command, click.Group):
+        for name in sorted(command.commands):
+            yield from walk(f"{path} {name}", command.commands[name])
+
+
+# Profiles
+
+
+def profiles_page() -> Iterator[str]:
+    """Each profile's values with their sources."""
+    yield from ["# Profiles: every value and its source", ""]
+    yield "What each key means is in the [guide to profiles](../profiles.md). A profile that inherits lists"
+    yield "only what it changes."
+    for name, summary in _native.profiles():
+        table = tomllib.loads((ROOT / "profiles" / f"{name}.toml").read_text())
+        sources = table.pop("sources", {})
+        yield from ["", f"## {name}", "", f"{summary}.", ""]
+        if "inherits" in table:
+            yield from [f"Inherits from `{table.pop('inherits')}`.", ""]
+        table.pop("summary", None)
+        yield from ["| key | value | source |", "|---|---|---|"]
+        for key, value in flat(table, ""):
+            yield f"| `{key}` | `{json.dumps(value, ensure_ascii=False)}` | {cell(source(sources, key))} |"
+    yield ""
+
+
+def flat(table: Schema, prefix: str) -> Iterator[tuple[str, Any]]:
+    """Dotted keys and their values."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def source(sources: dict[str, str], key: str) -> str:
+    """The source of a value, or of the table that holds it."""
+    while key not in sources and "." in key:
+        key = key.rsplit(".", 1)[0]
+    # Square brackets would be read as links.
+    return sources.get(key, "").replace("[", "\\[").replace("]", "\\]")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
