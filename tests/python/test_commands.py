@@ -1,0 +1,322 @@
+"""The commands as a user calls them, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from .conftest import Command, edited
+
+MISTAKES = [
+    ('path.rate = "1 Mbit/s"', 'path.rate = "1 Mbps"', "path.rate"),
+    ('path.rate = "1 Mbit/s"', 'path.rate = "fast"', "path.rate"),
+    ('path.queue = "99 packets"', 'path.queue = "99 pakets"', "path.queue"),
+    ('path.delay = "10 ms"', 'path.dely = "10 ms"', "did you mean `delay`?"),
+    (
+        'hosts.server.stack = "freebsd-6.0"',
+        'hosts.server.stack = "freebsd-6.1"',
+        "did you mean `freebsd-6.0`?",
+    ),
+    ('"path.delay" = [', '"path.dellay" = [', "path.dellay"),
+    ('"path.delay" = ["5 ms", "20 ms"]', '"path.delay" = []', "vary.path.delay: has no levels"),
+    ('"path.delay" = ["5 ms", "20 ms"]', '"path.delay" = ["5 ms", "20 s 3"]', "path.delay"),
+    ('from = "server"', 'from = "sever"', "sever"),
+    ("5000 bytes, 8 x", "5000 bites, 8 x", "transfers"),
+    ("replications = 2", "replicatons = 2", "did you mean 'replications'?"),
+    ("[design]", "[desing]", "did you mean 'design'?"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "text"), MISTAKES)
+def test_a_mistake_in_a_study_is_one_line_that_names_file_and_key(
+    rexmit: Command, study_file: Path, tmp_path: Path, old: str, new: str, text: str
+) -> None:
+    done = rexmit("run", edited(study_file, old, new), "--out", "out")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith(f"rexmit: error: {study_file}: ")
+    assert text in lines[0]
+    assert not (tmp_path / "out").exists(), "nothing is written for a study that cannot be run"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["run"], "Missing argument"),
+        (["run", "x.toml", "--job", "2"], "--job"),
+        (["run", "x.toml", "--jobs", "0"], "--jobs"),
+        (["run", "x.toml", "--capture", "some"], "--capture"),
+        (["run", "hurtig-2006/short", "--set", "path.rate"], "KEY=VALUE"),
+        (["run", "hurtig-2006/short", "--backend", "kernel"], "not part of this release"),
+        (["run", "hurtig-2006/shrt"], "did you mean 'hurtig-2006/short'?"),
+        (["pattern", "make"], "give either POSITIONS"),
+        (["pattern", "make", "x"], "x"),
+        (["pattern", "make", "--random", "5 %"], "--length"),
+        (["plot", "nothing.pcapng"], "no such results folder or capture"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_a_wrong_call_is_one_line_and_exit_code_2(rexmit: Command, arguments: list[str], text: str) -> None:
+    done = rexmit(*arguments)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("rexmit: error: ")
+    assert text in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run",
+        "studies",
+        "compare",
+        "plot",
+        "report",
+        "doctor",
+        "pattern make",
+        "pattern show",
+        "pattern convert",
+    ],
+)
+def test_every_command_has_help_with_an_example(rexmit: Command, command: str) -> None:
+    done = rexmit(*command.split(), "--help")
+    assert done.returncode == 0
+    assert "Example" in done.stdout
+    assert f"  rexmit {command} " in done.stdout or f"  rexmit {command}\n" in done.stdout
+
+
+def test_results_are_the_same_bytes_for_any_number_of_jobs(
+    rexmit: Command, study_file: Path, tmp_path: Path
+) -> None:
+    for jobs in (1, 2, 3):
+        done = rexmit("run", study_file, "--jobs", jobs, "--out", f"out{jobs}")
+        assert done.returncode == 0, done.stderr
+    files = {(tmp_path / f"out{jobs}" / "runs.parquet").read_bytes() for jobs in (1, 2, 3)}
+    assert len(files) == 1
+    table = pl.read_parquet(tmp_path / "out1" / "runs.parquet")
+    assert table.height == 2 * 4 * 2
+    assert table["completed"].all()
+    assert table["error"].is_null().all()
+    assert table["bytes"].unique().to_list() == [25_000]
+
+
+def test_the_resolved_study_gives_the_same_results_again(
+    rexmit: Command, study_file: Path, tmp_path: Path
+) -> None:
+    assert rexmit("run", study_file, "--out", "out").returncode == 0
+    again = rexmit("run", tmp_path / "out" / "study.toml", "--out", "again")
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "out" / "runs.parquet").read_bytes() == (
+        tmp_path / "again" / "runs.parquet"
+    ).read_bytes()
+
+
+def test_a_seed_changes_the_phases_of_the_clocks(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        assert rexmit("run", study_file, "--seed", seed, "--out", f"out{seed}").returncode == 0
+    one, two = (pl.read_parquet(tmp_path / f"out{seed}" / "runs.parquet") for seed in (1, 2))
+    assert not one["time_ns"].equals(two["time_ns"])
+
+
+def test_a_position_beyond_the_flow_is_warned_of(rexmit: Command, study_file: Path) -> None:
+    done = rexmit("run", edited(study_file, "0..3", "19..22"), "--out", "out")
+    assert done.returncode == 0
+    (warning,) = [line for line in done.stderr.splitlines() if "warning" in line]
+    assert "path.down.drop: position 21, 22 was never reached in 8 of 16 runs" in warning
+
+
+def test_a_pattern_of_position_0_is_warned_of_unless_the_design_means_it(
+    rexmit: Command, study_file: Path
+) -> None:
+    assert "warning" not in rexmit("run", study_file, "--out", "out").stderr
+    done = rexmit("run", edited(study_file, '{ position = "0..3" }', '["0,2"]'), "--out", "other")
+    assert done.returncode == 0
+    assert "warning: path.down.drop" in done.stderr
+
+
+def test_the_output_folder_is_made_once_and_kept(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
+    assert rexmit("run", study_file, "--out", "a/b/out").returncode == 0
+    before = (tmp_path / "a/b/out/runs.parquet").read_bytes()
+    done = rexmit("run", study_file, "--out", "a/b/out")
+    assert done.returncode == 1
+    assert "is not empty; go on with --resume, or choose another --out" in done.stderr
+    assert (tmp_path / "a/b/out/runs.parquet").read_bytes() == before
+
+
+def test_an_unwritable_folder_is_refused(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = rexmit("run", study_file, "--out", "file/out")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    if os.geteuid() != 0:
+        (tmp_path / "closed").mkdir(mode=0o555)
+        done = rexmit("run", study_file, "--out", "closed/out")
+        assert done.returncode == 1
+        assert "cannot be written" in done.stderr
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(
+    rexmit: Command, study_file: Path, tmp_path: Path
+) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("mounting a small file system needs root")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", small],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"no small file system can be mounted here: {mounted.stderr.strip()}")
+    try:
+        done = rexmit("run", study_file, "--out", small / "out")
+        assert done.returncode == 1
+        errors = [line for line in done.stderr.splitlines() if line.startswith("rexmit: error: ")]
+        assert len(errors) == 1
+        assert "no space left" in errors[0]
+        assert "Traceback" not in done.stderr
+        assert not list(small.rglob("*.tmp"))
+        assert not (small / "out" / "runs.parquet").exists()
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+def start(study: str | Path, out: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [
+        sys.executable,
+        "-c",
+        "import rexmit.cli; rexmit.cli.main()",
+        "run",
+        str(study),
+        "--out",
+        str(out),
+    ]
+    return subprocess.Popen(
+        [*command, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+
+
+def wait_for_parts(running: subprocess.Popen[str], out: Path, parts: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(list((out / "parts").glob("part-*.parquet"))) < parts:
+        assert running.poll() is None, "it ended before it could be stopped; make the study larger"
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+# Long flows over a fast path, many replications: seconds of work, so that a kill hits the middle.
+LONG_WORK = ("--set", "design.replications=60", "--jobs", "1", "--set", "path.delay=['300 ms']")
+
+
+def test_a_kill_in_mid_sweep_loses_no_finished_run_and_repeats_none(rexmit: Command, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    running = start("hurtig-2006/long", out, *LONG_WORK)
+    wait_for_parts(running, out, 2)
+    running.kill()
+    running.communicate()
+    assert running.returncode == -signal.SIGKILL
+    assert not (out / "runs.parquet").exists()
+    stored = {path: path.stat().st_mtime_ns for path in (out / "parts").glob("part-*.parquet")}
+    assert stored
+
+    resumed = start("hurtig-2006/long", out, *LONG_WORK, "--resume")
+    wait_for_parts(resumed, out, len(stored) + 1)
+    resumed.send_signal(signal.SIGTERM)
+    _, errors = resumed.communicate()
+    assert resumed.returncode == 128 + signal.SIGTERM
+    assert "go on with --resume" in errors
+    assert {path: path.stat().st_mtime_ns for path in stored} == stored, "finished runs were touched"
+
+    done = rexmit("run", "hurtig-2006/long", "--out", out, *LONG_WORK, "--resume")
+    assert done.returncode == 0, done.stderr
+    sessions = json.loads((out / "provenance.json").read_text())["sessions"]
+    assert [session["outcome"] for session in sessions] == ["started", "interrupted", "finished"]
+    whole = rexmit("run", "hurtig-2006/long", "--out", tmp_path / "whole", *LONG_WORK)
+    assert whole.returncode == 0, whole.stderr
+    assert (out / "runs.parquet").read_bytes() == (tmp_path / "whole" / "runs.parquet").read_bytes()
+    assert not (out / "parts").exists()
+
+
+def test_two_runs_into_one_folder_at_once(rexmit: Command, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = start("hurtig-2006/long", out, *LONG_WORK)
+    wait_for_parts(first, out, 1)
+    second = rexmit("run", "hurtig-2006/long", "--out", out, *LONG_WORK, "--resume")
+    assert second.returncode == 1
+    assert f"another run (process {first.pid}) writes into it" in second.stderr
+    first.send_signal(signal.SIGINT)
+    first.communicate()
+    assert first.returncode == 128 + signal.SIGINT
+
+
+def test_captures_of_all_runs_are_written_whole(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
+    done = rexmit("run", study_file, "--out", "out", "--capture", "all", "--set", "path.delay=5 ms")
+    assert done.returncode == 0, done.stderr
+    captures = sorted((tmp_path / "out" / "captures").iterdir())
+    assert len(captures) == 4 * 2 * 2
+    assert {path.suffix for path in captures} == {".pcapng"}
+    assert rexmit("plot", captures[0], "--out", "graph.svg").returncode == 0
+    assert (tmp_path / "graph.svg").read_text().count("<svg") == 1
+    assert rexmit("run", study_file, "--out", "none", "--capture", "failed").returncode == 0
+    assert list((tmp_path / "none" / "captures").iterdir()) == []
+
+
+def test_what_a_program_reads_is_json(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
+    studies = json.loads(rexmit("studies", "--json").stdout)
+    assert [study["name"] for study in studies] == ["hurtig-2006/long", "hurtig-2006/short"]
+    ran = json.loads(rexmit("run", study_file, "--out", "out", "--json").stdout)
+    assert (ran["runs"], ran["failed"]) == (16, 0)
+    doctor = json.loads(rexmit("doctor", "--json").stdout)
+    assert doctor["backends"] == ["model"]
+    assert {check["name"] for check in doctor["checks"]} == {"tshark", "ns-3", "namespaces"}
+    assert json.loads(rexmit("studies", study_file, "--json").stdout)["runs"] == 16
+
+
+def test_patterns_go_to_a_file_and_come_back(rexmit: Command, tmp_path: Path) -> None:
+    made = rexmit("pattern", "make", "4,18", "--file", "data", "--factor", "2", "--out", "p.bin")
+    assert made.returncode == 0, made.stderr
+    text = rexmit("pattern", "convert", "p.bin").stdout
+    assert 'position = "4,18"' in text
+    (tmp_path / "p.txt").write_text(text)
+    assert rexmit("pattern", "convert", "p.txt", "--to", "file", "--out", "q.bin").returncode == 0
+    assert (tmp_path / "p.bin").read_bytes() == (tmp_path / "q.bin").read_bytes()
+    assert "...x.............x" in rexmit("pattern", "show", "p.bin").stdout
+    shown = json.loads(rexmit("pattern", "show", "4,18", "--json").stdout)
+    assert shown["pattern"] == "4,18"
+
+
+def test_a_random_pattern_is_fixed_by_its_seed(rexmit: Command) -> None:
+    made = [
+        rexmit("pattern", "make", "--random", "5 %", "--length", 1000, "--seed", s).stdout for s in (7, 7, 8)
+    ]
+    assert made[0] == made[1]
+    assert made[0] != made[2]
+
+
+def test_a_user_study_is_plotted_reported_and_not_compared(
+    rexmit: Command, study_file: Path, tmp_path: Path
+) -> None:
+    assert rexmit("run", study_file, "--out", "out").returncode == 0
+    drawn = rexmit("plot", "out", "--json")
+    assert drawn.returncode == 0, drawn.stderr
+    assert all((tmp_path / name).stat().st_size > 1000 for name in json.loads(drawn.stdout))
+    assert rexmit("report", "out").returncode == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "A small study" in page
+    assert "<svg" in page
+    compared = rexmit("compare", "out")
+    assert compared.returncode == 2
+    assert "has no published numbers to compare with" in compared.stderr
