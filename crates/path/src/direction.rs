@@ -162,11 +162,11 @@ impl Direction {
     #[inline]
     fn send_impaired(&mut self, now: Instant, packet: Packet, len: u64) -> Verdict {
         let position = self.counters.packets;
-        if let Some(schedule) = &mut self.schedule {
-            schedule.enter(now, position);
-        }
         let decision =
             self.ingress.as_mut().map_or_else(Decision::default, |i| i.decide(now, position, &packet));
+        if let Some(schedule) = &mut self.schedule {
+            schedule.change(now, decision.rate, decision.delay);
+        }
         let summary = self.log.is_some().then(|| Summary::from(&packet));
         let verdict = self.judge(now, packet, len, decision);
         self.counters.count(&verdict);

@@ -20,8 +20,8 @@ pub enum PathError {
         /// As given.
         tick: Duration,
     },
-    /// A change without a moment or with two.
-    #[error("path.{name}.changes[{index}]: allowed: exactly one of at and packet")]
+    /// A change without a moment or with several.
+    #[error("path.{name}.changes[{index}]: allowed: exactly one of at, packet and when")]
     ChangeMoment {
         /// `down` or `up`.
         name: String,
@@ -70,10 +70,11 @@ impl PathError {
 
     fn check_change(change: &Change, name: &str, index: usize) -> Result<(), Self> {
         let name = name.to_owned();
+        let moments = [change.at.is_some(), change.packet.is_some(), change.when.is_some()];
         match change {
             Change { rate: None, delay: None, .. } => Err(Self::ChangeOfNothing { name, index }),
             Change { packet: Some(0), .. } => Err(Self::ChangeAtZero { name, index }),
-            Change { at: Some(_), packet: None, .. } | Change { at: None, packet: Some(_), .. } => Ok(()),
+            _ if moments.iter().filter(|m| **m).count() == 1 => Ok(()),
             _ => Err(Self::ChangeMoment { name, index }),
         }
     }

@@ -1,10 +1,11 @@
 //! Impairments as packets enter: what is to happen to each.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rexmit_units::{Duration, Instant};
+use rexmit_units::{Duration, Instant, Rate};
 use rexmit_wire::Packet;
 
 use crate::flow::FlowTracker;
+use crate::pattern::{Pattern, Positions};
 use crate::random::{JitterProcess, LossProcess};
 use crate::select::{Seen, Selector};
 use crate::spec::Impairments;
@@ -20,6 +21,8 @@ pub(crate) struct Ingress {
     reorder: Option<(Selector, u32, Duration)>,
     loss: Option<LossProcess>,
     jitter: Option<(JitterProcess, bool)>,
+    /// Changes that a packet brings about.
+    changes: Vec<(Selector, Option<Rate>, Option<Duration>)>,
 }
 
 /// What is to happen to one packet.
@@ -43,6 +46,10 @@ pub(crate) struct Decision {
     pub jitter: i64,
     /// Whether the variation lets it overtake others.
     pub overtakes: bool,
+    /// The new rate from this packet on.
+    pub rate: Option<Rate>,
+    /// The new delay from this packet on.
+    pub delay: Option<Duration>,
 }
 
 impl Ingress {
@@ -52,9 +59,8 @@ impl Ingress {
         name: &str,
         streams: &mut dyn FnMut(&str) -> Xoshiro256PlusPlus,
     ) -> Option<Self> {
-        let selector = |key: &str, pattern: &crate::Pattern| {
-            Selector::new(pattern.clone(), format!("path.{name}.{key}"))
-        };
+        let selector =
+            |key: &str, pattern: &Pattern| Selector::new(pattern.clone(), format!("path.{name}.{key}"));
         let follow = spec.patterns().any(|(_, pattern)| pattern.needs_flows());
         let this = Self {
             flows: follow.then(FlowTracker::default),
@@ -69,8 +75,10 @@ impl Ingress {
                 .jitter
                 .as_ref()
                 .map(|j| (JitterProcess::new(j, streams(&format!("path.{name}.jitter"))), j.reorder)),
+            changes: changes(spec, &selector),
         };
-        (spec.patterns().next().is_some() || this.loss.is_some() || this.jitter.is_some()).then_some(this)
+        let by_pattern = spec.patterns().next().is_some() || !this.changes.is_empty();
+        (by_pattern || this.loss.is_some() || this.jitter.is_some()).then_some(this)
     }
 
     /// Decides on the next packet. Every impairment looks at every packet, also at one that another drops.
@@ -82,6 +90,13 @@ impl Ingress {
             Some((process, reorder)) => (process.next_nanos(), *reorder),
             None => (0, false),
         };
+        let (mut rate, mut delay) = (None, None);
+        for (selector, new_rate, new_delay) in &mut self.changes {
+            if selector.names(&seen) {
+                rate = new_rate.or(rate);
+                delay = new_delay.or(delay);
+            }
+        }
         Decision {
             drop: named(&mut self.drop),
             corrupt: named(&mut self.corrupt),
@@ -92,6 +107,8 @@ impl Ingress {
             lost: self.loss.as_mut().is_some_and(LossProcess::next_is_lost),
             jitter,
             overtakes,
+            rate,
+            delay,
         }
     }
 
@@ -99,6 +116,21 @@ impl Ingress {
     pub fn unreached(&self) -> Vec<String> {
         let timed = [self.hold.as_ref().map(|h| &h.0), self.reorder.as_ref().map(|r| &r.0)];
         let plain = [self.drop.as_ref(), self.corrupt.as_ref(), self.mark.as_ref(), self.duplicate.as_ref()];
-        plain.into_iter().chain(timed).flatten().flat_map(Selector::unreached).collect()
+        let changes = self.changes.iter().map(|c| Some(&c.0));
+        plain.into_iter().chain(timed).chain(changes).flatten().flat_map(Selector::unreached).collect()
     }
+}
+
+/// The changes that a packet brings about; those at an instant need none.
+fn changes(
+    spec: &Impairments,
+    selector: &dyn Fn(&str, &Pattern) -> Selector,
+) -> Vec<(Selector, Option<Rate>, Option<Duration>)> {
+    let numbered = spec.changes.iter().enumerate();
+    let by_packet = numbered.filter_map(|(i, change)| {
+        let from_packet = change.packet.map(|n| Pattern::at(Positions::one(n)));
+        let pattern = change.when.clone().or(from_packet)?;
+        Some((selector(&format!("changes[{i}]"), &pattern), change.rate, change.delay))
+    });
+    by_packet.collect()
 }

@@ -4,46 +4,33 @@ use rexmit_units::{Duration, Instant, Rate};
 
 use crate::spec::{Change, DirectionSpec};
 
-/// One setting over time: a change at an instant is known beforehand, one at a packet when it enters.
-pub(crate) struct Setting<T> {
+/// One setting over time: a change at an instant is known beforehand, one by a packet when it enters.
+struct Setting<T> {
     /// The value from each instant on, in order.
     by_time: Vec<(Instant, T)>,
-    /// The value from each packet on, in order.
-    by_packet: Vec<(u64, T)>,
-    /// The value at the start or by the last packet reached, and since when.
-    present: (Instant, T),
-    /// How many of `by_packet` have been reached.
-    reached: usize,
+    /// The value at the start.
+    start: T,
+    /// The value by the last packet that brought a change, and since when.
+    by_packet: Option<(Instant, T)>,
 }
 
 impl<T: Copy> Setting<T> {
     fn new(start: T, changes: &[Change], value: impl Fn(&Change) -> Option<T>) -> Self {
-        let mut by_time: Vec<_> =
-            changes.iter().filter_map(|c| Some((Instant::ZERO + c.at?, value(c)?))).collect();
+        let timed = changes.iter().filter_map(|c| Some((Instant::ZERO + c.at?, value(c)?)));
+        let mut by_time: Vec<_> = timed.collect();
         by_time.sort_by_key(|c| c.0);
-        let mut by_packet: Vec<_> = changes.iter().filter_map(|c| Some((c.packet?, value(c)?))).collect();
-        by_packet.sort_by_key(|c| c.0);
-        Self { by_time, by_packet, present: (Instant::ZERO, start), reached: 0 }
-    }
-
-    /// Takes note that packet `position` enters at `now`.
-    fn enter(&mut self, now: Instant, position: u64) {
-        while let Some(&(packet, value)) = self.by_packet.get(self.reached) {
-            if packet > position {
-                break;
-            }
-            self.present = (now, value);
-            self.reached += 1;
-        }
+        Self { by_time, start, by_packet: None }
     }
 
     /// The value for the packet that entered last, where it matters at `at`.
     fn at(&self, at: Instant) -> T {
         let after = self.by_time.partition_point(|c| c.0 <= at);
-        match after.checked_sub(1).map(|i| self.by_time[i]) {
+        let timed = after.checked_sub(1).map(|i| self.by_time[i]);
+        match (timed, self.by_packet) {
             // Of two changes the later holds; at the same instant, the packet's.
-            Some((since, value)) if since > self.present.0 || self.reached == 0 => value,
-            _ => self.present.1,
+            (Some((since, value)), Some((packet, _))) if since > packet => value,
+            (_, Some((_, value))) | (Some((_, value)), None) => value,
+            (None, None) => self.start,
         }
     }
 }
@@ -64,10 +51,14 @@ impl Schedule {
         })
     }
 
-    /// Takes note that packet `position` enters at `now`.
-    pub fn enter(&mut self, now: Instant, position: u64) {
-        self.rate.enter(now, position);
-        self.delay.enter(now, position);
+    /// Takes note that the packet that enters at `now` brings a new rate or delay.
+    pub fn change(&mut self, now: Instant, rate: Option<Rate>, delay: Option<Duration>) {
+        if rate.is_some() {
+            self.rate.by_packet = Some((now, rate));
+        }
+        if let Some(delay) = delay {
+            self.delay.by_packet = Some((now, delay));
+        }
     }
 
     /// The rate for the packet that entered last, where its sending starts at `at`.

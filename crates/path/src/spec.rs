@@ -136,6 +136,9 @@ pub struct Change {
     /// Or from this packet of the direction on, 1 being the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet: Option<u64>,
+    /// Or from a packet on that this pattern names, each time that it names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<Pattern>,
     /// The new rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
@@ -218,7 +221,8 @@ impl PathSpec {
     pub fn warnings(&self) -> Vec<String> {
         let mut all = Vec::new();
         for (name, direction) in [("path.down", &self.down), ("path.up", &self.up)] {
-            for (key, pattern) in direction.impairments().patterns() {
+            let impairments = direction.impairments();
+            for (key, pattern) in impairments.patterns() {
                 all.extend(pattern.warnings().iter().map(|w| format!("{name}.{key}: {w}")));
             }
         }
@@ -260,7 +264,9 @@ impl DirectionOverride {
 
 impl Impairments {
     /// Each pattern with its key.
-    pub(crate) fn patterns(&self) -> impl Iterator<Item = (&'static str, &Pattern)> {
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = (String, &Pattern)> {
+        let changes = self.changes.iter().enumerate();
+        let whens = changes.filter_map(|(i, c)| c.when.as_ref().map(|p| (format!("changes[{i}].when"), p)));
         [
             ("drop", self.drop.as_ref()),
             ("corrupt", self.corrupt.as_ref()),
@@ -270,6 +276,7 @@ impl Impairments {
             ("reorder", self.reorder.as_ref().map(|r| &r.pattern)),
         ]
         .into_iter()
-        .filter_map(|(key, pattern)| pattern.map(|p| (key, p)))
+        .filter_map(|(key, pattern)| pattern.map(|p| (key.to_owned(), p)))
+        .chain(whens)
     }
 }

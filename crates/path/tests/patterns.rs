@@ -229,11 +229,35 @@ fn changes_of_rate_and_delay() {
     assert_eq!(changes("{ packet = 3, rate = \"4 Mbit/s\" }"), [11, 12, 14, 16]);
     assert_eq!(changes("{ at = \"2 ms\", rate = \"4 Mbit/s\" }"), [11, 12, 14, 16]);
     assert_eq!(changes("{ at = \"3 ms\", delay = \"20 ms\" }"), [11, 12, 23, 24]);
+    // By pattern, each time that it names a packet: two settings in turn.
+    let in_turn = "{ when = { position = 1, period = 2 }, rate = \"4 Mbit/s\" }, \
+                   { when = { position = 2, period = 2 }, rate = \"8 Mbit/s\" }";
+    assert_eq!(changes(in_turn), [12, 13, 15, 16]);
     // A shorter delay lets no packet overtake.
     assert_eq!(changes("{ packet = 2, delay = \"1 ms\" }"), [11, 11, 11, 11]);
     assert_eq!(
         changes("{ packet = 2, rate = \"2 Mbit/s\" }, { at = \"5 ms\", rate = \"8 Mbit/s\" }"),
         [11, 15, 16, 17]
+    );
+}
+
+#[test]
+fn changes_by_what_a_packet_is() {
+    let mut direction = down("down.changes = [{ when = { match = \"data\", nth = 2 }, delay = \"1 s\" }]");
+    let fates: Vec<_> = flow(5000, 3).into_iter().map(|p| direction.send(ms(0), p).fate).collect();
+    let at: Vec<u64> = fates
+        .iter()
+        .map(|f| match f {
+            Fate::Delivered { at: Some(at) } => at.as_nanos() / 1_000_000,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(at, [0, 0, 1000, 1000, 1000, 1000]);
+    assert!(direction.unreached().is_empty());
+    let direction = down("down.changes = [{ packet = 3, delay = \"1 s\" }]");
+    assert_eq!(
+        direction.unreached(),
+        ["path.down.changes[0]: position 3 was never reached (0 packets came)"]
     );
 }
 

@@ -92,6 +92,13 @@ proptest! {
         prop_assert!(out.is_sorted_by_key(|o| o.1));
     }
 
+    /// Packets due at the same instant come out as they were sent, also where the line could reorder them.
+    #[test]
+    fn ties_keep_their_order(shape in shaped(), packets in packets()) {
+        let sorted = "down.reorder = { position = 0, past = 1 }";
+        prop_assert_eq!(run(&mut down(&format!("{shape}{sorted}")), &packets), run(&mut down(&shape), &packets));
+    }
+
     /// Packets come out in the order of their instants, whatever the effects.
     #[test]
     fn time_never_runs_back(shape in shaped(), packets in packets()) {

@@ -263,6 +263,16 @@ fn paths_round_trip_and_show_defaults() {
     assert_eq!(json, expected);
 }
 
+/// The examples of the module's documentation are what it says: patterns.
+#[test]
+fn documented_examples_are_read() {
+    let source = include_str!("../src/pattern.rs");
+    let lines = source.lines().filter_map(|l| l.strip_prefix("//! drop = "));
+    let read: Vec<Pattern> =
+        lines.map(|l| path(&format!("down.drop = {l}"))).filter_map(|p| p.down.drop).collect();
+    assert_eq!(read.len(), 11);
+}
+
 /// Every key of the schema has a description: the reference comes from it.
 #[test]
 fn schema_describes_every_key() {
