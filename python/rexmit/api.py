@@ -104,7 +104,8 @@ def run_one(
     underscores: `path__rate="1 Mbit/s"`. `options` may have `capture_server` and `capture_client` (files
     to write, pcapng), `state` and `verdicts` (True adds these tables).
 
-    Returns `{"row": {...}, "state": DataFrame, "verdicts": DataFrame}`, the last two where asked for.
+    Returns `{"row": {...}, "warnings": [...], "state": DataFrame, "verdicts": DataFrame}`, the last two where
+    asked for.
     Raises StudyError for a wrong setting, of one line.
     """
     table, own_seed = _scenario(scenario)
@@ -117,7 +118,7 @@ def run_one(
         )
     except ValueError as error:
         raise StudyError(one_line(error)) from None
-    return {key: value if key == "row" else _frame(value) for key, value in answer.items()}
+    return {key: _frame(value) if key in ("state", "verdicts") else value for key, value in answer.items()}
 
 
 def read_capture(capture: str | Path) -> list[Connection]:

@@ -1,0 +1,92 @@
+"""The study hurtig-2006 comes out again: its whole parameter table, every published row."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from rexmit import Results, Study
+from rexmit.analyse import Comparison, load_published
+from rexmit.analyse.study_code import comparison_of
+
+STUDY = Path(__file__).parents[2] / "studies" / "hurtig-2006"
+
+
+@pytest.fixture(scope="module")
+def short() -> Results:
+    return Study.load("hurtig-2006/short").run(progress=False)
+
+
+@pytest.fixture(scope="module")
+def long() -> Results:
+    return Study.load("hurtig-2006/long").run(progress=False)
+
+
+@pytest.fixture(scope="module")
+def comparison(short: Results, long: Results) -> Comparison:
+    return comparison_of(short)([short, long])
+
+
+@pytest.mark.parametrize("published", load_published(STUDY / "published.csv"), ids=lambda row: row.id)
+def test_published(published: object, comparison: Comparison) -> None:
+    (check,) = [check for check in comparison.checks if check.published == published]
+    assert check.verdict == "within", f"published {check.published.value}, ours {check.ours} {check.note}"
+
+
+def test_every_run_completes_and_delivers_every_byte(short: Results, long: Results) -> None:
+    for results, size in ((short, 25_000), (long, 140_000)):
+        table = results.table()
+        assert table["completed"].all()
+        assert table["error"].is_null().all()
+        assert table["bytes"].unique().to_list() == [size]
+
+
+def test_flows_without_loss_have_the_packets_of_the_thesis(short: Results, long: Results) -> None:
+    for results, packets in ((short, 20), (long, 100)):
+        healthy = results.table().filter(
+            (pl.col("path.down.drop") == 0)
+            & ~((pl.col("path.rate") == "40 kbit/s") & (pl.col("path.delay_ns") <= 20_000_000))
+        )
+        assert healthy["packets_down"].unique().to_list() == [packets]
+        assert healthy["drops_down"].sum() == 0
+
+
+def test_a_position_within_the_flow_loses_exactly_one_packet(short: Results) -> None:
+    lost = short.table().filter(pl.col("path.down.drop") > 0)
+    assert lost["drops_down"].unique().to_list() == [1]
+    assert lost["drops_up"].sum() == 0
+
+
+def test_one_part_of_the_study_leaves_the_other_uncovered(short: Results) -> None:
+    verdicts = {check.published.id: check.verdict for check in comparison_of(short)([short]).checks}
+    assert verdicts["P-000-1"] == "within"
+    assert verdicts["P-000-23"] == verdicts["P-000-32"] == "not covered"
+
+
+@pytest.fixture(scope="module")
+def slower() -> Comparison:
+    """The study on hosts that wait a second at least, as RFC 6298 asks: another system altogether."""
+    study = Study.load("hurtig-2006/short").set("design.replications", 1)
+    for host in ("server", "client"):
+        study = study.set(f"hosts.{host}.stack.rtt.min_rto", "1 s")
+    results = study.run(progress=False)
+    return comparison_of(results)([results])
+
+
+def test_another_system_does_not_pass_for_this_one(slower: Comparison) -> None:
+    outside = {check.published.id for check in slower.checks if check.verdict == "outside"}
+    assert {"P-000-1", "P-000-5", "P-000-20"} <= outside
+    assert not slower.passed
+
+
+def test_bursts_do_not_hang_on_the_threshold(comparison: Comparison, short: Results, long: Results) -> None:
+    flows = sys.modules["rexmit_study_hurtig_2006.flows"]
+    runs = [(flows.Flow(short), 320, at, bursts) for at, bursts in ((0, 3), (8, 4), (9, 3), (10, 4))]
+    runs += [(flows.Flow(long), 500, at, bursts) for at, bursts in ((41, 12), (50, 11))]
+    for flow, kbit_s, at, bursts in runs:
+        sent = flow.connection(kbit_s, 300, at).server.segments
+        pauses = np.diff(sent.time_ns[sent.len > 0]) / 600e6
+        assert {1 + int(np.count_nonzero(pauses > part)) for part in np.arange(0.53, 0.68, 0.01)} == {bursts}
