@@ -70,7 +70,7 @@ class Factor:
     def label(self, level: Any) -> str:
         """What people read for one of its levels: in its unit where it has one."""
         at = self.levels.index(level)
-        return f"{self.numbers[at]:,g} {self.unit}" if self.unit else self.labels[at]
+        return f"{self.numbers[at]:,.12g} {self.unit}" if self.unit else self.labels[at]
 
 
 def time_lines(axes: Axes, frame: pl.DataFrame, x: Factor, lines: Factor | None) -> list[Line2D]:
@@ -79,12 +79,14 @@ def time_lines(axes: Axes, frame: pl.DataFrame, x: Factor, lines: Factor | None)
     Bands span the least and the greatest replication. Runs that did not complete are left out.
     """
     done = frame.filter(pl.col("completed").cast(pl.Boolean))
-    levels = (
-        [None] if lines is None else [level for level in lines.levels if level in set(done[lines.column])]
-    )
+    levels = [None] if lines is None else lines.levels
+    there = {None} if lines is None else set(done[lines.column])
     colours = style.family(style.LIGHT, len(levels))
     drawn = []
     for number, (level, colour) in enumerate(zip(levels, colours, strict=True)):
+        # A level keeps its colour and marker where others are left out.
+        if level not in there:
+            continue
         part = done if lines is None else done.filter(pl.col(lines.column) == level)
         times = pl.col("time_ns") / 1e6
         groups = part.group_by(x.column).agg(
@@ -96,7 +98,7 @@ def time_lines(axes: Axes, frame: pl.DataFrame, x: Factor, lines: Factor | None)
         label = lines.label(level) if lines is not None else "mean"
         (line,) = axes.plot(at, mean, color=colour, label=label, **_marked(number, len(at)))
         line.set_gid(f"line-{label}")
-        axes.fill_between(at, low, high, color=colour, alpha=0.25, linewidth=0, zorder=1)
+        axes.fill_between(at, low, high, color=colour, alpha=0.25, linewidth=0, zorder=1, gid=f"band-{label}")
         drawn.append(line)
     return drawn
 

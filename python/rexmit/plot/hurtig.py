@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from rexmit.analyse import PositionCosts, position_costs
+from rexmit.analyse import PositionCosts, load_published, position_costs
 from rexmit.errors import UsageError
 from rexmit.plot import connections, figures, style, tsg
 from rexmit.plot.figures import Factor
+from rexmit.study import find_study
 
 RATE, DELAY, POSITION = "path.rate", "path.delay", "path.down.drop"
 
@@ -127,7 +130,7 @@ def draw_table(frame: pl.DataFrame, flow: str, out: Path) -> Iterator[list[Path]
 
 
 def draw_loss(figure: LossFigure, costs: Sequence[PositionCosts], out: Path) -> list[Path]:
-    """Draws what losses cost against delay, a line a bandwidth."""
+    """Draws what losses cost against delay, a line a bandwidth, and the numbers that the thesis prints."""
     points = [
         (f"{cost.group['kbit_s']:,g} kbit/s", float(str(cost.group["delay_ms"])), 100 * value)
         for cost in costs
@@ -143,14 +146,15 @@ def draw_loss(figure: LossFigure, costs: Sequence[PositionCosts], out: Path) -> 
         y_title = "Average additional time (%)" if figure.quantity == "average" else "Additional time (%)"
         lines = figures.percent_lines(axes, points, "One-way delay (ms)", y_title)
         axes.set_title(f"Figure {figure.number}: {figure.title}", loc="left")
+        lines = [*_draw_published(axes, _published(figure)), *lines]
         figures.legend_beside(sheet, lines, "Bandwidth")
         return style.save(sheet, out / _file(figure.number, figure.title))
 
 
 def draw_positions(figure: PositionFigure, frame: pl.DataFrame, out: Path) -> list[Path]:
     """Draws transmission time against the position of the loss, a line a delay."""
-    frame = frame.filter(pl.col(f"{DELAY}_ns") <= figure.up_to_ms * 1_000_000)
     positions, delays = Factor.of(frame, POSITION), Factor.of(frame, DELAY)
+    frame = frame.filter(pl.col(f"{DELAY}_ns") <= figure.up_to_ms * 1_000_000)
     count = len(figure.kbit_s)
     rows, columns = {1: (1, 1), 3: (3, 1), 6: (3, 2)}[count]
     size = (8, 4.8) if count == 1 else (8.5 if columns == 1 else 11, 3.1 * rows)
@@ -204,6 +208,34 @@ def _head(sheet: Figure, number: str, title: str) -> None:
         sheet.suptitle(text, x=0.01, ha="left")
     else:
         sheet.axes[0].set_title(text, loc="left", fontweight="bold")
+
+
+def _published(figure: LossFigure) -> list[tuple[float, float]]:
+    """The printed numbers of this quantity that belong to one bandwidth and delay, as (ms, percent)."""
+    quantity, position = {
+        "additional": ("additional time", "late vs FR"),
+        "average": ("average additional time", "any"),
+    }[figure.quantity]
+    packets = "20" if figure.flow == "short" else "100"
+    rows = load_published(find_study(f"hurtig-2006/{figure.flow}")[1].parent / "published.csv")
+    return [
+        (float(row.delay_ms), row.interval()[0])
+        for row in rows
+        if (row.flow, row.position) == (packets, position)
+        and row.quantity.startswith(quantity)
+        and row.kbit_s.isdecimal()
+        and row.delay_ms.isdecimal()
+        and row.interval()[0] == row.interval()[1]
+    ]
+
+
+def _draw_published(axes: Axes, points: Sequence[tuple[float, float]]) -> list[Line2D]:
+    if not points:
+        return []
+    x, y = zip(*points, strict=True)
+    (rings,) = axes.plot(x, y, linestyle="none", marker="o", markersize=9, color=style.LIGHT.ink)
+    rings.set(markerfacecolor="none", markeredgewidth=1.2, label="as published", zorder=4, gid="published")
+    return [rings]
 
 
 def _costs(frame: pl.DataFrame) -> list[PositionCosts]:
