@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from rexmit.analyse import PositionCosts, load_published, position_costs
-from rexmit.errors import UsageError
 from rexmit.plot import connections, figures, style, tsg
 from rexmit.plot.figures import Factor
 from rexmit.study import find_study
@@ -118,34 +117,31 @@ Capture = Callable[[Panel, Path], None]
 def draw_table(frame: pl.DataFrame, flow: str, out: Path) -> Iterator[list[Path]]:
     """Draws the figures of a flow (`short` or `long`) that come from its table of runs, a figure at a time.
 
-    Figures whose bandwidths the table does not hold are left out, so that a part of the study can be drawn.
+    A part of the study gives the figures that it suffices for. Bandwidths of no figure of the thesis get one
+    without a number.
     """
     costs = _costs(frame)
     for loss in (entry for entry in LOSS_FIGURES if entry.flow == flow):
-        yield draw_loss(loss, costs, out)
-    known = set(_kbit_s(frame))
-    for entry in (entry for entry in POSITION_FIGURES if entry.flow == flow):
-        if known >= set(entry.kbit_s):
-            yield draw_positions(entry, frame, out)
+        if _points(loss, costs):
+            yield draw_loss(loss, costs, out)
+    there = _kbit_s(frame)
+    numbered = [entry for entry in POSITION_FIGURES if entry.flow == flow and set(entry.kbit_s) <= set(there)]
+    for entry in numbered:
+        yield draw_positions(entry, frame, out)
+    for kbit_s in there:
+        if not any(kbit_s in entry.kbit_s for entry in numbered):
+            yield draw_positions(PositionFigure("", flow, (kbit_s,)), frame, out)
 
 
 def draw_loss(figure: LossFigure, costs: Sequence[PositionCosts], out: Path) -> list[Path]:
     """Draws what losses cost against delay, a line a bandwidth, and the numbers that the thesis prints."""
-    points = [
-        (f"{cost.group['kbit_s']:,g} kbit/s", float(str(cost.group["delay_ms"])), 100 * value)
-        for cost in costs
-        if (value := getattr(cost, figure.quantity)) is not None and not _defect(cost)
-    ]
-    if not points:
-        raise UsageError(
-            "no bandwidth and delay of this table has a position where fast retransmit is inhibited"
-        )
+    points = _points(figure, costs)
     with style.styled(style.LIGHT):
         sheet = Figure(figsize=(8, 4.8), layout="constrained")
         axes = sheet.add_subplot()
         y_title = "Average additional time (%)" if figure.quantity == "average" else "Additional time (%)"
         lines = figures.percent_lines(axes, points, "One-way delay (ms)", y_title)
-        axes.set_title(f"Figure {figure.number}: {figure.title}", loc="left")
+        _head(sheet, figure.number, figure.title)
         lines = [*_draw_published(axes, _published(figure)), *lines]
         figures.legend_beside(sheet, lines, "Bandwidth")
         return style.save(sheet, out / _file(figure.number, figure.title))
@@ -203,11 +199,20 @@ def draw_sequences(figure: SequenceFigure, capture: Capture, work: Path, out: Pa
 
 def _head(sheet: Figure, number: str, title: str) -> None:
     """The title: above the axes where there is one, else above all panels."""
-    text = f"Figure {number}: {title}"
+    text = f"Figure {number}: {title}" if number else title
     if len(sheet.axes) > 1:
         sheet.suptitle(text, x=0.01, ha="left")
     else:
         sheet.axes[0].set_title(text, loc="left", fontweight="bold")
+
+
+def _points(figure: LossFigure, costs: Sequence[PositionCosts]) -> list[tuple[str, float, float]]:
+    """The lines of a loss figure: bandwidth, delay in ms and percent."""
+    return [
+        (f"{cost.group['kbit_s']:,.12g} kbit/s", float(str(cost.group["delay_ms"])), 100 * value)
+        for cost in costs
+        if (value := getattr(cost, figure.quantity)) is not None and not _defect(cost)
+    ]
 
 
 def _published(figure: LossFigure) -> list[tuple[float, float]]:
@@ -242,7 +247,11 @@ def _costs(frame: pl.DataFrame) -> list[PositionCosts]:
     sized = frame.with_columns(
         (pl.col(f"{RATE}_bit_s") / 1e3).alias("kbit_s"), (pl.col(f"{DELAY}_ns") / 1e6).alias("delay_ms")
     )
-    return position_costs(sized, POSITION, ["kbit_s", "delay_ms"])
+    try:
+        return position_costs(sized, POSITION, ["kbit_s", "delay_ms"])
+    except ValueError:
+        # Without the run that loses nothing, or with runs that failed, there is no cost to tell.
+        return []
 
 
 def _defect(cost: PositionCosts) -> bool:
@@ -265,6 +274,8 @@ def _describe(panel: Panel) -> str:
 
 
 def _file(number: str, title: str) -> str:
-    chapter, figure = number.split(".")
     words = "".join(c.lower() if c.isalnum() else " " for c in title.replace(",", "")).split()
+    if not number:
+        return "-".join(words)
+    chapter, figure = number.split(".")
     return f"figure-{chapter}-{int(figure):02}-{'-'.join(words)}"

@@ -120,6 +120,21 @@ def test_the_defect_of_40_kbit_s_is_left_out_of_the_loss_figures(sheets: list[Fi
     assert [x for x, _ in points(lines(sheets[0])["40 kbit/s"])] == [40.0]
 
 
+def test_a_part_of_the_study_gives_the_figures_it_suffices_for(
+    table: pl.DataFrame, sheets: list[Figure]
+) -> None:
+    part = table.filter((pl.col("path.rate_bit_s") == 320_000) & (pl.col("path.down.drop") > 0))
+    other = part.with_columns(
+        pl.lit(250_000).alias("path.rate_bit_s"), pl.lit("250 kbit/s").alias("path.rate")
+    )
+    files = hurtig.draw_table(pl.concat([part, other], how="vertical_relaxed"), "short", Path("out"))
+    assert [file[0].name for file in files] == [
+        "figure-4-06-transmission-time-320-kbit-s",
+        "transmission-time-250-kbit-s",
+    ]
+    assert sheets[1].axes[0].get_title("left") == "Transmission time, 250 kbit/s"
+
+
 def test_every_figure_of_the_thesis_that_we_draw_is_listed() -> None:
     listed = [*hurtig.LOSS_FIGURES, *hurtig.POSITION_FIGURES, *hurtig.SEQUENCE_FIGURES]
     numbers = sorted(int(entry.number.split(".")[1]) for entry in listed)
