@@ -34,6 +34,7 @@ impl Plan {
     }
 
     /// Runs `runs` (from the first to before the second) on `jobs` threads and returns columns, a row a run.
+    #[allow(clippy::too_many_arguments, reason = "Python names them; `self` and `py` are no choice")]
     fn run<'py>(
         &self,
         py: Python<'py>,

@@ -115,7 +115,8 @@ pub fn states(rows: &[StateRow]) -> Columns {
 /// Verdicts of the path.
 pub fn verdicts(rows: &[VerdictRow]) -> Columns {
     let number = |get: &dyn Fn(&VerdictRow) -> u64| Values::U64(rows.iter().map(get).collect());
-    let text = |get: &dyn Fn(&VerdictRow) -> String| Values::Text(rows.iter().map(|r| Some(get(r))).collect());
+    let text =
+        |get: &dyn Fn(&VerdictRow) -> String| Values::Text(rows.iter().map(|r| Some(get(r))).collect());
     vec![
         ("time_ns", number(&|r| r.row.time.as_nanos())),
         ("direction", text(&|r| r.direction.to_string())),
