@@ -27,9 +27,12 @@ Examples:
 @click.option(
     "--notes", is_flag=True, help="Show why each tolerance is what it is, and notes on differences."
 )
+@click.option("--markdown", is_flag=True, help="Print a Markdown table.")
 @json_option
 @click.pass_context
-def compare(context: click.Context, folders: tuple[Path, ...], notes: bool, as_json: bool) -> None:
+def compare(
+    context: click.Context, folders: tuple[Path, ...], notes: bool, markdown: bool, as_json: bool
+) -> None:
     """Print what the study published beside what DIR holds; several parts of one study may be given.
 
     Exit code 1 if a number lies outside its stated tolerance.
@@ -49,9 +52,25 @@ def compare(context: click.Context, folders: tuple[Path, ...], notes: bool, as_j
                 "checks": [c.row() for c in comparison.checks],
             }
         )
+    elif markdown:
+        click.echo(to_markdown(comparison), nl=False)
     else:
         _print(comparison, notes)
     context.exit(0 if comparison.passed else 1)
+
+
+def to_markdown(comparison: Comparison) -> str:
+    """The checks as a Markdown table, with notes and the reason of each tolerance."""
+    rows = [
+        ["", "quantity", "published", "ours", "difference", "tolerance", "verdict", "notes"],
+        ["---"] * 8,
+    ]
+    for check in comparison.checks:
+        reasons = [text for text in (check.note, check.published.tolerance_reason) if text]
+        rows.append(
+            [*map(str, _cells(check)), "; tolerance: ".join(reasons) if check.note else "".join(reasons)]
+        )
+    return "".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |\n" for row in rows)
 
 
 def _print(comparison: Comparison, notes: bool) -> None:
