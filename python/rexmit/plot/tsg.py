@@ -26,6 +26,12 @@ from rexmit.plot.connections import FIN, PSH, RST, SYN, Connection, Floats, Inte
 _ABOVE, _BELOW, _BESIDE = (0.0, 8.0), (0.0, -8.0), (5.5, 0.0)
 """Where a letter stands beside what it names: points to the right and up."""
 
+MOST_VECTORS = 5_000
+"""A graph of more packets is a picture inside its SVG or PDF file: symbols cannot be told apart there."""
+
+MOST_TICKS = 800
+"""With more acknowledgments in view, ticks would only make the levels thick."""
+
 SIZE = (9.0, 5.4)
 """Width and height of a graph in inches."""
 
@@ -87,6 +93,7 @@ def plot(axes: Axes, seen: Connection, view: View) -> list[Line2D]:
     painter.draw_acks()
     painter.draw_window()
     painter.draw_sacks()
+    painter.keep_small()
     axes.set_xlabel("Time since the first packet (s)")
     axes.set_ylabel("Sequence number (bytes, relative)")
     style.whole_numbers(axes, "y")
@@ -104,6 +111,9 @@ class _Painter:
         self.acked: Floats = (side.acks.time_ns - seen.start_ns) / 1e9
         self.sacked: Floats = (side.sacks.time_ns - seen.start_ns) / 1e9
         self.span = _checked_span(self.sent, self.acked, view.t)
+        self.in_view = _within(self.sent, self.span)
+        self.acks_in_view = int(_within(self.acked, self.span).sum())
+        self.ticks = self.acks_in_view <= MOST_TICKS
         self.head = 3.5
 
     def set_limits(self) -> None:
@@ -130,8 +140,9 @@ class _Painter:
         acks = self.side.acks
         if self.acked.size:
             self._level(acks.ack, self.theme.ack, "ack")
-            self._name("ACK level, a tick an ACK", color=self.theme.ack, marker=3)
-        third = acks.duplicate == 3
+            label, marker = ("ACK level, a tick an ACK", 3) if self.ticks else ("ACK level", "")
+            self._name(label, color=self.theme.ack, marker=marker)
+        third = (acks.duplicate == 3) & _within(self.acked, self.span)
         if third.any():
             marks = glyphs.text_marks(
                 self.axes, (self.acked[third], acks.ack[third]), "3", (self.theme.ack, 5.5, _BELOW)
@@ -149,25 +160,26 @@ class _Painter:
         shown = edges[_within(self.acked, self.span)]
         above = shown.size > 0 and shown.min() > self.axes.get_ylim()[1]
         label = f"advertised window (above, from {shown.min():,})" if above else "advertised window"
-        self._name(label, color=self.theme.window, marker=2)
+        self._name(label, color=self.theme.window, marker=2 if self.ticks else "")
 
     def draw_sacks(self) -> None:
         """SACK blocks as bars at the time that they arrived."""
-        if self.sacked.size:
-            sacks = self.side.sacks
-            self._bars(self.sacked, sacks.left, sacks.right, (self.theme.sack, 1.8, "sack"))
+        sacks, shown = self.side.sacks, _within(self.sacked, self.span)
+        if shown.any():
+            look = (self.theme.sack, 1.8, "sack")
+            self._bars(self.sacked[shown], sacks.left[shown], sacks.right[shown], look)
             self._name("SACK block", color=self.theme.sack, marker="|", linestyle="none", markeredgewidth=1.8)
 
     def draw_segments(self) -> None:
         """Segments with data by kind, a diamond at their end for PSH; a cross for a packet without data."""
         rows = self.side.segments
-        data, again, late = rows.len > 0, rows.transmission > 1, _fills_hole(rows)
+        data, again, late = (rows.len > 0) & self.in_view, rows.transmission > 1, _fills_hole(rows)
         self._kind(data & ~again & ~late, self.theme.segment, ("segment", "segment", ""))
         self._kind(data & late, self.theme.late, ("late", "segment into an earlier hole (O)", "O"))
         self._kind(data & again, self.theme.retransmission, ("retransmission", "retransmission (R)", "R"))
         if (rows.has(PSH) & data).any():
             self._name("PSH", color=self.theme.segment, marker="D", linestyle="none", markersize=3.5)
-        empty = (rows.end == rows.seq) & ~rows.has(RST)
+        empty = (rows.end == rows.seq) & ~rows.has(RST) & self.in_view
         if empty.any():
             self._points(self.sent[empty], rows.seq[empty], ("x", self.theme.segment, 4.5, "empty"))
             self._name("packet without data", color=self.theme.segment, marker="x", linestyle="none")
@@ -178,7 +190,7 @@ class _Painter:
         for flag, text, marker in ((SYN, "SYN", "D"), (FIN, "FIN", "s"), (RST, "RST", "X")):
             at = rows.seq if flag == SYN else rows.end
             for again, colour in ((False, self.theme.mark), (True, self.theme.retransmission)):
-                here = rows.has(flag) & ((rows.transmission > 1) == again)
+                here = rows.has(flag) & ((rows.transmission > 1) == again) & self.in_view
                 alone = here & (rows.len == 0)
                 if here.any():
                     self._text(
@@ -191,11 +203,18 @@ class _Painter:
         """A ring at the packets that comments in the capture call dropped."""
         rows = self.side.segments
         lost = np.array([note is not None and note.startswith("dropped") for note in rows.note], dtype=bool)
+        lost &= self.in_view
         if self.view.dropped and lost.any():
             middle = (rows.seq[lost] + rows.end[lost]) // 2
             self._points(self.sent[lost], middle, ("o", self.theme.retransmission, 9.0, "dropped"))
             look = {"color": self.theme.retransmission, "marker": "o", "linestyle": "none", "markersize": 8.0}
             self._name("dropped on the path (comment)", **look)
+
+    def keep_small(self) -> None:
+        """Turns the symbols of a long capture into a picture within a vector file."""
+        if self.in_view.sum() + self.acks_in_view > MOST_VECTORS:
+            for artist in [*self.axes.lines, *self.axes.collections]:
+                artist.set_rasterized(True)
 
     def _kind(self, chosen: Truths, colour: str, names: tuple[str, str, str]) -> None:
         if not chosen.any():
@@ -222,7 +241,8 @@ class _Painter:
         (line,) = self.axes.step(time, level, where="post", color=colour, zorder=2)
         glyphs.named(line, name)
         tick = 3 if name == "ack" else 2  # the library's numbers of a tick downwards and upwards
-        self._points(self.acked, values, (tick, colour, 3.0, f"{name}-tick"))
+        if self.ticks:
+            self._points(self.acked, values, (tick, colour, 3.0, f"{name}-tick"))
 
     def _bars(self, time: Floats, low: Integers, high: Integers, look: tuple[str, float, str]) -> None:
         colour, width, name = look

@@ -100,6 +100,9 @@ def test_a_range_of_time_fits_what_it_shows(lost_segment: Path) -> None:
     axes, _ = drawn(lost_segment, tsg.View(t=(0.02, 0.03)))
     assert axes.get_xlim() == pytest.approx((0.0198, 0.0302))
     assert 5001 < axes.get_ylim()[1] < 8000
+    assert len(bars(axes, "segment")) == 5
+    assert not any(points(axes, name) for name in ("text-3", "text-R", "fin", "syn", "empty"))
+    assert bars(axes, "retransmission") == bars(axes, "sack") == []
 
 
 def test_dropped_marks_can_be_left_out(lost_segment: Path) -> None:
@@ -114,6 +117,14 @@ def test_files_are_svg_and_png_or_what_the_name_says(lost_segment: Path, tmp_pat
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "new" / "b.pdf").read_bytes().startswith(b"%PDF")
     assert 'id="retransmission"' in (tmp_path / "a.svg").read_text()
+
+
+def test_the_file_of_a_long_capture_stays_small(write_capture: Callable[[str], Path], tmp_path: Path) -> None:
+    packets = [f"{n} s . {901 + n}+1 ack 101" for n in range(tsg.MOST_VECTORS + 1)]
+    [svg] = draw(write_capture("\n".join(packets)), tmp_path / "a.svg")
+    text = svg.read_text()
+    assert "<image" in text
+    assert len(text) < 300_000
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
