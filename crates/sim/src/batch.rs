@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 
 use crate::SpecError;
+use crate::options::RunOptions;
 use crate::outcome::Row;
-use crate::run::{RunOptions, run};
+use crate::run::run;
 use crate::scenario::Resolved;
 use crate::settings::set;
 use crate::streams::Streams;

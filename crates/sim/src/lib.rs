@@ -14,6 +14,7 @@
 
 mod batch;
 mod error;
+mod options;
 mod outcome;
 mod profiles;
 mod recorder;
@@ -26,9 +27,10 @@ mod world;
 
 pub use batch::{BatchOptions, Plan};
 pub use error::SpecError;
+pub use options::RunOptions;
 pub use outcome::{Outcome, Row, StateRow, VerdictRow};
 pub use profiles::{builtin_profiles, resolve_profile};
-pub use run::{RunOptions, run};
+pub use run::run;
 pub use scenario::{HostSpec, Hosts, Resolved, Scenario, schema};
 pub use settings::set;
 pub use streams::Streams;

@@ -9,8 +9,8 @@ use rexmit_tcp::Connection;
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
 
+use crate::options::RunOptions;
 use crate::outcome::StateRow;
-use crate::run::RunOptions;
 
 /// What is written down while a run goes on.
 #[derive(Debug, Default)]

@@ -1,31 +1,12 @@
 //! One run.
 
-use std::path::PathBuf;
-
-use serde::{Deserialize, Serialize};
-
 use crate::SpecError;
+use crate::options::RunOptions;
 use crate::outcome::{Outcome, VerdictRow};
 use crate::recorder::Recorder;
 use crate::scenario::Resolved;
 use crate::streams::Streams;
 use crate::world::World;
-
-/// What a single run writes down beside its row.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RunOptions {
-    /// Capture at the server, as pcapng.
-    pub capture_server: Option<PathBuf>,
-    /// Capture at the client, as pcapng.
-    pub capture_client: Option<PathBuf>,
-    /// Comment of the captures.
-    pub comment: Option<String>,
-    /// State over time.
-    pub state: bool,
-    /// The path's verdicts.
-    pub verdicts: bool,
-}
 
 /// Runs a scenario once.
 ///

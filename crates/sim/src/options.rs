@@ -1,0 +1,21 @@
+//! What a run is asked to write down.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What a single run writes down beside its row.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunOptions {
+    /// Capture at the server, as pcapng.
+    pub capture_server: Option<PathBuf>,
+    /// Capture at the client, as pcapng.
+    pub capture_client: Option<PathBuf>,
+    /// Comment of the captures.
+    pub comment: Option<String>,
+    /// State over time.
+    pub state: bool,
+    /// The path's verdicts.
+    pub verdicts: bool,
+}
