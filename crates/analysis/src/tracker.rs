@@ -194,6 +194,7 @@ impl Sender {
     }
 
     fn sacked(&mut self, side: &mut Side, blocks: &SackBlocks, ack: i64, (time, ack_row): (Instant, u32)) {
+        // Blocks lie near the acknowledgment, and do not say where the next number is expected.
         let mut space = self.space;
         let edges: Vec<_> = blocks
             .as_slice()

@@ -148,8 +148,8 @@ class _Painter:
                 self.axes, (self.acked[third], acks.ack[third]), "3", (self.theme.ack, 5.5, _BELOW)
             )
             glyphs.named(marks, "text-3")
-            marker = glyphs.letters("3")
-            self._name("third duplicate ACK", color=self.theme.ack, marker=marker, linestyle="none")
+            glyph = glyphs.letters("3")
+            self._name("third duplicate ACK", color=self.theme.ack, marker=glyph, linestyle="none")
 
     def draw_window(self) -> None:
         """The right edge of the advertised window, with a tick for each acknowledgment."""
