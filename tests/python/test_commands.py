@@ -166,15 +166,16 @@ def test_an_unwritable_folder_is_refused(rexmit: Command, study_file: Path, tmp_
         assert "cannot be written" in done.stderr
 
 
+@pytest.mark.parametrize("size", ["8k", "20k", "24k", "28k"])
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(
-    rexmit: Command, study_file: Path, tmp_path: Path
+    rexmit: Command, study_file: Path, tmp_path: Path, size: str
 ) -> None:
     small = tmp_path / "small"
     small.mkdir()
     if os.geteuid() != 0 or shutil.which("mount") is None:
         pytest.skip("mounting a small file system needs root")
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", small],
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", small],
         capture_output=True,
         text=True,
         check=False,
@@ -190,6 +191,11 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(
         assert "Traceback" not in done.stderr
         assert not list(small.rglob("*.tmp"))
         assert not (small / "out" / "runs.parquet").exists()
+        subprocess.run(["mount", "-o", "remount,size=4m", small], check=True)
+        assert rexmit("run", study_file, "--out", small / "out", "--resume").returncode == 0
+        assert rexmit("run", study_file, "--out", "other").returncode == 0
+        files = {(folder / "runs.parquet").read_bytes() for folder in (small / "out", tmp_path / "other")}
+        assert len(files) == 1
     finally:
         subprocess.run(["umount", small], check=True)
 

@@ -27,7 +27,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     temporary = path.with_name(path.name + TEMPORARY)
     try:
         write(temporary)
-        with temporary.open("rb") as file:
+        with temporary.open("r+b") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:

@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -33,7 +34,7 @@ class Provenance:
         self._path = path
         sessions = _earlier(path)
         self._session: dict[str, Any] = {
-            "command": " ".join(sys.argv),
+            "command": shlex.join(sys.argv),
             "started": _now(),
             "ended": None,
             "jobs": jobs,

@@ -31,7 +31,8 @@ from rexmit.study import StudySpec
 Progress = Callable[[str, int, int], None]
 """Called with a stage (`runs` or `captures`), how many are done and how many there are."""
 
-FIRST_CHUNK = 256
+FIRST_CHUNK = 4
+"""Small, so that a study of long runs can be stopped soon; it grows at once where runs are short."""
 LARGEST_CHUNK = 1 << 16
 AIM_SECONDS = 0.5
 """Time that a chunk should take: what a kill may lose, and how often progress shows."""
@@ -146,7 +147,7 @@ class _Session:
         return {
             "version": _native.version(),
             "name": spec.name,
-            "file": None if spec.path is None else str(spec.path),
+            "file": None if spec.path is None else str(spec.path.resolve()),
             **spec.texts,
             "backend": self._backend.name,
             "scenario": self._backend.resolved(),
@@ -205,9 +206,9 @@ def _runs_to_capture(table: pa.Table, choice: str) -> list[int]:
 
 
 def _next_size(size: int, seconds: float) -> int:
-    """Grows or shrinks a chunk by at most two, towards the time aimed at."""
+    """Grows or shrinks a chunk towards the time aimed at, by small steps near it."""
     if seconds < AIM_SECONDS / 2:
-        return min(size * 2, LARGEST_CHUNK)
+        return min(size * (8 if seconds < AIM_SECONDS / 10 else 2), LARGEST_CHUNK)
     return max(size // 2, 1) if seconds > AIM_SECONDS * 2 else size
 
 

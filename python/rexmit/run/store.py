@@ -35,6 +35,8 @@ STUDY_TOML = "study.toml"
 PROVENANCE = "provenance.json"
 ROWS_A_GROUP = 1 << 16
 
+_WORDS = {"file", "title", "source", "question", "description"}
+"""What may change between a run and its resume: it changes no result."""
 _PART = re.compile(r"part-(\d{10})-(\d{10})\.parquet")
 
 
@@ -62,8 +64,9 @@ class Store:
         if content:
             self._compare(record)
         else:
-            write_text(self.folder / STUDY_TOML, tomli_w.dumps(_without_nulls(resolved)))
             write_json(self.folder / STUDY_JSON, record)
+        if not (self.folder / STUDY_TOML).exists():
+            write_text(self.folder / STUDY_TOML, tomli_w.dumps(_without_nulls(resolved)))
         try:
             self._parts.mkdir(exist_ok=True)
             for left in (*self.folder.rglob(f"*{TEMPORARY}"),):
@@ -124,7 +127,7 @@ class Store:
             ) from None
         except (OSError, ValueError) as error:
             raise StoreError(f"{path}: cannot be read ({error}); choose another --out") from None
-        difference = first_difference(before, json.loads(json.dumps(record)))
+        difference = first_difference(_decisive(before), _decisive(json.loads(json.dumps(record))))
         if difference:
             raise StoreError(f"{self.folder}: holds another study: {difference}; choose another --out")
 
@@ -145,6 +148,10 @@ def first_difference(before: Any, now: Any, name: str = "") -> str | None:
     if before == now:
         return None
     return f"{name} was {_short(before)}, is {_short(now)}"
+
+
+def _decisive(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if key not in _WORDS}
 
 
 def _short(value: Any) -> str:
