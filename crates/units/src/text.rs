@@ -159,7 +159,7 @@ pub(crate) const RATE: Kind = Kind {
 pub(crate) const QUEUE: Kind = Kind {
     what: "a queue limit",
     example: "99 packets",
-    step: "packets",
+    step: "bytes",
     units: &[
         ("packets", 1),
         ("bytes", 1),
@@ -170,7 +170,7 @@ pub(crate) const QUEUE: Kind = Kind {
         ("MiB", 1 << 20),
         ("GiB", 1 << 30),
     ],
-    aliases: &[],
+    aliases: &[("byte", 1), ("B", 1)],
     hints: BYTE_HINTS,
 };
 
@@ -216,17 +216,11 @@ impl FromStr for QueueLimit {
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
         match Decimal::split(text) {
-            Some((number, "packets" | "packet")) => QUEUE.steps(text, number, 1).map(Self::Packets),
-            Some((number, unit)) => {
-                match BYTES.units.iter().chain(BYTES.aliases).find(|(name, _)| *name == unit) {
-                    Some(&(_, factor)) => {
-                        Kind { step: "bytes", ..QUEUE }.steps(text, number, factor).map(Self::Bytes)
-                    }
-                    // Names the packets too.
-                    None => QUEUE.parse(text).map(Self::Bytes),
-                }
+            Some((number, "packets" | "packet")) => {
+                let packets = Kind { step: "packets", ..QUEUE };
+                packets.steps(text, number, 1).map(Self::Packets)
             }
-            None => Err(UnitError::new(text, &QUEUE, QUEUE.allowed())),
+            _ => QUEUE.parse(text).map(Self::Bytes),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Time at a rate, and draws against a probability.
 
 use proptest::prelude::*;
-use rexmit_units::{Instant, Probability, Rate, TransmitClock};
+use rexmit_units::{Bytes, Duration, Instant, Probability, Rate, TransmitClock};
 
 fn rate(bps: u64) -> Rate {
     Rate::from_bits_per_second(bps).unwrap()
@@ -47,6 +47,42 @@ fn never_is_never_and_always_is_always() {
     assert_eq!(Probability::ZERO.threshold(), Some(0));
     assert_eq!(Probability::ONE.threshold(), None);
     assert_eq!("50 %".parse::<Probability>().unwrap().threshold(), Some(1 << 63));
+}
+
+#[test]
+fn numbers_for_people_are_in_their_units() {
+    assert_eq!("25 %".parse::<Probability>().unwrap().as_f64(), 0.25);
+    assert_eq!(Duration::from_micros(2_500).as_millis_f64(), 2.5);
+    assert_eq!(Duration::from_millis(2_500).as_secs_f64(), 2.5);
+    let instant = Instant::ZERO + Duration::from_secs(2) + Duration::from_millis(500);
+    assert_eq!((instant.as_secs_f64(), instant.to_string().as_str()), (2.5, "2.5 s"));
+    assert_eq!(format!("{:>8}", Duration::from_millis(5)), "    5 ms");
+}
+
+#[test]
+fn sums_stop_at_the_ends() {
+    let (a, b) = (Duration::from_nanos(7), Duration::from_nanos(3));
+    assert_eq!([a, b].into_iter().sum::<Duration>(), Duration::from_nanos(10));
+    assert_eq!((a * 2, a / 2, a.saturating_sub(b)), (Duration::from_nanos(14), b, Duration::from_nanos(4)));
+    assert_eq!(b.saturating_sub(a), Duration::ZERO);
+    assert!(Duration::ZERO.is_zero() && !b.is_zero());
+    let (early, late) = (Instant::from_nanos(3), Instant::from_nanos(7));
+    assert_eq!(
+        (late - early, late.saturating_since(early)),
+        (Duration::from_nanos(4), Duration::from_nanos(4))
+    );
+    assert_eq!(early.saturating_since(late), Duration::ZERO);
+    assert_eq!(Instant::FAR_FUTURE + a, Instant::FAR_FUTURE);
+    let mut at = early;
+    at += a;
+    let mut length = a;
+    length += b;
+    assert_eq!((at.as_nanos(), length.as_nanos()), (10, 10));
+
+    let mut total: Bytes = [Bytes(7), Bytes(3)].into_iter().sum();
+    total += Bytes(5);
+    assert_eq!(total.as_u64(), 15);
+    assert_eq!(Bytes(u64::MAX) + total, Bytes(u64::MAX));
 }
 
 proptest! {

@@ -41,6 +41,9 @@ fn durations_are_read_exactly() {
         ("2.50e-3 s", 2_500_000),
         ("0.000000001 s", 1),
         ("0 s", 0),
+        // As many digits as are kept: 25.
+        ("1234567890.000000000000000000 s", 1_234_567_890_000_000_000),
+        ("0.0000000000000000000000000000001e31 s", 1_000_000_000),
         ("18446744073709551615 ns", u64::MAX),
     ] {
         assert_eq!(text.parse::<Duration>().unwrap().as_nanos(), ns, "{text}");
@@ -66,14 +69,27 @@ fn rates_and_amounts_are_read_exactly() {
         ("1 byte", 1),
         ("1 MB", 1_000_000),
         ("1.5 KiB", 1_536),
+        ("3 B", 3),
+        ("2 MiB", 2 << 20),
         ("2 GiB", 2 << 30),
     ] {
         assert_eq!(text.parse::<Bytes>().unwrap(), Bytes(n), "{text}");
     }
     assert_eq!("99 packets".parse(), Ok(QueueLimit::Packets(99)));
     assert_eq!("1 packet".parse(), Ok(QueueLimit::Packets(1)));
-    assert_eq!("64 KiB".parse(), Ok(QueueLimit::Bytes(65_536)));
-    assert_eq!("64000 bytes".parse(), Ok(QueueLimit::Bytes(64_000)));
+    for (text, n) in [
+        ("64000 bytes", 64_000),
+        ("1 byte", 1),
+        ("3 B", 3),
+        ("2 kB", 2_000),
+        ("2 MB", 2_000_000),
+        ("2 GB", 2_000_000_000),
+        ("64 KiB", 65_536),
+        ("2 MiB", 2 << 20),
+        ("2 GiB", 2 << 30),
+    ] {
+        assert_eq!(text.parse(), Ok(QueueLimit::Bytes(n)), "{text}");
+    }
 }
 
 #[test]
@@ -95,6 +111,12 @@ fn probabilities_are_read_exactly() {
         p: Vec<Probability>,
     }
     let doc: Doc = toml::from_str(r#"p = [0.01, 1, 0, 1e-5, "5 %"]"#).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Vec<Probability>>("[1, 0]").unwrap(),
+        [Probability::ONE, Probability::ZERO]
+    );
+    let list = serde_json::from_str::<Probability>("[]").unwrap_err().to_string();
+    assert!(list.contains("expected a probability such as \"0.01\""), "{list}");
     let n: Vec<u64> = doc.p.iter().map(|p| p.trillionths()).collect();
     assert_eq!(n, [10_000_000_000, 1_000_000_000_000, 0, 10_000_000, 50_000_000_000]);
 }
@@ -107,6 +129,11 @@ fn wrong_text_is_refused_in_one_line_that_says_what_is_allowed() {
     {
         assert_eq!(error::<Rate>(text), format!("{text:?} is not a rate: {units}"));
     }
+    // 25 significant digits are kept: this is one byte exactly, in 21; the next has 26.
+    assert_eq!("0.000000000931322574615478515625 GiB".parse(), Ok(Bytes(1)));
+    assert!(error::<Bytes>("1.0000000000000000000000001 GiB").contains("is not an amount of data"));
+    let digits_25 = "1000000001.000030517578125 GiB".parse();
+    assert_eq!(digits_25, Ok(Bytes((1_000_000_001 << 30) + (1 << 15))));
     assert_eq!(error::<Rate>("40 kbps"), r#""40 kbps" is not a rate: write kbit/s"#);
     assert_eq!(error::<Rate>("40 Kbit/s"), r#""40 Kbit/s" is not a rate: write kbit/s"#);
     assert_eq!(error::<Rate>("0 bit/s"), r#""0 bit/s" is not a rate: a rate is at least 1 bit/s"#);
@@ -134,6 +161,10 @@ fn wrong_text_is_refused_in_one_line_that_says_what_is_allowed() {
     assert_eq!(
         error::<QueueLimit>("1.5 packets"),
         r#""1.5 packets" is not a queue limit: it is not a whole number of packets"#
+    );
+    assert_eq!(
+        error::<QueueLimit>("1.5 bytes"),
+        r#""1.5 bytes" is not a queue limit: it is not a whole number of bytes"#
     );
     for text in ["1.5", "101 %", "-0.1", "often", "1e40"] {
         assert_eq!(
@@ -189,7 +220,9 @@ fn the_schema_gives_a_pattern_and_an_example() {
     assert_eq!(schema["type"], "string");
     assert_eq!(schema["examples"][0], "40 kbit/s");
     assert!(schema["pattern"].as_str().unwrap().contains("bit/s"));
+    assert_eq!(schema["title"], "Rate");
     let schema = serde_json::to_value(schemars::schema_for!(Probability)).unwrap();
+    assert_eq!(schema["title"], "Probability");
     assert_eq!(schema["anyOf"][0]["maximum"], 1);
 }
 
