@@ -1,9 +1,8 @@
 //! Captures: pcapng written; pcapng and classic pcap read.
 //!
 //! [`Writer`] writes one interface of raw IP packets with nanosecond times and comments, to anything that is
-//! `io::Write`; [`CaptureFile`] does so to a file that gets its name only when it is whole. [`Reader`] reads
-//! a stream of records from anything that is `io::Read`, of either byte order, and yields all that is
-//! readable before it says where a damaged file breaks off.
+//! `io::Write`. [`Reader`] reads a stream of records from anything that is `io::Read`, of either byte order,
+//! and yields all that is readable before it says where a damaged file breaks off. Files are the caller's.
 //!
 //! The formats are those of draft-ietf-opsawg-pcapng and draft-ietf-opsawg-pcap. They are read and written
 //! by code of our own because errors name the byte, memory follows what is there and not what a damaged
@@ -35,12 +34,10 @@
 //! ```
 
 mod block;
-mod file;
 mod link;
 mod reader;
 mod writer;
 
-pub use file::CaptureFile;
 pub use link::{LinkType, RecordError};
 pub use reader::{Interface, ReadError, Reader, Record};
 pub use writer::{DEFAULT_EPOCH_NS, Direction, Options, Writer};

@@ -13,6 +13,7 @@
 //! what leaves for the path.
 
 mod batch;
+mod capture_file;
 mod error;
 mod options;
 mod outcome;

@@ -2,13 +2,14 @@
 
 use std::io;
 
-use rexmit_capture::{CaptureFile, Direction, Options};
+use rexmit_capture::{Direction, Options};
 use rexmit_path::Verdict;
 use rexmit_stack::Endpoint;
 use rexmit_tcp::Connection;
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
 
+use crate::capture_file::CaptureFile;
 use crate::options::RunOptions;
 use crate::outcome::StateRow;
 

@@ -2,9 +2,7 @@
 
 use crate::common;
 use proptest::prelude::*;
-use rexmit_capture::{
-    CaptureFile, DEFAULT_EPOCH_NS, Direction, LinkType, Options, ReadError, Reader, Writer,
-};
+use rexmit_capture::{DEFAULT_EPOCH_NS, Direction, LinkType, Options, ReadError, Reader, Writer};
 use rexmit_units::Instant;
 use rexmit_wire::Checksum;
 
@@ -109,34 +107,6 @@ fn what_is_no_capture_says_so() {
     assert_eq!(message(b""), "not a pcapng or pcap file: it is empty");
     assert_eq!(message(b"PK\x03\x04"), "not a pcapng or pcap file: it begins with 50 4b 03 04");
     assert!(message(b"\x1f\x8b\x08\x00").contains("gzip"));
-}
-
-#[test]
-fn a_file_has_its_name_only_when_it_is_whole() {
-    let folder = std::env::temp_dir().join(format!("rexmit-capture-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("server.pcapng");
-    let names = || std::fs::read_dir(&folder).unwrap().count();
-
-    let event = &common::connection(false)[0];
-    let mut capture = CaptureFile::create(&path, "server", &Options::default()).unwrap();
-    capture.write_packet(event.time, &event.packet, None).unwrap();
-    assert!(!path.exists());
-    assert_eq!(names(), 1);
-    capture.finish().unwrap();
-    assert!(path.exists());
-    assert_eq!(names(), 1);
-    let whole = std::fs::read(&path).unwrap();
-    assert_eq!(Reader::new(&whole[..]).unwrap().count(), 1);
-
-    // One that is given up leaves the older file and nothing else.
-    drop(CaptureFile::create(&path, "server", &Options::default()).unwrap());
-    assert_eq!(names(), 1);
-    assert_eq!(std::fs::read(&path).unwrap(), whole);
-    std::fs::remove_dir_all(&folder).unwrap();
-
-    let error = CaptureFile::create(&path, "server", &Options::default()).unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::common;
-use rexmit_capture::{CaptureFile, DEFAULT_EPOCH_NS, Direction, Options, Reader};
+use rexmit_capture::{DEFAULT_EPOCH_NS, Direction, Options, Reader, Writer};
 use rexmit_units::Instant;
 
 /// False, with a printed reason, where tshark is missing; a failure where `REXMIT_REQUIRE_ALL=1`.
@@ -51,7 +51,8 @@ fn wireshark_finds_nothing_wrong_but_the_damage_asked_for() {
             comment: Some("hurtig-2006/short, run 18".into()),
             ..Options::default()
         };
-        let mut capture = CaptureFile::create(&path, "server", &options).unwrap();
+        let mut capture =
+            Writer::with_options(std::fs::File::create(&path).unwrap(), "server", &options).unwrap();
         for event in &events {
             let direction = event.packet.tcp().map(|tcp| match tcp.src_port {
                 5_000 => Direction::Outbound,
@@ -112,7 +113,7 @@ fn what_wireshark_writes_is_read() {
     let folder = std::env::temp_dir().join(format!("rexmit-editcap-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let ours = folder.join("ours.pcapng");
-    let mut capture = CaptureFile::create(&ours, "server", &Options::default()).unwrap();
+    let mut capture = Writer::new(std::fs::File::create(&ours).unwrap(), "server").unwrap();
     for event in &events {
         capture.write_packet(event.time, &event.packet, event.comment).unwrap();
     }

@@ -5,15 +5,14 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
+use rexmit_capture::{Direction, Options, Writer};
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
-
-use crate::writer::{Direction, Options, Writer};
 
 /// Writes a capture to a temporary name beside `path` (`NAME.PID.partial`) and renames it in
 /// [`CaptureFile::finish`]. Dropped before that, it removes what it wrote.
 #[derive(Debug)]
-pub struct CaptureFile {
+pub(crate) struct CaptureFile {
     /// None once finished.
     writer: Option<Writer<BufWriter<File>>>,
     partial: PathBuf,
@@ -37,14 +36,6 @@ impl CaptureFile {
         let mut capture = Self { writer: None, partial, path: path.to_owned() };
         capture.writer = Some(Writer::with_options(file, interface, options)?);
         Ok(capture)
-    }
-
-    /// As [`Writer::write_packet`].
-    ///
-    /// # Errors
-    /// As [`Writer::write_packet`].
-    pub fn write_packet(&mut self, time: Instant, packet: &Packet, comment: Option<&str>) -> io::Result<()> {
-        self.write_directed(time, packet, None, comment)
     }
 
     /// As [`Writer::write_directed`].
@@ -89,3 +80,6 @@ impl Drop for CaptureFile {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
