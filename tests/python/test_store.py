@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,8 @@ import polars as pl
 import polars.testing
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rexmit.errors import Interrupted, StoreError, UsageError
 from rexmit.run import Results, RunOptions, files, open_results, run_study, runner
 from rexmit.run.store import first_difference
@@ -125,6 +129,34 @@ def test_a_stop_loses_no_finished_run_and_a_resume_repeats_none(backend: Countin
     assert backend.ran == list(range(RUNS))
     assert open_sessions(tmp_path / "out") == ["interrupted", "finished"]
     assert same_bytes(resumed, whole)
+
+
+@settings(max_examples=40, deadline=None)
+@given(stops=st.lists(st.integers(0, RUNS - 1), max_size=5), chunk=st.integers(1, 9))
+def test_stops_at_any_moments_change_nothing(stops: list[int], chunk: int) -> None:
+    with tempfile.TemporaryDirectory() as work, pytest.MonkeyPatch.context() as patch:
+        counting = Counting()
+        patch.setattr(runner, "open_backend", lambda name, study: counting)
+        patch.setattr(runner, "FIRST_CHUNK", chunk)
+        patch.setattr(runner, "LARGEST_CHUNK", chunk)
+        whole = run_study(spec(), Path(work) / "whole")
+        counting.ran.clear()
+        left = list(stops)
+
+        def stop(runs: range) -> None:
+            if left and left[0] in runs:
+                left.clear()
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        counting.before = stop
+        for at in stops:
+            left[:] = [at]
+            with contextlib.suppress(Interrupted):
+                run_study(spec(), Path(work) / "out", RunOptions(resume=True))
+        left.clear()
+        resumed = run_study(spec(), Path(work) / "out", RunOptions(resume=True))
+        assert sorted(counting.ran) == list(range(RUNS)), "each run ran once"
+        assert same_bytes(resumed, whole)
 
 
 def test_a_failure_leaves_a_folder_that_can_be_resumed(backend: Counting, tmp_path: Path) -> None:
