@@ -50,7 +50,7 @@ impl Connection {
             self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
         }
         let acked = ack.diff(self.snd.una) as u32;
-        let first_of_passive = self.snd.una == self.snd.iss;
+        let first_of_passive = !std::mem::replace(&mut self.marks.syn_acknowledged, true);
         let opens = !first_of_passive || self.profile.handshake.third_segment_opens_cwnd;
         let grows = !was_recovering || self.plain_reno_grows();
         if grows && opens && !skip_growth {
@@ -122,6 +122,9 @@ impl Connection {
             && let Some(stamps) = segment.timestamps.filter(|t| t.echo != 0)
         {
             let units = self.timestamp(now).wrapping_sub(stamps.echo);
+            if units as i32 <= -1 {
+                return; // An echo of what was never sent.
+            }
             let units = match source {
                 RttSource::TimestampsPlusTick => units + 1,
                 _ => units.max(1),

@@ -1,10 +1,12 @@
 //! SYN and SYN-ACK, sent and received; options agreed on.
 
+use std::sync::Arc;
+
 use rexmit_stack::Event;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, SackBlocks, SeqNumber, TcpSegment, Timestamps};
 
-use super::{Connection, Role, State, Timers};
+use super::{Connection, ConnectionConfig, Role, State, Timers};
 use crate::profile::ScaleRule;
 
 /// Largest window without scaling.
@@ -72,7 +74,14 @@ impl Connection {
 
     /// A segment reaches LISTEN: only a SYN is of interest.
     pub(super) fn on_listen(&mut self, now: Instant, segment: &TcpSegment) {
-        if !segment.flags.has(Flags::SYN) || segment.flags.any(Flags(Flags::ACK.0 | Flags::RST.0)) {
+        if segment.flags.has(Flags::RST) {
+            return;
+        }
+        if segment.flags.has(Flags::ACK) {
+            self.refuse(segment);
+            return;
+        }
+        if !segment.flags.has(Flags::SYN) {
             return;
         }
         self.state = State::SynReceived;
@@ -177,6 +186,7 @@ impl Connection {
         self.state = State::Established;
         self.rtt.handshake_complete();
         self.snd.una = segment.ack;
+        self.marks.syn_acknowledged = true;
         self.sample_rtt(now, segment);
         self.timers.rexmt = Timers::OFF;
         // The window of a SYN-ACK is never scaled (RFC 7323 section 2.2).
@@ -192,7 +202,7 @@ impl Connection {
 
     /// The handshake's third segment reaches the passive side: the first congestion window is settled.
     pub(super) fn complete_passive_open(&mut self) {
-        self.state = State::Established;
+        self.state = if self.marks.close_wanted { State::FinWait1 } else { State::Established };
         self.rtt.handshake_complete();
         self.timers.other = Timers::OFF;
         if self.marks.syn_ack_timed_out && self.profile.handshake.one_segment_after_syn_ack_timeout {
@@ -213,22 +223,35 @@ impl Connection {
 
     /// A SYN-ACK's timer has run out.
     pub(super) fn on_syn_ack_timeout(&mut self, now: Instant) {
-        let resent = self.syn_ack_timeouts();
-        if resent >= self.profile.handshake.syn_ack_retries {
-            self.enter_closed(Event::TimedOut);
+        if self.syn_ack_timeouts >= self.profile.handshake.syn_ack_retries {
+            match self.role {
+                Role::Passive => self.listen_again(),
+                Role::Active => self.enter_closed(Event::TimedOut),
+            }
             return;
         }
         self.marks.syn_ack_timed_out = true;
+        self.syn_ack_timeouts += 1;
         self.counters.timeouts += 1;
         self.send_syn_ack(now);
         let interval =
-            Duration::from_nanos(self.profile.handshake.syn_ack_timer.as_nanos() << self.syn_ack_timeouts());
+            Duration::from_nanos(self.profile.handshake.syn_ack_timer.as_nanos() << self.syn_ack_timeouts);
         self.timers.other = self.clock.deadline(now, interval);
     }
 
-    /// Expiries of the SYN-ACK's timer so far.
-    fn syn_ack_timeouts(&self) -> u32 {
-        self.counters.timeouts as u32
+    /// A passive open that came to nothing: the listener never knew of it.
+    pub(super) fn listen_again(&mut self) {
+        let fresh = Self::new(ConnectionConfig {
+            profile: Arc::clone(&self.profile),
+            local: self.local,
+            remote: self.remote,
+            iss: self.snd.iss,
+            mtu: self.mtu,
+            phase: Duration::ZERO,
+            role: self.role,
+        });
+        let out = std::mem::take(&mut self.out);
+        *self = Self { clock: self.clock, counters: self.counters, events: self.events, out, ..fresh };
     }
 }
 

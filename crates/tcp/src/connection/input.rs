@@ -4,10 +4,11 @@ use rexmit_stack::Event;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, SeqNumber, TcpSegment};
 
-use super::{Connection, State};
+use super::{Connection, Role, State};
 
 impl Connection {
     pub(super) fn on_segment(&mut self, now: Instant, segment: TcpSegment) {
+        self.last_arrival = now;
         match self.state {
             State::Closed => {
                 if !segment.flags.has(Flags::RST) {
@@ -25,7 +26,6 @@ impl Connection {
     }
 
     fn on_synchronised(&mut self, now: Instant, mut segment: TcpSegment) {
-        self.last_arrival = now;
         if self.state == State::SynReceived && self.is_repeated_syn(&segment) {
             // A repeated SYN is answered at once and is no step of the timer (FB-SYN-2).
             if let Some(stamps) = segment.timestamps {
@@ -36,11 +36,17 @@ impl Connection {
         }
         if segment.flags.has(Flags::RST) {
             if self.is_in_window(segment.seq) {
-                self.enter_closed(Event::Reset);
+                self.on_reset();
             }
             return;
         }
-        if self.is_too_old(&segment) || !self.trim(now, &mut segment) {
+        let too_old = self.is_too_old(&segment);
+        if too_old && segment.seq_len() == 0 {
+            return; // An ACK that was overtaken says nothing, and an answer would look like a duplicate.
+        }
+        // The window of a SYN is never scaled (RFC 7323 section 2.2).
+        let scale = if segment.flags.has(Flags::SYN) { 0 } else { self.snd.scale };
+        if too_old || !self.trim(now, &mut segment) {
             self.marks.ack_now = true;
             self.output(now);
             return;
@@ -55,11 +61,19 @@ impl Connection {
         if !segment.flags.has(Flags::ACK) {
             return;
         }
-        self.on_acceptable(now, segment);
+        self.on_acceptable(now, segment, scale);
     }
 
-    fn on_acceptable(&mut self, now: Instant, segment: TcpSegment) {
-        let mut scale = self.snd.scale;
+    /// A reset that is taken: a passive open listens again (RFC 9293 section 3.10.7.4), all else ends.
+    fn on_reset(&mut self) {
+        if self.state == State::SynReceived && self.role == Role::Passive {
+            self.listen_again();
+        } else {
+            self.enter_closed(Event::Reset);
+        }
+    }
+
+    fn on_acceptable(&mut self, now: Instant, segment: TcpSegment, mut scale: u8) {
         if self.state == State::SynReceived {
             if segment.ack <= self.snd.una || segment.ack > self.snd.max {
                 self.refuse(&segment);
@@ -110,6 +124,7 @@ impl Connection {
     fn trim(&mut self, now: Instant, segment: &mut TcpSegment) -> bool {
         let before = self.rcv.nxt.diff(segment.seq);
         if before > 0 {
+            let before = self.drop_old_syn(segment, before);
             let len = segment.payload.len();
             if before as u32 >= len + u32::from(segment.flags.has(Flags::FIN)) {
                 return self.keep_old_ack(now, segment);
@@ -139,6 +154,17 @@ impl Connection {
         true
     }
 
+    /// A SYN left of the window is the handshake's, repeated, or that of a simultaneous open: it takes its
+    /// number and nothing more. Returns how much of the rest is old.
+    fn drop_old_syn(&self, segment: &mut TcpSegment, before: i32) -> i32 {
+        if !segment.flags.has(Flags::SYN) {
+            return before;
+        }
+        segment.flags = segment.flags.without(Flags::SYN);
+        segment.seq += 1;
+        before - 1
+    }
+
     /// All of the segment arrived before. Its acknowledgment may still be news (BSD takes it so).
     fn keep_old_ack(&mut self, now: Instant, segment: &mut TcpSegment) -> bool {
         let len = segment.payload.len();
@@ -146,7 +172,8 @@ impl Connection {
         self.marks.ack_now = true;
         segment.payload = Payload::EMPTY;
         segment.flags = segment.flags.without(Flags::FIN);
-        segment.seq = self.rcv.nxt;
+        // It stays old: neither its window nor its timestamp may pass for news (BSD's order).
+        segment.seq += len;
         if self.state == State::TimeWait {
             self.start_time_wait(now);
         }

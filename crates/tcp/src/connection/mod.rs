@@ -162,6 +162,10 @@ pub(crate) struct Marks {
     pub sack: bool,
     /// The SYN carries neither window scale nor timestamps any more.
     pub plain_syn: bool,
+    /// The application closed before the handshake was complete.
+    pub close_wanted: bool,
+    /// Our SYN has been acknowledged.
+    pub syn_acknowledged: bool,
     /// The SYN-ACK was resent by its timer.
     pub syn_ack_timed_out: bool,
     /// A zero window was advertised.
@@ -195,6 +199,8 @@ pub struct Connection {
     /// When the last packet arrived.
     last_arrival: Instant,
     syn_ack_sent: u32,
+    /// Expiries of the SYN-ACK's timer.
+    syn_ack_timeouts: u32,
     /// Doublings of the persist timer.
     pub(crate) persist_shift: u8,
     /// Bytes for which a blocked writer waits.
@@ -264,6 +270,7 @@ impl Connection {
             board: Scoreboard::default(),
             last_arrival: Instant::ZERO,
             syn_ack_sent: 0,
+            syn_ack_timeouts: 0,
             persist_shift: 0,
             writer_needs: 0,
             events: 0,

@@ -42,6 +42,8 @@ impl Connection {
                 return;
             }
             if !self.transmit(now, &plan) {
+                // Also where only an ACK left: its answer may be all that opens a closed window.
+                self.keep_a_timer(now);
                 return;
             }
         }

@@ -15,7 +15,8 @@ impl Connection {
         if !matches!(self.state, State::Established | State::CloseWait) {
             return 0;
         }
-        let low_water = self.profile.buffers.low_water.0;
+        // Never more than the whole buffer, or the writer would sleep for ever.
+        let low_water = self.profile.buffers.low_water.0.min(u64::from(self.buffer.limit)).max(1);
         let piece = self.profile.buffers.write_piece.map_or(u64::MAX, |p| p.0.max(1));
         let mut left = len;
         while left > 0 {
@@ -69,7 +70,12 @@ impl Connection {
     /// No more data from this side.
     pub(super) fn shut(&mut self, now: Instant) {
         match self.state {
-            State::Established | State::SynReceived => self.state = State::FinWait1,
+            State::Established => self.state = State::FinWait1,
+            // The FIN waits for the handshake (RFC 9293 section 3.10.4).
+            State::SynReceived => {
+                self.marks.close_wanted = true;
+                return;
+            }
             State::CloseWait => self.state = State::LastAck,
             State::Listen | State::SynSent => {
                 self.enter_closed(Event::Closed);

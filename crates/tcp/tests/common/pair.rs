@@ -1,0 +1,310 @@
+//! Two connections with delays between them, moved by events alone.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use rexmit_stack::{Endpoint, Event, Socket};
+use rexmit_tcp::{Connection, ConnectionConfig, Profile, Role, State};
+use rexmit_units::{Duration, Instant};
+use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
+
+/// The passive end and the direction in which it sends.
+pub const SERVER: usize = 0;
+/// The active end and the direction in which it sends.
+pub const CLIENT: usize = 1;
+
+/// What an application does: writes, then perhaps closes; reads what comes.
+#[derive(Clone, Debug)]
+pub struct App {
+    /// Bytes to write, in order, once the connection stands.
+    pub writes: Vec<u64>,
+    /// Closes when the peer has closed (else as soon as all is written).
+    pub close_after_peer: bool,
+    /// Reads so much at a time; the next read follows `read_pause` later.
+    pub read_size: u64,
+    pub read_pause: Duration,
+}
+
+impl Default for App {
+    fn default() -> Self {
+        Self { writes: Vec::new(), close_after_peer: false, read_size: u64::MAX, read_pause: Duration::ZERO }
+    }
+}
+
+/// What the channel does to a packet: when its copies arrive, counted from now. None: it is lost.
+pub type Channel = Box<dyn FnMut(usize, u64, &TcpSegment) -> Vec<Duration>>;
+
+/// One packet that a host sent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    pub at: Instant,
+    pub from: usize,
+    /// 1 is the first packet of its direction.
+    pub position: u64,
+    pub ip_len: u64,
+    pub segment: TcpSegment,
+}
+
+pub struct End {
+    pub conn: Connection,
+    iss: u32,
+    pub app: App,
+    pub written: u64,
+    pub read: u64,
+    pub events: Vec<Event>,
+    left: Vec<u64>,
+    closed: bool,
+    connected: bool,
+    peer_done: bool,
+    next_read: Instant,
+    /// When the end of the peer's stream was seen.
+    pub end_of_stream: Option<Instant>,
+}
+
+enum What {
+    Arrives(Packet),
+    Wakes,
+}
+
+pub struct Pair {
+    pub ends: [End; 2],
+    pub now: Instant,
+    pub sent: Vec<Sent>,
+    channel: Channel,
+    queue: BTreeMap<(Instant, u64), (usize, What)>,
+    count: u64,
+    positions: [u64; 2],
+}
+
+/// Both directions take `delay` ms.
+pub fn delay_ms(delay: u64) -> Channel {
+    Box::new(move |_, _, _| vec![Duration::from_millis(delay)])
+}
+
+/// A link of `bits` per second and `delay` ms each way with an endless queue, that loses the packets at
+/// `lost` (direction, position).
+pub fn link(bits: u64, delay: u64, lost: Vec<(usize, u64)>, clock: std::rc::Rc<std::cell::Cell<u64>>) -> Channel {
+    let mut free = [0u64; 2];
+    Box::new(move |from, position, segment| {
+        if lost.contains(&(from, position)) {
+            return Vec::new();
+        }
+        let bytes = (20 + segment.header_len() + segment.payload.len() as usize) as u64;
+        let now = clock.get();
+        let out = free[from].max(now) + bytes * 8 * 1_000_000_000 / bits;
+        free[from] = out;
+        vec![Duration::from_nanos(out - now + delay * 1_000_000)]
+    })
+}
+
+impl Pair {
+    pub fn new(profiles: [Arc<Profile>; 2], apps: [App; 2], channel: Channel) -> Self {
+        Self::with_iss(profiles, apps, channel, [1_000, 5_000])
+    }
+
+    pub fn with_iss(profiles: [Arc<Profile>; 2], apps: [App; 2], channel: Channel, iss: [u32; 2]) -> Self {
+        let address = |s: &str| s.parse::<SocketAddr>().expect("an address");
+        let addresses = [address(super::LOCAL), address(super::REMOTE)];
+        let mut i = 0;
+        let ends = std::iter::zip(profiles, apps)
+            .map(|(profile, app)| {
+                let conn = Connection::new(ConnectionConfig {
+                    profile,
+                    local: addresses[i],
+                    remote: addresses[1 - i],
+                    iss: SeqNumber(iss[i]),
+                    mtu: 1500,
+                    phase: Duration::ZERO,
+                    role: if i == SERVER { Role::Passive } else { Role::Active },
+                });
+                let end = End::new(conn, iss[i], app);
+                i += 1;
+                end
+            })
+            .collect::<Vec<_>>()
+            .try_into()
+            .unwrap_or_else(|_| panic!("two ends"));
+        Self {
+            ends,
+            now: Instant::ZERO,
+            sent: Vec::new(),
+            channel,
+            queue: BTreeMap::new(),
+            count: 0,
+            positions: [0; 2],
+        }
+    }
+
+    /// Runs until nothing is left to happen, or `limit`, or too many packets, or `look` (called after
+    /// each event) says no. True if nothing was left.
+    pub fn run(&mut self, limit: Duration, max_packets: usize, mut look: impl FnMut(&Self) -> bool) -> bool {
+        self.ends[CLIENT].conn.connect(self.now);
+        self.settle(CLIENT);
+        loop {
+            let timer = (0..2).filter_map(|i| self.ends[i].conn.poll_timer().map(|at| (at, i))).min();
+            let event = self.queue.keys().next().copied();
+            let timer_first = match (timer, event) {
+                (None, None) => return true,
+                (Some((at, _)), Some((due, _))) => at < due,
+                (timer, _) => timer.is_some(),
+            };
+            let at = if timer_first { timer.expect("there").0 } else { event.expect("there").0 };
+            if at > Instant::ZERO + limit || self.sent.len() > max_packets {
+                return false;
+            }
+            self.now = self.now.max(at);
+            if timer_first {
+                let i = timer.expect("there").1;
+                self.ends[i].conn.handle_timer(self.now);
+                self.settle(i);
+            } else {
+                let (_, (i, what)) = self.queue.pop_first().expect("there");
+                if let What::Arrives(packet) = what {
+                    self.ends[i].conn.handle_packet(self.now, packet);
+                }
+                self.settle(i);
+            }
+            if !look(self) {
+                return false;
+            }
+        }
+    }
+
+    /// Lets the application act and moves what the connection sends into the channel.
+    fn settle(&mut self, i: usize) {
+        loop {
+            self.ship(i);
+            let wake = self.ends[i].act(self.now);
+            if let Some(at) = wake {
+                self.count += 1;
+                self.queue.insert((at, self.count), (i, What::Wakes));
+            }
+            if !self.ship(i) {
+                return;
+            }
+        }
+    }
+
+    fn ship(&mut self, i: usize) -> bool {
+        let mut any = false;
+        while let Some(packet) = self.ends[i].conn.poll_transmit(self.now) {
+            any = true;
+            self.positions[i] += 1;
+            let Transport::Tcp(segment) = packet.transport.clone() else { panic!("no TCP") };
+            let arrivals = (self.channel)(i, self.positions[i], &segment);
+            self.sent.push(Sent {
+                at: self.now,
+                from: i,
+                position: self.positions[i],
+                ip_len: packet.ip_len(),
+                segment,
+            });
+            for wait in arrivals {
+                self.count += 1;
+                self.queue.insert((self.now + wait, self.count), (1 - i, What::Arrives(packet.clone())));
+            }
+        }
+        any
+    }
+
+    pub fn from(&self, host: usize) -> impl Iterator<Item = &Sent> {
+        self.sent.iter().filter(move |s| s.from == host)
+    }
+
+    /// One line a packet.
+    pub fn log(&self) -> String {
+        let line = |s: &Sent| {
+            let base = |i: usize| self.ends[i].iss;
+            let t = &s.segment;
+            let rel = |n: SeqNumber, i: usize| n.0.wrapping_sub(base(i));
+            let sack: Vec<_> =
+                t.sack.as_slice().iter().map(|(l, r)| (rel(*l, 1 - s.from), rel(*r, 1 - s.from))).collect();
+            format!(
+                "{:>12.3} {} {:>3} {}{}{}{}..{} ack {} win {} {:?} {:?}",
+                s.at.as_nanos() as f64 / 1e6,
+                if s.from == SERVER { "<---" } else { "--->" },
+                s.position,
+                if t.flags.has(Flags::SYN) { "S " } else { "" },
+                if t.flags.has(Flags::FIN) { "F " } else { "" },
+                if t.flags.has(Flags::RST) { "R " } else { "" },
+                rel(t.seq, s.from),
+                rel(t.seq + t.payload.len(), s.from),
+                rel(t.ack, 1 - s.from),
+                t.window,
+                sack,
+                t.timestamps.map(|t| (t.value, t.echo)),
+            )
+        };
+        self.sent.iter().map(|s| line(s) + "\n").collect()
+    }
+}
+
+impl End {
+    fn new(conn: Connection, iss: u32, app: App) -> Self {
+        let left = app.writes.iter().rev().copied().collect();
+        Self {
+            conn,
+            iss,
+            app,
+            written: 0,
+            read: 0,
+            events: Vec::new(),
+            left,
+            closed: false,
+            connected: false,
+            peer_done: false,
+            next_read: Instant::ZERO,
+            end_of_stream: None,
+        }
+    }
+
+    /// All that the application does now; when it wants to be woken.
+    fn act(&mut self, now: Instant) -> Option<Instant> {
+        while let Some(event) = self.conn.poll_event() {
+            self.events.push(event);
+            match event {
+                Event::Connected => self.connected = true,
+                Event::EndOfStream => {
+                    self.peer_done = true;
+                    self.end_of_stream = Some(now);
+                }
+                _ => {}
+            }
+        }
+        let wake = self.read_some(now);
+        if self.connected && !self.closed {
+            while let Some(n) = self.left.pop() {
+                let taken = self.conn.write(now, n);
+                self.written += taken;
+                if taken < n {
+                    self.left.push(n - taken);
+                    break;
+                }
+            }
+            if self.left.is_empty() && (self.peer_done || !self.app.close_after_peer) {
+                self.closed = true;
+                self.conn.close(now);
+            }
+        }
+        wake
+    }
+
+    fn read_some(&mut self, now: Instant) -> Option<Instant> {
+        while self.conn.readable() > 0 {
+            if now < self.next_read {
+                return Some(self.next_read);
+            }
+            self.read += self.conn.read(now, self.app.read_size);
+            if !self.app.read_pause.is_zero() {
+                self.next_read = now + self.app.read_pause;
+            }
+        }
+        None
+    }
+
+    /// CLOSED or TIME-WAIT.
+    pub fn is_over(&self) -> bool {
+        matches!(self.conn.state(), State::Closed | State::TimeWait)
+    }
+}

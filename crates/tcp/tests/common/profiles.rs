@@ -1,0 +1,47 @@
+//! Profiles read from `profiles/*.toml`, with single values changed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rexmit_tcp::Profile;
+use serde_json::Value;
+
+/// The profile `name` with the values of `changes` in place of its own.
+pub fn profile(name: &str, changes: Value) -> Arc<Profile> {
+    let mut table = load(name);
+    merge(&mut table, changes);
+    Arc::new(serde_json::from_value(table).unwrap_or_else(|e| panic!("{name}: {e}")))
+}
+
+/// FreeBSD 6.0 with the values of `changes` in place of its own.
+pub fn freebsd(changes: Value) -> Arc<Profile> {
+    profile("freebsd-6.0", changes)
+}
+
+fn load(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../profiles/{name}.toml"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut table: Value = toml::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let map = table.as_object_mut().expect("a profile is a table");
+    map.remove("sources");
+    match map.remove("inherits") {
+        Some(Value::String(parent)) => {
+            let mut base = load(&parent);
+            merge(&mut base, table);
+            base
+        }
+        _ => table,
+    }
+}
+
+fn merge(base: &mut Value, over: Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(base.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (_, Value::Null) => {}
+        (base, over) => *base = over,
+    }
+}

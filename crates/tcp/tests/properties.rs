@@ -1,0 +1,222 @@
+//! Whatever the channel does, each byte arrives once and in order, and both ends come to an end.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::freebsd;
+use common::pair::{App, CLIENT, Pair, SERVER};
+use proptest::prelude::*;
+use rand_like::Draws;
+use rexmit_tcp::Profile;
+use rexmit_units::Duration;
+use serde_json::{Value, json};
+
+/// A small generator of our own, so that a channel is a value that proptest can shrink.
+mod rand_like {
+    /// SplitMix64.
+    #[derive(Clone, Debug)]
+    pub struct Draws(pub u64);
+
+    impl Draws {
+        pub fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.0;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        }
+
+        /// In percent.
+        pub fn chance(&mut self, percent: u64) -> bool {
+            self.next() % 100 < percent
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Harm {
+    seed: u64,
+    loss: u64,
+    duplicate: u64,
+    /// Percent of packets that take up to ten times as long.
+    reorder: u64,
+    delay_ms: u64,
+    /// Losses end after this many packets of a direction, so that each run ends.
+    harmful: u64,
+}
+
+fn harm() -> impl Strategy<Value = Harm> {
+    (any::<u64>(), 0u64..30, 0u64..15, 0u64..20, 1u64..80, 0u64..300).prop_map(
+        |(seed, loss, duplicate, reorder, delay_ms, harmful)| Harm {
+            seed,
+            loss,
+            duplicate,
+            reorder,
+            delay_ms,
+            harmful,
+        },
+    )
+}
+
+fn channel(harm: &Harm) -> common::pair::Channel {
+    let harm = harm.clone();
+    let mut draws = Draws(harm.seed);
+    Box::new(move |_, position, _| {
+        let base = Duration::from_millis(harm.delay_ms);
+        if position > harm.harmful {
+            return vec![base];
+        }
+        if draws.chance(harm.loss) {
+            return Vec::new();
+        }
+        let mut copies = vec![base];
+        if draws.chance(harm.duplicate) {
+            copies.push(base + Duration::from_micros(draws.next() % 50_000));
+        }
+        if draws.chance(harm.reorder) {
+            copies[0] = base + Duration::from_micros(draws.next() % (harm.delay_ms * 10_000));
+        }
+        copies
+    })
+}
+
+/// Changes of `freebsd-6.0`, each of which turns one thing.
+const VARIANTS: &[&str] = &[
+    "{}",
+    r#"{"options":{"sack":false}}"#,
+    r#"{"options":{"sack":false},"recovery":{"plain":"reno"}}"#,
+    r#"{"options":{"timestamps":false}}"#,
+    r#"{"options":{"window_scaling":false}}"#,
+    r#"{"options":{"sack":false,"timestamps":false,"window_scaling":false}}"#,
+    r#"{"options":{"dsack":true}}"#,
+    r#"{"buffers":{"send":"4096 bytes","receive":"4096 bytes"}}"#,
+    r#"{"buffers":{"send":"1000 bytes","receive":"700 bytes"}}"#,
+    r#"{"buffers":{"receive":"262144 bytes","send":"262144 bytes"}}"#,
+    r#"{"buffers":{"reassembly_limit":2}}"#,
+    r#"{"delayed_ack":{"policy":"immediate"}}"#,
+    r#"{"delayed_ack":{"policy":"every-second"}}"#,
+    r#"{"delayed_ack":{"policy":"quick-ack","quick_credit":4}}"#,
+    r#"{"output":{"nagle":"off"}}"#,
+    r#"{"output":{"nagle":"minshall"}}"#,
+    r#"{"recovery":{"sack_entry_guard":true,"exit":"rfc6582"}}"#,
+    r#"{"recovery":{"limited_transmit":0,"exit":"ssthresh","bad_retransmit_undo":false}}"#,
+    r#"{"recovery":{"changed_window_is_no_duplicate":false,"partial_ack_answers":false}}"#,
+    r#"{"recovery":{"forget_sack_at_timeout":true,"ssthresh_once_per_segment":true}}"#,
+    r#"{"clock":{"tick":"10 ms","timestamp_unit":"10 ms"},"rtt":{"tick":"10 ms"}}"#,
+];
+
+fn variant() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(VARIANTS)
+}
+
+fn resolve(changes: &str) -> Arc<Profile> {
+    let changes: Value = serde_json::from_str(changes).expect("JSON");
+    freebsd(changes)
+}
+
+fn app() -> impl Strategy<Value = App> {
+    let writes = prop::collection::vec(1u64..40_000, 0..8);
+    let reading = prop_oneof![
+        3 => Just((u64::MAX, 0u64)),
+        1 => (100u64..5_000, 1u64..200),
+    ];
+    (writes, any::<bool>(), reading).prop_map(|(writes, close_after_peer, (read_size, pause))| App {
+        writes,
+        close_after_peer,
+        read_size,
+        read_pause: Duration::from_millis(pause),
+    })
+}
+
+/// Cases of a property; `PROPTEST_CASES` changes it.
+fn cases(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
+/// What must hold at every instant; the first thing that does not.
+fn fault(pair: &Pair, profiles: &[Arc<Profile>; 2]) -> Option<String> {
+    for (i, (end, profile)) in pair.ends.iter().zip(profiles).enumerate() {
+        let s = rexmit_stack::Endpoint::snapshot(&end.conn);
+        // SYN and FIN take a number each.
+        let numbered = s.send_queue + 1 + u64::from(s.state == "SYN-RECEIVED");
+        let rules = [
+            ("bytes misplaced", end.conn.misplaced_bytes() == 0),
+            ("cwnd of 0", s.cwnd > 0),
+            ("ssthresh below two segments", s.ssthresh >= 64),
+            ("more in flight than in the buffer", s.in_flight <= numbered),
+            ("a send buffer beyond its limit", s.send_queue <= profile.buffers.send.0 + 1460),
+            ("a receive buffer beyond its limit", s.recv_queue <= profile.buffers.receive.0 + 1460),
+        ];
+        if let Some((text, _)) = rules.iter().find(|(_, holds)| !holds) {
+            return Some(format!("end {i} at {:?}: {text}: {s:?}", pair.now));
+        }
+    }
+    None
+}
+
+fn run(profiles: [Arc<Profile>; 2], apps: [App; 2], harm: &Harm, iss: [u32; 2]) -> Result<(), TestCaseError> {
+    let total: Vec<u64> = apps.iter().map(|a| a.writes.iter().sum()).collect();
+    // At least one of the two closes by itself.
+    let mut apps = apps;
+    if apps.iter().all(|a| a.close_after_peer) {
+        apps[SERVER].close_after_peer = false;
+    }
+    let mut pair = Pair::with_iss(profiles.clone(), apps, channel(harm), iss);
+    // A segment or a window update for each 100 bytes, and as many again for repairs.
+    let most = 4_000 + (total.iter().sum::<u64>() / 20) as usize;
+    let mut wrong = None;
+    let finished = pair.run(Duration::from_secs(40_000), most, |p| {
+        wrong = fault(p, &profiles);
+        wrong.is_none()
+    });
+    let tail = |p: &Pair| {
+        let log = p.log();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(60)..].join("\n")
+    };
+    prop_assert!(wrong.is_none(), "{}\n{}", wrong.unwrap_or_default(), tail(&pair));
+    prop_assert!(finished, "{} packets and no end at {:?}\n{}", pair.sent.len(), pair.now, tail(&pair));
+    // A server that gives up its SYN-ACK listens again, and the client may not learn of it.
+    let deaf = pair.ends[SERVER].conn.state() == rexmit_tcp::State::Listen;
+    let given_up = deaf || pair.ends.iter().any(|e| e.events.contains(&rexmit_stack::Event::TimedOut));
+    if given_up {
+        // What was lost too often; the counts still may not be wrong.
+        prop_assert!(harm.loss > 0);
+    }
+    for (me, other) in [(SERVER, CLIENT), (CLIENT, SERVER)] {
+        let (a, b) = (&pair.ends[me], &pair.ends[other]);
+        prop_assert!(b.read <= a.written);
+        if !given_up {
+            prop_assert!(a.is_over(), "{:?}\n{}", a.conn.state(), tail(&pair));
+            prop_assert_eq!(a.written, total[me], "not all was written\n{}", tail(&pair));
+            prop_assert_eq!(b.read, total[me], "not all arrived\n{}", tail(&pair));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(400), failure_persistence: None, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_once_and_in_order(
+        server in variant(),
+        client in variant(),
+        server_app in app(),
+        client_app in app(),
+        harm in harm(),
+        iss in prop_oneof![Just([1u32, 1]), any::<[u32; 2]>(), (0u32..60_000).prop_map(|n| [0u32.wrapping_sub(n), u32::MAX - n])],
+    ) {
+        run([resolve(server), resolve(client)], [server_app, client_app], &harm, iss)?;
+    }
+}
+
+/// A plain transfer through a clean channel, so that a fault of the harness shows by itself.
+#[test]
+fn a_clean_channel_loses_nothing() {
+    let profiles = [freebsd(json!({})), freebsd(json!({}))];
+    let apps = [App { writes: vec![100_000], ..App::default() }, App { writes: vec![50_000], ..App::default() }];
+    let clean = Harm { seed: 1, loss: 0, duplicate: 0, reorder: 0, delay_ms: 10, harmful: 0 };
+    run(profiles, apps, &clean, [1, 1]).expect("a clean channel");
+}
