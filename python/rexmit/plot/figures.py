@@ -1,11 +1,13 @@
 """Figures of a study from its table of runs.
 
-Small parts that draw into axes, and [`draw_results`], which draws what fits the design of any study.
+Small parts that draw into axes, and `draw_results`, which draws what fits the design of any study.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from rexmit.plot import style
 POSITION_LABEL = "Position of the lost packet (0: none)"
 TIME_LABEL = "Transmission time (ms)"
 _NAMES = {"path.rate": "bandwidth", "path.delay": "one-way delay", "path.queue": "queue"}
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?) ?(\D.*)")
 _SCALES = {"bit_s": (1e3, "kbit/s"), "ns": (1e6, "ms")}
 
 
@@ -46,15 +49,31 @@ class Factor:
         if column not in frame.columns:
             raise UsageError(f"the table of runs has no column {column!r}; it has {', '.join(frame.columns)}")
         levels = frame[column].unique(maintain_order=True).to_list()
-        labels = [str(level) for level in levels]
+        labels = [_readable(level) for level in levels]
         for ending, (scale, unit) in _SCALES.items():
             sized = f"{column}_{ending}"
             if sized in frame.columns:
                 sizes = dict(frame.select(column, sized).unique().iter_rows())
                 return cls(column, levels, labels, [sizes[level] / scale for level in levels], unit)
-        if all(isinstance(level, int | float) for level in levels):
+        if all(_is_number(level) for level in levels):
             return cls(column, levels, labels, [float(level) for level in levels], "")
+        sizes_given = [_QUANTITY.fullmatch(label) for label in labels]
+        units = {match[2] for match in sizes_given if match}
+        if len(units) == 1 and all(sizes_given):
+            return cls(
+                column, levels, labels, [float(match[1]) for match in sizes_given if match], units.pop()
+            )
         return cls(column, levels, labels, [float(n) for n in range(len(levels))], "")
+
+    @property
+    def is_quantity(self) -> bool:
+        """Whether its levels have a size, and so their place on an axis."""
+        return bool(self.unit) or all(_is_number(level) for level in self.levels)
+
+    @property
+    def is_position(self) -> bool:
+        """Whether its levels are positions of a lost packet."""
+        return self.column.endswith(".drop") and all(isinstance(level, int) for level in self.levels)
 
     @property
     def name(self) -> str:
@@ -64,7 +83,7 @@ class Factor:
     @property
     def title(self) -> str:
         """Its name and unit, for an axis or above a legend."""
-        name = self.name[0].upper() + self.name[1:]
+        name = self.name if "." in self.name else self.name[0].upper() + self.name[1:]
         return f"{name} ({self.unit})" if self.unit else name
 
     def label(self, level: Any) -> str:
@@ -143,46 +162,82 @@ def legend_beside(figure: Figure, lines: Sequence[Line2D], title: str) -> None:
 def draw_results(frame: pl.DataFrame, factors: Sequence[str], out: Path, title: str) -> list[Path]:
     """Draws total time for a design of any study and returns the files.
 
-    The factor with most levels that is a quantity or position is the x axis, the next one the lines; each
-    combination of the others is a figure. Raises UsageError for a table without a finished run.
+    The quantity or position with most levels is the x axis, the largest other factor the lines; each
+    combination of the others is a figure. Raises UsageError for a table without a finished run, and for one
+    in which nothing varies.
     """
-    if not frame.filter(pl.col("completed").cast(pl.Boolean)).height:
+    done = frame.filter(pl.col("completed").cast(pl.Boolean))
+    if not done.height:
         raise UsageError("no run of this study completed; there is nothing to draw")
-    known = [Factor.of(frame, name) for name in factors]
-    by_size = sorted(known, key=lambda factor: (_is_quantity(factor), len(factor.levels)), reverse=True)
-    x, lines, rest = by_size[0], (by_size[1] if len(by_size) > 1 else None), by_size[2:]
-    if len(x.levels) < 2:
+    known = [factor for name in factors if len((factor := Factor.of(frame, name)).levels) > 1]
+    if not known:
         raise UsageError("no factor of this study has two levels; there is nothing to draw over")
-    names = [factor.column for factor in known if factor in rest]
-    parts = frame.partition_by(names, as_dict=True, maintain_order=True) if names else {(): frame}
+    x = max(known, key=lambda factor: (factor.is_quantity, len(factor.levels)))
+    others = [factor for factor in known if factor is not x]
+    lines = max(others, key=lambda factor: (len(factor.levels), not factor.is_quantity), default=None)
+    parts = [factor for factor in others if factor is not lines]
     files = []
-    for values, part in parts.items():
-        labels = [Factor.of(frame, name).label(value) for name, value in zip(names, values, strict=True)]
+    for values, part in _split(done, [factor.column for factor in parts]):
+        labels = [factor.label(value) for factor, value in zip(parts, values, strict=True)]
+        names = [f"{factor.name} {label}" for factor, label in zip(parts, labels, strict=True)]
         with style.styled(style.LIGHT):
-            figure = Figure(figsize=(8, 4.8), layout="constrained")
-            axes = figure.add_subplot()
-            drawn = time_lines(axes, part, x, lines)
-            _label_x(axes, x)
-            axes.set_title(", ".join([title, *labels]), loc="left")
-            if lines is not None:
-                legend_beside(figure, drawn, lines.title)
-            files += style.save(figure, out / "-".join(["time", *map(_file_part, labels)]))
+            sheet = _draw_design(part, x, lines, ", ".join([title, *names]))
+            files += style.save(sheet, out / "-".join(["time", *map(_file_part, labels)]))
     return files
 
 
-def _label_x(axes: Axes, x: Factor) -> None:
-    if x.column.endswith(".drop"):
+def _split(frame: pl.DataFrame, columns: list[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
+    if not columns:
+        return [((), frame)]
+    return list(frame.partition_by(columns, as_dict=True, maintain_order=True).items())
+
+
+def _draw_design(frame: pl.DataFrame, x: Factor, lines: Factor | None, title: str) -> Figure:
+    sheet = Figure(figsize=(8, 4.8), layout="constrained")
+    axes = sheet.add_subplot()
+    drawn = time_lines(axes, frame, x, lines)
+    if x.is_position:
         position_axes(axes, x)
-        return
-    if not _is_quantity(x):
-        axes.set_xticks(x.numbers, x.labels)
-    axes.set_xlabel(x.title)
-    axes.set_ylabel(TIME_LABEL)
-    style.whole_numbers(axes, "y")
+    else:
+        if not x.is_quantity:
+            axes.set_xticks(x.numbers, x.labels)
+        axes.set_xlabel(x.title)
+        axes.set_ylabel(TIME_LABEL)
+        style.whole_numbers(axes, "y")
+    axes.set_title(title, loc="left")
+    replications = frame["replication"].n_unique()
+    if replications > 1:
+        sheet.text(0.99, 0.01, f"bands: least to greatest of {replications} runs", ha="right", fontsize=7)
+    if lines is not None and max(len(str(line.get_label())) for line in drawn) > 25:
+        style.legend_below(sheet, drawn)
+    elif lines is not None:
+        legend_beside(sheet, drawn, lines.title)
+    return sheet
 
 
-def _is_quantity(factor: Factor) -> bool:
-    return bool(factor.unit) or all(isinstance(level, int | float) for level in factor.levels)
+def _is_number(level: Any) -> bool:
+    return isinstance(level, int | float) and not isinstance(level, bool)
+
+
+def _readable(level: Any) -> str:
+    """A level as text; a table, which stands as JSON in the results, as what it inherits and its settings."""
+    text = str(level)
+    if not text.startswith("{"):
+        return text
+    try:
+        settings = list(_flat(json.loads(text)))
+    except ValueError:
+        return text
+    own = [str(value) if name == "inherits" else f"{name} {value}" for name, value in settings]
+    return ", ".join(sorted(own, key=lambda part: part.count(" ") > 0))
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
 
 
 def _marked(number: int, points: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -143,11 +144,13 @@ def legend_below(figure: Figure, handles: Sequence[Line2D]) -> None:
     named = {str(handle.get_label()): handle for handle in reversed(handles)}
     ordered = [named[label] for label in dict.fromkeys(str(handle.get_label()) for handle in handles)]
     renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
-    for columns in range(min(len(ordered), 6), 0, -1):
+    for rows in range(1, len(ordered) + 1):
+        columns = math.ceil(len(ordered) / rows)
         legend = figure.legend(handles=ordered, loc="outside lower center", ncols=columns, frameon=False)
-        if legend.get_window_extent(renderer).width < figure.bbox.width or columns == 1:
+        if legend.get_window_extent(renderer).width < figure.bbox.width:
             return
-        legend.remove()
+        if rows < len(ordered):
+            legend.remove()
 
 
 def whole_numbers(axes: Axes, axis: str) -> None:

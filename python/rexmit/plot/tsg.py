@@ -208,7 +208,7 @@ class _Painter:
             middle = (rows.seq[lost] + rows.end[lost]) // 2
             self._points(self.sent[lost], middle, ("o", self.theme.retransmission, 9.0, "dropped"))
             look = {"color": self.theme.retransmission, "marker": "o", "linestyle": "none", "markersize": 8.0}
-            self._name("dropped on the path (comment)", **look)
+            self._name("dropped (comment)", **look)
 
     def keep_small(self) -> None:
         """Turns the symbols of a long capture into a picture within a vector file."""

@@ -175,6 +175,11 @@ def test_factors_are_read_with_their_units(table: pl.DataFrame) -> None:
     rate = Factor.of(table, "path.rate")
     assert (rate.title, rate.numbers) == ("Bandwidth (kbit/s)", [80.0, 320.0])
     assert Factor.of(table, "path.down.drop").numbers == [float(n) for n in range(21)]
+    packets = table.with_columns(pl.lit("10 packets").alias("path.queue"))
+    assert Factor.of(packets, "path.queue").title == "Queue (packets)"
+    stacks = table.with_columns(stack=pl.lit('{"inherits":"freebsd-6.0","buffers":{"send":"1 MiB"}}'))
+    assert Factor.of(stacks, "stack").labels == ["freebsd-6.0, buffers.send 1 MiB"]
+    assert not Factor.of(stacks, "stack").is_quantity
     with pytest.raises(UsageError, match=r"no column 'path\.dlay'"):
         Factor.of(table, "path.dlay")
 
