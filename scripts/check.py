@@ -91,6 +91,7 @@ def checks(scratch: Path) -> list[Check]:
         ),
         Check("pytest", TESTS, [str(BIN / "pytest"), "-rs", f"--basetemp={scratch / 'pytest'}"]),
         Check("README examples", TESTS, [python, "scripts/readme_test.py"]),
+        Check("wheel alone", TESTS, [python, "scripts/wheel.py"]),
     ]
 
 

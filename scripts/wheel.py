@@ -22,7 +22,12 @@ def main() -> int:
     """Build, install alone, run; 1 at the first step that fails."""
     shutil.rmtree(DIST, ignore_errors=True)
     maturin = str(Path(sys.executable).parent / "maturin")
-    subprocess.run([maturin, "build", "--release", "--locked", "--out", str(DIST)], cwd=ROOT, check=True)
+    # Quiet where it is well: the compiler has shown its warnings before.
+    command = [maturin, "build", "--release", "--locked", "--quiet", "--out", str(DIST)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        print(done.stdout)
+        return done.returncode
     (wheel,) = DIST.glob("rexmit-*.whl")
     if "-abi3-" not in wheel.name:
         print(f"wheel: {wheel.name} is not for the stable ABI", file=sys.stderr)
