@@ -159,7 +159,9 @@ def legend_beside(figure: Figure, lines: Sequence[Line2D], title: str) -> None:
     figure.legend(handles=list(reversed(lines)), loc="outside right center", title=title, frameon=False)
 
 
-def draw_results(frame: pl.DataFrame, factors: Sequence[str], out: Path, title: str) -> list[Path]:
+def draw_results(
+    frame: pl.DataFrame, factors: Sequence[str], out: Path, title: str, formats: Sequence[str] = ()
+) -> list[Path]:
     """Draws total time for a design of any study and returns the files.
 
     The quantity or position with most levels is the x axis, the largest other factor the lines; each
@@ -182,7 +184,7 @@ def draw_results(frame: pl.DataFrame, factors: Sequence[str], out: Path, title: 
         names = [f"{factor.name} {label}" for factor, label in zip(parts, labels, strict=True)]
         with style.styled(style.LIGHT):
             sheet = _draw_design(part, x, lines, ", ".join([title, *names]))
-            files += style.save(sheet, out / "-".join(["time", *map(_file_part, labels)]))
+            files += style.save(sheet, out / "-".join(["time", *map(_file_part, labels)]), formats)
     return files
 
 

@@ -114,7 +114,9 @@ Capture = Callable[[Panel, Path], None]
 """Runs the run of a panel and writes the capture at its host to a file."""
 
 
-def draw_table(frame: pl.DataFrame, flow: str, out: Path) -> Iterator[list[Path]]:
+def draw_table(
+    frame: pl.DataFrame, flow: str, out: Path, formats: Sequence[str] = ()
+) -> Iterator[list[Path]]:
     """Draws the figures of a flow (`short` or `long`) that come from its table of runs, a figure at a time.
 
     A part of the study gives the figures that it suffices for. Bandwidths of no figure of the thesis get one
@@ -123,17 +125,19 @@ def draw_table(frame: pl.DataFrame, flow: str, out: Path) -> Iterator[list[Path]
     costs = _costs(frame)
     for loss in (entry for entry in LOSS_FIGURES if entry.flow == flow):
         if _points(loss, costs):
-            yield draw_loss(loss, costs, out)
+            yield draw_loss(loss, costs, out, formats)
     there = _kbit_s(frame)
     numbered = [entry for entry in POSITION_FIGURES if entry.flow == flow and set(entry.kbit_s) <= set(there)]
     for entry in numbered:
-        yield draw_positions(entry, frame, out)
+        yield draw_positions(entry, frame, out, formats)
     for kbit_s in there:
         if not any(kbit_s in entry.kbit_s for entry in numbered):
-            yield draw_positions(PositionFigure("", flow, (kbit_s,)), frame, out)
+            yield draw_positions(PositionFigure("", flow, (kbit_s,)), frame, out, formats)
 
 
-def draw_loss(figure: LossFigure, costs: Sequence[PositionCosts], out: Path) -> list[Path]:
+def draw_loss(
+    figure: LossFigure, costs: Sequence[PositionCosts], out: Path, formats: Sequence[str] = ()
+) -> list[Path]:
     """Draws what losses cost against delay, a line a bandwidth, and the numbers that the thesis prints."""
     points = _points(figure, costs)
     with style.styled(style.LIGHT):
@@ -144,10 +148,12 @@ def draw_loss(figure: LossFigure, costs: Sequence[PositionCosts], out: Path) -> 
         _head(sheet, figure.number, figure.title)
         lines = [*_draw_published(axes, _published(figure)), *lines]
         figures.legend_beside(sheet, lines, "Bandwidth")
-        return style.save(sheet, out / _file(figure.number, figure.title))
+        return style.save(sheet, out / _file(figure.number, figure.title), formats)
 
 
-def draw_positions(figure: PositionFigure, frame: pl.DataFrame, out: Path) -> list[Path]:
+def draw_positions(
+    figure: PositionFigure, frame: pl.DataFrame, out: Path, formats: Sequence[str] = ()
+) -> list[Path]:
     """Draws transmission time against the position of the loss, a line a delay."""
     positions, delays = Factor.of(frame, POSITION), Factor.of(frame, DELAY)
     frame = frame.filter(pl.col(f"{DELAY}_ns") <= figure.up_to_ms * 1_000_000)
@@ -172,10 +178,12 @@ def draw_positions(figure: PositionFigure, frame: pl.DataFrame, out: Path) -> li
         title += f", delays to {figure.up_to_ms} ms" if figure.up_to_ms < 300 else ""
         _head(sheet, figure.number, title)
         figures.legend_beside(sheet, lines, "One-way delay")
-        return style.save(sheet, out / _file(figure.number, title))
+        return style.save(sheet, out / _file(figure.number, title), formats)
 
 
-def draw_sequences(figure: SequenceFigure, capture: Capture, work: Path, out: Path) -> list[Path]:
+def draw_sequences(
+    figure: SequenceFigure, capture: Capture, work: Path, out: Path, formats: Sequence[str] = ()
+) -> list[Path]:
     """Draws the time-sequence graphs of a figure from captures that `capture` writes below `work`."""
     count = len(figure.panels)
     with style.styled(style.LIGHT):
@@ -194,7 +202,7 @@ def draw_sequences(figure: SequenceFigure, capture: Capture, work: Path, out: Pa
         title = figure.title or _describe(figure.panels[0])
         _head(sheet, figure.number, title)
         style.legend_below(sheet, handles)
-        return style.save(sheet, out / _file(figure.number, title))
+        return style.save(sheet, out / _file(figure.number, title), formats)
 
 
 def _head(sheet: Figure, number: str, title: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from rexmit.plot import figures, hurtig
@@ -12,8 +13,10 @@ from rexmit.run.files import store_error
 _HURTIG = "hurtig-2006/"
 
 
-def draw_figures(results: Results, out: Path) -> list[Path]:
+def draw_figures(results: Results, out: Path, formats: Sequence[str] = ()) -> list[Path]:
     """Draws the figures of these results into the folder `out` and returns the files.
+
+    `formats` are some of `svg`, `png` and `pdf`, SVG and PNG where none is given.
 
     Raises UsageError where there is nothing to draw, StoreError where a file cannot be written.
     """
@@ -22,13 +25,13 @@ def draw_figures(results: Results, out: Path) -> list[Path]:
     except OSError as error:
         raise store_error(out, error) from None
     if not results.name.startswith(_HURTIG):
-        return figures.draw_results(results.table(), results.factors, out, results.title)
+        return figures.draw_results(results.table(), results.factors, out, results.title, formats)
     flow = results.name.removeprefix(_HURTIG)
-    files = [file for drawn in hurtig.draw_table(results.table(), flow, out) for file in drawn]
-    return files + _sequences(results, flow, out)
+    files = [file for drawn in hurtig.draw_table(results.table(), flow, out, formats) for file in drawn]
+    return files + _sequences(results, flow, out, formats)
 
 
-def _sequences(results: Results, flow: str, out: Path) -> list[Path]:
+def _sequences(results: Results, flow: str, out: Path, formats: Sequence[str]) -> list[Path]:
     """The time-sequence graphs of single runs, which are run again with captures."""
     numbers = _numbers(results)
 
@@ -40,7 +43,7 @@ def _sequences(results: Results, flow: str, out: Path) -> list[Path]:
         for figure in hurtig.SEQUENCE_FIGURES:
             wanted = {(panel.kbit_s, panel.delay_ms, panel.position) for panel in figure.panels}
             if figure.flow == flow and wanted <= set(numbers):
-                files += hurtig.draw_sequences(figure, capture, Path(work), out)
+                files += hurtig.draw_sequences(figure, capture, Path(work), out, formats)
     return files
 
 

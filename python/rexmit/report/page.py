@@ -29,7 +29,7 @@ small { color: #555 }
 def write_report(results: Results, target: Path) -> None:
     """Writes the page. Raises StoreError where it cannot be written."""
     with tempfile.TemporaryDirectory() as work:
-        drawn = [file for file in draw_figures(results, Path(work)) if file.suffix == ".svg"]
+        drawn = draw_figures(results, Path(work), ("svg",))
         pictures = [(file.stem, _inline(file)) for file in drawn]
     try:
         comparison: Comparison | None = comparison_of(results)([results])
