@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 import click
@@ -43,7 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Errors are one line on standard error that says what to change.
     """
-    sys.exit(_run(arguments))
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: _say("warning", str(message))
+        sys.exit(_run(arguments))
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -76,4 +79,8 @@ def _with_context(error: click.ClickException) -> str:
 
 
 def _complain(text: str) -> None:
-    print(f"rexmit: error: {one_line(text)}", file=sys.stderr, flush=True)
+    _say("error", text)
+
+
+def _say(kind: str, text: str) -> None:
+    print(f"rexmit: {kind}: {one_line(text)}", file=sys.stderr, flush=True)
