@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rexmit import analyse
 from rexmit._native import version as _version
-from rexmit.api import Study, read_capture, run_one
+from rexmit.api import Study, profile, profiles, read_capture, run_one, schema
 from rexmit.errors import Interrupted, RexmitError, StoreError, StudyError, UsageError
 from rexmit.run import Results, open_results
 from rexmit.study import list_studies
@@ -32,8 +32,11 @@ __all__ = [
     "analyse",
     "list_studies",
     "open_results",
+    "profile",
+    "profiles",
     "read_capture",
     "run_one",
+    "schema",
 ]
 
 

@@ -133,6 +133,29 @@ def read_capture(capture: str | Path) -> list[Connection]:
     return read(capture)
 
 
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a scenario, from its one definition: for editors, and for other programs."""
+    found: dict[str, Any] = json.loads(_native.schema())
+    return found
+
+
+def profiles() -> dict[str, str]:
+    """The protocol stacks that come with the package: name and one-line description."""
+    return dict(_native.profiles())
+
+
+def profile(name: str) -> dict[str, Any]:
+    """A stack's constants and choices, everything that it inherits included.
+
+    Raises StudyError for an unknown name, naming the nearest.
+    """
+    try:
+        found: dict[str, Any] = json.loads(_native.profile(name))
+    except ValueError as error:
+        raise StudyError(one_line(error)) from None
+    return found
+
+
 def _scenario(given: Study | str | Path | Mapping[str, Any]) -> tuple[Table, int]:
     if isinstance(given, str | Path):
         given = Study.load(given)

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from rexmit.analyse import Check, Comparison, Published, load_published, position_costs, summarise, t_quantile
-from rexmit.errors import StudyError
+from rexmit.errors import StudyError, UsageError
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_no_cost_without_an_inhibited_position_or_with_nothing_else() -> None:
 
 
 def test_costs_need_a_run_without_loss_and_complete_runs() -> None:
-    with pytest.raises(ValueError, match="no run without loss"):
+    with pytest.raises(UsageError, match="no run without loss"):
         position_costs(runs([1, 1, 1], [0, 0, 0]).filter(pl.col("at") > 0), "at", ["path"])
     broken = runs([1, 1, 1], [0, 0, 0]).with_columns(completed=pl.Series([True, False, True]))
-    with pytest.raises(ValueError, match="1 runs did not complete; the first is run 1"):
+    with pytest.raises(UsageError, match="1 runs did not complete; the first is run 1"):
         position_costs(broken, "at", ["path"])
 
 

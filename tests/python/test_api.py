@@ -112,6 +112,14 @@ def test_a_wrong_setting_is_one_line() -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_the_definition_of_a_scenario_and_the_stacks_are_data() -> None:
+    assert {"hosts", "path", "transfers"} <= set(rexmit.schema()["properties"])
+    assert "freebsd-6.0" in rexmit.profiles()
+    assert rexmit.profile("freebsd-6.0")["rtt"]["initial_rto"] == "3 s"
+    with pytest.raises(StudyError, match="did you mean `freebsd-6.0`"):
+        rexmit.profile("freebsd-6.1")
+
+
 def test_every_public_name_is_there() -> None:
     for name in rexmit.__all__:
         assert getattr(rexmit, name) is not None

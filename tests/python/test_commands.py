@@ -280,6 +280,16 @@ def test_captures_of_all_runs_are_written_whole(rexmit: Command, study_file: Pat
     assert list((tmp_path / "none" / "captures").iterdir()) == []
 
 
+def test_runs_that_do_not_end_are_told_and_captured(
+    rexmit: Command, study_file: Path, tmp_path: Path
+) -> None:
+    # The lost SYN-ACK of position 1 takes 3 s.
+    done = rexmit("run", study_file, "--out", "out", "--capture", "failed", "--set", "limit=2 s")
+    assert done.returncode == 0
+    assert "warning: 4 runs failed; the first is run 2: not complete after 2 s" in done.stderr
+    assert len(list((tmp_path / "out" / "captures").iterdir())) == 4 * 2
+
+
 def test_what_a_program_reads_is_json(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
     studies = json.loads(rexmit("studies", "--json").stdout)
     assert [study["name"] for study in studies] == ["hurtig-2006/long", "hurtig-2006/short"]

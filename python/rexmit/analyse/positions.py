@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from rexmit.errors import UsageError
+
 NEEDS_TIMEOUT = 0.5
 """A position needs a timeout if its runs have on average so many more timeouts than runs without loss."""
 
@@ -39,11 +41,11 @@ def position_times(frame: pl.DataFrame, position: str, by: Sequence[str]) -> pl.
     """Means over replications for each path and position.
 
     Columns: `by`, `position`, `time_ms`, `timeouts` (of the server, which sends), `fast_retransmits`,
-    `packets`, in the order of the table. Runs that did not complete raise ValueError.
+    `packets`, in the order of the table. Runs that did not complete raise UsageError.
     """
     failed = frame.filter(~pl.col("completed"))
     if failed.height:
-        raise ValueError(f"{failed.height} runs did not complete; the first is run {failed['run'][0]}")
+        raise UsageError(f"{failed.height} runs did not complete; the first is run {failed['run'][0]}")
     means = frame.group_by([*by, position], maintain_order=True).agg(
         (pl.col("time_ns").mean() / 1e6).alias("time_ms"),
         pl.col("timeouts_server").mean().alias("timeouts"),
@@ -69,7 +71,7 @@ def _costs(part: pl.DataFrame, by: Sequence[str]) -> PositionCosts:
     )
     group: dict[str, object] = {name: part[name][0] for name in by}
     if 0 not in time:
-        raise ValueError(f"no run without loss (position 0) for {group}")
+        raise UsageError(f"no run without loss (position 0) for {group}")
     last = max(time)
     flow = min(round(part.filter(pl.col("position") == 0)["packets"][0]), last)
     inhibited: list[int] = []
