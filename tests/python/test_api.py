@@ -116,7 +116,7 @@ def test_the_definition_of_a_scenario_and_the_stacks_are_data() -> None:
     assert {"hosts", "path", "transfers"} <= set(rexmit.schema()["properties"])
     assert "freebsd-6.0" in rexmit.profiles()
     assert rexmit.profile("freebsd-6.0")["rtt"]["initial_rto"] == "3 s"
-    with pytest.raises(StudyError, match="did you mean `freebsd-6.0`"):
+    with pytest.raises(StudyError, match=r"did you mean `freebsd-6\.0`"):
         rexmit.profile("freebsd-6.1")
 
 
