@@ -90,7 +90,9 @@ def checks(scratch: Path) -> list[Check]:
             cargo("test", "--exclude", "rexmit-python", "--locked"),
         ),
         Check("pytest", TESTS, [str(BIN / "pytest"), "-rs", f"--basetemp={scratch / 'pytest'}"]),
-        Check("README examples", TESTS, [python, "scripts/readme_test.py"]),
+        Check(
+            "README examples", TESTS, [python, "scripts/readme_test.py", "README.md", "docs/guide/python.md"]
+        ),
         Check("wheel alone", TESTS, [python, "scripts/wheel.py"]),
     ]
 
