@@ -10,7 +10,11 @@ use serde_json::{Map, Value};
 use crate::SpecError;
 use crate::error::{nearest, read};
 
-const FILES: &[(&str, &str)] = &[("freebsd-6.0", include_str!("../../../profiles/freebsd-6.0.toml"))];
+const FILES: &[(&str, &str)] = &[
+    ("freebsd-6.0", include_str!("../../../profiles/freebsd-6.0.toml")),
+    ("linux-2.6.15", include_str!("../../../profiles/linux-2.6.15.toml")),
+    ("rfc", include_str!("../../../profiles/rfc.toml")),
+];
 
 /// Longest chain of inheritance.
 const MAX_DEPTH: usize = 8;

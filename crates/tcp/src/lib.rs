@@ -16,6 +16,7 @@
 mod clock;
 pub mod congestion;
 mod connection;
+mod delayed_ack;
 pub mod profile;
 mod receive;
 mod recovery;

@@ -144,6 +144,10 @@ pub struct WindowConfig {
     pub fast_path_skips_growth: bool,
     /// A read sends a window update once the window can move by this many segments (FB-WIN-5).
     pub update_segments: u32,
+    /// A read also sends a window update once the window can grow to twice what was promised, while that is
+    /// at most half the buffer (Linux 2.6, tcp.c); `update_segments` of 0 leaves this rule alone.
+    #[serde(default)]
+    pub update_when_doubled: bool,
 }
 
 /// SYN and SYN-ACK retransmission.
@@ -159,9 +163,18 @@ pub struct HandshakeConfig {
     pub syn_ack_timer: Duration,
     /// Retransmissions of a SYN-ACK by its timer.
     pub syn_ack_retries: u32,
+    /// A repeated SYN starts the SYN-ACK's timer anew, with the interval it had (FreeBSD's syncache puts the
+    /// entry at the end of the same timer queue); otherwise the timer runs on.
+    #[serde(default)]
+    pub repeated_syn_restarts_timer: bool,
     /// A SYN-ACK resent by its timer leaves the passive side an initial window of one segment (FB-SYN-4;
     /// RFC 3390 section 2 and RFC 5681 section 3.1 allow one segment after a lost SYN).
     pub one_segment_after_syn_ack_timeout: bool,
+    /// A SYN or SYN-ACK that was resent by its timer so often leaves either side an initial window of one
+    /// segment (RFC 5681 section 3.1: once; RFC 6928 section 2 recommends to wait for the second);
+    /// absent: never.
+    #[serde(default)]
+    pub one_segment_after_timeouts: Option<u32>,
     /// The ACK that completes a passive open counts as an ACK of new data and opens cwnd (FB-IW-2).
     pub third_segment_opens_cwnd: bool,
 }
@@ -174,6 +187,8 @@ pub enum InitialWindow {
     Rfc3390,
     /// min(10 MSS, max(2 MSS, 14600 bytes)) (RFC 6928 section 2).
     Rfc6928,
+    /// 4 segments up to an MSS of 1095 bytes, 3 up to 1460, else 2: RFC 3390 in whole segments (LX-IW-1).
+    Rfc3390Segments,
     /// So many segments.
     #[serde(untagged)]
     Segments(u32),
@@ -185,6 +200,11 @@ impl InitialWindow {
         match self {
             Self::Rfc3390 => (4 * mss).min((2 * mss).max(4380)),
             Self::Rfc6928 => (10 * mss).min((2 * mss).max(14600)),
+            Self::Rfc3390Segments => match mss {
+                ..=1095 => 4 * mss,
+                1096..=1460 => 3 * mss,
+                _ => 2 * mss,
+            },
             Self::Segments(n) => n * mss,
         }
     }
@@ -213,8 +233,8 @@ pub enum SackRecovery {
     Bsd,
     /// RFC 6675: cwnd = ssthresh, a segment whenever cwnd - pipe allows.
     Rfc6675,
-    /// Linux: entry as RFC 6675 with FACK-like marking, and cwnd lowered by one for every second ACK
-    /// (rate halving, LX-ST-7).
+    /// Linux: segments count as lost by their distance from the highest SACKed byte (FACK, LX-ST-9), and
+    /// cwnd is lowered by one for every second ACK (rate halving, LX-ST-7).
     RateHalving,
 }
 
@@ -224,8 +244,12 @@ pub enum SackRecovery {
 pub enum PlainRecovery {
     /// Fast recovery ends with the first ACK of new data (RFC 5681 section 3.2).
     Reno,
-    /// Fast recovery lasts until all that was outstanding is acknowledged (RFC 6582).
+    /// Fast recovery lasts until all that was outstanding is acknowledged, with BSD's accounting: limited
+    /// transmit lessens the inflation, every partial ACK restarts the timer (FB-FR-4, FB-FR-8).
     NewReno,
+    /// The same to the letter of RFC 6582 section 3.2: cwnd = ssthresh + 3 MSS at entry, one MSS added back
+    /// only for a partial ACK of at least one, and only the first partial ACK restarts the timer.
+    Rfc6582,
 }
 
 /// The window with which recovery ends.
@@ -234,10 +258,13 @@ pub enum PlainRecovery {
 pub enum RecoveryExit {
     /// ssthresh, but flight + MSS if ssthresh would allow a burst (FB-FR-9; [000 Listing 4.1]).
     BsdSlowStart,
-    /// min(ssthresh, max(flight, MSS) + MSS) (RFC 6582 section 3.2 step 3, first choice).
+    /// min(ssthresh, max(flight, MSS) + MSS) (RFC 6582 section 3.2 step 3, first choice). Recovery after
+    /// RFC 6675 keeps cwnd = ssthresh (its section 5 step 4.2).
     Rfc6582,
     /// ssthresh (RFC 6582, second choice; RFC 6675).
     Ssthresh,
+    /// min(cwnd, ssthresh), and at most three segments more than what is in flight (LX-ST-10).
+    Moderated,
 }
 
 /// Loss recovery.
@@ -265,6 +292,9 @@ pub struct RecoveryConfig {
     pub bad_retransmit_undo: bool,
     /// Only the first timeout of a segment lowers ssthresh (RFC 5681 section 3.1, last paragraph).
     pub ssthresh_once_per_segment: bool,
+    /// A timeout in fast recovery leaves ssthresh as the recovery set it (Linux 2.6, tcp_input.c).
+    #[serde(default)]
+    pub ssthresh_kept_in_recovery: bool,
     /// Forget SACK reports at a timeout (RFC 6675 section 5.1, RFC 2018 section 5).
     pub forget_sack_at_timeout: bool,
     /// Retransmissions of a segment before the connection is given up.
@@ -281,8 +311,8 @@ pub enum AckPolicy {
     TimerToggle,
     /// Every second full-sized segment, or the timer (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
     EverySecond,
-    /// As [`AckPolicy::EverySecond`] after a credit of immediate ACKs (LX-ACK-2), and a short segment is
-    /// acknowledged when it is read (LX-ACK-4).
+    /// Linux: more than one full-sized segment, a credit of immediate ACKs (LX-ACK-1, LX-ACK-2), a delay
+    /// that follows the arrivals (LX-ACK-3), and short segments acknowledged when read (LX-ACK-4).
     QuickAck,
 }
 
@@ -292,11 +322,17 @@ pub enum AckPolicy {
 pub struct DelayedAckConfig {
     /// The rule.
     pub policy: AckPolicy,
-    /// Longest delay.
+    /// The delay; for `quick-ack` the longest one after a short segment (LX-ACK-3).
     pub timeout: Duration,
-    /// Immediate ACKs at the start of a connection (quick-ack only, LX-ACK-2).
+    /// Most immediate ACKs in a row of `quick-ack` (LX-ACK-2).
     #[serde(default)]
     pub quick_credit: u32,
+    /// Shortest delay of `quick-ack`, with which it begins (LX-ACK-3).
+    #[serde(default)]
+    pub least: Duration,
+    /// Longest delay of `quick-ack` where no segment was short (LX-ACK-3).
+    #[serde(default)]
+    pub most: Duration,
 }
 
 /// Rules for short segments and idle senders.
@@ -309,10 +345,28 @@ pub struct OutputConfig {
     /// section 4.1 restarts from the initial window).
     #[serde(default)]
     pub idle_restart: Option<InitialWindow>,
+    /// Since when a sender is idle.
+    #[serde(default)]
+    pub idle_since: IdleSince,
+    /// An idle time halves cwnd once for each RTO of it, down to `idle_restart`, instead of at once
+    /// (LX-IDLE-1).
+    #[serde(default)]
+    pub idle_halves: bool,
     /// Shortest and longest interval between window probes.
     pub persist_min: Duration,
     /// Longest interval between window probes.
     pub persist_max: Duration,
+}
+
+/// Since when a sender is idle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdleSince {
+    /// The last packet arrived (FB-OUT-2).
+    #[default]
+    Arrival,
+    /// The last data left (RFC 5681 section 4.1; LX-IDLE-1).
+    Transmission,
 }
 
 /// When a segment shorter than the MSS may leave.

@@ -11,6 +11,8 @@ pub enum AlgorithmKind {
     Reno,
     /// CUBIC (RFC 9438), without HyStart.
     Cubic,
+    /// BIC as in Linux 2.6.15 (LX-BIC-2 to LX-BIC-4).
+    Bic,
 }
 
 /// How an acknowledgment of new data makes `reno` grow, and `cubic` in slow start.
@@ -25,6 +27,10 @@ pub enum Growth {
     /// By one segment in slow start; after it a counter of ACKs is compared with the window in segments
     /// before it is increased, so a step takes one ACK more than the window (LX-ST-12).
     Counter,
+    /// Bytes are counted, except while a timeout is being repaired. In slow start a segment is added once
+    /// they reach one segment, after which the count starts again from 0; in congestion avoidance once they
+    /// reach the window (LX-ABC-1, LX-ABC-2, LX-ABC-4).
+    CountedBytes,
 }
 
 /// Up to where slow start goes.
@@ -80,11 +86,34 @@ impl Default for CubicConfig {
     }
 }
 
+/// Constants of BIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BicConfig {
+    /// What a congestion event multiplies the window with, in 1024ths.
+    pub beta: u32,
+    /// Up to this window, in segments, BIC is Reno.
+    pub low_window: u32,
+    /// Largest step in a round trip, in segments.
+    pub max_increment: u32,
+    /// Round trips that the last step of the search takes.
+    pub smooth_part: u32,
+    /// Give up some of the former window when losses come at smaller ones.
+    pub fast_convergence: bool,
+}
+
+impl Default for BicConfig {
+    fn default() -> Self {
+        // LX-BIC-2, LX-BIC-3.
+        Self { beta: 819, low_window: 14, max_increment: 16, smooth_part: 20, fast_convergence: true }
+    }
+}
+
 /// Congestion control of a profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CongestionConfig {
-    /// `reno` or `cubic`.
+    /// `reno`, `cubic` or `bic`.
     pub algorithm: AlgorithmKind,
     /// What an acknowledgment adds; for `cubic` in slow start only.
     pub growth: Growth,
@@ -103,9 +132,15 @@ pub struct CongestionConfig {
     /// The threshold after a congestion event; `cubic` has its own factor and takes from this rule what the
     /// factor applies to.
     pub ssthresh: SsthreshRule,
+    /// The threshold before the first congestion event, in segments; absent: none (LX-BIC-4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_ssthresh: Option<u32>,
     /// Constants of `cubic`.
     #[serde(default)]
     pub cubic: CubicConfig,
+    /// Constants of `bic`.
+    #[serde(default)]
+    pub bic: BicConfig,
 }
 
 fn default_abc_limit() -> u32 {
@@ -121,6 +156,8 @@ pub enum CongestionConfigError {
     C,
     /// `cubic.beta` is not between 0 and 1.
     Beta,
+    /// `bic.beta` is not between 1 and 1023, or another constant of `bic` is 0.
+    Bic,
 }
 
 impl CongestionConfig {
@@ -135,6 +172,10 @@ impl CongestionConfig {
         if !(self.cubic.beta > 0.0 && self.cubic.beta < 1.0) {
             return Err(CongestionConfigError::Beta);
         }
+        let bic = &self.bic;
+        if !(1..1024).contains(&bic.beta) || bic.max_increment == 0 || bic.smooth_part == 0 {
+            return Err(CongestionConfigError::Bic);
+        }
         Ok(())
     }
 }
@@ -145,6 +186,7 @@ impl std::fmt::Display for CongestionConfigError {
             Self::AbcLimit => "`abc_limit` must be at least 1",
             Self::C => "`cubic.c` must be a positive number",
             Self::Beta => "`cubic.beta` must be between 0 and 1, both excluded",
+            Self::Bic => "`bic.beta` must be between 1 and 1023, the other constants of `bic` at least 1",
         })
     }
 }

@@ -116,6 +116,7 @@ impl Cubic {
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, w: &mut Window, ack: &Ack) {
+        self.slow_start.count(ack);
         if self.grows == GrowthCondition::WhenLimited && !ack.cwnd_limited {
             self.pause(ack.now);
         } else if self.slow_start.holds(w) {
@@ -128,6 +129,7 @@ impl CongestionControl for Cubic {
 
     fn ssthresh_on_loss(&mut self, w: &Window, loss: &Loss) -> u32 {
         self.before = Some(self.state.clone());
+        self.slow_start.forget();
         let mss = f64::from(w.mss);
         let cwnd = f64::from(w.cwnd) / mss;
         // Section 4.7.

@@ -12,8 +12,9 @@
 //!
 //! A controller alone writes to [`Window`] in the calls that take it `&mut`; it keeps no copy of it.
 //!
-//! Not modelled: HyStart and HyStart++ (RFC 9406), ECN, pacing, BIC (it comes with `linux-2.6.15`).
+//! Not modelled: HyStart and HyStart++ (RFC 9406), ECN, pacing.
 
+mod bic;
 mod config;
 mod cubic;
 mod reno;
@@ -22,8 +23,9 @@ mod tests;
 
 use rexmit_units::{Duration, Instant};
 
+pub use bic::Bic;
 pub use config::{
-    AlgorithmKind, CongestionConfig, CongestionConfigError, CubicConfig, Growth, GrowthCondition,
+    AlgorithmKind, BicConfig, CongestionConfig, CongestionConfigError, CubicConfig, Growth, GrowthCondition,
     SlowStartCondition, SsthreshRule,
 };
 pub use cubic::Cubic;
@@ -55,6 +57,19 @@ pub struct Ack {
     pub in_flight: u32,
     /// The congestion window, and nothing else, kept the sender from sending more before it arrived.
     pub cwnd_limited: bool,
+    /// What the sender was doing.
+    pub during: During,
+}
+
+/// What a sender is doing while its window may grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum During {
+    /// Nothing is suspected.
+    Open,
+    /// Some duplicates or SACK reports have come.
+    Disorder,
+    /// A timeout is being repaired.
+    Loss,
 }
 
 /// A congestion event: a loss found by duplicate ACKs, by SACK or by a timeout.
@@ -86,6 +101,11 @@ pub trait CongestionControl {
     /// The last congestion event was none: takes back what [`Self::ssthresh_on_loss`] remembered.
     fn on_spurious(&mut self);
 
+    /// How far a recovery that lowers the window ACK by ACK may go (LX-ST-7).
+    fn recovery_floor(&self, window: &Window) -> u32 {
+        window.ssthresh / 2
+    }
+
     /// Name of the algorithm, as in a profile.
     fn name(&self) -> &'static str;
 }
@@ -97,6 +117,8 @@ pub enum Congestion {
     Reno(Reno),
     /// CUBIC.
     Cubic(Cubic),
+    /// BIC.
+    Bic(Bic),
 }
 
 impl Congestion {
@@ -106,6 +128,16 @@ impl Congestion {
         match config.algorithm {
             AlgorithmKind::Reno => Self::Reno(Reno::new(config)),
             AlgorithmKind::Cubic => Self::Cubic(Cubic::new(config)),
+            AlgorithmKind::Bic => Self::Bic(Bic::new(config)),
+        }
+    }
+
+    /// Sets the count towards the next step of congestion avoidance, where there is one (LX-ST-13).
+    pub fn set_credit(&mut self, credit: u32) {
+        match self {
+            Self::Reno(c) => c.set_credit(credit),
+            Self::Bic(c) => c.set_credit(credit),
+            Self::Cubic(_) => {}
         }
     }
 }
@@ -116,6 +148,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(c) => c.on_ack(window, ack),
             Self::Cubic(c) => c.on_ack(window, ack),
+            Self::Bic(c) => c.on_ack(window, ack),
         }
     }
 
@@ -123,6 +156,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(c) => c.ssthresh_on_loss(window, loss),
             Self::Cubic(c) => c.ssthresh_on_loss(window, loss),
+            Self::Bic(c) => c.ssthresh_on_loss(window, loss),
         }
     }
 
@@ -130,6 +164,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(c) => c.on_timeout(window, now),
             Self::Cubic(c) => c.on_timeout(window, now),
+            Self::Bic(c) => c.on_timeout(window, now),
         }
     }
 
@@ -137,6 +172,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(c) => c.on_recovery_exit(window, now),
             Self::Cubic(c) => c.on_recovery_exit(window, now),
+            Self::Bic(c) => c.on_recovery_exit(window, now),
         }
     }
 
@@ -144,6 +180,15 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(c) => c.on_spurious(),
             Self::Cubic(c) => c.on_spurious(),
+            Self::Bic(c) => c.on_spurious(),
+        }
+    }
+
+    fn recovery_floor(&self, window: &Window) -> u32 {
+        match self {
+            Self::Reno(c) => c.recovery_floor(window),
+            Self::Cubic(c) => c.recovery_floor(window),
+            Self::Bic(c) => c.recovery_floor(window),
         }
     }
 
@@ -151,6 +196,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(c) => c.name(),
             Self::Cubic(c) => c.name(),
+            Self::Bic(c) => c.name(),
         }
     }
 }

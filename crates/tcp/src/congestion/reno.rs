@@ -4,7 +4,7 @@
 use rexmit_units::Instant;
 
 use super::config::{CongestionConfig, Growth, GrowthCondition, SlowStartCondition, SsthreshRule};
-use super::{Ack, CongestionControl, Loss, Window};
+use super::{Ack, CongestionControl, During, Loss, Window};
 
 /// Reno; NewReno differs in recovery only.
 #[derive(Clone, Debug)]
@@ -56,6 +56,13 @@ impl Reno {
                     open(w, w.mss);
                 }
             }
+            // LX-ABC-4; the bytes have been counted already.
+            Growth::CountedBytes => {
+                if self.slow_start.bytes >= w.cwnd {
+                    self.slow_start.bytes -= w.cwnd;
+                    open(w, w.mss);
+                }
+            }
             // LX-ST-12: the comparison comes first.
             Growth::Counter => {
                 if self.credit >= w.cwnd / w.mss {
@@ -72,6 +79,7 @@ impl Reno {
 impl CongestionControl for Reno {
     #[inline]
     fn on_ack(&mut self, w: &mut Window, ack: &Ack) {
+        self.slow_start.count(ack);
         if self.grows == GrowthCondition::WhenLimited && !ack.cwnd_limited {
             return;
         }
@@ -86,6 +94,7 @@ impl CongestionControl for Reno {
     fn ssthresh_on_loss(&mut self, w: &Window, loss: &Loss) -> u32 {
         // LX-ST-6; RFC 3465 says nothing.
         self.credit = 0;
+        self.slow_start.forget();
         match self.ssthresh {
             SsthreshRule::WindowHalf => whole_segments(w.cwnd.min(loss.snd_wnd) / 2, w.mss),
             SsthreshRule::CwndHalf => whole_segments(w.cwnd / 2, w.mss),
@@ -117,6 +126,8 @@ pub(super) struct SlowStart {
     condition: SlowStartCondition,
     abc_limit: u32,
     after_timeout: bool,
+    /// `counted-bytes`: acknowledged since the last step.
+    bytes: u32,
 }
 
 impl SlowStart {
@@ -126,6 +137,7 @@ impl SlowStart {
             condition: config.slow_start,
             abc_limit: config.abc_limit,
             after_timeout: false,
+            bytes: 0,
         }
     }
 
@@ -137,8 +149,27 @@ impl SlowStart {
         }
     }
 
-    pub(super) fn grow(&self, w: &mut Window, acked: u32) {
+    /// Takes note of the bytes of an ACK: none while a timeout is being repaired (LX-ABC-2).
+    #[inline]
+    pub(super) fn count(&mut self, ack: &Ack) {
+        if self.growth == Growth::CountedBytes && ack.during != During::Loss {
+            self.bytes = self.bytes.saturating_add(ack.acked);
+        }
+    }
+
+    /// A congestion event clears what was counted (LX-ABC-1).
+    pub(super) fn forget(&mut self) {
+        self.bytes = 0;
+    }
+
+    pub(super) fn grow(&mut self, w: &mut Window, acked: u32) {
         match self.growth {
+            Growth::CountedBytes => {
+                if self.bytes >= w.mss {
+                    self.bytes = 0;
+                    open(w, w.mss);
+                }
+            }
             Growth::PerAck | Growth::Counter => open(w, w.mss),
             Growth::PerByte => {
                 let limit = if self.after_timeout { 1 } else { self.abc_limit };
@@ -164,6 +195,6 @@ pub(super) fn open(w: &mut Window, bytes: u32) {
 }
 
 /// Rounded down to whole segments, at least two.
-fn whole_segments(bytes: u32, mss: u32) -> u32 {
+pub(super) fn whole_segments(bytes: u32, mss: u32) -> u32 {
     (bytes / mss).max(2).saturating_mul(mss)
 }

@@ -1,6 +1,7 @@
 //! Windows computed by hand ACK by ACK, one model of random operations for every controller, and CUBIC's
 //! response function.
 
+mod bic;
 mod cubic;
 mod model;
 mod reno;
@@ -8,8 +9,8 @@ mod reno;
 use rexmit_units::{Duration, Instant};
 
 use super::{
-    Ack, AlgorithmKind, Congestion, CongestionConfig, CongestionControl, CubicConfig, Growth,
-    GrowthCondition, Loss, SlowStartCondition, SsthreshRule, Window,
+    Ack, AlgorithmKind, BicConfig, Congestion, CongestionConfig, CongestionControl, CubicConfig, During,
+    Growth, GrowthCondition, Loss, SlowStartCondition, SsthreshRule, Window,
 };
 
 const MSS: u32 = 1448;
@@ -23,7 +24,9 @@ fn freebsd() -> CongestionConfig {
         slow_start: SlowStartCondition::UpToSsthresh,
         grows: GrowthCondition::Always,
         ssthresh: SsthreshRule::WindowHalf,
+        initial_ssthresh: None,
         cubic: CubicConfig::default(),
+        bic: BicConfig::default(),
     }
 }
 
@@ -51,7 +54,14 @@ fn window(cwnd: u32, ssthresh: u32) -> Window {
 }
 
 fn ack(acked: u32, now: Instant) -> Ack {
-    Ack { acked, now, srtt: Some(Duration::from_millis(100)), in_flight: 0, cwnd_limited: true }
+    Ack {
+        acked,
+        now,
+        srtt: Some(Duration::from_millis(100)),
+        in_flight: 0,
+        cwnd_limited: true,
+        during: During::Open,
+    }
 }
 
 fn loss(in_flight: u32) -> Loss {

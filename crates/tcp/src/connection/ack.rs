@@ -24,29 +24,39 @@ impl Connection {
             self.output(now);
             return false;
         }
+        let in_flight = self.outstanding();
         let sack_news = self.marks.sack
             && (!segment.sack.is_empty() || !self.board.is_empty())
             && self.board.on_ack(self.snd.una, segment.ack, &segment.sack, self.snd.max);
         if segment.ack <= self.snd.una {
             return self.on_old_ack(now, segment, window, sack_news);
         }
-        self.on_new_ack(now, segment, window, need_output);
+        let was_recovering = self.in_recovery();
+        self.on_new_ack(now, segment, window, in_flight, need_output);
+        self.after_new_ack(now, sack_news, was_recovering);
         true
     }
 
-    fn on_new_ack(&mut self, now: Instant, segment: &TcpSegment, window: u32, need_output: &mut bool) {
+    fn on_new_ack(
+        &mut self,
+        now: Instant,
+        segment: &TcpSegment,
+        window: u32,
+        in_flight: u32,
+        need_output: &mut bool,
+    ) {
         let ack = segment.ack;
-        let flight = self.flight();
         let skip_growth = self.takes_fast_path(segment, window);
         let was_recovering = self.in_recovery();
         self.recover_on_new_ack(now, segment);
         self.recovery.dupacks = 0;
         self.undo_bad_retransmit(now);
         self.sample_rtt(now, segment);
+        *need_output |= self.uses_pipe();
         if ack == self.snd.max {
             self.timers.rexmt = Timers::OFF;
             *need_output = true;
-        } else if !self.timers.persist_runs() {
+        } else if !self.timers.persist_runs() && !self.keeps_timer(ack) {
             self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
         }
         let acked = ack.diff(self.snd.una) as u32;
@@ -58,8 +68,9 @@ impl Connection {
                 acked,
                 now,
                 srtt: self.rtt.srtt(),
-                in_flight: flight,
-                cwnd_limited: flight + self.snd.mss > self.window.cwnd,
+                in_flight,
+                cwnd_limited: in_flight + self.snd.mss > self.window.cwnd,
+                during: self.recovery.phase.during(),
             };
             self.congestion.on_ack(&mut self.window, &info);
         }
@@ -141,6 +152,13 @@ impl Connection {
             let ticks = self.clock.ticks(now) - self.clock.ticks(sent);
             let rtt = self.clock.span(ticks.max(1));
             self.rtt.sample(rtt, segment.ack, nxt);
+        }
+    }
+
+    /// Karn's rule for one segment sent again.
+    pub(super) fn stop_timing_within(&mut self, seq: SeqNumber, len: u32) {
+        if self.timed.is_some_and(|(timed, _)| timed >= seq && timed < seq + len) {
+            self.timed = None;
         }
     }
 

@@ -15,6 +15,10 @@ impl Connection {
         window: u32,
         sack_news: bool,
     ) -> bool {
+        if self.uses_pipe() {
+            self.on_sack_duplicate(now, segment.ack, sack_news);
+            return true;
+        }
         if !self.is_duplicate(segment, window) {
             self.recovery.dupacks = 0;
             return true;
@@ -30,10 +34,8 @@ impl Connection {
             return false;
         }
         let threshold = self.profile.recovery.dupack_threshold;
-        let reached = self.recovery.dupacks == threshold
-            || (sack_news && self.recovery.dupacks < threshold && self.first_hole_is_lost());
-        if reached {
-            if !self.may_enter_recovery(segment) {
+        if self.recovery.dupacks == threshold {
+            if !self.may_enter_recovery(segment.ack) {
                 self.recovery.dupacks = 0;
                 return true;
             }
@@ -62,6 +64,7 @@ impl Connection {
         let (cwnd, max) = (self.window.cwnd, self.snd.max);
         if self.recovery.dupacks == 1 {
             self.recovery.limited = 0;
+            self.recovery.limited_bytes = 0;
         }
         if self.recovery.phase == Phase::Open {
             self.recovery.phase = Phase::Disorder;
@@ -75,6 +78,7 @@ impl Connection {
         self.window.cwnd = self.snd.nxt.diff(self.snd.una) as u32 + credit * self.snd.mss;
         self.output(now);
         let sent = self.snd.max.diff(max) as u32;
+        self.recovery.limited_bytes += sent;
         if sent > self.snd.mss {
             self.recovery.limited += 2;
         } else if sent > 0 {

@@ -130,6 +130,9 @@ impl Connection {
         self.window.mss = mss;
         self.window.cwnd = self.profile.initial_window.bytes(mss);
         self.window.max = MAX_WINDOW << self.snd.scale;
+        if let Some(segments) = self.profile.congestion.initial_ssthresh {
+            self.window.ssthresh = segments.saturating_mul(mss);
+        }
     }
 
     /// Answers the peer's SYN.
@@ -195,6 +198,7 @@ impl Connection {
         self.snd.wl1 = segment.seq;
         self.snd.wl2 = segment.ack;
         self.recovery.recover = self.snd.una;
+        self.note_handshake_timeouts();
         self.marks.ack_now = true;
         self.raise(Event::Connected);
         self.output(now);
@@ -208,7 +212,16 @@ impl Connection {
         if self.marks.syn_ack_timed_out && self.profile.handshake.one_segment_after_syn_ack_timeout {
             self.window.cwnd = self.snd.mss;
         }
+        self.note_handshake_timeouts();
         self.raise(Event::Connected);
+    }
+
+    /// Repeated losses in the handshake leave one segment to begin with (RFC 5681 section 3.1).
+    fn note_handshake_timeouts(&mut self) {
+        let limit = self.profile.handshake.one_segment_after_timeouts;
+        if limit.is_some_and(|n| self.counters.timeouts >= u64::from(n)) {
+            self.window.cwnd = self.snd.mss;
+        }
     }
 
     /// A reset in answer to `segment`, which belongs to nothing here (RFC 9293 section 3.10.7.1).
@@ -234,6 +247,11 @@ impl Connection {
         self.syn_ack_timeouts += 1;
         self.counters.timeouts += 1;
         self.send_syn_ack(now);
+        self.start_syn_ack_timer(now);
+    }
+
+    /// The interval doubles with each expiry (FB-SYN-2).
+    pub(super) fn start_syn_ack_timer(&mut self, now: Instant) {
         let interval =
             Duration::from_nanos(self.profile.handshake.syn_ack_timer.as_nanos() << self.syn_ack_timeouts);
         self.timers.other = self.clock.deadline(now, interval);

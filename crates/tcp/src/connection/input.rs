@@ -21,7 +21,7 @@ impl Connection {
         }
         if self.marks.delay_ack {
             self.marks.delay_ack = false;
-            self.timers.delack = self.clock.deadline(now, self.profile.delayed_ack.timeout);
+            self.timers.delack = self.ack_deadline(now);
         }
     }
 
@@ -32,6 +32,9 @@ impl Connection {
                 self.rcv.ts_recent = stamps.value;
             }
             self.send_syn_ack(now);
+            if self.profile.handshake.repeated_syn_restarts_timer {
+                self.start_syn_ack_timer(now);
+            }
             return;
         }
         if segment.flags.has(Flags::RST) {
@@ -169,6 +172,7 @@ impl Connection {
     fn keep_old_ack(&mut self, now: Instant, segment: &mut TcpSegment) -> bool {
         let len = segment.payload.len();
         self.note_duplicate(segment.seq, segment.seq + len);
+        self.note_trouble();
         self.marks.ack_now = true;
         segment.payload = Payload::EMPTY;
         segment.flags = segment.flags.without(Flags::FIN);

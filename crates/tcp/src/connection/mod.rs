@@ -10,6 +10,7 @@ use rexmit_wire::{Packet, SeqNumber, TcpSegment, Transport};
 
 use crate::clock::Clock;
 use crate::congestion::{Congestion, Window};
+use crate::delayed_ack::QuickAck;
 use crate::profile::Profile;
 use crate::receive::{Reassembly, SackList};
 use crate::recovery::{Phase, Recovery, Scoreboard};
@@ -98,10 +99,8 @@ pub(crate) struct ReceiveState {
     pub ts_recent: u32,
     pub out_of_order: Reassembly,
     pub sacks: SackList,
-    /// Immediate ACKs left (LX-ACK-2).
-    pub quick: u32,
-    /// A short segment waits to be read (LX-ACK-4).
-    pub short_unread: bool,
+    /// When Linux acknowledges.
+    pub quick: QuickAck,
     /// Bytes whose place in the stream was not what the sequence number says: must stay 0.
     pub misplaced: u64,
 }
@@ -198,6 +197,8 @@ pub struct Connection {
     pub(crate) board: Scoreboard,
     /// When the last packet arrived.
     last_arrival: Instant,
+    /// When the last data left.
+    last_data_sent: Instant,
     syn_ack_sent: u32,
     /// Expiries of the SYN-ACK's timer.
     syn_ack_timeouts: u32,
@@ -251,8 +252,7 @@ impl Connection {
                 ts_recent: 0,
                 out_of_order: Reassembly::default(),
                 sacks: SackList::default(),
-                quick: profile.delayed_ack.quick_credit,
-                short_unread: false,
+                quick: QuickAck::default(),
                 misplaced: 0,
             },
             timers: Timers {
@@ -269,6 +269,7 @@ impl Connection {
             recovery: Recovery::new(iss),
             board: Scoreboard::default(),
             last_arrival: Instant::ZERO,
+            last_data_sent: Instant::ZERO,
             syn_ack_sent: 0,
             syn_ack_timeouts: 0,
             persist_shift: 0,

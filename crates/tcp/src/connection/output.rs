@@ -1,11 +1,11 @@
 //! What may be sent, and the sending of it (FB-OUT-1 to FB-OUT-9; RFC 9293 section 3.8).
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, SackBlocks, SeqNumber, TcpSegment, Timestamps};
 
 use super::handshake::blank;
 use super::{Connection, Timers};
-use crate::profile::NagleRule;
+use crate::profile::{AckPolicy, IdleSince, NagleRule};
 use crate::recovery::Permit;
 
 /// Largest window without scaling.
@@ -56,16 +56,34 @@ impl Connection {
         if !idle {
             return false;
         }
-        if let Some(restart) = self.profile.output.idle_restart
-            && now.saturating_since(self.last_arrival) >= self.rtt.rto()
-        {
-            self.window.cwnd = self.window.cwnd.min(restart.bytes(self.snd.mss));
+        if let Some(restart) = self.profile.output.idle_restart {
+            self.restart_after_idle(now, restart.bytes(self.snd.mss));
         }
         if self.marks.more_to_come {
             self.marks.last_idle = true;
             idle = false;
         }
         idle
+    }
+
+    /// After an RTO without traffic the window is at most `restart` bytes, or half for each RTO.
+    fn restart_after_idle(&mut self, now: Instant, restart: u32) {
+        let config = &self.profile.output;
+        let since = match config.idle_since {
+            IdleSince::Arrival => self.last_arrival,
+            IdleSince::Transmission => self.last_data_sent,
+        };
+        let (rto, mut idle) = (self.rtt.rto(), now.saturating_since(since));
+        if !config.idle_halves {
+            if idle >= rto {
+                self.window.cwnd = self.window.cwnd.min(restart);
+            }
+            return;
+        }
+        while idle > rto && self.window.cwnd > restart {
+            idle = Duration::from_nanos(idle.as_nanos() - rto.as_nanos());
+            self.window.cwnd = (self.window.cwnd / 2).max(restart);
+        }
     }
 
     fn plan(&mut self, now: Instant) -> Plan {
@@ -103,6 +121,7 @@ impl Connection {
             len = mss;
             again = true;
         }
+        may_fin &= !hole || self.marks.sent_fin;
         let fin = may_fin && off + len >= i64::from(self.buffer.len());
         Plan { seq, off, len: len as u32, fin, hole, again }
     }
@@ -124,7 +143,7 @@ impl Connection {
         if self.is_window_update_due() || self.marks.ack_now {
             return true;
         }
-        plan.fin && (!self.marks.sent_fin || self.snd.nxt == self.snd.una)
+        plan.fin && (plan.hole || !self.marks.sent_fin || self.snd.nxt == self.snd.una)
     }
 
     fn is_data_due(&self, plan: &Plan, idle: bool) -> bool {
@@ -151,7 +170,16 @@ impl Connection {
         }
         let promised = self.rcv.adv.diff(self.rcv.nxt);
         let advance = i64::from(space.min(MAX_WINDOW << self.rcv.scale)) - i64::from(promised);
-        advance >= i64::from(self.profile.window.update_segments * self.snd.mss)
+        let config = &self.profile.window;
+        if config.update_segments == 0 {
+            let promised = promised.max(0) as u32;
+            let sensible = space >= self.snd.mss.min(self.rcv.limit / 4);
+            return config.update_when_doubled
+                && sensible
+                && promised <= self.rcv.limit / 2
+                && space / 2 >= promised;
+        }
+        advance >= i64::from(config.update_segments * self.snd.mss)
             || 2 * advance >= i64::from(self.rcv.limit)
     }
 
@@ -200,13 +228,20 @@ impl Connection {
         self.count(len, seq == self.snd.max);
         let segment = TcpSegment { sack, ..self.segment(now, seq, len, fin) };
         if plan.hole {
-            self.board.resent(seq, len);
+            self.board.resent(seq, len + u32::from(fin));
+            if self.uses_pipe() {
+                self.stop_timing_within(seq, len);
+            }
             self.start_rexmt_if_off(now);
         } else if self.marks.force && persisting {
             self.marks.sent_fin |= fin;
             self.snd.max = self.snd.max.max(self.snd.nxt + len + u32::from(fin));
         } else {
             self.advance_nxt(now, seq, len, fin);
+        }
+        if len > 0 {
+            self.last_data_sent = now;
+            self.rcv.quick.on_data_sent(now);
         }
         self.after_ack_sent(segment.window);
         self.emit(segment);
@@ -303,7 +338,9 @@ impl Connection {
         self.marks.zero_window_sent = field == 0;
         self.rcv.adv = self.rcv.adv.max(self.rcv.nxt + window);
         self.rcv.last_ack_sent = self.rcv.nxt;
-        self.rcv.quick = self.rcv.quick.saturating_sub(1);
+        if self.profile.delayed_ack.policy == AckPolicy::QuickAck {
+            self.rcv.quick.on_ack_sent(&self.profile.delayed_ack);
+        }
         self.marks.ack_now = false;
         self.marks.delay_ack = false;
         self.timers.delack = Timers::OFF;

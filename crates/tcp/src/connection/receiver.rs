@@ -17,13 +17,14 @@ impl Connection {
         }
         self.check_place(segment);
         if segment.seq == self.rcv.nxt && self.rcv.out_of_order.is_empty() {
-            self.decide_ack(len);
+            self.decide_ack(now, len);
             self.accept(len);
             if len > 0 && self.marks.sack {
                 self.rcv.sacks.advance(self.rcv.nxt);
             }
         } else {
             self.marks.ack_now = true;
+            self.note_trouble();
             fin = self.take_out_of_order(segment, len, fin);
         }
         if fin {
@@ -42,27 +43,51 @@ impl Connection {
     }
 
     /// Is the ACK of an in-order segment held?
-    fn decide_ack(&mut self, len: u32) {
-        let config = &self.profile.delayed_ack;
-        let now = match config.policy {
+    fn decide_ack(&mut self, now: Instant, len: u32) {
+        let policy = self.profile.delayed_ack.policy;
+        let due = match policy {
             AckPolicy::Immediate => true,
             AckPolicy::TimerToggle => self.timers.delack_runs() || self.marks.zero_window_sent,
             AckPolicy::EverySecond => self.is_second_segment(len),
-            AckPolicy::QuickAck => self.rcv.quick > 0 || self.is_second_segment(len),
+            AckPolicy::QuickAck => self.is_quick_ack_due(now, len),
         };
-        if now {
+        if due {
             self.marks.ack_now = true;
-        } else if !self.timers.delack_runs() {
+        } else if !self.timers.delack_runs() || policy == AckPolicy::QuickAck {
             self.marks.delay_ack = true;
-        }
-        if config.policy == AckPolicy::QuickAck && len < self.snd.mss {
-            self.rcv.short_unread = true;
         }
     }
 
+    /// LX-ACK-1. That the window can be kept is taken for granted: the applications here read at once.
+    fn is_quick_ack_due(&mut self, now: Instant, len: u32) -> bool {
+        let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
+        self.rcv.quick.on_data(&self.profile.delayed_ack, now, (len, window), self.rtt.rto());
+        self.marks.zero_window_sent || self.rcv.quick.is_due(self.unacked() + len)
+    }
+
+    /// Bytes in order that no ACK has covered yet.
+    pub(super) fn unacked(&self) -> u32 {
+        self.rcv.nxt.diff(self.rcv.last_ack_sent) as u32
+    }
+
+    /// Out-of-order or repeated data have come (LX-ACK-2).
+    pub(super) fn note_trouble(&mut self) {
+        let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
+        self.rcv.quick.on_trouble(&self.profile.delayed_ack, window);
+    }
+
+    /// When a held ACK leaves at the latest.
+    pub(super) fn ack_deadline(&self, now: Instant) -> Instant {
+        let config = &self.profile.delayed_ack;
+        if config.policy != AckPolicy::QuickAck {
+            return self.clock.deadline(now, config.timeout);
+        }
+        let delay = self.rcv.quick.delay(config, self.rtt.srtt());
+        self.clock.deadline(now, delay).min(self.timers.delack)
+    }
+
     fn is_second_segment(&self, len: u32) -> bool {
-        let unacked = self.rcv.nxt.diff(self.rcv.last_ack_sent) as u32 + len;
-        self.marks.zero_window_sent || unacked >= 2 * self.snd.mss
+        self.marks.zero_window_sent || self.unacked() + len >= 2 * self.snd.mss
     }
 
     fn accept(&mut self, len: u32) {

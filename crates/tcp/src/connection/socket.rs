@@ -54,14 +54,9 @@ impl Connection {
         }
         self.rcv.unread -= n as u32;
         if self.profile.delayed_ack.policy == AckPolicy::QuickAck
-            && self.rcv.short_unread
-            && self.rcv.unread == 0
+            && self.rcv.quick.is_due_on_read(self.unacked(), self.rcv.unread == 0)
         {
-            // LX-ACK-4.
-            self.rcv.short_unread = false;
-            if self.rcv.nxt != self.rcv.last_ack_sent {
-                self.marks.ack_now = true;
-            }
+            self.marks.ack_now = true; // LX-ACK-4
         }
         self.output(now);
         n

@@ -12,6 +12,7 @@ impl Connection {
     pub(super) fn on_timer(&mut self, now: Instant) {
         if self.timers.delack <= now {
             self.timers.delack = Timers::OFF;
+            self.rcv.quick.on_expiry(&self.profile.delayed_ack, self.rtt.rto());
             self.marks.ack_now = true;
             self.output(now);
         }
@@ -49,11 +50,16 @@ impl Connection {
         }
         self.rtt.backoff();
         self.stop_timing();
-        self.snd.nxt = self.snd.una;
+        if !self.uses_pipe() {
+            self.snd.nxt = self.snd.una;
+        }
         self.recovery.recover = self.snd.max;
         self.marks.ack_now = true;
         let loss = Loss { in_flight: self.flight(), snd_wnd: self.snd.wnd, now };
-        if first || !self.profile.recovery.ssthresh_once_per_segment {
+        let config = &self.profile.recovery;
+        let kept = (!first && config.ssthresh_once_per_segment)
+            || (self.in_recovery() && config.ssthresh_kept_in_recovery);
+        if !kept {
             self.window.ssthresh = self.congestion.ssthresh_on_loss(&self.window, &loss);
         }
         self.congestion.on_timeout(&mut self.window, now);
@@ -61,6 +67,9 @@ impl Connection {
         self.recovery.phase = Phase::Loss;
         if self.profile.recovery.forget_sack_at_timeout {
             self.board.clear();
+        }
+        if self.uses_pipe() {
+            self.board.lose_all(self.snd.una, self.snd.max);
         }
         self.output(now);
     }

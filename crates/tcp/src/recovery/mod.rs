@@ -4,13 +4,14 @@ mod bsd_sack;
 mod newreno;
 mod rate_halving;
 mod rfc6675;
+mod sack;
 mod scoreboard;
 
 use rexmit_units::Instant;
 use rexmit_wire::{SeqNumber, TcpSegment};
 
 use crate::Connection;
-use crate::congestion::{CongestionControl, Loss};
+use crate::congestion::{CongestionControl, During, Loss};
 use crate::profile::{PlainRecovery, RecoveryExit, SackRecovery};
 
 pub(crate) use scoreboard::Scoreboard;
@@ -37,6 +38,15 @@ impl Phase {
             Self::Loss => "loss",
         }
     }
+
+    /// For congestion control, which rests in recovery.
+    pub fn during(self) -> During {
+        match self {
+            Self::Open | Self::Recovery => During::Open,
+            Self::Disorder => During::Disorder,
+            Self::Loss => During::Loss,
+        }
+    }
 }
 
 /// What a first timeout overwrote, should it prove a mistake (FB-RTO-6, FB-RTO-7).
@@ -60,10 +70,16 @@ pub(crate) struct Recovery {
     pub limited: u32,
     /// nxt when SACK recovery began (BSD `sack_newdata`).
     pub new_data: SeqNumber,
+    /// Bytes of new data that duplicates let out since the last ACK of new data.
+    pub limited_bytes: u32,
     /// Every second ACK in rate halving.
     pub halving: u32,
-    /// The one retransmission beyond the scoreboard that RFC 6675 allows an episode.
-    pub rescued: bool,
+    /// Rate halving: all before this that is not SACKed is lost.
+    pub lost_to: SeqNumber,
+    /// One past RescueRxt of RFC 6675.
+    pub rescue: SeqNumber,
+    /// Partial ACKs of this recovery.
+    pub partials: u32,
     pub undo: Option<Undo>,
 }
 
@@ -84,8 +100,11 @@ impl Recovery {
             dupacks: 0,
             limited: 0,
             new_data: iss,
+            limited_bytes: 0,
             halving: 0,
-            rescued: false,
+            lost_to: iss,
+            rescue: iss,
+            partials: 0,
             undo: None,
         }
     }
@@ -102,29 +121,27 @@ impl Recovery {
 }
 
 impl Connection {
-    /// May this third duplicate start fast recovery?
-    pub(crate) fn may_enter_recovery(&self, segment: &TcpSegment) -> bool {
+    /// May duplicates of `ack` start fast recovery?
+    pub(crate) fn may_enter_recovery(&self, ack: SeqNumber) -> bool {
         let config = &self.profile.recovery;
-        let guarded =
-            if self.marks.sack { config.sack_entry_guard } else { config.plain == PlainRecovery::NewReno };
-        !guarded || segment.ack > self.recovery.recover
-    }
-
-    /// RFC 6675 section 5 step (2): lost by SACK before the threshold of duplicates is reached.
-    pub(crate) fn first_hole_is_lost(&self) -> bool {
-        self.marks.sack
-            && self.profile.recovery.sack != SackRecovery::Bsd
-            && self.lost_boundary().is_some_and(|boundary| boundary > self.snd.una)
+        if self.marks.sack {
+            // RFC 6675 section 5.1: not before all that a timeout found outstanding is acknowledged.
+            return !config.sack_entry_guard || ack >= self.recovery.recover;
+        }
+        // RFC 6582 section 3.2 step 2.
+        config.plain == PlainRecovery::Reno || ack > self.recovery.recover
     }
 
     /// The threshold of duplicates is reached.
     pub(crate) fn enter_recovery(&mut self, now: Instant) {
-        let loss = Loss { in_flight: self.flight(), snd_wnd: self.snd.wnd, now };
+        // RFC 5681 section 3.2 step 2: what limited transmit sent does not count.
+        let in_flight = self.flight().saturating_sub(self.recovery.limited_bytes);
+        let loss = Loss { in_flight, snd_wnd: self.snd.wnd, now };
         self.window.ssthresh = self.congestion.ssthresh_on_loss(&self.window, &loss);
         self.recovery.phase = Phase::Recovery;
         self.recovery.recover = self.snd.max;
-        self.recovery.rescued = false;
-        self.recovery.halving = 0;
+        self.recovery.partials = 0;
+        self.recovery.limited_bytes = 0;
         self.recovery.new_data = self.snd.nxt;
         self.stop_timing();
         self.counters.fast_retransmits += 1;
@@ -148,8 +165,7 @@ impl Connection {
         }
         match self.profile.recovery.sack {
             SackRecovery::Bsd => self.bsd_sack_on_duplicate(),
-            SackRecovery::Rfc6675 => {}
-            SackRecovery::RateHalving => self.halve(),
+            SackRecovery::Rfc6675 | SackRecovery::RateHalving => {}
         }
         self.output(now);
     }
@@ -166,8 +182,8 @@ impl Connection {
         } else {
             match self.profile.recovery.sack {
                 SackRecovery::Bsd => self.bsd_sack_partial_ack(now, segment.ack),
-                SackRecovery::Rfc6675 => {}
-                SackRecovery::RateHalving => self.halve(),
+                // Their turn comes when una has moved.
+                SackRecovery::Rfc6675 | SackRecovery::RateHalving => {}
             }
         }
     }
@@ -192,7 +208,9 @@ impl Connection {
                 // FB-FR-9.
                 RecoveryExit::BsdSlowStart if ack + ssthresh > self.snd.max => flight + mss,
                 RecoveryExit::BsdSlowStart => ssthresh,
+                RecoveryExit::Rfc6582 if self.uses_pipe() => ssthresh,
                 RecoveryExit::Rfc6582 => ssthresh.min(flight.max(mss) + mss),
+                RecoveryExit::Moderated => self.window.cwnd.min(ssthresh),
                 RecoveryExit::Ssthresh => ssthresh,
             }
         };
@@ -203,17 +221,25 @@ impl Connection {
         if self.in_recovery() && (ack >= self.recovery.recover || self.is_plain_reno()) {
             self.recovery.phase = Phase::Open;
             self.congestion.on_recovery_exit(&self.window, now);
+            if self.uses_pipe() && self.halves() {
+                self.congestion.set_credit(self.recovery.halving); // LX-ST-13
+            }
         }
     }
 
     /// What the next segment may be; `off` is the distance from una to nxt, `unsent_end` the bytes in the
     /// buffer.
     pub(crate) fn permit(&mut self) -> Permit {
-        if self.in_recovery() && self.marks.sack {
-            return match self.profile.recovery.sack {
-                SackRecovery::Bsd => self.permit_bsd_sack(),
-                SackRecovery::Rfc6675 | SackRecovery::RateHalving => self.permit_by_pipe(),
+        if self.uses_pipe() {
+            return match self.recovery.phase {
+                Phase::Open => self.permit_by_window(),
+                Phase::Disorder => self.permit_in_disorder(),
+                Phase::Recovery => self.permit_in_recovery(),
+                Phase::Loss => self.permit_after_timeout(),
             };
+        }
+        if self.in_recovery() && self.marks.sack {
+            return self.permit_bsd_sack();
         }
         self.permit_by_window()
     }

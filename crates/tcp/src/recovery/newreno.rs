@@ -4,6 +4,7 @@ use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
 use crate::Connection;
+use crate::profile::PlainRecovery;
 
 impl Connection {
     /// The first lost segment is sent again and the window inflated (FB-FR-4; RFC 5681 section 3.2 step 3).
@@ -13,7 +14,11 @@ impl Connection {
         self.snd.nxt = self.snd.una;
         self.window.cwnd = self.snd.mss;
         self.output(now);
-        let left = self.recovery.dupacks - self.recovery.limited.min(self.recovery.dupacks);
+        let left = if self.is_rfc6582() {
+            self.recovery.dupacks
+        } else {
+            self.recovery.dupacks - self.recovery.limited.min(self.recovery.dupacks)
+        };
         self.window.cwnd = self.window.ssthresh + self.snd.mss * left;
         self.snd.nxt = self.snd.nxt.max(old_nxt);
     }
@@ -23,13 +28,34 @@ impl Connection {
     pub(super) fn newreno_partial_ack(&mut self, now: Instant, ack: SeqNumber) {
         let (old_nxt, old_cwnd) = (self.snd.nxt, self.window.cwnd);
         let acked = ack.diff(self.snd.una) as u32;
+        let due = self.timers.rexmt;
+        self.recovery.partials += 1;
         self.stop_rexmt();
         self.stop_timing();
         self.snd.nxt = ack;
         self.window.cwnd = self.snd.mss + acked;
         self.marks.ack_now = self.marks.ack_now || self.profile.recovery.partial_ack_answers;
         self.output(now);
-        self.window.cwnd = old_cwnd.saturating_sub(acked) + self.snd.mss;
+        self.window.cwnd = old_cwnd.saturating_sub(acked);
+        if acked >= self.snd.mss || !self.is_rfc6582() {
+            self.window.cwnd += self.snd.mss;
+        }
         self.snd.nxt = self.snd.nxt.max(old_nxt);
+        if self.keeps_timer(ack) {
+            self.timers.rexmt = due;
+        }
+    }
+
+    fn is_rfc6582(&self) -> bool {
+        self.profile.recovery.plain == PlainRecovery::Rfc6582
+    }
+
+    /// Only the first partial ACK restarts the timer (RFC 6582 section 3.2 step 3).
+    pub(crate) fn keeps_timer(&self, ack: SeqNumber) -> bool {
+        self.is_rfc6582()
+            && !self.marks.sack
+            && self.in_recovery()
+            && self.recovery.partials > 1
+            && ack < self.recovery.recover
     }
 }

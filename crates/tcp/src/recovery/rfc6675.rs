@@ -1,83 +1,41 @@
-//! SACK recovery after RFC 6675: the pipe decides how much may be sent, NextSeg what.
+//! SACK recovery after RFC 6675: what happens at its entry, and its one rescue. The rest is in
+//! [`super::sack`].
+//!
+//! The retransmission timer is managed as RFC 6298 section 5 says; of RFC 6675 section 6's latitude to restart
+//! it with every retransmission no use is made.
 
 use rexmit_units::Instant;
-use rexmit_wire::SeqNumber;
 
 use super::Permit;
 use crate::Connection;
 use crate::profile::SackRecovery;
 
 impl Connection {
-    /// Section 5 step (4): cwnd = ssthresh, the first lost segment leaves at once, whatever the pipe
-    /// (step 4.3), and more as the pipe allows.
+    /// Section 5 step (4): cwnd = ssthresh, the first lost segment leaves at once, whatever the pipe (step
+    /// 4.3), and more as the pipe allows (step 4.5).
     pub(super) fn enter_rfc6675(&mut self, now: Instant) {
         self.window.cwnd = self.window.ssthresh;
-        self.resend_first(now);
+        // HighRxt starts anew (steps 3.1 and 4.3).
+        self.board.forget_resent();
+        self.recovery.rescue = self.resend_first(now);
         self.output(now);
     }
 
-    /// Sends the segment at una again.
-    pub(super) fn resend_first(&mut self, now: Instant) {
-        self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
-        let end = self.snd.una + self.snd.mss.min(self.flight());
-        let end = self.board.next_hole().map_or(end, |h| h.end.min(end));
-        self.send_hole(now, self.snd.una, end.diff(self.snd.una) as u32);
-    }
-
-    /// Where "lost" ends: holes that start below this are lost. `None` before any SACK.
-    pub(crate) fn lost_boundary(&self) -> Option<SeqNumber> {
-        let fack = self.board.fack()?;
-        let threshold = self.profile.recovery.dupack_threshold;
-        match self.profile.recovery.sack {
-            // FACK: all that lies more than threshold - 1 segments below the highest SACKed byte (LX-ST-9).
-            SackRecovery::RateHalving => Some(fack - (threshold - 1) * self.snd.mss),
-            _ => Some(self.board.tail(threshold, self.snd.mss).1.unwrap_or(fack)),
-        }
-    }
-
-    /// SetPipe (section 4): bytes above the highest SACKed byte, of holes not lost, and resent.
-    pub(crate) fn pipe(&self) -> u32 {
-        let Some(fack) = self.board.fack().filter(|f| *f > self.snd.una) else { return self.flight() };
-        let above = self.snd.max.diff(fack).max(0) as u32;
-        let threshold = self.profile.recovery.dupack_threshold;
-        above + self.board.tail(threshold, self.snd.mss).0 + self.board.resent_bytes()
-    }
-
-    /// NextSeg (section 4): a lost hole, then new data, then any hole, then one rescue.
-    pub(super) fn permit_by_pipe(&mut self) -> Permit {
-        let mss = self.snd.mss;
-        let room = self.window.cwnd.saturating_sub(self.pipe());
-        if room < mss.min(self.window.cwnd.max(1)) {
-            return Permit::Next { len: 0 };
-        }
-        let hole = self.board.next_hole();
-        let boundary = self.lost_boundary();
-        if let (Some(hole), Some(boundary)) = (hole, boundary)
-            && hole.rexmit < boundary
-        {
-            let len = (hole.end.diff(hole.rexmit) as u32).min(mss);
-            return Permit::Hole { seq: hole.rexmit, len };
-        }
-        let fresh = i64::from(self.buffer.len().min(self.snd.wnd)) - self.off();
-        if fresh > 0 {
-            return Permit::Next { len: fresh.min(i64::from(room)) };
-        }
-        if let Some(hole) = hole {
-            let len = (hole.end.diff(hole.rexmit) as u32).min(mss);
-            return Permit::Hole { seq: hole.rexmit, len };
-        }
-        self.rescue().unwrap_or(Permit::Next { len: fresh })
-    }
-
-    /// Rule (4): once an episode, the last segment outstanding, if una moved since and nothing else can go.
-    fn rescue(&mut self) -> Option<Permit> {
-        let fack = self.board.fack()?;
-        let unsacked = self.snd.max.diff(fack);
-        if self.recovery.rescued || unsacked <= 0 || self.recovery.recover < self.snd.max {
+    /// Rule (4) of NextSeg: once an episode, once una has passed the first retransmission, the segment with
+    /// the highest byte that is not SACKed. HighRxt stays where it is.
+    pub(super) fn rescue(&mut self) -> Option<Permit> {
+        if self.profile.recovery.sack != SackRecovery::Rfc6675 || self.snd.una <= self.recovery.rescue {
             return None;
         }
-        self.recovery.rescued = true;
-        let len = (unsacked as u32).min(self.snd.mss);
-        Some(Permit::Hole { seq: self.snd.max - len, len })
+        let fack = self.board.fack()?;
+        let (from, end) = if self.snd.max > fack {
+            (fack.max(self.snd.una), self.snd.max)
+        } else {
+            let hole = self.board.last_hole()?;
+            (hole.start, hole.end)
+        };
+        self.recovery.rescue = self.recovery.recover;
+        let len = (end.diff(from) as u32).min(self.snd.mss);
+        Some(Permit::Hole { seq: end - len, len })
     }
 }

@@ -23,6 +23,12 @@ impl Hole {
     fn resent(&self) -> u32 {
         self.rexmit.diff(self.start) as u32
     }
+
+    /// Its next segment of at most `mss` bytes.
+    pub fn permit(&self, mss: u32) -> super::Permit {
+        let len = (self.end.diff(self.rexmit) as u32).min(mss);
+        super::Permit::Hole { seq: self.rexmit, len }
+    }
 }
 
 /// The sender's view of what the receiver holds.
@@ -52,6 +58,44 @@ impl Scoreboard {
     /// Bytes of the holes that have been sent again.
     pub fn resent_bytes(&self) -> u32 {
         self.resent_bytes
+    }
+
+    /// Bytes of the holes.
+    pub fn hole_bytes(&self) -> u32 {
+        self.hole_bytes
+    }
+
+    /// Bytes of the holes at and after `from`; costs the holes that it counts.
+    pub fn bytes_from(&self, from: SeqNumber) -> u32 {
+        let after = self.holes.iter().rev().take_while(|h| h.end > from);
+        after.map(|h| h.end.diff(h.start.max(from)) as u32).sum()
+    }
+
+    /// The hole with the highest missing byte.
+    pub fn last_hole(&self) -> Option<Hole> {
+        self.holes.back().copied()
+    }
+
+    /// Nothing counts as sent again any more.
+    pub fn forget_resent(&mut self) {
+        for hole in &mut self.holes {
+            hole.rexmit = hole.start;
+        }
+        self.resent_bytes = 0;
+        if let Some(first) = self.holes.front() {
+            self.next = first.start;
+        }
+    }
+
+    /// All of `[una, max)` that was not reported is missing, and nothing of it has been sent again.
+    pub fn lose_all(&mut self, una: SeqNumber, max: SeqNumber) {
+        let from = self.fack.map_or(una, |fack| fack.max(una));
+        if from < max {
+            self.holes.push_back(Hole { start: from, end: max, rexmit: from });
+            self.hole_bytes += max.diff(from) as u32;
+        }
+        self.fack = Some(max);
+        self.forget_resent();
     }
 
     /// Bytes SACKed above `una`.

@@ -26,15 +26,22 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn any_config() -> impl Strategy<Value = CongestionConfig> {
-    let growth = prop_oneof![Just(Growth::PerAck), Just(Growth::PerByte), Just(Growth::Counter)];
+    let growth = prop_oneof![
+        Just(Growth::PerAck),
+        Just(Growth::PerByte),
+        Just(Growth::Counter),
+        Just(Growth::CountedBytes)
+    ];
+    let algorithm =
+        prop_oneof![Just(AlgorithmKind::Reno), Just(AlgorithmKind::Cubic), Just(AlgorithmKind::Bic)];
     let rule = prop_oneof![
         Just(SsthreshRule::WindowHalf),
         Just(SsthreshRule::CwndHalf),
         Just(SsthreshRule::FlightHalf)
     ];
-    (any::<[bool; 6]>(), growth, rule, 1_u32..10).prop_map(|(flags, growth, ssthresh, abc_limit)| {
-        CongestionConfig {
-            algorithm: if flags[0] { AlgorithmKind::Reno } else { AlgorithmKind::Cubic },
+    (any::<[bool; 6]>(), algorithm, growth, rule, 1_u32..10).prop_map(
+        |(flags, algorithm, growth, ssthresh, abc_limit)| CongestionConfig {
+            algorithm,
             growth,
             at_least_one: flags[1],
             abc_limit,
@@ -49,8 +56,10 @@ fn any_config() -> impl Strategy<Value = CongestionConfig> {
                 reno_friendly: flags[5],
                 ..CubicConfig::default()
             },
-        }
-    })
+            initial_ssthresh: None,
+            bic: BicConfig { fast_convergence: flags[0], ..BicConfig::default() },
+        },
+    )
 }
 
 /// One step; checks what must hold after it.
@@ -61,7 +70,8 @@ fn take(c: &mut Congestion, w: &mut Window, now: &mut Instant, step: &Step) -> R
         Step::Ack { segments, limited, sampled } => {
             let srtt = sampled.then(|| Duration::from_millis(80));
             let acked = w.mss * segments;
-            c.on_ack(w, &Ack { acked, now: *now, srtt, in_flight: w.cwnd, cwnd_limited: limited });
+            let during = if sampled { During::Open } else { During::Loss };
+            c.on_ack(w, &Ack { acked, now: *now, srtt, in_flight: w.cwnd, cwnd_limited: limited, during });
             prop_assert!(w.cwnd >= before.cwnd, "an ACK never closes the window");
             prop_assert!(w.cwnd <= before.cwnd.max(w.max), "growth ends at the limit");
         }

@@ -1,0 +1,219 @@
+//! Linux 2.6's delayed acknowledgments: a credit of immediate ones, and a delay that follows the gaps between
+//! arrivals (LX-ACK-1 to LX-ACK-4).
+//!
+//! Deviation: a timer that is about to expire does not send its ACK at once when another segment arrives.
+
+use rexmit_units::{Duration, Instant};
+
+use crate::profile::DelayedAckConfig;
+
+/// What the receiver takes for a full segment at first (LX-ACK-4).
+const FIRST_FULL: u32 = 536;
+
+/// The receiver's state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QuickAck {
+    /// Immediate ACKs left.
+    credit: u32,
+    /// The delay; zero before the first data.
+    delay: Duration,
+    /// Largest segment seen.
+    full: u32,
+    /// When the last data arrived.
+    arrival: Instant,
+    /// A short segment has come since the last ACK (the kernel's mark for PSH).
+    short: bool,
+    /// Data are sent in answer, which an ACK could ride on.
+    interactive: bool,
+}
+
+impl Default for QuickAck {
+    fn default() -> Self {
+        Self {
+            credit: 0,
+            delay: Duration::ZERO,
+            full: FIRST_FULL,
+            arrival: Instant::ZERO,
+            short: false,
+            interactive: false,
+        }
+    }
+}
+
+impl QuickAck {
+    /// Data of `len` bytes arrived in order. `window` is what is advertised, `rto` the receiver's own.
+    pub fn on_data(
+        &mut self,
+        config: &DelayedAckConfig,
+        now: Instant,
+        (len, window): (u32, u32),
+        rto: Duration,
+    ) {
+        if len >= self.full {
+            self.full = len;
+        } else {
+            self.short = true;
+        }
+        let half = Duration::from_nanos(self.delay.as_nanos() / 2);
+        let least_half = Duration::from_nanos(config.least.as_nanos() / 2);
+        let gap = now.saturating_since(self.arrival);
+        self.arrival = now;
+        if self.delay.is_zero() {
+            self.refill(config, window);
+            self.delay = config.least;
+        } else if gap <= least_half {
+            self.delay = half + least_half;
+        } else if gap < self.delay {
+            self.delay = (half + gap).min(rto);
+        } else if gap > rto {
+            self.refill(config, window);
+        }
+    }
+
+    /// Out-of-order or repeated data: the sender wants to know at once (LX-ACK-2).
+    pub fn on_trouble(&mut self, config: &DelayedAckConfig, window: u32) {
+        self.refill(config, window);
+        self.interactive = false;
+        self.delay = config.least;
+    }
+
+    fn refill(&mut self, config: &DelayedAckConfig, window: u32) {
+        let wanted = match window / (2 * self.full) {
+            0 => 2,
+            n => n,
+        };
+        self.credit = self.credit.max(wanted.min(config.quick_credit));
+    }
+
+    /// Data leave: the next ACK may ride on an answer.
+    pub fn on_data_sent(&mut self, now: Instant) {
+        // Linux: an answer within the delay of the last arrival.
+        if now.saturating_since(self.arrival) < self.delay {
+            self.interactive = true;
+        }
+    }
+
+    /// Must `unacked` bytes be acknowledged at once (LX-ACK-1)?
+    pub fn is_due(&self, unacked: u32) -> bool {
+        unacked > self.full || (self.credit > 0 && !self.interactive)
+    }
+
+    /// Has a read to acknowledge `unacked` bytes, `emptied` telling that it left nothing (LX-ACK-4)?
+    pub fn is_due_on_read(&self, unacked: u32, emptied: bool) -> bool {
+        unacked > self.full || (unacked > 0 && emptied && self.short && !self.interactive)
+    }
+
+    /// How long an ACK may wait (LX-ACK-3).
+    pub fn delay(&self, config: &DelayedAckConfig, srtt: Option<Duration>) -> Duration {
+        if self.delay <= config.least {
+            return self.delay;
+        }
+        let mut most = if self.interactive || self.short { config.timeout } else { config.most };
+        if let Some(srtt) = srtt {
+            most = most.min(srtt.max(config.least));
+        }
+        self.delay.min(most)
+    }
+
+    /// The timer has expired.
+    pub fn on_expiry(&mut self, config: &DelayedAckConfig, rto: Duration) {
+        if self.interactive {
+            self.interactive = false;
+            self.delay = config.least;
+        } else {
+            self.delay = Duration::from_nanos(self.delay.as_nanos() * 2).min(rto);
+        }
+    }
+
+    /// An ACK has left; each uses up one of the credit.
+    pub fn on_ack_sent(&mut self, config: &DelayedAckConfig) {
+        self.short = false;
+        if self.credit == 1 {
+            self.delay = config.least;
+        }
+        self.credit = self.credit.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::AckPolicy;
+
+    fn config() -> DelayedAckConfig {
+        let ms = Duration::from_millis;
+        DelayedAckConfig {
+            policy: AckPolicy::QuickAck,
+            timeout: ms(200),
+            quick_credit: 16,
+            least: ms(40),
+            most: ms(500),
+        }
+    }
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn with_arrivals(times: &[u64]) -> QuickAck {
+        let mut q = QuickAck::default();
+        for &t in times {
+            q.on_data(&config(), at(t), (1448, 65_535), Duration::from_millis(300));
+        }
+        q
+    }
+
+    #[test]
+    fn the_credit_is_half_the_window_in_segments_at_most_sixteen() {
+        // 536 is taken for a full segment until the first 1448 have come: 65535 / 2896 = 22.
+        assert_eq!(with_arrivals(&[0]).credit, 16);
+        let mut q = QuickAck::default();
+        q.on_data(&config(), at(0), (1448, 8 * 1448), Duration::from_millis(300));
+        assert_eq!(q.credit, 4);
+        let mut q = QuickAck::default();
+        q.on_data(&config(), at(0), (1448, 1448), Duration::from_millis(300));
+        assert_eq!(q.credit, 2);
+        for left in [1, 0, 0] {
+            q.on_ack_sent(&config());
+            assert_eq!(q.credit, left);
+        }
+    }
+
+    #[test]
+    fn the_delay_follows_the_gaps() {
+        let ms = |times: &[u64]| with_arrivals(times).delay.as_nanos() / 1_000_000;
+        assert_eq!(ms(&[0]), 40);
+        assert_eq!(ms(&[0, 20]), 40); // 40/2 + 20
+        assert_eq!(ms(&[0, 30]), 50); // 40/2 + 30
+        assert_eq!(ms(&[0, 30, 70]), 65); // 50/2 + 40
+        assert_eq!(ms(&[0, 30, 80]), 50); // a gap as long as the delay changes nothing
+    }
+
+    #[test]
+    fn a_long_gap_refills_the_credit() {
+        let mut q = with_arrivals(&[0]);
+        for _ in 0..16 {
+            q.on_ack_sent(&config());
+        }
+        q.on_data(&config(), at(300), (1448, 65_535), Duration::from_millis(300));
+        assert_eq!(q.credit, 0);
+        q.on_data(&config(), at(601), (1448, 65_535), Duration::from_millis(300));
+        assert_eq!(q.credit, 16);
+    }
+
+    #[test]
+    fn the_delay_is_bounded_by_the_round_trip_and_doubles_at_expiry() {
+        let mut q = with_arrivals(&[0]);
+        for _ in 0..4 {
+            q.on_expiry(&config(), Duration::from_millis(1000));
+        }
+        let ms = |q: &QuickAck, srtt: Option<u64>| {
+            q.delay(&config(), srtt.map(Duration::from_millis)).as_nanos() / 1_000_000
+        };
+        assert_eq!(ms(&q, None), 500); // 640
+        assert_eq!(ms(&q, Some(100)), 100);
+        assert_eq!(ms(&q, Some(10)), 40);
+        q.on_data(&config(), at(1), (100, 65_535), Duration::from_millis(1000));
+        assert!(q.short && ms(&q, None) == 200, "{q:?}");
+    }
+}
