@@ -7,6 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A shared or slow machine is no reason to fail.
+settings.register_profile("rexmit", deadline=None)
+settings.load_profile("rexmit")
 
 SMALL = """
 title = "A small study"
