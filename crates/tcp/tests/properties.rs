@@ -62,7 +62,7 @@ fn harm() -> impl Strategy<Value = Harm> {
 fn channel(harm: &Harm) -> common::pair::Channel {
     let harm = harm.clone();
     let mut draws = Draws(harm.seed);
-    Box::new(move |_, position, _| {
+    Box::new(move |_, _, position, _| {
         let base = Duration::from_millis(harm.delay_ms);
         if position > harm.harmful {
             return vec![base];
@@ -216,7 +216,23 @@ proptest! {
 #[test]
 fn a_clean_channel_loses_nothing() {
     let profiles = [freebsd(json!({})), freebsd(json!({}))];
-    let apps = [App { writes: vec![100_000], ..App::default() }, App { writes: vec![50_000], ..App::default() }];
+    let apps =
+        [App { writes: vec![100_000], ..App::default() }, App { writes: vec![50_000], ..App::default() }];
     let clean = Harm { seed: 1, loss: 0, duplicate: 0, reorder: 0, delay_ms: 10, harmful: 0 };
     run(profiles, apps, &clean, [1, 1]).expect("a clean channel");
+}
+
+/// Found by the property above.
+#[test]
+fn cases_found_before() {
+    let h = Harm { seed: 158455680161189778, loss: 29, duplicate: 10, reorder: 3, delay_ms: 74, harmful: 88 };
+    let p = || resolve(r#"{"recovery":{"forget_sack_at_timeout":true,"ssthresh_once_per_segment":true}}"#);
+    let server = App { writes: vec![14252, 34324], ..App::default() };
+    let client = App {
+        writes: vec![12526, 18285],
+        read_size: 2921,
+        read_pause: Duration::from_millis(12),
+        ..App::default()
+    };
+    run([p(), p()], [server, client], &h, [1, 1]).unwrap_or_else(|e| panic!("{e}"));
 }

@@ -62,6 +62,9 @@ impl Connection {
             return;
         }
         if !segment.flags.has(Flags::ACK) {
+            if self.marks.ack_now {
+                self.output(now);
+            }
             return;
         }
         self.on_acceptable(now, segment, scale);

@@ -137,8 +137,8 @@ impl Scoreboard {
         }
         blocks.sort_unstable_by(|a, b| a.1.diff(b.1).cmp(&0));
         if self.holes.is_empty() {
-            // An empty scoreboard: fack may be old.
-            self.fack = Some(self.fack.map_or(ack, |_| una.max(ack)));
+            // An empty scoreboard: fack may be old, and so may this acknowledgment.
+            self.fack = Some(una.max(ack));
         }
         for &(left, right) in blocks.iter() {
             self.report(left, right);

@@ -12,7 +12,7 @@
 //! Time stands still until the test moves it. Packets are compared one by one; one that leaves and is not
 //! expected fails the test at the next step, and a failure prints all that went before.
 
-#![allow(dead_code, reason = "shared by several test programs; not each uses all")]
+#![allow(dead_code, unused_imports, reason = "shared by several test programs; not each uses all")]
 
 pub mod pair;
 pub mod profiles;
@@ -36,6 +36,13 @@ pub const LOCAL: &str = "10.0.0.1:5001";
 pub const REMOTE: &str = "10.0.0.2:10000";
 /// A window field that a FreeBSD client sends: 66608 >> 1.
 pub const WIN: u16 = 33_304;
+
+/// A server of FreeBSD 6.0 with `changes`, established over a round trip of 10 ms.
+pub fn serve(changes: serde_json::Value) -> Script {
+    let mut t = Script::server(freebsd(changes));
+    t.establish(10);
+    t
+}
 
 /// What the peer's SYN offers.
 #[derive(Clone, Copy, Debug)]
@@ -406,7 +413,10 @@ impl Script {
 
     fn fail(&self, text: &str) -> ! {
         let log = self.log.join("\n");
-        panic!("at {:.3} ms:\n{text}\n\nso far (<--- connection, ---> peer):\n{log}", self.now.as_nanos() as f64 / 1e6);
+        panic!(
+            "at {:.3} ms:\n{text}\n\nso far (<--- connection, ---> peer):\n{log}",
+            self.now.as_nanos() as f64 / 1e6
+        );
     }
 
     // The application.

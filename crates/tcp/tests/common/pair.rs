@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rexmit_stack::{Endpoint, Event, Socket};
 use rexmit_tcp::{Connection, ConnectionConfig, Profile, Role, State};
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
+use rexmit_wire::{Flags, Packet, Payload, SeqNumber, TcpSegment, Transport};
 
 /// The passive end and the direction in which it sends.
 pub const SERVER: usize = 0;
@@ -33,7 +33,8 @@ impl Default for App {
 }
 
 /// What the channel does to a packet: when its copies arrive, counted from now. None: it is lost.
-pub type Channel = Box<dyn FnMut(usize, u64, &TcpSegment) -> Vec<Duration>>;
+/// Arguments: now, the sending host, the packet's position in its direction.
+pub type Channel = Box<dyn FnMut(Instant, usize, u64, &TcpSegment) -> Vec<Duration>>;
 
 /// One packet that a host sent.
 #[derive(Clone, Debug)]
@@ -77,21 +78,16 @@ pub struct Pair {
     positions: [u64; 2],
 }
 
-/// Both directions take `delay` ms.
-pub fn delay_ms(delay: u64) -> Channel {
-    Box::new(move |_, _, _| vec![Duration::from_millis(delay)])
-}
-
 /// A link of `bits` per second and `delay` ms each way with an endless queue, that loses the packets at
-/// `lost` (direction, position).
-pub fn link(bits: u64, delay: u64, lost: Vec<(usize, u64)>, clock: std::rc::Rc<std::cell::Cell<u64>>) -> Channel {
+/// `lost` (sending host, position).
+pub fn link(bits: u64, delay: u64, lost: Vec<(usize, u64)>) -> Channel {
     let mut free = [0u64; 2];
-    Box::new(move |from, position, segment| {
+    Box::new(move |now, from, position, segment| {
         if lost.contains(&(from, position)) {
             return Vec::new();
         }
         let bytes = (20 + segment.header_len() + segment.payload.len() as usize) as u64;
-        let now = clock.get();
+        let now = now.as_nanos();
         let out = free[from].max(now) + bytes * 8 * 1_000_000_000 / bits;
         free[from] = out;
         vec![Duration::from_nanos(out - now + delay * 1_000_000)]
@@ -192,7 +188,12 @@ impl Pair {
             any = true;
             self.positions[i] += 1;
             let Transport::Tcp(segment) = packet.transport.clone() else { panic!("no TCP") };
-            let arrivals = (self.channel)(i, self.positions[i], &segment);
+            if let Payload::Stream { offset, len } = segment.payload {
+                let place = segment.seq.0.wrapping_sub(self.ends[i].iss).wrapping_sub(1);
+                let log = || self.log();
+                assert!(len == 0 || offset as u32 == place, "{offset} at {place}\n{}", log());
+            }
+            let arrivals = (self.channel)(self.now, i, self.positions[i], &segment);
             self.sent.push(Sent {
                 at: self.now,
                 from: i,
