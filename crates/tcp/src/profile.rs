@@ -144,6 +144,9 @@ pub struct WindowConfig {
     pub fast_path_skips_growth: bool,
     /// A read sends a window update once the window can move by this many segments (FB-WIN-5).
     pub update_segments: u32,
+    /// Only a read sends window updates; otherwise whatever looks for something to send does (FB-WIN-5).
+    #[serde(default)]
+    pub update_at_read: bool,
     /// A read also sends a window update once the window can grow to twice what was promised, while that is
     /// at most half the buffer (Linux 2.6, tcp.c); `update_segments` of 0 leaves this rule alone.
     #[serde(default)]

@@ -149,6 +149,8 @@ pub(crate) struct Marks {
     pub more_to_come: bool,
     /// "Idle" lasts until the last piece of a write (FB-OUT-1).
     pub last_idle: bool,
+    /// The application has just read.
+    pub reading: bool,
     /// A window probe is forced out.
     pub force: bool,
     /// A FIN has been sent.

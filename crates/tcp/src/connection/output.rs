@@ -165,12 +165,12 @@ impl Connection {
     /// The window can move by two segments or half the buffer (FB-WIN-5).
     fn is_window_update_due(&self) -> bool {
         let space = self.rcv.limit.saturating_sub(self.rcv.unread);
-        if space == 0 || self.state.has_peer_fin() {
+        let config = &self.profile.window;
+        if space == 0 || self.state.has_peer_fin() || (config.update_at_read && !self.marks.reading) {
             return false;
         }
         let promised = self.rcv.adv.diff(self.rcv.nxt);
         let advance = i64::from(space.min(MAX_WINDOW << self.rcv.scale)) - i64::from(promised);
-        let config = &self.profile.window;
         if config.update_segments == 0 {
             let promised = promised.max(0) as u32;
             let sensible = space >= self.snd.mss.min(self.rcv.limit / 4);

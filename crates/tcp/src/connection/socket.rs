@@ -58,7 +58,9 @@ impl Connection {
         {
             self.marks.ack_now = true; // LX-ACK-4
         }
+        self.marks.reading = true;
         self.output(now);
+        self.marks.reading = false;
         n
     }
 
