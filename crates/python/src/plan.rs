@@ -44,7 +44,7 @@ impl Plan {
         jobs: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
         let options = BatchOptions { replications, seed, jobs };
-        let found = py.detach(|| self.0.run(runs.0..runs.1, options)).map_err(value_error)?;
+        let found = py.detach(|| self.0.run(runs.0..runs.1.max(runs.0), options)).map_err(value_error)?;
         to_dict(py, rows(runs.0, replications.max(1), &found))
     }
 }
