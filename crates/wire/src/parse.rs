@@ -70,9 +70,9 @@ impl Packet {
     /// A [`ParseError`], also where the packet is longer than `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let ip = Ip::parse(bytes, bytes.len())?;
-        let have = bytes.len() - ip.padding;
         if ip.body.len() < ip.body_len {
-            return Err(ParseError::Truncated { have, need: have - ip.body.len() + ip.body_len });
+            let cut_off = ip.body_len - ip.body.len();
+            return Err(ParseError::Truncated { have: bytes.len(), need: bytes.len() + cut_off });
         }
         ip.transport().map(|snapped| snapped.packet)
     }
@@ -98,8 +98,6 @@ struct Ip<'a> {
     body: &'a [u8],
     /// Bytes of the body on the wire.
     body_len: usize,
-    /// Bytes after the end of the packet.
-    padding: usize,
     header_ok: bool,
 }
 
@@ -108,13 +106,13 @@ impl<'a> Ip<'a> {
     fn parse(bytes: &'a [u8], original_len: usize) -> Result<Self, ParseError> {
         need(bytes, 1)?;
         match bytes[0] >> 4 {
-            4 => Self::parse_v4(Ipv4Header::new(bytes)?, bytes.len(), original_len),
-            6 => Self::parse_v6(Ipv6Header::new(bytes)?, bytes.len(), original_len),
+            4 => Self::parse_v4(Ipv4Header::new(bytes)?, original_len),
+            6 => Self::parse_v6(Ipv6Header::new(bytes)?, original_len),
             version => Err(ParseError::Version(version)),
         }
     }
 
-    fn parse_v4(header: Ipv4Header<'a>, have: usize, original_len: usize) -> Result<Self, ParseError> {
+    fn parse_v4(header: Ipv4Header<'a>, original_len: usize) -> Result<Self, ParseError> {
         let total = if header.total_len() == 0 { original_len } else { header.total_len() };
         let body_len = total
             .checked_sub(header.header_len())
@@ -130,12 +128,11 @@ impl<'a> Ip<'a> {
             protocol: header.protocol(),
             body: &body[..body_len.min(body.len())],
             body_len,
-            padding: have.saturating_sub(total),
             header_ok: header.checksum_ok(),
         })
     }
 
-    fn parse_v6(header: Ipv6Header<'a>, have: usize, original_len: usize) -> Result<Self, ParseError> {
+    fn parse_v6(header: Ipv6Header<'a>, original_len: usize) -> Result<Self, ParseError> {
         let len = if header.payload_len() == 0 && header.next_header() != NO_NEXT_HEADER {
             original_len - 40
         } else {
@@ -150,7 +147,6 @@ impl<'a> Ip<'a> {
             protocol,
             body: &rest[skipped..],
             body_len: len - skipped,
-            padding: have.saturating_sub(40 + len),
             header_ok: true,
         })
     }

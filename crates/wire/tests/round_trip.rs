@@ -5,7 +5,7 @@ mod common;
 use proptest::prelude::*;
 use rexmit_wire::{
     Checksum, Flags, IllegalPacket, IpFields, Ipv4Header, Packet, ParseError, Payload, SackBlocks, SeqNumber,
-    TcpHeader, TcpSegment, Timestamps, Transport,
+    TcpHeader, TcpSegment, Timestamps, Transport, UdpDatagram,
 };
 
 /// The packet as it is read: its data as bytes.
@@ -97,7 +97,14 @@ proptest! {
         let whole = packet(segment.clone());
         let bytes = whole.emit();
         let kept = kept.index(bytes.len());
-        prop_assert!(is_truncated(Packet::parse(&bytes[..kept])));
+        match Packet::parse(&bytes[..kept]) {
+            Err(ParseError::Truncated { have, need }) => {
+                prop_assert_eq!(have, kept);
+                // Of a whole IP header, the length is known.
+                prop_assert!(need > kept && (kept < 20 || need == bytes.len()));
+            }
+            other => prop_assert!(false, "{:?}", other),
+        }
         let snapped = Packet::parse_truncated(&bytes[..kept], bytes.len() as u32);
         if kept < 40 {
             prop_assert!(is_truncated(snapped));
@@ -117,6 +124,20 @@ proptest! {
     }
 
     #[test]
+    fn the_length_of_the_payload_is_known_from_the_head(packet in common::packet()) {
+        let bytes = packet.emit();
+        let (payload, header) = match &packet.transport {
+            Transport::Tcp(t) => (&t.payload, t.header_len()),
+            Transport::Udp(u) => (&u.payload, 8),
+            Transport::Other { payload, .. } => (payload, 0),
+        };
+        let head = bytes.len() - payload.len() as usize;
+        prop_assert_eq!(head, header + if packet.src.is_ipv4() { 20 } else { 40 });
+        let snapped = Packet::parse_truncated(&bytes[..head], bytes.len() as u32).unwrap();
+        prop_assert_eq!(snapped.payload_len, payload.len());
+    }
+
+    #[test]
     fn a_slice_is_the_same_of_a_stream_and_of_its_bytes(offset in 0_u64..1 << 40, len in 0_u32..5_000, from in 0_u32..6_000, n in 0_u32..6_000) {
         let stream = Payload::Stream { offset, len };
         let bytes = stream.bytes();
@@ -129,6 +150,7 @@ proptest! {
         let copied = Payload::Bytes(bytes.as_ref().into());
         for payload in [&stream, &copied] {
             let slice = payload.slice(from, n);
+            prop_assert_eq!((slice.len() as usize, slice.is_empty()), (last - first, first == last));
             let slice = slice.bytes();
             prop_assert_eq!(slice.as_ref(), &bytes[first..last]);
         }
@@ -200,6 +222,18 @@ fn wrong_repeated_and_broken_options_do_no_harm() {
     let segment = read(&[2, 3, 9, 1, 3, 3, 7, 3, 3, 8, 1, 1]);
     assert_eq!((segment.mss, segment.window_scale), (None, Some(7)));
     assert_eq!(segment.unknown_options.as_deref(), Some(&[2, 3, 9, 3, 3, 8][..]));
+    // The same of each other kind, each again with another value.
+    let segment = read(&[2, 4, 1, 1, 2, 4, 2, 2, 4, 2, 4, 2]);
+    assert_eq!((segment.mss, segment.sack_permitted), (Some(0x0101), true));
+    assert_eq!(segment.unknown_options.as_deref(), Some(&[2, 4, 2, 2, 4, 2][..]));
+    let (first, again) = ([8, 10, 0, 0, 0, 1, 0, 0, 0, 2], [8, 10, 0, 0, 0, 3, 0, 0, 0, 4]);
+    let segment = read(&[first, again].concat());
+    assert_eq!(segment.timestamps, Some(Timestamps { value: 1, echo: 2 }));
+    assert_eq!(segment.unknown_options.as_deref(), Some(&again[..]));
+    let (first, again) = ([5, 10, 0, 0, 0, 1, 0, 0, 0, 2], [5, 10, 0, 0, 0, 3, 0, 0, 0, 4]);
+    let segment = read(&[first, again].concat());
+    assert_eq!(segment.sack.as_slice(), [(SeqNumber(1), SeqNumber(2))]);
+    assert_eq!(segment.unknown_options.as_deref(), Some(&again[..]));
     // A length of zero, or beyond the header, ends the list.
     assert_eq!(read(&[3, 3, 7, 2, 0, 5, 180, 1]).window_scale, Some(7));
     assert_eq!(read(&[2, 0, 5, 180]).mss, None);
@@ -236,6 +270,18 @@ fn what_is_no_packet_says_why() {
 }
 
 #[test]
+fn a_datagram_longer_than_its_packet_cannot_be() {
+    let datagram = UdpDatagram { src_port: 1, dst_port: 2, payload: Payload::Stream { offset: 0, len: 4 } };
+    let packet = Packet { transport: Transport::Udp(datagram), ..packet(segment()) };
+    let mut bytes = packet.emit();
+    bytes[25] += 1;
+    assert_eq!(Packet::parse(&bytes), Err(ParseError::BadLength { field: "UDP length", value: 13 }));
+    // A shorter one leaves bytes over, which are no part of it.
+    bytes[25] -= 2;
+    assert_eq!(Packet::parse(&bytes).unwrap().ip_len(), packet.ip_len() - 1);
+}
+
+#[test]
 fn ipv6_extension_headers_are_skipped() {
     let mut plain = packet(segment());
     plain.src = [1_u16; 8].into();
@@ -246,6 +292,19 @@ fn ipv6_extension_headers_are_skipped() {
     bytes[6] = 0;
     bytes[5] += 8;
     assert_eq!(Packet::parse(&bytes).unwrap(), plain);
+}
+
+#[test]
+fn an_ipv6_packet_that_ends_with_its_header_has_no_data_in_the_padding() {
+    let nothing = Packet {
+        src: [1_u16; 8].into(),
+        dst: [2_u16; 8].into(),
+        transport: Transport::Other { protocol: 59, payload: Payload::EMPTY },
+        ..packet(segment())
+    };
+    let mut bytes = nothing.emit();
+    bytes.resize(60, 0xee);
+    assert_eq!(Packet::parse(&bytes).unwrap(), nothing);
 }
 
 #[test]
