@@ -37,6 +37,16 @@ pub enum ParseError {
     Fragment,
 }
 
+impl ParseError {
+    /// The same, told of bytes that begin `n` bytes earlier.
+    fn after(self, n: usize) -> Self {
+        match self {
+            Self::Truncated { have, need } => Self::Truncated { have: have + n, need: need + n },
+            other => other,
+        }
+    }
+}
+
 /// What the checksums of a packet say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
@@ -74,7 +84,7 @@ impl Packet {
             let cut_off = ip.body_len - ip.body.len();
             return Err(ParseError::Truncated { have: bytes.len(), need: bytes.len() + cut_off });
         }
-        ip.transport().map(|snapped| snapped.packet)
+        ip.snapped().map(|snapped| snapped.packet)
     }
 
     /// The packet whose first bytes are `bytes` and which had `original_len` bytes on the wire (used only
@@ -84,7 +94,7 @@ impl Packet {
     /// A [`ParseError`]; [`ParseError::Truncated`] where the IP header or the fixed part of the TCP or UDP
     /// header is not whole.
     pub fn parse_truncated(bytes: &[u8], original_len: u32) -> Result<Snapped, ParseError> {
-        Ip::parse(bytes, bytes.len().max(original_len as usize))?.transport()
+        Ip::parse(bytes, bytes.len().max(original_len as usize))?.snapped()
     }
 }
 
@@ -98,6 +108,8 @@ struct Ip<'a> {
     body: &'a [u8],
     /// Bytes of the body on the wire.
     body_len: usize,
+    /// Bytes before the body.
+    body_at: usize,
     header_ok: bool,
 }
 
@@ -128,6 +140,7 @@ impl<'a> Ip<'a> {
             protocol: header.protocol(),
             body: &body[..body_len.min(body.len())],
             body_len,
+            body_at: header.header_len(),
             header_ok: header.checksum_ok(),
         })
     }
@@ -139,7 +152,8 @@ impl<'a> Ip<'a> {
             header.payload_len()
         };
         let rest = &header.rest()[..len.min(header.rest().len())];
-        let (protocol, skipped) = skip_extensions(header.next_header(), rest, len)?;
+        let (protocol, skipped) =
+            skip_extensions(header.next_header(), rest, len).map_err(|e| e.after(40))?;
         Ok(Self {
             src: header.src().into(),
             dst: header.dst().into(),
@@ -147,22 +161,24 @@ impl<'a> Ip<'a> {
             protocol,
             body: &rest[skipped..],
             body_len: len - skipped,
+            body_at: 40 + skipped,
             header_ok: true,
         })
     }
 
-    fn transport(self) -> Result<Snapped, ParseError> {
+    fn snapped(self) -> Result<Snapped, ParseError> {
         match self.protocol {
             PROTOCOL_TCP => self.tcp(),
             PROTOCOL_UDP => self.udp(),
             protocol => {
                 let transport = Transport::Other { protocol, payload: payload(self.body) };
-                Ok(self.snapped(transport, self.body_len, Checksum::Good))
+                Ok(self.with(transport, self.body_len, Checksum::Good))
             }
         }
+        .map_err(|e| e.after(self.body_at))
     }
 
-    fn tcp(self) -> Result<Snapped, ParseError> {
+    fn tcp(&self) -> Result<Snapped, ParseError> {
         if self.body_len < 20 {
             return Err(ParseError::BadLength { field: "TCP segment", value: self.body_len });
         }
@@ -190,10 +206,10 @@ impl<'a> Ip<'a> {
         options::parse(header.options(), &mut segment);
         let checksum = self.checksum(self.body, self.body_len);
         let options_cut = self.body.len() < header.header_len();
-        Ok(Snapped { options_cut, ..self.snapped(Transport::Tcp(segment), payload_len, checksum) })
+        Ok(Snapped { options_cut, ..self.with(Transport::Tcp(segment), payload_len, checksum) })
     }
 
-    fn udp(self) -> Result<Snapped, ParseError> {
+    fn udp(&self) -> Result<Snapped, ParseError> {
         if self.body_len < 8 {
             return Err(ParseError::BadLength { field: "UDP datagram", value: self.body_len });
         }
@@ -214,7 +230,7 @@ impl<'a> Ip<'a> {
             dst_port: header.dst_port(),
             payload: payload(header.payload()),
         };
-        Ok(self.snapped(Transport::Udp(datagram), header.len() - 8, checksum))
+        Ok(self.with(Transport::Udp(datagram), header.len() - 8, checksum))
     }
 
     /// The verdict on the transport's checksum, where all of its `len` bytes are there.
@@ -226,7 +242,7 @@ impl<'a> Ip<'a> {
         if sum.finish() == 0 { Checksum::Good } else { Checksum::Bad }
     }
 
-    fn snapped(&self, transport: Transport, payload_len: usize, checksum: Checksum) -> Snapped {
+    fn with(&self, transport: Transport, payload_len: usize, checksum: Checksum) -> Snapped {
         let checksum = if self.header_ok { checksum } else { Checksum::Bad };
         let damaged = checksum == Checksum::Bad;
         Snapped {

@@ -295,6 +295,54 @@ fn ipv6_extension_headers_are_skipped() {
 }
 
 #[test]
+fn ipv6_fragments_are_refused_and_whole_packets_in_a_fragment_header_are_not() {
+    let plain = Packet { src: [1_u16; 8].into(), dst: [2_u16; 8].into(), ..packet(segment()) };
+    let read = |offset_and_flags: u16, identification: u8| {
+        let mut bytes = plain.emit();
+        let [high, low] = offset_and_flags.to_be_bytes();
+        // Destination options of 16 bytes first, so that the fragment header is not at the start.
+        bytes.splice(40..40, [6, 0, high, low, 0, 0, 0, identification]);
+        bytes.splice(40..40, [[44, 1, 1, 12], [0; 4], [0; 4], [0; 4]].concat());
+        bytes[6] = 60;
+        bytes[5] += 24;
+        Packet::parse(&bytes)
+    };
+    assert_eq!(read(0, 0xff), Ok(plain.clone()));
+    // The two reserved bits mean nothing.
+    assert_eq!(read(0b110, 0xff), Ok(plain.clone()));
+    for part in [0b1, 0b1000, 1 << 15] {
+        assert_eq!(read(part, 0), Err(ParseError::Fragment));
+    }
+}
+
+#[test]
+fn what_is_missing_is_counted_from_the_start_of_the_packet() {
+    let six = Packet { src: [1_u16; 8].into(), dst: [2_u16; 8].into(), ..packet(segment()) };
+    let mut bytes = six.emit();
+    bytes.splice(40..40, [6, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    bytes[6] = 0;
+    bytes[5] += 16;
+    let need = |kept: usize| match Packet::parse_truncated(&bytes[..kept], 76) {
+        Err(ParseError::Truncated { have, need }) if have == kept => need,
+        other => panic!("{other:?}"),
+    };
+    // The fixed header, the start of the extension, all of it, the fixed part of the segment.
+    assert_eq!(
+        [need(39), need(40), need(47), need(48), need(55), need(56), need(75)],
+        [40, 48, 48, 56, 56, 76, 76]
+    );
+    // An extension that is longer than the packet.
+    bytes[41] = 4;
+    let beyond = ParseError::BadLength { field: "IPv6 extension header", value: 40 };
+    assert_eq!(Packet::parse(&bytes), Err(beyond));
+    let four = packet(segment()).emit();
+    assert_eq!(
+        Packet::parse_truncated(&four[..30], 40).unwrap_err(),
+        ParseError::Truncated { have: 30, need: 40 }
+    );
+}
+
+#[test]
 fn an_ipv6_packet_that_ends_with_its_header_has_no_data_in_the_padding() {
     let nothing = Packet {
         src: [1_u16; 8].into(),
