@@ -4,8 +4,8 @@ mod common;
 
 use std::sync::Arc;
 
-use common::freebsd;
 use common::pair::{App, CLIENT, Pair, SERVER};
+use common::{freebsd, profile};
 use proptest::prelude::*;
 use rand_like::Draws;
 use rexmit_tcp::Profile;
@@ -81,9 +81,11 @@ fn channel(harm: &Harm) -> common::pair::Channel {
     })
 }
 
-/// Changes of `freebsd-6.0`, each of which turns one thing.
+/// Changes of a profile, each of which turns one thing.
 const VARIANTS: &[&str] = &[
     "{}",
+    "{}",
+    r#"{"congestion":{"algorithm":"cubic"}}"#,
     r#"{"options":{"sack":false}}"#,
     r#"{"options":{"sack":false},"recovery":{"plain":"reno"}}"#,
     r#"{"options":{"timestamps":false}}"#,
@@ -106,13 +108,15 @@ const VARIANTS: &[&str] = &[
     r#"{"clock":{"tick":"10 ms","timestamp_unit":"10 ms"},"rtt":{"tick":"10 ms"}}"#,
 ];
 
-fn variant() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(VARIANTS)
+/// A profile that comes with rexmit, and what is changed of it.
+fn variant() -> impl Strategy<Value = (&'static str, &'static str)> {
+    let bases = prop_oneof![3 => Just("freebsd-6.0"), 1 => Just("rfc"), 1 => Just("linux-2.6.15")];
+    (bases, prop::sample::select(VARIANTS))
 }
 
-fn resolve(changes: &str) -> Arc<Profile> {
+fn resolve((base, changes): (&str, &str)) -> Arc<Profile> {
     let changes: Value = serde_json::from_str(changes).expect("JSON");
-    freebsd(changes)
+    profile(base, changes)
 }
 
 fn app() -> impl Strategy<Value = App> {
@@ -226,7 +230,8 @@ fn a_clean_channel_loses_nothing() {
 #[test]
 fn cases_found_before() {
     let h = Harm { seed: 158455680161189778, loss: 29, duplicate: 10, reorder: 3, delay_ms: 74, harmful: 88 };
-    let p = || resolve(r#"{"recovery":{"forget_sack_at_timeout":true,"ssthresh_once_per_segment":true}}"#);
+    let changes = r#"{"recovery":{"forget_sack_at_timeout":true,"ssthresh_once_per_segment":true}}"#;
+    let p = || resolve(("freebsd-6.0", changes));
     let server = App { writes: vec![14252, 34324], ..App::default() };
     let client = App {
         writes: vec![12526, 18285],

@@ -8,6 +8,7 @@ mod duplicates;
 mod handshake;
 mod life;
 mod output;
+mod pathology;
 mod receiver;
 mod recovery;
 mod timeouts;

@@ -44,17 +44,6 @@ fn fb_ack_3_twin_delayed_acks_off() {
     t.recv(data(11..21)).expect(ack(21));
 }
 
-/// A credit of immediate ACKs, then every second full segment.
-#[test]
-fn fb_ack_1_twin_quick_ack() {
-    let mut t = serve(json!({ "delayed_ack": { "policy": "quick-ack", "quick_credit": 3 } }));
-    t.recv(data(1..1449)).expect(ack(1449));
-    t.recv(data(1449..2897)).expect(ack(2897));
-    t.recv(data(2897..4345)).expect(ack(4345));
-    t.recv(data(4345..5793)).expect_nothing();
-    t.recv(data(5793..7241)).expect(ack(7241));
-}
-
 /// Data that leave take the ACK along and stop the timer.
 #[test]
 fn fb_ack_2_any_ack_stops_the_timer() {
