@@ -32,19 +32,13 @@ impl Connection {
             return self.on_old_ack(now, segment, window, sack_news);
         }
         let was_recovering = self.in_recovery();
-        self.on_new_ack(now, segment, window, in_flight, need_output);
+        *need_output |= self.on_new_ack(now, segment, window, in_flight);
         self.after_new_ack(now, sack_news, was_recovering);
         true
     }
 
-    fn on_new_ack(
-        &mut self,
-        now: Instant,
-        segment: &TcpSegment,
-        window: u32,
-        in_flight: u32,
-        need_output: &mut bool,
-    ) {
+    /// An ACK of new data; `in_flight` was outstanding before it. True if an attempt to send must follow.
+    fn on_new_ack(&mut self, now: Instant, segment: &TcpSegment, window: u32, in_flight: u32) -> bool {
         let ack = segment.ack;
         let skip_growth = self.takes_fast_path(segment, window);
         let was_recovering = self.in_recovery();
@@ -52,10 +46,9 @@ impl Connection {
         self.recovery.dupacks = 0;
         self.undo_bad_retransmit(now);
         self.sample_rtt(now, segment);
-        *need_output |= self.uses_pipe();
-        if ack == self.snd.max {
+        let all = ack == self.snd.max;
+        if all {
             self.timers.rexmt = Timers::OFF;
-            *need_output = true;
         } else if !self.timers.persist_runs() && !self.keeps_timer(ack) {
             self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
         }
@@ -81,6 +74,7 @@ impl Connection {
         self.snd.nxt = self.snd.nxt.max(ack);
         self.after_our_fin(now, ack);
         self.wake_writer();
+        all || self.uses_pipe()
     }
 
     /// BSD's header prediction: a pure ACK with an unchanged window outside recovery, while cwnd covers that

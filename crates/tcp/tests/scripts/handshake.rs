@@ -45,14 +45,17 @@ fn fb_syn_2_the_syn_ack_timer_doubles_three_times() {
     t.expect_at_ms(48_000, syn_ack());
 }
 
-/// A repeated SYN is answered at once and is no step of the timer.
+/// A repeated SYN is answered at once and is no step of the timer, which starts anew or goes on.
 #[test]
 fn fb_syn_2_a_repeated_syn_is_answered_at_once() {
-    let mut t = Script::server(freebsd(json!({})));
-    t.recv(syn().mss(1460).wscale(1).sack_ok()).expect(syn_ack());
-    t.at_ms(1_000).recv(syn().mss(1460).wscale(1).sack_ok()).expect(syn_ack());
-    t.expect_at_ms(3_000, syn_ack());
-    t.expect_at_ms(9_000, syn_ack());
+    for (restarts, next) in [(true, 4_000), (false, 3_000)] {
+        let mut t =
+            Script::server(freebsd(json!({ "handshake": { "repeated_syn_restarts_timer": restarts } })));
+        t.recv(syn().mss(1460).wscale(1).sack_ok()).expect(syn_ack());
+        t.at_ms(1_000).recv(syn().mss(1460).wscale(1).sack_ok()).expect(syn_ack());
+        t.expect_at_ms(next, syn_ack());
+        t.expect_at_ms(next + 6_000, syn_ack());
+    }
 }
 
 /// A SYN-ACK resent by its timer leaves one segment of initial window...

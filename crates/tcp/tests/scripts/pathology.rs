@@ -51,7 +51,7 @@ fn t_fb_1_the_short_flow() {
     assert!(pushed.contains(&5), "{pushed:?}");
     // The FIN rides on the last data (FB-OUT-8).
     let fin = pair.from(SERVER).find(|s| s.segment.flags.has(Flags::FIN)).expect("a FIN");
-    assert!(fin.segment.payload.len() > 0 && fin.position == 19, "{}", pair.log());
+    assert!(!fin.segment.payload.is_empty() && fin.position == 19, "{}", pair.log());
 }
 
 #[test]
