@@ -24,7 +24,9 @@ impl Connection {
             }
         } else {
             self.marks.ack_now = true;
-            self.note_trouble();
+            if segment.seq != self.rcv.nxt {
+                self.note_trouble();
+            }
             fin = self.take_out_of_order(segment, len, fin);
         }
         if fin {

@@ -1,0 +1,51 @@
+//! Packet scripts of the profiles `rfc` and `linux-2.6.15`. Tests are named after the section or the rule
+//! that they hold; a *twin* is the same stimulus for another system, and the lines that differ are the claim.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod linux;
+mod linux_ack;
+mod rfc;
+mod rfc6582;
+mod rfc6675;
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use common::*;
+use rexmit_tcp::Profile;
+
+/// A full segment with timestamps.
+const MSS: u32 = 1448;
+
+/// Sequence number of the first byte of segment `n`, counted from 1.
+fn at(n: u32) -> u32 {
+    1 + MSS * (n - 1)
+}
+
+/// Segment `n`.
+fn seg(n: u32) -> Seg {
+    data(at(n)..at(n + 1))
+}
+
+/// A server that has just written `segments` full segments, 20 ms after its SYN-ACK, and sent `sent` of them.
+fn server(profile: Arc<Profile>, peer: Peer, segments: u32, sent: u32) -> Script {
+    let mut t = Script::server(profile).with_peer(peer);
+    t.establish(20);
+    t.write(u64::from(segments * MSS));
+    expect_segments(&mut t, 1..=sent);
+    t
+}
+
+fn expect_segments(t: &mut Script, numbers: RangeInclusive<u32>) {
+    for n in numbers {
+        t.expect(seg(n));
+    }
+    t.expect_nothing();
+}
+
+/// An ACK of all before segment `una` that reports segments `left` to `right`, both included.
+fn sack(una: u32, left: u32, right: u32) -> Seg {
+    ack(at(una)).sack([(at(left), at(right + 1))])
+}
