@@ -257,7 +257,7 @@ def _costs(frame: pl.DataFrame) -> list[PositionCosts]:
     )
     try:
         return position_costs(sized, POSITION, ["kbit_s", "delay_ms"])
-    except ValueError:
+    except UsageError:
         # Without the run that loses nothing, or with runs that failed, there is no cost to tell.
         return []
 
