@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from rexmit.analyse import PositionCosts, load_published, position_costs
+from rexmit.errors import UsageError
 from rexmit.plot import connections, figures, style, tsg
 from rexmit.plot.figures import Factor
 from rexmit.study import find_study
