@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -45,6 +46,7 @@ def pages() -> dict[Path, str]:
         DOCS / "scenario.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n",
         DOCS / "scenario.md": "\n".join(scenario_page(schema)),
         DOCS / "commands.md": "\n".join(commands_page()),
+        DOCS / "settings.md": "\n".join(settings_page(json.loads(_native.profile_schema()))),
         DOCS / "profiles.md": "\n".join(profiles_page()),
     }
 
@@ -75,11 +77,16 @@ def scenario_page(schema: Schema) -> Iterator[str]:
     yield "This page is made from the [JSON Schema](scenario.schema.json) that the program itself exports."
     yield "A scenario is one run, wholly said; unknown keys are refused. In a study it stands under"
     yield "`[scenario]`, and a factor is the dotted name of one of these keys."
+    yield from tables(schema, "scenario")
+
+
+def tables(schema: Schema, title: str) -> Iterator[str]:
+    """A table of keys for the whole and for each part of it, then a table of values."""
     definitions: dict[str, Schema] = schema["$defs"]
     names = order(schema, definitions)
-    tables = [name for name in names if "properties" in definitions[name]]
-    for title, part in [("scenario", schema), *((name, definitions[name]) for name in tables)]:
-        yield from ["", f"## {heading(title)} {{ #{title.lower()} }}", "", text_of(part), ""]
+    keyed = [name for name in names if "properties" in definitions[name]]
+    for name, part in [(title, schema), *((name, definitions[name]) for name in keyed)]:
+        yield from ["", f"## {heading(name)} {{ #{name.lower()} }}", "", text_of(part), ""]
         yield "| key | value | default | meaning |"
         yield "|---|---|---|---|"
         required = part.get("required", [])
@@ -146,7 +153,7 @@ def meaning(part: Schema, definitions: dict[str, Schema]) -> str:
 def heading(name: str) -> str:
     """A definition's name as words: `DirectionOverride` is direction override."""
     words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()
-    return words.removesuffix(" table").removesuffix(" spec").removesuffix(" override")
+    return re.sub(" (table|spec|override|config|kind)$", "", words)
 
 
 def shown_default(part: Schema) -> str:
@@ -193,11 +200,21 @@ def walk(path: str, command: click.Command) -> Iterator[tuple[str, click.Command
 # Profiles
 
 
+def settings_page(schema: Schema) -> Iterator[str]:
+    """Every key of a profile."""
+    yield "# Settings of a profile"
+    yield ""
+    yield "Made from the JSON Schema of a profile. In a profile's file a table such as `recovery` is"
+    yield "`[recovery]`; in a scenario the same value is `hosts.server.stack.recovery.dupack_threshold`. What"
+    yield "the profiles that come with rexmit choose, and why, is [on the next page](profiles.md)."
+    yield from tables(schema, "profile")
+
+
 def profiles_page() -> Iterator[str]:
     """Each profile's values with their sources."""
     yield from ["# Profiles: every value and its source", ""]
-    yield "What each key means is in the [guide to profiles](../profiles.md). A profile that inherits lists"
-    yield "only what it changes."
+    yield "What each key means is [on its own page](settings.md). A profile that inherits lists only what it"
+    yield "changes."
     for name, summary in _native.profiles():
         table = tomllib.loads((ROOT / "profiles" / f"{name}.toml").read_text())
         sources = table.pop("sources", {})

@@ -24,5 +24,7 @@ mod _native {
     #[pymodule_export]
     use super::plan::{Plan, run_one};
     #[pymodule_export]
-    use super::scenarios::{parse_duration, parse_rate, profile, profiles, resolve, schema, version};
+    use super::scenarios::{
+        parse_duration, parse_rate, profile, profile_schema, profiles, resolve, schema, version,
+    };
 }

@@ -18,6 +18,12 @@ pub fn schema() -> String {
     rexmit_sim::schema().to_string()
 }
 
+/// The JSON Schema of a profile that inherits nothing.
+#[pyfunction]
+pub fn profile_schema() -> String {
+    rexmit_sim::profile_schema().to_string()
+}
+
 /// Name and one-line description of each profile that comes with rexmit.
 #[pyfunction]
 pub fn profiles() -> Vec<(&'static str, String)> {

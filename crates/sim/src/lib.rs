@@ -32,7 +32,7 @@ pub use options::RunOptions;
 pub use outcome::{Outcome, Row, StateRow, VerdictRow};
 pub use profiles::{builtin_profiles, resolve_profile};
 pub use run::run;
-pub use scenario::{HostSpec, Hosts, Resolved, Scenario, schema};
+pub use scenario::{HostSpec, Hosts, Resolved, Scenario, profile_schema, schema};
 pub use settings::set;
 pub use streams::Streams;
 

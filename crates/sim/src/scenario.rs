@@ -179,3 +179,8 @@ impl Resolved {
 pub fn schema() -> Value {
     serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default()
 }
+
+/// The JSON Schema of a profile that inherits nothing.
+pub fn profile_schema() -> Value {
+    serde_json::to_value(schemars::schema_for!(Profile)).unwrap_or_default()
+}
