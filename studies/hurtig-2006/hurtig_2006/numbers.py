@@ -79,8 +79,14 @@ def _syn_ack(published: Published, evidence: Evidence) -> Check:
     paths = [path for path in flow.paths() if path not in LEFT_OUT]
     increase = {path: flow.time(*path, 1) - flow.time(*path, 0) for path in paths}
     left_out = [flow.time(*path, 1) - flow.time(*path, 0) for path in flow.paths() if path in LEFT_OUT]
-    note = f"left out: 40 kbit/s to 20 ms, {min(left_out):.0f} to {max(left_out):.0f}" if left_out else ""
-    return _all_within(published, increase, note)
+    values = sorted(increase.values())
+    note = (
+        f"mean over {len(values)} paths, from {values[0]:.0f} to {values[-1]:.0f}, half of them up to "
+        f"{values[len(values) // 2]:.0f}: more than the timer where the server's own repeated the SYN-ACK"
+    )
+    if left_out:
+        note += f"; left out: 40 kbit/s to 20 ms, {min(left_out):.0f} to {max(left_out):.0f}"
+    return Check.of_number(published, sum(values) / len(values), note)
 
 
 def _last_packet(published: Published, evidence: Evidence) -> Check:
