@@ -81,10 +81,10 @@ impl Reassembly {
         if start == end {
             return false;
         }
-        // The newest data mostly lie at the end: look from there.
+        // The newest data mostly lie at the end: look there first, then by halves.
         let mut hi = self.ranges.len();
-        while hi > 0 && self.ranges[hi - 1].start > end {
-            hi -= 1;
+        if hi > 0 && self.ranges[hi - 1].start > end {
+            hi = self.ranges.partition_point(|r| r.start <= end);
         }
         let mut lo = hi;
         while lo > 0 && self.ranges[lo - 1].end >= start {
