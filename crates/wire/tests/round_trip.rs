@@ -163,6 +163,9 @@ proptest! {
         prop_assert!(b > a);
         prop_assert_eq!(b.diff(a), step as i32);
         prop_assert_eq!(b - step, a);
+        let mut c = a;
+        c += step;
+        prop_assert_eq!(c, b);
         prop_assert_eq!((a.max(b), a.min(b)), (b, a));
     }
 }
@@ -171,6 +174,22 @@ proptest! {
 fn a_packet_is_small_enough_to_pass_by_value() {
     let size = size_of::<Packet>();
     assert!(size <= 192, "{size} bytes");
+}
+
+#[test]
+fn control_bits_are_asked_for_together_or_singly() {
+    let both = Flags::SYN.with(Flags::ACK);
+    assert!(both.has(Flags::SYN) && both.has(both) && !Flags::SYN.has(both));
+    assert!(both.any(Flags::ACK.with(Flags::FIN)) && !both.any(Flags::FIN.with(Flags::RST)));
+    assert_eq!((both.with(Flags::ACK), both.without(Flags::ACK.with(Flags::FIN))), (both, Flags::SYN));
+}
+
+#[test]
+fn syn_and_fin_take_a_sequence_number_each() {
+    let with = |flags, len| TcpSegment { flags, payload: Payload::Stream { offset: 0, len }, ..segment() };
+    let both = Flags::SYN.with(Flags::FIN);
+    let lengths = [(Flags::ACK, 0), (Flags::ACK, 7), (Flags::SYN, 0), (Flags::FIN, 7), (both, 7)];
+    assert_eq!(lengths.map(|(flags, len)| with(flags, len).seq_len()), [0, 7, 1, 8, 9]);
 }
 
 #[test]

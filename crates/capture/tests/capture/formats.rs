@@ -56,6 +56,10 @@ fn pcap(big: bool, magic: u32, link: u32, packets: &[(u32, u32, &[u8])]) -> Vec<
     file.out
 }
 
+fn ethernet_header(ethertype: u16) -> Vec<u8> {
+    [&[0; 12][..], &ethertype.to_be_bytes()].concat()
+}
+
 fn read(bytes: &[u8]) -> Vec<Record> {
     Reader::new(bytes).unwrap().map(Result::unwrap).collect()
 }
@@ -152,10 +156,37 @@ fn a_packet_of_no_interface_is_damage() {
 }
 
 #[test]
+fn time_stamps_of_every_resolution_are_nanoseconds() {
+    // The resolution as the option says it, a stamp, seconds to add, and nanoseconds since 1970.
+    let cases: [(u8, u64, i64, u64); 8] = [
+        (0, 3, 0, 3_000_000_000),
+        (3, 1_500, 0, 1_500_000_000),
+        (9, 1_139_270_400_000_000_001, 0, 1_139_270_400_000_000_001),
+        (12, 5_999, 0, 5),
+        (60, u64::MAX, 0, 0),
+        (0x80 | 32, 3 << 31, 0, 1_500_000_000),
+        (6, 1, 2, 2_000_001_000),
+        (6, 1, -2, 0),
+    ];
+    for (resolution, stamp, offset, ns) in cases {
+        let mut file = bytes(false);
+        file.section()
+            .block(1, |b| {
+                b.u16(101).u16(0).u32(0).u16(9).u16(1).raw(&[resolution, 0, 0, 0]);
+                b.u16(14).u16(8).raw(&offset.to_le_bytes());
+            })
+            .block(6, |b| {
+                b.u32(0).u32((stamp >> 32) as u32).u32(stamp as u32).u32(0).u32(0);
+            });
+        assert_eq!(read(&file.out)[0].time.as_nanos(), ns, "{resolution}");
+    }
+}
+
+#[test]
 fn link_layers_are_taken_off() {
     let packet = &common::connection(false)[4].packet;
     let ip = packet.emit();
-    let ethernet = [&[0; 12][..], &[0x08, 0x00]].concat();
+    let ethernet = ethernet_header(0x0800);
     let vlan = [&[0; 12][..], &[0x88, 0xa8, 0, 1, 0x81, 0, 0, 2, 0x08, 0x00]].concat();
     let cooked = [&[0; 14][..], &[0x08, 0x00]].concat();
     let cooked2 = [&[0x08, 0x00][..], &[0; 18]].concat();
@@ -184,7 +215,14 @@ fn link_layers_are_taken_off() {
             assert!(matches!(short, Err(RecordError::Parse(ParseError::Truncated { .. }))), "{cut}");
         }
     }
-    let arp = [&[0; 12][..], &[0x08, 0x06], &[0; 28]].concat();
+    // The header alone is enough to know where the packet begins, where it names the protocol.
+    assert_eq!(LinkType::ETHERNET.ip_offset(&ethernet_header(0x86dd)), Ok(14));
+    assert_eq!(LinkType::LINUX_SLL2.ip_offset(&[&[0x86, 0xdd][..], &[0; 18]].concat()), Ok(20));
+    let need = ParseError::Truncated { have: 4, need: 5 };
+    assert_eq!(LinkType::NULL.ip_offset(&[2, 0, 0, 0]), Err(RecordError::Parse(need)));
+    let need = ParseError::Truncated { have: 13, need: 14 };
+    assert_eq!(LinkType::ETHERNET.ip_offset(&[0; 13]), Err(RecordError::Parse(need)));
+    let arp = ethernet_header(0x0806);
     assert_eq!(LinkType::ETHERNET.ip_offset(&arp), Err(RecordError::NotIp(0x0806)));
     assert_eq!(LinkType(147).ip_offset(&arp), Err(RecordError::LinkType(147)));
 }
