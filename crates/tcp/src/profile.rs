@@ -355,6 +355,9 @@ pub struct OutputConfig {
     /// (LX-IDLE-1).
     #[serde(default)]
     pub idle_halves: bool,
+    /// Every ACK carries our FIN again until it is acknowledged (BSD). Otherwise only a retransmission does.
+    #[serde(default)]
+    pub fin_on_every_ack: bool,
     /// Shortest and longest interval between window probes.
     pub persist_min: Duration,
     /// Longest interval between window probes.

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::pair::{App, CLIENT, Pair, SERVER};
+use common::pair::{App, CLIENT, Pair, SERVER, Setup};
 use common::{freebsd, profile};
 use proptest::prelude::*;
 use rand_like::Draws;
@@ -159,14 +159,14 @@ fn fault(pair: &Pair, profiles: &[Arc<Profile>; 2]) -> Option<String> {
     None
 }
 
-fn run(profiles: [Arc<Profile>; 2], apps: [App; 2], harm: &Harm, iss: [u32; 2]) -> Result<(), TestCaseError> {
+fn run(profiles: [Arc<Profile>; 2], apps: [App; 2], harm: &Harm, setup: &Setup) -> Result<(), TestCaseError> {
     let total: Vec<u64> = apps.iter().map(|a| a.writes.iter().sum()).collect();
     // At least one of the two closes by itself.
     let mut apps = apps;
     if apps.iter().all(|a| a.close_after_peer) {
         apps[SERVER].close_after_peer = false;
     }
-    let mut pair = Pair::with_iss(profiles.clone(), apps, channel(harm), iss);
+    let mut pair = Pair::set_up(profiles.clone(), apps, channel(harm), setup);
     // A segment or a window update for each 100 bytes, and as many again for repairs.
     let most = 4_000 + (total.iter().sum::<u64>() / 20) as usize;
     let mut wrong = None;
@@ -210,9 +210,10 @@ proptest! {
         server_app in app(),
         client_app in app(),
         harm in harm(),
+        both_active in prop::bool::weighted(0.1),
         iss in prop_oneof![Just([1u32, 1]), any::<[u32; 2]>(), (0u32..60_000).prop_map(|n| [0u32.wrapping_sub(n), u32::MAX - n])],
     ) {
-        run([resolve(server), resolve(client)], [server_app, client_app], &harm, iss)?;
+        run([resolve(server), resolve(client)], [server_app, client_app], &harm, &Setup { iss, both_active, ..Setup::default() })?;
     }
 }
 
@@ -223,7 +224,7 @@ fn a_clean_channel_loses_nothing() {
     let apps =
         [App { writes: vec![100_000], ..App::default() }, App { writes: vec![50_000], ..App::default() }];
     let clean = Harm { seed: 1, loss: 0, duplicate: 0, reorder: 0, delay_ms: 10, harmful: 0 };
-    run(profiles, apps, &clean, [1, 1]).expect("a clean channel");
+    run(profiles, apps, &clean, &Setup::default()).expect("a clean channel");
 }
 
 /// Found by the property above.
@@ -239,5 +240,37 @@ fn cases_found_before() {
         read_pause: Duration::from_millis(12),
         ..App::default()
     };
-    run([p(), p()], [server, client], &h, [1, 1]).unwrap_or_else(|e| panic!("{e}"));
+    run([p(), p()], [server, client], &h, &Setup { iss: [1, 1], ..Setup::default() })
+        .unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Each ACK carried the FIN again, each FIN ahead of a hole was answered at once: both ends answered each
+/// other for ever.
+#[test]
+fn fins_ahead_of_holes_make_no_storm() {
+    let h = Harm { seed: 9127719408917300874, loss: 11, duplicate: 13, reorder: 9, delay_ms: 1, harmful: 70 };
+    let p = || resolve(("rfc", r#"{"congestion":{"algorithm":"cubic"}}"#));
+    let server = App { writes: vec![1449], ..App::default() };
+    let client = App { writes: vec![19_822, 17_322, 19_618], ..App::default() };
+    run([p(), p()], [server, client], &h, &Setup { iss: [1, 1], ..Setup::default() })
+        .unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// More than 4 GiB through large segments: every number wraps.
+#[test]
+fn more_than_all_sequence_numbers() {
+    let changes = json!({
+        "output": { "nagle": "minshall" },
+        "buffers": { "send": "1 MiB", "receive": "1 MiB", "max": "1 MiB" },
+    });
+    let profiles = [freebsd(changes.clone()), freebsd(changes)];
+    let writes = vec![100, 3 << 30, 70, 70, 2 << 30, 70];
+    let total: u64 = writes.iter().sum();
+    let apps = [App { writes, ..App::default() }, App { close_after_peer: true, ..App::default() }];
+    let setup = Setup { mtu: 60_000, ..Setup::default() };
+    let channel = Box::new(|_, _, _, _: &_| vec![Duration::from_millis(1)]);
+    let mut pair = Pair::set_up(profiles, apps, channel, &setup);
+    assert!(pair.run(Duration::from_secs(100), 1_000_000, |_| true));
+    assert_eq!(pair.ends[CLIENT].read, total);
+    assert_eq!(pair.ends[CLIENT].conn.misplaced_bytes(), 0);
 }

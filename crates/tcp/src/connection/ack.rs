@@ -72,6 +72,8 @@ impl Connection {
         self.snd.una = ack;
         self.recovery.follow_una(ack, self.marks.sack);
         self.snd.nxt = self.snd.nxt.max(ack);
+        // Kept near, or it would seem to lie ahead after 2 GiB.
+        self.snd.short_end = self.snd.short_end.max(ack);
         self.after_our_fin(now, ack);
         self.wake_writer();
         all || self.uses_pipe()

@@ -122,6 +122,9 @@ impl Connection {
             again = true;
         }
         may_fin &= !hole || self.marks.sent_fin;
+        // BSD's flags follow from the state alone, so that each ACK shows the FIN again.
+        let repeats = self.marks.sent_fin && !hole && self.snd.nxt == self.snd.max;
+        may_fin &= !repeats || self.profile.output.fin_on_every_ack;
         let fin = may_fin && off + len >= i64::from(self.buffer.len());
         Plan { seq, off, len: len as u32, fin, hole, again }
     }

@@ -36,6 +36,21 @@ impl Default for App {
 /// Arguments: now, the sending host, the packet's position in its direction.
 pub type Channel = Box<dyn FnMut(Instant, usize, u64, &TcpSegment) -> Vec<Duration>>;
 
+/// What the two ends are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    pub iss: [u32; 2],
+    pub mtu: u32,
+    /// The server connects as well: a simultaneous open.
+    pub both_active: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self { iss: [1_000, 5_000], mtu: 1500, both_active: false }
+    }
+}
+
 /// One packet that a host sent.
 #[derive(Clone, Debug)]
 pub struct Sent {
@@ -96,10 +111,10 @@ pub fn link(bits: u64, delay: u64, lost: Vec<(usize, u64)>) -> Channel {
 
 impl Pair {
     pub fn new(profiles: [Arc<Profile>; 2], apps: [App; 2], channel: Channel) -> Self {
-        Self::with_iss(profiles, apps, channel, [1_000, 5_000])
+        Self::set_up(profiles, apps, channel, &Setup::default())
     }
 
-    pub fn with_iss(profiles: [Arc<Profile>; 2], apps: [App; 2], channel: Channel, iss: [u32; 2]) -> Self {
+    pub fn set_up(profiles: [Arc<Profile>; 2], apps: [App; 2], channel: Channel, setup: &Setup) -> Self {
         let address = |s: &str| s.parse::<SocketAddr>().expect("an address");
         let addresses = [address(super::LOCAL), address(super::REMOTE)];
         let mut i = 0;
@@ -109,12 +124,12 @@ impl Pair {
                     profile,
                     local: addresses[i],
                     remote: addresses[1 - i],
-                    iss: SeqNumber(iss[i]),
-                    mtu: 1500,
+                    iss: SeqNumber(setup.iss[i]),
+                    mtu: setup.mtu,
                     phase: Duration::ZERO,
-                    role: if i == SERVER { Role::Passive } else { Role::Active },
+                    role: if i == SERVER && !setup.both_active { Role::Passive } else { Role::Active },
                 });
-                let end = End::new(conn, iss[i], app);
+                let end = End::new(conn, setup.iss[i], app);
                 i += 1;
                 end
             })
@@ -135,8 +150,12 @@ impl Pair {
     /// Runs until nothing is left to happen, or `limit`, or too many packets, or `look` (called after
     /// each event) says no. True if nothing was left.
     pub fn run(&mut self, limit: Duration, max_packets: usize, mut look: impl FnMut(&Self) -> bool) -> bool {
-        self.ends[CLIENT].conn.connect(self.now);
-        self.settle(CLIENT);
+        for i in [CLIENT, SERVER] {
+            if self.ends[i].conn.state() == State::Closed {
+                self.ends[i].conn.connect(self.now);
+                self.settle(i);
+            }
+        }
         loop {
             let timer = (0..2).filter_map(|i| self.ends[i].conn.poll_timer().map(|at| (at, i))).min();
             let event = self.queue.keys().next().copied();

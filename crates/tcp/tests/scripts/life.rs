@@ -94,6 +94,16 @@ fn simultaneous_close() {
     t.at_ms(10 + 60_000).expect_state(State::Closed);
 }
 
+/// Without BSD's habit the FIN is shown once.
+#[test]
+fn simultaneous_close_twin_a_plain_ack() {
+    let mut t = serve(json!({ "output": { "fin_on_every_ack": false } }));
+    t.close().expect(fin(1));
+    t.recv(fin(1).ack(1)).expect(ack(2).seq(2)).expect_state(State::Closing);
+    t.expect_at_ms(243, fin(1).ack(2));
+    t.recv(ack(2)).expect_state(State::TimeWait);
+}
+
 /// Figure 12, the side that closes first: TIME-WAIT for 2 MSL, begun anew by a repeated FIN.
 #[test]
 fn normal_close_and_time_wait() {

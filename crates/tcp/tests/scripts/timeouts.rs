@@ -187,3 +187,18 @@ fn an_ack_alone_leaves_the_persist_timer_running() {
     t.at_ms(20).recv(fin(1).ack(1449).win(0)).expect(ack(2));
     t.expect_at_ms(5_020, data(1449..1450).ack(2));
 }
+
+/// The peer shrinks its window below the flight: nothing new leaves, and what is resent fits.
+#[test]
+fn the_window_shrinks() {
+    let mut t = Script::server(freebsd(json!({}))).with_peer(Peer { wscale: None, ..Peer::default() });
+    t.establish(10);
+    t.write(10_000);
+    assert_eq!(t.drain().len(), 4);
+    t.at_ms(20).recv(ack(1449).win(2000)).expect_nothing().expect_snd_wnd(2000);
+    let due = t.snap().rexmt_due.expect("runs").as_nanos() / 1_000_000;
+    t.expect_at_ms(due, data(1449..2897));
+    // A retransmission may be short (FB-OUT-7).
+    t.advance_ms(200).recv(ack(2897).win(2000)).expect(data(2897..4345)).expect(data(4345..4897));
+    t.recv(ack(4345).win(20_000)).expect(data(4897..6345)).expect(data(6345..7793));
+}
