@@ -52,17 +52,34 @@ fn only_holes_with_enough_above_them_are_lost() {
     assert_eq!(b.tail(3, 1000), (0, None));
 }
 
+#[test]
+fn after_a_timeout_all_that_is_not_sacked_is_missing_and_unsent() {
+    let mut b = Scoreboard::default();
+    b.on_ack(s(0), s(0), &blocks(&[(10, 20), (30, 40)]), s(100));
+    b.resent(s(0), 10);
+    b.lose_all(s(0), s(100));
+    let missing: Vec<_> = b.holes().iter().map(|h| (h.start.0, h.end.0, h.rexmit.0)).collect();
+    assert_eq!(missing, [(0, 10, 0), (20, 30, 20), (40, 100, 40)]);
+    assert_eq!((b.resent_bytes(), b.hole_bytes(), b.bytes_from(s(35)), b.bytes_from(s(90))), (0, 80, 60, 10));
+    assert_eq!(b.last_hole().unwrap().start, s(40));
+    // What was forgotten before is missing too.
+    b.clear();
+    b.lose_all(s(5), s(100));
+    assert_eq!((b.holes().len(), b.hole_bytes()), (1, 95));
+    b.check();
+}
+
 proptest! {
     /// Against a byte map: the holes are exactly the bytes below fack that were not reported.
     #[test]
     fn the_holes_are_what_was_not_reported(
         base in any::<u32>(),
-        steps in prop::collection::vec((0u32..180, prop::collection::vec((0u32..200, 1u32..30), 0..4), 0u32..60), 1..40),
+        steps in prop::collection::vec((0u32..180, prop::collection::vec((0u32..200, 1u32..30), 0..4), 0u32..60, prop::bool::weighted(0.1)), 1..40),
     ) {
         let mut b = Scoreboard::default();
         let mut have = [false; 256];
         let (mut una, mut fack) = (0u32, 0u32);
-        for (ack, list, send) in steps {
+        for (ack, list, send, timeout) in steps {
             let ack = una.max(ack.min(una + 20));
             let mut sack = SackBlocks::default();
             for (from, len) in list {
@@ -79,6 +96,11 @@ proptest! {
             b.on_ack(s(base) + una, s(base) + ack, &sack, s(base) + 200);
             una = ack;
             b.check();
+            if timeout {
+                b.lose_all(s(base) + una, s(base) + 200);
+                fack = 200;
+                prop_assert_eq!(b.resent_bytes(), 0);
+            }
             let missing = (una..fack.max(una)).filter(|i| !have[*i as usize]).count();
             let held: u32 = b.holes().iter().map(|h| h.end.diff(h.start) as u32).sum();
             prop_assert_eq!(missing as u32, held);
