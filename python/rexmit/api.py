@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,20 +67,25 @@ class Study:
         progress: bool | Progress = True,
         resume: bool = False,
         capture: str = "none",
+        state: str = "none",
+        verdicts: str = "none",
     ) -> Results:
         """Runs every run and returns the results.
 
         `out` is the results folder (None keeps the results in memory), `jobs` the number of threads (None:
-        every core), `capture` is `none`, `failed` or `all`. With `progress` a bar shows on standard error; a
-        function is called with (stage, done, total) instead. The answer is the same for any number of jobs.
+        every core). `capture`, `state` and `verdicts` (`none`, `failed` or `all`) say of which runs captures,
+        tables of state over time and tables of verdicts are kept in the folder. With `progress` a bar shows
+        on standard error; a function is called with (stage, done, total) instead. The answer is the same for
+        any number of jobs.
 
         Raises StudyError for a wrong study, StoreError for a folder that cannot be used, Interrupted after a
         signal, when finished runs have been stored and `resume=True` goes on.
         """
+        options = RunOptions(jobs=jobs, resume=resume, capture=capture, state=state, verdicts=verdicts)
         if callable(progress):
-            return self._run(out, RunOptions(jobs=jobs, resume=resume, capture=capture, progress=progress))
+            return self._run(out, replace(options, progress=progress))
         with shown_progress(progress) as show:
-            return self._run(out, RunOptions(jobs=jobs, resume=resume, capture=capture, progress=show))
+            return self._run(out, replace(options, progress=show))
 
     def _run(self, out: str | Path | None, options: RunOptions) -> Results:
         return run_study(self.spec, None if out is None else Path(out), options)

@@ -311,7 +311,7 @@ def test_a_run_that_does_not_repeat_is_reported(backend: Counting, tmp_path: Pat
     [
         (RunOptions(jobs=0), "jobs: 0 is too few"),
         (RunOptions(capture="some"), "none, failed, all"),
-        (RunOptions(capture="all"), "captures need a folder"),
+        (RunOptions(capture="all"), "kept of single runs needs a folder"),
     ],
 )
 def test_wrong_options_are_refused(backend: Counting, options: RunOptions, text: str) -> None:

@@ -46,6 +46,20 @@ Examples:
     help="Write pcapng captures of no runs, of those that failed, or of all.",
 )
 @click.option(
+    "--state",
+    type=click.Choice(CAPTURE_CHOICES),
+    default="none",
+    show_default=True,
+    help="Write tables of both hosts' state over time (cwnd, ssthresh, srtt, rto, ...).",
+)
+@click.option(
+    "--verdicts",
+    type=click.Choice(CAPTURE_CHOICES),
+    default="none",
+    show_default=True,
+    help="Write tables of what the path did to every packet.",
+)
+@click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the random streams, instead of the study's."
 )
 @json_option
@@ -57,6 +71,8 @@ def run(
     out: Path | None,
     resume: bool,
     capture: str,
+    state: str,
+    verdicts: str,
     seed: int | None,
     as_json: bool,
 ) -> None:
@@ -68,7 +84,7 @@ def run(
     folder = out or Path("results") / spec.name.replace("/", "-")
     began = time.monotonic()
     with shown_progress() as progress:
-        options = RunOptions(backend, jobs, resume, capture, progress, warn)
+        options = RunOptions(backend, jobs, resume, capture, state, verdicts, progress, warn)
         results = run_study(spec, folder, options)
     _tell(results, folder, time.monotonic() - began, as_json)
 

@@ -35,6 +35,9 @@ class Backend(Protocol):
     def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
         """Runs one run again, writes a capture at each host that is given a file, and returns its row."""
 
+    def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
+        """Runs one run again and returns tables of it: `state`, `verdicts`."""
+
 
 class ModelBackend:
     """The built-in model."""
@@ -88,14 +91,19 @@ class ModelBackend:
     def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
         """Runs one run again with its captures."""
         files = {"capture_server": server, "capture_client": client}
-        options = {name: str(path) for name, path in files.items() if path}
-        key = self._plan.run_key(run, self._design.replications)
-        answer = _native.run_one(
-            to_json(self._spec.scenario_of(run)), self._design.seed, key, to_json(options)
-        )
-        row = answer["row"]
+        row = self._again(run, {name: str(path) for name, path in files.items() if path})["row"]
         assert isinstance(row, dict)
         return row
+
+    def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
+        """Runs one run again with these tables."""
+        answer = self._again(run, dict.fromkeys(kinds, True))
+        return {kind: from_native(answer[kind]) for kind in kinds}
+
+    def _again(self, run: int, options: dict[str, Any]) -> dict[str, Any]:
+        key = self._plan.run_key(run, self._design.replications)
+        scenario = to_json(self._spec.scenario_of(run))
+        return _native.run_one(scenario, self._design.seed, key, to_json(options))
 
     def _wrong(self, error: ValueError) -> StudyError:
         return StudyError(f"{self._where}: {one_line(error)}")

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from rexmit.errors import StoreError, StudyError, nearest, one_line
 from rexmit.run.backends import open_backend
 from rexmit.run.store import PROVENANCE, RUNS, STUDY_JSON
+from rexmit.run.tables import TABLE_KINDS
 from rexmit.study import Design, StudySpec
 from rexmit.study.factors import parse_factor
 
@@ -84,7 +85,7 @@ class Results:
     def run_number(self, **levels: object) -> int:
         """The number of the run (first replication) at these levels; write `path.rate` as `path__rate`.
 
-        Levels are as in the table. Raises StudyError for an unknown factor or level.
+        Levels are as in the table; a factor with one level may be left out. Raises StudyError for an unknown factor or level.
         """
         design = self.spec().design
         wanted = {name.replace("__", "."): level for name, level in levels.items()}
@@ -93,7 +94,7 @@ class Results:
                 raise StudyError(f"{name!r} is no factor of {self.name}{nearest(name, self.factors)}")
         indices = []
         for factor in design.factors:
-            level = wanted.get(factor.name)
+            level = wanted.get(factor.name, factor.labels[0] if len(factor.labels) == 1 else None)
             if level not in factor.labels:
                 known = ", ".join(map(str, factor.labels))
                 raise StudyError(f"{factor.name}: {level!r} is no level of {self.name}; its levels: {known}")
@@ -109,6 +110,12 @@ class Results:
         """
         backend = open_backend(self.study["backend"], self.spec())
         return backend.capture(run, *(None if path is None else Path(path) for path in (server, client)))
+
+    def trace(self, run: int) -> dict[str, pl.DataFrame]:
+        """Runs one run again, exactly as it was, and returns its `state` over time and its `verdicts`."""
+        backend = open_backend(self.study["backend"], self.spec())
+        tables = backend.tables(run, TABLE_KINDS)
+        return {kind: pl.DataFrame(pl.from_arrow(table)) for kind, table in tables.items()}
 
     def provenance(self) -> dict[str, Any]:
         """What ran it, on what, when: the content of provenance.json; empty for results in memory."""

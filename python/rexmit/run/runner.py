@@ -26,10 +26,11 @@ from rexmit.run.lock import FolderLock
 from rexmit.run.provenance import Provenance, usable_cores
 from rexmit.run.results import Results
 from rexmit.run.store import PROVENANCE, Store
+from rexmit.run.tables import TABLE_KINDS, write_tables
 from rexmit.study import StudySpec
 
 Progress = Callable[[str, int, int], None]
-"""Called with a stage (`runs` or `captures`), how many are done and how many there are."""
+"""Called with a stage (`runs`, `captures`, `tables of state`), how many are done and how many there are."""
 
 FIRST_CHUNK = 4
 """Small, so that a study of long runs can be stopped soon; it grows at once where runs are short."""
@@ -40,12 +41,18 @@ AIM_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How to run. `jobs` is the number of threads (None: every core); `capture` is none, failed or all."""
+    """How to run. `jobs` is the number of threads (None: every core).
+
+    `capture`, `state` and `verdicts` say of which runs captures, tables of the hosts' state over time and
+    tables of the path's verdicts are kept: none, failed or all.
+    """
 
     backend: str = "model"
     jobs: int | None = None
     resume: bool = False
     capture: str = "none"
+    state: str = "none"
+    verdicts: str = "none"
     progress: Progress | None = None
     warn: Callable[[str], None] | None = None
 
@@ -60,10 +67,12 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
     jobs = usable_cores() if options.jobs is None else options.jobs
     if jobs < 1:
         raise UsageError(f"jobs: {jobs} is too few; give at least 1")
-    if options.capture not in CAPTURE_CHOICES:
-        raise UsageError(f"capture: {options.capture!r} is none of {', '.join(CAPTURE_CHOICES)}")
-    if options.capture != "none" and out is None:
-        raise UsageError("capture: captures need a folder; give one to write into")
+    for name in ("capture", *TABLE_KINDS):
+        choice = getattr(options, name)
+        if choice not in CAPTURE_CHOICES:
+            raise UsageError(f"{name}: {choice!r} is none of {', '.join(CAPTURE_CHOICES)}")
+        if choice != "none" and out is None:
+            raise UsageError(f"{name}: what is kept of single runs needs a folder; give one to write into")
     backend = open_backend(options.backend, spec)
     session = _Session(spec, backend, jobs, options)
     return session.in_memory() if out is None else session.in_folder(out)
@@ -105,7 +114,7 @@ class _Session:
                 with _stop_flag() as stop:
                     self._sweep(missing, store.add, stop)
                     table = store.finish()
-                    self._captures(out, table, stop)
+                    self._keep(out, table, stop)
             except BaseException as error:
                 outcome = "interrupted" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed"
                 _quietly(lambda: provenance.end(outcome))
@@ -131,15 +140,25 @@ class _Session:
                 done += len(chunk)
                 self._progress("runs", done, total)
 
-    def _captures(self, out: Path, table: pa.Table, stop: list[int]) -> None:
-        if self._options.capture == "none":
-            return
-        runs = _runs_to_capture(table, self._options.capture)
-        self._progress("captures", 0, len(runs))
+    def _keep(self, out: Path, table: pa.Table, stop: list[int]) -> None:
+        """Captures and tables of the runs that were asked for; each is run again."""
         with ThreadPoolExecutor(self._jobs) as pool:
-            for done, _ in enumerate(capture_runs(pool, self._backend, out, table, runs), start=1):
-                self._progress("captures", done, len(runs))
-                self._stop_if_asked(stop, done, len(runs))
+            if self._options.capture != "none":
+                runs = _runs_to_keep(table, self._options.capture)
+                work = capture_runs(pool, self._backend, out, table, runs)
+                self._follow("captures", work, len(runs), stop)
+            for kind in TABLE_KINDS:
+                choice = getattr(self._options, kind)
+                if choice != "none":
+                    runs = _runs_to_keep(table, choice)
+                    work = write_tables(pool, self._backend, out, kind, runs)
+                    self._follow(f"tables of {kind}", work, len(runs), stop)
+
+    def _follow(self, stage: str, work: Iterator[int], total: int, stop: list[int]) -> None:
+        self._progress(stage, 0, total)
+        for done, _ in enumerate(work, start=1):
+            self._progress(stage, done, total)
+            self._stop_if_asked(stop, done, total)
 
     def _record(self) -> dict[str, Any]:
         """What study.json holds: the resolved study, its levels and size. A resume must find the same."""
@@ -198,7 +217,7 @@ def never_reached(table: pa.Table, factor: str) -> list[str]:
     ]
 
 
-def _runs_to_capture(table: pa.Table, choice: str) -> list[int]:
+def _runs_to_keep(table: pa.Table, choice: str) -> list[int]:
     if choice == "failed":
         table = table.filter(pc.or_(pc.invert(table.column("completed")), pc.is_valid(table.column("error"))))
     runs: list[int] = table.column("run").to_pylist()

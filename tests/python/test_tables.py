@@ -1,0 +1,42 @@
+"""Tables of single runs: state over time, verdicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import rexmit
+
+from .conftest import Command
+
+
+def test_tables_are_kept_of_the_runs_asked_for(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
+    done = rexmit("run", study_file, "--out", "out", "--state", "all", "--verdicts", "all")
+    assert done.returncode == 0, done.stderr
+    runs = pl.read_parquet(tmp_path / "out" / "runs.parquet")
+    for run in runs.iter_rows(named=True):
+        name = tmp_path / "out" / "tables" / f"run-{run['run']:08d}"
+        state = pl.read_parquet(f"{name}-state.parquet")
+        assert state["time_ns"].is_sorted()
+        assert set(state["host"]) == {"server", "client"}
+        assert state.filter(host="server")["timeouts"].max() == run["timeouts_server"]
+        verdicts = pl.read_parquet(f"{name}-verdicts.parquet")
+        assert verdicts.filter(direction="down").height == run["packets_down"]
+        assert verdicts["dropped"].sum() == run["drops_down"] + run["drops_up"]
+    again = rexmit("run", study_file, "--out", "out", "--resume", "--state", "all")
+    assert again.returncode == 0, again.stderr
+
+
+def test_no_table_is_kept_unasked(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
+    assert rexmit("run", study_file, "--out", "out", "--state", "failed").returncode == 0
+    assert not list((tmp_path / "out").glob("tables/*"))
+
+
+def test_a_run_is_traced_from_python() -> None:
+    study = rexmit.Study.load("hurtig-2006/short").set("path.rate", "1 Mbit/s").set("path.delay", "10 ms")
+    results = study.set("design.replications", 1).run(progress=False)
+    run = results.run_number(path__down__drop=18)
+    trace = results.trace(run)
+    assert trace["verdicts"].filter("dropped")["position"].to_list() == [18]
+    server = trace["state"].filter(host="server")
+    assert server["cwnd"].min() == 1448, "one segment after the timeout"
