@@ -85,7 +85,8 @@ class Results:
     def run_number(self, **levels: object) -> int:
         """The number of the run (first replication) at these levels; write `path.rate` as `path__rate`.
 
-        Levels are as in the table; a factor with one level may be left out. Raises StudyError for an unknown factor or level.
+        Levels are as in the table; a factor with one level may be left out. Raises StudyError for an unknown
+        factor or level.
         """
         design = self.spec().design
         wanted = {name.replace("__", "."): level for name, level in levels.items()}
