@@ -80,7 +80,8 @@ fn every_profile_repairs_every_single_loss() {
     // Position 19 is the last data segment: a second at least, the round trip and 200 ms, or 200 ms of slop
     // after 4 deviations (RFC 6298 section 2.4, LX-RTO-5, FB-RTO-2).
     let last = |stack: &str| time(&json!(stack), 19) - time(&json!(stack), 0);
-    assert!((1_000..1_100).contains(&last("rfc")), "{}", last("rfc"));
+    // In `rfc` the ACK before it, of an odd segment, is delayed by 200 ms and restarts the timer.
+    assert!((1_200..1_300).contains(&last("rfc")), "{}", last("rfc"));
     assert!((300..400).contains(&last("linux-2.6.15")), "{}", last("linux-2.6.15"));
     assert!((400..500).contains(&last("freebsd-6.0")), "{}", last("freebsd-6.0"));
     // A lost SYN-ACK: 1 s against 3 s (RFC 6298 section 2.1, LX-SYN-1, FB-SYN-1).
