@@ -1,51 +1,10 @@
 //! Files of other writers: classic pcap, other byte orders, resolutions and link layers.
 
+use crate::build::bytes;
 use crate::common;
 use rexmit_capture::{LinkType, ReadError, Reader, Record, RecordError};
 use rexmit_units::Instant;
 use rexmit_wire::ParseError;
-
-/// Numbers of one byte order appended to bytes.
-struct Bytes {
-    out: Vec<u8>,
-    big: bool,
-}
-
-impl Bytes {
-    fn u16(&mut self, n: u16) -> &mut Self {
-        self.out.extend(if self.big { n.to_be_bytes() } else { n.to_le_bytes() });
-        self
-    }
-
-    fn u32(&mut self, n: u32) -> &mut Self {
-        self.out.extend(if self.big { n.to_be_bytes() } else { n.to_le_bytes() });
-        self
-    }
-
-    fn raw(&mut self, bytes: &[u8]) -> &mut Self {
-        self.out.extend(bytes);
-        self
-    }
-
-    /// A block of pcapng; its body is a multiple of four.
-    fn block(&mut self, block_type: u32, body: impl FnOnce(&mut Self)) -> &mut Self {
-        let mut inner = Self { out: Vec::new(), big: self.big };
-        body(&mut inner);
-        assert_eq!(inner.out.len() % 4, 0);
-        let len = inner.out.len() as u32 + 12;
-        self.u32(block_type).u32(len).raw(&inner.out).u32(len)
-    }
-
-    fn section(&mut self) -> &mut Self {
-        self.block(0x0a0d_0d0a, |b| {
-            b.u32(0x1a2b_3c4d).u16(1).u16(0).u32(u32::MAX).u32(u32::MAX);
-        })
-    }
-}
-
-fn bytes(big: bool) -> Bytes {
-    Bytes { out: Vec::new(), big }
-}
 
 fn pcap(big: bool, magic: u32, link: u32, packets: &[(u32, u32, &[u8])]) -> Vec<u8> {
     let mut file = bytes(big);

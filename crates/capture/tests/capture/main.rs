@@ -1,6 +1,8 @@
 //! Captures written, read, and judged by another program.
 
+mod build;
 mod common;
+mod damage;
 mod formats;
 mod fuzz;
 mod pcapng;
