@@ -282,6 +282,10 @@ pub struct RecoveryConfig {
     pub dupack_threshold: u32,
     /// A changed window makes an ACK a window update, not a duplicate (RFC 5681 section 2 (e); FB-DUP-1).
     pub changed_window_is_no_duplicate: bool,
+    /// A FIN without data whose acknowledgment is old counts as a duplicate ACK, and is not looked at further:
+    /// FreeBSD 6 asks for the length of the data alone. RFC 5681 section 2 (c) excludes it.
+    #[serde(default)]
+    pub bare_fin_is_duplicate: bool,
     /// Most segments sent by limited transmit in an episode (RFC 3042); 0 turns it off.
     pub limited_transmit: u32,
     /// With SACK, duplicates at or below `recover` may not start recovery (RFC 6582 section 3.2 step 1);

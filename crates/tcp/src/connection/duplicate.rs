@@ -1,7 +1,7 @@
 //! ACKs that acknowledge nothing new: duplicates, window updates, limited transmit.
 
 use rexmit_units::Instant;
-use rexmit_wire::TcpSegment;
+use rexmit_wire::{Flags, TcpSegment};
 
 use super::Connection;
 use crate::recovery::Phase;
@@ -56,7 +56,9 @@ impl Connection {
     /// RFC 5681 section 2; without rule (e) a changed window is no obstacle (FB-DUP-1).
     fn is_duplicate(&self, segment: &TcpSegment, window: u32) -> bool {
         let same_window = window == self.snd.wnd || !self.profile.recovery.changed_window_is_no_duplicate;
-        segment.seq_len() == 0 && same_window
+        let fin_counts = self.profile.recovery.bare_fin_is_duplicate;
+        let bare = segment.payload.is_empty() && (fin_counts || !segment.flags.has(Flags::FIN));
+        bare && same_window
     }
 
     /// One new segment for each of the first duplicates, cwnd unchanged (RFC 3042 section 2; FB-DUP-3).

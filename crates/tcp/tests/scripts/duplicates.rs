@@ -44,6 +44,20 @@ fn fb_dup_1_twin_a_changed_window_is_a_duplicate() {
     t.recv(ack(1).sack([(1449, 5793)])).expect(data(1..1449)).expect_phase("recovery");
 }
 
+/// FreeBSD asks for data alone: a FIN is counted, and dropped with the duplicate that it is taken for.
+#[test]
+fn fb_dup_1_a_bare_fin_is_a_duplicate() {
+    let mut t = sender(json!({}), 10);
+    t.recv(fin(1).ack(1449)).expect(data(17_377..18_825).ack(1)).expect_phase("disorder");
+}
+
+/// RFC 5681 section 2 (c): the FIN is taken, and no duplicate.
+#[test]
+fn fb_dup_1_twin_a_bare_fin_is_no_duplicate() {
+    let mut t = sender(json!({ "recovery": { "bare_fin_is_duplicate": false } }), 10);
+    t.recv(fin(1).ack(1449)).expect(ack(2)).expect_phase("open");
+}
+
 /// Data, or a window that changes, start the count anew.
 #[test]
 fn fb_dup_1_data_and_windows_start_the_count_anew() {
