@@ -35,12 +35,12 @@ impl Pcap {
         source.read_exact(&mut header, 0)?;
         // The upper half of the type holds the length of a frame check sequence.
         let link = LinkType(order.u32(&header, 16) as u16);
-        let resolution = Resolution::Decimal(if fraction_ns == 1 { 9 } else { 6 });
         interfaces.push(Interface {
             name: None,
             link,
             snap_len: order.u32(&header, 12),
-            clock: Clock { resolution, offset: 0 },
+            // Not asked: a stamp is two numbers, which are put together in nanoseconds.
+            clock: Clock { resolution: Resolution::Decimal(9), offset: 0 },
         });
         Ok(Some(Self { link, fraction_ns }))
     }
