@@ -20,7 +20,11 @@ fn main() {
             let error = r.error.unwrap_or_default();
             line += &format!(
                 "  {:8.1} ms (to {} fr {} rtx {}, {} down){error}",
-                r.time_ns as f64 / 1e6, r.timeouts, r.fast_retransmits, r.retransmits, r.packets_down
+                r.time_ns as f64 / 1e6,
+                r.timeouts,
+                r.fast_retransmits,
+                r.retransmits,
+                r.packets_down
             );
         }
         println!("{line}");
