@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rexmit.analyse.compare import Check, Comparison
+from rexmit.analyse.compare import NOT_COVERED, Check, Comparison
 from rexmit.analyse.study_code import comparison_of
 from rexmit.errors import StudyError
 from rexmit.report.figures import draw_figures
@@ -22,7 +22,8 @@ th, td { text-align: left; vertical-align: top }
 th, td { padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid #ddd }
 figure { margin: 2rem 0 } figure svg { max-width: 100%; height: auto }
 .within { color: #14632b } .outside { color: #a11212; font-weight: bold } .not-covered { color: #666 }
-small { color: #555 }
+small { color: #555 } td.id { white-space: nowrap } tr:target { background: #fff3c4 }
+figcaption, nav { color: #555; font-size: 0.9rem } nav a { margin-right: 0.75rem; white-space: nowrap }
 """
 
 
@@ -48,9 +49,13 @@ def _page(results: Results, pictures: list[tuple[str, str]], comparison: Compari
         _facts(results),
     ]
     if comparison is not None:
-        parts += ["<h2>Published beside ours</h2>", _comparison(comparison)]
-    parts.append("<h2>Figures</h2>")
+        parts.append(
+            f'<p><a href="#comparison">Published beside ours: {html.escape(_counts(comparison))}</a></p>'
+        )
+    parts += ["<h2>Figures</h2>", _links(pictures)]
     parts += [f'<figure id="{html.escape(name)}">{svg}</figure>' for name, svg in pictures]
+    if comparison is not None:
+        parts += ['<h2 id="comparison">Published beside ours</h2>', _comparison(comparison)]
     parts.append("</body></html>")
     return "\n".join(parts) + "\n"
 
@@ -72,10 +77,31 @@ def _facts(results: Results) -> str:
     return f"<table>{''.join(rows)}</table>"
 
 
+def _counts(comparison: Comparison) -> str:
+    counts = comparison.counts()
+    return ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if verdict != NOT_COVERED)
+
+
 def _comparison(comparison: Comparison) -> str:
+    covered = [check for check in comparison.checks if check.verdict != NOT_COVERED]
+    others = [check.published.id for check in comparison.checks if check.verdict == NOT_COVERED]
     heads = ("", "quantity", "published", "ours", "difference", "tolerance", "verdict")
     head = "".join(f"<th>{name}</th>" for name in heads)
-    return f"<table><tr>{head}</tr>{''.join(map(_check, comparison.checks))}</table>"
+    table = f"<table><tr>{head}</tr>{''.join(map(_check, covered))}</table>"
+    if not others:
+        return table
+    return f"{table}<p><small>Needs another part of the study: {html.escape(', '.join(others))}.</small></p>"
+
+
+def _links(pictures: list[tuple[str, str]]) -> str:
+    """A way to each figure, where there are many."""
+    if len(pictures) < 4:
+        return ""
+    links = (
+        f'<a href="#{html.escape(name)}">{html.escape(name.replace("-", " ").capitalize())}</a>'
+        for name, _ in pictures
+    )
+    return f"<nav>{' '.join(links)}</nav>"
 
 
 def _check(check: Check) -> str:
@@ -90,7 +116,8 @@ def _check(check: Check) -> str:
         "" if check.difference is None else f"{check.difference:+.3g}",
         f"±{published.tolerance}" if published.tolerance else "",
     ]
-    row = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+    row = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells[1:])
+    row = f'<td class="id">{html.escape(cells[0])}</td>{row}'
     kind = check.verdict.replace(" ", "-")
     return f'<tr>{row}<td class="{kind}">{check.verdict}<br><small>{html.escape(reasons)}</small></td></tr>'
 

@@ -81,7 +81,7 @@ def _harmless(published: Published, evidence: Evidence) -> Check:
     flow = evidence.short
     sent = flow.connection(40, 5, 15).server.segments
     difference = flow.time(40, 5, 15) - flow.time(40, 5, 0)
-    ours = f"packet 15 carries {sent.len[14]} bytes; its loss costs {difference:.0f} ms"
+    ours = f"packet 15 carries {sent.len[14]} bytes; its loss costs {round(difference)} ms"
     return Check.of_statement(published, int(sent.len[14]) == 0 and abs(difference) <= 100, ours)
 
 
