@@ -1,13 +1,28 @@
 """What the tests of the scripts share."""
 
+import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parent.parent
+
+
+def load(name: str) -> Any:
+    """One of the project's scripts as a module."""
+    spec = importlib.util.spec_from_file_location(name.removesuffix(".py"), SCRIPTS / name)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Data classes look their module up by its name.
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -1,14 +1,8 @@
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-path = Path(__file__).resolve().parent.parent / "check_licences.py"
-spec = importlib.util.spec_from_file_location("check_licences", path)
-assert spec is not None
-assert spec.loader is not None
-check = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(check)
+from .conftest import load
+
+check = load("check_licences.py")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import pytest
+
+from .conftest import load
+
+check = load("check.py")
+
+
+def outcome(command: list[str], uses: tuple[str, ...] = ()) -> object:
+    return check.perform(check.Check("a check", "tests", command, uses=uses))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("SKIPPED [2] tests/a.py:3: needs tshark", "2 x tests/a.py:3: needs tshark"),
+        ("test a::b ... ignored, takes an hour", "a::b: takes an hour"),
+        ("test a::b ... ignored", "a::b: no reason given"),
+        ("test a::b ... ok", None),
+        ("test result: ok. 3 passed; 0 failed; 1 ignored", None),
+    ],
+)
+def test_skipped_tests_are_seen(line: str, reason: str | None) -> None:
+    assert check.skipped_test(line) == reason
+
+
+def test_a_failed_command_fails_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    outcomes = [outcome(["true"]), outcome(["false"])]
+    assert check.report(outcomes, require_all=False) == 1
+    assert "checks: 1 passed, 1 failed, 0 skipped" in capsys.readouterr().out
+
+
+def test_a_skip_fails_only_where_all_is_required(capsys: pytest.CaptureFixture[str]) -> None:
+    outcomes = [outcome(["echo", "SKIPPED [1] a.py:1: no reason"])]
+    assert check.report(outcomes, require_all=False) == 0
+    assert check.report(outcomes, require_all=True) == 1
+    assert "skipped: a check: 1 x a.py:1: no reason" in capsys.readouterr().out
+
+
+def test_a_missing_program_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check.report([outcome(["true"], ("no-such-program",))], require_all=True) == 1
+    assert "a check: what needs no-such-program" in capsys.readouterr().out
+
+
+def test_every_script_with_rules_is_run() -> None:
+    commands = " ".join(word for one in check.checks(Path("scratch")) for word in one.command)
+    for path in Path(check.__file__).parent.glob("check_*.py"):
+        assert path.name in commands

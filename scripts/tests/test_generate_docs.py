@@ -1,0 +1,40 @@
+from pathlib import Path
+
+import pytest
+
+from .conftest import load
+
+docs = load("generate_docs.py")
+
+
+def test_every_key_of_the_schema_is_on_its_page() -> None:
+    page = docs.pages()[docs.DOCS / "scenario.md"]
+    for key in ("hosts", "transfers", "rate", "gilbert_elliott", "keep_order", "stagger"):
+        assert f"| `{key}` |" in page
+
+
+def test_a_stale_page_is_an_error_and_stays_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("old\n")
+    assert docs.update(page, "new\n", check=True)
+    assert page.read_text() == "old\n"
+    assert "+new" in capsys.readouterr().out
+    assert docs.update(page, "new\n", check=False)
+    assert not docs.update(page, "new\n", check=True)
+
+
+def test_the_schema_in_words() -> None:
+    definitions: dict[str, dict[str, object]] = {"PathSpec": {"properties": {}}}
+    kind = docs.kind
+    assert kind({"$ref": "#/$defs/PathSpec"}, definitions) == "[path](#pathspec)"
+    assert kind({"anyOf": [{"type": "boolean"}, {"type": "null"}]}, {}) == "`true` or `false`"
+    assert kind({"type": ["integer", "null"]}, {}) == "whole number"
+    assert kind({"type": "array", "items": {"type": "string"}}, {}) == "list of text"
+
+
+def test_the_source_of_a_value_may_be_that_of_its_table() -> None:
+    assert docs.source({"rtt": "RFC 6298"}, "rtt.min_rto") == "RFC 6298"
+    assert docs.source({"rtt.min_rto": "[000]"}, "rtt.min_rto") == "\\[000\\]"
+    assert docs.source({}, "rtt.min_rto") == ""

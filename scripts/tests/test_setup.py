@@ -1,0 +1,67 @@
+from pathlib import Path
+
+import pytest
+
+from .conftest import load
+
+setup = load("setup.py")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup, "ROOT", tmp_path)
+    monkeypatch.setattr(setup, "STAMPS", tmp_path / "stamps")
+
+
+def test_a_step_is_done_once_for_the_same_inputs() -> None:
+    done: list[str] = []
+
+    def work() -> bool:
+        done.append("work")
+        return True
+
+    for inputs, there, times in [
+        ("a", True, 1),
+        ("a", True, 1),
+        ("b", True, 2),
+        ("b", False, 3),
+        ("b", True, 3),
+    ]:
+        assert setup.step("a step", inputs, work, there)
+        assert len(done) == times
+
+
+def test_a_step_that_failed_is_done_again() -> None:
+    assert not setup.step("a step", "a", lambda: False, True)
+    assert not setup.step("a step", "a", lambda: False, True)
+    assert setup.step("a step", "a", lambda: True, True)
+
+
+def test_the_digest_sees_names_contents_and_more(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.write_text("1")
+    second.write_text("2")
+    digests = {setup.digest([first, second]), setup.digest([first]), setup.digest([first, second], "3.12")}
+    second.write_text("3")
+    digests.add(setup.digest([first, second]))
+    assert len(digests) == 4
+    assert setup.digest([second, first]) == setup.digest([first, second])
+
+
+def test_without_root_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(setup.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(setup, "DEBIAN", {"no-such-program": "no-such-package"})
+    assert setup.debian_packages()
+    assert "sudo apt-get install -y --no-install-recommends no-such-package" in capsys.readouterr().out
+
+
+def test_without_a_linker_nothing_is_built(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(setup.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(setup, "DEBIAN", {"no-such-linker": "gcc"})
+    monkeypatch.setattr(setup, "NEEDED", {"no-such-linker"})
+    assert not setup.debian_packages()
+    assert "a C compiler is needed" in capsys.readouterr().err
