@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,14 @@ def _facts(results: Results) -> str:
     return f"<table>{''.join(rows)}</table>"
 
 
+def _words(name: str) -> str:
+    """The name of a figure's file as words: its number in the publication, if it has one, and the rest."""
+    number, rest = re.fullmatch(r"(?:figure-(\d+-\d+)-)?(.*)", name).groups()  # type: ignore[union-attr]
+    words = rest.replace("-", " ").replace("kbit s", "kbit/s")
+    words = words[:1].upper() + words[1:]
+    return words if number is None else f"{'.'.join(str(int(n)) for n in number.split('-'))} {words}"
+
+
 def _counts(comparison: Comparison) -> str:
     counts = comparison.counts()
     return ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if verdict != NOT_COVERED)
@@ -97,10 +106,7 @@ def _links(pictures: list[tuple[str, str]]) -> str:
     """A way to each figure, where there are many."""
     if len(pictures) < 4:
         return ""
-    links = (
-        f'<a href="#{html.escape(name)}">{html.escape(name.replace("-", " ").capitalize())}</a>'
-        for name, _ in pictures
-    )
+    links = (f'<a href="#{html.escape(name)}">{html.escape(_words(name))}</a>' for name, _ in pictures)
     return f"<nav>{' '.join(links)}</nav>"
 
 
