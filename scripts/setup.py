@@ -9,6 +9,7 @@ anything is installed.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -22,10 +23,11 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMPS = ROOT / ".cache" / "stamps"
 
-# Program that must be on the path, and the Debian package that brings it.
+# Program that must be on the path (or module of Python), and the Debian package that brings it.
 DEBIAN = {"cc": "gcc", "tshark": "tshark"}
+MODULES = {"ensurepip": "python3-venv"}
 # Without these nothing can be built; without the others some tests are skipped.
-NEEDED = {"cc"}
+NEEDED = {"cc", "ensurepip"}
 
 
 def main() -> int:
@@ -58,27 +60,35 @@ def step(name: str, inputs: str, work: Callable[[], bool], there: bool) -> bool:
 
 
 def debian_packages() -> bool:
-    """Install the programs that are missing, or say how; false if one of them is indispensable."""
-    missing = [program for program in DEBIAN if shutil.which(program) is None]
+    """Install what is missing, or say how; false if something indispensable stays away."""
+    missing = absent()
     if not missing:
         return True
-    line = "apt-get install -y --no-install-recommends " + " ".join(DEBIAN[p] for p in missing)
+    line = "apt-get install -y --no-install-recommends " + " ".join(missing.values())
     if os.geteuid() == 0 and shutil.which("apt-get") is not None:
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         for command in (["apt-get", "update", "-qq"], [*line.split(), "-qq"]):
             if subprocess.run(command, stdin=subprocess.DEVNULL, env=environment).returncode != 0:
                 print(f"setup: `{' '.join(command)}` failed", file=sys.stderr)
-        missing = [program for program in missing if shutil.which(program) is None]
+        missing = absent()
     else:
         print(f"setup: not on this machine: {', '.join(missing)}. To have them: sudo {line}")
-    return not NEEDED.intersection(missing) or fail("a C compiler is needed to link") == 0
+    for name in NEEDED.intersection(missing):
+        fail(f"{name} is needed; on Debian: apt-get install {missing[name]}")
+    return not NEEDED.intersection(missing)
+
+
+def absent() -> dict[str, str]:
+    """What is missing, and the Debian package that brings it."""
+    programs = {name: package for name, package in DEBIAN.items() if shutil.which(name) is None}
+    importlib.invalidate_caches()
+    find = importlib.util.find_spec
+    return programs | {name: package for name, package in MODULES.items() if find(name) is None}
 
 
 def make_environment() -> bool:
     """Create `.venv` and install exactly what `requirements.lock` pins, by version and hash."""
-    make = run([sys.executable, "-m", "venv", "--clear", str(VENV)])
-    if not make:
-        fail("no virtual environment; on Debian: apt-get install python3-venv")
+    if not run([sys.executable, "-m", "venv", "--clear", str(VENV)]):
         return False
     pip = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     return run([*pip, "--require-hashes", "--requirement", str(ROOT / "requirements.lock")])

@@ -64,4 +64,10 @@ def test_without_a_linker_nothing_is_built(
     monkeypatch.setattr(setup, "DEBIAN", {"no-such-linker": "gcc"})
     monkeypatch.setattr(setup, "NEEDED", {"no-such-linker"})
     assert not setup.debian_packages()
-    assert "a C compiler is needed" in capsys.readouterr().err
+    assert "no-such-linker is needed; on Debian: apt-get install gcc" in capsys.readouterr().err
+
+
+def test_a_missing_module_of_python_has_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup, "MODULES", {"ensurepip": "python3-venv", "no_such_module": "a-package"})
+    monkeypatch.setattr(setup, "DEBIAN", {})
+    assert setup.absent() == {"no_such_module": "a-package"}
