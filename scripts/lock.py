@@ -1,7 +1,9 @@
 """Write `requirements.lock`: every Python package at one version, with the hashes of its files.
 
 `make lock` runs this after a change of the dependencies in `pyproject.toml`. The first line of the
-lock remembers which dependencies it was made for, so that a check can tell when it is stale.
+lock remembers which dependencies it was made for, so that a check can tell when it is stale. Versions
+are chosen for the Python that runs this: use the oldest one that counts, Debian 12's 3.11.2
+(`make lock PYTHON=/usr/bin/python3` in a fresh copy).
 """
 
 from __future__ import annotations
