@@ -1,9 +1,11 @@
 """rexmit: a deterministic laboratory for transport protocols.
 
-    import rexmit
+```python
+import rexmit
 
-    results = rexmit.Study.load("hurtig-2006/short").set("path.rate", ["1 Mbit/s"]).run()
-    results.table()  # a Polars table, a row a run
+results = rexmit.Study.load("hurtig-2006/short").set("path.rate", ["1 Mbit/s"]).run()
+results.table()  # a Polars table, a row a run
+```
 """
 
 from typing import TYPE_CHECKING, Any

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 class Study:
     """A study: one scenario, what varies, and the design.
 
-        study = rexmit.Study.load("hurtig-2006/short").set("path.rate", ["1 Mbit/s"])
-        study.run().table()
+    ```python
+    study = rexmit.Study.load("hurtig-2006/short").set("path.rate", ["1 Mbit/s"])
+    study.run().table()
+    ```
     """
 
     def __init__(self, spec: StudySpec) -> None:
