@@ -36,8 +36,10 @@
 mod block;
 mod link;
 mod reader;
+mod record;
 mod writer;
 
 pub use link::{LinkType, RecordError};
-pub use reader::{Interface, ReadError, Reader, Record};
-pub use writer::{DEFAULT_EPOCH_NS, Direction, Options, Writer};
+pub use reader::{Interface, ReadError, Reader};
+pub use record::{Direction, Record};
+pub use writer::{DEFAULT_EPOCH_NS, Options, Writer};

@@ -1,8 +1,6 @@
 //! Link layers: where the IP packet begins in what a capture holds.
 
-use rexmit_wire::{Packet, ParseError, Snapped};
-
-use crate::reader::Record;
+use rexmit_wire::ParseError;
 
 /// A link-layer type by its number in the list of tcpdump.org.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,26 +62,6 @@ pub enum RecordError {
     /// An IP packet that cannot be read.
     #[error(transparent)]
     Parse(#[from] ParseError),
-}
-
-impl Record {
-    /// The bytes from the IP header on.
-    ///
-    /// # Errors
-    /// As [`LinkType::ip_offset`].
-    pub fn ip(&self) -> Result<&[u8], RecordError> {
-        Ok(&self.data[self.link.ip_offset(&self.data)?..])
-    }
-
-    /// The packet, of which the capture may hold the head only.
-    ///
-    /// # Errors
-    /// As [`LinkType::ip_offset`] and [`Packet::parse_truncated`].
-    pub fn packet(&self) -> Result<Snapped, RecordError> {
-        let offset = self.link.ip_offset(&self.data)?;
-        let original = self.original_len.saturating_sub(offset as u32);
-        Ok(Packet::parse_truncated(&self.data[offset..], original)?)
-    }
 }
 
 const ETHERTYPE_IPV4: u16 = 0x0800;

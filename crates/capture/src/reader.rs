@@ -10,7 +10,7 @@ use rexmit_units::Instant;
 
 use crate::block::SECTION_HEADER;
 use crate::link::LinkType;
-use crate::writer::Direction;
+use crate::record::Record;
 use pcap::Pcap;
 use pcapng::Pcapng;
 use source::Source;
@@ -26,26 +26,6 @@ pub struct Reader<R: Read> {
     interfaces: Vec<Interface>,
     /// After the end or an error.
     done: bool,
-}
-
-/// A packet as a capture holds it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
-    /// Which of [`Reader::interfaces`] captured it.
-    pub interface: u32,
-    /// What the data begins with.
-    pub link: LinkType,
-    /// When, since 1970-01-01 00:00 UTC. Finer times are rounded down, and times that 64 bits of
-    /// nanoseconds do not hold become the nearest that they do; zero where the format gives none.
-    pub time: Instant,
-    /// Bytes on the wire, link-layer header included.
-    pub original_len: u32,
-    /// The bytes kept.
-    pub data: Vec<u8>,
-    /// Its comments, one a line.
-    pub comment: Option<String>,
-    /// Which way it passed the interface, where the capture says.
-    pub direction: Option<Direction>,
 }
 
 /// What a capture says of an interface.

@@ -10,6 +10,7 @@ use crate::block::{
     OPT_COMMENT, OPT_END, SECTION_HEADER, SHB_APPLICATION, SHB_HARDWARE, SHB_OS,
 };
 use crate::link::LinkType;
+use crate::record::Direction;
 
 /// 2006-02-07 00:00:00 UTC in nanoseconds since 1970: the date that captures of virtual time start at where
 /// nothing else is asked for. A fixed date keeps the bytes of a capture the same from run to run.
@@ -46,15 +47,6 @@ impl Default for Options {
             epoch_ns: DEFAULT_EPOCH_NS,
         }
     }
-}
-
-/// Which way a packet passed the interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// Received.
-    Inbound,
-    /// Sent.
-    Outbound,
 }
 
 /// Writes one interface of raw IP packets as pcapng, little-endian, times in nanoseconds.

@@ -3,8 +3,9 @@
 use std::io::Read;
 
 use super::source::{MAX_BLOCK, Order, Source};
-use super::{Clock, Interface, ReadError, Record, Resolution};
+use super::{Clock, Interface, ReadError, Resolution};
 use crate::link::LinkType;
+use crate::record::Record;
 
 const MAGIC_US: u32 = 0xa1b2_c3d4;
 const MAGIC_NS: u32 = 0xa1b2_3c4d;

@@ -3,13 +3,14 @@
 use std::io::Read;
 
 use super::source::{MAX_BLOCK, Order, Source};
-use super::{Clock, Interface, ReadError, Record, Resolution};
+use super::{Clock, Interface, ReadError, Resolution};
 use crate::block::{
     BYTE_ORDER_MAGIC, ENHANCED_PACKET, EPB_FLAGS, IF_NAME, IF_TSOFFSET, IF_TSRESOL, INTERFACE_DESCRIPTION,
     OPT_COMMENT, OPT_END, PACKET, SECTION_HEADER, SIMPLE_PACKET,
 };
 use crate::link::LinkType;
-use crate::writer::Direction;
+use crate::record::Direction;
+use crate::record::Record;
 
 #[derive(Debug)]
 pub(super) struct Pcapng {
