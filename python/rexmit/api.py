@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rexmit import _native
-from rexmit.errors import StudyError, one_line
+from rexmit.errors import StoreError, StudyError, one_line
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.backends import to_json
 from rexmit.run.progress import shown_progress
@@ -126,6 +126,8 @@ def run_one(
         )
     except ValueError as error:
         raise StudyError(one_line(error)) from None
+    except OSError as error:
+        raise StoreError(one_line(error.strerror)) from None
     return {key: _frame(value) if key in ("state", "verdicts") else value for key, value in answer.items()}
 
 

@@ -336,3 +336,46 @@ def test_a_user_study_is_plotted_reported_and_not_compared(
     compared = rexmit("compare", "out")
     assert compared.returncode == 2
     assert "has no published numbers to compare with" in compared.stderr
+
+
+def test_a_disk_that_fills_while_captures_are_written_is_one_line(
+    rexmit: Command, study_file: Path, tmp_path: Path
+) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("mounting a small file system needs root")
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", small], check=False)
+    if mounted.returncode != 0:
+        pytest.skip("no small file system can be mounted here")
+    try:
+        done = rexmit("run", study_file, "--out", small / "out", "--capture", "all")
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        (line,) = [line for line in done.stderr.splitlines() if line.startswith("rexmit: error: ")]
+        assert "no space left" in line
+        assert (small / "out" / "runs.parquet").exists()
+        assert not list(small.rglob("*.tmp"))
+        subprocess.run(["mount", "-o", "remount,size=8m", small], check=True)
+        again = rexmit("run", study_file, "--out", small / "out", "--capture", "all", "--resume")
+        assert again.returncode == 0
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+def test_a_damaged_table_is_one_line(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
+    assert rexmit("run", study_file, "--out", "out").returncode == 0
+    (tmp_path / "out" / "runs.parquet").write_bytes(b"PAR1 and then nothing")
+    done = rexmit("run", study_file, "--out", "out", "--resume")
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("rexmit: error: ")]
+    assert "runs.parquet: is damaged" in line
+    assert "remove it, then go on with --resume" in line
+    (tmp_path / "out" / "runs.parquet").unlink()
+    assert rexmit("run", study_file, "--out", "out", "--resume").returncode == 0
+
+
+def test_a_number_that_is_none_is_one_line(rexmit: Command, study_file: Path) -> None:
+    done = rexmit("run", study_file, "--set", "path.down.loss=nan", "--out", "out")
+    assert done.returncode == 2
+    assert "nan and inf are no values of a setting" in done.stderr

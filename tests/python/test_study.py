@@ -186,3 +186,28 @@ def test_a_profile_in_a_file_is_found_beside_the_study(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").unlink()
     with pytest.raises(StudyError, match=r"hosts\.server\.stack: cannot read .*mine\.toml"):
         load_spec(tmp_path / "study.toml")
+
+
+def test_a_profile_inherits_from_a_file_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "child.toml").write_text('inherits = "./parent.toml"\n')
+    (tmp_path / "deep" / "parent.toml").write_text('inherits = "rfc"\nsummary = "mine"\n')
+    (tmp_path / "study.toml").write_text(
+        '[scenario]\nhosts.server.stack = "deep/child.toml"\n'
+        'hosts.client.stack = { inherits = "deep/parent.toml", recovery.dupack_threshold = 2 }\n'
+    )
+    hosts = load_spec(tmp_path / "study.toml").scenario["hosts"]
+    assert hosts["server"]["stack"] == {"inherits": {"inherits": "rfc", "summary": "mine"}}
+    assert hosts["client"]["stack"] == {
+        "inherits": {"inherits": "rfc", "summary": "mine"},
+        "recovery": {"dupack_threshold": 2},
+    }
+    (tmp_path / "deep" / "parent.toml").write_text('inherits = "./child.toml"\n')
+    with pytest.raises(StudyError, match=r"hosts\.server\.stack: .*child\.toml inherits from itself"):
+        load_spec(tmp_path / "study.toml")
+
+
+def test_a_folder_is_no_study(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").mkdir()
+    with pytest.raises(StudyError, match=r"study\.toml: is a folder"):
+        load_spec(tmp_path / "study.toml")

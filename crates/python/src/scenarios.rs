@@ -1,6 +1,6 @@
 //! Scenarios, profiles and units.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use rexmit_sim::{Resolved, SpecError, builtin_profiles, resolve_profile};
 use rexmit_units::{Duration, Rate};
@@ -55,9 +55,12 @@ pub fn parse_duration(text: &str) -> PyResult<u64> {
     text.parse().map(Duration::as_nanos).map_err(|e| PyValueError::new_err(format!("{e}")))
 }
 
-/// A wrong setting as Python sees it.
+/// A wrong setting, or a file that could not be written, as Python sees it.
 pub fn value_error(error: SpecError) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    match error.os_error {
+        Some(number) => PyOSError::new_err((number, error.to_string())),
+        None => PyValueError::new_err(error.to_string()),
+    }
 }
 
 /// JSON from Python; what is no JSON is a defect of the caller.

@@ -9,12 +9,19 @@ pub struct SpecError {
     pub key: String,
     /// What is wrong and what is allowed, one line without a full stop.
     pub message: String,
+    /// The number of the operating system's error, where a file could not be written.
+    pub os_error: Option<i32>,
 }
 
 impl SpecError {
     /// An error at `key`.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { key: key.into(), message: message.into() }
+        Self { key: key.into(), message: message.into(), os_error: None }
+    }
+
+    /// A file that could not be written.
+    pub(crate) fn writing(what: &str, error: &std::io::Error) -> Self {
+        Self { os_error: error.raw_os_error(), ..Self::new("", format!("cannot write {what}: {error}")) }
     }
 
     /// The same error, seen from one level further out.

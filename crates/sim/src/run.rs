@@ -13,7 +13,7 @@ use crate::world::World;
 /// # Errors
 /// A capture that cannot be written; a path that contradicts itself.
 pub fn run(resolved: &Resolved, streams: &Streams, options: &RunOptions) -> Result<Outcome, SpecError> {
-    let io = |e: std::io::Error| SpecError::new("", format!("cannot write a capture: {e}"));
+    let io = |e: std::io::Error| SpecError::writing("a capture", &e);
     let mut world = World::new(resolved, streams, options.verdicts)?;
     world.recorder = Recorder::new(options).map_err(io)?;
     world.run();

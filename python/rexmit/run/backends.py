@@ -128,4 +128,7 @@ def _without_none(factor: Factor) -> Factor:
 
 def to_json(value: Any) -> str:
     """JSON for the native code; TOML's dates, which no setting takes, become text and are refused there."""
-    return json.dumps(value, default=str)
+    try:
+        return json.dumps(value, default=str, allow_nan=False)
+    except ValueError:
+        raise ValueError("nan and inf are no values of a setting; write a finite one") from None

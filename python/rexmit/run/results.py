@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from rexmit.errors import StoreError, StudyError, nearest, one_line
 from rexmit.run.backends import open_backend
+from rexmit.run.files import store_error
 from rexmit.run.store import PROVENANCE, RUNS, STUDY_JSON
 from rexmit.run.tables import TABLE_KINDS
 from rexmit.study import Design, StudySpec
@@ -110,7 +111,12 @@ class Results:
         Returns the row of the run.
         """
         backend = open_backend(self.study["backend"], self.spec())
-        return backend.capture(run, *(None if path is None else Path(path) for path in (server, client)))
+        paths = [None if path is None else Path(path) for path in (server, client)]
+        try:
+            return backend.capture(run, *paths)
+        except OSError as error:
+            given = next(path for path in paths if path is not None)
+            raise store_error(given, error) from None
 
     def trace(self, run: int) -> dict[str, pl.DataFrame]:
         """Runs one run again, exactly as it was, and returns its `state` over time and its `verdicts`."""
@@ -132,9 +138,7 @@ def open_results(folder: str | Path) -> Results:
     study = _read_json(folder / STUDY_JSON)
     path = folder / RUNS
     if not path.exists():
-        raise StoreError(
-            f"{folder}: is not finished; go on with `rexmit run {study.get('name')} --out {folder} --resume`"
-        )
+        raise StoreError(f"{folder}: is not finished; repeat its `rexmit run` with --out {folder} --resume")
     try:
         return Results(pq.read_table(path), study, folder)
     except (OSError, pa.ArrowInvalid) as error:

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import tomli_w
 
-from rexmit.errors import StoreError
+from rexmit.errors import StoreError, one_line
 from rexmit.run.columns import with_factors
 from rexmit.run.files import TEMPORARY, store_error, write_json, write_text, write_whole
 from rexmit.run.lock import LOCK_NAME
@@ -97,14 +97,14 @@ class Store:
         path = self.folder / RUNS
         if not path.exists():
             parts = [self._part_path(runs) for runs in self._stored()]
-            responses = pa.concat_tables([pq.read_table(part) for part in parts])
+            responses = pa.concat_tables([_read_table(part) for part in parts])
             table = with_factors(responses, self._design)
             write_whole(path, lambda temporary: write_runs(table, temporary))
         with contextlib.suppress(OSError):
             for part in self._parts.glob("*"):
                 part.unlink()
             self._parts.rmdir()
-        return pq.read_table(path)
+        return _read_table(path)
 
     def _stored(self) -> list[range]:
         found = []
@@ -166,6 +166,15 @@ def _is_readable(path: Path) -> bool:
     except (OSError, pa.ArrowInvalid):
         return False
     return True
+
+
+def _read_table(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(
+            f"{path}: is damaged ({one_line(error)}); remove it, then go on with --resume"
+        ) from None
 
 
 def _without_nulls(value: Any) -> Any:

@@ -42,6 +42,8 @@ def find_study(name: str) -> tuple[str, Path]:
     """
     path = Path(name)
     if path.suffix == ".toml" or path.is_file():
+        if path.is_dir():
+            raise StudyError(f"{name}: is a folder; name a study's file")
         if not path.is_file():
             raise StudyError(f"{name}: there is no such file")
         resolved = path.resolve()

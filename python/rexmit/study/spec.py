@@ -163,9 +163,24 @@ def _inline_stacks(scenario: Table, folder: Path) -> Table:
     for host in hosts if isinstance(hosts, dict) else ():
         name = f"hosts.{host}.stack"
         stack = get_setting(scenario, name)
-        if isinstance(stack, str) and (stack.endswith(".toml") or "/" in stack):
-            scenario = with_setting(scenario, name, _read_profile(folder / stack, name))
+        if isinstance(stack, str | dict):
+            scenario = with_setting(scenario, name, _whole_stack(stack, folder, name, ()))
     return scenario
+
+
+def _whole_stack(stack: Any, folder: Path, name: str, readers: tuple[Path, ...]) -> Any:
+    """A stack with the files that it names in place, and those that these inherit from.
+
+    Each file names others as seen from its own folder; `readers` are those that led here.
+    """
+    if isinstance(stack, str) and (stack.endswith(".toml") or "/" in stack):
+        path = folder / stack
+        if path.resolve() in readers:
+            raise StudyError(f"{name}: {path} inherits from itself; name another profile there")
+        return _whole_stack(_read_profile(path, name), path.parent, name, (*readers, path.resolve()))
+    if isinstance(stack, dict) and "inherits" in stack:
+        return {**stack, "inherits": _whole_stack(stack["inherits"], folder, name, readers)}
+    return stack
 
 
 def _read_profile(path: Path, name: str) -> Table:
