@@ -171,6 +171,8 @@ def _is_readable(path: Path) -> bool:
 def _read_table(path: Path) -> pa.Table:
     try:
         return pq.read_table(path)
+    except PermissionError:
+        raise StoreError(f"{path}: cannot be read; change its rights, then go on with --resume") from None
     except (OSError, pa.ArrowException) as error:
         raise StoreError(
             f"{path}: is damaged ({one_line(error)}); remove it, then go on with --resume"
