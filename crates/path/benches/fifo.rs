@@ -6,7 +6,7 @@ use std::time::Instant as Clock;
 
 use rexmit_path::{Direction, PathSpec};
 use rexmit_units::{Duration, Instant, QueueLimit, Rate};
-use rexmit_wire::{Flags, IpFields, Packet, Payload, SackBlocks, SeqNumber, TcpSegment, Transport};
+use rexmit_wire::{Flags, IpFields, Packet, Payload, SeqNumber, TcpSegment, Transport};
 
 const PACKETS: u64 = 5_000_000;
 
@@ -73,14 +73,8 @@ fn packet() -> Packet {
             ack: SeqNumber(0),
             flags: Flags::ACK,
             window: 65535,
-            urgent: 0,
-            mss: None,
-            window_scale: None,
-            sack_permitted: false,
-            timestamps: None,
-            sack: SackBlocks::default(),
-            unknown_options: None,
             payload: Payload::Stream { offset: 0, len: 1460 },
+            ..TcpSegment::default()
         }),
         damaged: false,
     }

@@ -24,6 +24,12 @@ pub enum Payload {
     Bytes(Arc<[u8]>),
 }
 
+impl Default for Payload {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
 impl Payload {
     /// No data.
     pub const EMPTY: Self = Self::Stream { offset: 0, len: 0 };

@@ -92,8 +92,8 @@ impl SackBlocks {
     }
 }
 
-/// A TCP segment as a value: only what a legal header can say.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A TCP segment as a value: only what a legal header can say. The default one has nothing in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpSegment {
     /// Source port.
     pub src_port: u16,

@@ -5,9 +5,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rexmit_path::{Direction, PathSpec, Verdict};
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::{
-    Flags, IpFields, Packet, Payload, SackBlocks, SeqNumber, TcpSegment, Transport, UdpDatagram,
-};
+use rexmit_wire::{Flags, IpFields, Packet, Payload, SeqNumber, TcpSegment, Transport, UdpDatagram};
 
 /// The path that `toml` writes.
 pub fn path(toml: &str) -> PathSpec {
@@ -65,14 +63,8 @@ pub fn tcp(port: u16, flags: Flags, offset: u64, len: u32) -> Packet {
             ack: SeqNumber(1),
             flags,
             window: 65535,
-            urgent: 0,
-            mss: None,
-            window_scale: None,
-            sack_permitted: false,
-            timestamps: None,
-            sack: SackBlocks::default(),
-            unknown_options: None,
             payload: Payload::Stream { offset, len },
+            ..TcpSegment::default()
         }),
         damaged: false,
     }

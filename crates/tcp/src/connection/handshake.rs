@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rexmit_stack::Event;
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::{Flags, Payload, SackBlocks, SeqNumber, TcpSegment, Timestamps};
+use rexmit_wire::{Flags, SeqNumber, TcpSegment, Timestamps};
 
 use super::{Connection, ConnectionConfig, Role, State, Timers};
 use crate::profile::ScaleRule;
@@ -59,7 +59,7 @@ impl Connection {
             window_scale: scaling.then(|| self.requested_scale()),
             sack_permitted: sack,
             timestamps: stamps.then(|| Timestamps { value: self.timestamp(now), echo: 0 }),
-            ..blank()
+            ..TcpSegment::default()
         };
         if self.snd.max == self.snd.iss {
             self.timed = Some((self.snd.iss, now));
@@ -149,7 +149,7 @@ impl Connection {
                 .marks
                 .timestamps
                 .then(|| Timestamps { value: self.timestamp(now), echo: self.rcv.ts_recent }),
-            ..blank()
+            ..TcpSegment::default()
         };
         self.timed = if self.syn_ack_sent == 0 { Some((self.snd.iss, now)) } else { None };
         self.rcv.adv = self.rcv.nxt + u32::from(segment.window);
@@ -227,9 +227,13 @@ impl Connection {
     /// A reset in answer to `segment`, which belongs to nothing here (RFC 9293 section 3.10.7.1).
     pub(super) fn refuse(&mut self, segment: &TcpSegment) {
         let reply = if segment.flags.has(Flags::ACK) {
-            TcpSegment { seq: segment.ack, flags: Flags::RST, ..blank() }
+            TcpSegment { seq: segment.ack, flags: Flags::RST, ..TcpSegment::default() }
         } else {
-            TcpSegment { ack: segment.seq + segment.seq_len(), flags: Flags::RST.with(Flags::ACK), ..blank() }
+            TcpSegment {
+                ack: segment.seq + segment.seq_len(),
+                flags: Flags::RST.with(Flags::ACK),
+                ..TcpSegment::default()
+            }
         };
         self.emit(reply);
     }
@@ -270,25 +274,5 @@ impl Connection {
         });
         let out = std::mem::take(&mut self.out);
         *self = Self { clock: self.clock, counters: self.counters, events: self.events, out, ..fresh };
-    }
-}
-
-/// A segment with nothing in it.
-pub(super) fn blank() -> TcpSegment {
-    TcpSegment {
-        src_port: 0,
-        dst_port: 0,
-        seq: SeqNumber(0),
-        ack: SeqNumber(0),
-        flags: Flags(0),
-        window: 0,
-        urgent: 0,
-        mss: None,
-        window_scale: None,
-        sack_permitted: false,
-        timestamps: None,
-        sack: SackBlocks::default(),
-        unknown_options: None,
-        payload: Payload::EMPTY,
     }
 }

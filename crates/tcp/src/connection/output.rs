@@ -3,7 +3,6 @@
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, SackBlocks, SeqNumber, TcpSegment, Timestamps};
 
-use super::handshake::blank;
 use super::{Connection, Timers};
 use crate::profile::{AckPolicy, IdleSince, NagleRule};
 use crate::recovery::Permit;
@@ -273,7 +272,7 @@ impl Connection {
             window: (self.advertised_window() >> self.rcv.scale) as u16,
             timestamps,
             payload,
-            ..blank()
+            ..TcpSegment::default()
         }
     }
 

@@ -4,7 +4,6 @@ use rexmit_stack::Event;
 use rexmit_units::Instant;
 use rexmit_wire::{Flags, TcpSegment};
 
-use super::handshake::blank;
 use super::{Connection, State};
 use crate::profile::AckPolicy;
 
@@ -90,7 +89,7 @@ impl Connection {
                 seq: self.snd.nxt,
                 ack: self.rcv.nxt,
                 flags: Flags::RST.with(Flags::ACK),
-                ..blank()
+                ..TcpSegment::default()
             };
             self.emit(segment);
         }
