@@ -35,7 +35,8 @@ def capture_runs(
         raise store_error(out / "captures", error) from None
     times = table.column("time_ns")
     todo = [run for run in runs if not all(capture_path(out, run, host).exists() for host in HOSTS)]
-    yield from (run for run in runs if run not in set(todo))
+    missing = set(todo)
+    yield from (run for run in runs if run not in missing)
     yield from pool.map(lambda run: _capture(backend, out, run, times[run].as_py()), todo)
 
 

@@ -143,16 +143,21 @@ class _Session:
     def _keep(self, out: Path, table: pa.Table, stop: list[int]) -> None:
         """Captures and tables of the runs that were asked for; each is run again."""
         with ThreadPoolExecutor(self._jobs) as pool:
-            if self._options.capture != "none":
-                runs = _runs_to_keep(table, self._options.capture)
-                work = capture_runs(pool, self._backend, out, table, runs)
-                self._follow("captures", work, len(runs), stop)
-            for kind in TABLE_KINDS:
-                choice = getattr(self._options, kind)
-                if choice != "none":
-                    runs = _runs_to_keep(table, choice)
-                    work = write_tables(pool, self._backend, out, kind, runs)
-                    self._follow(f"tables of {kind}", work, len(runs), stop)
+            try:
+                if self._options.capture != "none":
+                    runs = _runs_to_keep(table, self._options.capture)
+                    work = capture_runs(pool, self._backend, out, table, runs)
+                    self._follow("captures", work, len(runs), stop)
+                for kind in TABLE_KINDS:
+                    choice = getattr(self._options, kind)
+                    if choice != "none":
+                        runs = _runs_to_keep(table, choice)
+                        work = write_tables(pool, self._backend, out, kind, runs)
+                        self._follow(f"tables of {kind}", work, len(runs), stop)
+            except BaseException:
+                # Else leaving the pool would first do all that is still to do.
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
     def _follow(self, stage: str, work: Iterator[int], total: int, stop: list[int]) -> None:
         self._progress(stage, 0, total)
