@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -100,6 +101,18 @@ def test_numbers_are_judged_by_what_was_printed(
     check = Check.of_number(published(value, tolerance), ours)
     assert check.difference == pytest.approx(difference)
     assert check.verdict == ("within" if allowed else "outside")
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"), [(305.0, "differs as recorded"), (301.5, "within"), (308.0, "outside")]
+)
+def test_a_recorded_difference_must_stay_what_it_is(ours: float, verdict: str) -> None:
+    row = replace(published("301", "1"), deviation="4.5", deviation_reason="another clock")
+    check = Check.of_number(row, ours)
+    assert check.verdict == verdict
+    assert Comparison("study", [check, Check.of_statement(published(""), True, "yes")]).passed is (
+        verdict != "outside"
+    )
 
 
 def test_a_comparison_passes_only_if_something_is_covered_and_nothing_outside() -> None:

@@ -14,6 +14,8 @@ from typing import Any
 from rexmit.errors import StudyError
 
 WITHIN, OUTSIDE, NOT_COVERED = "within", "outside", "not covered"
+RECORDED = "differs as recorded"
+"""Outside the tolerance, by as much as the study has recorded with a reason."""
 
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\s*-\s*({_NUMBER})")
@@ -41,6 +43,9 @@ class Published:
     source: str
     tolerance: str
     tolerance_reason: str
+    deviation: str = ""
+    """How ours is known to differ: a difference in `unit`, or what a row of counts shows; mostly empty."""
+    deviation_reason: str = ""
 
     @property
     def what(self) -> str:
@@ -89,8 +94,13 @@ class Check:
     @classmethod
     def of_number(cls, published: Published, ours: float, note: str = "") -> Check:
         """A check of a number of ours against the printed one."""
+        difference = published.difference(ours)
         verdict = WITHIN if published.allows(ours) else OUTSIDE
-        return cls(published, verdict, f"{ours:.4g}", published.difference(ours), note)
+        if verdict == OUTSIDE and published.deviation:
+            # What has been recorded must stay what it is, to the same tolerance.
+            known = abs(difference - float(published.deviation)) <= float(published.tolerance or 0)
+            verdict = RECORDED if known else OUTSIDE
+        return cls(published, verdict, f"{ours:.4g}", difference, note)
 
     @classmethod
     def of_statement(cls, published: Published, holds: bool, ours: str, note: str = "") -> Check:
@@ -118,7 +128,7 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing that these results cover lies outside its tolerance, and something is covered."""
+        """Whether something is covered, and nothing lies outside its tolerance but what is recorded so."""
         verdicts = self.counts()
         return verdicts[OUTSIDE] == 0 and verdicts[WITHIN] > 0
 
@@ -139,6 +149,8 @@ def load_published(path: Path) -> list[Published]:
                 float(published.tolerance or 0)
             except (TypeError, ValueError) as error:
                 raise StudyError(f"{path}, line {number}: {error}") from None
+            if bool(published.deviation) != bool(published.deviation_reason):
+                raise StudyError(f"{path}, line {number}: {published.id} has a deviation without its reason")
             if published.value and (not published.tolerance or not published.tolerance_reason):
                 raise StudyError(
                     f"{path}, line {number}: {published.id} has a value without a reasoned tolerance"

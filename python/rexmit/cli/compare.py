@@ -8,13 +8,13 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from rexmit.analyse.compare import OUTSIDE, WITHIN, Check, Comparison
+from rexmit.analyse.compare import OUTSIDE, RECORDED, WITHIN, Check, Comparison
 from rexmit.analyse.study_code import comparison_of
 from rexmit.cli.common import console, json_option, print_json
 from rexmit.errors import UsageError
 from rexmit.run import open_results
 
-_STYLES = {WITHIN: "green", OUTSIDE: "bold red"}
+_STYLES = {WITHIN: "green", OUTSIDE: "bold red", RECORDED: "yellow"}
 
 
 @click.command(
@@ -66,10 +66,7 @@ def to_markdown(comparison: Comparison) -> str:
         ["---"] * 8,
     ]
     for check in comparison.checks:
-        reasons = [text for text in (check.note, check.published.tolerance_reason) if text]
-        rows.append(
-            [*map(str, _cells(check)), "; tolerance: ".join(reasons) if check.note else "".join(reasons)]
-        )
+        rows.append([*map(str, _cells(check)), "; ".join(_reasons(check))])
     return "".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |\n" for row in rows)
 
 
@@ -79,13 +76,24 @@ def _print(comparison: Comparison, notes: bool) -> None:
         table.add_column(title, justify="right" if title in ("difference", "tolerance") else "left")
     for check in comparison.checks:
         table.add_row(*_cells(check))
-        if notes or (check.note and check.verdict == OUTSIDE):
-            for text in (check.published.tolerance_reason, check.note):
+        if notes or check.verdict in (OUTSIDE, RECORDED):
+            for text in _reasons(check):
                 if text:
                     table.add_row("", Text(text, style="dim"))
     console().print(table)
     counts = comparison.counts()
     click.echo(f"{comparison.study}: " + ", ".join(f"{n} {verdict}" for verdict, n in sorted(counts.items())))
+
+
+def _reasons(check: Check) -> list[str]:
+    """What there is to say of a row: what it is made of, the tolerance, the recorded deviation."""
+    published = check.published
+    reasons = [check.note] if check.note else []
+    if published.tolerance_reason:
+        reasons.append(f"tolerance: {published.tolerance_reason}")
+    if published.deviation_reason and check.verdict == RECORDED:
+        reasons.append(f"recorded difference: {published.deviation_reason}")
+    return reasons
 
 
 def _cells(check: Check) -> list[str | Text]:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rexmit.analyse.compare import NOT_COVERED, Check, Comparison
+from rexmit.analyse.compare import NOT_COVERED, RECORDED, Check, Comparison
 from rexmit.analyse.study_code import comparison_of
 from rexmit.errors import StudyError
 from rexmit.report.figures import draw_figures
@@ -23,6 +23,7 @@ th, td { text-align: left; vertical-align: top }
 th, td { padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid #ddd }
 figure { margin: 2rem 0 } figure svg { max-width: 100%; height: auto }
 .within { color: #14632b } .outside { color: #a11212; font-weight: bold } .not-covered { color: #666 }
+.differs-as-recorded { color: #8a5a00; font-weight: bold }
 small { color: #555 } td.id { white-space: nowrap } tr:target { background: #fff3c4 }
 figcaption, nav { color: #555; font-size: 0.9rem } nav a { margin-right: 0.75rem; white-space: nowrap }
 """
@@ -113,7 +114,8 @@ def _links(pictures: list[tuple[str, str]]) -> str:
 def _check(check: Check) -> str:
     published = check.published
     value = f"{published.value} {published.unit}".strip() if published.value else "holds"
-    reasons = "; ".join(filter(None, (published.tolerance_reason, check.note)))
+    recorded = published.deviation_reason if check.verdict == RECORDED else ""
+    reasons = "; ".join(filter(None, (check.note, published.tolerance_reason, recorded)))
     cells = [
         published.id,
         published.what,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from rexmit.analyse import Check, Published
+from rexmit.analyse import OUTSIDE, RECORDED, Check, Published
 
 from .flows import LEFT_OUT, Evidence, Flow, Uncovered
 
@@ -47,9 +48,10 @@ def _share(ms: int, share: float) -> Function:
             raise Uncovered(f"these results have no run with {ms} ms")
         held = [value for value in values if published.allows(value)]
         ours = f"{min(values):.3g} to {max(values):.3g}; {len(held)} of {len(values)} bandwidths within"
-        worst = max((published.difference(value) for value in values), key=abs)
-        verdict = Check.of_statement(published, len(held) > share * len(values), ours)
-        return Check(published, verdict.verdict, ours, worst)
+        check = Check.of_statement(published, len(held) > share * len(values), ours)
+        if check.verdict == OUTSIDE and published.deviation == f"{len(held)} of {len(values)}":
+            return replace(check, verdict=RECORDED)
+        return check
 
     return check
 
@@ -75,7 +77,7 @@ def _average_slow(published: Published, evidence: Evidence) -> Check:
 
 
 def _syn_ack(published: Published, evidence: Evidence) -> Check:
-    flow = evidence.short
+    flow = evidence.short.whole()
     paths = [path for path in flow.paths() if path not in LEFT_OUT]
     increase = {path: flow.time(*path, 1) - flow.time(*path, 0) for path in paths}
     left_out = [flow.time(*path, 1) - flow.time(*path, 0) for path in flow.paths() if path in LEFT_OUT]
