@@ -15,6 +15,7 @@ from rexmit.run.backends import to_json
 from rexmit.run.progress import shown_progress
 from rexmit.run.runner import Progress
 from rexmit.study import StudySpec, load_spec
+from rexmit.study.profiles import inline_stacks
 from rexmit.study.settings import Table, with_setting
 from rexmit.study.spec import parse_spec
 
@@ -44,7 +45,13 @@ class Study:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], name: str = "study") -> Study:
-        """A study from the tables that its file would hold: `scenario`, `vary`, `design`."""
+        """A study from the tables that its file would hold: `scenario`, `vary`, `design`.
+
+        A profile's file is named as seen from the working directory. Raises StudyError, of one line that
+        names the key and what is allowed.
+        """
+        if not isinstance(table, Mapping):
+            raise StudyError(f"{name}: {one_line(repr(table))} is no table; give a dict with 'scenario'")
         return cls(parse_spec(dict(table), name, None))
 
     def set(self, key: str, value: Any) -> Study:
@@ -52,7 +59,8 @@ class Study:
 
         `key` is a dotted name: of the scenario (`path.rate`, `hosts.server.stack.recovery.dupack_threshold`),
         of a factor (a list replaces its levels, a single value leaves just that one), `vary.NAME` for a new
-        factor, `design.seed` or `design.replications`. Values are as in the file: text with its unit.
+        factor, `design.seed` or `design.replications`. Values are as in the file: text with its unit; but a
+        profile's file is named as seen from the working directory.
         """
         return Study(self.spec.with_set(key, value))
 
@@ -119,6 +127,7 @@ def run_one(
     table, own_seed = _scenario(scenario)
     for name, value in settings.items():
         table = with_setting(table, name.replace("__", "."), value)
+    table = inline_stacks(table, Path())
     given = {key: str(value) if isinstance(value, Path) else value for key, value in (options or {}).items()}
     try:
         answer = _native.run_one(

@@ -51,12 +51,12 @@ def study_file(tmp_path: Path) -> Path:
 def rexmit(tmp_path: Path) -> Command:
     """Runs the command as a user would, in a process of its own and an empty folder."""
 
-    def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: object, cwd: str | Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", "import rexmit.cli; rexmit.cli.main()", *map(str, arguments)],
             capture_output=True,
             text=True,
-            cwd=tmp_path,
+            cwd=cwd or tmp_path,
             env={**os.environ, "MPLBACKEND": "agg"},
             timeout=300,
             check=False,

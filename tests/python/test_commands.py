@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from rexmit.run import open_results
 
 from .conftest import Command, edited
 
@@ -379,3 +380,34 @@ def test_a_number_that_is_none_is_one_line(rexmit: Command, study_file: Path) ->
     done = rexmit("run", study_file, "--set", "path.down.loss=nan", "--out", "out")
     assert done.returncode == 2
     assert "nan and inf are no values of a setting" in done.stderr
+
+
+def test_a_study_with_profiles_in_files_stands_alone_once_it_is_resolved(
+    rexmit: Command, study_file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "prof").mkdir()
+    profile = tmp_path / "prof" / "mine.toml"
+    profile.write_text('inherits = "freebsd-6.0"\nrecovery.dupack_threshold = 2\n')
+    edited(
+        study_file, '"path.delay" = ["5 ms", "20 ms"]', '"hosts.server.stack" = ["./prof/mine.toml", "rfc"]'
+    )
+    # From another folder: the profile is found beside the study.
+    done = rexmit("run", study_file, "--out", tmp_path / "out", cwd=tmp_path / "prof")
+    assert done.returncode == 0, done.stderr
+    table = pl.read_parquet(tmp_path / "out" / "runs.parquet")
+    assert set(table["hosts.server.stack"].to_list()) == {"./prof/mine.toml", "rfc"}
+    resumed = rexmit("run", study_file, "--out", tmp_path / "out", "--resume", cwd="/")
+    assert resumed.returncode == 0, resumed.stderr
+
+    profile.unlink()
+    (tmp_path / "elsewhere").mkdir()
+    again = rexmit("run", "../out/study.toml", "--out", "again", cwd=tmp_path / "elsewhere")
+    assert again.returncode == 0, again.stderr
+    files = {tmp_path / "out" / "runs.parquet", tmp_path / "elsewhere" / "again" / "runs.parquet"}
+    assert len({file.read_bytes() for file in files}) == 1
+    own = rexmit("run", "out/study.toml", "--out", "out", "--resume")
+    assert own.returncode == 0, own.stderr
+    results = open_results(tmp_path / "out")
+    run = results.run_number(hosts__server__stack="./prof/mine.toml", path__down__drop=3)
+    assert results.table()["hosts.server.stack"][run] == "./prof/mine.toml"
+    results.trace(run)

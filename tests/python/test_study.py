@@ -211,3 +211,46 @@ def test_a_folder_is_no_study(tmp_path: Path) -> None:
     (tmp_path / "study.toml").mkdir()
     with pytest.raises(StudyError, match=r"study\.toml: is a folder"):
         load_spec(tmp_path / "study.toml")
+
+
+def test_a_profile_in_a_file_can_be_a_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "prof").mkdir()
+    (tmp_path / "prof" / "mine.toml").write_text('inherits = "./parent.toml"\n')
+    (tmp_path / "prof" / "parent.toml").write_text('inherits = "rfc"\n')
+    (tmp_path / "study.toml").write_text(
+        '[scenario]\nhosts.server.stack = "rfc"\nhosts.client.stack = "rfc"\n'
+        '[vary]\n"hosts.server.stack" = ["./prof/mine.toml", "rfc"]\n'
+    )
+    inlined = {"inherits": {"inherits": "rfc"}}
+    spec = load_spec(tmp_path / "study.toml")
+    (factor,) = spec.design.factors
+    assert factor.levels == (inlined, "rfc")
+    assert factor.labels == ("./prof/mine.toml", "rfc")
+    assert parse_factor(factor.name, factor_to_toml(factor)) == factor, "the resolved study stands alone"
+    assert parse_spec(spec.to_table(), "again", None).design == spec.design
+
+    monkeypatch.chdir(tmp_path / "prof")
+    changed = spec.with_set("hosts.server.stack", ["mine.toml", "freebsd-6.0"])
+    assert changed.design.factors[0].levels == (inlined, "freebsd-6.0"), "as seen from the working directory"
+    host = spec.with_set("vary.hosts.client", [{"stack": "./mine.toml"}]).design.factors[1]
+    assert host.levels == ({"stack": inlined},)
+    inherits = spec.with_set("vary.hosts.client.stack.inherits", ["./parent.toml", "rfc"]).design.factors[1]
+    assert inherits.levels == ({"inherits": "rfc"}, "rfc")
+    (tmp_path / "prof" / "mine.toml").unlink()
+    with pytest.raises(StudyError, match=r"vary\.hosts\.server\.stack: cannot read .*mine\.toml"):
+        load_spec(tmp_path / "study.toml")
+
+
+@pytest.mark.parametrize(
+    ("given_levels", "text"),
+    [
+        ({"levels": 3}, "vary.a.levels: 3 is no list"),
+        ({"levels": ["x"], "labels": ["a", "b"]}, "vary.a.labels"),
+        ({"levels": ["x"], "labels": [{}]}, "vary.a.labels"),
+        ({"levels": ["x"], "label": ["a"]}, "did you mean 'labels'"),
+    ],
+)
+def test_wrong_labels_are_refused_in_one_line(given_levels: object, text: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        parse_factor("a", given_levels)
+    assert text in str(caught.value)

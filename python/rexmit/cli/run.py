@@ -31,7 +31,8 @@ Examples:
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a setting, or the levels of a factor. May be given several times.",
+    help="Change a setting, or the levels of a factor; vary.KEY=[..] makes a new one. A profile's file is "
+    "named as seen from the working directory. May be given several times.",
 )
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Threads. Default: every core. The results do not change."

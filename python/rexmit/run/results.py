@@ -79,7 +79,10 @@ class Results:
 
     def spec(self) -> StudySpec:
         """The study as it was run, every default filled in."""
-        factors = [parse_factor(factor["name"], factor["levels"]) for factor in self.study["factors"]]
+        factors = []
+        for factor in self.study["factors"]:
+            given = {key: factor[key] for key in ("levels", "labels") if key in factor}
+            factors.append(parse_factor(factor["name"], given))
         design = Design(tuple(factors), self.study["replications"], self.study["seed"])
         return StudySpec(self.name, None, {"title": self.title}, self.study["scenario"], design)
 

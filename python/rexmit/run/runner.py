@@ -27,7 +27,7 @@ from rexmit.run.provenance import Provenance, usable_cores
 from rexmit.run.results import Results
 from rexmit.run.store import PROVENANCE, Store
 from rexmit.run.tables import TABLE_KINDS, write_tables
-from rexmit.study import StudySpec
+from rexmit.study import Factor, StudySpec
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage (`runs`, `captures`, `tables of state`), how many are done and how many there are."""
@@ -175,7 +175,7 @@ class _Session:
             **spec.texts,
             "backend": self._backend.name,
             "scenario": self._backend.resolved(),
-            "factors": [{"name": f.name, "levels": list(f.levels)} for f in spec.design.factors],
+            "factors": [_factor_record(factor) for factor in spec.design.factors],
             "replications": spec.design.replications,
             "seed": spec.design.seed,
             "runs": spec.design.runs,
@@ -203,6 +203,11 @@ class _Session:
     def _warn(self, text: str) -> None:
         if self._options.warn:
             self._options.warn(text)
+
+
+def _factor_record(factor: Factor) -> dict[str, Any]:
+    record = {"name": factor.name, "levels": list(factor.levels)}
+    return record | ({"labels": list(factor.labels)} if factor.has_own_labels else {})
 
 
 def never_reached(table: pa.Table, factor: str) -> list[str]:

@@ -35,7 +35,7 @@ STUDY_TOML = "study.toml"
 PROVENANCE = "provenance.json"
 ROWS_A_GROUP = 1 << 16
 
-_WORDS = {"file", "title", "source", "question", "description"}
+_WORDS = {"name", "file", "title", "source", "question", "description"}
 """What may change between a run and its resume: it changes no result."""
 _PART = re.compile(r"part-(\d{10})-(\d{10})\.parquet")
 

@@ -13,7 +13,9 @@ MOST_LEVELS = 1_000_000
 """A range with more levels than this is taken for a slip."""
 
 _RANGE = re.compile(r"(\d+)(?:\.\.(\d+))?")
-_LEVEL_TABLES = {"position": {"position"}, "range": {"range", "step", "unit"}}
+_LEVEL_TABLES = {"position": {"position"}, "range": {"range", "step", "unit"}, "levels": {"levels", "labels"}}
+
+Label = str | int | float | bool
 
 
 @dataclass(frozen=True)
@@ -26,25 +28,31 @@ class Factor:
 
     name: str
     levels: tuple[Any, ...]
-    labels: tuple[str | int | float | bool, ...]
+    labels: tuple[Label, ...]
 
     @property
     def is_position(self) -> bool:
         """True for `{ position = ... }`: the labels are packet positions, 0 for none."""
         return all(isinstance(level, dict) and set(level) == {"position"} for level in self.levels)
 
+    @property
+    def has_own_labels(self) -> bool:
+        """True where the labels do not follow from the levels: a profile's file, now its content."""
+        return self.labels != tuple(_label(level) for level in self.levels)
+
 
 def parse_factor(name: str, given: Any) -> Factor:
     """A factor from its entry in `[vary]`.
 
     Takes a list of values; `{ position = "0..20" }` (also `"0,4,10..12"`), one level for a pattern that hits
-    just that packet, 0 for none; `{ range = "10..50", step = 10, unit = "ms" }`. Raises StudyError for an
-    empty factor, for equal levels and for anything else.
+    just that packet, 0 for none; `{ range = "10..50", step = 10, unit = "ms" }`;
+    `{ levels = [..], labels = [..] }`, values and what a table of results calls them. Raises StudyError for
+    an empty factor, for equal levels and for anything else.
     """
     levels = _levels(name, given)
     if not levels:
         raise StudyError(f"vary.{name}: has no levels; give at least one, or remove the line")
-    labels = tuple(_label(level) for level in levels)
+    labels = _own_labels(name, given, len(levels)) or tuple(_label(level) for level in levels)
     seen: set[str] = set()
     for label in labels:
         if repr(label) in seen:
@@ -57,7 +65,14 @@ def factor_to_toml(factor: Factor) -> Any:
     """The entry in `[vary]` that gives this factor again."""
     if factor.is_position:
         return {"position": ",".join(_runs([level["position"] for level in factor.levels]))}
+    if factor.has_own_labels:
+        return {"levels": list(factor.levels), "labels": list(factor.labels)}
     return list(factor.levels)
+
+
+def is_levels(value: Any) -> bool:
+    """True for what stands for several levels, false for a single value."""
+    return isinstance(value, list) or (isinstance(value, dict) and not _LEVEL_TABLES.keys().isdisjoint(value))
 
 
 def _levels(name: str, given: Any) -> list[Any]:
@@ -71,6 +86,8 @@ def _levels(name: str, given: Any) -> list[Any]:
     for kind, keys in _LEVEL_TABLES.items():
         if kind in given:
             _refuse_unknown(name, given, keys)
+            if kind == "levels":
+                return _levels(name, _list(name, kind, given[kind]))
             return _positions(name, given) if kind == "position" else _range(name, given)
     unknown = next(iter(given), "")
     raise StudyError(f"vary.{name}: unknown kind of levels {unknown!r}{nearest(unknown, _LEVEL_TABLES)}")
@@ -80,6 +97,24 @@ def _refuse_unknown(name: str, given: dict[str, Any], known: set[str]) -> None:
     for key in given:
         if key not in known:
             raise StudyError(f"vary.{name}: unknown key {key!r}{nearest(key, known)}")
+
+
+def _list(name: str, key: str, given: Any) -> list[Any]:
+    if not isinstance(given, list):
+        raise StudyError(f"vary.{name}.{key}: {given!r} is no list; write [..]")
+    return given
+
+
+def _own_labels(name: str, given: Any, levels: int) -> tuple[Label, ...]:
+    """The labels that `{ levels = .., labels = .. }` gives, none where it leaves them out."""
+    if not isinstance(given, dict) or "labels" not in given:
+        return ()
+    labels = _list(name, "labels", given["labels"])
+    if len(labels) != levels or not all(isinstance(label, Label) for label in labels):
+        raise StudyError(
+            f"vary.{name}.labels: {labels!r} are no {levels} texts or numbers, one for each level"
+        )
+    return tuple(labels)
 
 
 def _positions(name: str, given: dict[str, Any]) -> list[Any]:
@@ -117,7 +152,7 @@ def _numbers(name: str, key: str, given: Any) -> list[int]:
     return numbers
 
 
-def _label(level: Any) -> str | int | float | bool:
+def _label(level: Any) -> Label:
     if isinstance(level, dict) and set(level) == {"position"}:
         position: int = level["position"]
         return position

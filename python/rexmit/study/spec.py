@@ -10,8 +10,9 @@ from typing import Any
 
 from rexmit.errors import StudyError, nearest, one_line
 from rexmit.study.design import Design, parse_design
-from rexmit.study.factors import Factor, factor_to_toml, parse_factor
+from rexmit.study.factors import Factor, factor_to_toml, is_levels, parse_factor
 from rexmit.study.find import find_study
+from rexmit.study.profiles import inline_levels, inline_stacks
 from rexmit.study.settings import Table, get_setting, with_setting
 
 _TEXTS = ("title", "source", "question", "description")
@@ -42,7 +43,8 @@ class StudySpec:
 
         `key` is `design.seed`, `design.replications`, the name of a factor (a list or table replaces its
         levels, one value leaves just that level), `vary.NAME` for a new factor, or a setting of the
-        scenario. Raises StudyError where the key cannot be set.
+        scenario. A profile's file is named as seen from the working directory. Raises StudyError where the
+        key cannot be set.
         """
         names = [factor.name for factor in self.design.factors]
         own, _, rest = key.partition(".")
@@ -53,15 +55,12 @@ class StudySpec:
             key = rest
         name = rest if own == "vary" else key
         if own == "vary" or name in names:
-            several = isinstance(value, list) or (
-                isinstance(value, dict) and ({"position", "range"} & set(value))
-            )
-            factor = parse_factor(name, value if several else [value])
+            factor = inline_levels(parse_factor(name, value if is_levels(value) else [value]), Path())
             factors = [factor if f.name == name else f for f in self.design.factors]
             return self._with_factors(factors if name in names else [*factors, factor])
         if key in _TEXTS:
             return replace(self, texts={**self.texts, key: str(value)})
-        return replace(self, scenario=_inline_stacks(with_setting(self.scenario, key, value), Path()))
+        return replace(self, scenario=inline_stacks(with_setting(self.scenario, key, value), Path()))
 
     def base(self) -> Table:
         """The scenario that each run starts from; ready for settings inside an inherited stack."""
@@ -130,14 +129,14 @@ def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
     scenario = _table(table, "scenario")
     if not scenario:
         raise StudyError("scenario: is missing; a study needs a table [scenario]")
-    factors = [parse_factor(key, value) for key, value in _flat(_table(table, "vary"))]
+    folder = path.parent if path is not None else Path()
+    factors = [inline_levels(parse_factor(key, value), folder) for key, value in _flat(_table(table, "vary"))]
     names = [factor.name for factor in factors]
     for factor_name in names:
         if names.count(factor_name) > 1:
             raise StudyError(f"vary.{factor_name}: stands there twice")
     design = parse_design(_table(table, "design"), factors)
-    folder = path.parent if path is not None else Path()
-    return StudySpec(name, path, texts, _inline_stacks(scenario, folder), design)
+    return StudySpec(name, path, texts, inline_stacks(scenario, folder), design)
 
 
 def _table(table: Table, key: str) -> Table:
@@ -150,44 +149,8 @@ def _table(table: Table, key: str) -> Table:
 def _flat(vary: Table, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """The factors of `[vary]`, whether their names are quoted or written as dotted keys."""
     for key, value in vary.items():
-        nested = isinstance(value, dict) and "." not in key and not {"position", "range"} & set(value)
+        nested = isinstance(value, dict) and "." not in key and not is_levels(value)
         if nested and value:
             yield from _flat(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
-
-
-def _inline_stacks(scenario: Table, folder: Path) -> Table:
-    """Puts the content of a profile's file in place of its name: below this, nothing reads files."""
-    hosts = scenario.get("hosts")
-    for host in hosts if isinstance(hosts, dict) else ():
-        name = f"hosts.{host}.stack"
-        stack = get_setting(scenario, name)
-        if isinstance(stack, str | dict):
-            scenario = with_setting(scenario, name, _whole_stack(stack, folder, name, ()))
-    return scenario
-
-
-def _whole_stack(stack: Any, folder: Path, name: str, readers: tuple[Path, ...]) -> Any:
-    """A stack with the files that it names in place, and those that these inherit from.
-
-    Each file names others as seen from its own folder; `readers` are those that led here.
-    """
-    if isinstance(stack, str) and (stack.endswith(".toml") or "/" in stack):
-        path = folder / stack
-        if path.resolve() in readers:
-            raise StudyError(f"{name}: {path} inherits from itself; name another profile there")
-        return _whole_stack(_read_profile(path, name), path.parent, name, (*readers, path.resolve()))
-    if isinstance(stack, dict) and "inherits" in stack:
-        return {**stack, "inherits": _whole_stack(stack["inherits"], folder, name, readers)}
-    return stack
-
-
-def _read_profile(path: Path, name: str) -> Table:
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except OSError as error:
-        raise StudyError(f"{name}: cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise StudyError(f"{name}: {path} is no TOML: {one_line(error)}") from None

@@ -1,0 +1,72 @@
+"""Profiles given by a file: their content takes the place of its name. Below this, nothing reads files."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rexmit.errors import StudyError, one_line
+from rexmit.study.factors import Factor
+from rexmit.study.settings import Table, get_setting, with_setting
+
+_STACK = re.compile(r"hosts\.[^.]+\.stack(\.inherits)?")
+_HOST = re.compile(r"hosts\.[^.]+")
+
+
+def inline_stacks(scenario: Table, folder: Path) -> Table:
+    """The scenario with the content of every profile's file in place; `folder` is where names start from.
+
+    Raises StudyError naming the setting where a file cannot be read, is no TOML or inherits from itself.
+    """
+    hosts = scenario.get("hosts")
+    for host in hosts if isinstance(hosts, dict) else ():
+        name = f"hosts.{host}.stack"
+        stack = get_setting(scenario, name)
+        if isinstance(stack, str | dict):
+            scenario = with_setting(scenario, name, _whole_stack(stack, folder, name, ()))
+    return scenario
+
+
+def inline_levels(factor: Factor, folder: Path) -> Factor:
+    """The factor with the content of every profile's file in its levels; the labels stay as written."""
+    name = f"vary.{factor.name}"
+    if _STACK.fullmatch(factor.name):
+        levels = [_whole_stack(level, folder, name, ()) for level in factor.levels]
+    elif _HOST.fullmatch(factor.name):
+        levels = [
+            {**level, "stack": _whole_stack(level["stack"], folder, name, ())}
+            if isinstance(level, dict) and "stack" in level
+            else level
+            for level in factor.levels
+        ]
+    else:
+        return factor
+    return replace(factor, levels=tuple(levels))
+
+
+def _whole_stack(stack: Any, folder: Path, name: str, readers: tuple[Path, ...]) -> Any:
+    """A stack with the files that it names in place, and those that these inherit from.
+
+    Each file names others as seen from its own folder; `readers` are those that led here.
+    """
+    if isinstance(stack, str) and (stack.endswith(".toml") or "/" in stack):
+        path = folder / stack
+        if path.resolve() in readers:
+            raise StudyError(f"{name}: {path} inherits from itself; name another profile there")
+        return _whole_stack(_read_profile(path, name), path.parent, name, (*readers, path.resolve()))
+    if isinstance(stack, dict) and "inherits" in stack:
+        return {**stack, "inherits": _whole_stack(stack["inherits"], folder, name, readers)}
+    return stack
+
+
+def _read_profile(path: Path, name: str) -> Table:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise StudyError(f"{name}: cannot read {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(f"{name}: {path} is no TOML: {one_line(error)}") from None
