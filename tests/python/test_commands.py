@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -64,6 +65,12 @@ def test_a_mistake_in_a_study_is_one_line_that_names_file_and_key(
         (["pattern", "make"], "give either POSITIONS"),
         (["pattern", "make", "x"], "x"),
         (["pattern", "make", "--random", "5 %"], "--length"),
+        (["pattern", "show", "nofile"], "nofile: there is no such file, and as a pattern: "),
+        (["pattern", "convert", "nofile"], "nofile: there is no such file, and as a pattern: "),
+        (["run", "hurtig-2006/short", "--out", ""], "'--out': is empty"),
+        (["plot", "x", "--out", ""], "'--out': is empty"),
+        (["report", "x", "--out", ""], "'--out': is empty"),
+        (["pattern", "make", "1", "--out", ""], "'--out': is empty"),
         (["plot", "nothing.pcapng"], "no such results folder or capture"),
         (["nonsense"], "nonsense"),
     ],
@@ -85,6 +92,7 @@ def test_a_wrong_call_is_one_line_and_exit_code_2(rexmit: Command, arguments: li
         "plot",
         "report",
         "doctor",
+        "pattern",
         "pattern make",
         "pattern show",
         "pattern convert",
@@ -134,7 +142,27 @@ def test_a_position_beyond_the_flow_is_warned_of(rexmit: Command, study_file: Pa
     done = rexmit("run", edited(study_file, "0..3", "19..22"), "--out", "out")
     assert done.returncode == 0
     (warning,) = [line for line in done.stderr.splitlines() if "warning" in line]
-    assert "path.down.drop: position 21, 22 was never reached in 8 of 16 runs" in warning
+    assert "path.down.drop: position 21-22 was never reached in 8 of 16 runs" in warning
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("500", "position 500 was never reached"),
+        ("{ position = 500, flow = true }", "position 500 was never reached"),
+        ("{ position = 500, period = 800 }", "position 500 was never reached"),
+        ('{ match = "rst" }', "no packet was a rst"),
+    ],
+)
+def test_any_form_of_a_pattern_that_hits_nothing_is_warned_of(
+    rexmit: Command, study_file: Path, pattern: str, text: str
+) -> None:
+    transfers = "[[scenario.transfers]]"
+    lossy = edited(study_file, transfers, f"path.up.duplicate = {pattern}\n{transfers}")
+    done = rexmit("run", lossy, "--out", "out")
+    assert done.returncode == 0, done.stderr
+    (warning,) = [line for line in done.stderr.splitlines() if "warning" in line]
+    assert warning.endswith(f"path.up.duplicate: {text} in 16 of 16 runs")
 
 
 def test_a_pattern_of_position_0_is_warned_of_unless_the_design_means_it(
@@ -286,7 +314,9 @@ def test_runs_that_do_not_end_are_told_and_captured(
 ) -> None:
     # The lost SYN-ACK of position 1 takes 3 s.
     done = rexmit("run", study_file, "--out", "out", "--capture", "failed", "--set", "limit=2 s")
-    assert done.returncode == 0
+    assert done.returncode == 1, "runs failed; all of them are stored all the same"
+    assert pl.read_parquet(tmp_path / "out" / "runs.parquet").height == 16
+    assert "16 runs in" in done.stdout
     assert "warning: 4 runs failed; the first is run 2: not complete after 2 s" in done.stderr
     assert len(list((tmp_path / "out" / "captures").iterdir())) == 4 * 2
 
@@ -411,3 +441,112 @@ def test_a_study_with_profiles_in_files_stands_alone_once_it_is_resolved(
     run = results.run_number(hosts__server__stack="./prof/mine.toml", path__down__drop=3)
     assert results.table()["hosts.server.stack"][run] == "./prof/mine.toml"
     results.trace(run)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pattern"),
+    [
+        (("--capture", "all"), "captures/*-client.pcapng"),
+        (("--state", "all"), "tables/*-state.parquet"),
+    ],
+)
+def test_a_signal_stops_captures_and_tables_soon(
+    rexmit: Command, study_file: Path, tmp_path: Path, arguments: tuple[str, ...], pattern: str
+) -> None:
+    out, runs = tmp_path / "out", 4000
+    # Doing all that was still to do after the signal, as a pool of threads does by itself, takes far longer.
+    many = ("--set", f"design.replications={runs // 8}", *arguments)
+    running = start(study_file, out, *many)
+    deadline = time.monotonic() + 60
+    while len(list(out.glob(pattern))) < 3:
+        assert running.poll() is None, "it ended before it could be stopped; make the study larger"
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    running.send_signal(signal.SIGINT)
+    before = len(list(out.glob(pattern)))
+    try:
+        _, errors = running.communicate(timeout=10)
+    finally:
+        running.kill()
+    assert running.returncode == 128 + signal.SIGINT
+    assert "go on with --resume" in errors
+    stored = {path: path.stat().st_mtime_ns for path in out.glob(pattern)}
+    assert before <= len(stored) < runs / 2, "it went on after the signal"
+    assert not list(out.rglob("*.tmp"))
+
+    done = rexmit("run", study_file, "--out", out, *many, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert len(list(out.glob(pattern))) == runs
+    assert {path: path.stat().st_mtime_ns for path in stored} == stored, "what was finished was touched"
+
+
+def test_no_python_beside_a_study_is_ever_run(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
+    # Where the package's own studies have their comparison; and a study that names itself by a file.
+    package = tmp_path / "mine" / "mine"
+    package.mkdir(parents=True)
+    code = f"open({str(tmp_path / 'was-run')!r}, 'w')\ndef compare(results): raise SystemExit(7)\n"
+    (package / "__init__.py").write_text(code)
+    study = tmp_path / "mine" / "study.toml"
+    study.write_text(study_file.read_text())
+    assert rexmit("run", study, "--out", "out").returncode == 0
+    record = json.loads((tmp_path / "out" / "study.json").read_text())
+    for name in ("study", str(study), "mine/study"):
+        (tmp_path / "out" / "study.json").write_text(json.dumps({**record, "name": name}))
+        compared = rexmit("compare", "out")
+        assert compared.returncode == 2
+        (line,) = compared.stderr.splitlines()
+        assert line == (
+            f"rexmit: error: {name}: has no published numbers to compare with; "
+            "those that have: hurtig-2006/long, hurtig-2006/short"
+        )
+        assert rexmit("report", "out").returncode == 0
+        assert rexmit("plot", "out").returncode == 0
+    assert not (tmp_path / "was-run").exists()
+
+
+def test_a_list_for_what_is_no_factor_says_how_to_vary_it(rexmit: Command, study_file: Path) -> None:
+    for key in ("path.rate", "scenario.path.rate", "path.down.loss"):
+        done = rexmit("run", study_file, "--set", f'{key}=["1 Mbit/s"]', "--out", "out")
+        assert done.returncode == 2
+        (line,) = done.stderr.splitlines()
+        assert line.endswith(f"; to vary it, use --set vary.{key.removeprefix('scenario.')}=...")
+    done = rexmit("run", study_file, "--set", 'vary.path.rate=["1 Mbit/s", "2 Mbit/s"]', "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "32 runs" in done.stdout
+
+
+def test_the_examples_of_run_work_as_printed(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
+    help_text = rexmit("run", "--help").stdout
+    examples = [line for line in help_text.splitlines() if line.startswith("    rexmit run ")]
+    assert len(examples) == 4
+    study_file.rename(tmp_path / "my-study.toml")
+    assert rexmit("run", "my-study.toml", "--out", "results/mine").returncode == 0
+    for example in examples[1:]:
+        done = (
+            rexmit(*shlex.split(example)[1:], "--set", "path.delay=5 ms")
+            if "hurtig" in example
+            else (rexmit(*shlex.split(example)[1:]))
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def test_resuming_what_is_finished_says_so(rexmit: Command, study_file: Path) -> None:
+    assert "16 runs in" in rexmit("run", study_file, "--out", "out").stdout
+    done = rexmit("run", study_file, "--out", "out", "--resume")
+    assert done.stdout == "small: nothing left to run of 16 runs, results in out\n"
+
+
+def test_direction_says_who_is_the_client(rexmit: Command) -> None:
+    words = " ".join(rexmit("plot", "--help").stdout.split())
+    assert "'client' is the side that opened the connection" in words
+
+
+def test_a_picture_of_an_unknown_kind_is_refused(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
+    one = ("--set", "path.delay=5 ms", "--set", "path.down.drop=[{ position = 0 }]")
+    assert rexmit("run", study_file, *one, "--out", "out", "--capture", "all").returncode == 0
+    capture = tmp_path / "out/captures/run-00000000-client.pcapng"
+    done = rexmit("plot", capture, "--out", "x.xyz")
+    assert done.returncode == 2
+    assert done.stderr == "rexmit: error: --out x.xyz: cannot draw '.xyz'; end it in .svg, .png or .pdf\n"
+    assert not list(tmp_path.glob("x.*"))
+    assert rexmit("plot", capture, "--out", "x.PDF").returncode == 0

@@ -71,6 +71,47 @@ def test_a_range_of_runs_is_cut_to_those_that_exist() -> None:
     assert sizes == [4, 2, 1, 0, 0, 0]
 
 
+def small_plan() -> _native.Plan:
+    host = {"stack": "freebsd-6.0"}
+    transfer = {"from": "server", "to": "client", "writes": "2500 bytes"}
+    scenario = {"hosts": {"server": host, "client": host}, "transfers": [transfer]}
+    return _native.Plan(json.dumps(scenario), ["path.down.drop"], "[[0, 1, 500, 501]]")
+
+
+def test_a_plan_remembers_what_was_never_reached() -> None:
+    plan = small_plan()
+    assert plan.unreached() == []
+    plan.run((0, 6), 2, 1, 2)
+    assert plan.unreached() == [("path.down.drop: position 500 was never reached", 2)]
+    plan.run((6, 8), 2, 1, 1)
+    assert plan.unreached() == [("path.down.drop: position 500-501 was never reached", 4)]
+
+
+def test_a_plan_is_checked_in_slices() -> None:
+    plan = small_plan()
+    assert plan.points() == 4
+    assert len(plan.check(0, 1)) == 1
+    assert [plan.check(*part) for part in [(1, 4), (4, 9), (3, 1)]] == [[], [], []]
+
+
+@pytest.mark.parametrize("number", [-1, 2**64])
+def test_numbers_out_of_range_are_wrong_values(number: int) -> None:
+    plan = small_plan()
+    calls = [
+        lambda: plan.check(number, 1),
+        lambda: plan.run_key(number, 1),
+        lambda: plan.run((0, number), 1, 1, 1),
+        lambda: plan.run((0, 1), 1, 1, number),
+        lambda: _native.run_one("{}", number, "", "{}"),
+        lambda: _native.pattern_list("1", number),
+        lambda: _native.pattern_show("1", number),
+        lambda: _native.pattern_file(number, "1"),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="allowed: a whole number from 0 to"):
+            call()
+
+
 def test_a_file_that_is_no_capture_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no capture")
     for path in (tmp_path / "text", tmp_path / "missing", tmp_path):

@@ -43,7 +43,8 @@ class Counting:
         self.ran: list[int] = []
         self.before: Callable[[range], None] = lambda runs: None
 
-    def check(self) -> list[str]:
+    def check(self, step: Callable[[int, int], None]) -> list[str]:
+        step(0, 1)
         return ["mind the gap"]
 
     def resolved(self) -> dict[str, Any]:
@@ -61,6 +62,9 @@ class Counting:
             "error": pa.array([None] * len(runs), type=pa.string()),
         }
         return pa.table(columns)
+
+    def unreached(self) -> list[tuple[str, int]]:
+        return [("path.down.drop: position 3 was never reached", sum(run % 8 > 5 for run in self.ran))]
 
     def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
         for path in (server, client):
@@ -280,11 +284,13 @@ def test_a_write_that_fails_leaves_nothing(number: int, text: str, tmp_path: Pat
 
 
 def test_positions_beyond_the_flow_are_named(backend: Counting, tmp_path: Path) -> None:
-    warned: list[str] = []
-    run_study(spec(), None, RunOptions(warn=warned.append))
-    assert warned[0] == "mind the gap"
-    assert warned[1].startswith("path.down.drop: position 3 was never reached in 6 of 24 runs")
-    assert len(warned) == 2
+    never = "path.down.drop: position 3 was never reached in 6 of 24 runs"
+    for out in (None, tmp_path / "out"):
+        backend.ran.clear()
+        warned: list[str] = []
+        run_study(spec(), out, RunOptions(warn=warned.append))
+        assert warned == ["mind the gap", never]
+    assert never in (tmp_path / "out" / "provenance.json").read_text()
 
 
 def test_captures_of_all_runs_are_whole_and_kept(backend: Counting, tmp_path: Path) -> None:

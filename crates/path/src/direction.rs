@@ -12,6 +12,7 @@ use crate::queue::Queue;
 use crate::schedule::Schedule;
 use crate::shaper::Shaper;
 use crate::spec::DirectionSpec;
+use crate::unreached::Unreached;
 use crate::verdict::{Duplicated, Effects, Fate, Verdict};
 
 /// One direction of a path.
@@ -138,8 +139,8 @@ impl Direction {
         self.queue.limit()
     }
 
-    /// What patterns name and no packet has been so far, a line each; to be asked at the end of a run.
-    pub fn unreached(&self) -> Vec<String> {
+    /// What patterns name and no packet has been so far; to be asked at the end of a run.
+    pub fn unreached(&self) -> Vec<Unreached> {
         self.ingress.as_ref().map(Ingress::unreached).unwrap_or_default()
     }
 

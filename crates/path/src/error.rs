@@ -21,7 +21,7 @@ pub enum PathError {
         tick: Duration,
     },
     /// A change without a moment or with several.
-    #[error("path.{name}.changes[{index}]: allowed: exactly one of at, packet and when")]
+    #[error("path.{name}.changes.{index}: allowed: exactly one of at, packet and when")]
     ChangeMoment {
         /// `down` or `up`.
         name: String,
@@ -29,7 +29,7 @@ pub enum PathError {
         index: usize,
     },
     /// A change of nothing.
-    #[error("path.{name}.changes[{index}]: nothing changes; allowed: rate, delay or both")]
+    #[error("path.{name}.changes.{index}: nothing changes; allowed: rate, delay or both")]
     ChangeOfNothing {
         /// `down` or `up`.
         name: String,
@@ -37,7 +37,7 @@ pub enum PathError {
         index: usize,
     },
     /// A change at packet 0.
-    #[error("path.{name}.changes[{index}]: packet = 0: allowed: at least 1, the first packet")]
+    #[error("path.{name}.changes.{index}: packet = 0: allowed: at least 1, the first packet")]
     ChangeAtZero {
         /// `down` or `up`.
         name: String,

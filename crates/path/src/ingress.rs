@@ -9,6 +9,7 @@ use crate::pattern::{Pattern, Positions};
 use crate::random::{JitterProcess, LossProcess};
 use crate::select::{Seen, Selector};
 use crate::spec::Impairments;
+use crate::unreached::Unreached;
 
 /// Every impairment of a direction, with its state.
 pub(crate) struct Ingress {
@@ -113,7 +114,7 @@ impl Ingress {
     }
 
     /// What patterns name and no packet has been.
-    pub fn unreached(&self) -> Vec<String> {
+    pub fn unreached(&self) -> Vec<Unreached> {
         let timed = [self.hold.as_ref().map(|h| &h.0), self.reorder.as_ref().map(|r| &r.0)];
         let plain = [self.drop.as_ref(), self.corrupt.as_ref(), self.mark.as_ref(), self.duplicate.as_ref()];
         let changes = self.changes.iter().map(|c| Some(&c.0));
@@ -130,7 +131,7 @@ fn changes(
     let by_packet = numbered.filter_map(|(i, change)| {
         let from_packet = change.packet.map(|n| Pattern::at(Positions::one(n)));
         let pattern = change.when.clone().or(from_packet)?;
-        Some((selector(&format!("changes[{i}]"), &pattern), change.rate, change.delay))
+        Some((selector(&format!("changes.{i}"), &pattern), change.rate, change.delay))
     });
     by_packet.collect()
 }

@@ -35,6 +35,7 @@ mod schedule;
 mod select;
 mod shaper;
 mod spec;
+mod unreached;
 mod verdict;
 
 pub use counters::{Counters, LogRow, Summary};
@@ -45,4 +46,5 @@ pub use spec::{
     Change, DirectionOverride, DirectionSpec, GilbertElliott, Hold, Impairments, Jitter, LossModel, PathSpec,
     Reorder, ShaperKind, Spread,
 };
+pub use unreached::{Missed, Unreached};
 pub use verdict::{Duplicated, Effects, Fate, Verdict};

@@ -5,6 +5,7 @@ use rexmit_wire::Flags;
 
 use crate::flow::{FlowView, SegmentView};
 use crate::pattern::{Data, Kind, Pattern, Positions, Rule, Scope, Times, in_period, time_in_period};
+use crate::unreached::{Missed, Unreached};
 
 /// One packet as patterns see it.
 pub(crate) struct Seen {
@@ -52,10 +53,13 @@ impl Selector {
         named
     }
 
-    /// What the pattern names and no packet has been, a line each.
-    pub fn unreached(&self) -> impl Iterator<Item = String> {
+    /// What the rules of the pattern name and no packet has been.
+    pub fn unreached(&self) -> impl Iterator<Item = Unreached> {
         let all = self.pattern.rules.iter().zip(&self.counters);
-        all.filter_map(|(rule, counter)| counter.unreached(rule)).map(|why| format!("{}: {why}", self.name))
+        all.filter_map(|(rule, counter)| {
+            let (subject, missed, because) = counter.unreached(rule)?;
+            Some(Unreached { pattern: self.name.clone(), subject, missed, because })
+        })
     }
 }
 
@@ -131,7 +135,10 @@ impl Counter {
         known
     }
 
-    fn unreached(&self, rule: &Rule) -> Option<String> {
+    /// Subject, numbers and reason of a rule that was not reached.
+    fn unreached(&self, rule: &Rule) -> Option<(String, Missed, String)> {
+        let highest = self.highest;
+        let numbers = |subject: String, never, because| Some((subject, Missed::Numbers(never), because));
         match rule {
             Rule::Position { positions, period, scope } => {
                 let whose = match scope {
@@ -140,25 +147,24 @@ impl Counter {
                     Scope::Port(_) => " at that port",
                 };
                 let never = self.never(positions, *period)?;
-                Some(format!("position {never} was never reached ({} packets came{whose})", self.highest))
+                numbers("position".into(), never, format!("{highest} packets came{whose}"))
             }
             Rule::Time { times, .. } => self.never_at(times),
             Rule::Match { kind, nth: None, .. } if self.highest == 0 => {
-                Some(format!("no packet was a {}", kind.name()))
+                Some((format!("no packet was a {}", kind.name()), Missed::All, String::new()))
             }
             Rule::Match { nth: None, .. } => None,
             Rule::Match { kind, nth: Some(nth), period, .. } => {
                 let never = self.never(nth, *period)?;
-                let name = kind.name();
-                Some(format!("{name} number {never} was never reached (at most {} in a flow)", self.highest))
+                numbers(format!("{} number", kind.name()), never, format!("at most {highest} in a flow"))
             }
             Rule::Retransmission { nth: None, .. } if self.highest == 0 => {
-                Some("the data was never retransmitted".into())
+                Some(("the data was never retransmitted".into(), Missed::All, String::new()))
             }
             Rule::Retransmission { nth: None, .. } => None,
             Rule::Retransmission { nth: Some(nth), .. } => {
                 let never = self.never(nth, None)?;
-                Some(format!("retransmission {never} was never reached (there were {})", self.highest))
+                numbers("retransmission".into(), never, format!("there were {highest}"))
             }
         }
     }
@@ -173,13 +179,13 @@ impl Counter {
         (!beyond.is_empty()).then_some(beyond)
     }
 
-    fn never_at(&self, times: &Times) -> Option<String> {
+    fn never_at(&self, times: &Times) -> Option<(String, Missed, String)> {
         let start = times.last_start()?;
         if self.latest.is_some_and(|latest| latest >= start) {
             return None;
         }
         let latest = self.latest.unwrap_or(Instant::ZERO);
-        Some(format!("time {start} was never reached (the last packet came at {latest})"))
+        Some(("time".into(), Missed::Time(start), format!("the last packet came at {latest}")))
     }
 }
 

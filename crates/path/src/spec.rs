@@ -266,7 +266,7 @@ impl Impairments {
     /// Each pattern with its key.
     pub(crate) fn patterns(&self) -> impl Iterator<Item = (String, &Pattern)> {
         let changes = self.changes.iter().enumerate();
-        let whens = changes.filter_map(|(i, c)| c.when.as_ref().map(|p| (format!("changes[{i}].when"), p)));
+        let whens = changes.filter_map(|(i, c)| c.when.as_ref().map(|p| (format!("changes.{i}.when"), p)));
         [
             ("drop", self.drop.as_ref()),
             ("corrupt", self.corrupt.as_ref()),

@@ -249,7 +249,7 @@ fn overrides() {
     );
     assert!(message("queue = \"0 packets\"").contains("path.down.queue"));
     assert!(
-        message("down.changes = [{ at = \"1 s\", packet = 3, rate = \"1 bit/s\" }]").contains("changes[0]")
+        message("down.changes = [{ at = \"1 s\", packet = 3, rate = \"1 bit/s\" }]").contains("changes.0:")
     );
     assert!(message("down.changes = [{ at = \"1 s\" }]").contains("nothing changes"));
 }

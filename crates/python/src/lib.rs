@@ -7,6 +7,7 @@
 use pyo3::prelude::*;
 
 mod captures;
+mod numbers;
 mod patterns;
 mod plan;
 mod scenarios;

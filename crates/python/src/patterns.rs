@@ -4,6 +4,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rexmit_path::pattern::tool::{self, Mode};
 
+use crate::numbers::Whole;
+
 fn value_error(text: String) -> PyErr {
     PyValueError::new_err(text)
 }
@@ -11,23 +13,23 @@ fn value_error(text: String) -> PyErr {
 /// A pattern of a list of positions in its plain text form. Raises ValueError of one line.
 #[pyfunction]
 #[pyo3(signature = (positions, period=None))]
-pub fn pattern_list(positions: &str, period: Option<u64>) -> PyResult<String> {
-    tool::make_list(positions, period).map_err(value_error)
+pub fn pattern_list(positions: &str, period: Option<Whole>) -> PyResult<String> {
+    tool::make_list(positions, period.map(|n| n.0)).map_err(value_error)
 }
 
 /// A random but fixed pattern in its plain text form. Raises ValueError of one line.
 #[pyfunction]
-pub fn pattern_random(rate: &str, length: u64, seed: u64, repeat: bool) -> PyResult<String> {
-    tool::make_random(rate, length, seed, repeat).map_err(value_error)
+pub fn pattern_random(rate: &str, length: Whole, seed: Whole, repeat: bool) -> PyResult<String> {
+    tool::make_random(rate, length.0, seed.0, repeat).map_err(value_error)
 }
 
 /// The bytes of a pattern file, and what was left out. `start` None: positions of losses; else points at which
 /// loss is switched, on before the first or not. Raises ValueError of one line.
 #[pyfunction]
 #[pyo3(signature = (factor, entries, start=None))]
-pub fn pattern_file(factor: usize, entries: &str, start: Option<bool>) -> PyResult<(Vec<u8>, Vec<String>)> {
+pub fn pattern_file(factor: Whole, entries: &str, start: Option<bool>) -> PyResult<(Vec<u8>, Vec<String>)> {
     let mode = start.map_or(Mode::Data, |start| Mode::Time { start });
-    tool::make_file(factor, entries, mode).map(|made| (made.bytes, made.warnings)).map_err(value_error)
+    tool::make_file(factor.size(), entries, mode).map(|made| (made.bytes, made.warnings)).map_err(value_error)
 }
 
 /// The plain text form of a pattern file. Raises ValueError of one line.
@@ -40,12 +42,12 @@ pub fn pattern_from_file(content: &[u8], step: Option<&str>) -> PyResult<String>
 /// The bytes of the pattern file of a plain text form. Raises ValueError of one line.
 #[pyfunction]
 #[pyo3(signature = (text, factor=None))]
-pub fn pattern_to_file(text: &str, factor: Option<usize>) -> PyResult<Vec<u8>> {
-    tool::text_to_file(text, factor).map_err(value_error)
+pub fn pattern_to_file(text: &str, factor: Option<Whole>) -> PyResult<Vec<u8>> {
+    tool::text_to_file(text, factor.map(Whole::size)).map_err(value_error)
 }
 
 /// A pattern for people, with a picture of the first `width` packets. Raises ValueError of one line.
 #[pyfunction]
-pub fn pattern_show(text: &str, width: u64) -> PyResult<String> {
-    tool::show(text, width).map_err(value_error)
+pub fn pattern_show(text: &str, width: Whole) -> PyResult<String> {
+    tool::show(text, width.0).map_err(value_error)
 }

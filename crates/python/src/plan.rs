@@ -1,17 +1,23 @@
 //! Runs: many by their number in a plan, or one with all that it can write down.
 
+use std::sync::{Mutex, PoisonError};
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rexmit_sim::{BatchOptions, Resolved, RunOptions, Streams};
+use rexmit_sim::{BatchOptions, Resolved, RunOptions, Streams, UnreachedRuns};
 use serde_json::Value;
 
+use crate::numbers::Whole;
 use crate::scenarios::{parse, value_error};
 use crate::tables::{Columns, row_to_dict, rows, states, to_dict, verdicts};
 
 /// A base scenario and what varies in it.
 #[pyclass(frozen)]
-pub struct Plan(rexmit_sim::Plan);
+pub struct Plan {
+    plan: rexmit_sim::Plan,
+    unreached: Mutex<UnreachedRuns>,
+}
 
 #[pymethods]
 impl Plan {
@@ -19,18 +25,25 @@ impl Plan {
     fn new(base_json: &str, factors: Vec<String>, levels_json: &str) -> PyResult<Self> {
         let levels: Vec<Vec<Value>> =
             serde_json::from_str(levels_json).map_err(|e| PyValueError::new_err(format!("levels: {e}")))?;
-        rexmit_sim::Plan::new(parse(base_json)?, factors, levels).map(Self).map_err(value_error)
+        let plan = rexmit_sim::Plan::new(parse(base_json)?, factors, levels).map_err(value_error)?;
+        Ok(Self { plan, unreached: Mutex::default() })
     }
 
-    /// Resolves every point and returns warnings. Raises ValueError for the first wrong one.
-    fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        py.detach(|| self.0.check()).map_err(value_error)
+    /// Combinations of levels, replications apart.
+    fn points(&self) -> u64 {
+        self.plan.points()
+    }
+
+    /// Resolves the points from `start` to before `stop` and returns warnings, each once. Raises ValueError for
+    /// the first wrong one.
+    fn check(&self, py: Python<'_>, start: Whole, stop: Whole) -> PyResult<Vec<String>> {
+        py.detach(|| self.plan.check(start.0..stop.0)).map_err(value_error)
     }
 
     /// What names a run for its random streams.
-    fn run_key(&self, run: u64, replications: u64) -> String {
-        let replications = replications.max(1);
-        self.0.run_key(run / replications, run % replications)
+    fn run_key(&self, run: Whole, replications: Whole) -> String {
+        let replications = replications.0.max(1);
+        self.plan.run_key(run.0 / replications, run.0 % replications)
     }
 
     /// Runs `runs` (from the first to before the second) on `jobs` threads and returns columns, a row a run.
@@ -38,14 +51,21 @@ impl Plan {
     fn run<'py>(
         &self,
         py: Python<'py>,
-        runs: (u64, u64),
-        replications: u64,
-        seed: u64,
-        jobs: usize,
+        runs: (Whole, Whole),
+        replications: Whole,
+        seed: Whole,
+        jobs: Whole,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let options = BatchOptions { replications, seed, jobs };
-        let found = py.detach(|| self.0.run(runs.0..runs.1.max(runs.0), options)).map_err(value_error)?;
-        to_dict(py, rows(runs.0, replications.max(1), &found))
+        let (start, stop) = (runs.0.0, runs.1.0);
+        let options = BatchOptions { replications: replications.0, seed: seed.0, jobs: jobs.size() };
+        let found = py.detach(|| self.plan.run(start..stop.max(start), options)).map_err(value_error)?;
+        self.unreached.lock().unwrap_or_else(PoisonError::into_inner).merge(found.unreached);
+        to_dict(py, rows(start, options.replications.max(1), &found.rows))
+    }
+
+    /// What patterns named and no packet was, in the runs of this plan so far: a text, and in how many runs.
+    fn unreached(&self) -> Vec<(String, u64)> {
+        self.unreached.lock().unwrap_or_else(PoisonError::into_inner).texts()
     }
 }
 
@@ -56,18 +76,19 @@ impl Plan {
 pub fn run_one<'py>(
     py: Python<'py>,
     scenario_json: &str,
-    seed: u64,
+    seed: Whole,
     run_key: &str,
     options_json: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
     let options: RunOptions =
         serde_json::from_str(options_json).map_err(|e| PyValueError::new_err(format!("options: {e}")))?;
     let resolved = Resolved::from_value(parse(scenario_json)?).map_err(value_error)?;
-    let streams = Streams::new(seed, run_key);
+    let streams = Streams::new(seed.0, run_key);
     let outcome = py.detach(|| rexmit_sim::run(&resolved, &streams, &options)).map_err(value_error)?;
     let answer = PyDict::new(py);
     answer.set_item("row", row_to_dict(py, &outcome.row)?)?;
-    answer.set_item("warnings", &outcome.warnings)?;
+    let unreached: Vec<String> = outcome.unreached.iter().map(ToString::to_string).collect();
+    answer.set_item("warnings", unreached)?;
     let add = |name: &str, wanted: bool, columns: &dyn Fn() -> Columns| -> PyResult<()> {
         if wanted { answer.set_item(name, to_dict(py, columns())?) } else { Ok(()) }
     };

@@ -29,7 +29,8 @@ fn main() {
     let t = std::time::Instant::now();
     let rows = plan
         .run(0..u64::MAX, BatchOptions { replications: 3, seed: 1, jobs: 2 })
-        .unwrap_or_else(|e| panic!("{e}"));
+        .unwrap_or_else(|e| panic!("{e}"))
+        .rows;
     eprintln!("{} runs in {:?}", rows.len(), t.elapsed());
     let deliveries: u64 = rows.iter().map(|r| r.deliveries).sum();
     eprintln!("{deliveries} deliveries");

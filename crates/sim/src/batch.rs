@@ -1,5 +1,6 @@
 //! Many runs from one call: a full factorial of settings with replications, on all cores.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +14,7 @@ use crate::run::run;
 use crate::scenario::Resolved;
 use crate::settings::set;
 use crate::streams::Streams;
+use crate::unreached::UnreachedRuns;
 
 /// A base scenario and what varies in it.
 ///
@@ -35,12 +37,24 @@ pub struct BatchOptions {
     pub jobs: usize,
 }
 
-/// Rows of the chunk with this number.
-type Chunk = (u64, Result<Vec<Row>, SpecError>);
+/// What a range of runs gave.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// A row for each run, in order.
+    pub rows: Vec<Row>,
+    /// What patterns named and no packet was, over all of them.
+    pub unreached: UnreachedRuns,
+}
+
+/// The runs of the chunk with this number.
+type Chunk = (u64, Result<Batch, SpecError>);
 
 /// Runs that a thread takes at a time: whole points, so that a scenario is resolved once for its
 /// replications.
 const POINTS_AT_A_TIME: u64 = 8;
+
+/// Levels of a factor that are tried before all others, so that a typing error in one is told at once.
+const LEVELS_TRIED_FIRST: usize = 1000;
 
 impl Plan {
     /// A plan.
@@ -59,9 +73,9 @@ impl Plan {
         Ok(Self { base, factors, levels })
     }
 
-    /// Combinations of levels.
+    /// Combinations of levels; the largest number where they are more.
     pub fn points(&self) -> u64 {
-        self.levels.iter().map(|l| l.len() as u64).product()
+        self.levels.iter().fold(1, |n, levels| n.saturating_mul(levels.len() as u64))
     }
 
     /// The levels of point `n`.
@@ -79,8 +93,12 @@ impl Plan {
     /// # Errors
     /// A factor that names nothing, a level that does not fit.
     pub fn scenario(&self, n: u64) -> Result<Value, SpecError> {
+        self.scenario_at(&self.levels_of(n))
+    }
+
+    fn scenario_at(&self, indices: &[usize]) -> Result<Value, SpecError> {
         let mut value = self.base.clone();
-        for ((factor, levels), i) in self.factors.iter().zip(&self.levels).zip(self.levels_of(n)) {
+        for ((factor, levels), &i) in self.factors.iter().zip(&self.levels).zip(indices) {
             set(&mut value, factor, levels[i].clone())?;
         }
         Ok(value)
@@ -100,15 +118,21 @@ impl Plan {
         format!("{};replication={replication}", parts.join(";"))
     }
 
-    /// Resolves every point; the warnings that they give, each once.
+    /// Resolves the points of `range`; the warnings that they give, each once, in order.
+    ///
+    /// Where the range begins with point 0, the first levels of every factor are tried alone before.
     ///
     /// # Errors
     /// The first point that cannot be run, with its key.
-    pub fn check(&self) -> Result<Vec<String>, SpecError> {
-        let mut warnings: Vec<String> = Vec::new();
-        for n in 0..self.points() {
+    pub fn check(&self, range: Range<u64>) -> Result<Vec<String>, SpecError> {
+        if range.start == 0 {
+            self.check_levels()?;
+        }
+        let mut warnings = Vec::new();
+        let mut seen = BTreeSet::new();
+        for n in range.start..range.end.min(self.points()) {
             for warning in Resolved::from_value(self.scenario(n)?)?.warnings() {
-                if !warnings.contains(&warning) {
+                if seen.insert(warning.clone()) {
                     warnings.push(warning);
                 }
             }
@@ -116,31 +140,47 @@ impl Plan {
         Ok(warnings)
     }
 
-    /// Runs `range` (numbers of runs) and returns a row for each, in order.
+    /// Tries each level with the first levels of all other factors.
+    fn check_levels(&self) -> Result<(), SpecError> {
+        let mut indices = vec![0; self.levels.len()];
+        for (factor, levels) in self.levels.iter().enumerate() {
+            for i in 0..levels.len().min(LEVELS_TRIED_FIRST) {
+                indices[factor] = i;
+                Resolved::from_value(self.scenario_at(&indices)?)?;
+            }
+            indices[factor] = 0;
+        }
+        Ok(())
+    }
+
+    /// Runs `range` (numbers of runs); a row for each, in order, and what was never reached.
     ///
     /// # Errors
     /// The first point that cannot be run.
-    pub fn run(&self, range: Range<u64>, options: BatchOptions) -> Result<Vec<Row>, SpecError> {
+    pub fn run(&self, range: Range<u64>, options: BatchOptions) -> Result<Batch, SpecError> {
         let replications = options.replications.max(1);
-        let total = self.points() * replications;
+        let total = self.points().saturating_mul(replications);
         let range = range.start.min(total)..range.end.min(total);
-        let chunk = POINTS_AT_A_TIME * replications;
-        let next = AtomicU64::new(range.start / chunk);
+        let chunk = POINTS_AT_A_TIME.saturating_mul(replications);
+        let first = range.start / chunk;
+        let next = AtomicU64::new(first);
         let last = range.end.div_ceil(chunk);
+        // More threads than chunks would have nothing to do.
+        let jobs = (options.jobs.max(1) as u64).min(last.saturating_sub(first));
         let done: Mutex<Vec<Chunk>> = Mutex::default();
         std::thread::scope(|scope| {
-            for _ in 0..options.jobs.max(1) {
+            for _ in 0..jobs {
                 scope.spawn(|| {
                     loop {
                         let n = next.fetch_add(1, Ordering::Relaxed);
                         if n >= last {
                             return;
                         }
-                        let runs = (n * chunk).max(range.start)..((n + 1) * chunk).min(range.end);
-                        let rows = self.run_some(runs, replications, options.seed);
-                        let failed = rows.is_err();
+                        let runs = (n * chunk).max(range.start)..(n + 1).saturating_mul(chunk).min(range.end);
+                        let batch = self.run_some(runs, replications, options.seed);
+                        let failed = batch.is_err();
                         if let Ok(mut done) = done.lock() {
-                            done.push((n, rows));
+                            done.push((n, batch));
                         }
                         if failed {
                             next.store(last, Ordering::Relaxed);
@@ -151,15 +191,19 @@ impl Plan {
         });
         let mut done = done.into_inner().unwrap_or_default();
         done.sort_by_key(|(n, _)| *n);
-        let mut out = Vec::with_capacity((range.end - range.start) as usize);
-        for (_, rows) in done {
-            out.extend(rows?);
+        let mut out = Batch::default();
+        out.rows.reserve((range.end - range.start) as usize);
+        for (_, batch) in done {
+            let batch = batch?;
+            out.rows.extend(batch.rows);
+            out.unreached.merge(batch.unreached);
         }
         Ok(out)
     }
 
-    fn run_some(&self, runs: Range<u64>, replications: u64, seed: u64) -> Result<Vec<Row>, SpecError> {
-        let mut rows = Vec::with_capacity((runs.end - runs.start) as usize);
+    fn run_some(&self, runs: Range<u64>, replications: u64, seed: u64) -> Result<Batch, SpecError> {
+        let mut batch = Batch::default();
+        batch.rows.reserve((runs.end - runs.start) as usize);
         let mut at: Option<(u64, Resolved)> = None;
         for n in runs {
             let (point, replication) = (n / replications, n % replications);
@@ -168,9 +212,11 @@ impl Plan {
                 _ => Resolved::from_value(self.scenario(point)?)?,
             };
             let streams = Streams::new(seed, &self.run_key(point, replication));
-            rows.push(run(&resolved, &streams, &RunOptions::default())?.row);
+            let outcome = run(&resolved, &streams, &RunOptions::default())?;
+            batch.unreached.add(&outcome.unreached);
+            batch.rows.push(outcome.row);
             at = Some((point, resolved));
         }
-        Ok(rows)
+        Ok(batch)
     }
 }

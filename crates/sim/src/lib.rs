@@ -24,9 +24,10 @@ mod scenario;
 mod settings;
 mod streams;
 mod timers;
+mod unreached;
 mod world;
 
-pub use batch::{BatchOptions, Plan};
+pub use batch::{Batch, BatchOptions, Plan};
 pub use error::SpecError;
 pub use options::RunOptions;
 pub use outcome::{Outcome, Row, StateRow, VerdictRow};
@@ -35,6 +36,7 @@ pub use run::run;
 pub use scenario::{HostSpec, Hosts, Resolved, Scenario, profile_schema, schema};
 pub use settings::set;
 pub use streams::Streams;
+pub use unreached::UnreachedRuns;
 
 /// Version of the engine.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

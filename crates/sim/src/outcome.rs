@@ -1,6 +1,6 @@
 //! What a run gives.
 
-use rexmit_path::LogRow;
+use rexmit_path::{LogRow, Unreached};
 use rexmit_stack::Snapshot;
 use rexmit_units::Instant;
 
@@ -70,6 +70,6 @@ pub struct Outcome {
     pub states: Vec<StateRow>,
     /// Verdicts, if asked for, in order of time.
     pub verdicts: Vec<VerdictRow>,
-    /// Patterns whose positions no packet reached.
-    pub warnings: Vec<String>,
+    /// What patterns name and no packet was.
+    pub unreached: Vec<Unreached>,
 }

@@ -29,6 +29,6 @@ pub fn run(resolved: &Resolved, streams: &Streams, options: &RunOptions) -> Resu
         verdicts.extend(direction.log().iter().map(|row| VerdictRow { direction: name, row: *row }));
     }
     verdicts.sort_by_key(|v| v.row.time);
-    let warnings = directions.iter().flat_map(rexmit_path::Direction::unreached).collect();
-    Ok(Outcome { row, states, verdicts, warnings })
+    let unreached = directions.iter().flat_map(rexmit_path::Direction::unreached).collect();
+    Ok(Outcome { row, states, verdicts, unreached })
 }

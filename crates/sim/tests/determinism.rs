@@ -19,15 +19,15 @@ fn any_number_of_threads_gives_the_same_rows() {
         ("path.rate", vec![json!("80 kbit/s"), json!("1 Mbit/s")]),
         ("path.delay", (1..20).map(|d| json!(format!("{d} ms"))).collect()),
     ]);
-    let run = |jobs| plan.run(0..u64::MAX, BatchOptions { replications: 3, seed: 7, jobs }).unwrap();
+    let run = |jobs| plan.run(0..u64::MAX, BatchOptions { replications: 3, seed: 7, jobs }).unwrap().rows;
     let one = run(1);
     assert_eq!(one.len(), 2 * 19 * 3);
     assert!(one.iter().any(|r| r.drops_down > 0), "no loss was drawn");
-    for jobs in [2, 3, 8] {
+    for jobs in [2, 3, 8, 1_000_000] {
         assert_eq!(run(jobs), one, "{jobs} threads");
     }
-    let mut parts = plan.run(0..50, BatchOptions { replications: 3, seed: 7, jobs: 2 }).unwrap();
-    parts.extend(plan.run(50..114, BatchOptions { replications: 3, seed: 7, jobs: 2 }).unwrap());
+    let mut parts = plan.run(0..50, BatchOptions { replications: 3, seed: 7, jobs: 2 }).unwrap().rows;
+    parts.extend(plan.run(50..114, BatchOptions { replications: 3, seed: 7, jobs: 2 }).unwrap().rows);
     assert_eq!(parts, one, "in two parts");
 }
 
@@ -36,8 +36,11 @@ fn the_order_of_factors_and_further_levels_change_no_run() {
     let rates = vec![json!("80 kbit/s"), json!("1 Mbit/s")];
     let delays = vec![json!("5 ms"), json!("10 ms"), json!("20 ms")];
     let options = BatchOptions { replications: 1, seed: 7, jobs: 2 };
-    let a = plan(&[("path.rate", rates.clone()), ("path.delay", delays.clone())]).run(0..6, options).unwrap();
-    let b = plan(&[("path.delay", delays), ("path.rate", rates)]).run(0..6, options).unwrap();
+    let a = plan(&[("path.rate", rates.clone()), ("path.delay", delays.clone())])
+        .run(0..6, options)
+        .unwrap()
+        .rows;
+    let b = plan(&[("path.delay", delays), ("path.rate", rates)]).run(0..6, options).unwrap().rows;
     assert_eq!(a[1], b[2]); // 80 kbit/s, 10 ms
     assert_eq!(a[5], b[5]);
     assert_ne!(a[0], a[1]);

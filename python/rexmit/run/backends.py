@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,19 +18,31 @@ BACKENDS = {"model": "the built-in TCP model and path emulator in virtual time"}
 _PLANNED = ("stack:NAME", "uml", "kernel")
 
 
+CHECKED_AT_ONCE = 5000
+"""Points that are checked between two looks at the stop flag: about a quarter of a second."""
+
+Step = Callable[[int, int], None]
+
+
 class Backend(Protocol):
     """Runs the runs of one study."""
 
     name: str
 
-    def check(self) -> list[str]:
-        """Warnings about the study. Raises StudyError where a run of it could not be built."""
+    def check(self, step: Step) -> list[str]:
+        """Warnings about the study. Raises StudyError where a run of it could not be built.
+
+        Calls `step` with how many points of the design are checked and how many there are, now and then.
+        """
 
     def resolved(self) -> dict[str, Any]:
         """The scenario of run 0 with every default filled in."""
 
     def run(self, runs: range, jobs: int) -> pa.Table:
         """A row for each run, in order: run, replication and the responses."""
+
+    def unreached(self) -> list[tuple[str, int]]:
+        """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
 
     def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
         """Runs one run again, writes a capture at each host that is given a file, and returns its row."""
@@ -50,15 +62,22 @@ class ModelBackend:
         self._where = spec.path or spec.name
         self._plan = self._plan_of(self._design.factors)
 
-    def check(self) -> list[str]:
+    def check(self, step: Step) -> list[str]:
         """Warnings of the native code, which builds every run's scenario to find errors."""
         # A design over positions has the level 0 for "no loss": meant so, and no reason for a warning.
         factors = [_without_none(factor) if factor.is_position else factor for factor in self._design.factors]
         plan = self._plan_of(factors)
         try:
-            return plan.check()
+            points = plan.points()
+            warnings: dict[str, None] = {}
+            for start in range(0, points, CHECKED_AT_ONCE):
+                step(start, points)
+                stop = min(start + CHECKED_AT_ONCE, points)
+                warnings.update(dict.fromkeys(plan.check(start, stop)))
+            step(points, points)
         except ValueError as error:
             raise self._wrong(error) from None
+        return list(warnings)
 
     def _plan_of(self, factors: Sequence[Factor]) -> _native.Plan:
         try:
@@ -87,6 +106,10 @@ class ModelBackend:
         design = self._design
         columns = self._plan.run((runs.start, runs.stop), design.replications, design.seed, jobs)
         return from_native(columns)
+
+    def unreached(self) -> list[tuple[str, int]]:
+        """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
+        return self._plan.unreached()
 
     def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
         """Runs one run again with its captures."""

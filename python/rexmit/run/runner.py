@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from rexmit import _native
 from rexmit.errors import Interrupted, RexmitError, UsageError
-from rexmit.run.backends import Backend, open_backend
+from rexmit.run.backends import CHECKED_AT_ONCE, Backend, open_backend
 from rexmit.run.capture import CAPTURE_CHOICES, capture_runs
 from rexmit.run.columns import with_factors
 from rexmit.run.files import store_error
@@ -30,7 +30,10 @@ from rexmit.run.tables import TABLE_KINDS, write_tables
 from rexmit.study import Factor, StudySpec
 
 Progress = Callable[[str, int, int], None]
-"""Called with a stage (`runs`, `captures`, `tables of state`), how many are done and how many there are."""
+"""Called with a stage, how many are done and how many there are.
+
+Stages: `checking` (of large designs), `runs`, `captures`, `tables of state`, `tables of verdicts`.
+"""
 
 FIRST_CHUNK = 4
 """Small, so that a study of long runs can be stopped soon; it grows at once where runs are short."""
@@ -84,7 +87,7 @@ class _Session:
         self._backend = backend
         self._jobs = jobs
         self._options = options
-        self._warnings = backend.check()
+        self._warnings = self._check()
         for text in self._warnings:
             self._warn(text)
 
@@ -94,8 +97,8 @@ class _Session:
         with _stop_flag() as stop:
             self._sweep([range(self._spec.design.runs)], lambda _, table: tables.append(table), stop)
         table = with_factors(pa.concat_tables(tables), self._spec.design)
-        self._warn_never_reached(table)
-        return Results(table, self._record(), None)
+        self._warn_never_reached(self._spec.design.runs)
+        return Results(table, self._record(), None, table.num_rows)
 
     def in_folder(self, out: Path) -> Results:
         """Runs into a folder that no other run may use meanwhile."""
@@ -119,9 +122,21 @@ class _Session:
                 outcome = "interrupted" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed"
                 _quietly(lambda: provenance.end(outcome))
                 raise
-            never = self._warn_never_reached(table)
-            provenance.end("finished", runs=sum(map(len, missing)), warnings=[*self._warnings, *never])
-            return Results(table, record, out)
+            never = self._warn_never_reached(sum(map(len, missing)))
+            new = sum(map(len, missing))
+            provenance.end("finished", runs=new, warnings=[*self._warnings, *never])
+            return Results(table, record, out, new)
+
+    def _check(self) -> list[str]:
+        with _stop_flag() as stop:
+
+            def step(done: int, total: int) -> None:
+                if stop:
+                    raise Interrupted(f"stopped after checking {done} of {total}; nothing was run", stop[0])
+                if total > CHECKED_AT_ONCE:
+                    self._progress("checking", done, total)
+
+            return self._backend.check(step)
 
     def _sweep(self, missing: list[range], add: Callable[[range, pa.Table], None], stop: list[int]) -> None:
         total = self._spec.design.runs
@@ -181,13 +196,9 @@ class _Session:
             "runs": spec.design.runs,
         }
 
-    def _warn_never_reached(self, table: pa.Table) -> list[str]:
-        found = [
-            text
-            for factor in self._spec.design.factors
-            if factor.is_position
-            for text in never_reached(table, factor.name)
-        ]
+    def _warn_never_reached(self, runs: int) -> list[str]:
+        """Tells what patterns named and no packet was, in the `runs` runs of this session."""
+        found = [f"{text} in {count} of {runs} runs" for text, count in self._backend.unreached()]
         for text in found:
             self._warn(text)
         return found
@@ -208,23 +219,6 @@ class _Session:
 def _factor_record(factor: Factor) -> dict[str, Any]:
     record = {"name": factor.name, "levels": list(factor.levels)}
     return record | ({"labels": list(factor.labels)} if factor.has_own_labels else {})
-
-
-def never_reached(table: pa.Table, factor: str) -> list[str]:
-    """A warning where a packet position lies beyond every flow that it was meant for."""
-    direction = "up" if factor.startswith("path.up.") else "down"
-    offered = f"packets_{direction}"
-    if offered not in table.column_names:
-        return []
-    beyond = table.filter(pc.greater(table.column(factor), table.column(offered)))
-    if beyond.num_rows == 0:
-        return []
-    positions = sorted(set(beyond.column(factor).to_pylist()))
-    shown = ", ".join(map(str, positions[:5])) + (", ..." if len(positions) > 5 else "")
-    return [
-        f"{factor}: position {shown} was never reached in {beyond.num_rows} of {table.num_rows} runs; "
-        "their flows have fewer packets"
-    ]
 
 
 def _runs_to_keep(table: pa.Table, choice: str) -> list[int]:
