@@ -141,3 +141,11 @@ def test_a_wrong_row_of_published_numbers_is_refused(row: str, text: str, tmp_pa
     path.write_text(f"{head}\n{row}\n")
     with pytest.raises(StudyError, match=text):
         load_published(path)
+
+
+def test_the_worst_of_several_shows_no_difference_beside_within() -> None:
+    row = published("20", "2")
+    assert Check(row, "within", "9 of 10 within", -11.0).shown_difference is None
+    assert Check(row, "within", "21", 1.5).shown_difference == 1.5
+    assert Check(row, "outside", "9", -11.0).row()["difference"] == -11.0
+    assert Check(row, "within", "9 of 10 within", -11.0).row()["difference"] is None

@@ -112,10 +112,21 @@ class Check:
         """A row that these results say nothing about."""
         return cls(published, NOT_COVERED, "", None, why)
 
+    @property
+    def shown_difference(self) -> float | None:
+        """The difference, or None where it says nothing of the verdict.
+
+        So it is where most of several values must lie within: the worst of them may lie outside.
+        """
+        if self.difference is None or self.verdict != WITHIN:
+            return self.difference
+        allowed = float(self.published.tolerance or 0) + 1e-9
+        return self.difference if abs(self.difference) <= allowed else None
+
     def row(self) -> dict[str, Any]:
         """The check as a flat row for a table or for JSON."""
         row = asdict(self.published)
-        row |= {"what": self.published.what, "ours": self.ours, "difference": self.difference}
+        row |= {"what": self.published.what, "ours": self.ours, "difference": self.shown_difference}
         return row | {"verdict": self.verdict, "note": self.note}
 
 

@@ -1,4 +1,4 @@
-"""A study's own comparison: Python beside its files, called by `rexmit compare`."""
+"""The comparison of a study of the package: Python beside its files, called by `rexmit compare`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from rexmit.analyse.compare import Comparison
 from rexmit.errors import StudyError
 from rexmit.run import Results
-from rexmit.study import find_study
+from rexmit.study import list_studies
 
 CompareFunction = Callable[[Sequence[Results]], Comparison]
 
@@ -19,13 +19,14 @@ def comparison_of(results: Results) -> CompareFunction:
     """The function `compare(list of results) -> Comparison` of the study that gave these results.
 
     It stands in a package beside the study's file that is named as its folder, `-` written as `_`
-    (`studies/hurtig-2006/hurtig_2006`). Raises StudyError where the study has none.
+    (`studies/hurtig-2006/hurtig_2006`). Nothing is run of a study that does not come with this package.
+    Raises StudyError where the study has none.
     """
-    folder = study_folder(results)
+    folder = _folder_of(results)
     package = folder.name.replace("-", "_")
     path = folder / package / "__init__.py"
     if not path.is_file():
-        raise StudyError(f"{results.name}: has no published numbers to compare with (no {path})")
+        raise StudyError(f"{results.name}: has no published numbers to compare with")
     name = f"rexmit_study_{package}"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(
@@ -44,12 +45,15 @@ def comparison_of(results: Results) -> CompareFunction:
     return compare
 
 
-def study_folder(results: Results) -> Path:
-    """The folder of the study that gave these results: one of the package by name, else of its file."""
-    try:
-        return find_study(results.name)[1].parent
-    except StudyError:
-        file = results.study.get("file")
-        if not file:
-            raise
-        return find_study(str(file))[1].parent
+def _folder_of(results: Results) -> Path:
+    """The folder of the package's study of this name.
+
+    Only of the package: results come from anywhere, and must not choose what code is run.
+    """
+    for entry in list_studies():
+        if entry.name == results.name:
+            return entry.path.parent
+    raise StudyError(
+        f"{results.name}: has no published numbers to compare with; those that have: "
+        + ", ".join(entry.name for entry in list_studies())
+    )

@@ -35,7 +35,8 @@ def compare(
 ) -> None:
     """Print what the study published beside what DIR holds; several parts of one study may be given.
 
-    Exit code 1 if a number lies outside its stated tolerance.
+    Published numbers come with the package's own studies (`rexmit studies`); no code of any other study is
+    run. Exit code 1 if a number lies outside its stated tolerance.
     """
     results = [open_results(folder) for folder in folders]
     functions = {comparison_of(result) for result in results}
@@ -99,7 +100,7 @@ def _reasons(check: Check) -> list[str]:
 def _cells(check: Check) -> list[str | Text]:
     published = check.published
     value = f"{published.value} {published.unit}".strip() if published.value else "holds"
-    difference = "" if check.difference is None else f"{check.difference:+.3g}"
+    difference = "" if check.shown_difference is None else f"{check.shown_difference:+.3g}"
     tolerance = f"±{published.tolerance}" if published.tolerance else ""
     verdict = Text(check.verdict, style=_STYLES.get(check.verdict, "dim"))
     return [published.id, published.what, value, check.ours, difference, tolerance, verdict]

@@ -121,7 +121,7 @@ def _check(check: Check) -> str:
         published.what,
         value,
         check.ours,
-        "" if check.difference is None else f"{check.difference:+.3g}",
+        "" if check.shown_difference is None else f"{check.shown_difference:+.3g}",
         f"±{published.tolerance}" if published.tolerance else "",
     ]
     row = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells[1:])
