@@ -182,7 +182,8 @@ def commands_page() -> Iterator[str]:
         "",
         "What `rexmit COMMAND --help` prints. Exit codes: 0 when all is well, 1 for a",
     ]
-    yield from ["failure (for `compare`: a number outside its tolerance), 2 for wrong usage.", ""]
+    yield from ["failure (for `run`: a run that failed; for `compare`: a number outside its"]
+    yield from ["tolerance), 2 for wrong usage.", ""]
     for path, command in walk("rexmit", cli):
         context = click.Context(command, info_name=path, max_content_width=90, terminal_width=90)
         text = command.get_help(context).strip()

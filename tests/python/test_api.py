@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import signal
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 import rexmit
 from rexmit import Study, StudyError
+from rexmit.errors import Interrupted, StoreError, UsageError
+from rexmit.run.backends import open_backend
 
 SCENARIO = {
     "hosts": {"server": {"stack": "freebsd-6.0"}, "client": {"stack": "freebsd-6.0"}},
@@ -125,3 +131,69 @@ def test_every_public_name_is_there() -> None:
         assert getattr(rexmit, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = rexmit.nothing
+
+
+@pytest.mark.parametrize("table", [5, None, ["scenario"]])
+def test_a_study_that_is_no_table_is_refused(table: Any) -> None:
+    with pytest.raises(StudyError, match=r"^study: .* is no table; give a dict with 'scenario'$"):
+        Study.from_dict(table)
+
+
+def test_without_pandas_one_line_says_what_to_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    results = Study.from_dict({"scenario": SCENARIO}).run(progress=False)
+    with pytest.raises(UsageError, match=r"^pandas is not installed; install it, or take table"):
+        results.to_pandas()
+
+
+def test_a_profile_in_a_file_works_for_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.toml").write_text('inherits = "freebsd-6.0"\n')
+    monkeypatch.chdir(tmp_path)
+    named = rexmit.run_one(SCENARIO, hosts__server__stack="./mine.toml")
+    assert named["row"] == rexmit.run_one(SCENARIO)["row"]
+
+
+def test_a_file_is_no_results_folder(study_file: Path) -> None:
+    with pytest.raises(StoreError, match="is a file; name the results folder"):
+        rexmit.open_results(study_file)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_checking_a_large_design_shows_and_can_be_stopped(
+    study_file: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    study = Study.load(study_file).set("path.delay", {"range": "1..100000", "unit": "us"})
+    seen: list[tuple[str, int, int]] = []
+
+    def progress(*report: Any) -> None:
+        seen.append(report)
+        if report[1]:
+            signal.raise_signal(number)
+
+    began = time.monotonic()
+    with pytest.raises(
+        Interrupted, match="stopped after checking 10000 of 300000; nothing was run"
+    ) as caught:
+        study.run(tmp_path / "out", progress=progress)
+    assert caught.value.exit_code == 128 + number
+    assert time.monotonic() - began < 10
+    assert seen == [("checking", done, 300_000) for done in (0, 5000)]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_mistake_in_a_late_level_of_a_large_design_shows_at_once(study_file: Path) -> None:
+    study = Study.load(study_file).set("path.delay", [*(f"{n} us" for n in range(1, 900)), "fast"])
+    seen: list[tuple[str, int, int]] = []
+    with pytest.raises(StudyError, match=r"path\.delay"):
+        study.set("path.down.drop", {"position": "0..5000"}).run(progress=lambda *report: seen.append(report))
+    assert [done for _, done, _ in seen] == [0]
+
+
+def test_warnings_of_several_slices_are_told_once(study_file: Path) -> None:
+    study = Study.load(study_file).set("path.down.drop", ["0,2", "3"])
+    spec = study.set("path.delay", {"range": "1..6000", "unit": "us"}).spec
+    seen: list[tuple[int, int]] = []
+    warnings = open_backend("model", spec).check(lambda *step: seen.append(step))
+    assert [done for done, _ in seen] == [0, 5000, 10_000, 12_000]
+    assert len(warnings) == len(set(warnings)) == 1
+    assert "path.down.drop" in warnings[0]

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
+from click.core import Context, Parameter
 from rich.console import Console
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
+class _OutPath(click.Path):
+    """A file or folder to write; an empty name would mean the working directory itself."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> Any:
+        if value == "":
+            self.fail("is empty; name what to write, '.' for this folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+OUT = _OutPath()
+"""Type of every `--out`."""
 
 
 def print_json(value: Any) -> None:

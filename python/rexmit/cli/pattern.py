@@ -8,14 +8,19 @@ from pathlib import Path
 import click
 
 from rexmit import _native
-from rexmit.cli.common import json_option, print_json, warn
+from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.errors import UsageError, one_line
 from rexmit.run.files import write_whole
 
-_out = click.option("--out", type=click.Path(path_type=Path), help="File to write. Default: standard output.")
+_out = click.option("--out", type=OUT, help="File to write. Default: standard output.")
 
 
-@click.group()
+@click.group(
+    epilog="""\b
+Example:
+  rexmit pattern make 1,4,10-12 --period 32 --out every32.txt
+  rexmit pattern show every32.txt"""
+)
 def pattern() -> None:
     """Make, show and convert patterns: which packets an impairment hits.
 
@@ -107,7 +112,7 @@ def show(what: str, width: int, step: str | None, as_json: bool) -> None:
         text = _text(what, step)
         shown = _native.pattern_show(text, width)
     except ValueError as error:
-        raise UsageError(f"{what}: {one_line(error)}") from None
+        raise _wrong(what, error) from None
     if as_json:
         print_json({"pattern": text.strip(), "shown": shown.splitlines()})
     else:
@@ -133,9 +138,15 @@ def convert(source: str, to: str, step: str | None, factor: int | None, out: Pat
     """Convert between the plain text form and the pattern file of hurtig-2006."""
     try:
         text = _text(source, step)
+        _native.pattern_show(text, 1)  # refuses what is no pattern, which would else come back as it is
         _write(text.encode() if to == "text" else _native.pattern_to_file(text, factor), out)
     except ValueError as error:
-        raise UsageError(f"{source}: {one_line(error)}") from None
+        raise _wrong(source, error) from None
+
+
+def _wrong(what: str, error: ValueError) -> UsageError:
+    nor = "" if Path(what).is_file() else "there is no such file, and as a pattern: "
+    return UsageError(f"{what}: {nor}{one_line(error)}")
 
 
 def _text(what: str, step: str | None) -> str:

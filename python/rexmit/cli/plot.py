@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rexmit.cli.common import json_option, print_json
+from rexmit.cli.common import OUT, json_option, print_json
 from rexmit.errors import UsageError
 from rexmit.run import open_results
 
@@ -18,10 +18,13 @@ Examples:
   rexmit plot server.pcapng --out tsg.svg --direction server --t 0:3"""
 )
 @click.argument("what", metavar="DIR|CAPTURE", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Folder (of DIR) or file (of CAPTURE) to write.")
+@click.option("--out", type=OUT, help="Folder (of DIR) or file (of CAPTURE: .svg, .png, .pdf) to write.")
 @click.option("--connection", default=1, show_default=True, type=click.IntRange(min=1), help="Of a CAPTURE.")
 @click.option(
-    "--direction", type=click.Choice(["client", "server"]), help="Sender of the data, of a CAPTURE."
+    "--direction",
+    type=click.Choice(["client", "server"]),
+    help="Whose data to show, of a CAPTURE: 'client' is the side that opened the connection, 'server' the "
+    "other. Default: the one that sent more.",
 )
 @click.option("--t", "span", metavar="FROM:TO", help="Seconds to show, of a CAPTURE.")
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True)
@@ -46,8 +49,11 @@ def plot(
         files = draw_figures(open_results(what), out or what / "figures")
     elif what.is_file():
         from rexmit.plot import tsg
+        from rexmit.plot.style import KNOWN_FORMATS
 
         seconds = None if span is None else _span(span)
+        if out is not None and out.suffix and out.suffix.lower().removeprefix(".") not in KNOWN_FORMATS:
+            raise UsageError(f"--out {out}: cannot draw {out.suffix!r}; end it in .svg, .png or .pdf")
         target = out or what.with_suffix("")
         files = tsg.draw(what, target, connection=connection, direction=direction, t=seconds, theme=theme)
     else:

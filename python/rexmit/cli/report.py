@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from rexmit.cli.common import OUT
 from rexmit.run import open_results
 
 
 @click.command(epilog="\b\nExample:\n  rexmit report results/hurtig-2006-short")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="File to write. Default: DIR/report.html.")
+@click.option("--out", type=OUT, help="File to write. Default: DIR/report.html.")
 def report(folder: Path, out: Path | None) -> None:
     """Write one HTML page that needs no other file: the study, its figures, published numbers beside ours."""
     from rexmit.report import write_report

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from rexmit.cli.common import json_option, print_json, warn
+from rexmit.cli.common import OUT, json_option, print_json, warn
+from rexmit.errors import StudyError
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.capture import CAPTURE_CHOICES
 from rexmit.run.progress import shown_progress
@@ -19,7 +20,8 @@ from rexmit.study.settings import parse_assignment
     epilog="""\b
 Examples:
   rexmit run hurtig-2006/short
-  rexmit run my-study.toml --set path.rate='[\"1 Mbit/s\", \"2 Mbit/s\"]' --jobs 2 --out results/mine
+  rexmit run hurtig-2006/short --set path.rate='["1 Mbit/s", "2 Mbit/s"]' --jobs 2 --out results/fast
+  rexmit run hurtig-2006/short --set vary.path.queue='["9 packets", "99 packets"]' --out results/queues
   rexmit run my-study.toml --out results/mine --resume"""
 )
 @click.argument("study")
@@ -37,7 +39,7 @@ Examples:
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Threads. Default: every core. The results do not change."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Results folder. Default: results/STUDY.")
+@click.option("--out", type=OUT, help="Results folder. Default: results/STUDY.")
 @click.option("--resume", is_flag=True, help="Go on with a folder whose run was stopped.")
 @click.option(
     "--capture",
@@ -64,7 +66,9 @@ Examples:
     "--seed", type=click.IntRange(min=0), help="Seed of the random streams, instead of the study's."
 )
 @json_option
+@click.pass_context
 def run(
+    context: click.Context,
     study: str,
     backend: str,
     settings: tuple[str, ...],
@@ -79,15 +83,20 @@ def run(
 ) -> None:
     """Run STUDY, one of the package by its name or yours by its file, and store its results.
 
-    A stopped or killed run loses no finished run: repeat the command with --resume.
+    A stopped or killed run loses no finished run: repeat the command with --resume. Exit code 1 if a run
+    failed or did not complete; all are stored all the same.
     """
     spec = _spec(study, settings, seed)
     folder = out or Path("results") / spec.name.replace("/", "-")
     began = time.monotonic()
     with shown_progress() as progress:
         options = RunOptions(backend, jobs, resume, capture, state, verdicts, progress, warn)
-        results = run_study(spec, folder, options)
-    _tell(results, folder, time.monotonic() - began, as_json)
+        try:
+            results = run_study(spec, folder, options)
+        except StudyError as error:
+            raise _with_hint(error, spec, settings) from None
+    failed = _tell(results, folder, time.monotonic() - began, as_json)
+    context.exit(1 if failed else 0)
 
 
 def _spec(study: str, settings: tuple[str, ...], seed: int | None) -> StudySpec:
@@ -97,7 +106,18 @@ def _spec(study: str, settings: tuple[str, ...], seed: int | None) -> StudySpec:
     return spec if seed is None else spec.with_set("design.seed", seed)
 
 
-def _tell(results: Results, folder: Path, seconds: float, as_json: bool) -> None:
+def _with_hint(error: StudyError, spec: StudySpec, settings: tuple[str, ...]) -> StudyError:
+    """The error, and how to vary a setting that was given a list although it is no factor."""
+    factors = {factor.name for factor in spec.design.factors}
+    for key, value in map(parse_assignment, settings):
+        name = key.removeprefix("scenario.")
+        if isinstance(value, list) and name not in factors and f"{name}:" in str(error):
+            return StudyError(f"{error}; to vary it, use --set vary.{name}=...")
+    return error
+
+
+def _tell(results: Results, folder: Path, seconds: float, as_json: bool) -> int:
+    """Prints what was run and returns how many runs failed."""
     table = results.table()
     failed = table.filter(~table["completed"] | table["error"].is_not_null())
     facts = {
@@ -109,9 +129,14 @@ def _tell(results: Results, folder: Path, seconds: float, as_json: bool) -> None
     }
     if as_json:
         print_json(facts)
-        return
-    click.echo(f"{results.name}: {len(results)} runs in {seconds:.2f} s, results in {folder}")
+        return failed.height
+    new = results.new_runs
+    what = f"{new} runs in {seconds:.2f} s" if new else f"nothing left to run of {len(results)} runs"
+    if 0 < new < len(results):
+        what += f", {len(results)} in all"
+    click.echo(f"{results.name}: {what}, results in {folder}")
     if failed.height:
         first = failed.row(0, named=True)
         why = first["error"] or "it did not complete"
         warn(f"{failed.height} runs failed; the first is run {first['run']}: {why}")
+    return failed.height

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rexmit.errors import StoreError, StudyError, nearest, one_line
+from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
 from rexmit.run.backends import open_backend
 from rexmit.run.files import store_error
 from rexmit.run.store import PROVENANCE, RUNS, STUDY_JSON
@@ -34,12 +34,16 @@ class Results:
     where the run went well).
     """
 
-    def __init__(self, table: pa.Table, study: dict[str, Any], folder: Path | None) -> None:
+    def __init__(
+        self, table: pa.Table, study: dict[str, Any], folder: Path | None, new_runs: int = 0
+    ) -> None:
         self._table = table
         self.study = study
         """The content of study.json: the resolved scenario, factors and levels, replications, seed."""
         self.folder = folder
         """The results folder, None for results in memory."""
+        self.new_runs = new_runs
+        """How many runs the call that returned this ran: fewer than all after a resume, none when opened."""
 
     def __len__(self) -> int:
         return int(self._table.num_rows)
@@ -74,7 +78,13 @@ class Results:
         return frame
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table for pandas. Raises ImportError where pandas is not installed."""
+        """The table for pandas. Raises UsageError where pandas is not installed."""
+        try:
+            import pandas  # noqa: F401 - pyarrow's own error would be a traceback deep in there
+        except ImportError:
+            raise UsageError(
+                "pandas is not installed; install it, or take table() for Polars or arrow() for Arrow"
+            ) from None
         return self._table.to_pandas()
 
     def spec(self) -> StudySpec:
@@ -138,6 +148,8 @@ def open_results(folder: str | Path) -> Results:
     Raises StoreError where it is none, or is not finished yet.
     """
     folder = Path(folder)
+    if folder.is_file():
+        raise StoreError(f"{folder}: is a file; name the results folder that `rexmit run` wrote")
     study = _read_json(folder / STUDY_JSON)
     path = folder / RUNS
     if not path.exists():
