@@ -4,6 +4,9 @@ use rexmit_units::Duration;
 
 use crate::spec::{Change, DirectionSpec, ShaperKind};
 
+/// The smallest queue in bytes: the smallest MTU, so that any link's packets could pass.
+const SMALLEST_QUEUE: u64 = 68;
+
 /// What is wrong with a direction: one line that names the key and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
@@ -44,8 +47,10 @@ pub enum PathError {
         /// Number of the change, from 0.
         index: usize,
     },
-    /// A queue for nothing.
-    #[error("path.{0}.queue: a queue of 0 lets no packet through; allowed: at least 1 packet")]
+    /// A queue that no packet fits into.
+    #[error(
+        "path.{0}.queue: no packet fits in; allowed: at least 1 packet or {SMALLEST_QUEUE} bytes, the smallest MTU"
+    )]
     NoQueue(String),
 }
 
@@ -61,7 +66,7 @@ impl PathError {
                 return Err(Self::Phase { name: name.into(), phase, tick: spec.tick });
             }
         }
-        if matches!(spec.queue, Packets(0) | Bytes(0)) {
+        if matches!(spec.queue, Packets(0) | Bytes(..SMALLEST_QUEUE)) {
             return Err(Self::NoQueue(name.into()));
         }
         let changes = spec.impairments.changes.iter().enumerate();

@@ -25,8 +25,8 @@ pub struct PathSpec {
     /// Propagation delay, one way. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
-    /// What the queue before the bottleneck holds, in packets or bytes; the packet being sent counts. Default:
-    /// 1000 packets.
+    /// What the queue before the bottleneck holds, in packets or bytes (at least 1 packet or 68 bytes); the
+    /// packet being sent counts. Default: 1000 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLimit>,
     /// How the bottleneck sends. Default: `exact`.

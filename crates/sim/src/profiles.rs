@@ -48,7 +48,13 @@ pub fn resolve_profile(stack: &Value) -> Result<Arc<Profile>, SpecError> {
 }
 
 fn finish(table: Value) -> Result<Profile, SpecError> {
-    let profile: Profile = read(table)?;
+    let profile: Profile = read(table).map_err(|mut e| {
+        if e.message.ends_with(" is missing") {
+            e.message += "; a profile that inherits nothing states every value: \
+                          add `inherits = \"rfc\"` or another profile";
+        }
+        e
+    })?;
     profile.check().map_err(|(key, message)| SpecError::new(key, message))?;
     Ok(profile)
 }

@@ -8,11 +8,11 @@ use rexmit_tcp::Profile;
 use rexmit_traffic::{Transfer, TransferSpec};
 use rexmit_units::Duration;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::SpecError;
-use crate::error::read;
+use crate::error::{read, refuse_list};
 use crate::profiles::resolve_profile;
 
 /// Every connection has a port of its own from 10000 on.
@@ -29,7 +29,7 @@ pub struct Scenario {
     pub path: PathSpec,
     /// What is sent.
     pub transfers: Vec<TransferSpec>,
-    /// The run ends at this virtual time at the latest. Default: 1 h.
+    /// The run ends at this virtual time at the latest; above zero. Default: 1 h.
     #[serde(default = "default_limit")]
     pub limit: Duration,
 }
@@ -60,13 +60,22 @@ pub struct HostSpec {
     #[serde(default = "default_mtu")]
     pub mtu: u32,
     /// Its address. Default: 10.0.2.1 for the server, 10.0.1.1 for the client.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "address", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub address: Option<IpAddr>,
     /// Phase of the kernel's tick: the part of a tick that has passed when the run starts. Default: drawn for
     /// each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_phase: Option<Duration>,
+}
+
+fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<IpAddr>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
+    let wrong = |_| {
+        let allowed = "allowed: such as \"10.0.2.1\" or \"fd00::1\"";
+        serde::de::Error::custom(format!("{text:?} is no IP address; {allowed}"))
+    };
+    text.parse().map(Some).map_err(wrong)
 }
 
 fn default_mtu() -> u32 {
@@ -102,6 +111,7 @@ impl Resolved {
     /// # Errors
     /// The first key or value that does not fit.
     pub fn from_value(value: Value) -> Result<Self, SpecError> {
+        refuse_lists(&value)?;
         let scenario: Scenario = read(value)?;
         let server =
             resolve_profile(&scenario.hosts.server.stack).map_err(|e| e.within("hosts.server.stack"))?;
@@ -121,6 +131,9 @@ impl Resolved {
         let scenario = &self.scenario;
         if scenario.transfers.is_empty() {
             return Err(SpecError::new("transfers", "nothing is sent: give at least one transfer"));
+        }
+        if scenario.limit.is_zero() {
+            return Err(SpecError::new("limit", "a run without time; allowed: above 0 s, such as \"1 h\""));
         }
         let connections: u64 = self.transfers.iter().map(|t| u64::from(t.connections())).sum();
         if connections > MAX_CONNECTIONS {
@@ -173,6 +186,26 @@ impl Resolved {
     pub fn warnings(&self) -> Vec<String> {
         self.scenario.path.warnings()
     }
+}
+
+/// Refuses lists where a scenario has tables.
+fn refuse_lists(scenario: &Value) -> Result<(), SpecError> {
+    for key in ["hosts", "hosts.server", "hosts.client", "path", "path.down", "path.up"] {
+        let value = key.split('.').try_fold(scenario, |value, part| value.get(part));
+        value.map_or(Ok(()), |value| refuse_list(value, key))?;
+    }
+    let transfers = scenario.get("transfers").and_then(Value::as_array);
+    for (i, transfer) in transfers.into_iter().flatten().enumerate() {
+        refuse_list(transfer, &format!("transfers.{i}"))?;
+        transfer.get("read").map_or(Ok(()), |read| refuse_list(read, &format!("transfers.{i}.read")))?;
+    }
+    for direction in ["down", "up"] {
+        let changes = scenario.pointer(&format!("/path/{direction}/changes")).and_then(Value::as_array);
+        for (i, change) in changes.into_iter().flatten().enumerate() {
+            refuse_list(change, &format!("path.{direction}.changes.{i}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// The JSON Schema of a scenario.

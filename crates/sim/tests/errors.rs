@@ -92,3 +92,68 @@ fn a_plan_is_checked_in_parts() {
     assert!(plan.check(0..1).unwrap_err().to_string().starts_with("path.delay: "));
     assert!(plan.check(1..2).is_ok() && plan.check(900_000..900_001).is_err());
 }
+
+#[test]
+fn no_word_of_serde_or_rust_reaches_people() {
+    let cases = [
+        (
+            "transfers.0.connections",
+            json!(-1),
+            "-1 does not fit here; allowed: a whole number from 0 to 4294967295",
+        ),
+        ("transfers.0.connections", json!("x"), "\"x\" does not fit here; allowed: a whole number from 0"),
+        ("transfers.0.close", json!(1), "1 does not fit here; allowed: true or false"),
+        ("transfers.0.from", json!(["server"]), "a list does not fit here; allowed: a name in quotes"),
+        ("transfers", json!(3), "3 does not fit here; allowed: a list in brackets"),
+        ("transfers.0", json!(["server", "client"]), "a list does not fit here; allowed: a table"),
+        ("transfers.0.read", json!(["1 B"]), "a list does not fit here; allowed: a table"),
+        ("path", json!(["a"]), "a list does not fit here; allowed: a table"),
+        ("path", json!(3), "3 does not fit here; allowed: a table"),
+        ("path.down", json!(["1 Mbit/s"]), "a list does not fit here; allowed: a table"),
+        ("path.rate", json!({}), "a table does not fit here; allowed: a rate such as \"40 kbit/s\""),
+        ("path.down.hold", json!({ "position": 1 }), "`by` is missing"),
+        ("path.up.changes.0", json!(["1 s"]), "a list does not fit here; allowed: a table"),
+        ("hosts.server", json!(["rfc"]), "a list does not fit here; allowed: a table"),
+        (
+            "hosts.client.address",
+            json!("300.1.1.1"),
+            "\"300.1.1.1\" is no IP address; allowed: such as \"10.0.2.1\"",
+        ),
+        ("hosts.client.address", json!(3), "3 does not fit here; allowed: a text in quotes"),
+    ];
+    for (key, value, text) in cases {
+        let mut scenario = hurtig("1 Mbit/s", "10 ms", 3);
+        scenario["path"]["up"] = json!({ "changes": [{}] });
+        set(&mut scenario, key, value).unwrap();
+        let error = Resolved::from_value(scenario).expect_err(key).to_string();
+        assert!(error.starts_with(&format!("{key}: {text}")), "{error}");
+    }
+}
+
+#[test]
+fn a_profile_that_inherits_nothing_is_told_how() {
+    let empty = std::env::temp_dir().join(format!("rexmit-empty-{}.toml", std::process::id()));
+    std::fs::write(&empty, "").unwrap();
+    let options = json!({ "summary": "x", "options": {} });
+    for stack in [json!({}), json!({ "summary": "x" }), options, json!(empty.to_str().unwrap())] {
+        let text = error("hosts.server.stack", stack);
+        assert!(text.starts_with("hosts.server.stack"), "{text}");
+        assert!(text.contains(" is missing; ") && text.contains("add `inherits = \"rfc\"`"), "{text}");
+    }
+    std::fs::remove_file(empty).unwrap();
+}
+
+#[test]
+fn a_path_that_nothing_can_pass_and_a_run_without_time_are_refused() {
+    assert!(error("limit", json!("0 s")).starts_with("limit: a run without time; allowed: above 0 s"));
+    for queue in ["0 packets", "0 bytes", "10 bytes", "67 bytes"] {
+        let text = error("path.queue", json!(queue));
+        assert!(
+            text.starts_with("path.down.queue: no packet fits in; allowed: at least 1 packet or 68"),
+            "{text}"
+        );
+    }
+    let mut scenario = hurtig("1 Mbit/s", "10 ms", 3);
+    set(&mut scenario, "path.queue", json!("68 bytes")).unwrap();
+    assert!(Resolved::from_value(scenario).is_ok());
+}
