@@ -188,9 +188,37 @@ const RANDOM_25_40_1: &str = "3,5,9-10,13,15-16,23,25,27,37\n";
 fn shown() {
     let text = tool::show("# losses\nposition = \"2,4-5\"\nperiod = 6", 12).expect("shown");
     assert_eq!(text, "position = \"2,4-5\"\nperiod = 6\n      1 .x.xx..x.xx.\n");
-    assert_eq!(tool::make_list("4,1,2", None), Ok("1-2,4\n".into()));
-    assert_eq!(tool::make_list("4", Some(8)), Ok("position = 4\nperiod = 8\n".into()));
+    assert_eq!(tool::make_list("4,1,2", None), Ok(("1-2,4\n".into(), vec![])));
+    assert_eq!(tool::make_list("4", Some(8)), Ok(("position = 4\nperiod = 8\n".into(), vec![])));
     assert_eq!(tool::show("{ match = \"fin\" }", 10), Ok("match = \"fin\"\n".into()));
+}
+
+/// A position that no packet can have is warned of, and made all the same.
+#[test]
+fn lists_that_name_no_packet() {
+    let warnings = |list: &str, period| tool::make_list(list, period).expect("a pattern").1;
+    assert_eq!(warnings("0", None), ["position 0 names no packet; the first packet is 1"]);
+    assert_eq!(
+        warnings("1,40-41", Some(32)),
+        ["position 40-41 never comes: after packet 32 counting begins again at 1"]
+    );
+    assert_eq!(warnings("0,30-40", Some(32)).len(), 2);
+    let none = Vec::<String>::new();
+    assert_eq!(warnings("32", Some(32)), none);
+    assert_eq!(warnings("32-", Some(32)), none);
+    assert_eq!(warnings("1,4,500-", None), none);
+    assert_eq!(warnings("33-", Some(32)).len(), 1);
+}
+
+/// Any bytes are a pattern, so files of other kinds are known by how they begin.
+#[test]
+fn other_files_are_no_patterns() {
+    let refused = |bytes: &[u8]| tool::file_to_text(bytes, None).expect_err("another file");
+    assert_eq!(refused(&[0x0a, 0x0d, 0x0d, 0x0a, 0x1c, 0]), "this is a capture (pcapng), no pattern file");
+    assert!(refused(&[0xd4, 0xc3, 0xb2, 0xa1, 2, 0]).contains("a capture (pcap)"));
+    assert!(refused(b"PAR1xy").contains("Parquet"));
+    assert!(refused(&vec![0; 2 * MAX_FACTOR + 2]).contains("words"));
+    assert!(tool::file_to_text(&[0x0a, 0x0d], None).is_ok());
 }
 
 /// What is wrong, and what is allowed, in one line.

@@ -10,10 +10,10 @@ fn value_error(text: String) -> PyErr {
     PyValueError::new_err(text)
 }
 
-/// A pattern of a list of positions in its plain text form. Raises ValueError of one line.
+/// A pattern of a list of positions in its plain text form, and what in it names no packet. Raises ValueError of one line.
 #[pyfunction]
 #[pyo3(signature = (positions, period=None))]
-pub fn pattern_list(positions: &str, period: Option<Whole>) -> PyResult<String> {
+pub fn pattern_list(positions: &str, period: Option<Whole>) -> PyResult<(String, Vec<String>)> {
     tool::make_list(positions, period.map(|n| n.0)).map_err(value_error)
 }
 

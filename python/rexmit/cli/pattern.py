@@ -80,13 +80,14 @@ def make(
                 raise UsageError("--random needs --length, the number of packets")
             _write(_native.pattern_random(str(rate), length, seed, repeat).encode(), out)
         elif mode is None:
-            _write(_native.pattern_list(positions, period).encode(), out)
+            text, warnings = _native.pattern_list(positions, period)
+            _warn_all(warnings)
+            _write(text.encode(), out)
         else:
             content, warnings = _native.pattern_file(
                 factor, positions, start == "on" if mode == "time" else None
             )
-            for text in warnings:
-                warn(text)
+            _warn_all(warnings)
             _write(content, out)
     except ValueError as error:
         raise UsageError(one_line(error)) from None
@@ -161,6 +162,11 @@ def _text(what: str, step: str | None) -> str:
     except UnicodeDecodeError:
         is_text = False
     return text if is_text and step is None else _native.pattern_from_file(content, step)
+
+
+def _warn_all(warnings: list[str]) -> None:
+    for text in warnings:
+        warn(text)
 
 
 def _write(content: bytes, out: Path | None) -> None:

@@ -20,6 +20,21 @@ pub struct Words(Vec<u16>);
 /// The most words: a pattern of a million entries.
 pub const MAX_FACTOR: usize = 1 << 16;
 
+/// How files begin that are easily given by mistake: any bytes are a pattern otherwise.
+const OTHER_FILES: &[(&[u8], &str)] = &[
+    (b"\x0a\x0d\x0d\x0a", "a capture (pcapng)"),
+    (b"\xd4\xc3\xb2\xa1", "a capture (pcap)"),
+    (b"\xa1\xb2\xc3\xd4", "a capture (pcap)"),
+    (b"\x4d\x3c\xb2\xa1", "a capture (pcap)"),
+    (b"\xa1\xb2\x3c\x4d", "a capture (pcap)"),
+    (b"PAR1", "a Parquet table"),
+    (b"\x89PNG", "an image (PNG)"),
+    (b"%PDF", "a PDF"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x1f\x8b\x08", "a compressed file (gzip)"),
+    (b"\x7fELF", "a program (ELF)"),
+];
+
 impl Words {
     /// Data mode: a loss at each of `entries`. Also returns those beyond the pattern, which the generator
     /// leaves out with a warning.
@@ -56,8 +71,11 @@ impl Words {
     /// Reads the bytes of a file.
     ///
     /// # Errors
-    /// Where they are no whole number of words, none, or too many.
+    /// Where they are no whole number of words, none, or too many, or begin as files of another kind do.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        if let Some((_, kind)) = OTHER_FILES.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+            return Err(format!("this is {kind}, no pattern file"));
+        }
         if bytes.is_empty() || !bytes.len().is_multiple_of(2) || bytes.len() > 2 * MAX_FACTOR {
             return Err(format!(
                 "a pattern file has 2 bytes for each word, from 1 to {MAX_FACTOR} words; this has {} bytes",

@@ -71,16 +71,28 @@ pub fn print(pattern: &Pattern) -> String {
     }
 }
 
-/// A pattern from a list of positions, in plain text form. `period`: packets after which it starts over.
+/// A pattern from a list of positions, in plain text form, and what in it names no packet, a line each.
+/// `period`: packets after which it starts over.
 ///
 /// # Errors
 /// One line that says what is allowed.
-pub fn make_list(positions: &str, period: Option<u64>) -> Result<String, String> {
+pub fn make_list(positions: &str, period: Option<u64>) -> Result<(String, Vec<String>), String> {
     if period == Some(0) {
         return Err("period = 0: allowed: at least 1 packet".into());
     }
-    let positions = positions.parse()?;
-    Ok(print(&Rule::Position { positions, period, scope: Scope::Direction }.into()))
+    let positions: Positions = positions.parse()?;
+    let mut warnings = Vec::new();
+    if positions.contains(0) {
+        warnings.push("position 0 names no packet; the first packet is 1".into());
+    }
+    // A range without end is reached with its start.
+    let ends = positions.ranges().iter().map(|&(a, b)| (a, if b == u64::MAX { a } else { b }));
+    let beyond = Positions::from_ranges(ends).above(period.unwrap_or(u64::MAX));
+    if let (Some(period), false) = (period, beyond.is_empty()) {
+        warnings
+            .push(format!("position {beyond} never comes: after packet {period} counting begins again at 1"));
+    }
+    Ok((print(&Rule::Position { positions, period, scope: Scope::Direction }.into()), warnings))
 }
 
 /// A random but fixed pattern, in plain text form: each of `length` packets is named with probability `rate`
