@@ -36,7 +36,8 @@ def compare(
     """Print what the study published beside what DIR holds; several parts of one study may be given.
 
     Published numbers come with the package's own studies (`rexmit studies`); no code of any other study is
-    run. Exit code 1 if a number lies outside its stated tolerance.
+    run. Exit code 1 if a number lies outside its stated tolerance, unless the study has recorded that
+    difference with its reason and it is still the same.
     """
     results = [open_results(folder) for folder in folders]
     functions = {comparison_of(result) for result in results}
