@@ -56,7 +56,7 @@ fn sweep(studies: &[&str], name: &str, jobs: u64) -> Result<Value> {
     let mut rows: Vec<Row> = Vec::new();
     for (plan, replications) in &plans {
         let options = BatchOptions { replications: *replications, seed: SEED, jobs: jobs as usize };
-        rows.extend(plan.run(0..plan.points() * replications, options)?);
+        rows.extend(plan.run(0..plan.points() * replications, options)?.rows);
     }
     let wall = start.elapsed().as_secs_f64();
     Ok(json!({
