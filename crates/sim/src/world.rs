@@ -44,7 +44,6 @@ pub(crate) struct World {
     unfinished: usize,
     limit: Instant,
     deliveries: u64,
-    damaged: u64,
     pub recorder: Option<Recorder>,
 }
 
@@ -74,7 +73,6 @@ impl World {
             unfinished: 0,
             limit: Instant::ZERO + scenario.limit,
             deliveries: 0,
-            damaged: 0,
             recorder: None,
         };
         world.populate(resolved, streams);
@@ -166,8 +164,7 @@ impl World {
             recorder.received(host, self.now, &packet);
         }
         if packet.damaged {
-            self.damaged += 1; // the host finds the checksum wrong and drops it
-            return;
+            return; // the host finds the checksum wrong and drops it
         }
         let Transport::Tcp(segment) = &packet.transport else { return };
         let port = segment.src_port.max(segment.dst_port);

@@ -227,8 +227,7 @@ impl Connection {
         }
     }
 
-    /// What the next segment may be; `off` is the distance from una to nxt, `unsent_end` the bytes in the
-    /// buffer.
+    /// What the next segment may be: by the way of recovery while in it, else by the windows.
     pub(crate) fn permit(&mut self) -> Permit {
         if self.uses_pipe() {
             return match self.recovery.phase {
