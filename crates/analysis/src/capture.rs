@@ -4,8 +4,8 @@ use std::io::Read;
 
 use rexmit_capture::{ReadError, Reader, Record};
 
-use crate::rows::Connection;
 use crate::tracker::{Observation, Tracker};
+use crate::tsg_rows::Connection;
 
 /// What a capture holds.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use rexmit_units::Instant;
 use serde_json::json;
 
-use crate::rows::{Connection, Side};
+use crate::tsg_rows::{Connection, Side};
 
 /// A named column.
 #[derive(Clone, Debug, PartialEq, Eq)]

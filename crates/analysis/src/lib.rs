@@ -10,17 +10,23 @@
 //!
 //! Not judged: IP fragments, urgent data, and the cause of a retransmission.
 
+mod analyzer;
 mod capture;
 mod columns;
 mod coverage;
-mod rows;
+pub mod packet;
+pub mod rows;
+pub mod sctp;
 mod sequence;
+mod tcp;
 mod tracker;
+mod tsg_rows;
 
 #[cfg(test)]
 mod script;
 
+pub use analyzer::{Analyzer, Options};
 pub use capture::{Found, time_sequence};
 pub use columns::{Column, Values};
-pub use rows::{Ack, Connection, SackBlock, Segment, Side};
 pub use tracker::{Observation, Tracker};
+pub use tsg_rows::{Ack, Connection, SackBlock, Segment, Side};

@@ -1,58 +1,69 @@
-//! The rows of a time-sequence graph.
+//! The rows of the tables that an analysis gives.
+//!
+//! Rows come as soon as nothing that follows can change them and leave with [`crate::Analyzer::take_rows`], so that
+//! memory follows the connections that are open. Sequence numbers are relative to the initial one of their side: 0
+//! is the SYN, 1 the first byte of data. A number of a packet is its [`crate::packet::Packet::number`].
 
-use std::net::SocketAddr;
+mod cause;
+mod connection;
 
 use rexmit_units::Instant;
 use rexmit_wire::Flags;
 
-/// One TCP connection as seen at one interface of a capture.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Connection {
-    /// Number of the interface in the capture.
-    pub interface: u32,
-    /// Its name, where the capture gives one.
-    pub interface_name: Option<String>,
-    /// True if a SYN was seen. If not, the sender of the first packet seen stands for the client.
-    pub opened: bool,
-    /// Time of its first packet.
-    pub start: Instant,
-    /// Time of its last packet.
-    pub end: Instant,
-    /// Packets of both sides.
-    pub packets: u64,
-    /// The host that connected.
-    pub client: Side,
-    /// The host that accepted.
-    pub server: Side,
+pub use cause::{Cause, Confidence, Evidence, Need, Proof, RetransmissionRow};
+pub use connection::{Capabilities, ConnectionRow, Handshake, SideRow, Spread, Vantage};
+
+/// Which side of a connection or association sent a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SideName {
+    /// The side that opened it; where no opening was seen, the sender of the first packet.
+    Client,
+    /// The other one.
+    Server,
 }
 
-/// One side of a connection: what it sent, and how that was acknowledged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Side {
-    /// Its address and port.
-    pub address: SocketAddr,
-    /// The maximum segment size that it announced in its SYN, in bytes.
-    pub mss: Option<u16>,
-    /// The window scale that it announced in its SYN, a shift count (RFC 7323 section 2).
-    pub window_shift: Option<u8>,
-    /// True if its SYN permitted SACK.
-    pub sack_permitted: bool,
-    /// Bytes of data in its segments, retransmissions included.
-    pub bytes: u64,
-    /// Every packet that it sent, in the order seen.
-    pub segments: Vec<Segment>,
-    /// Every acknowledgment that the other side sent, in the order seen.
-    pub acks: Vec<Ack>,
-    /// The SACK blocks of those acknowledgments, in the order seen.
-    pub sacks: Vec<SackBlock>,
+/// What came of an analysis so far, a vector a table.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// TCP connections that have ended.
+    pub connections: Vec<ConnectionRow>,
+    /// TCP packets, in the order of the capture within each connection.
+    pub segments: Vec<SegmentRow>,
+    /// SACK blocks of those.
+    pub sacks: Vec<SackRow>,
+    /// TCP retransmissions.
+    pub retransmissions: Vec<RetransmissionRow>,
+    /// RTT samples of TCP and SCTP.
+    pub rtt: Vec<RttRow>,
+    /// Loss events of TCP.
+    pub loss_events: Vec<LossEventRow>,
+    /// SCTP associations that have ended, and their chunks.
+    pub sctp: crate::sctp::SctpRows,
 }
 
-/// A packet as the side that sent it means it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
+/// Which tables to keep. Judgements are the same whatever is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tables {
+    /// [`Rows::segments`] and [`Rows::sacks`]: a row a packet.
+    pub segments: bool,
+    /// [`Rows::rtt`]: a row a sample.
+    pub rtt: bool,
+    /// The DATA chunks of SCTP, a row a transmission.
+    pub chunks: bool,
+}
+
+/// A packet of a connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SegmentRow {
+    /// Number of the connection.
+    pub connection: u32,
+    /// Who sent it.
+    pub side: SideName,
+    /// Number of the packet in the capture.
+    pub number: u64,
     /// When it was seen.
     pub time: Instant,
-    /// First sequence number relative to the initial one: 0 is the SYN, 1 the first byte of data.
+    /// First sequence number.
     pub seq: i64,
     /// One past the last sequence number, SYN and FIN counted.
     pub end: i64,
@@ -60,64 +71,116 @@ pub struct Segment {
     pub len: u32,
     /// Control bits.
     pub flags: Flags,
-    /// How often the most repeated byte of it has been seen, this time included: 1 the first time.
-    /// A packet that takes no sequence space has 1.
+    /// What its data are.
+    pub kind: Kind,
+    /// How often the most repeated byte of it has been sent, this time included: 1 the first time, also for a
+    /// packet that takes no sequence space.
     pub transmission: u32,
-    /// True if it brings something new below the highest sequence number seen: reordered on its way here,
-    /// or sent again after a loss before this capture.
-    pub late: bool,
-    /// True if its transport checksum is wrong.
+    /// Bytes that its side has sent and that are not acknowledged, cumulatively or by SACK, after this packet.
+    pub outstanding: u64,
+    /// Acknowledgment number, relative to the other side's initial one; `None` without ACK.
+    pub ack: Option<i64>,
+    /// Bytes that it offers as the window, scaled; the shift is taken as 0 where the SYNs were not seen.
+    pub window: u64,
+    /// 0, or its number among the duplicate acknowledgments in a row (RFC 5681 section 2: data outstanding, no
+    /// data, no SYN or FIN, same number, same window).
+    pub duplicate: u32,
+    /// The urgent pointer field where URG is not set: klaver-2005's kernel put its cwnd there.
+    pub urgent: u16,
+    /// True if its checksum says that it was damaged on the path.
     pub damaged: bool,
-    /// The comment of the capture, if it has one.
+    /// The comment of the capture.
     pub note: Option<Box<str>>,
 }
 
-/// An acknowledgment as the side that receives it means it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ack {
-    /// When it was seen.
-    pub time: Instant,
-    /// The acknowledgment number, relative as in [`Segment::seq`].
-    pub ack: i64,
-    /// One past the last sequence number that the advertised window allows.
-    pub window_edge: i64,
-    /// Bytes of data in the packet that carries it.
-    pub len: u32,
-    /// 0, or the number of this acknowledgment among the duplicates in a row. A duplicate is defined as in
-    /// RFC 5681 section 2: data are outstanding, the packet has no data, no SYN and no FIN, and both its number
-    /// and its window are those of the last one. Any other acknowledgment starts the count again, as in BSD,
-    /// so that a window update between two duplicates does.
-    pub duplicate: u32,
-    /// The comment of the capture, if it has one.
-    pub note: Option<Box<str>>,
+/// What a packet's data are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// It takes no sequence space.
+    Bare,
+    /// New data, in order.
+    New,
+    /// Data seen before, or missing before and sent again.
+    Retransmission,
+    /// Data not seen before, below the highest seen, that was overtaken on its way here.
+    Reordered,
+    /// The same packet again: duplicated by the network, or captured at two ports.
+    Copy,
+    /// Outside the order of the stream: a probe of a closed window or of an idle connection.
+    Probe,
 }
 
 /// A SACK block (RFC 2018).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SackBlock {
+pub struct SackRow {
+    /// Number of the connection.
+    pub connection: u32,
+    /// Who sent the block; its data are the other side's.
+    pub side: SideName,
+    /// Number of the packet in the capture.
+    pub number: u64,
     /// When it was seen.
     pub time: Instant,
-    /// First sequence number, relative as in [`Segment::seq`].
+    /// First sequence number.
     pub left: i64,
     /// One past the last.
     pub right: i64,
-    /// Row of the acknowledgment that carries it in [`Side::acks`].
-    pub ack_row: u32,
     /// True if it reports a duplicate (RFC 2883 section 4).
     pub duplicate: bool,
 }
 
-impl Side {
-    pub(crate) fn new(address: SocketAddr) -> Self {
-        Self {
-            address,
-            mss: None,
-            window_shift: None,
-            sack_permitted: false,
-            bytes: 0,
-            segments: Vec::new(),
-            acks: Vec::new(),
-            sacks: Vec::new(),
-        }
-    }
+/// How an RTT sample was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// SYN to SYN-ACK, or SYN-ACK to ACK, none of them sent twice.
+    Handshake,
+    /// A segment sent once, and the first cumulative acknowledgment that covers it while nothing before it was
+    /// missing or sent twice: unambiguous in both senses of tcptrace.
+    Ack,
+    /// A segment sent once, and the first SACK block that covers it, where blocks arrive in the order of the data.
+    Sack,
+    /// The echo of a timestamp (RFC 7323 section 4): sound for retransmissions too.
+    Timestamp,
+}
+
+/// A sample of the round-trip time between the place of the capture and the receiver of the data, and back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttRow {
+    /// Number of the connection or association.
+    pub connection: u32,
+    /// Who sent the data.
+    pub side: SideName,
+    /// Number of the packet that ends it.
+    pub number: u64,
+    /// When it ended.
+    pub time: Instant,
+    /// Its length, nanoseconds.
+    pub rtt: u64,
+    /// How it was taken.
+    pub method: Method,
+    /// One past the last sequence number of the timed segment.
+    pub end: i64,
+}
+
+/// Losses that count once: those within a stated number of RTTs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LossEventRow {
+    /// Number of the connection.
+    pub connection: u32,
+    /// Whose data were lost.
+    pub side: SideName,
+    /// Number of the first retransmission.
+    pub number: u64,
+    /// When the first lost segment was first sent; when its retransmission was seen, where that is not known.
+    pub time: Instant,
+    /// First lost sequence number.
+    pub seq: i64,
+    /// Segments lost.
+    pub lost: u32,
+    /// The RTT that was taken for it, nanoseconds.
+    pub rtt: u64,
+    /// Segments sent since the last loss event, this one's first included.
+    pub interval: u64,
+    /// True if a timeout was among the causes of its retransmissions.
+    pub timeout: bool,
 }

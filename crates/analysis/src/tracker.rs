@@ -8,8 +8,8 @@ use rexmit_units::Instant;
 use rexmit_wire::{Flags, Packet, SackBlocks, TcpSegment};
 
 use crate::coverage::Coverage;
-use crate::rows::{Ack, Connection, SackBlock, Segment, Side};
 use crate::sequence::SequenceSpace;
+use crate::tsg_rows::{Ack, Connection, SackBlock, Segment, Side};
 
 /// A packet as a capture shows it.
 #[derive(Clone, Copy, Debug)]

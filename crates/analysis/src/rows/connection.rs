@@ -1,0 +1,190 @@
+//! A TCP connection in one row.
+
+use std::net::SocketAddr;
+
+use rexmit_units::Instant;
+
+/// Where a capture seems to have been made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Vantage {
+    /// Share of the round-trip time between the place of the capture and the client, 0 at the client and 1 at the
+    /// server; `None` where the packets do not tell.
+    pub client_share: Option<f64>,
+}
+
+/// A TCP connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConnectionRow {
+    /// Its number in the capture, from 1, in the order of first packets.
+    pub connection: u32,
+    /// Number of the interface in the capture.
+    pub interface: u32,
+    /// Time of its first packet.
+    pub start: Instant,
+    /// Time of its last packet.
+    pub end: Instant,
+    /// Packets of both sides, copies included.
+    pub packets: u64,
+    /// What was seen of its opening and its end.
+    pub handshake: Handshake,
+    /// Where the capture seems to have been made.
+    pub vantage: Vantage,
+    /// The side that opened it.
+    pub client: SideRow,
+    /// The other one.
+    pub server: SideRow,
+}
+
+/// What was seen of a connection's opening and end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handshake {
+    /// A SYN was seen.
+    pub syn: bool,
+    /// A SYN-ACK was seen.
+    pub syn_ack: bool,
+    /// FINs seen: 0, 1 or 2 sides.
+    pub fins: u8,
+    /// A RST was seen.
+    pub reset: bool,
+    /// Nanoseconds from SYN to SYN-ACK, neither sent twice.
+    pub server_rtt: Option<u64>,
+    /// Nanoseconds from SYN-ACK to the client's ACK, neither sent twice.
+    pub client_rtt: Option<u64>,
+}
+
+/// What a side's SYN offered; a capability is in force where both offered it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Maximum segment size, bytes.
+    pub mss: Option<u16>,
+    /// Window scale, a shift count; more than 14 counts as 14 (RFC 7323 section 2.3).
+    pub window_scale: Option<u8>,
+    /// SACK permitted.
+    pub sack_permitted: bool,
+    /// Timestamps; without a SYN, whether its packets carry them.
+    pub timestamps: bool,
+    /// ECN asked for or granted (RFC 3168 section 6.1.1).
+    pub ecn: bool,
+}
+
+/// A distribution in figures; times in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// Samples.
+    pub count: u64,
+    /// Smallest.
+    pub min: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation (of the sample, n - 1).
+    pub sd: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+/// One side of a connection: what it sent, and how that was acknowledged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SideRow {
+    /// Its address and port.
+    pub address: SocketAddr,
+    /// What its SYN offered.
+    pub offered: Capabilities,
+    /// Packets that it sent, copies not counted.
+    pub packets: u64,
+    /// Of these, packets without data, SYN, FIN and RST.
+    pub pure_acks: u64,
+    /// Packets with data, retransmissions included; a super-packet counts as one.
+    pub data_packets: u64,
+    /// The same with each super-packet counted as the packets of one MSS that it became on the wire.
+    pub wire_data_packets: u64,
+    /// Bytes of data, retransmissions included.
+    pub bytes: u64,
+    /// Bytes of data, each counted once.
+    pub unique_bytes: u64,
+    /// Packets with data that were retransmissions.
+    pub retransmitted_packets: u64,
+    /// Bytes of data sent again.
+    pub retransmitted_bytes: u64,
+    /// Packets that were overtaken on their way here.
+    pub reordered_packets: u64,
+    /// The same packet again: duplicated by the network, or captured at two ports.
+    pub copies: u64,
+    /// Packets that were damaged on the path.
+    pub damaged: u64,
+    /// Bytes that the other side acknowledged and this capture does not hold: it has gaps, or began late.
+    pub unseen_bytes: u64,
+    /// Time of its first data, of its last new data, and of the last acknowledgment that moved forward.
+    pub first_data: Option<Instant>,
+    /// Time of its last packet with data.
+    pub last_data: Option<Instant>,
+    /// Time at which its data was last acknowledged further.
+    pub last_acked: Option<Instant>,
+    /// Highest relative sequence number acknowledged, less SYN and FIN: bytes delivered for sure.
+    pub acked_bytes: u64,
+    /// Acknowledged bytes over the time from the first data to the last acknowledgment, bit/s; `None` for no data.
+    pub goodput: Option<f64>,
+    /// All bytes of data over the time from the first to the last packet with data, bit/s.
+    pub throughput: Option<f64>,
+    /// Bytes sent before the first acknowledgment of data: the initial window as used.
+    pub initial_window: u64,
+    /// Most bytes outstanding.
+    pub max_outstanding: u64,
+    /// Time average of the bytes outstanding while any were.
+    pub mean_outstanding: Option<f64>,
+    /// F_avg of klaver-2005 section 4.3: mean number of outstanding segments at the sending of each segment that
+    /// gives an unambiguous RTT sample.
+    pub f_avg: Option<f64>,
+    /// Smallest window that it advertised after the handshake, bytes.
+    pub min_window: Option<u64>,
+    /// Largest window that it advertised, bytes.
+    pub max_window: u64,
+    /// Times at which it closed its window.
+    pub zero_windows: u64,
+    /// Nanoseconds for which its window was closed.
+    pub zero_window_time: u64,
+    /// Nanoseconds for which the other side's window, not this side's own will, may have held it back: less than one
+    /// MSS was left of it.
+    pub window_limited_time: u64,
+    /// Duplicate acknowledgments that it sent.
+    pub duplicate_acks: u64,
+    /// Acknowledgments with SACK blocks that it sent.
+    pub sack_acks: u64,
+    /// Duplicate SACK blocks that it sent.
+    pub dsacks: u64,
+    /// Data packets of the other side for each acknowledgment that moved forward.
+    pub packets_per_ack: Option<f64>,
+    /// Longest delay before it acknowledged a single packet in order, nanoseconds, as seen here: the delayed-ACK
+    /// timer, where the capture is at this side.
+    pub ack_delay: Spread,
+    /// Periods of more than one retransmission timeout (estimated, at least 1 s) in which it had nothing outstanding
+    /// and sent nothing, and then sent more.
+    pub idle_periods: u64,
+    /// Their length together, nanoseconds.
+    pub idle_time: u64,
+    /// RTT samples of its data by acknowledgments that are unambiguous.
+    pub rtt: Spread,
+    /// By timestamps.
+    pub rtt_timestamps: Spread,
+    /// By SACK.
+    pub rtt_sack: Spread,
+    /// Acknowledgments that gave no sample because a segment that they cover was sent twice.
+    pub ambiguous_retransmitted: u64,
+    /// Acknowledgments that gave no sample because data before the segment had been missing.
+    pub ambiguous_missing: u64,
+    /// Loss events.
+    pub loss_events: u64,
+    /// Segments judged lost: retransmissions that were needed.
+    pub lost_segments: u64,
+    /// Lost segments for each data packet on the wire.
+    pub loss_rate: Option<f64>,
+    /// Loss events for each data packet on the wire: p of klaver-2005 (3.1).
+    pub loss_event_rate: Option<f64>,
+    /// Times at which the receiver took back what it had reported by SACK (RFC 2018 section 8).
+    pub reneged: u64,
+}
