@@ -1,11 +1,11 @@
 //! SCTP associations: chunks, SACKs, and the cause of every retransmission.
 
+mod rows;
+
 use crate::analyzer::Options;
 use crate::packet::Packet;
 
-/// The rows of SCTP.
-#[derive(Debug, Default)]
-pub struct SctpRows {}
+pub use rows::*;
 
 /// All associations of a capture.
 #[derive(Debug)]
