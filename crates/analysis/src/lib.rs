@@ -18,6 +18,7 @@ pub mod packet;
 pub mod rows;
 pub mod sctp;
 mod sequence;
+pub mod tables;
 mod tcp;
 mod tracker;
 mod tsg_rows;

@@ -1,0 +1,92 @@
+//! The tables of TCP that have a row a packet, a sample or an event.
+
+use super::Block;
+use crate::rows::{LossEventRow, RetransmissionRow, RttRow, SackRow, SegmentRow};
+
+pub(super) fn segments(table: &mut Block<'_, SegmentRow>) {
+    table.add("connection", "number of the connection", |r| r.connection);
+    table.add("side", "who sent it", |r| r.side);
+    table.add("number", "number of the packet in the capture, from 1", |r| r.number);
+    table.add("time_ns", "when it was seen, ns since 1970", |r| r.time);
+    table.add("seq", "first sequence number, 0 for the SYN", |r| r.seq);
+    table.add("end", "one past the last sequence number, SYN and FIN counted", |r| r.end);
+    table.add("len", "bytes of data", |r| r.len);
+    table.add("flags", "control bits: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32, ECE 64, CWR 128", |r| {
+        r.flags
+    });
+    table.add("kind", "what its data are", |r| r.kind);
+    table.add("transmission", "how often its most repeated byte has been sent, this time included", |r| {
+        r.transmission
+    });
+    table.add("outstanding", "bytes of its side that are not acknowledged after it", |r| r.outstanding);
+    table.add("ack", "acknowledgment number, relative to the other side's initial one", |r| r.ack);
+    table.add("window", "bytes that it offers as the window, scaled", |r| r.window);
+    table.add("duplicate", "0, or its number among duplicate acknowledgments in a row", |r| r.duplicate);
+    table.add("urgent", "the urgent pointer field where URG is not set", |r| r.urgent);
+    table.add("damaged", "its checksum says that the path damaged it", |r| r.damaged);
+    table.add("note", "comment of the capture", |r| r.note.as_deref());
+}
+
+pub(super) fn sacks(table: &mut Block<'_, SackRow>) {
+    table.add("connection", "number of the connection", |r| r.connection);
+    table.add("side", "who sent the block; its data are the other side's", |r| r.side);
+    table.add("number", "number of the packet in the capture", |r| r.number);
+    table.add("time_ns", "when it was seen, ns since 1970", |r| r.time);
+    table.add("left", "first sequence number", |r| r.left);
+    table.add("right", "one past the last sequence number", |r| r.right);
+    table.add("duplicate", "it reports a duplicate (RFC 2883)", |r| r.duplicate);
+}
+
+pub(super) fn retransmissions(table: &mut Block<'_, RetransmissionRow>) {
+    table.add("connection", "number of the connection", |r| r.connection);
+    table.add("side", "who sent it", |r| r.side);
+    table.add("number", "number of the packet in the capture", |r| r.number);
+    table.add("time_ns", "when it was seen, ns since 1970", |r| r.time);
+    table.add("seq", "first sequence number, 0 for the SYN", |r| r.seq);
+    table.add("end", "one past the last sequence number, SYN and FIN counted", |r| r.end);
+    table.add("len", "bytes of data", |r| r.len);
+    table.add("transmission", "2 for the first retransmission of its most repeated byte", |r| r.transmission);
+    table.add("first_number", "number of the packet that first carried its first byte", |r| r.first_number);
+    table.add("delay_first_ns", "ns since its first transmission (cumulative delay)", |r| r.delay_first);
+    table.add("delay_previous_ns", "ns since the transmission before (consecutive delay)", |r| {
+        r.delay_previous
+    });
+    table.add("cause", "what made the sender send it", |r| r.cause);
+    table.add("confidence", "how sure that is", |r| r.confidence);
+    table.add("need", "whether it was needed", |r| r.need);
+    table.add("proof", "what proves that it was not", |r| r.proof);
+    table.add("duplicates", "duplicate acknowledgments in a row that the sender had seen", |r| {
+        r.evidence.duplicates
+    });
+    table.add("sacked", "segments above it that the sender had seen reported by SACK", |r| r.evidence.sacked);
+    table.add("outstanding", "bytes outstanding when it was sent", |r| r.evidence.outstanding);
+    table.add("since_ack_ns", "ns since the sender last saw an acknowledgment", |r| r.evidence.since_ack);
+    table.add("since_sent_ns", "ns since the sender last sent data", |r| r.evidence.since_sent);
+    table.add("rto_ns", "retransmission timeout as estimated then, ns", |r| r.evidence.rto);
+    table.add("backoff", "expiries of the timer in a row, 0 where no timer did it", |r| r.evidence.backoff);
+    table.add("recover", "highest sequence number sent when this recovery began", |r| r.evidence.recover);
+}
+
+pub(super) fn rtt(table: &mut Block<'_, RttRow>) {
+    table.add("connection", "number of the connection or association", |r| r.connection);
+    table.add("side", "who sent the data", |r| r.side);
+    table.add("number", "number of the packet that ends it", |r| r.number);
+    table.add("time_ns", "when it ended, ns since 1970", |r| r.time);
+    table.add("rtt_ns", "its length, ns", |r| r.rtt);
+    table.add("method", "how it was taken", |r| r.method);
+    table.add("end", "one past the last sequence number of the timed segment", |r| r.end);
+}
+
+pub(super) fn loss_events(table: &mut Block<'_, LossEventRow>) {
+    table.add("connection", "number of the connection", |r| r.connection);
+    table.add("side", "whose data were lost", |r| r.side);
+    table.add("number", "number of the first retransmission in the capture", |r| r.number);
+    table.add("time_ns", "when the first lost segment was first sent, ns since 1970", |r| r.time);
+    table.add("seq", "first lost sequence number", |r| r.seq);
+    table.add("lost", "segments lost", |r| r.lost);
+    table.add("rtt_ns", "the RTT that was taken for it, ns", |r| r.rtt);
+    table.add("interval", "segments sent since the last loss event, this one's first included", |r| {
+        r.interval
+    });
+    table.add("timeout", "a timeout was among the causes of its retransmissions", |r| r.timeout);
+}

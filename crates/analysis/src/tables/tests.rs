@@ -1,0 +1,223 @@
+use rexmit_units::Instant;
+use rexmit_wire::Flags;
+
+use super::{Block, Named, Table, Tables, Type, table};
+use crate::rows::{
+    Capabilities, Cause, Confidence, ConnectionRow, Evidence, Handshake, Kind, Need, Proof,
+    RetransmissionRow, Rows, SegmentRow, SideName, SideRow, Spread, Vantage,
+};
+
+fn segment(number: u64, note: Option<&str>) -> SegmentRow {
+    SegmentRow {
+        connection: 3,
+        side: SideName::Server,
+        number,
+        time: Instant::from_nanos(1_000 + number),
+        seq: -5,
+        end: 10,
+        len: 15,
+        flags: Flags::ACK,
+        kind: Kind::Reordered,
+        transmission: 1,
+        outstanding: 99,
+        ack: (number > 1).then_some(7),
+        window: 1 << 20,
+        duplicate: 2,
+        urgent: 4,
+        damaged: true,
+        note: note.map(Into::into),
+    }
+}
+
+fn retransmission(side: SideName, cause: Cause, need: Need) -> RetransmissionRow {
+    RetransmissionRow {
+        connection: 3,
+        side,
+        number: 4,
+        time: Instant::from_nanos(5),
+        seq: 1,
+        end: 2,
+        len: 1,
+        transmission: 2,
+        first_number: None,
+        delay_first: Some(6),
+        delay_previous: None,
+        cause,
+        confidence: Confidence::Likely,
+        need,
+        proof: Proof::EarlyAck,
+        evidence: Evidence::default(),
+    }
+}
+
+fn side(port: u16) -> SideRow {
+    SideRow {
+        address: ([10, 0, 0, 1], port).into(),
+        offered: Capabilities { mss: Some(1460), ..Capabilities::default() },
+        packets: 1,
+        pure_acks: 0,
+        data_packets: 0,
+        wire_data_packets: 0,
+        bytes: 0,
+        unique_bytes: 0,
+        retransmitted_packets: 0,
+        retransmitted_bytes: 0,
+        reordered_packets: 0,
+        copies: 0,
+        damaged: 0,
+        unseen_bytes: 0,
+        first_data: None,
+        last_data: None,
+        last_acked: None,
+        acked_bytes: 0,
+        goodput: Some(1.5),
+        throughput: None,
+        initial_window: 0,
+        max_outstanding: 0,
+        mean_outstanding: None,
+        f_avg: None,
+        min_window: None,
+        max_window: 0,
+        zero_windows: 0,
+        zero_window_time: 0,
+        window_limited_time: 0,
+        duplicate_acks: 0,
+        sack_acks: 0,
+        dsacks: 0,
+        packets_per_ack: None,
+        ack_delay: Spread::default(),
+        idle_periods: 0,
+        idle_time: 0,
+        rtt: Spread { count: 2, min: 3.0, ..Spread::default() },
+        rtt_timestamps: Spread::default(),
+        rtt_sack: Spread::default(),
+        ambiguous_retransmitted: 0,
+        ambiguous_missing: 0,
+        loss_events: 0,
+        lost_segments: 0,
+        loss_rate: None,
+        loss_event_rate: None,
+        reneged: 0,
+    }
+}
+
+fn connection() -> ConnectionRow {
+    ConnectionRow {
+        connection: 3,
+        interface: 0,
+        start: Instant::from_nanos(1),
+        end: Instant::from_nanos(2),
+        packets: 9,
+        handshake: Handshake::default(),
+        vantage: Vantage { client_share: None },
+        client: side(1),
+        server: side(2),
+    }
+}
+
+/// Type and bytes of a column.
+fn column(tables: &[Table], name: &str, column: &str) -> (String, Vec<u8>) {
+    let table = tables.iter().find(|table| table.name == name).unwrap();
+    let found = table.columns.iter().find(|found| found.name == column).unwrap();
+    (found.kind.name(), found.clone().into_bytes())
+}
+
+fn u64s(bytes: &[u8]) -> Vec<u64> {
+    bytes.chunks(8).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap())).collect()
+}
+
+#[test]
+fn a_value_is_little_endian_and_no_value_has_a_mark() {
+    let rows = Rows { segments: vec![segment(1, None), segment(2, None)], ..Rows::default() };
+    let tables = Tables::new().take(&rows);
+    let get = |name| column(&tables, "segments", name);
+    assert_eq!(get("connection"), ("<u4".into(), vec![3, 0, 0, 0, 3, 0, 0, 0]));
+    assert_eq!(get("seq"), ("<i8".into(), [(-5_i64).to_le_bytes(); 2].concat()));
+    assert_eq!(get("ack"), ("<i8?".into(), [i64::MIN.to_le_bytes(), 7_i64.to_le_bytes()].concat()));
+    assert_eq!(u64s(&get("time_ns").1), [1_001, 1_002]);
+    assert_eq!(get("urgent"), ("<u2".into(), vec![4, 0, 4, 0]));
+    assert_eq!(get("damaged"), ("|b1".into(), vec![1, 1]));
+    assert_eq!(get("flags"), ("u1".into(), vec![16, 16]));
+}
+
+#[test]
+fn names_are_codes_into_a_list() {
+    let rows = Rows { segments: vec![segment(1, None)], ..Rows::default() };
+    let (kind, bytes) = column(&Tables::new().take(&rows), "segments", "kind");
+    let names: Vec<String> = serde_json::from_str(kind.strip_prefix("dict:").unwrap()).unwrap();
+    assert_eq!(names[usize::from(bytes[0])], "reordered");
+    for cause in [Cause::Syn, Cause::SynAck, Cause::TailProbe, Cause::GoBackN, Cause::Unknown] {
+        assert_eq!(Cause::NAMES[usize::from(cause.code())], cause.name());
+    }
+}
+
+#[test]
+fn texts_are_a_json_list_and_null_where_there_is_none() {
+    let rows = |notes: &[Option<&str>]| Rows {
+        segments: notes.iter().zip(1..).map(|(note, number)| segment(number, *note)).collect(),
+        ..Rows::default()
+    };
+    let get = |notes| column(&Tables::new().take(&rows(notes)), "segments", "note");
+    assert_eq!(get(&[None, None]), ("utf8-json".into(), b"null".to_vec()));
+    assert_eq!(get(&[None, Some("a \"b\"\n"), None]).1, br#"[null,"a \"b\"\n",null]"#);
+    assert_eq!(get(&[]).1, b"null");
+}
+
+#[test]
+fn tables_without_rows_have_all_columns() {
+    let full = Rows {
+        connections: vec![connection()],
+        segments: vec![segment(1, None)],
+        retransmissions: vec![retransmission(SideName::Client, Cause::Fast, Need::Needed)],
+        ..Rows::default()
+    };
+    let names = |rows: &Rows| -> Vec<(String, Type)> {
+        let tables = Tables::new().take(rows);
+        tables.into_iter().flat_map(|table| table.columns).map(|column| (column.name, column.kind)).collect()
+    };
+    assert_eq!(names(&full), names(&Rows::default()));
+}
+
+#[test]
+fn a_connection_counts_its_retransmissions_by_cause() {
+    let mut tables = Tables::new();
+    let first = vec![
+        retransmission(SideName::Server, Cause::Timeout, Need::Spurious),
+        retransmission(SideName::Server, Cause::Timeout, Need::Needed),
+    ];
+    tables.take(&Rows { retransmissions: first, ..Rows::default() });
+    let last = vec![retransmission(SideName::Client, Cause::Syn, Need::Unnecessary)];
+    let rows = Rows { retransmissions: last, connections: vec![connection()], ..Rows::default() };
+    let found = tables.take(&rows);
+    let count = |name| u64s(&column(&found, "connections", name).1)[0];
+    assert_eq!(
+        (count("server_cause_timeout"), count("server_spurious"), count("server_unnecessary")),
+        (2, 1, 0)
+    );
+    assert_eq!((count("client_cause_syn"), count("client_spurious"), count("client_unnecessary")), (1, 0, 1));
+    // A later connection of that number would be another one.
+    let again = tables.take(&Rows { connections: vec![connection()], ..Rows::default() });
+    assert_eq!(u64s(&column(&again, "connections", "server_cause_timeout").1), [0]);
+}
+
+#[test]
+fn a_distribution_without_samples_has_no_values() {
+    let found = Tables::new().take(&Rows { connections: vec![connection()], ..Rows::default() });
+    let value = |name| f64::from_le_bytes(column(&found, "connections", name).1.try_into().unwrap());
+    assert_eq!(value("client_rtt_min_ns"), 3.0);
+    assert!(value("client_rtt_sack_min_ns").is_nan());
+    assert_eq!(value("client_goodput_bit_s"), 1.5);
+    assert!(value("client_throughput_bit_s").is_nan());
+    assert_eq!(column(&found, "connections", "server_address").1, br#"["10.0.0.1:2"]"#);
+}
+
+#[test]
+fn every_block_gives_its_rows_to_every_column() {
+    let rows: Vec<u32> = (0..1_000).collect();
+    let made = table("numbers", &rows, |block: &mut Block<'_, u32>| {
+        block.add("once", "", |&n| n);
+        block.add("twice", "", |&n| u64::from(n) * 2);
+    });
+    assert!(made.columns.iter().all(|column| column.len == 1_000));
+    assert_eq!(u64s(&made.columns[1].bytes), (0..1_000).map(|n| n * 2).collect::<Vec<u64>>());
+}
