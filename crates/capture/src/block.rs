@@ -5,6 +5,7 @@ pub(crate) const INTERFACE_DESCRIPTION: u32 = 1;
 /// Obsolete, still found in old files.
 pub(crate) const PACKET: u32 = 2;
 pub(crate) const SIMPLE_PACKET: u32 = 3;
+pub(crate) const INTERFACE_STATISTICS: u32 = 5;
 pub(crate) const ENHANCED_PACKET: u32 = 6;
 
 pub(crate) const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
@@ -22,3 +23,8 @@ pub(crate) const IF_TSRESOL: u16 = 9;
 pub(crate) const IF_TSOFFSET: u16 = 14;
 /// Of an enhanced packet.
 pub(crate) const EPB_FLAGS: u16 = 2;
+pub(crate) const EPB_DROPCOUNT: u16 = 4;
+/// Of interface statistics.
+pub(crate) const ISB_IFRECV: u16 = 4;
+pub(crate) const ISB_IFDROP: u16 = 5;
+pub(crate) const ISB_OSDROP: u16 = 7;

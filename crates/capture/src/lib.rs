@@ -35,11 +35,13 @@
 
 mod block;
 mod link;
+mod options;
+mod order;
 mod reader;
 mod record;
 mod writer;
 
 pub use link::{LinkType, RecordError};
-pub use reader::{Interface, ReadError, Reader};
-pub use record::{Direction, Record};
+pub use reader::{Counts, Interface, Packing, ReadError, Reader};
+pub use record::{Direction, Record, RecordRef};
 pub use writer::{DEFAULT_EPOCH_NS, Options, Writer};

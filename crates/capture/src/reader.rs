@@ -1,24 +1,31 @@
 //! Reading pcapng and classic pcap.
 
+mod clock;
+mod input;
 mod pcap;
 mod pcapng;
 mod source;
 
+use std::fmt;
 use std::io::{self, Read};
 
 use rexmit_units::Instant;
 
 use crate::block::SECTION_HEADER;
 use crate::link::LinkType;
-use crate::record::Record;
+use crate::options::OptionBytes;
+use crate::record::{Record, RecordRef};
+use clock::Clock;
 use pcap::Pcap;
 use pcapng::Pcapng;
 use source::Source;
 
-/// Reads a capture record by record, of either byte order, from a stream that need not be seekable.
+/// Reads a capture record by record, of either byte order, from a stream that need not be seekable. What is
+/// packed with gzip or zstd is unpacked.
 ///
-/// It is an iterator of records; [`Reader::read_into`] does the same into one record whose memory is used
-/// again. A damaged file yields all records before the damage, then one error, then nothing.
+/// [`Reader::next_ref`] lends each record from the reader's own buffer; [`Reader::read_into`] copies it into a
+/// record whose memory is used again; the reader is also an iterator of records. A damaged file yields all
+/// records before the damage, then one error, then nothing.
 #[derive(Debug)]
 pub struct Reader<R: Read> {
     source: Source<R>,
@@ -37,24 +44,23 @@ pub struct Interface {
     pub link: LinkType,
     /// Most bytes kept of a packet; zero for no limit.
     pub snap_len: u32,
+    /// Packets that passed it and that the capture does not hold, as far as was read.
+    pub counts: Counts,
     pub(crate) clock: Clock,
 }
 
-/// How time stamps count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Clock {
-    pub(crate) resolution: Resolution,
-    /// Seconds to add.
-    pub(crate) offset: i64,
-}
-
-/// A time stamp's unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resolution {
-    /// 10 to the power -n seconds.
-    Decimal(u8),
-    /// 2 to the power -n seconds.
-    Binary(u8),
+/// What a pcapng capture tells of packets that it does not hold. Classic pcap tells nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets received from the interface, from its last statistics (`isb_ifrecv`).
+    pub received: Option<u64>,
+    /// Packets that the interface dropped for want of resources (`isb_ifdrop`).
+    pub dropped_by_interface: Option<u64>,
+    /// Packets that the operating system dropped (`isb_osdrop`).
+    pub dropped_by_system: Option<u64>,
+    /// Packets that were lost between packets of the capture, as these say (`epb_dropcount`): a part of the
+    /// other counts where those are given.
+    pub dropped_between: u64,
 }
 
 /// Why a capture cannot be read, or not further.
@@ -86,6 +92,34 @@ pub enum ReadError {
         /// What is wrong.
         what: &'static str,
     },
+    /// The compressed stream is cut off or damaged; all that could be unpacked was.
+    #[error("byte {offset} of the unpacked capture: its {packing} compression is damaged: {what}")]
+    Packing {
+        /// Bytes that were unpacked before.
+        offset: u64,
+        /// How it is packed.
+        packing: Packing,
+        /// What is wrong, on one line.
+        what: String,
+    },
+}
+
+/// How a capture is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Packing {
+    /// gzip, RFC 1952.
+    Gzip,
+    /// zstd, RFC 8878.
+    Zstd,
+}
+
+impl fmt::Display for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -94,24 +128,37 @@ enum Format {
     Pcap(Pcap),
 }
 
+/// A packet's place in the buffer, and what is known of it.
+struct Found {
+    interface: u32,
+    link: LinkType,
+    time: Instant,
+    original_len: u32,
+    data_at: usize,
+    data_len: usize,
+    options_at: usize,
+    options_len: usize,
+}
+
 impl<R: Read> Reader<R> {
     /// Reads the file's header. The stream need not be buffered.
     ///
     /// # Errors
     /// [`ReadError::NotACapture`] for something else, and others where the header is damaged.
     pub fn new(inner: R) -> Result<Self, ReadError> {
-        let mut source = Source::new(inner);
-        let mut magic = [0; 4];
-        if !source.read_exact_or_end(&mut magic, 0)? {
+        let mut source = Source::new(inner)?;
+        if !source.require(4, 0)? {
             return Err(ReadError::NotACapture("it is empty".into()));
         }
         let mut interfaces = Vec::new();
-        let format = if u32::from_be_bytes(magic) == SECTION_HEADER {
-            Format::Pcapng(Pcapng::open(&mut source)?)
-        } else if let Some(pcap) = Pcap::open(magic, &mut source, &mut interfaces)? {
+        let format = if source.peek()[..4] == SECTION_HEADER.to_be_bytes() {
+            let mut pcapng = Pcapng::new();
+            pcapng.section_header(&mut source, 0)?;
+            Format::Pcapng(pcapng)
+        } else if let Some(pcap) = Pcap::open(&mut source, &mut interfaces)? {
             Format::Pcap(pcap)
         } else {
-            return Err(ReadError::NotACapture(describe(magic)));
+            return Err(ReadError::NotACapture(describe(source.peek())));
         };
         Ok(Self { source, format, interfaces, done: false })
     }
@@ -121,20 +168,54 @@ impl<R: Read> Reader<R> {
         &self.interfaces
     }
 
+    /// Bytes taken from the stream so far, packed as it is: for a sign of progress.
+    pub fn bytes_read(&self) -> u64 {
+        self.source.raw_bytes()
+    }
+
+    /// The next packet, lent until the next call; `None` after the last one and after an error.
+    ///
+    /// # Errors
+    /// A [`ReadError`] where the file breaks off.
+    #[inline]
+    pub fn next_ref(&mut self) -> Result<Option<RecordRef<'_>>, ReadError> {
+        if self.done {
+            return Ok(None);
+        }
+        let result = match &mut self.format {
+            Format::Pcapng(pcapng) => pcapng.next(&mut self.source, &mut self.interfaces),
+            Format::Pcap(pcap) => pcap.next(&mut self.source),
+        };
+        let Ok(Some(found)) = result else {
+            self.done = true;
+            return result.map(|_| None);
+        };
+        let options = self.source.taken(found.options_at, found.options_len);
+        Ok(Some(RecordRef {
+            interface: found.interface,
+            link: found.link,
+            time: found.time,
+            original_len: found.original_len,
+            data: self.source.taken(found.data_at, found.data_len),
+            options: OptionBytes { bytes: options, order: self.source.order },
+        }))
+    }
+
     /// Reads the next packet into `record`; false after the last one and after an error.
     ///
     /// # Errors
     /// A [`ReadError`] where the file breaks off.
     pub fn read_into(&mut self, record: &mut Record) -> Result<bool, ReadError> {
-        if self.done {
-            return Ok(false);
-        }
-        let result = match &mut self.format {
-            Format::Pcapng(pcapng) => pcapng.read_into(&mut self.source, &mut self.interfaces, record),
-            Format::Pcap(pcap) => pcap.read_into(&mut self.source, record),
-        };
-        self.done = !matches!(result, Ok(true));
-        result
+        let Some(found) = self.next_ref()? else { return Ok(false) };
+        found.copy_to(record);
+        Ok(true)
+    }
+}
+
+impl Interface {
+    /// One that says nothing but this; stamps are in microseconds.
+    fn new(link: LinkType, snap_len: u32) -> Self {
+        Self { name: None, link, snap_len, counts: Counts::default(), clock: Clock::new(6, 0) }
     }
 }
 
@@ -151,28 +232,7 @@ impl<R: Read> Iterator for Reader<R> {
     }
 }
 
-impl Clock {
-    /// The instant since 1970 of a time stamp.
-    fn instant(self, stamp: u64) -> Instant {
-        let stamp = u128::from(stamp);
-        let ns = match self.resolution {
-            Resolution::Decimal(n @ 0..=9) => stamp * 10_u128.pow(9 - u32::from(n)),
-            Resolution::Decimal(n) => match 10_u128.checked_pow(u32::from(n) - 9) {
-                Some(per_ns) => stamp / per_ns,
-                None => 0,
-            },
-            Resolution::Binary(n) => (stamp * 1_000_000_000).checked_shr(n.into()).unwrap_or(0),
-        };
-        // Below 2^94, so it fits.
-        let ns = ns as i128 + i128::from(self.offset) * 1_000_000_000;
-        Instant::from_nanos(ns.clamp(0, u64::MAX.into()) as u64)
-    }
-}
-
-fn describe(magic: [u8; 4]) -> String {
-    match magic {
-        [0x1f, 0x8b, ..] => "it is compressed with gzip; unpack it first".into(),
-        [0x28, 0xb5, 0x2f, 0xfd] => "it is compressed with zstd; unpack it first".into(),
-        [a, b, c, d] => format!("it begins with {a:02x} {b:02x} {c:02x} {d:02x}"),
-    }
+fn describe(start: &[u8]) -> String {
+    let bytes = start[..4].iter().map(|byte| format!(" {byte:02x}")).collect::<String>();
+    format!("it begins with{bytes}")
 }

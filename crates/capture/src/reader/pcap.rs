@@ -2,73 +2,79 @@
 
 use std::io::Read;
 
-use super::source::{MAX_BLOCK, Order, Source};
-use super::{Clock, Interface, ReadError, Resolution};
+use rexmit_units::Instant;
+
+use super::source::{MAX_BLOCK, Source};
+use super::{Found, Interface, ReadError};
 use crate::link::LinkType;
-use crate::record::Record;
+use crate::order::Order;
 
 const MAGIC_US: u32 = 0xa1b2_c3d4;
 const MAGIC_NS: u32 = 0xa1b2_3c4d;
+/// Of a changed libpcap, whose packets' headers have eight bytes more.
+const MAGIC_LONG: u32 = 0xa1b2_cd34;
+
+const FILE_HEADER: usize = 24;
 
 #[derive(Debug)]
 pub(super) struct Pcap {
     link: LinkType,
     /// Nanoseconds of a unit of the second number of a time stamp.
     fraction_ns: u64,
+    /// Bytes before a packet.
+    header: usize,
 }
 
 impl Pcap {
-    /// Reads the rest of the header; `None` where `magic` begins no such file.
+    /// Takes the header; `None` where the file begins like no such file.
     pub(super) fn open<R: Read>(
-        magic: [u8; 4],
         source: &mut Source<R>,
         interfaces: &mut Vec<Interface>,
     ) -> Result<Option<Self>, ReadError> {
-        let (order, fraction_ns) = match (u32::from_le_bytes(magic), u32::from_be_bytes(magic)) {
-            (MAGIC_US, _) => (Order::Little, 1_000),
-            (MAGIC_NS, _) => (Order::Little, 1),
-            (_, MAGIC_US) => (Order::Big, 1_000),
-            (_, MAGIC_NS) => (Order::Big, 1),
+        let magic = source.peek();
+        let (order, fraction_ns, header) = match (Order::Little.u32(magic, 0), Order::Big.u32(magic, 0)) {
+            (MAGIC_US, _) => (Order::Little, 1_000, 16),
+            (MAGIC_NS, _) => (Order::Little, 1, 16),
+            (MAGIC_LONG, _) => (Order::Little, 1_000, 24),
+            (_, MAGIC_US) => (Order::Big, 1_000, 16),
+            (_, MAGIC_NS) => (Order::Big, 1, 16),
+            (_, MAGIC_LONG) => (Order::Big, 1_000, 24),
             _ => return Ok(None),
         };
         source.order = order;
-        let mut header = [0; 20];
-        source.read_exact(&mut header, 0)?;
+        source.require(FILE_HEADER, 0)?;
         // The upper half of the type holds the length of a frame check sequence.
-        let link = LinkType(order.u32(&header, 16) as u16);
-        interfaces.push(Interface {
-            name: None,
-            link,
-            snap_len: order.u32(&header, 12),
-            // Not asked: a stamp is two numbers, which are put together in nanoseconds.
-            clock: Clock { resolution: Resolution::Decimal(9), offset: 0 },
-        });
-        Ok(Some(Self { link, fraction_ns }))
+        let link = LinkType(order.u32(source.peek(), 20) as u16);
+        interfaces.push(Interface::new(link, order.u32(source.peek(), 16)));
+        source.take(FILE_HEADER);
+        Ok(Some(Self { link, fraction_ns, header }))
     }
 
-    pub(super) fn read_into<R: Read>(
-        &mut self,
-        source: &mut Source<R>,
-        record: &mut Record,
-    ) -> Result<bool, ReadError> {
+    /// Reads on to the next packet; `None` at the end.
+    pub(super) fn next<R: Read>(&self, source: &mut Source<R>) -> Result<Option<Found>, ReadError> {
         let start = source.offset();
-        let mut header = [0; 16];
-        if !source.read_exact_or_end(&mut header, start)? {
-            return Ok(false);
+        if !source.require(self.header, start)? {
+            return Ok(None);
         }
-        let field = |at| source.order.u32(&header, at);
-        let (seconds, fraction, kept, original_len) = (field(0), field(4), field(8), field(12));
+        let (order, head) = (source.order, source.peek());
+        let (seconds, fraction) = (order.u32(head, 0), order.u32(head, 4));
+        let (kept, original_len) = (order.u32(head, 8), order.u32(head, 12));
         if kept > MAX_BLOCK {
             return Err(ReadError::Corrupt { offset: start, what: "a packet longer than any" });
         }
+        let len = self.header + kept as usize;
+        source.require(len, start)?;
+        let data_at = source.take(len) + self.header;
         let ns = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.fraction_ns;
-        source.read_vec(&mut record.data, kept as usize, start)?;
-        record.interface = 0;
-        record.link = self.link;
-        record.time = rexmit_units::Instant::from_nanos(ns);
-        record.original_len = original_len;
-        record.comment = None;
-        record.direction = None;
-        Ok(true)
+        Ok(Some(Found {
+            interface: 0,
+            link: self.link,
+            time: Instant::from_nanos(ns),
+            original_len,
+            data_at,
+            data_len: kept as usize,
+            options_at: data_at,
+            options_len: 0,
+        }))
     }
 }

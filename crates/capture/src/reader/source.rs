@@ -1,98 +1,100 @@
-//! A stream that knows its byte order and how far it was read.
+//! A stream in a large buffer, that knows its byte order and how far it was read.
 
-use std::io::{self, BufReader, Read};
+use std::io::Read;
 
 use super::ReadError;
+use super::input::{Failure, Input};
+use crate::order::Order;
 
 /// Longest block or packet believed: a longer one is taken for damage.
 pub(super) const MAX_BLOCK: u32 = 64 << 20;
 
+/// Room of the buffer; it grows where a block is longer.
+const BUFFER: usize = 1 << 20;
+
 #[derive(Debug)]
 pub(super) struct Source<R: Read> {
-    inner: BufReader<R>,
-    offset: u64,
+    input: Input<R>,
+    buffer: Vec<u8>,
+    /// What is not taken yet is `buffer[at..end]`.
+    at: usize,
+    end: usize,
+    /// Where in the capture `buffer` begins.
+    base: u64,
     pub(super) order: Order,
 }
 
-/// The byte order of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    Little,
-    Big,
-}
-
 impl<R: Read> Source<R> {
-    pub(super) fn new(inner: R) -> Self {
-        Self { inner: BufReader::with_capacity(1 << 16, inner), offset: 0, order: Order::Little }
+    /// The stream, unpacked if it begins like something compressed.
+    pub(super) fn new(inner: R) -> Result<Self, ReadError> {
+        let input = Input::new(inner).map_err(|failure| failed(failure, 0))?;
+        Ok(Self { input, buffer: vec![0; BUFFER], at: 0, end: 0, base: 0, order: Order::Little })
     }
 
-    /// Bytes read so far.
+    /// Where in the capture the next byte lies.
+    #[inline]
     pub(super) fn offset(&self) -> u64 {
-        self.offset
+        self.base + self.at as u64
     }
 
-    /// Fills `bytes`; false where the stream ends before the first of them. `start` is where the block
-    /// begins, for the error.
-    pub(super) fn read_exact_or_end(&mut self, bytes: &mut [u8], start: u64) -> Result<bool, ReadError> {
-        let mut filled = 0;
-        while filled < bytes.len() {
-            match self.inner.read(&mut bytes[filled..]) {
-                Ok(0) if filled == 0 => return Ok(false),
+    /// Bytes taken from the stream, packed as it is.
+    pub(super) fn raw_bytes(&self) -> u64 {
+        self.input.raw_bytes()
+    }
+
+    /// Sees to it that `n` bytes are in the buffer; false where the stream ends before the first of them.
+    /// `start` is where the block begins, for the error.
+    #[inline]
+    pub(super) fn require(&mut self, n: usize, start: u64) -> Result<bool, ReadError> {
+        if self.end - self.at >= n { Ok(true) } else { self.refill(n, start) }
+    }
+
+    /// What is in the buffer.
+    #[inline]
+    pub(super) fn peek(&self) -> &[u8] {
+        &self.buffer[self.at..self.end]
+    }
+
+    /// Takes `n` bytes that are in the buffer, and says where in it they begin.
+    #[inline]
+    pub(super) fn take(&mut self, n: usize) -> usize {
+        let from = self.at;
+        self.at += n;
+        debug_assert!(self.at <= self.end, "bytes are taken that are not there");
+        from
+    }
+
+    /// Bytes that were taken since the last [`Source::require`].
+    #[inline]
+    pub(super) fn taken(&self, from: usize, n: usize) -> &[u8] {
+        &self.buffer[from..from + n]
+    }
+
+    #[cold]
+    fn refill(&mut self, n: usize, start: u64) -> Result<bool, ReadError> {
+        self.buffer.copy_within(self.at..self.end, 0);
+        self.base += self.at as u64;
+        self.end -= self.at;
+        self.at = 0;
+        while self.end < n {
+            if self.end == self.buffer.len() {
+                // Memory grows with what is there, not with what a damaged length promises.
+                self.buffer.resize(2 * self.end, 0);
+            }
+            match self.input.read(&mut self.buffer[self.end..]) {
+                Ok(0) if self.end == 0 => return Ok(false),
                 Ok(0) => return Err(ReadError::Truncated { offset: start }),
-                Ok(n) => {
-                    filled += n;
-                    self.offset += n as u64;
-                }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return Err(ReadError::Io { offset: self.offset, source }),
+                Ok(read) => self.end += read,
+                Err(failure) => return Err(failed(failure, self.base + self.end as u64)),
             }
         }
         Ok(true)
     }
-
-    /// Fills `bytes`.
-    pub(super) fn read_exact(&mut self, bytes: &mut [u8], start: u64) -> Result<(), ReadError> {
-        let whole = bytes.is_empty() || self.read_exact_or_end(bytes, start)?;
-        if whole { Ok(()) } else { Err(ReadError::Truncated { offset: start }) }
-    }
-
-    /// Reads `len` bytes into `out`, which holds nothing else then. Memory grows with what is there, not
-    /// with what a damaged length promises.
-    pub(super) fn read_vec(&mut self, out: &mut Vec<u8>, len: usize, start: u64) -> Result<(), ReadError> {
-        out.clear();
-        let result = (&mut self.inner).take(len as u64).read_to_end(out);
-        self.offset += out.len() as u64;
-        match result {
-            Err(source) => Err(ReadError::Io { offset: self.offset, source }),
-            Ok(n) if n < len => Err(ReadError::Truncated { offset: start }),
-            Ok(_) => Ok(()),
-        }
-    }
 }
 
-impl Order {
-    /// The number at `at`, which must be within `bytes`.
-    pub(super) fn u16(self, bytes: &[u8], at: usize) -> u16 {
-        let number = [bytes[at], bytes[at + 1]];
-        match self {
-            Self::Little => u16::from_le_bytes(number),
-            Self::Big => u16::from_be_bytes(number),
-        }
-    }
-
-    /// The number at `at`, which must be within `bytes`.
-    pub(super) fn u32(self, bytes: &[u8], at: usize) -> u32 {
-        let number = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
-        match self {
-            Self::Little => u32::from_le_bytes(number),
-            Self::Big => u32::from_be_bytes(number),
-        }
-    }
-
-    /// The number of eight bytes at `at`, which must be within `bytes`.
-    pub(super) fn u64(self, bytes: &[u8], at: usize) -> u64 {
-        let (first, second) = (self.u32(bytes, at), self.u32(bytes, at + 4));
-        let (high, low) = if self == Self::Big { (first, second) } else { (second, first) };
-        u64::from(high) << 32 | u64::from(low)
+fn failed(failure: Failure, offset: u64) -> ReadError {
+    match failure {
+        Failure::Io(source) => ReadError::Io { offset, source },
+        Failure::Damaged { packing, what } => ReadError::Packing { offset, packing, what },
     }
 }
