@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use rexmit_path::Direction;
-use rexmit_stack::{Counters, Endpoint};
+use rexmit_stack::{Counters, Endpoint, Transmission};
 use rexmit_tcp::{Connection, ConnectionConfig, Role};
 use rexmit_traffic::{App, Side, total_time};
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::{Packet, SeqNumber, Transport};
+use rexmit_wire::{SeqNumber, Transport};
 
 use crate::SpecError;
 use crate::outcome::Row;
@@ -40,7 +40,7 @@ pub(crate) struct World {
     ends: Vec<End>,
     timers: Timers,
     /// The queue that the end at work lends from.
-    queue: VecDeque<Packet>,
+    queue: VecDeque<Transmission>,
     unfinished: usize,
     limit: Instant,
     deliveries: u64,
@@ -225,7 +225,7 @@ impl World {
     }
 
     fn transmit(&mut self, host: usize) {
-        while let Some(packet) = self.queue.pop_front() {
+        while let Some(Transmission { packet, reason: _ }) = self.queue.pop_front() {
             match &mut self.recorder {
                 None => {
                     self.directions[host].send(self.now, packet);

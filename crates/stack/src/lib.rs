@@ -13,8 +13,10 @@ use rexmit_units::Instant;
 use rexmit_wire::Packet;
 
 mod snapshot;
+mod transmission;
 
 pub use snapshot::{Counters, Snapshot};
+pub use transmission::{Reason, Transmission};
 
 /// One end of one connection.
 pub trait Endpoint {
@@ -24,8 +26,8 @@ pub trait Endpoint {
     /// Acts on every timer that is due at `now`. Calling it early does nothing.
     fn handle_timer(&mut self, now: Instant);
 
-    /// The next packet to send, in order.
-    fn poll_transmit(&mut self, now: Instant) -> Option<Packet>;
+    /// The next packet to send, in order, and why it is sent.
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmission>;
 
     /// When the earliest timer is due; `None` if none runs.
     fn poll_timer(&self) -> Option<Instant>;

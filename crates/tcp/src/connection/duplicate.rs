@@ -1,5 +1,6 @@
 //! ACKs that acknowledge nothing new: duplicates, window updates, limited transmit.
 
+use rexmit_stack::Reason;
 use rexmit_units::Instant;
 use rexmit_wire::{Flags, TcpSegment};
 
@@ -78,7 +79,9 @@ impl Connection {
             .min(self.recovery.dupacks)
             .saturating_sub(self.recovery.limited);
         self.window.cwnd = self.snd.nxt.diff(self.snd.una) as u32 + credit * self.snd.mss;
+        self.recovery.decision = Reason::LimitedTransmit;
         self.output(now);
+        self.recovery.decision = Reason::New;
         let sent = self.snd.max.diff(max) as u32;
         self.recovery.limited_bytes += sent;
         if sent > self.snd.mss {

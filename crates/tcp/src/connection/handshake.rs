@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rexmit_stack::Event;
+use rexmit_stack::{Event, Reason};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, SeqNumber, TcpSegment, Timestamps};
 
@@ -69,7 +69,7 @@ impl Connection {
         self.snd.nxt = self.snd.iss + 1;
         self.snd.max = self.snd.nxt;
         self.counters.pure_acks += 1;
-        self.emit(segment);
+        self.emit(Reason::Syn { backoff: self.rtt.shift() }, segment);
     }
 
     /// A segment reaches LISTEN: only a SYN is of interest.
@@ -88,7 +88,7 @@ impl Connection {
         self.note_peer_syn(segment);
         self.snd.nxt = self.snd.iss + 1;
         self.snd.max = self.snd.nxt;
-        self.send_syn_ack(now);
+        self.send_syn_ack(now, Reason::SynAck { backoff: 0 });
         self.timers.other = self.clock.deadline(now, self.profile.handshake.syn_ack_timer);
     }
 
@@ -136,7 +136,7 @@ impl Connection {
     }
 
     /// Answers the peer's SYN.
-    pub(super) fn send_syn_ack(&mut self, now: Instant) {
+    pub(super) fn send_syn_ack(&mut self, now: Instant, reason: Reason) {
         let segment = TcpSegment {
             seq: self.snd.iss,
             ack: self.rcv.nxt,
@@ -155,7 +155,7 @@ impl Connection {
         self.rcv.adv = self.rcv.nxt + u32::from(segment.window);
         self.syn_ack_sent += 1;
         self.counters.pure_acks += 1;
-        self.emit(segment);
+        self.emit(reason, segment);
     }
 
     /// A segment reaches SYN-SENT.
@@ -183,7 +183,7 @@ impl Connection {
             self.state = State::SynReceived;
             self.timers.rexmt = Timers::OFF;
             self.timers.other = self.clock.deadline(now, self.profile.handshake.syn_ack_timer);
-            self.send_syn_ack(now);
+            self.send_syn_ack(now, Reason::SynAck { backoff: 0 });
             return;
         }
         self.state = State::Established;
@@ -235,7 +235,7 @@ impl Connection {
                 ..TcpSegment::default()
             }
         };
-        self.emit(reply);
+        self.emit(Reason::Reset, reply);
     }
 
     /// A SYN-ACK's timer has run out.
@@ -250,7 +250,7 @@ impl Connection {
         self.marks.syn_ack_timed_out = true;
         self.syn_ack_timeouts += 1;
         self.counters.timeouts += 1;
-        self.send_syn_ack(now);
+        self.send_syn_ack(now, Reason::SynAck { backoff: self.syn_ack_timeouts });
         self.start_syn_ack_timer(now);
     }
 

@@ -1,6 +1,6 @@
 //! What has arrived: is it acceptable, and in which order are its parts taken (RFC 9293 section 3.10.7.4).
 
-use rexmit_stack::Event;
+use rexmit_stack::{Event, Reason};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, SeqNumber, TcpSegment};
 
@@ -31,7 +31,7 @@ impl Connection {
             if let Some(stamps) = segment.timestamps {
                 self.rcv.ts_recent = stamps.value;
             }
-            self.send_syn_ack(now);
+            self.send_syn_ack(now, Reason::SynAckAnswer);
             if self.profile.handshake.repeated_syn_restarts_timer {
                 self.start_syn_ack_timer(now);
             }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rexmit_stack::{Counters, Endpoint, Event, Snapshot, Socket};
+use rexmit_stack::{Counters, Endpoint, Event, Reason, Snapshot, Socket, Transmission};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Packet, SeqNumber, TcpSegment, Transport};
 
@@ -210,7 +210,7 @@ pub struct Connection {
     writer_needs: u32,
     events: u8,
     pub(crate) counters: Counters,
-    out: VecDeque<Packet>,
+    out: VecDeque<Transmission>,
 }
 
 impl Connection {
@@ -301,7 +301,7 @@ impl Connection {
 
     /// Lends the connection a queue for the packets that it sends, so that thousands of connections share
     /// one; swap it back after polling.
-    pub fn swap_queue(&mut self, queue: &mut VecDeque<Packet>) {
+    pub fn swap_queue(&mut self, queue: &mut VecDeque<Transmission>) {
         std::mem::swap(&mut self.out, queue);
     }
 
@@ -320,19 +320,20 @@ impl Connection {
         self.recovery.phase == Phase::Recovery
     }
 
-    /// Hands a segment to the host.
-    pub(crate) fn emit(&mut self, mut segment: TcpSegment) {
+    /// Hands a segment to the host, and says why.
+    pub(crate) fn emit(&mut self, reason: Reason, mut segment: TcpSegment) {
         segment.src_port = self.local.port();
         segment.dst_port = self.remote.port();
         self.counters.packets += 1;
         let ip = rexmit_wire::IpFields { ident: self.counters.packets as u16, ..Default::default() };
-        self.out.push_back(Packet {
+        let packet = Packet {
             src: self.local.ip(),
             dst: self.remote.ip(),
             ip,
             transport: Transport::Tcp(segment),
             damaged: false,
-        });
+        };
+        self.out.push_back(Transmission { packet, reason });
     }
 
     /// Ends the connection at once, silently.
@@ -369,7 +370,7 @@ impl Endpoint for Connection {
         self.on_timer(now);
     }
 
-    fn poll_transmit(&mut self, _now: Instant) -> Option<Packet> {
+    fn poll_transmit(&mut self, _now: Instant) -> Option<Transmission> {
         self.out.pop_front()
     }
 

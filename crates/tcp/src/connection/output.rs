@@ -1,11 +1,12 @@
 //! What may be sent, and the sending of it (FB-OUT-1 to FB-OUT-9; RFC 9293 section 3.8).
 
+use rexmit_stack::Reason;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, SackBlocks, SeqNumber, TcpSegment, Timestamps};
 
 use super::{Connection, Timers};
 use crate::profile::{AckPolicy, IdleSince, NagleRule};
-use crate::recovery::Permit;
+use crate::recovery::{Permit, Phase};
 
 /// Largest window without scaling.
 const MAX_WINDOW: u32 = 65_535;
@@ -20,6 +21,8 @@ struct Plan {
     fin: bool,
     /// From a hole of the scoreboard, nxt stays where it is.
     hole: bool,
+    /// Why, where nothing has just been decided.
+    reason: Reason,
     /// More may follow at once.
     again: bool,
 }
@@ -99,12 +102,12 @@ impl Connection {
             }
             self.permit()
         };
-        let (seq, mut len, hole) = match permit {
-            Permit::Hole { seq, len } => {
+        let (seq, mut len, hole, reason) = match permit {
+            Permit::Hole { seq, len, reason } => {
                 let data = i64::from(self.buffer.len()) - i64::from(seq.diff(self.snd.una));
-                (seq, i64::from(len).min(data.max(0)), true)
+                (seq, i64::from(len).min(data.max(0)), true, reason)
             }
-            Permit::Next { len } => (self.snd.nxt, len, false),
+            Permit::Next { len } => (self.snd.nxt, len, false, Reason::GoBackN),
         };
         if len < 0 {
             len = 0;
@@ -125,7 +128,7 @@ impl Connection {
         let repeats = self.marks.sent_fin && !hole && self.snd.nxt == self.snd.max;
         may_fin &= !repeats || self.profile.output.fin_on_every_ack;
         let fin = may_fin && off + len >= i64::from(self.buffer.len());
-        Plan { seq, off, len: len as u32, fin, hole, again }
+        Plan { seq, off, len: len as u32, fin, hole, reason, again }
     }
 
     /// The peer closed its window over data in flight: wait for it by probing.
@@ -204,7 +207,8 @@ impl Connection {
         let data = (i64::from(self.buffer.len()) - off).max(0);
         let len = i64::from(len.min(self.snd.mss)).min(data);
         let fin = self.marks.sent_fin && off + len >= i64::from(self.buffer.len());
-        self.transmit(now, &Plan { seq, off, len: len as u32, fin, hole: true, again: false });
+        let (len, reason) = (len as u32, Reason::SackRecovery);
+        self.transmit(now, &Plan { seq, off, len, fin, hole: true, reason, again: false });
     }
 
     /// Sends one segment; true if more may follow at once.
@@ -217,8 +221,8 @@ impl Connection {
             len = room; // FB-SEG-3
             fin = false;
         }
-        let resent_fin = fin && self.marks.sent_fin;
-        if resent_fin && !plan.hole && self.snd.nxt == self.snd.max {
+        let shows_fin = fin && self.marks.sent_fin && !plan.hole && self.snd.nxt == self.snd.max;
+        if shows_fin {
             self.snd.nxt = self.snd.nxt - 1;
         }
         let persisting = self.timers.persist_runs();
@@ -228,6 +232,11 @@ impl Connection {
             _ => self.snd.max,
         };
         self.count(len, seq == self.snd.max);
+        let reason = match len + u32::from(fin && !shows_fin) {
+            0 => Reason::Ack,
+            _ if self.marks.force && persisting => Reason::WindowProbe,
+            space => self.reason(plan, seq, seq + space),
+        };
         let segment = TcpSegment { sack, ..self.segment(now, seq, len, fin) };
         if plan.hole {
             self.board.resent(seq, len + u32::from(fin));
@@ -246,8 +255,23 @@ impl Connection {
             self.rcv.quick.on_data_sent(now);
         }
         self.after_ack_sent(segment.window);
-        self.emit(segment);
+        self.emit(reason, segment);
         plan.again || len < plan.len
+    }
+
+    /// Why `[seq, end)` leaves: what has just been decided goes for the first segment that it lets out.
+    fn reason(&mut self, plan: &Plan, seq: SeqNumber, end: SeqNumber) -> Reason {
+        let decision = self.recovery.decision;
+        if seq == self.snd.max {
+            return if decision == Reason::LimitedTransmit { decision } else { Reason::New };
+        }
+        if !matches!(decision, Reason::New | Reason::LimitedTransmit) {
+            self.recovery.decision = Reason::New;
+            return decision;
+        }
+        let repairs = matches!(self.recovery.phase, Phase::Recovery | Phase::Loss);
+        // Nothing is repaired, so nxt went back for a probe of a closed window alone.
+        if !repairs && end > self.snd.max { Reason::New } else { plan.reason }
     }
 
     fn segment(&self, now: Instant, seq: SeqNumber, len: u32, fin: bool) -> TcpSegment {

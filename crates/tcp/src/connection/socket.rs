@@ -1,6 +1,6 @@
 //! The application's calls.
 
-use rexmit_stack::Event;
+use rexmit_stack::{Event, Reason};
 use rexmit_units::Instant;
 use rexmit_wire::{Flags, TcpSegment};
 
@@ -91,7 +91,7 @@ impl Connection {
                 flags: Flags::RST.with(Flags::ACK),
                 ..TcpSegment::default()
             };
-            self.emit(segment);
+            self.emit(Reason::Reset, segment);
         }
         self.enter_closed(Event::Closed);
     }

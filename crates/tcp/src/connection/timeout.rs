@@ -1,6 +1,6 @@
 //! What happens when time runs out.
 
-use rexmit_stack::Event;
+use rexmit_stack::{Event, Reason};
 use rexmit_units::{Duration, Instant};
 
 use super::{Connection, State, Timers};
@@ -71,7 +71,9 @@ impl Connection {
         if self.uses_pipe() {
             self.board.lose_all(self.snd.una, self.snd.max);
         }
+        self.recovery.decision = Reason::Timeout { backoff: self.rtt.shift() };
         self.output(now);
+        self.recovery.decision = Reason::New;
     }
 
     /// FB-RTO-6: what the first timeout overwrites is kept for srtt / 2.

@@ -7,6 +7,7 @@ mod rfc6675;
 mod sack;
 mod scoreboard;
 
+use rexmit_stack::Reason;
 use rexmit_units::Instant;
 use rexmit_wire::{SeqNumber, TcpSegment};
 
@@ -81,13 +82,16 @@ pub(crate) struct Recovery {
     /// Partial ACKs of this recovery.
     pub partials: u32,
     pub undo: Option<Undo>,
+    /// Why the next segment that is sent again is sent, or new data, where something has just decided on that;
+    /// else [`Reason::New`].
+    pub decision: Reason,
 }
 
 /// What the next segment may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Permit {
-    /// From a hole: `len` bytes from `seq`.
-    Hole { seq: SeqNumber, len: u32 },
+    /// From a hole: `len` bytes from `seq`, and why.
+    Hole { seq: SeqNumber, len: u32, reason: Reason },
     /// From nxt: so many bytes; negative where more is outstanding than allowed.
     Next { len: i64 },
 }
@@ -106,6 +110,7 @@ impl Recovery {
             rescue: iss,
             partials: 0,
             undo: None,
+            decision: Reason::New,
         }
     }
 
@@ -145,15 +150,20 @@ impl Connection {
         self.recovery.new_data = self.snd.nxt;
         self.stop_timing();
         self.counters.fast_retransmits += 1;
-        if !self.marks.sack {
-            self.enter_newreno(now);
-            return;
-        }
+        self.recovery.decision = self.fast_reason();
         match self.profile.recovery.sack {
+            _ if !self.marks.sack => self.enter_newreno(now),
             SackRecovery::Bsd => self.enter_bsd_sack(now),
             SackRecovery::Rfc6675 => self.enter_rfc6675(now),
             SackRecovery::RateHalving => self.enter_rate_halving(now),
         }
+        self.recovery.decision = Reason::New;
+    }
+
+    fn fast_reason(&self) -> Reason {
+        let above = self.board.sacked_bytes(self.snd.una) / self.snd.mss.max(1);
+        let count = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
+        Reason::Fast { duplicates: count(self.recovery.dupacks), sacked: count(above) }
     }
 
     /// A further duplicate in recovery (or, in plain Reno, beyond the threshold).

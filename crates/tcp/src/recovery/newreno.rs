@@ -1,5 +1,6 @@
 //! Fast recovery without SACK: Reno (RFC 5681 section 3.2) and NewReno (RFC 6582), as BSD orders the steps.
 
+use rexmit_stack::Reason;
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
@@ -35,7 +36,9 @@ impl Connection {
         self.snd.nxt = ack;
         self.window.cwnd = self.snd.mss + acked;
         self.marks.ack_now = self.marks.ack_now || self.profile.recovery.partial_ack_answers;
+        self.recovery.decision = Reason::PartialAck;
         self.output(now);
+        self.recovery.decision = Reason::New;
         self.window.cwnd = old_cwnd.saturating_sub(acked);
         if acked >= self.snd.mss || !self.is_rfc6582() {
             self.window.cwnd += self.snd.mss;

@@ -4,6 +4,7 @@
 //! The retransmission timer is managed as RFC 6298 section 5 says; of RFC 6675 section 6's latitude to restart
 //! it with every retransmission no use is made.
 
+use rexmit_stack::Reason;
 use rexmit_units::Instant;
 
 use super::Permit;
@@ -36,6 +37,6 @@ impl Connection {
         };
         self.recovery.rescue = self.recovery.recover;
         let len = (end.diff(from) as u32).min(self.snd.mss);
-        Some(Permit::Hole { seq: end - len, len })
+        Some(Permit::Hole { seq: end - len, len, reason: Reason::Rescue })
     }
 }

@@ -4,6 +4,7 @@
 //! After a timeout everything that is not SACKed counts as lost and is sent again in order, as the window
 //! allows, new data after it. RFC 6675 section 5.1 leaves the order open; Linux does the same (LX-LOSS-1).
 
+use rexmit_stack::Reason;
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
@@ -85,7 +86,11 @@ impl Connection {
         }
         let max = self.snd.max;
         if self.profile.recovery.limited_transmit > 0 || self.recovery.phase == Phase::Loss {
+            if self.recovery.phase == Phase::Disorder {
+                self.recovery.decision = Reason::LimitedTransmit;
+            }
             self.output(now);
+            self.recovery.decision = Reason::New;
         }
         self.recovery.limited_bytes += self.snd.max.diff(max) as u32;
     }
@@ -149,14 +154,14 @@ impl Connection {
         if let (Some(hole), Some(boundary)) = (hole, self.lost_boundary())
             && hole.rexmit < boundary
         {
-            return hole.permit(self.snd.mss);
+            return hole.permit(self.snd.mss, Reason::SackRecovery);
         }
         let unsent = self.unsent();
         if unsent > 0 {
             return Permit::Next { len: unsent.min(i64::from(room)) };
         }
         if let Some(hole) = hole {
-            return hole.permit(self.snd.mss);
+            return hole.permit(self.snd.mss, Reason::SackRecovery);
         }
         self.rescue().unwrap_or(Permit::Next { len: 0 })
     }
@@ -166,7 +171,7 @@ impl Connection {
         let Some(room) = self.room() else { return Permit::Next { len: 0 } };
         let recover = self.recovery.recover;
         if let Some(hole) = self.board.next_hole().filter(|h| h.start < recover) {
-            return hole.permit(self.snd.mss);
+            return hole.permit(self.snd.mss, Reason::GoBackN);
         }
         Permit::Next { len: self.unsent().min(i64::from(room)).max(0) }
     }

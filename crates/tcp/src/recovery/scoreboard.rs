@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use rexmit_stack::Reason;
 use rexmit_wire::{SackBlocks, SeqNumber};
 
 /// `[start, end)` is missing; `[start, rexmit)` of it has been sent again.
@@ -25,9 +26,9 @@ impl Hole {
     }
 
     /// Its next segment of at most `mss` bytes.
-    pub fn permit(&self, mss: u32) -> super::Permit {
+    pub fn permit(&self, mss: u32, reason: Reason) -> super::Permit {
         let len = (self.end.diff(self.rexmit) as u32).min(mss);
-        super::Permit::Hole { seq: self.rexmit, len }
+        super::Permit::Hole { seq: self.rexmit, len, reason }
     }
 }
 
@@ -99,7 +100,6 @@ impl Scoreboard {
     }
 
     /// Bytes SACKed above `una`.
-    #[cfg(test)]
     pub fn sacked_bytes(&self, una: SeqNumber) -> u32 {
         match self.fack {
             Some(fack) if fack > una => (fack.diff(una) as u32).saturating_sub(self.hole_bytes),

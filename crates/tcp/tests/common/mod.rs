@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rexmit_stack::{Endpoint, Event, Snapshot, Socket};
+use rexmit_stack::{Endpoint, Event, Snapshot, Socket, Transmission};
 use rexmit_tcp::{Connection, ConnectionConfig, Profile, Role, State};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{
@@ -262,7 +262,7 @@ impl Script {
     }
 
     fn collect(&mut self) {
-        while let Some(packet) = self.conn.poll_transmit(self.now) {
+        while let Some(Transmission { packet, .. }) = self.conn.poll_transmit(self.now) {
             let Transport::Tcp(t) = packet.transport else { panic!("no TCP") };
             let got = self.describe(&t);
             self.log.push(format!("{:>10.3} <--- {got}", self.now.as_nanos() as f64 / 1e6));

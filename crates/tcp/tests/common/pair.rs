@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rexmit_stack::{Endpoint, Event, Socket};
+use rexmit_stack::{Endpoint, Event, Socket, Transmission};
 use rexmit_tcp::{Connection, ConnectionConfig, Profile, Role, State};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Packet, Payload, SeqNumber, TcpSegment, Transport};
@@ -203,7 +203,7 @@ impl Pair {
 
     fn ship(&mut self, i: usize) -> bool {
         let mut any = false;
-        while let Some(packet) = self.ends[i].conn.poll_transmit(self.now) {
+        while let Some(Transmission { packet, .. }) = self.ends[i].conn.poll_transmit(self.now) {
             any = true;
             self.positions[i] += 1;
             let Transport::Tcp(segment) = packet.transport.clone() else { panic!("no TCP") };

@@ -1,0 +1,86 @@
+//! A packet that leaves, and why.
+
+use rexmit_wire::Packet;
+
+/// A packet beside the reason for which the stack sends it. The reason is for whoever studies the stack: no
+/// packet carries it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transmission {
+    /// The packet.
+    pub packet: Packet,
+    /// Why it is sent.
+    pub reason: Reason,
+}
+
+/// The decision that made a stack send a packet.
+///
+/// What it carries, its flags and length say: a FIN that the timer sends again has [`Reason::Timeout`], and an ACK
+/// that shows a FIN again, as BSD's do, has [`Reason::Ack`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// Data or a FIN for the first time, as the windows allow. It may repeat a byte that a window probe carried.
+    New,
+    /// New data that a duplicate let out before recovery (RFC 3042; RFC 6675 section 5 step 3).
+    LimitedTransmit,
+    /// A SYN: the first one, or by its timer.
+    Syn {
+        /// Expiries so far: 0 for the first SYN.
+        backoff: u32,
+    },
+    /// A SYN-ACK: the first one, or by its timer.
+    SynAck {
+        /// Expiries so far: 0 for the first SYN-ACK.
+        backoff: u32,
+    },
+    /// A SYN-ACK in answer to a SYN that came again.
+    SynAckAnswer,
+    /// The segment that an expiry of the retransmission timer sends (RFC 6298 section 5.4).
+    Timeout {
+        /// Expiries in a row, this one included.
+        backoff: u32,
+    },
+    /// More of what was outstanding when the timer expired, on the ACKs that follow.
+    GoBackN,
+    /// The segment whose retransmission begins a recovery (RFC 5681 section 3.2; RFC 6675 section 5 step 4.3).
+    Fast {
+        /// Duplicate acknowledgments in a row.
+        duplicates: u16,
+        /// Whole segments reported above it by SACK.
+        sacked: u16,
+    },
+    /// Without SACK, the next hole on a partial acknowledgment (RFC 6582 section 3.2 step 3).
+    PartialAck,
+    /// With SACK, a further hole in recovery (RFC 6675 section 4, NextSeg rules 1 and 3).
+    SackRecovery,
+    /// With SACK, the last segment outstanding, once a recovery (NextSeg rule 4). It is a hole that only its place
+    /// at the end keeps from being reported, so in packets it looks like [`Reason::SackRecovery`].
+    Rescue,
+    /// A byte beyond a closed window (RFC 9293 section 3.8.6.1).
+    WindowProbe,
+    /// An acknowledgment or window update without data of its own.
+    Ack,
+    /// A reset.
+    Reset,
+}
+
+impl Reason {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::LimitedTransmit => "limited-transmit",
+            Self::Syn { .. } => "syn",
+            Self::SynAck { .. } => "syn-ack",
+            Self::SynAckAnswer => "syn-ack-answer",
+            Self::Timeout { .. } => "timeout",
+            Self::GoBackN => "go-back-n",
+            Self::Fast { .. } => "fast",
+            Self::PartialAck => "partial-ack",
+            Self::SackRecovery => "sack-recovery",
+            Self::Rescue => "rescue",
+            Self::WindowProbe => "window-probe",
+            Self::Ack => "ack",
+            Self::Reset => "reset",
+        }
+    }
+}
