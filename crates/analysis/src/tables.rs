@@ -6,6 +6,7 @@
 
 mod cell;
 mod connections;
+mod sctp;
 mod tcp;
 
 use crate::rows::Rows;
@@ -73,6 +74,13 @@ impl Tables {
             table("retransmissions", &rows.retransmissions, tcp::retransmissions),
             table("rtt", &rows.rtt, tcp::rtt),
             table("loss_events", &rows.loss_events, tcp::loss_events),
+            table("associations", &rows.sctp.associations, sctp::associations),
+            table("paths", &rows.sctp.paths, sctp::paths),
+            table("streams", &rows.sctp.streams, sctp::streams),
+            table("chunks", &rows.sctp.chunks, sctp::chunks),
+            table("sctp_retransmissions", &rows.sctp.retransmissions, sctp::retransmissions),
+            table("sctp_controls", &rows.sctp.controls, sctp::controls),
+            table("sctp_rtt", &rows.sctp.rtt, sctp::rtt),
         ]
     }
 }

@@ -1,11 +1,13 @@
 //! What a column's values may be, and how each is written.
 
-use std::net::SocketAddr;
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
 
 use rexmit_units::Instant;
 use rexmit_wire::Flags;
 
 use crate::rows::{Cause, Confidence, Kind, Method, Need, Proof, SideName};
+use crate::sctp::{Control, SctpCause, SctpMethod, SctpProof, TraceClass};
 
 /// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,13 +128,30 @@ impl Cell for Option<&str> {
     }
 }
 
-impl Cell for SocketAddr {
-    const TYPE: Type = Type::Text;
-    const SIZE: usize = 24;
+/// Writes values whose text needs no escape straight into a JSON list.
+macro_rules! plain_texts {
+    ($($type:ty, $size:literal, |$value:ident, $out:ident| $write:expr;)*) => {$(
+        impl Cell for $type {
+            const TYPE: Type = Type::Text;
+            const SIZE: usize = $size;
 
-    fn put(self, out: &mut Vec<u8>, len: usize) {
-        Some(self.to_string().as_str()).put(out, len);
-    }
+            fn put(self, $out: &mut Vec<u8>, len: usize) {
+                let $value = self;
+                $out.extend_from_slice(if len == 0 { b"[\"" } else { b",\"" });
+                $write;
+                $out.push(b'"');
+            }
+        }
+    )*};
+}
+
+// Writing into memory cannot fail.
+plain_texts! {
+    SocketAddr, 24, |address, out| write!(out, "{address}").unwrap_or_default();
+    IpAddr, 18, |address, out| write!(out, "{address}").unwrap_or_default();
+    &[IpAddr], 18, |addresses, out| for (at, address) in addresses.iter().enumerate() {
+        write!(out, "{}{address}", if at == 0 { "" } else { " " }).unwrap_or_default();
+    };
 }
 
 macro_rules! names {
@@ -168,6 +187,41 @@ names! {
         Timestamps = "timestamps",
         EarlyAck = "early-ack",
         AckBefore = "ack-before",
+    }
+    TraceClass {
+        Timeout = "timeout",
+        Fast = "fast",
+        BundledMissing = "bundled-reported-missing",
+        BundledInFlight = "bundled-in-flight",
+    }
+    SctpCause {
+        Fast = "fast",
+        FastAgain = "fast-again",
+        Timeout = "timeout",
+        AfterTimeout = "after-timeout",
+        BundledMissing = "bundled-reported-missing",
+        BundledInFlight = "bundled-in-flight",
+        WithNew = "with-new-data",
+        WithCookie = "with-cookie",
+        WindowProbe = "window-probe",
+        Unknown = "unknown",
+    }
+    SctpProof {
+        None = "none",
+        DuplicateTsn = "duplicate-tsn",
+        EarlyAck = "early-ack",
+        AckBefore = "ack-before",
+    }
+    SctpMethod { Handshake = "handshake", Sack = "sack", Heartbeat = "heartbeat" }
+    Control {
+        Init = "init",
+        InitAck = "init-ack",
+        CookieEcho = "cookie-echo",
+        CookieAck = "cookie-ack",
+        Heartbeat = "heartbeat",
+        Shutdown = "shutdown",
+        ShutdownAck = "shutdown-ack",
+        ShutdownComplete = "shutdown-complete",
     }
     Cause {
         Syn = "syn",

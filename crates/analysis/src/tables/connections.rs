@@ -153,11 +153,8 @@ fn side<'a>(table: &mut Block<'_, Counted<'a>>, prefix: &str, get: Getter<'a>) {
     });
 }
 
-fn spread<'a>(
-    table: &mut Block<'_, Counted<'a>>,
-    prefix: &str,
-    get: impl for<'r> Fn(&'r Counted<'a>) -> &'r Spread,
-) {
+/// The figures of a distribution, their names beginning with `prefix`.
+pub(super) fn spread<R>(table: &mut Block<'_, R>, prefix: &str, get: impl Fn(&R) -> &Spread) {
     // Without samples there is no value.
     let some = |spread: &Spread, value: f64| (spread.count > 0).then_some(value);
     table.add_to(prefix, "count", "samples", |c| get(c).count);

@@ -6,6 +6,7 @@ use crate::rows::{
     Capabilities, Cause, Confidence, ConnectionRow, Evidence, Handshake, Kind, Need, Proof,
     RetransmissionRow, Rows, SegmentRow, SideName, SideRow, Spread, Vantage,
 };
+use crate::sctp::{Control, SctpCause, SctpMethod, SctpRows, SctpRttRow, TraceClass};
 
 fn segment(number: u64, note: Option<&str>) -> SegmentRow {
     SegmentRow {
@@ -149,6 +150,15 @@ fn names_are_codes_into_a_list() {
     for cause in [Cause::Syn, Cause::SynAck, Cause::TailProbe, Cause::GoBackN, Cause::Unknown] {
         assert_eq!(Cause::NAMES[usize::from(cause.code())], cause.name());
     }
+    for cause in [SctpCause::Fast, SctpCause::BundledInFlight, SctpCause::WithNew, SctpCause::Unknown] {
+        assert_eq!(SctpCause::NAMES[usize::from(cause.code())], cause.name());
+    }
+    for class in [TraceClass::Timeout, TraceClass::BundledMissing, TraceClass::BundledInFlight] {
+        assert_eq!(TraceClass::NAMES[usize::from(class.code())], class.name());
+    }
+    for chunk in [Control::Init, Control::CookieAck, Control::ShutdownComplete] {
+        assert_eq!(Control::NAMES[usize::from(chunk.code())], chunk.name());
+    }
 }
 
 #[test]
@@ -198,6 +208,26 @@ fn a_connection_counts_its_retransmissions_by_cause() {
     // A later connection of that number would be another one.
     let again = tables.take(&Rows { connections: vec![connection()], ..Rows::default() });
     assert_eq!(u64s(&column(&again, "connections", "server_cause_timeout").1), [0]);
+}
+
+#[test]
+fn an_address_is_text() {
+    let row = |dst: &str| SctpRttRow {
+        association: 1,
+        side: SideName::Client,
+        number: 2,
+        time: Instant::from_nanos(3),
+        rtt: 4,
+        method: SctpMethod::Sack,
+        dst: dst.parse().unwrap(),
+        tsn: Some(0),
+    };
+    let sctp = SctpRows { rtt: vec![row("10.0.0.1"), row("fe80::1")], ..SctpRows::default() };
+    let found = Tables::new().take(&Rows { sctp, ..Rows::default() });
+    assert_eq!(
+        column(&found, "sctp_rtt", "dst"),
+        ("utf8-json".into(), br#"["10.0.0.1","fe80::1"]"#.to_vec())
+    );
 }
 
 #[test]
