@@ -1,0 +1,136 @@
+//! What the other side's acknowledgments say: seen here, or as the sender of the data knew it at a time.
+
+use rexmit_units::Instant;
+
+use super::ranges::Ranges;
+
+/// An acknowledgment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ack {
+    /// When it was seen.
+    pub time: Instant,
+    /// Its number.
+    pub ack: i64,
+    /// Window offered, bytes.
+    pub window: u64,
+    /// No data, SYN or FIN in its packet.
+    pub bare: bool,
+    /// SACK blocks, `blocks` of them.
+    pub sack: [(i64, i64); 4],
+    /// How many.
+    pub blocks: u8,
+}
+
+/// What an acknowledgment did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct News {
+    /// Bytes by which the cumulative acknowledgment moved.
+    pub advanced: i64,
+    /// Bytes newly reported by SACK.
+    pub sacked: i64,
+    /// The last number of the newest part reported by SACK, if that lies above all reported before.
+    pub sacked_in_order: Option<i64>,
+    /// Duplicate SACK block.
+    pub dsack: Option<(i64, i64)>,
+    /// The window changed.
+    pub window: bool,
+    /// What had been reported by SACK was taken back.
+    pub reneged: bool,
+}
+
+/// The state that acknowledgments make.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AckState {
+    /// First number not acknowledged.
+    pub una: i64,
+    /// Window of the last acknowledgment, bytes; `None` before the first.
+    pub window: Option<u64>,
+    /// Duplicates in a row, as RFC 5681 section 2 has them.
+    pub duplicates: u32,
+    /// What was reported by SACK above `una`.
+    pub sacked: Ranges,
+    /// Bytes of it.
+    pub sacked_bytes: i64,
+    /// When the last acknowledgment was seen.
+    pub last: Option<Instant>,
+    /// When one last moved `una`.
+    pub advanced_at: Option<Instant>,
+    /// When one last told of data out of order: a duplicate, or one with news by SACK.
+    pub disorder_at: Option<Instant>,
+    /// True if the last one did.
+    pub last_is_disorder: bool,
+    /// Acknowledgments in a row with SACK news or duplicates since `una` moved.
+    pub disorders: u32,
+    /// `una` when `enough_at` was set, and when the third of `disorders` came.
+    pub third_at: Option<Instant>,
+}
+
+impl AckState {
+    /// Takes an acknowledgment; data reach up to `edge`.
+    pub(super) fn apply(&mut self, ack: &Ack, edge: i64) -> News {
+        let mut news = News { window: self.window != Some(ack.window), ..News::default() };
+        let known = self.window.is_some();
+        self.last = Some(ack.time);
+        if ack.ack > self.una || !known {
+            news.advanced = if known { ack.ack - self.una } else { 0 };
+            self.una = ack.ack;
+            self.advanced_at = Some(ack.time);
+            self.duplicates = 0;
+            (self.disorders, self.third_at) = (0, None);
+            self.sacked_bytes -= self.sacked.trim(ack.ack);
+            // RFC 2018 section 8: data above a hole that is filled must have been acknowledged with it.
+            if self.sacked.around(ack.ack).is_some() {
+                self.sacked.clear();
+                self.sacked_bytes = 0;
+                news.reneged = true;
+            }
+        } else if ack.ack == self.una && ack.bare && !news.window && edge > self.una {
+            self.duplicates += 1;
+        } else {
+            self.duplicates = 0;
+        }
+        if ack.ack >= self.una {
+            self.window = Some(ack.window);
+        }
+        if ack.blocks > 0 {
+            self.take_sack(ack, &mut news);
+        }
+        let disorder = self.duplicates > 0 || news.sacked > 0;
+        self.last_is_disorder = disorder;
+        if disorder {
+            self.disorder_at = Some(ack.time);
+            self.disorders += 1;
+            if self.disorders == 3 {
+                self.third_at = Some(ack.time);
+            }
+        }
+        news
+    }
+
+    fn take_sack(&mut self, ack: &Ack, news: &mut News) {
+        let blocks = &ack.sack[..usize::from(ack.blocks)];
+        for (at, &(left, right)) in blocks.iter().enumerate() {
+            // RFC 2883 section 4: the first block lies below the acknowledgment or inside the second block.
+            let inside = blocks.get(1).is_some_and(|&(from, to)| from <= left && right <= to);
+            if at == 0 && (right <= ack.ack || inside) {
+                news.dsack = Some((left, right));
+                continue;
+            }
+            let left = left.max(self.una);
+            if left >= right {
+                continue;
+            }
+            let highest = self.sacked.highest();
+            let (mut fresh, mut top) = (0, None);
+            self.sacked.add(left..right, |part| {
+                fresh += part.end - part.start;
+                top = Some(part.end);
+            });
+            self.sacked_bytes += fresh;
+            news.sacked += fresh;
+            if let Some(top) = top.filter(|&top| highest.is_none_or(|highest| top > highest)) {
+                news.sacked_in_order = Some(news.sacked_in_order.map_or(top, |known| known.max(top)));
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What one side sent and is not acknowledged: its transmissions, as the capture shows them.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use rexmit_units::Instant;
+
+/// A stretch of sequence space that was sent in one piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// First sequence number.
+    pub start: i64,
+    /// One past the last.
+    pub end: i64,
+    /// When it was first seen; meaningless where `count` is 0.
+    pub first: Instant,
+    /// When it was last seen.
+    pub last: Instant,
+    /// Number of the packet in which it was first seen.
+    pub number: u64,
+    /// TSval when it was last seen, 0 without timestamps.
+    pub tsval: u32,
+    /// IP identification when it was last seen, 0 for none.
+    pub ident: u16,
+    /// How often it was seen: 0 for a hole, data that did not pass here and must have been sent.
+    pub count: u16,
+}
+
+/// What a transmission brings to the board.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamp {
+    /// When.
+    pub time: Instant,
+    /// Number of the packet.
+    pub number: u64,
+    /// TSval, 0 without timestamps.
+    pub tsval: u32,
+    /// IP identification, 0 for none.
+    pub ident: u16,
+}
+
+/// What was known before of the data that came again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Before {
+    /// How often its most repeated byte was seen.
+    pub count: u16,
+    /// Bytes of it that had not been seen.
+    pub unseen: i64,
+    /// The piece that holds its first byte, if that was seen and is remembered.
+    pub first: Option<Piece>,
+    /// The latest transmission of any of it.
+    pub last: Option<Stamp>,
+}
+
+/// Pieces without gaps between them, and some of those that were acknowledged before.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    pieces: VecDeque<Piece>,
+    /// Acknowledged lately, for what is sent again all the same.
+    done: VecDeque<Piece>,
+}
+
+/// Acknowledged pieces that are remembered.
+const REMEMBERED: usize = 64;
+
+impl Board {
+    /// Adds new data at the end. Where it leaves a gap, the gap becomes a hole.
+    pub(super) fn append(&mut self, edge: i64, range: Range<i64>, stamp: &Stamp) {
+        if range.start > edge {
+            self.pieces.push_back(Piece { count: 0, ..Piece::new(edge..range.start, stamp) });
+        }
+        self.pieces.push_back(Piece::new(range, stamp));
+    }
+
+    /// Notes that `range` was sent again. What of it lies above the pieces is not added.
+    pub(super) fn again(&mut self, range: Range<i64>, stamp: &Stamp) -> Before {
+        let mut before = self.remembered(&range);
+        let from = self.border(range.start);
+        let to = self.border(range.end);
+        if range.start >= self.pieces.front().map_or(i64::MAX, |piece| piece.start) {
+            before.first = self.pieces.get(from).filter(|piece| piece.count > 0).copied();
+        }
+        for piece in self.pieces.range_mut(from..to) {
+            if piece.count == 0 {
+                before.unseen += piece.end - piece.start;
+                *piece = Piece::new(piece.start..piece.end, stamp);
+                continue;
+            }
+            before.count = before.count.max(piece.count);
+            before.last = before.last.max_by_time(piece.stamp());
+            piece.count = piece.count.saturating_add(1);
+            (piece.last, piece.tsval, piece.ident) = (stamp.time, stamp.tsval, stamp.ident);
+        }
+        before
+    }
+
+    /// Removes what lies below `edge`, calling `acked` for each piece; a piece that is acknowledged in part is cut.
+    pub(super) fn acknowledge(&mut self, edge: i64, mut acked: impl FnMut(&Piece)) {
+        while let Some(piece) = self.pieces.front_mut() {
+            if piece.start >= edge {
+                break;
+            }
+            let mut done = *piece;
+            if piece.end > edge {
+                piece.start = edge;
+                done.end = edge;
+            } else {
+                self.pieces.pop_front();
+            }
+            acked(&done);
+            if self.done.len() == REMEMBERED {
+                self.done.pop_front();
+            }
+            self.done.push_back(done);
+        }
+    }
+
+    /// The piece that holds `at`.
+    pub(super) fn piece_at(&self, at: i64) -> Option<&Piece> {
+        let index = self.pieces.partition_point(|piece| piece.end <= at);
+        self.pieces.get(index).filter(|piece| piece.start <= at)
+    }
+
+    /// The first piece at or above `at` that was seen.
+    pub(super) fn seen_from(&self, at: i64) -> Option<&Piece> {
+        let index = self.pieces.partition_point(|piece| piece.end <= at);
+        self.pieces.range(index..).find(|piece| piece.count > 0)
+    }
+
+    /// The piece that holds `at`, acknowledged or not, if it is remembered.
+    pub(super) fn recall(&self, at: i64) -> Option<&Piece> {
+        let holds = |piece: &&Piece| piece.start <= at && at < piece.end;
+        self.piece_at(at).or_else(|| self.done.iter().rev().find(holds))
+    }
+
+    /// Index of the first piece that starts at or above `at`, where a piece that lies across is cut.
+    fn border(&mut self, at: i64) -> usize {
+        let index = self.pieces.partition_point(|piece| piece.end <= at);
+        let Some(piece) = self.pieces.get_mut(index).filter(|piece| piece.start < at) else { return index };
+        let mut upper = *piece;
+        upper.start = at;
+        piece.end = at;
+        self.pieces.insert(index + 1, upper);
+        index + 1
+    }
+
+    /// What is known of the part of `range` that is acknowledged already.
+    fn remembered(&self, range: &Range<i64>) -> Before {
+        let mut before = Before { count: 0, unseen: 0, first: None, last: None };
+        let outstanding = self.pieces.front().map_or(i64::MAX, |piece| piece.start);
+        if range.start >= outstanding {
+            return before;
+        }
+        for piece in self.done.iter().rev().filter(|piece| piece.count > 0) {
+            if piece.start < range.end && range.start < piece.end {
+                before.count = before.count.max(piece.count);
+                before.last = before.last.max_by_time(piece.stamp());
+                if piece.start <= range.start {
+                    before.first = Some(*piece);
+                }
+            }
+        }
+        // Forgotten, but seen: acknowledged data were sent.
+        before.count = before.count.max(1);
+        before
+    }
+}
+
+impl Piece {
+    fn new(range: Range<i64>, stamp: &Stamp) -> Self {
+        let &Stamp { time, number, tsval, ident } = stamp;
+        Self { start: range.start, end: range.end, first: time, last: time, number, tsval, ident, count: 1 }
+    }
+
+    fn stamp(&self) -> Stamp {
+        Stamp { time: self.last, number: self.number, tsval: self.tsval, ident: self.ident }
+    }
+}
+
+trait Latest {
+    fn max_by_time(self, other: Stamp) -> Self;
+}
+
+impl Latest for Option<Stamp> {
+    fn max_by_time(self, other: Stamp) -> Self {
+        match self {
+            Some(own) if own.time >= other.time => Some(own),
+            _ => Some(other),
+        }
+    }
+}
+
+impl PartialEq for Stamp {
+    fn eq(&self, other: &Self) -> bool {
+        (self.time, self.number) == (other.time, other.number)
+    }
+}
+
+impl Eq for Stamp {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,335 @@
+//! A connection: two halves, an opening and an end.
+
+use std::net::SocketAddr;
+
+use rexmit_units::Instant;
+use rexmit_wire::{Checksum, Flags};
+
+use super::acks::Ack;
+use super::board::Stamp;
+use super::copies::Copies;
+use super::half::{Half, Placed, Sent, Terms};
+use super::opening::Opening;
+use crate::packet::{Packet, Tcp};
+use crate::rows::{
+    Capabilities, Cause, Confidence, ConnectionRow, Evidence, Kind, Need, Proof, RetransmissionRow, Rows,
+    SackRow, SegmentRow, SideName, SideRow, Tables,
+};
+
+/// A connection that is open, or was lately.
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// Its number, from 1.
+    pub number: u32,
+    interface: u32,
+    start: Instant,
+    end: Instant,
+    packets: u64,
+    addresses: [SocketAddr; 2],
+    /// The client's and the server's data.
+    halves: [Half; 2],
+    offered: [Capabilities; 2],
+    checksums: [Checksums; 2],
+    copies: [Copies; 2],
+    opening: Opening,
+    fins: [bool; 2],
+    reset: bool,
+    tables: Tables,
+}
+
+/// Right and wrong checksums of a side.
+#[derive(Clone, Copy, Debug, Default)]
+struct Checksums {
+    good: u64,
+    bad: u64,
+}
+
+/// What a side's packet did.
+#[derive(Clone, Copy, Debug)]
+struct Effect {
+    placed: Placed,
+    seq: i64,
+    end: i64,
+    ack: Option<i64>,
+    window: u64,
+    damaged: bool,
+}
+
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+
+impl Connection {
+    /// The connection of which `packet` is the first one.
+    pub(super) fn new(number: u32, packet: &Packet, tcp: &Tcp, tables: Tables) -> Self {
+        let answers = tcp.flags.has(Flags::SYN.with(Flags::ACK));
+        let addresses = if answers { [packet.dst, packet.src] } else { [packet.src, packet.dst] };
+        Self {
+            number,
+            interface: packet.interface,
+            start: packet.time,
+            end: packet.time,
+            packets: 0,
+            addresses,
+            halves: [Half::new(SideName::Client), Half::new(SideName::Server)],
+            offered: Default::default(),
+            checksums: Default::default(),
+            copies: Default::default(),
+            opening: Opening::default(),
+            fins: [false; 2],
+            reset: false,
+            tables,
+        }
+    }
+
+    /// True if `tcp` opens another connection between the same ports: a SYN with another initial sequence number
+    /// after a FIN or RST.
+    pub(super) fn is_replaced_by(&self, tcp: &Tcp) -> bool {
+        let syn = tcp.flags.has(Flags::SYN) && !tcp.flags.has(Flags::ACK);
+        syn && self.is_ending() && self.halves.iter().all(|half| half.space.initial() != Some(tcp.seq))
+    }
+
+    /// A RST was seen, or both FINs.
+    pub(super) fn is_over(&self) -> bool {
+        self.reset || self.fins == [true; 2]
+    }
+
+    /// When its last packet was seen.
+    pub(super) fn last(&self) -> Instant {
+        self.end
+    }
+
+    fn is_ending(&self) -> bool {
+        self.reset || self.fins != [false; 2]
+    }
+
+    /// Takes the next packet.
+    pub(super) fn push(&mut self, packet: &Packet, tcp: &Tcp, note: Option<&str>, rows: &mut Rows) {
+        self.packets += 1;
+        self.end = self.end.max(packet.time);
+        let from = usize::from(packet.src != self.addresses[CLIENT]);
+        let damaged = self.checksums[from].is_damage(packet.checksum);
+        let copy = !damaged && self.copies[from].is_copy(packet, tcp);
+        let effect = if damaged || copy {
+            self.ignored(from, tcp, damaged)
+        } else {
+            self.take(from, packet, tcp, rows)
+        };
+        self.halves[from].measures.packet(packet, tcp, &effect.placed, damaged);
+        if self.tables.segments {
+            self.write(from, (packet, tcp, note), &effect, rows);
+        }
+    }
+
+    /// Ends it.
+    pub(super) fn finish(mut self, rows: &mut Rows) {
+        for half in &mut self.halves {
+            half.finish(|row| rows.retransmissions.push(row));
+        }
+        let sides = [CLIENT, SERVER].map(|side| self.side_row(side));
+        let [client, server] = sides;
+        rows.connections.push(ConnectionRow {
+            connection: self.number,
+            interface: self.interface,
+            start: self.start,
+            end: self.end,
+            packets: self.packets,
+            handshake: self.opening.row(self.fins, self.reset),
+            vantage: self.opening.vantage(),
+            client,
+            server,
+        });
+    }
+
+    fn side_row(&self, side: usize) -> SideRow {
+        let mut row = SideRow::new(self.addresses[side]);
+        row.offered = self.offered[side];
+        self.halves[side].measures.fill(&mut row);
+        row
+    }
+
+    /// A packet that changes nothing: its receiver drops it, or has it already.
+    fn ignored(&mut self, from: usize, tcp: &Tcp, damaged: bool) -> Effect {
+        let half = &mut self.halves[from];
+        let seq = half.space.offset(tcp.seq);
+        let kind = if damaged { Kind::Bare } else { Kind::Copy };
+        let end = seq + space_taken(tcp);
+        Effect { placed: Placed { kind, transmission: 1 }, seq, end, ack: None, window: 0, damaged }
+    }
+
+    fn take(&mut self, from: usize, packet: &Packet, tcp: &Tcp, rows: &mut Rows) -> Effect {
+        if tcp.flags.has(Flags::SYN) {
+            self.take_syn(from, tcp);
+        }
+        self.fins[from] |= tcp.flags.has(Flags::FIN);
+        self.reset |= tcp.flags.has(Flags::RST);
+        self.opening.see(packet.time, from, tcp);
+        self.set_loop_times();
+        let (ack, window) = self.take_ack(from, packet, tcp, rows);
+        let (placed, seq, end) = self.take_data(from, packet, tcp, rows);
+        Effect { placed, seq, end, ack, window, damaged: false }
+    }
+
+    fn take_syn(&mut self, from: usize, tcp: &Tcp) {
+        self.halves[from].space.start_at(tcp.seq);
+        let offered = &mut self.offered[from];
+        offered.mss = tcp.mss.or(offered.mss);
+        offered.window_scale = tcp.window_scale.map(|shift| shift.min(14)).or(offered.window_scale);
+        offered.sack_permitted |= tcp.sack_permitted;
+        offered.timestamps |= tcp.timestamps.is_some();
+        offered.ecn |= tcp.flags.has(Flags::ECE);
+    }
+
+    fn set_loop_times(&mut self) {
+        if let Some((client, server)) = self.opening.fresh_loops() {
+            self.halves[CLIENT].clock.loop_time = client;
+            self.halves[SERVER].clock.loop_time = server;
+        }
+    }
+
+    fn take_ack(&mut self, from: usize, packet: &Packet, tcp: &Tcp, rows: &mut Rows) -> (Option<i64>, u64) {
+        let window = u64::from(tcp.window) << self.shift(from, tcp);
+        if !tcp.flags.has(Flags::ACK) || tcp.flags.has(Flags::RST) {
+            return (None, window);
+        }
+        let half = &mut self.halves[1 - from];
+        let number = half.space.offset(tcp.ack);
+        let bare = tcp.len == 0 && !tcp.flags.any(Flags::SYN.with(Flags::FIN));
+        let mut ack = Ack { time: packet.time, ack: number, window, bare, sack: [(0, 0); 4], blocks: 0 };
+        for &(left, right) in tcp.sack.as_slice() {
+            ack.sack[usize::from(ack.blocks)] = (half.space.offset(left), half.space.offset(right));
+            ack.blocks += 1;
+        }
+        let news = half.acknowledged(&ack, packet.number, tcp.timestamps);
+        half.release(packet.time, |row| rows.retransmissions.push(row));
+        if self.tables.segments && ack.blocks > 0 {
+            let dsack = news.dsack.is_some();
+            self.write_sacks((from, packet.number), &ack, dsack, rows);
+        }
+        (Some(number), window)
+    }
+
+    fn take_data(&mut self, from: usize, packet: &Packet, tcp: &Tcp, rows: &mut Rows) -> (Placed, i64, i64) {
+        let terms = self.terms(from);
+        let half = &mut self.halves[from];
+        let seq = half.space.offset(tcp.seq);
+        let end = seq + space_taken(tcp);
+        let stamp = Stamp {
+            time: packet.time,
+            number: packet.number,
+            tsval: tcp.timestamps.map_or(0, |stamps| stamps.value),
+            ident: packet.ident,
+        };
+        let sent = Sent { seq, end, len: tcp.len, flags: tcp.flags, stamp };
+        let bare = Placed { kind: Kind::Bare, transmission: 1 };
+        if tcp.flags.has(Flags::RST) {
+            return (bare, seq, end);
+        }
+        // A probe of an idle connection, or of a closed window, stands just before what is expected next and has no
+        // data or a byte that was acknowledged long ago.
+        let idle = half.started && half.acks.una == half.edge && half.acks.window.is_some();
+        let no_syn_fin = !tcp.flags.any(Flags::SYN.with(Flags::FIN));
+        if idle && no_syn_fin && tcp.len <= 1 && seq + 1 == half.edge {
+            rows.retransmissions.push(probe(half, &sent, &terms));
+            return (Placed { kind: Kind::Probe, transmission: 1 }, seq, end);
+        }
+        if end == seq {
+            return (bare, seq, end);
+        }
+        (half.sent(&sent, &terms), seq, end)
+    }
+
+    fn terms(&self, from: usize) -> Terms {
+        let stamps = self.offered.iter().all(|offered| offered.timestamps);
+        let mss = self.offered[1 - from].mss.unwrap_or(1460);
+        let mss = u32::from(mss).saturating_sub(if stamps { 12 } else { 0 }).max(1);
+        let sack = self.offered.iter().all(|offered| offered.sack_permitted);
+        Terms { connection: self.number, sack, mss }
+    }
+
+    /// The shift of the windows that `from` advertises; a SYN's is never scaled (RFC 7323 section 2.2).
+    fn shift(&self, from: usize, tcp: &Tcp) -> u8 {
+        match (self.offered[from].window_scale, self.offered[1 - from].window_scale) {
+            (Some(shift), Some(_)) if !tcp.flags.has(Flags::SYN) => shift,
+            _ => 0,
+        }
+    }
+
+    fn write(&self, from: usize, seen: (&Packet, &Tcp, Option<&str>), effect: &Effect, rows: &mut Rows) {
+        let (packet, tcp, note) = seen;
+        rows.segments.push(SegmentRow {
+            connection: self.number,
+            side: self.halves[from].side,
+            number: packet.number,
+            time: packet.time,
+            seq: effect.seq,
+            end: effect.end,
+            len: tcp.len,
+            flags: tcp.flags,
+            kind: effect.placed.kind,
+            transmission: effect.placed.transmission,
+            outstanding: self.halves[from].outstanding(),
+            ack: effect.ack,
+            window: effect.window,
+            duplicate: if effect.ack.is_some() { self.halves[1 - from].acks.duplicates } else { 0 },
+            urgent: if tcp.flags.has(Flags::URG) { 0 } else { tcp.urgent },
+            damaged: effect.damaged,
+            note: note.map(Into::into),
+        });
+    }
+
+    fn write_sacks(&self, (from, number): (usize, u64), ack: &Ack, dsack: bool, rows: &mut Rows) {
+        for (at, &(left, right)) in ack.sack[..usize::from(ack.blocks)].iter().enumerate() {
+            rows.sacks.push(SackRow {
+                connection: self.number,
+                side: self.halves[from].side,
+                number,
+                time: ack.time,
+                left,
+                right,
+                duplicate: at == 0 && dsack,
+            });
+        }
+    }
+}
+
+impl Checksums {
+    /// Counts a packet; true if its wrong checksum means damage. Where most are wrong, a network card was to fill
+    /// them in.
+    fn is_damage(&mut self, checksum: Checksum) -> bool {
+        match checksum {
+            Checksum::Good => self.good += 1,
+            Checksum::Bad => self.bad += 1,
+            Checksum::Unknown => {}
+        }
+        checksum == Checksum::Bad && self.bad * 4 <= self.good
+    }
+}
+
+fn space_taken(tcp: &Tcp) -> i64 {
+    let flag = |flag| i64::from(tcp.flags.has(flag));
+    i64::from(tcp.len) + flag(Flags::SYN) + flag(Flags::FIN)
+}
+
+/// A probe of an idle connection or a closed window: nothing in it is new, and nobody waits for it.
+fn probe(half: &Half, sent: &Sent, terms: &Terms) -> RetransmissionRow {
+    let closed = half.acks.window == Some(0);
+    let since = |time: Instant| sent.stamp.time.saturating_since(time).as_nanos();
+    RetransmissionRow {
+        connection: terms.connection,
+        side: half.side,
+        number: sent.stamp.number,
+        time: sent.stamp.time,
+        seq: sent.seq,
+        end: sent.end,
+        len: sent.len,
+        transmission: 2,
+        first_number: None,
+        delay_first: None,
+        delay_previous: None,
+        cause: if closed { Cause::WindowProbe } else { Cause::KeepAlive },
+        confidence: Confidence::Certain,
+        need: Need::Needed,
+        proof: Proof::None,
+        evidence: Evidence { since_ack: half.acks.last.map(since), ..Evidence::default() },
+    }
+}

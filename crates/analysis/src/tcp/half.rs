@@ -1,0 +1,296 @@
+//! One side of a connection: the data that it sends, and what comes back for them.
+
+use rexmit_units::Instant;
+use rexmit_wire::{Flags, Timestamps};
+
+use super::acks::{Ack, AckState, News};
+use super::board::{Before, Board, Piece, Stamp};
+use super::clock::Clock;
+use super::judge::{Judge, Trial, Verdict};
+use super::measures::Measures;
+use super::pending::{Answer, Pending, Waiting};
+use super::space::Space;
+use super::view::View;
+use crate::rows::{Kind, Need, Proof, RetransmissionRow, SideName};
+
+/// The data of one side.
+#[derive(Debug)]
+pub(super) struct Half {
+    /// Who sends them.
+    pub side: SideName,
+    /// Their sequence numbers.
+    pub space: Space,
+    /// One past the highest number seen, or acknowledged.
+    pub edge: i64,
+    /// Data, SYN or FIN was seen.
+    pub started: bool,
+    /// Acknowledgments as seen here.
+    pub acks: AckState,
+    /// Round-trip times.
+    pub clock: Clock,
+    /// What is counted.
+    pub measures: Measures,
+    board: Board,
+    view: View,
+    judge: Judge,
+    pending: Pending,
+    last_sent: Option<Instant>,
+}
+
+/// A packet that takes sequence space, or probes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub seq: i64,
+    pub end: i64,
+    pub len: u32,
+    pub flags: Flags,
+    pub stamp: Stamp,
+}
+
+/// What the connection knows and its halves need.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    /// Number of the connection.
+    pub connection: u32,
+    /// Both sides permitted SACK.
+    pub sack: bool,
+    /// The receiver's maximum segment size, less options: bytes of data in a full segment.
+    pub mss: u32,
+}
+
+/// What a packet was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    pub kind: Kind,
+    /// Which transmission of its most repeated byte.
+    pub transmission: u32,
+}
+
+impl Half {
+    /// A side that has sent nothing.
+    pub(super) fn new(side: SideName) -> Self {
+        Self {
+            side,
+            space: Space::default(),
+            edge: 0,
+            started: false,
+            acks: AckState::default(),
+            clock: Clock::default(),
+            measures: Measures::default(),
+            board: Board::default(),
+            view: View::default(),
+            judge: Judge::default(),
+            pending: Pending::default(),
+            last_sent: None,
+        }
+    }
+
+    /// The side sent a packet that takes sequence space.
+    pub(super) fn sent(&mut self, sent: &Sent, terms: &Terms) -> Placed {
+        if !self.started {
+            self.started = true;
+            if self.acks.window.is_none() {
+                self.acks.una = sent.seq;
+            }
+            self.edge = self.edge.max(sent.seq);
+        }
+        let placed = if sent.seq >= self.edge && sent.end > sent.seq {
+            self.board.append(self.edge, sent.seq..sent.end, &sent.stamp);
+            Placed { kind: Kind::New, transmission: 1 }
+        } else {
+            self.sent_again(sent, terms)
+        };
+        if sent.end > self.edge {
+            self.edge = sent.end;
+            self.space.reached(sent.end);
+        }
+        if !matches!(placed.kind, Kind::Copy) {
+            self.last_sent = Some(sent.stamp.time);
+        }
+        placed
+    }
+
+    /// Bytes sent and not acknowledged, cumulatively or by SACK.
+    pub(super) fn outstanding(&self) -> u64 {
+        (self.edge - self.acks.una - self.acks.sacked_bytes).max(0) as u64
+    }
+
+    /// The other side acknowledged; `echo` is what its timestamps say.
+    pub(super) fn acknowledged(&mut self, ack: &Ack, number: u64, echo: Option<Timestamps>) -> News {
+        let had = self.acks.una;
+        let news = self.acks.apply(ack, self.edge);
+        self.view.queue(ack, self.edge, self.clock.delay());
+        if ack.ack > self.edge {
+            // Acknowledged data were sent, seen here or not.
+            self.measures.unseen(ack.ack - self.edge, self.started);
+            self.edge = ack.ack;
+        }
+        self.space.reached(ack.ack.min(self.edge));
+        if news.advanced > 0 {
+            self.take_progress(ack, had, number);
+        }
+        if !self.pending.is_empty() {
+            let answer = Answer {
+                time: ack.time,
+                ack: ack.ack,
+                echo: echo.map(|stamps| stamps.echo),
+                news: &news,
+                min_rtt: self.clock.min,
+            };
+            self.pending.answer(&answer);
+        }
+        news
+    }
+
+    /// Hands out the retransmissions of which nothing more is to be learnt at `now`.
+    pub(super) fn release(&mut self, now: Instant, mut out: impl FnMut(RetransmissionRow)) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let patience = (3 * self.clock.rtt().unwrap_or(0)).max(500_000_000);
+        let measures = &mut self.measures;
+        self.pending.release(now, patience, |waiting| {
+            measures.judged(&waiting.row);
+            out(waiting.row);
+        });
+    }
+
+    /// Hands out all that are left.
+    pub(super) fn finish(&mut self, mut out: impl FnMut(RetransmissionRow)) {
+        let measures = &mut self.measures;
+        self.pending.drain(|waiting| {
+            measures.judged(&waiting.row);
+            out(waiting.row);
+        });
+    }
+
+    /// `una` has moved from `had`: pieces leave the board, and the newest gives an RTT sample if nothing is ambiguous.
+    fn take_progress(&mut self, ack: &Ack, had: i64, number: u64) {
+        let mut newest: Option<Piece> = None;
+        let mut resent = false;
+        self.board.acknowledge(ack.ack, |piece| {
+            resent |= piece.count != 1;
+            newest = Some(*piece);
+        });
+        let Some(piece) = newest.filter(|piece| piece.count > 0) else { return };
+        let missing = self.measures.was_missing(had);
+        let rtt = ack.time.saturating_since(piece.first).as_nanos();
+        if self.measures.ack_sample(rtt, resent, missing, (&piece, number)) {
+            self.clock.sample(rtt);
+        }
+    }
+
+    /// Part of it, at least, lies below the edge.
+    fn sent_again(&mut self, sent: &Sent, terms: &Terms) -> Placed {
+        self.view.advance(sent.stamp.time, self.clock.delay(), self.edge);
+        let below = sent.seq..sent.end.min(self.edge);
+        if self.is_copy(sent) {
+            return Placed { kind: Kind::Copy, transmission: 1 };
+        }
+        if self.is_overtaken(sent) {
+            self.board.again(below, &sent.stamp);
+            return Placed { kind: Kind::Reordered, transmission: 1 };
+        }
+        let before = self.board.again(below, &sent.stamp);
+        let verdict = self.ask(sent, &before, terms);
+        if sent.end > self.edge {
+            self.board.append(self.edge, self.edge..sent.end, &sent.stamp);
+        }
+        let transmission = u32::from(before.count.max(1)) + 1;
+        self.wait(sent, (transmission, &before, &verdict), terms);
+        Placed { kind: Kind::Retransmission, transmission }
+    }
+
+    fn ask(&mut self, sent: &Sent, before: &Before, terms: &Terms) -> Verdict {
+        let view = self.view.state(&self.acks);
+        self.judge.judge(&Trial {
+            now: sent.stamp.time,
+            seq: sent.seq,
+            end: sent.end,
+            len: sent.len,
+            flags: sent.flags,
+            before,
+            view,
+            edge: self.edge,
+            clock: &self.clock,
+            mss: terms.mss,
+            sack: terms.sack,
+            last_sent: self.last_sent,
+        })
+    }
+
+    /// Writes the row, which waits for its answer.
+    fn wait(
+        &mut self,
+        sent: &Sent,
+        (transmission, before, verdict): (u32, &Before, &Verdict),
+        terms: &Terms,
+    ) {
+        let view = self.view.state(&self.acks);
+        let acked = sent.end <= view.una || view.sacked.covers(&(sent.seq..sent.end));
+        let since = |time: Instant| sent.stamp.time.saturating_since(time).as_nanos();
+        let (need, proof) = if acked && sent.end > sent.seq {
+            (Need::Unnecessary, Proof::AckBefore)
+        } else if sent.end <= self.acks.una {
+            (Need::Spurious, Proof::AckBefore)
+        } else {
+            (Need::Unknown, Proof::None)
+        };
+        let row = RetransmissionRow {
+            connection: terms.connection,
+            side: self.side,
+            number: sent.stamp.number,
+            time: sent.stamp.time,
+            seq: sent.seq,
+            end: sent.end,
+            len: sent.len,
+            transmission,
+            first_number: before.first.map(|piece| piece.number),
+            delay_first: before.first.map(|piece| since(piece.first)),
+            delay_previous: before.last.map(|stamp| since(stamp.time)),
+            cause: verdict.cause,
+            confidence: verdict.confidence,
+            need,
+            proof,
+            evidence: verdict.evidence,
+        };
+        let acked_at = (sent.end <= self.acks.una).then_some(sent.stamp.time);
+        let first = sent.seq <= view.una;
+        self.pending.push(Waiting { row, tsval: sent.stamp.tsval, first, acked_at });
+    }
+
+    /// The same packet again: a sender numbers its packets, so the same identification and timestamp with the same
+    /// data is no second transmission.
+    fn is_copy(&self, sent: &Sent) -> bool {
+        let same = |piece: &Piece| {
+            sent.stamp.ident != 0
+                && piece.ident == sent.stamp.ident
+                && piece.tsval == sent.stamp.tsval
+                && sent.end <= piece.end
+        };
+        self.board.recall(sent.seq).is_some_and(same)
+    }
+
+    /// New data that a later packet overtook on its way here.
+    fn is_overtaken(&self, sent: &Sent) -> bool {
+        let Some(hole) = self.board.piece_at(sent.seq).filter(|piece| piece.count == 0) else { return false };
+        if sent.end > hole.end {
+            return false;
+        }
+        let Some(after) = self.board.seen_from(hole.end) else { return false };
+        // What was sent again carries a later timestamp or identification than the data after the hole.
+        let later_stamp = sent.stamp.tsval.wrapping_sub(after.tsval) as i32;
+        if sent.stamp.tsval != 0 && later_stamp != 0 {
+            return later_stamp < 0;
+        }
+        let later_ident = sent.stamp.ident.wrapping_sub(after.ident) as i16;
+        if sent.stamp.ident != 0 && after.ident != 0 && after.count == 1 && later_ident.unsigned_abs() < 4096
+        {
+            return later_ident < 0;
+        }
+        // Without either, what comes sooner than an answer could have reached the sender was overtaken.
+        let waited = sent.stamp.time.saturating_since(after.first).as_nanos();
+        let soonest = self.clock.loop_time.unwrap_or(3_000_000) / 10 * 9;
+        waited < soonest
+    }
+}

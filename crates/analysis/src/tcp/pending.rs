@@ -1,0 +1,118 @@
+//! Retransmissions that wait for an answer: was the segment needed?
+
+use std::collections::VecDeque;
+
+use rexmit_units::Instant;
+
+use super::acks::News;
+use crate::rows::{Need, Proof, RetransmissionRow};
+
+/// A retransmission that waits.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    /// Its row so far.
+    pub row: RetransmissionRow,
+    /// Its TSval, 0 without timestamps.
+    pub tsval: u32,
+    /// It was the first unacknowledged segment.
+    pub first: bool,
+    /// When it was acknowledged.
+    pub acked_at: Option<Instant>,
+}
+
+/// The retransmissions of one side, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    waiting: VecDeque<Waiting>,
+}
+
+/// An acknowledgment as the waiting ones need it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer<'a> {
+    /// When it was seen.
+    pub time: Instant,
+    /// Its number.
+    pub ack: i64,
+    /// Its TSecr, if it has one.
+    pub echo: Option<u32>,
+    /// What it did.
+    pub news: &'a News,
+    /// Smallest time from here to the receiver and back, nanoseconds.
+    pub min_rtt: Option<u64>,
+}
+
+impl Pending {
+    /// One more.
+    pub(super) fn push(&mut self, waiting: Waiting) {
+        self.waiting.push_back(waiting);
+    }
+
+    /// True if none waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// An acknowledgment came.
+    pub(super) fn answer(&mut self, answer: &Answer<'_>) {
+        if let Some((left, right)) = answer.news.dsack {
+            self.duplicate_arrived(left, right);
+        }
+        for waiting in &mut self.waiting {
+            if waiting.acked_at.is_some() || answer.ack < waiting.row.end {
+                continue;
+            }
+            waiting.acked_at = Some(answer.time);
+            if waiting.row.need != Need::Unknown {
+                continue;
+            }
+            (waiting.row.need, waiting.row.proof) = waiting.verdict(answer);
+        }
+    }
+
+    /// Hands out, in order, those of which nothing more is to be learnt at `now`: they were acknowledged `patience`
+    /// nanoseconds ago.
+    pub(super) fn release(&mut self, now: Instant, patience: u64, mut out: impl FnMut(Waiting)) {
+        while let Some(waiting) = self.waiting.front() {
+            let ripe = waiting.acked_at.is_some_and(|at| now.saturating_since(at).as_nanos() > patience);
+            if !ripe {
+                return;
+            }
+            self.waiting.pop_front().into_iter().for_each(&mut out);
+        }
+    }
+
+    /// Hands out all that are left.
+    pub(super) fn drain(&mut self, out: impl FnMut(Waiting)) {
+        self.waiting.drain(..).for_each(out);
+    }
+
+    /// A duplicate SACK block: of several transmissions the last was the one that nobody needed.
+    fn duplicate_arrived(&mut self, left: i64, right: i64) {
+        let candidate = self.waiting.iter_mut().rev().find(|waiting| {
+            waiting.row.seq < right && left < waiting.row.end && waiting.row.proof != Proof::Dsack
+        });
+        if let Some(waiting) = candidate {
+            if waiting.row.need != Need::Unnecessary {
+                waiting.row.need = Need::Spurious;
+            }
+            waiting.row.proof = Proof::Dsack;
+        }
+    }
+}
+
+impl Waiting {
+    /// What the acknowledgment that covers it says.
+    fn verdict(&self, answer: &Answer<'_>) -> (Need, Proof) {
+        // RFC 3522: the echo is that of the first transmission. Only the segment at the left edge sets what is echoed
+        // (RFC 7323 section 4.3).
+        let older = |echo: u32| echo != 0 && self.tsval != 0 && (echo.wrapping_sub(self.tsval) as i32) < 0;
+        if self.first && answer.echo.is_some_and(older) {
+            return (Need::Spurious, Proof::Timestamps);
+        }
+        let since = answer.time.saturating_since(self.row.time).as_nanos();
+        if answer.min_rtt.is_some_and(|min| since < min / 10 * 9) {
+            return (Need::Spurious, Proof::EarlyAck);
+        }
+        (Need::Needed, Proof::None)
+    }
+}
