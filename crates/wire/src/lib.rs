@@ -30,6 +30,7 @@ mod header;
 mod options;
 mod packet;
 mod parse;
+pub mod sctp;
 mod seq;
 mod tcp;
 
@@ -44,3 +45,5 @@ pub use tcp::{Flags, SackBlocks, TcpSegment, Timestamps};
 pub const PROTOCOL_TCP: u8 = 6;
 /// IP protocol number of UDP.
 pub const PROTOCOL_UDP: u8 = 17;
+/// IP protocol number of SCTP.
+pub const PROTOCOL_SCTP: u8 = 132;
