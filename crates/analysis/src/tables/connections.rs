@@ -61,10 +61,14 @@ pub(super) fn columns(table: &mut Block<'_, Counted<'_>>) {
     table.add("syn_ack", "a SYN-ACK was seen", |c| c.row.handshake.syn_ack);
     table.add("fins", "sides whose FIN was seen", |c| c.row.handshake.fins);
     table.add("reset", "a RST was seen", |c| c.row.handshake.reset);
-    table.add("server_rtt_ns", "ns from SYN to SYN-ACK, neither sent twice", |c| c.row.handshake.server_rtt);
-    table.add("client_rtt_ns", "ns from SYN-ACK to the client's ACK", |c| c.row.handshake.client_rtt);
+    table.add("handshake_server_rtt_ns", "ns from SYN to SYN-ACK, neither sent twice", |c| {
+        c.row.handshake.server_rtt
+    });
+    table.add("handshake_client_rtt_ns", "ns from SYN-ACK to the client's ACK", |c| {
+        c.row.handshake.client_rtt
+    });
     table.add(
-        "client_share",
+        "vantage_client_share",
         "share of the round-trip time between the place of the capture and the client",
         |c| c.row.vantage.client_share,
     );

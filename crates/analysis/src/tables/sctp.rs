@@ -19,11 +19,13 @@ pub(super) fn associations(table: &mut Block<'_, AssociationRow>) {
     table.add("shutdown", "a SHUTDOWN was seen", |r| r.handshake.shutdown);
     table.add("shutdown_complete", "a SHUTDOWN-COMPLETE was seen", |r| r.handshake.shutdown_complete);
     table.add("abort", "an ABORT was seen", |r| r.handshake.abort);
-    table.add("init_rtt_ns", "ns from INIT to INIT-ACK, neither sent twice", |r| r.handshake.init_rtt);
-    table.add("client_rtt_ns", "ns from INIT-ACK to COOKIE-ECHO", |r| r.handshake.client_rtt);
-    table.add("cookie_rtt_ns", "ns from COOKIE-ECHO to COOKIE-ACK", |r| r.handshake.cookie_rtt);
+    table.add("handshake_init_rtt_ns", "ns from INIT to INIT-ACK, neither sent twice", |r| {
+        r.handshake.init_rtt
+    });
+    table.add("handshake_client_rtt_ns", "ns from INIT-ACK to COOKIE-ECHO", |r| r.handshake.client_rtt);
+    table.add("handshake_cookie_rtt_ns", "ns from COOKIE-ECHO to COOKIE-ACK", |r| r.handshake.cookie_rtt);
     table.add(
-        "client_share",
+        "vantage_client_share",
         "share of the round-trip time between the place of the capture and the client",
         |r| r.client_share,
     );
