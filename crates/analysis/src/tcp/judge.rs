@@ -192,6 +192,11 @@ fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
         let sure = signs.timer_likely;
         return (Cause::Timeout, if sure { Confidence::Certain } else { Confidence::Likely });
     }
+    // Acknowledgments go on coming in recovery, so that one may precede a timeout by chance.
+    let again = trial.before.count > 1;
+    if signs.is_first && again && signs.timer_likely && trial.view.last_is_disorder && !signs.at_once {
+        return (Cause::Timeout, Confidence::Likely);
+    }
     let confidence = if signs.prompted { Confidence::Certain } else { Confidence::Likely };
     if trial.sack {
         return (Cause::SackRecovery, confidence);
@@ -207,6 +212,8 @@ fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
 struct Signs {
     /// An acknowledgment had arrived just before.
     prompted: bool,
+    /// So shortly before that nothing else can have come between.
+    at_once: bool,
     /// The sender had seen enough duplicates, or segments reported by SACK, for a fast retransmit.
     entitled: bool,
     /// The last acknowledgment was the one that made it so.
@@ -249,6 +256,7 @@ impl Signs {
         let long = |bound: u64| running.is_some_and(|running| running >= bound);
         Self {
             prompted: since_ack.is_some_and(|since| since <= slack),
+            at_once: since_ack.is_some_and(|since| since <= slack / 4),
             entitled,
             crossing,
             disorder: view.disorders > 0 || sacked > 0,
@@ -278,7 +286,7 @@ impl Signs {
 
 /// How long after an acknowledgment a packet counts as its answer, nanoseconds.
 fn slack(clock: &Clock) -> u64 {
-    let quarter = clock.rtt().unwrap_or(0) / 4;
+    let part = clock.rtt().unwrap_or(0) / 20;
     let jitter = clock.delay() / 2;
-    quarter.clamp(1_000_000, 20_000_000) + jitter
+    part.clamp(1_000_000, 5_000_000) + jitter
 }
