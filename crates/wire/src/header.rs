@@ -58,6 +58,16 @@ impl<'a> Ipv4Header<'a> {
         be16(self.bytes, 6) & 0x3fff != 0
     }
 
+    /// Where a fragment's body begins in the whole one, bytes.
+    pub fn fragment_offset(&self) -> u32 {
+        u32::from(be16(self.bytes, 6) & 0x1fff) * 8
+    }
+
+    /// True if a later fragment follows.
+    pub fn more_fragments(&self) -> bool {
+        be16(self.bytes, 6) & 0x2000 != 0
+    }
+
     /// Time to live.
     pub fn ttl(&self) -> u8 {
         self.bytes[8]

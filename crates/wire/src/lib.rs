@@ -27,6 +27,7 @@
 mod checksum;
 mod emit;
 mod header;
+mod ip;
 mod options;
 mod packet;
 mod parse;
@@ -36,6 +37,8 @@ mod tcp;
 
 pub use emit::IllegalPacket;
 pub use header::{Ipv4Header, Ipv6Header, TcpHeader, UdpHeader};
+pub use ip::{Fragment, IpPacket, TcpView, UdpView};
+pub use options::TcpOptions;
 pub use packet::{IpFields, Packet, Payload, Transport, UdpDatagram};
 pub use parse::{Checksum, ParseError, Snapped};
 pub use seq::SeqNumber;

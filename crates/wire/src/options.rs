@@ -49,51 +49,78 @@ pub(crate) fn emit(segment: &TcpSegment, out: &mut Vec<u8>) {
     out.resize(start + segment.options_len(), EOL);
 }
 
-/// Reads `options` into `segment`. An option of a known kind but a wrong length, or one that comes again, is
-/// kept as unknown. An option whose length cannot be ends the list, as it does for a host (RFC 9293 section
-/// 3.1 asks that it does no harm).
-pub(crate) fn parse(mut options: &[u8], segment: &mut TcpSegment) {
-    let mut unknown = Vec::new();
-    while let Some(&kind) = options.first() {
-        if kind == EOL {
-            break;
+/// The options of a TCP header that this crate knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpOptions {
+    /// Maximum segment size (RFC 9293 section 3.7.1).
+    pub mss: Option<u16>,
+    /// Window scale (RFC 7323 section 2), the shift count.
+    pub window_scale: Option<u8>,
+    /// SACK-permitted (RFC 2018 section 2).
+    pub sack_permitted: bool,
+    /// Timestamps (RFC 7323 section 3).
+    pub timestamps: Option<Timestamps>,
+    /// SACK (RFC 2018 section 3).
+    pub sack: SackBlocks,
+}
+
+impl TcpOptions {
+    /// What the bytes of options say; what is not known is passed over.
+    #[inline]
+    pub fn parse(options: &[u8]) -> Self {
+        // What almost every segment has and nothing else (RFC 7323, appendix A).
+        if let [NOP, NOP, TIMESTAMPS, 10, data @ ..] = options
+            && data.len() == 8
+        {
+            return Self { timestamps: Some(timestamps(data)), ..Self::default() };
         }
-        if kind == NOP {
-            options = &options[1..];
-            continue;
-        }
-        let Some(&len) = options.get(1) else { break };
-        let Some((option, rest)) = options.split_at_checked(len.into()) else { break };
-        if len < 2 {
-            break;
-        }
-        if !parse_known(kind, &option[2..], segment) {
-            unknown.extend(option);
-        }
-        options = rest;
+        Self::parse_all(options, &mut |_| {})
     }
-    if !unknown.is_empty() {
-        segment.unknown_options = Some(unknown.into());
+
+    /// Reads `options` and gives the bytes (kind, length, data) of those that are not known. An option of a known
+    /// kind but a wrong length, or one that comes again, is not known either. An option whose length cannot be ends
+    /// the list, as it does for a host (RFC 9293 section 3.1 asks that it does no harm).
+    pub(crate) fn parse_all(mut options: &[u8], unknown: &mut dyn FnMut(&[u8])) -> Self {
+        let mut found = Self::default();
+        while let Some(&kind) = options.first() {
+            if kind == EOL {
+                break;
+            }
+            if kind == NOP {
+                options = &options[1..];
+                continue;
+            }
+            let Some(&len) = options.get(1) else { break };
+            let Some((option, rest)) = options.split_at_checked(len.into()) else { break };
+            if len < 2 {
+                break;
+            }
+            if !found.parse_known(kind, &option[2..]) {
+                unknown(option);
+            }
+            options = rest;
+        }
+        found
+    }
+
+    /// False where the option stays unknown.
+    fn parse_known(&mut self, kind: u8, data: &[u8]) -> bool {
+        match (kind, data.len()) {
+            (MSS, 2) if self.mss.is_none() => self.mss = Some(be16(data, 0)),
+            (WINDOW_SCALE, 1) if self.window_scale.is_none() => self.window_scale = Some(data[0]),
+            (SACK_PERMITTED, 0) if !self.sack_permitted => self.sack_permitted = true,
+            (TIMESTAMPS, 8) if self.timestamps.is_none() => self.timestamps = Some(timestamps(data)),
+            (SACK, 8 | 16 | 24 | 32) if self.sack.is_empty() => {
+                for edges in data.chunks_exact(8) {
+                    self.sack.push(SeqNumber(be32(edges, 0)), SeqNumber(be32(edges, 4)));
+                }
+            }
+            _ => return false,
+        }
+        true
     }
 }
 
-/// False where the option stays unknown.
-fn parse_known(kind: u8, data: &[u8], segment: &mut TcpSegment) -> bool {
-    match (kind, data.len()) {
-        (MSS, 2) if segment.mss.is_none() => segment.mss = Some(be16(data, 0)),
-        (WINDOW_SCALE, 1) if segment.window_scale.is_none() => segment.window_scale = Some(data[0]),
-        (SACK_PERMITTED, 0) if !segment.sack_permitted => segment.sack_permitted = true,
-        (TIMESTAMPS, 8) if segment.timestamps.is_none() => {
-            segment.timestamps = Some(Timestamps { value: be32(data, 0), echo: be32(data, 4) });
-        }
-        (SACK, 8 | 16 | 24 | 32) if segment.sack.is_empty() => {
-            let mut blocks = SackBlocks::default();
-            for edges in data.chunks_exact(8) {
-                blocks.push(SeqNumber(be32(edges, 0)), SeqNumber(be32(edges, 4)));
-            }
-            segment.sack = blocks;
-        }
-        _ => return false,
-    }
-    true
+fn timestamps(data: &[u8]) -> Timestamps {
+    Timestamps { value: be32(data, 0), echo: be32(data, 4) }
 }

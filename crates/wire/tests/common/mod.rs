@@ -13,7 +13,7 @@ pub fn packet() -> impl Strategy<Value = Packet> {
     let transport = prop_oneof![
         6 => segment().prop_map(Transport::Tcp),
         2 => datagram().prop_map(Transport::Udp),
-        1 => (132_u8..=255, payload()).prop_map(|(protocol, payload)| Transport::Other { protocol, payload }),
+        1 => (141_u8..=255, payload()).prop_map(|(protocol, payload)| Transport::Other { protocol, payload }),
     ];
     (addresses(), any::<(u8, u8, u16)>(), transport, any::<bool>()).prop_map(
         |((src, dst), (ttl, tos, ident), transport, damaged)| Packet {
