@@ -1,0 +1,139 @@
+//! A capture from its first byte to its summary.
+//!
+//! With one job all is done in the caller's thread; with two, a second thread unpacks, reads and decodes, a few
+//! batches ahead. Batches are the same either way, and so are the rows.
+
+mod feed;
+
+use std::io::Read;
+
+use rexmit_capture::{Interface, ReadError, Reader};
+
+use crate::analyzer::{self, Analyzer};
+use crate::decode::Skipped;
+use crate::filter::Filter;
+use crate::packet::{Batch, Transport};
+use crate::rows::Rows;
+use feed::Feed;
+
+/// How to run an analysis.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// What the analysis is told.
+    pub analysis: analyzer::Options,
+    /// Which packets are judged; `None` for all.
+    pub filter: Option<Filter>,
+    /// Threads: 1, or 2 or more for two.
+    pub jobs: usize,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self { analysis: analyzer::Options::default(), filter: None, jobs: 1 }
+    }
+}
+
+/// Judges one capture. Call [`step`](Self::step) until it gives `None`, then [`finish`](Self::finish).
+#[derive(Debug)]
+pub struct Run {
+    feed: Feed,
+    analyzer: Analyzer,
+    state: State,
+    progress: Progress,
+    tcp: u64,
+    sctp: u64,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of the file taken so far, packed as it is.
+    pub bytes: u64,
+    /// Records of the capture judged or skipped so far.
+    pub packets: u64,
+}
+
+/// What a run came to, beside its rows.
+#[derive(Debug)]
+pub struct Summary {
+    /// Records of the capture, up to where it breaks off.
+    pub packets: u64,
+    /// TCP packets judged.
+    pub tcp: u64,
+    /// SCTP packets judged.
+    pub sctp: u64,
+    /// Records not judged, by reason.
+    pub skipped: Skipped,
+    /// Where and why the file breaks off, if it does; the rows are what stands before that.
+    pub broken_off: Option<ReadError>,
+    /// The capture's interfaces, each with what the file tells of packets that it does not hold.
+    pub interfaces: Vec<Interface>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Running,
+    /// The last rows have been given.
+    Over,
+}
+
+impl Run {
+    /// Begins to judge what `reader` reads.
+    pub fn new<R: Read + Send + 'static>(reader: Reader<R>, options: &RunOptions) -> Self {
+        Self {
+            feed: Feed::new(reader, options.filter.clone(), options.jobs),
+            analyzer: Analyzer::new(&options.analysis),
+            state: State::Running,
+            progress: Progress::default(),
+            tcp: 0,
+            sctp: 0,
+        }
+    }
+
+    /// Takes at least `packets` records more, fewer only at the end, and gives the rows that have become final
+    /// since the last call, perhaps none; `None` after the last ones.
+    pub fn step(&mut self, packets: u64) -> Option<Rows> {
+        if self.state == State::Over {
+            return None;
+        }
+        let until = self.progress.packets.saturating_add(packets.max(1));
+        while self.progress.packets < until {
+            let Some((batch, progress)) = self.feed.next() else {
+                self.analyzer.finish();
+                self.state = State::Over;
+                break;
+            };
+            self.progress = progress;
+            let sctp = count_sctp(batch);
+            self.sctp += sctp;
+            self.tcp += batch.packets.len() as u64 - sctp;
+            self.analyzer.push(batch);
+        }
+        Some(self.analyzer.take_rows())
+    }
+
+    /// How far it has come.
+    pub fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// What it came to. Before the last [`step`](Self::step), what was skipped may be told ahead of the packets.
+    pub fn finish(self) -> Summary {
+        let end = self.feed.end();
+        Summary {
+            packets: self.progress.packets,
+            tcp: self.tcp,
+            sctp: self.sctp,
+            skipped: end.skipped,
+            broken_off: end.broken_off,
+            interfaces: end.interfaces,
+        }
+    }
+}
+
+fn count_sctp(batch: &Batch) -> u64 {
+    batch.packets.iter().filter(|packet| matches!(packet.transport, Transport::Sctp { .. })).count() as u64
+}
+
+#[cfg(test)]
+mod tests;
