@@ -60,3 +60,6 @@ impl Measures {
         row.unseen_bytes = self.unseen_bytes;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,8 @@ mod measures;
 mod opening;
 mod pending;
 mod ranges;
+#[cfg(test)]
+mod script;
 mod space;
 mod view;
 
