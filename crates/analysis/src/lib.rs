@@ -33,7 +33,7 @@ pub use analyzer::{Analyzer, Options};
 pub use capture::{Found, time_sequence};
 pub use columns::{Column, Values};
 pub use decode::{Decoder, Skipped};
-pub use filter::Filter;
+pub use filter::{Filter, FilterError};
 pub use run::{Progress, Run, RunOptions, Summary};
 pub use tracker::{Observation, Tracker};
 pub use tsg_rows::{Ack, Connection, SackBlock, Segment, Side};
