@@ -24,6 +24,7 @@ mod scenario;
 mod settings;
 mod streams;
 mod timers;
+mod truth;
 mod unreached;
 mod world;
 
@@ -36,6 +37,7 @@ pub use run::run;
 pub use scenario::{HostSpec, Hosts, Resolved, Scenario, profile_schema, schema};
 pub use settings::set;
 pub use streams::Streams;
+pub use truth::{Earlier, TransmissionRow};
 pub use unreached::UnreachedRuns;
 
 /// Version of the engine.

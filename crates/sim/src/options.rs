@@ -18,4 +18,9 @@ pub struct RunOptions {
     pub state: bool,
     /// The path's verdicts.
     pub verdicts: bool,
+    /// Every packet that a TCP sent, with the reason.
+    pub transmissions: bool,
+    /// Captures of both hosts as bytes in [`crate::Outcome::captures`]; no file then.
+    #[serde(skip)]
+    pub captures: bool,
 }

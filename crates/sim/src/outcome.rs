@@ -4,6 +4,8 @@ use rexmit_path::{LogRow, Unreached};
 use rexmit_stack::Snapshot;
 use rexmit_units::Instant;
 
+use crate::truth::TransmissionRow;
+
 /// One run as one row of a table. Counts are over all connections of the run; `down` is server to client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
@@ -70,6 +72,10 @@ pub struct Outcome {
     pub states: Vec<StateRow>,
     /// Verdicts, if asked for, in order of time.
     pub verdicts: Vec<VerdictRow>,
+    /// Every packet that a TCP sent, if asked for, in order of time.
+    pub transmissions: Vec<TransmissionRow>,
+    /// Captures at the server and at the client, pcapng, if asked for as bytes.
+    pub captures: [Vec<u8>; 2],
     /// What patterns name and no packet was.
     pub unreached: Vec<Unreached>,
 }

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use rexmit_capture::{Direction, Options};
+use rexmit_capture::{Direction, Options, Writer};
 use rexmit_path::Verdict;
-use rexmit_stack::Endpoint;
+use rexmit_stack::{Endpoint, Transmission};
 use rexmit_tcp::Connection;
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
@@ -12,13 +12,30 @@ use rexmit_wire::Packet;
 use crate::capture_file::CaptureFile;
 use crate::options::RunOptions;
 use crate::outcome::StateRow;
+use crate::truth::{Place, Seen, TransmissionRow, Truth};
 
 /// What is written down while a run goes on.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
-    captures: [Option<CaptureFile>; 2],
-    pub states: Option<Vec<StateRow>>,
+    captures: [Option<Capture>; 2],
+    states: Option<Vec<StateRow>>,
+    truth: Option<Truth>,
     failure: Option<io::Error>,
+}
+
+/// What was written down.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    pub states: Vec<StateRow>,
+    pub transmissions: Vec<TransmissionRow>,
+    pub captures: [Vec<u8>; 2],
+}
+
+/// Where a capture goes.
+#[derive(Debug)]
+enum Capture {
+    File(CaptureFile),
+    Bytes(Writer<Vec<u8>>),
 }
 
 pub(crate) const HOSTS: [&str; 2] = ["server", "client"];
@@ -27,38 +44,65 @@ impl Recorder {
     /// `None` where nothing is to be written down.
     pub fn new(options: &RunOptions) -> io::Result<Option<Self>> {
         let paths = [&options.capture_server, &options.capture_client];
-        if paths.iter().all(|p| p.is_none()) && !options.state {
+        let captures = options.captures || paths.iter().any(|p| p.is_some());
+        if !captures && !options.state && !options.transmissions {
             return Ok(None);
         }
-        let mut recorder = Self { states: options.state.then(Vec::new), ..Self::default() };
+        let mut recorder = Self {
+            states: options.state.then(Vec::new),
+            truth: options.transmissions.then(Truth::default),
+            ..Self::default()
+        };
         for (i, path) in paths.into_iter().enumerate() {
-            if let Some(path) = path {
-                let about = Options {
-                    comment: options.comment.clone(),
-                    description: Some(format!("the {}'s interface in virtual time", HOSTS[i])),
-                    ..Options::default()
-                };
-                recorder.captures[i] = Some(CaptureFile::create(path, HOSTS[i], &about)?);
-            }
+            let about = Options {
+                comment: options.comment.clone(),
+                description: Some(format!("the {}'s interface in virtual time", HOSTS[i])),
+                ..Options::default()
+            };
+            recorder.captures[i] = match path {
+                _ if options.captures => {
+                    Some(Capture::Bytes(Writer::with_options(Vec::new(), HOSTS[i], &about)?))
+                }
+                Some(path) => Some(Capture::File(CaptureFile::create(path, HOSTS[i], &about)?)),
+                None => None,
+            };
         }
         Ok(Some(recorder))
     }
 
-    /// A packet leaves `host`; the path has said what becomes of it.
-    pub fn sent(&mut self, host: usize, now: Instant, packet: &Packet, verdict: &Verdict) {
+    /// A packet leaves an end (host and connection), which is `from` now; the path has said what becomes of it.
+    pub fn sent(
+        &mut self,
+        end: (usize, u32),
+        now: Instant,
+        sent: (&Transmission, &Connection),
+        verdict: &Verdict,
+    ) {
+        let ((host, _), (transmission, from)) = (end, sent);
+        let packet = &transmission.packet;
+        if let Some(truth) = &mut self.truth {
+            let place = Place { position: verdict.position, initial: from.initial_sequence() };
+            truth.sent(end, now, transmission, place);
+        }
         let comment = (!verdict.is_plain()).then(|| verdict.to_string());
         let written = self.captures[host]
             .as_mut()
-            .map(|file| file.write_directed(now, packet, Some(Direction::Outbound), comment.as_deref()));
+            .map(|file| file.write(now, packet, Direction::Outbound, comment.as_deref()));
         self.note(written);
     }
 
     /// A packet arrives at `host`.
     pub fn received(&mut self, host: usize, now: Instant, packet: &Packet) {
-        let written = self.captures[host]
-            .as_mut()
-            .map(|file| file.write_directed(now, packet, Some(Direction::Inbound), None));
+        let written =
+            self.captures[host].as_mut().map(|file| file.write(now, packet, Direction::Inbound, None));
         self.note(written);
+    }
+
+    /// The end (host and connection) that a packet was for has handled it, and is `at` now.
+    pub fn handled(&mut self, end: (usize, u32), now: Instant, packet: &Seen, at: &Connection) {
+        if let Some(truth) = &mut self.truth {
+            truth.handled(end, now, packet, at);
+        }
     }
 
     /// Keeps the first failure for the end.
@@ -81,15 +125,35 @@ impl Recorder {
     }
 
     /// Closes the captures.
-    pub fn finish(&mut self) -> io::Result<()> {
-        if let Some(e) = self.failure.take() {
+    pub fn finish(self) -> io::Result<Recorded> {
+        if let Some(e) = self.failure {
             return Err(e);
         }
-        for file in &mut self.captures {
-            if let Some(file) = file.take() {
-                file.finish()?;
+        let mut captures = [Vec::new(), Vec::new()];
+        for (capture, bytes) in self.captures.into_iter().zip(&mut captures) {
+            match capture {
+                None => {}
+                Some(Capture::File(file)) => file.finish()?,
+                Some(Capture::Bytes(writer)) => *bytes = writer.finish()?,
             }
         }
-        Ok(())
+        let states = self.states.unwrap_or_default();
+        let transmissions = self.truth.map(Truth::finish).unwrap_or_default();
+        Ok(Recorded { states, transmissions, captures })
+    }
+}
+
+impl Capture {
+    fn write(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        direction: Direction,
+        comment: Option<&str>,
+    ) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.write_directed(now, packet, Some(direction), comment),
+            Self::Bytes(writer) => writer.write_directed(now, packet, Some(direction), comment),
+        }
     }
 }

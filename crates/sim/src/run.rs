@@ -3,7 +3,7 @@
 use crate::SpecError;
 use crate::options::RunOptions;
 use crate::outcome::{Outcome, VerdictRow};
-use crate::recorder::Recorder;
+use crate::recorder::{Recorded, Recorder};
 use crate::scenario::Resolved;
 use crate::streams::Streams;
 use crate::world::World;
@@ -19,16 +19,13 @@ pub fn run(resolved: &Resolved, streams: &Streams, options: &RunOptions) -> Resu
     world.run();
     let row = world.row();
     let (directions, recorder) = world.into_logs();
-    let mut states = Vec::new();
-    if let Some(mut recorder) = recorder {
-        recorder.finish().map_err(io)?;
-        states = recorder.states.take().unwrap_or_default();
-    }
+    let recorded = recorder.map_or_else(|| Ok(Recorded::default()), Recorder::finish).map_err(io)?;
     let mut verdicts = Vec::new();
     for (direction, name) in directions.iter().zip(["down", "up"]) {
         verdicts.extend(direction.log().iter().map(|row| VerdictRow { direction: name, row: *row }));
     }
     verdicts.sort_by_key(|v| v.row.time);
     let unreached = directions.iter().flat_map(rexmit_path::Direction::unreached).collect();
-    Ok(Outcome { row, states, verdicts, unreached })
+    let Recorded { states, transmissions, captures } = recorded;
+    Ok(Outcome { row, states, verdicts, transmissions, captures, unreached })
 }

@@ -16,6 +16,7 @@ use crate::recorder::Recorder;
 use crate::scenario::Resolved;
 use crate::streams::Streams;
 use crate::timers::Timers;
+use crate::truth::Seen;
 
 /// Ports of the opening sides; they number the connections.
 const FIRST_PORT: u16 = 10_000;
@@ -172,7 +173,11 @@ impl World {
         let index = end_index(connection, host);
         if index < self.ends.len() {
             let now = self.now;
+            let seen = self.recorder.is_some().then(|| Seen::of(&packet)).flatten();
             self.act(index, |end| end.connection.handle_packet(now, packet));
+            if let (Some(recorder), Some(seen)) = (&mut self.recorder, seen) {
+                recorder.handled((host, connection as u32), now, &seen, &self.ends[index].connection);
+            }
         }
     }
 
@@ -216,23 +221,25 @@ impl World {
             end.ended = true;
             self.unfinished -= 1;
         }
-        let host = 1 - index % 2;
         if let Some(recorder) = &mut self.recorder {
-            recorder.state(host, (index / 2) as u32, now, &self.ends[index].connection);
+            recorder.state(1 - index % 2, (index / 2) as u32, now, &self.ends[index].connection);
         }
-        self.transmit(host);
+        self.transmit(index);
         self.reschedule(index);
     }
 
-    fn transmit(&mut self, host: usize) {
-        while let Some(Transmission { packet, reason: _ }) = self.queue.pop_front() {
+    /// Hands what an end has queued to the path.
+    fn transmit(&mut self, index: usize) {
+        let host = 1 - index % 2;
+        while let Some(sent) = self.queue.pop_front() {
             match &mut self.recorder {
                 None => {
-                    self.directions[host].send(self.now, packet);
+                    self.directions[host].send(self.now, sent.packet);
                 }
                 Some(recorder) => {
-                    let verdict = self.directions[host].send(self.now, packet.clone());
-                    recorder.sent(host, self.now, &packet, &verdict);
+                    let verdict = self.directions[host].send(self.now, sent.packet.clone());
+                    let from = &self.ends[index].connection;
+                    recorder.sent((host, (index / 2) as u32), self.now, (&sent, from), &verdict);
                 }
             }
         }

@@ -299,6 +299,18 @@ impl Connection {
         self.rcv.misplaced
     }
 
+    /// Its initial sequence number.
+    pub fn initial_sequence(&self) -> SeqNumber {
+        self.snd.iss
+    }
+
+    /// True if it has taken all of `[seq, end)` of what the peer sends, in order or not.
+    pub fn has_received(&self, seq: SeqNumber, end: SeqNumber) -> bool {
+        let knows_peer = self.state >= State::SynReceived || self.marks.syn_acknowledged;
+        let beyond = seq.max(self.rcv.nxt);
+        knows_peer && (end <= self.rcv.nxt || self.rcv.out_of_order.holds(beyond, end))
+    }
+
     /// Lends the connection a queue for the packets that it sends, so that thousands of connections share
     /// one; swap it back after polling.
     pub fn swap_queue(&mut self, queue: &mut VecDeque<Transmission>) {
@@ -326,14 +338,16 @@ impl Connection {
         segment.dst_port = self.remote.port();
         self.counters.packets += 1;
         let ip = rexmit_wire::IpFields { ident: self.counters.packets as u16, ..Default::default() };
-        let packet = Packet {
-            src: self.local.ip(),
-            dst: self.remote.ip(),
-            ip,
-            transport: Transport::Tcp(segment),
-            damaged: false,
-        };
-        self.out.push_back(Transmission { packet, reason });
+        self.out.push_back(Transmission {
+            packet: Packet {
+                src: self.local.ip(),
+                dst: self.remote.ip(),
+                ip,
+                transport: Transport::Tcp(segment),
+                damaged: false,
+            },
+            reason,
+        });
     }
 
     /// Ends the connection at once, silently.

@@ -6,7 +6,7 @@ use rexmit_wire::{Flags, Payload, SackBlocks, SeqNumber, TcpSegment, Timestamps}
 
 use super::{Connection, Timers};
 use crate::profile::{AckPolicy, IdleSince, NagleRule};
-use crate::recovery::{Permit, Phase};
+use crate::recovery::Permit;
 
 /// Largest window without scaling.
 const MAX_WINDOW: u32 = 65_535;
@@ -21,8 +21,6 @@ struct Plan {
     fin: bool,
     /// From a hole of the scoreboard, nxt stays where it is.
     hole: bool,
-    /// Why, where nothing has just been decided.
-    reason: Reason,
     /// More may follow at once.
     again: bool,
 }
@@ -102,12 +100,12 @@ impl Connection {
             }
             self.permit()
         };
-        let (seq, mut len, hole, reason) = match permit {
-            Permit::Hole { seq, len, reason } => {
+        let (seq, mut len, hole) = match permit {
+            Permit::Hole { seq, len } => {
                 let data = i64::from(self.buffer.len()) - i64::from(seq.diff(self.snd.una));
-                (seq, i64::from(len).min(data.max(0)), true, reason)
+                (seq, i64::from(len).min(data.max(0)), true)
             }
-            Permit::Next { len } => (self.snd.nxt, len, false, Reason::GoBackN),
+            Permit::Next { len } => (self.snd.nxt, len, false),
         };
         if len < 0 {
             len = 0;
@@ -128,7 +126,7 @@ impl Connection {
         let repeats = self.marks.sent_fin && !hole && self.snd.nxt == self.snd.max;
         may_fin &= !repeats || self.profile.output.fin_on_every_ack;
         let fin = may_fin && off + len >= i64::from(self.buffer.len());
-        Plan { seq, off, len: len as u32, fin, hole, reason, again }
+        Plan { seq, off, len: len as u32, fin, hole, again }
     }
 
     /// The peer closed its window over data in flight: wait for it by probing.
@@ -207,8 +205,7 @@ impl Connection {
         let data = (i64::from(self.buffer.len()) - off).max(0);
         let len = i64::from(len.min(self.snd.mss)).min(data);
         let fin = self.marks.sent_fin && off + len >= i64::from(self.buffer.len());
-        let (len, reason) = (len as u32, Reason::SackRecovery);
-        self.transmit(now, &Plan { seq, off, len, fin, hole: true, reason, again: false });
+        self.transmit(now, &Plan { seq, off, len: len as u32, fin, hole: true, again: false });
     }
 
     /// Sends one segment; true if more may follow at once.
@@ -235,7 +232,8 @@ impl Connection {
         let reason = match len + u32::from(fin && !shows_fin) {
             0 => Reason::Ack,
             _ if self.marks.force && persisting => Reason::WindowProbe,
-            space => self.reason(plan, seq, seq + space),
+            _ if seq == self.snd.max => self.recovery.new_reason(),
+            space => self.resend_reason(plan.hole, seq + space),
         };
         let segment = TcpSegment { sack, ..self.segment(now, seq, len, fin) };
         if plan.hole {
@@ -259,21 +257,7 @@ impl Connection {
         plan.again || len < plan.len
     }
 
-    /// Why `[seq, end)` leaves: what has just been decided goes for the first segment that it lets out.
-    fn reason(&mut self, plan: &Plan, seq: SeqNumber, end: SeqNumber) -> Reason {
-        let decision = self.recovery.decision;
-        if seq == self.snd.max {
-            return if decision == Reason::LimitedTransmit { decision } else { Reason::New };
-        }
-        if !matches!(decision, Reason::New | Reason::LimitedTransmit) {
-            self.recovery.decision = Reason::New;
-            return decision;
-        }
-        let repairs = matches!(self.recovery.phase, Phase::Recovery | Phase::Loss);
-        // Nothing is repaired, so nxt went back for a probe of a closed window alone.
-        if !repairs && end > self.snd.max { Reason::New } else { plan.reason }
-    }
-
+    #[inline]
     fn segment(&self, now: Instant, seq: SeqNumber, len: u32, fin: bool) -> TcpSegment {
         let off = seq.diff(self.snd.una).max(0) as u32;
         let mut flags = Flags::ACK;

@@ -51,6 +51,13 @@ impl Reassembly {
         self.ranges.iter().map(|r| r.end.diff(r.start) as u32).sum()
     }
 
+    /// True if `[start, end)` waits here; a FIN takes the last number of it.
+    pub fn holds(&self, start: SeqNumber, end: SeqNumber) -> bool {
+        let range = self.ranges.iter().find(|r| r.start <= start && start < r.end);
+        let to = range.map_or(start, |r| r.end);
+        to >= end || (self.fin == Some(to) && to + 1 == end)
+    }
+
     /// Adds `[start, end)` and perhaps a FIN at `end`; `nxt` is rcv_nxt, and `start >= nxt`.
     pub fn insert(&mut self, start: SeqNumber, end: SeqNumber, fin: bool, nxt: SeqNumber) -> Inserted {
         if fin {

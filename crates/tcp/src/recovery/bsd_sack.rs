@@ -1,7 +1,6 @@
 //! SACK recovery of FreeBSD 5.x to 7.x: one segment at entry, then growth to ssthresh by awnd and by partial
 //! ACKs (FB-FR-3, FB-FR-5, FB-FR-6, FB-OUT-5, FB-OUT-6).
 
-use rexmit_stack::Reason;
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
@@ -51,7 +50,7 @@ impl Connection {
             let left = i64::from(end.diff(hole.rexmit));
             let len = room.min(left);
             if len > 0 {
-                return Permit::Hole { seq: hole.rexmit, len: len as u32, reason: Reason::SackRecovery };
+                return Permit::Hole { seq: hole.rexmit, len: len as u32 };
             }
         }
         if resent == 0 {

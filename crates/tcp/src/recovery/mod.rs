@@ -90,8 +90,8 @@ pub(crate) struct Recovery {
 /// What the next segment may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Permit {
-    /// From a hole: `len` bytes from `seq`, and why.
-    Hole { seq: SeqNumber, len: u32, reason: Reason },
+    /// From a hole: `len` bytes from `seq`.
+    Hole { seq: SeqNumber, len: u32 },
     /// From nxt: so many bytes; negative where more is outstanding than allowed.
     Next { len: i64 },
 }
@@ -112,6 +112,12 @@ impl Recovery {
             undo: None,
             decision: Reason::New,
         }
+    }
+
+    /// Why new data leave.
+    #[inline]
+    pub fn new_reason(&self) -> Reason {
+        if self.decision == Reason::LimitedTransmit { self.decision } else { Reason::New }
     }
 
     /// Keeps `recover` from falling so far behind that it wraps.
@@ -257,6 +263,23 @@ impl Connection {
     pub(crate) fn permit_by_window(&self) -> Permit {
         let window = self.snd.wnd.min(self.window.cwnd);
         Permit::Next { len: i64::from(self.buffer.len().min(window)) - self.off() }
+    }
+
+    /// Why what ends at `end` leaves again, from a hole or from nxt: what has just been decided goes for the
+    /// first segment that it lets out.
+    #[inline(never)]
+    pub(crate) fn resend_reason(&mut self, hole: bool, end: SeqNumber) -> Reason {
+        let decision = self.recovery.decision;
+        if !matches!(decision, Reason::New | Reason::LimitedTransmit) {
+            self.recovery.decision = Reason::New;
+            return decision;
+        }
+        match self.recovery.phase {
+            Phase::Recovery if hole => Reason::SackRecovery,
+            // Nothing is repaired, so nxt went back for a probe of a closed window alone.
+            Phase::Open | Phase::Disorder if end > self.snd.max => Reason::New,
+            _ => Reason::GoBackN,
+        }
     }
 
     /// Distance in bytes from the start of the send buffer to nxt.

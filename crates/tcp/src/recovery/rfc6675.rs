@@ -37,6 +37,7 @@ impl Connection {
         };
         self.recovery.rescue = self.recovery.recover;
         let len = (end.diff(from) as u32).min(self.snd.mss);
-        Some(Permit::Hole { seq: end - len, len, reason: Reason::Rescue })
+        self.recovery.decision = Reason::Rescue;
+        Some(Permit::Hole { seq: end - len, len })
     }
 }

@@ -154,14 +154,14 @@ impl Connection {
         if let (Some(hole), Some(boundary)) = (hole, self.lost_boundary())
             && hole.rexmit < boundary
         {
-            return hole.permit(self.snd.mss, Reason::SackRecovery);
+            return hole.permit(self.snd.mss);
         }
         let unsent = self.unsent();
         if unsent > 0 {
             return Permit::Next { len: unsent.min(i64::from(room)) };
         }
         if let Some(hole) = hole {
-            return hole.permit(self.snd.mss, Reason::SackRecovery);
+            return hole.permit(self.snd.mss);
         }
         self.rescue().unwrap_or(Permit::Next { len: 0 })
     }
@@ -171,7 +171,7 @@ impl Connection {
         let Some(room) = self.room() else { return Permit::Next { len: 0 } };
         let recover = self.recovery.recover;
         if let Some(hole) = self.board.next_hole().filter(|h| h.start < recover) {
-            return hole.permit(self.snd.mss, Reason::GoBackN);
+            return hole.permit(self.snd.mss);
         }
         Permit::Next { len: self.unsent().min(i64::from(room)).max(0) }
     }

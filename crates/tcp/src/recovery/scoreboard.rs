@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 
-use rexmit_stack::Reason;
 use rexmit_wire::{SackBlocks, SeqNumber};
 
 /// `[start, end)` is missing; `[start, rexmit)` of it has been sent again.
@@ -26,9 +25,9 @@ impl Hole {
     }
 
     /// Its next segment of at most `mss` bytes.
-    pub fn permit(&self, mss: u32, reason: Reason) -> super::Permit {
+    pub fn permit(&self, mss: u32) -> super::Permit {
         let len = (self.end.diff(self.rexmit) as u32).min(mss);
-        super::Permit::Hole { seq: self.rexmit, len, reason }
+        super::Permit::Hole { seq: self.rexmit, len }
     }
 }
 

@@ -1,0 +1,237 @@
+//! What a run knows of every packet that a TCP sent and no capture shows: why it left, and whether its receiver
+//! needed it.
+
+use rexmit_stack::{Reason, Transmission};
+use rexmit_tcp::Connection;
+use rexmit_units::Instant;
+use rexmit_wire::{Flags, Packet, SeqNumber};
+
+use crate::recorder::HOSTS;
+
+/// A packet that a host's TCP sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TransmissionRow {
+    /// When it left.
+    pub time: Instant,
+    /// `server` or `client`: who sent it.
+    pub host: &'static str,
+    /// Number of the connection, from 0.
+    pub connection: u32,
+    /// Number of the packet in its direction of the path, as in the verdicts.
+    pub position: u64,
+    /// IP identification: the number of the packet in its connection and direction, its low 16 bits.
+    pub ident: u16,
+    /// First sequence number, relative to the initial one: 0 is the SYN, 1 the first byte of data.
+    pub seq: i64,
+    /// Bytes of data.
+    pub len: u32,
+    /// Control bits.
+    pub flags: Flags,
+    /// Why it was sent.
+    pub reason: Reason,
+    /// How often the most repeated byte of it had been sent, this time included; SYN and FIN count as bytes, and 1
+    /// stands for a packet that takes no sequence space.
+    pub transmission: u32,
+    /// What had become, or would become, of what was sent of it before.
+    pub earlier: Earlier,
+    /// When it arrived first, undamaged.
+    pub arrived: Option<Instant>,
+}
+
+/// The fate of the earlier copies of what a packet repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Earlier {
+    /// There were none: it repeats nothing.
+    None,
+    /// Some byte of it had no earlier copy that the receiver took: sending it again was needed.
+    Lost,
+    /// The receiver took all of it from earlier copies, some of which had not yet arrived.
+    OnItsWay,
+    /// The receiver had all of it.
+    There,
+}
+
+impl Earlier {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Lost => "lost",
+            Self::OnItsWay => "on-its-way",
+            Self::There => "there",
+        }
+    }
+}
+
+impl TransmissionRow {
+    /// One past its last sequence number, SYN and FIN counted.
+    pub fn end(&self) -> i64 {
+        let bit = |flag| i64::from(self.flags.has(flag));
+        self.seq + i64::from(self.len) + bit(Flags::SYN) + bit(Flags::FIN)
+    }
+}
+
+/// Collects the rows of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Truth {
+    rows: Vec<TransmissionRow>,
+    /// By row: the receiver held all of it after it had arrived.
+    taken: Vec<bool>,
+    /// By connection and host.
+    flows: Vec<Flow>,
+}
+
+/// One direction of a connection.
+#[derive(Debug, Default)]
+struct Flow {
+    /// A sequence number and its distance from the initial one.
+    near: Option<(SeqNumber, i64)>,
+    /// Its rows, in order.
+    rows: Vec<usize>,
+}
+
+impl Truth {
+    /// A packet of `from` leaves `host`, the `position`-th of its direction.
+    pub fn sent(
+        &mut self,
+        (host, connection): (usize, u32),
+        now: Instant,
+        sent: &Transmission,
+        place: Place,
+    ) {
+        let Some(segment) = sent.packet.tcp() else { return };
+        let index = self.rows.len();
+        let flow = self.flow(host, connection);
+        flow.rows.push(index);
+        let near = flow.near.get_or_insert((place.initial, 0));
+        let seq = near.1 + i64::from(segment.seq.diff(near.0));
+        if sent.reason != Reason::Reset {
+            *near = (segment.seq, seq);
+        }
+        self.taken.push(false);
+        self.rows.push(TransmissionRow {
+            time: now,
+            host: HOSTS[host],
+            connection,
+            position: place.position,
+            ident: sent.packet.ip.ident,
+            seq,
+            len: segment.payload.len(),
+            flags: segment.flags,
+            reason: sent.reason,
+            transmission: 1,
+            earlier: Earlier::None,
+            arrived: None,
+        });
+    }
+
+    /// A packet of connection `connection` has been handled by `host`, its receiver, which is `at` now.
+    pub fn handled(
+        &mut self,
+        (host, connection): (usize, u32),
+        now: Instant,
+        packet: &Seen,
+        at: &Connection,
+    ) {
+        let flow = self.flow(1 - host, connection);
+        // Packets are numbered from 1; of those with this low half, the last one is meant.
+        let sent = flow.rows.len();
+        let back = (sent as u16).wrapping_sub(packet.ident);
+        let Some(&row) = sent.checked_sub(usize::from(back) + 1).and_then(|i| flow.rows.get(i)) else {
+            return;
+        };
+        self.rows[row].arrived.get_or_insert(now);
+        self.taken[row] |= at.has_received(packet.seq, packet.end);
+    }
+
+    /// The rows, in order of time.
+    pub fn finish(mut self) -> Vec<TransmissionRow> {
+        let mut space = Vec::new();
+        for flow in std::mem::take(&mut self.flows) {
+            space.clear();
+            for row in flow.rows {
+                self.compare(row, &mut space);
+            }
+        }
+        self.rows
+    }
+
+    fn flow(&mut self, host: usize, connection: u32) -> &mut Flow {
+        let index = 2 * connection as usize + host;
+        if self.flows.len() <= index {
+            self.flows.resize_with(index + 1, Flow::default);
+        }
+        &mut self.flows[index]
+    }
+
+    /// Compares a row with those before it: `space` holds them as (first number, row), sorted.
+    fn compare(&mut self, index: usize, space: &mut Vec<(i64, usize)>) {
+        let row = &self.rows[index];
+        let (start, end) = (row.seq, row.end());
+        if start == end || row.reason == Reason::Reset {
+            return;
+        }
+        let behind = space.partition_point(|s| s.0 < end);
+        let near = space[..behind].iter().rev().take_while(|s| s.0 > start - LONGEST);
+        let before: Vec<usize> = near.map(|s| s.1).filter(|&i| self.rows[i].end() > start).collect();
+        if !before.is_empty() {
+            let (transmission, earlier) = self.judge(index, &before);
+            self.rows[index].transmission = transmission;
+            self.rows[index].earlier = earlier;
+        }
+        let place = space.partition_point(|s| *s < (start, index));
+        space.insert(place, (start, index));
+    }
+
+    /// The number of this transmission and the fate of what it repeats; `before` overlap it, and are not empty.
+    fn judge(&self, index: usize, before: &[usize]) -> (u32, Earlier) {
+        let row = &self.rows[index];
+        let mut edges: Vec<i64> = before.iter().map(|&i| self.rows[i].seq.max(row.seq)).collect();
+        edges.extend(before.iter().map(|&i| self.rows[i].end()).filter(|e| *e < row.end()));
+        let (mut most, mut earlier) = (0, Earlier::There);
+        for edge in edges {
+            let at =
+                before.iter().copied().filter(|&i| (self.rows[i].seq..self.rows[i].end()).contains(&edge));
+            let times = at.clone().count();
+            if times == 0 {
+                continue; // New data follow here.
+            }
+            most = most.max(times as u32);
+            let arrivals = at.filter(|&i| self.taken[i]).filter_map(|i| self.rows[i].arrived);
+            earlier = match (arrivals.min(), earlier) {
+                (None, _) | (_, Earlier::Lost) => Earlier::Lost,
+                (Some(first), _) if first > row.time => Earlier::OnItsWay,
+                (Some(_), worse) => worse,
+            };
+        }
+        (most + 1, earlier)
+    }
+}
+
+/// Where a packet stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// Number in its direction of the path.
+    pub position: u64,
+    /// The initial sequence number of its sender.
+    pub initial: SeqNumber,
+}
+
+/// What is needed of a packet that has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    ident: u16,
+    seq: SeqNumber,
+    end: SeqNumber,
+}
+
+impl Seen {
+    /// `None` for a packet that is damaged or no TCP.
+    pub fn of(packet: &Packet) -> Option<Self> {
+        let segment = packet.tcp().filter(|_| !packet.damaged)?;
+        Some(Self { ident: packet.ip.ident, seq: segment.seq, end: segment.seq + segment.seq_len() })
+    }
+}
+
+/// More than the bytes of a packet.
+const LONGEST: i64 = 1 << 17;
