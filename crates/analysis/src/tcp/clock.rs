@@ -8,6 +8,8 @@ pub(super) struct Clock {
     /// Smoothed as RFC 6298 section 2 has it.
     srtt: f64,
     rttvar: f64,
+    /// The same way for the packets of the handshake, which are short; the smaller of both is the soonest answer.
+    pub opening: Option<u64>,
     /// From here to the sender and back: how soon an acknowledgment seen here can show in its packets. `None` if the
     /// handshake did not show it.
     pub loop_time: Option<u64>,
@@ -27,6 +29,11 @@ impl Clock {
             self.srtt += (r - self.srtt) / 8.0;
         }
         self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
+    }
+
+    /// The soonest that an answer came back from the receiver.
+    pub(super) fn soonest(&self) -> Option<u64> {
+        self.min.into_iter().chain(self.opening).min()
     }
 
     /// From here to the sender and back, 0 where the capture is at the sender or nothing is known.

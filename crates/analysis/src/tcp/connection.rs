@@ -29,6 +29,8 @@ pub(super) struct Connection {
     /// The client's and the server's data.
     halves: [Half; 2],
     offered: [Capabilities; 2],
+    /// Which side's SYN looks like that of a system that probes for tail losses.
+    probes: [bool; 2],
     checksums: [Checksums; 2],
     copies: [Copies; 2],
     opening: Opening,
@@ -72,6 +74,7 @@ impl Connection {
             addresses,
             halves: [Half::new(SideName::Client), Half::new(SideName::Server)],
             offered: Default::default(),
+            probes: [false; 2],
             checksums: Default::default(),
             copies: Default::default(),
             opening: Opening::default(),
@@ -177,12 +180,13 @@ impl Connection {
         offered.sack_permitted |= tcp.sack_permitted;
         offered.timestamps |= tcp.timestamps.is_some();
         offered.ecn |= tcp.flags.has(Flags::ECE);
+        self.probes[from] = looks_like_linux(tcp);
     }
 
     fn set_loop_times(&mut self) {
         if let Some((client, server)) = self.opening.fresh_loops() {
-            self.halves[CLIENT].clock.loop_time = client;
-            self.halves[SERVER].clock.loop_time = server;
+            (self.halves[CLIENT].clock.loop_time, self.halves[CLIENT].clock.opening) = (client, server);
+            (self.halves[SERVER].clock.loop_time, self.halves[SERVER].clock.opening) = (server, client);
         }
     }
 
@@ -243,7 +247,7 @@ impl Connection {
         let mss = self.offered[1 - from].mss.unwrap_or(1460);
         let mss = u32::from(mss).saturating_sub(if stamps { 12 } else { 0 }).max(1);
         let sack = self.offered.iter().all(|offered| offered.sack_permitted);
-        Terms { connection: self.number, sack, mss }
+        Terms { connection: self.number, sack, mss, probes: self.probes[from] }
     }
 
     /// The shift of the windows that `from` advertises; a SYN's is never scaled (RFC 7323 section 2.2).
@@ -303,6 +307,16 @@ impl Checksums {
         }
         checksum == Checksum::Bad && self.bad * 4 <= self.good
     }
+}
+
+/// Linux since 3.10 probes for tail losses by default, and offers in its SYN a window of 20 segments or more, whole
+/// ones, and timestamps.
+fn looks_like_linux(tcp: &Tcp) -> bool {
+    const SEGMENTS: u32 = 20;
+    let Some(mss) = tcp.mss.map(u32::from) else { return false };
+    let window = u32::from(tcp.window);
+    let whole = |mss: u32| mss > 0 && window % mss == 0 && window / mss >= SEGMENTS;
+    tcp.sack_permitted && (whole(mss) || (tcp.timestamps.is_some() && whole(mss.saturating_sub(12))))
 }
 
 fn space_taken(tcp: &Tcp) -> i64 {

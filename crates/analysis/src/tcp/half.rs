@@ -35,6 +35,8 @@ pub(super) struct Half {
     judge: Judge,
     pending: Pending,
     last_sent: Option<Instant>,
+    /// The latest transmission of what is acknowledged.
+    delivered: Instant,
 }
 
 /// A packet that takes sequence space, or probes.
@@ -54,6 +56,8 @@ pub(super) struct Terms {
     pub connection: u32,
     /// Both sides permitted SACK.
     pub sack: bool,
+    /// The sender's SYN looks like that of a system that probes for tail losses.
+    pub probes: bool,
     /// The receiver's maximum segment size, less options: bytes of data in a full segment.
     pub mss: u32,
 }
@@ -82,6 +86,7 @@ impl Half {
             judge: Judge::default(),
             pending: Pending::default(),
             last_sent: None,
+            delivered: Instant::default(),
         }
     }
 
@@ -135,7 +140,7 @@ impl Half {
                 ack: ack.ack,
                 echo: echo.map(|stamps| stamps.echo),
                 news: &news,
-                min_rtt: self.clock.min,
+                min_rtt: self.clock.soonest(),
             };
             self.pending.answer(&answer);
         }
@@ -168,8 +173,10 @@ impl Half {
     fn take_progress(&mut self, ack: &Ack, had: i64, number: u64) {
         let mut newest: Option<Piece> = None;
         let mut resent = false;
+        let delivered = &mut self.delivered;
         self.board.acknowledge(ack.ack, |piece| {
             resent |= piece.count != 1;
+            *delivered = (*delivered).max(piece.last);
             newest = Some(*piece);
         });
         let Some(piece) = newest.filter(|piece| piece.count > 0) else { return };
@@ -215,7 +222,9 @@ impl Half {
             clock: &self.clock,
             mss: terms.mss,
             sack: terms.sack,
+            probes: terms.probes,
             last_sent: self.last_sent,
+            delivered: self.delivered,
         })
     }
 

@@ -38,8 +38,12 @@ pub(super) struct Trial<'a> {
     pub mss: u32,
     /// Both sides permitted SACK.
     pub sack: bool,
+    /// Its SYN looks like that of a system that probes for tail losses.
+    pub probes: bool,
     /// When it last sent data.
     pub last_sent: Option<Instant>,
+    /// The latest transmission of what is acknowledged: RACK takes what was sent before for lost.
+    pub delivered: Instant,
 }
 
 /// What a judgement says.
@@ -136,8 +140,17 @@ impl Judge {
             let sure = signs.crossing || !signs.timer_possible;
             return (Cause::Fast, if sure { Confidence::Certain } else { Confidence::Likely });
         }
-        if signs.prompted && signs.disorder && !signs.timer_likely {
+        let prompted = signs.at_once && trial.view.last_is_disorder;
+        if signs.prompted && signs.disorder && (prompted || !signs.timer_likely) {
             // Early retransmit, RACK, or another threshold.
+            return (Cause::Fast, Confidence::Likely);
+        }
+        if trial.sack && signs.at_once && signs.overtaken && !signs.disorder {
+            // RACK: what was sent later has arrived.
+            return (Cause::SackRecovery, Confidence::Likely);
+        }
+        if trial.sack && signs.disorder && signs.timer_possible && !signs.timer_likely {
+            // RACK's reordering timer.
             return (Cause::Fast, Confidence::Likely);
         }
         if signs.is_tail && !signs.is_first && signs.timer_possible {
@@ -159,7 +172,8 @@ impl Judge {
 
     /// A single outstanding segment that a sender known to probe sends again, for the first time since progress.
     fn may_probe(&self, trial: &Trial<'_>, signs: &Signs) -> bool {
-        self.probes && trial.sack && signs.is_tail && trial.before.count <= 1
+        let able = (self.probes || trial.probes) && trial.sack;
+        able && signs.is_tail && !signs.disorder && trial.before.count <= 1
     }
 }
 
@@ -224,6 +238,8 @@ struct Signs {
     is_first: bool,
     /// It is the last segment that was sent.
     is_tail: bool,
+    /// Something sent after it is acknowledged.
+    overtaken: bool,
     /// A timer may have run out.
     timer_possible: bool,
     /// It had run for as long as the estimated timeout.
@@ -262,6 +278,7 @@ impl Signs {
             disorder: view.disorders > 0 || sacked > 0,
             is_first,
             is_tail: trial.end >= trial.edge,
+            overtaken: trial.before.last.is_some_and(|stamp| stamp.time < trial.delivered),
             timer_possible: long(trial.clock.min_rtt().unwrap_or(0) / 10 * 9),
             timer_likely: long(trial.clock.rto().unwrap_or(180_000_000) / 10 * 8),
             sacked,
