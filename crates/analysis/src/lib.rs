@@ -17,6 +17,7 @@ mod coverage;
 mod decode;
 mod filter;
 pub mod packet;
+pub mod pair;
 pub mod rows;
 mod run;
 pub mod sctp;

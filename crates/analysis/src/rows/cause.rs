@@ -71,6 +71,8 @@ pub enum Proof {
     EarlyAck,
     /// An acknowledgment of it had been seen before it was sent.
     AckBefore,
+    /// A second capture, nearer to the receiver, shows that an earlier transmission arrived.
+    Arrived,
 }
 
 /// What a judgement rests on.

@@ -187,6 +187,7 @@ names! {
         Timestamps = "timestamps",
         EarlyAck = "early-ack",
         AckBefore = "ack-before",
+        Arrived = "arrived",
     }
     TraceClass {
         Timeout = "timeout",
