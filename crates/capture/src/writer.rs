@@ -127,6 +127,24 @@ impl<W: Write> Writer<W> {
         direction: Option<Direction>,
         comment: Option<&str>,
     ) -> io::Result<()> {
+        self.write_block(time, (bytes, bytes.len() as u32), direction, comment)
+    }
+
+    /// Writes the first bytes of a raw IP packet that had `original_len` bytes on the wire.
+    ///
+    /// # Errors
+    /// Those of the inner writer.
+    pub fn write_kept(&mut self, time: Instant, bytes: &[u8], original_len: u32) -> io::Result<()> {
+        self.write_block(time, (bytes, original_len), None, None)
+    }
+
+    fn write_block(
+        &mut self,
+        time: Instant,
+        (bytes, original_len): (&[u8], u32),
+        direction: Option<Direction>,
+        comment: Option<&str>,
+    ) -> io::Result<()> {
         let kept = &bytes[..bytes.len().min(self.snap_len)];
         let time = self.epoch_ns.saturating_add(time.as_nanos());
         self.begin(ENHANCED_PACKET);
@@ -135,7 +153,7 @@ impl<W: Write> Writer<W> {
         self.put32((time >> 32) as u32);
         self.put32(time as u32);
         self.put32(kept.len() as u32);
-        self.put32(bytes.len() as u32);
+        self.put32(original_len);
         self.put_padded(kept);
         if direction.is_some() || comment.is_some() {
             if let Some(comment) = comment {

@@ -12,6 +12,8 @@ pub struct RunOptions {
     pub capture_server: Option<PathBuf>,
     /// Capture at the client, as pcapng.
     pub capture_client: Option<PathBuf>,
+    /// Most bytes of a packet that the captures keep. Absent: all.
+    pub capture_snap_len: Option<u32>,
     /// Comment of the captures.
     pub comment: Option<String>,
     /// State over time.

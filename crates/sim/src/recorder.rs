@@ -56,6 +56,7 @@ impl Recorder {
         for (i, path) in paths.into_iter().enumerate() {
             let about = Options {
                 comment: options.comment.clone(),
+                snap_len: options.capture_snap_len,
                 description: Some(format!("the {}'s interface in virtual time", HOSTS[i])),
                 ..Options::default()
             };
