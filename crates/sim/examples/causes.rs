@@ -1,0 +1,56 @@
+//! Judges captures of simulated runs and compares with what the senders did:
+//! `cargo run --release -p rexmit-sim --example causes -- [--scenario TEXT|NUMBER] [--side sender|receiver|middle]
+//! [--wrong] [--limit N] [--packets server|client|middle] [--list]`.
+//!
+//! `--scenario` keeps the scenarios whose name has the text, or the one with the number; `--wrong` shows the packets
+//! around the first judgements that are not right, `--packets` all packets of a capture.
+
+#[path = "../tests/causes/lab/mod.rs"]
+mod lab;
+
+use lab::{Case, Place, Ran, Side, cases, judge_all, listing};
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let value = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)).cloned();
+    let all = cases::all();
+    let wanted: Vec<(usize, Case)> = match value("--scenario") {
+        None => all.into_iter().enumerate().collect(),
+        Some(text) => all
+            .into_iter()
+            .enumerate()
+            .filter(|(i, case)| text.parse().map_or(case.name.contains(&text), |n: usize| n == *i))
+            .collect(),
+    };
+    if args.iter().any(|a| a == "--list") {
+        wanted.iter().for_each(|(i, case)| println!("{i:4} {}", case.name));
+        return;
+    }
+    let (numbers, chosen): (Vec<usize>, Vec<Case>) = wanted.into_iter().unzip();
+    if let Some(place) = value("--packets") {
+        let place = match place.as_str() {
+            "server" => Place::Server,
+            "client" => Place::Client,
+            _ => Place::Middle,
+        };
+        for case in &chosen {
+            let ran = Ran::new(case);
+            println!("{}\n{}", case.name, listing::whole(&ran, &ran.capture(place).unwrap_or_default()));
+        }
+        return;
+    }
+    let start = std::time::Instant::now();
+    let tally = judge_all(&chosen, 2);
+    println!("{} scenarios in {:?}\n{}", chosen.len(), start.elapsed(), listing::matrix(&tally));
+    if args.iter().any(|a| a == "--wrong") {
+        let side = value("--side")
+            .and_then(|s| Side::ALL.into_iter().find(|x| format!("{x:?}").to_lowercase() == s));
+        let limit = value("--limit").and_then(|n| n.parse().ok()).unwrap_or(10);
+        let some = tally.findings.iter().filter(|f| side.is_none_or(|s| s == f.side)).take(limit);
+        for finding in some {
+            let mut named = finding.clone();
+            named.case = numbers[finding.case];
+            println!("{}", listing::listing(&Ran::new(&chosen[finding.case]), &named));
+        }
+    }
+}
