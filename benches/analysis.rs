@@ -87,7 +87,12 @@ fn decode(mut reader: Reader<File>) -> Result<u64> {
 fn analyse(reader: Reader<File>, jobs: usize, tables: bool) -> (u64, u64) {
     let tables = Tables { segments: tables, rtt: tables, chunks: tables };
     let analysis = Options { tables, ..Options::default() };
-    let mut run = Run::new(reader, &RunOptions { analysis, jobs, ..RunOptions::default() });
+    let options = RunOptions { analysis, filter: None };
+    let mut run = if jobs < 2 {
+        Run::new(reader, &options)
+    } else {
+        Run::ahead(reader, &options, |work| drop(std::thread::spawn(work)))
+    };
     let mut count = 0;
     while let Some(rows) = run.step(1 << 16) {
         count += rows.connections.len()

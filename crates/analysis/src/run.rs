@@ -1,7 +1,7 @@
 //! A capture from its first byte to its summary.
 //!
-//! With one job all is done in the caller's thread; with two, a second thread unpacks, reads and decodes, a few
-//! batches ahead. Batches are the same either way, and so are the rows.
+//! [`Run::new`] does all in the caller's thread. With [`Run::ahead`] a thread that the caller starts unpacks, reads and
+//! decodes, a few batches ahead. Batches are the same either way, and so are the rows.
 
 mod feed;
 
@@ -17,20 +17,12 @@ use crate::rows::Rows;
 use feed::Feed;
 
 /// How to run an analysis.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// What the analysis is told.
     pub analysis: analyzer::Options,
     /// Which packets are judged; `None` for all.
     pub filter: Option<Filter>,
-    /// Threads: 1, or 2 or more for two.
-    pub jobs: usize,
-}
-
-impl Default for RunOptions {
-    fn default() -> Self {
-        Self { analysis: analyzer::Options::default(), filter: None, jobs: 1 }
-    }
 }
 
 /// Judges one capture. Call [`step`](Self::step) until it gives `None`, then [`finish`](Self::finish).
@@ -43,6 +35,9 @@ pub struct Run {
     tcp: u64,
     sctp: u64,
 }
+
+/// What a thread is to do.
+pub type Work = Box<dyn FnOnce() + Send>;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,8 +75,24 @@ enum State {
 impl Run {
     /// Begins to judge what `reader` reads.
     pub fn new<R: Read + Send + 'static>(reader: Reader<R>, options: &RunOptions) -> Self {
+        Self::begin(Feed::here(reader, options.filter.clone()), options)
+    }
+
+    /// The same, with reading and decoding done ahead in a thread: `start` is given what to do there. The thread ends
+    /// with the capture, or soon after the run is dropped.
+    pub fn ahead<R: Read + Send + 'static>(
+        reader: Reader<R>,
+        options: &RunOptions,
+        start: impl FnOnce(Work),
+    ) -> Self {
+        let (feed, work) = Feed::elsewhere(reader, options.filter.clone());
+        start(work);
+        Self::begin(feed, options)
+    }
+
+    fn begin(feed: Feed, options: &RunOptions) -> Self {
         Self {
-            feed: Feed::new(reader, options.filter.clone(), options.jobs),
+            feed,
             analyzer: Analyzer::new(&options.analysis),
             state: State::Running,
             progress: Progress::default(),

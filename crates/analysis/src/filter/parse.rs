@@ -15,7 +15,7 @@ pub struct FilterError {
 
 impl std::fmt::Display for FilterError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "filter, column {}: {}", self.column, self.what)
+        write!(f, "column {}: {}", self.column, self.what)
     }
 }
 

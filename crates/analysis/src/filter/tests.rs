@@ -127,41 +127,35 @@ fn an_error_names_the_column_and_what_could_stand_there() {
     let known = "ip, ipv6, tcp, sctp, frame.interface_id, frame.number, ip.addr, ip.src, ip.dst, ipv6.addr, \
                  ipv6.src, ipv6.dst, tcp.port, tcp.srcport, tcp.dstport, sctp.port, sctp.srcport, sctp.dstport";
     for (filter, expected) in [
-        ("", "filter, column 1: a condition is missing here"),
-        ("tcp and", "filter, column 8: a condition is missing here"),
-        ("tcp.prt == 1", &format!("filter, column 1: 'tcp.prt' is not known; known are {known}")),
-        ("tcp.port == http", "filter, column 13: 'http' is not a number from 0 to 65535"),
-        ("tcp.port == 65536", "filter, column 13: '65536' is not a number from 0 to 65535"),
-        ("tcp.port ==", "filter, column 12: a number from 0 to 65535 is missing here"),
-        ("tcp.port = 80", "filter, column 10: '=' where 'and', 'or' or the end is expected"),
-        ("tcp tcp", "filter, column 5: 'tcp' where 'and', 'or' or the end is expected"),
-        (
-            "ip.addr == fd00::1",
-            "filter, column 12: 'fd00::1' is not an IPv4 address or prefix such as 10.0.0.0/8",
-        ),
+        ("", "column 1: a condition is missing here"),
+        ("tcp and", "column 8: a condition is missing here"),
+        ("tcp.prt == 1", &format!("column 1: 'tcp.prt' is not known; known are {known}")),
+        ("tcp.port == http", "column 13: 'http' is not a number from 0 to 65535"),
+        ("tcp.port == 65536", "column 13: '65536' is not a number from 0 to 65535"),
+        ("tcp.port ==", "column 12: a number from 0 to 65535 is missing here"),
+        ("tcp.port = 80", "column 10: '=' where 'and', 'or' or the end is expected"),
+        ("tcp tcp", "column 5: 'tcp' where 'and', 'or' or the end is expected"),
+        ("ip.addr == fd00::1", "column 12: 'fd00::1' is not an IPv4 address or prefix such as 10.0.0.0/8"),
         (
             "ip.src == 10.0.0.0/33",
-            "filter, column 11: '10.0.0.0/33' is not an IPv4 address or prefix such as 10.0.0.0/8",
+            "column 11: '10.0.0.0/33' is not an IPv4 address or prefix such as 10.0.0.0/8",
         ),
-        (
-            "ipv6.src == 10.0.0.1",
-            "filter, column 13: '10.0.0.1' is not an IPv6 address or prefix such as fd00::/8",
-        ),
-        ("ip.src < 10.0.0.0/8", "filter, column 10: a prefix is compared by == or != only"),
-        ("(tcp", "filter, column 5: ')' is missing here"),
-        ("(tcp tcp", "filter, column 6: 'tcp' where ')' is expected"),
-        ("tcp)", "filter, column 4: ')' where 'and', 'or' or the end is expected"),
-        ("tcp.port in 80", "filter, column 13: '80' where '{' is expected"),
-        ("tcp.port in {80", "filter, column 16: a number from 0 to 65535 is missing here"),
-        ("tcp.port in {}", "filter, column 14: '}' is not a number from 0 to 65535"),
-        ("tcp.port in {9..8}", "filter, column 14: a range that ends before it begins"),
-        ("ä == 1 && tcp", &format!("filter, column 1: 'ä' is not known; known are {known}")),
-        ("tcp && ä", &format!("filter, column 8: 'ä' is not known; known are {known}")),
+        ("ipv6.src == 10.0.0.1", "column 13: '10.0.0.1' is not an IPv6 address or prefix such as fd00::/8"),
+        ("ip.src < 10.0.0.0/8", "column 10: a prefix is compared by == or != only"),
+        ("(tcp", "column 5: ')' is missing here"),
+        ("(tcp tcp", "column 6: 'tcp' where ')' is expected"),
+        ("tcp)", "column 4: ')' where 'and', 'or' or the end is expected"),
+        ("tcp.port in 80", "column 13: '80' where '{' is expected"),
+        ("tcp.port in {80", "column 16: a number from 0 to 65535 is missing here"),
+        ("tcp.port in {}", "column 14: '}' is not a number from 0 to 65535"),
+        ("tcp.port in {9..8}", "column 14: a range that ends before it begins"),
+        ("ä == 1 && tcp", &format!("column 1: 'ä' is not known; known are {known}")),
+        ("tcp && ä", &format!("column 8: 'ä' is not known; known are {known}")),
     ] {
         assert_eq!(error(filter), expected, "{filter}");
     }
     let deep = "(".repeat(60);
-    assert_eq!(error(&deep), "filter, column 51: parentheses and negations are nested more than 50 deep");
+    assert_eq!(error(&deep), "column 51: parentheses and negations are nested more than 50 deep");
     assert!(error(&"!".repeat(60)).contains("nested"));
     let wide = ["tcp"; 5_000].join(" or (tcp) and not ");
     assert!(passes(&wide, &packet("10.0.0.1:1", "10.0.0.2:2")));

@@ -1,14 +1,13 @@
-//! Batches of packets, decoded here or in a thread of their own.
+//! Batches of packets, decoded here or elsewhere.
 
 use std::fmt;
 use std::io::Read;
 use std::mem;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread::{self, JoinHandle};
 
 use rexmit_capture::{Interface, ReadError, Reader};
 
-use super::Progress;
+use super::{Progress, Work};
 use crate::decode::{Decoder, Skipped};
 use crate::filter::Filter;
 use crate::packet::Batch;
@@ -19,14 +18,14 @@ const PACKETS: usize = 1024;
 const RECORDS: u64 = 16 * PACKETS as u64;
 /// Bytes of SCTP packets after which a batch is full.
 const BYTES: usize = 1 << 20;
-/// Batches that a thread may be ahead.
+/// Batches that a thread may be ahead, those being filled and judged not counted.
 const AHEAD: usize = 4;
 
 /// Where batches come from.
 #[derive(Debug)]
 pub(super) enum Feed {
     Here { source: Box<dyn Source>, batch: Batch },
-    Thread(Remote),
+    Elsewhere(Remote),
 }
 
 /// What is known after the last batch.
@@ -38,17 +37,17 @@ pub(super) struct End {
 }
 
 impl Feed {
-    pub(super) fn new<R: Read + Send + 'static>(
+    pub(super) fn here<R: Read + Send + 'static>(reader: Reader<R>, filter: Option<Filter>) -> Self {
+        Self::Here { source: decoding(reader, filter), batch: Batch::default() }
+    }
+
+    /// Also gives what is to be done there.
+    pub(super) fn elsewhere<R: Read + Send + 'static>(
         reader: Reader<R>,
         filter: Option<Filter>,
-        jobs: usize,
-    ) -> Self {
-        let source = Box::new(Decoding { reader, decoder: Decoder::new(filter), broken_off: None });
-        if jobs < 2 {
-            Self::Here { source, batch: Batch::default() }
-        } else {
-            Self::Thread(Remote::start(source))
-        }
+    ) -> (Self, Work) {
+        let (remote, work) = Remote::new(decoding(reader, filter));
+        (Self::Elsewhere(remote), work)
     }
 
     /// The next batch, and how far the capture is read with it; `None` at the end.
@@ -58,14 +57,14 @@ impl Feed {
                 let progress = source.fill(batch)?;
                 Some((batch, progress))
             }
-            Self::Thread(remote) => remote.next(),
+            Self::Elsewhere(remote) => remote.next(),
         }
     }
 
     pub(super) fn end(self) -> End {
         match self {
             Self::Here { source, .. } => source.end(),
-            Self::Thread(remote) => remote.end(),
+            Self::Elsewhere(remote) => remote.end(),
         }
     }
 }
@@ -75,6 +74,10 @@ pub(super) trait Source: Send + fmt::Debug {
     /// Empties `batch` and fills it; `None` at the end of the capture.
     fn fill(&mut self, batch: &mut Batch) -> Option<Progress>;
     fn end(self: Box<Self>) -> End;
+}
+
+fn decoding<R: Read + Send + 'static>(reader: Reader<R>, filter: Option<Filter>) -> Box<dyn Source> {
+    Box::new(Decoding { reader, decoder: Decoder::new(filter), broken_off: None })
 }
 
 struct Decoding<R: Read> {
@@ -119,22 +122,28 @@ impl<R: Read> fmt::Debug for Decoding<R> {
     }
 }
 
-/// A thread that fills batches ahead. It ends when nobody takes them any more.
+/// What fills batches ahead, elsewhere. It ends when nobody takes them any more.
 #[derive(Debug)]
 pub(super) struct Remote {
     full: Receiver<(Batch, Progress)>,
     /// Batches go back to be filled again.
     empty: Sender<Batch>,
     current: Batch,
-    thread: JoinHandle<End>,
+    /// One comes, after the last batch.
+    end: Receiver<End>,
 }
 
 impl Remote {
-    fn start(source: Box<dyn Source>) -> Self {
+    fn new(source: Box<dyn Source>) -> (Self, Work) {
         let (to_us, full) = sync_channel(AHEAD);
         let (empty, back) = channel();
-        let thread = thread::spawn(move || fill_ahead(source, &to_us, &back));
-        Self { full, empty, current: Batch::default(), thread }
+        let (last, end) = channel();
+        let work = Box::new(move || {
+            let found = fill_ahead(source, &to_us, &back);
+            // Nobody there to take it: the run was dropped.
+            let _ = last.send(found);
+        });
+        (Self { full, empty, current: Batch::default(), end }, work)
     }
 
     fn next(&mut self) -> Option<(&Batch, Progress)> {
@@ -146,12 +155,9 @@ impl Remote {
     }
 
     fn end(self) -> End {
-        // Whoever waits to hand over a batch waits no longer.
+        // Who waits to hand over a batch waits no longer.
         drop(self.full);
-        match self.thread.join() {
-            Ok(end) => end,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        self.end.recv().expect("the thread that reads the capture gave up, or was never started")
     }
 }
 

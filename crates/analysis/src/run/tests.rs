@@ -1,4 +1,5 @@
 use std::io::Cursor;
+use std::thread;
 
 use rexmit_capture::{Reader, Writer};
 
@@ -30,9 +31,16 @@ fn reader(bytes: &[u8]) -> Reader<Cursor<Vec<u8>>> {
     Reader::new(Cursor::new(bytes.to_vec())).expect("a capture")
 }
 
+fn alone(bytes: &[u8]) -> Run {
+    Run::new(reader(bytes), &RunOptions::default())
+}
+
+fn ahead(bytes: &[u8]) -> Run {
+    Run::ahead(reader(bytes), &RunOptions::default(), |work| drop(thread::spawn(work)))
+}
+
 /// All packets with their notes, as text.
-fn fed(bytes: &[u8], jobs: usize) -> Vec<String> {
-    let mut feed = Feed::new(reader(bytes), None, jobs);
+fn fed(mut feed: Feed) -> Vec<String> {
     let mut seen = Vec::new();
     while let Some((batch, progress)) = feed.next() {
         for packet in &batch.packets {
@@ -49,8 +57,10 @@ fn fed(bytes: &[u8], jobs: usize) -> Vec<String> {
 fn two_threads_give_what_one_gives() {
     for rounds in [0, 1, 510, 511, 5_000] {
         let bytes = capture(rounds);
-        let one = fed(&bytes, 1);
-        assert_eq!(one, fed(&bytes, 2), "{rounds}");
+        let one = fed(Feed::here(reader(&bytes), None));
+        let (feed, work) = Feed::elsewhere(reader(&bytes), None);
+        thread::spawn(work);
+        assert_eq!(one, fed(feed), "{rounds}");
         assert_eq!(one.iter().filter(|line| line.starts_with("Packet")).count(), 3 + 2 * rounds as usize);
     }
 }
@@ -58,7 +68,7 @@ fn two_threads_give_what_one_gives() {
 #[test]
 fn a_packet_is_what_the_capture_shows() {
     let bytes = capture(1);
-    let mut feed = Feed::new(reader(&bytes), None, 1);
+    let mut feed = Feed::here(reader(&bytes), None);
     let (batch, _) = feed.next().expect("packets");
     let [syn, syn_ack, ack, data, _] = &batch.packets[..] else { panic!("five packets") };
     let tcp = |packet: &Packet| match &packet.transport {
@@ -79,8 +89,8 @@ fn a_packet_is_what_the_capture_shows() {
 #[test]
 fn a_run_tells_how_far_it_came_and_what_it_came_to() {
     let bytes = capture(5_000);
-    for jobs in [1, 2] {
-        let mut run = Run::new(reader(&bytes), &RunOptions { jobs, ..RunOptions::default() });
+    for run in [alone, ahead] {
+        let mut run = run(&bytes);
         let mut steps = Vec::new();
         while run.step(4_000).is_some() {
             steps.push(run.progress().packets);
@@ -100,9 +110,8 @@ fn a_run_tells_how_far_it_came_and_what_it_came_to() {
 #[test]
 fn a_capture_that_breaks_off_is_judged_up_to_there() {
     let bytes = capture(100);
-    for jobs in [1, 2] {
-        let mut run =
-            Run::new(reader(&bytes[..bytes.len() - 10]), &RunOptions { jobs, ..RunOptions::default() });
+    for run in [alone, ahead] {
+        let mut run = run(&bytes[..bytes.len() - 10]);
         while run.step(u64::MAX).is_some() {}
         let summary = run.finish();
         assert_eq!(summary.tcp, 202);
@@ -114,8 +123,8 @@ fn a_capture_that_breaks_off_is_judged_up_to_there() {
 #[test]
 fn a_run_that_is_given_up_does_not_hang() {
     let bytes = capture(20_000);
-    let mut run = Run::new(reader(&bytes), &RunOptions { jobs: 2, ..RunOptions::default() });
+    let mut run = ahead(&bytes);
     assert!(run.step(1).is_some());
     assert_eq!(run.finish().packets, 1_024);
-    drop(Run::new(reader(&bytes), &RunOptions { jobs: 2, ..RunOptions::default() }));
+    drop(ahead(&bytes));
 }
