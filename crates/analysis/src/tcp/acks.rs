@@ -15,6 +15,8 @@ pub(super) struct Ack {
     pub window: u64,
     /// No data, SYN or FIN in its packet.
     pub bare: bool,
+    /// Its TSval.
+    pub stamp: Option<u32>,
     /// SACK blocks, `blocks` of them.
     pub sack: [(i64, i64); 4],
     /// How many.
@@ -61,7 +63,7 @@ pub(super) struct AckState {
     pub last_is_disorder: bool,
     /// Acknowledgments in a row with SACK news or duplicates since `una` moved.
     pub disorders: u32,
-    /// `una` when `enough_at` was set, and when the third of `disorders` came.
+    /// When the third of these came.
     pub third_at: Option<Instant>,
 }
 

@@ -198,7 +198,9 @@ impl Connection {
         let half = &mut self.halves[1 - from];
         let number = half.space.offset(tcp.ack);
         let bare = tcp.len == 0 && !tcp.flags.any(Flags::SYN.with(Flags::FIN));
-        let mut ack = Ack { time: packet.time, ack: number, window, bare, sack: [(0, 0); 4], blocks: 0 };
+        let stamp = tcp.timestamps.map(|stamps| stamps.value);
+        let mut ack =
+            Ack { time: packet.time, ack: number, window, bare, stamp, sack: [(0, 0); 4], blocks: 0 };
         for &(left, right) in tcp.sack.as_slice() {
             ack.sack[usize::from(ack.blocks)] = (half.space.offset(left), half.space.offset(right));
             ack.blocks += 1;
@@ -223,7 +225,8 @@ impl Connection {
             tsval: tcp.timestamps.map_or(0, |stamps| stamps.value),
             ident: packet.ident,
         };
-        let sent = Sent { seq, end, len: tcp.len, flags: tcp.flags, stamp };
+        let echo = tcp.timestamps.filter(|_| tcp.flags.has(Flags::ACK)).map(|stamps| stamps.echo);
+        let sent = Sent { seq, end, len: tcp.len, flags: tcp.flags, stamp, echo };
         let bare = Placed { kind: Kind::Bare, transmission: 1 };
         if tcp.flags.has(Flags::RST) {
             return (bare, seq, end);

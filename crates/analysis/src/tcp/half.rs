@@ -47,6 +47,8 @@ pub(super) struct Sent {
     pub len: u32,
     pub flags: Flags,
     pub stamp: Stamp,
+    /// Its TSecr.
+    pub echo: Option<u32>,
 }
 
 /// What the connection knows and its halves need.
@@ -99,6 +101,7 @@ impl Half {
             }
             self.edge = self.edge.max(sent.seq);
         }
+        self.view.sent(sent.stamp.time, self.clock.delay(), sent.echo);
         let placed = if sent.seq >= self.edge && sent.end > sent.seq {
             self.board.append(self.edge, sent.seq..sent.end, &sent.stamp);
             Placed { kind: Kind::New, transmission: 1 }
@@ -189,7 +192,6 @@ impl Half {
 
     /// Part of it, at least, lies below the edge.
     fn sent_again(&mut self, sent: &Sent, terms: &Terms) -> Placed {
-        self.view.advance(sent.stamp.time, self.clock.delay(), self.edge);
         let below = sent.seq..sent.end.min(self.edge);
         if self.is_copy(sent) {
             return Placed { kind: Kind::Copy, transmission: 1 };
@@ -212,6 +214,7 @@ impl Half {
         let view = self.view.state(&self.acks);
         self.judge.judge(&Trial {
             now: sent.stamp.time,
+            sent_at: self.view.sent_at(sent.stamp.time, self.clock.delay()),
             seq: sent.seq,
             end: sent.end,
             len: sent.len,

@@ -11,6 +11,8 @@ use rexmit_wire::Flags;
 use super::acks::AckState;
 use super::board::Before;
 use super::clock::Clock;
+use super::signs::Signs;
+use super::view::SentAt;
 use crate::rows::{Cause, Confidence, Evidence};
 
 /// A retransmission and what was known when it was sent.
@@ -18,6 +20,8 @@ use crate::rows::{Cause, Confidence, Evidence};
 pub(super) struct Trial<'a> {
     /// When it was seen.
     pub now: Instant,
+    /// When it was sent.
+    pub sent_at: SentAt,
     /// First sequence number.
     pub seq: i64,
     /// One past the last.
@@ -113,6 +117,9 @@ impl Judge {
     fn enter_phase(&mut self, trial: &Trial<'_>, cause: Cause) {
         match cause {
             Cause::Fast => self.phase = Phase::Recovery { recover: trial.edge },
+            Cause::SackRecovery if self.phase == Phase::Open => {
+                self.phase = Phase::Recovery { recover: trial.edge };
+            }
             Cause::Timeout | Cause::Syn | Cause::SynAck | Cause::Fin => {
                 self.expiries += 1;
                 self.expired_una = trial.view.una;
@@ -136,33 +143,19 @@ impl Judge {
 
     /// No recovery goes on.
     fn outside(&mut self, trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
-        if signs.prompted && signs.entitled {
-            let sure = signs.crossing || !signs.timer_possible;
-            return (Cause::Fast, if sure { Confidence::Certain } else { Confidence::Likely });
-        }
-        let prompted = signs.at_once && trial.view.last_is_disorder;
-        if signs.prompted && signs.disorder && (prompted || !signs.timer_likely) {
-            // Early retransmit, RACK, or another threshold.
-            return (Cause::Fast, Confidence::Likely);
-        }
-        if trial.sack && signs.at_once && signs.overtaken && !signs.disorder {
-            // RACK: what was sent later has arrived.
-            return (Cause::SackRecovery, Confidence::Likely);
-        }
-        if trial.sack && signs.disorder && signs.timer_possible && !signs.timer_likely {
-            // RACK's reordering timer.
-            return (Cause::Fast, Confidence::Likely);
+        if let Some(answer) = answered(trial, signs) {
+            return answer;
         }
         if signs.is_tail && !signs.is_first && signs.timer_possible {
-            self.probes = true;
-            return (Cause::TailProbe, Confidence::Certain);
+            self.probes |= signs.near;
+            return (Cause::TailProbe, sure_if(signs.near));
         }
         if signs.timer_possible && signs.is_first {
             if self.may_probe(trial, signs) {
                 return (Cause::TailProbe, Confidence::Likely);
             }
-            let sure = signs.timer_likely && !signs.prompted && !(trial.sack && signs.is_tail);
-            return (Cause::Timeout, if sure { Confidence::Certain } else { Confidence::Likely });
+            let sure = signs.timer_sure && !signs.prompted && !(trial.sack && signs.is_tail);
+            return (Cause::Timeout, sure_if(sure));
         }
         if signs.disorder {
             return (Cause::Fast, Confidence::Likely);
@@ -193,25 +186,49 @@ fn by_kind(trial: &Trial<'_>) -> Option<(Cause, Confidence)> {
     None
 }
 
+/// Outside a recovery, an acknowledgment made the sender send it again.
+fn answered(trial: &Trial<'_>, signs: &Signs) -> Option<(Cause, Confidence)> {
+    if signs.prompted && signs.entitled {
+        if !signs.near && trial.sack && (!signs.is_first || signs.late_for_fast) {
+            // The retransmission that began it was lost before it came here.
+            return Some((Cause::SackRecovery, Confidence::Likely));
+        }
+        let sure = signs.crossing || !signs.timer_possible;
+        return Some((Cause::Fast, sure_if(sure && signs.prompted_sure)));
+    }
+    let prompted = signs.at_once && trial.view.last_is_disorder;
+    if signs.prompted && signs.disorder && (prompted || !signs.timer_likely) {
+        // Early retransmit, RACK, or another threshold.
+        return Some((Cause::Fast, Confidence::Likely));
+    }
+    if trial.sack && signs.at_once && signs.overtaken && !signs.disorder {
+        // RACK: what was sent later has arrived.
+        return Some((Cause::SackRecovery, Confidence::Likely));
+    }
+    if trial.sack && signs.disorder && signs.timer_possible && !signs.timer_likely {
+        // RACK's reordering timer.
+        return Some((Cause::Fast, Confidence::Likely));
+    }
+    None
+}
+
 fn after_timeout(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
     if signs.is_first && signs.timer_possible && !signs.prompted && trial.before.count > 0 {
-        let sure = signs.timer_likely;
-        return (Cause::Timeout, if sure { Confidence::Certain } else { Confidence::Likely });
+        return (Cause::Timeout, sure_if(signs.timer_sure));
     }
-    (Cause::GoBackN, if signs.prompted { Confidence::Certain } else { Confidence::Likely })
+    (Cause::GoBackN, sure_if(signs.prompted && signs.near))
 }
 
 fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
     if signs.is_first && signs.timer_possible && !signs.prompted {
-        let sure = signs.timer_likely;
-        return (Cause::Timeout, if sure { Confidence::Certain } else { Confidence::Likely });
+        return (Cause::Timeout, sure_if(signs.timer_sure));
     }
     // Acknowledgments go on coming in recovery, so that one may precede a timeout by chance.
     let again = trial.before.count > 1;
     if signs.is_first && again && signs.timer_likely && trial.view.last_is_disorder && !signs.at_once {
         return (Cause::Timeout, Confidence::Likely);
     }
-    let confidence = if signs.prompted { Confidence::Certain } else { Confidence::Likely };
+    let confidence = sure_if(signs.prompted && signs.prompted_sure);
     if trial.sack {
         return (Cause::SackRecovery, confidence);
     }
@@ -221,89 +238,6 @@ fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
     (Cause::PartialAck, Confidence::Likely)
 }
 
-/// What speaks for which cause.
-#[derive(Clone, Copy, Debug)]
-struct Signs {
-    /// An acknowledgment had arrived just before.
-    prompted: bool,
-    /// So shortly before that nothing else can have come between.
-    at_once: bool,
-    /// The sender had seen enough duplicates, or segments reported by SACK, for a fast retransmit.
-    entitled: bool,
-    /// The last acknowledgment was the one that made it so.
-    crossing: bool,
-    /// It had seen some.
-    disorder: bool,
-    /// It is the first segment that was not acknowledged.
-    is_first: bool,
-    /// It is the last segment that was sent.
-    is_tail: bool,
-    /// Something sent after it is acknowledged.
-    overtaken: bool,
-    /// A timer may have run out.
-    timer_possible: bool,
-    /// It had run for as long as the estimated timeout.
-    timer_likely: bool,
-    sacked: u32,
-    since_ack: Option<u64>,
-}
-
-/// Duplicate ACKs, or segments reported by SACK, that start a fast retransmit (RFC 5681 section 3.2).
-const THRESHOLD: u32 = 3;
-
-impl Signs {
-    fn of(trial: &Trial<'_>, expired_at: Option<Instant>) -> Self {
-        let view = trial.view;
-        let delay = trial.clock.delay();
-        let at_sender = |time: Instant| (trial.now.saturating_since(time).as_nanos()).saturating_sub(delay);
-        let since_ack = view.last.map(at_sender);
-        let slack = slack(trial.clock);
-        let sacked_bytes = view.sacked.bytes_above(trial.seq);
-        let sacked = (sacked_bytes.max(0) as u64).div_ceil(u64::from(trial.mss.max(1))) as u32;
-        let is_first = trial.seq <= view.una;
-        let entitled = sacked >= THRESHOLD || (is_first && view.disorders >= THRESHOLD);
-        let crossing = view.third_at.is_some_and(|third| view.last == Some(third));
-        // The timer runs anew from each progress and from each transmission of the first segment.
-        let sent = trial.before.last.map(|stamp| trial.now.saturating_since(stamp.time).as_nanos());
-        let starts = [view.advanced_at.map(at_sender), sent];
-        let running = starts.into_iter().flatten().min();
-        let expired = expired_at.map(|time| trial.now.saturating_since(time).as_nanos());
-        let running = running.map(|time| expired.map_or(time, |expired| time.min(expired)));
-        let long = |bound: u64| running.is_some_and(|running| running >= bound);
-        Self {
-            prompted: since_ack.is_some_and(|since| since <= slack),
-            at_once: since_ack.is_some_and(|since| since <= slack / 4),
-            entitled,
-            crossing,
-            disorder: view.disorders > 0 || sacked > 0,
-            is_first,
-            is_tail: trial.end >= trial.edge,
-            overtaken: trial.before.last.is_some_and(|stamp| stamp.time < trial.delivered),
-            timer_possible: long(trial.clock.min_rtt().unwrap_or(0) / 10 * 9),
-            timer_likely: long(trial.clock.rto().unwrap_or(180_000_000) / 10 * 8),
-            sacked,
-            since_ack,
-        }
-    }
-
-    fn evidence(&self, trial: &Trial<'_>) -> Evidence {
-        let una = trial.view.una;
-        Evidence {
-            duplicates: trial.view.disorders.max(trial.view.duplicates),
-            sacked: self.sacked,
-            outstanding: (trial.edge - una - trial.view.sacked_bytes).max(0) as u64,
-            since_ack: self.since_ack,
-            since_sent: trial.last_sent.map(|sent| trial.now.saturating_since(sent).as_nanos()),
-            rto: trial.clock.rto(),
-            backoff: 0,
-            recover: None,
-        }
-    }
-}
-
-/// How long after an acknowledgment a packet counts as its answer, nanoseconds.
-fn slack(clock: &Clock) -> u64 {
-    let part = clock.rtt().unwrap_or(0) / 20;
-    let jitter = clock.delay() / 2;
-    part.clamp(1_000_000, 5_000_000) + jitter
+fn sure_if(sure: bool) -> Confidence {
+    if sure { Confidence::Certain } else { Confidence::Likely }
 }

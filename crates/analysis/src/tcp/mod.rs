@@ -14,6 +14,7 @@ mod pending;
 mod ranges;
 #[cfg(test)]
 mod script;
+mod signs;
 mod space;
 mod view;
 

@@ -1,4 +1,9 @@
 //! What the sender of data knew: the acknowledgments seen here, as late as they reach it and its answer comes back.
+//!
+//! At the sender's own capture that is what was seen. Elsewhere an acknowledgment counts once the loop time has passed
+//! (from here to the sender and back). Timestamps tell better: a packet echoes the newest acknowledgment that its
+//! sender had got (RFC 7323 section 4.3), so that those with a later value had not arrived. They also show by how much
+//! queues lengthen the loop.
 
 use std::collections::VecDeque;
 
@@ -6,7 +11,7 @@ use rexmit_units::Instant;
 
 use super::acks::{Ack, AckState};
 
-/// The sender's view of acknowledgments. At the sender's own capture it is what was seen, and nothing is kept here.
+/// The sender's view of acknowledgments.
 #[derive(Debug, Default)]
 pub(super) struct View {
     far: Option<Box<Far>>,
@@ -17,6 +22,24 @@ struct Far {
     /// Acknowledgments under way to the sender, each with how far the data went when it was seen.
     queue: VecDeque<(Ack, i64)>,
     state: AckState,
+    /// What queues add to the loop time lately, nanoseconds.
+    extra: u64,
+    /// The last packet had timestamps, and so had the acknowledgments.
+    stamped: bool,
+}
+
+/// When a packet was sent, told by the acknowledgments that its sender had seen by then: in the time of their passing
+/// here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SentAt {
+    /// Not before.
+    pub earliest: Instant,
+    /// The best guess.
+    pub likely: Instant,
+    /// Not after.
+    pub latest: Instant,
+    /// The capture is the sender's own: all three are exact.
+    pub near: bool,
 }
 
 impl View {
@@ -25,15 +48,13 @@ impl View {
         if delay == 0 && self.far.is_none() {
             return;
         }
-        let far = self.far.get_or_insert_default();
-        far.queue.push_back((*ack, edge));
-        far.advance(ack.time, delay);
+        self.far.get_or_insert_default().queue.push_back((*ack, edge));
     }
 
-    /// It is `now`.
-    pub(super) fn advance(&mut self, now: Instant, delay: u64, _edge: i64) {
+    /// The sender's packet passes here at `now`, and echoes `echo`.
+    pub(super) fn sent(&mut self, now: Instant, delay: u64, echo: Option<u32>) {
         if let Some(far) = &mut self.far {
-            far.advance(now, delay);
+            far.advance(now, delay, echo);
         }
     }
 
@@ -41,16 +62,55 @@ impl View {
     pub(super) fn state<'a>(&'a self, seen: &'a AckState) -> &'a AckState {
         self.far.as_ref().map_or(seen, |far| &far.state)
     }
+
+    /// When the packet that passes at `now` was sent.
+    pub(super) fn sent_at(&self, now: Instant, delay: u64) -> SentAt {
+        match &self.far {
+            None => SentAt { earliest: now, likely: now, latest: now, near: true },
+            Some(far) => far.sent_at(now, delay),
+        }
+    }
 }
 
 impl Far {
-    fn advance(&mut self, now: Instant, delay: u64) {
+    fn advance(&mut self, now: Instant, delay: u64, echo: Option<u32>) {
+        let mut fresh = false;
+        self.stamped = false;
         while let Some((ack, edge)) = self.queue.front() {
-            if now.saturating_since(ack.time).as_nanos() < delay {
-                return;
+            let age = now.saturating_since(ack.time).as_nanos();
+            let stamps = echo.zip(ack.stamp);
+            self.stamped |= stamps.is_some();
+            let arrived = match stamps.map(|(echo, stamp)| stamp.wrapping_sub(echo) as i32) {
+                Some(later) if later > 0 => false,
+                Some(later) if later < 0 => true,
+                _ => age >= delay,
+            };
+            if !arrived {
+                break;
             }
             self.state.apply(ack, *edge);
             self.queue.pop_front();
+            fresh = true;
+        }
+        self.stamped |= echo.is_some();
+        if let Some(last) = self.state.last.filter(|_| fresh && self.stamped) {
+            let extra = now.saturating_since(last).as_nanos().saturating_sub(delay);
+            self.extra = (self.extra * 3 + extra) / 4;
+        }
+    }
+
+    fn sent_at(&self, now: Instant, delay: u64) -> SentAt {
+        let last = self.state.last.unwrap_or_default();
+        let next = self.queue.front().filter(|_| self.stamped).map(|(ack, _)| ack.time);
+        let before = |ns: u64| Instant::from_nanos(now.as_nanos().saturating_sub(ns)).max(last);
+        let cap = |time: Instant| next.map_or(time, |next| time.min(next));
+        // Without timestamps nothing shows the queues; they may double the loop.
+        let extra = if self.stamped { self.extra } else { delay / 2 };
+        SentAt {
+            earliest: cap(before(delay + 4 * extra + delay / 4)),
+            likely: cap(before(delay + extra)),
+            latest: cap(before(delay - delay / 10)),
+            near: false,
         }
     }
 }

@@ -1,0 +1,113 @@
+//! What speaks for which cause of a retransmission.
+
+use rexmit_units::Instant;
+
+use super::clock::Clock;
+use super::judge::Trial;
+use crate::rows::Evidence;
+
+/// What speaks for which cause.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signs {
+    /// The capture is the sender's own.
+    pub near: bool,
+    /// An acknowledgment had arrived just before.
+    pub prompted: bool,
+    /// So it was, however long the queues on the way here.
+    pub prompted_sure: bool,
+    /// So shortly before that nothing else can have come between.
+    pub at_once: bool,
+    /// The sender had seen enough duplicates, or segments reported by SACK, for a fast retransmit.
+    pub entitled: bool,
+    /// The last acknowledgment was the one that made it so.
+    pub crossing: bool,
+    /// It had seen some.
+    pub disorder: bool,
+    /// It is the first segment that was not acknowledged.
+    pub is_first: bool,
+    /// It is the last segment that was sent.
+    pub is_tail: bool,
+    /// Something sent after it is acknowledged.
+    pub overtaken: bool,
+    /// A timer may have run out.
+    pub timer_possible: bool,
+    /// It had run for as long as the estimated timeout.
+    pub timer_likely: bool,
+    /// So it had, however long the queues on the way here.
+    pub timer_sure: bool,
+    /// It was sent long after the acknowledgment that entitled to a fast retransmit.
+    pub late_for_fast: bool,
+    /// Segments above it that were reported by SACK.
+    pub sacked: u32,
+    /// Nanoseconds since the sender had seen an acknowledgment.
+    pub since_ack: Option<u64>,
+}
+
+/// Duplicate ACKs, or segments reported by SACK, that start a fast retransmit (RFC 5681 section 3.2).
+const THRESHOLD: u32 = 3;
+
+impl Signs {
+    /// Reads the signs; the timer last expired at `expired_at`.
+    pub(super) fn of(trial: &Trial<'_>, expired_at: Option<Instant>) -> Self {
+        let view = trial.view;
+        let sent = &trial.sent_at;
+        let slack = slack(trial.clock);
+        let sacked_bytes = view.sacked.bytes_above(trial.seq);
+        let sacked = (sacked_bytes.max(0) as u64).div_ceil(u64::from(trial.mss.max(1))) as u32;
+        let is_first = trial.seq <= view.una;
+        let between = |from: Instant, to: Instant| to.saturating_since(from).as_nanos();
+        let since_ack = |at: Instant| view.last.map(|last| between(last, at));
+        // The timer runs anew from each progress, from each transmission of the first segment and from each expiry.
+        let by_data = trial.before.last.map(|stamp| between(stamp.time, trial.now));
+        let by_expiry = expired_at.map(|time| between(time, trial.now));
+        let running = |at: Instant| {
+            let by_ack = view.advanced_at.map(|time| between(time, at));
+            [by_ack, by_data, by_expiry].into_iter().flatten().min()
+        };
+        let timeout = trial.clock.rto().unwrap_or(DEFAULT_TIMEOUT) / 10 * 8;
+        let ran = |at: Instant, bound: u64| running(at).is_some_and(|running| running >= bound);
+        let round_trip = trial.clock.min_rtt().unwrap_or(0);
+        Self {
+            near: sent.near,
+            prompted: since_ack(sent.likely).is_some_and(|since| since <= slack),
+            prompted_sure: since_ack(sent.latest).is_some_and(|since| since <= slack),
+            at_once: since_ack(sent.likely).is_some_and(|since| since <= slack / 4),
+            entitled: sacked >= THRESHOLD || (is_first && view.disorders >= THRESHOLD),
+            crossing: view.third_at.is_some_and(|third| view.last == Some(third)),
+            late_for_fast: view.third_at.is_some_and(|at| between(at, sent.likely) > slack + round_trip / 2),
+            disorder: view.disorders > 0 || sacked > 0,
+            is_first,
+            is_tail: trial.end >= trial.edge,
+            overtaken: sent.near && trial.before.last.is_some_and(|stamp| stamp.time < trial.delivered),
+            timer_possible: ran(sent.likely, round_trip / 10 * 9),
+            timer_likely: ran(sent.likely, timeout),
+            timer_sure: ran(sent.earliest, timeout),
+            sacked,
+            since_ack: since_ack(sent.likely),
+        }
+    }
+
+    /// The part of the evidence that they hold.
+    pub(super) fn evidence(&self, trial: &Trial<'_>) -> Evidence {
+        let una = trial.view.una;
+        Evidence {
+            duplicates: trial.view.disorders.max(trial.view.duplicates),
+            sacked: self.sacked,
+            outstanding: (trial.edge - una - trial.view.sacked_bytes).max(0) as u64,
+            since_ack: self.since_ack,
+            since_sent: trial.last_sent.map(|sent| trial.now.saturating_since(sent).as_nanos()),
+            rto: trial.clock.rto(),
+            backoff: 0,
+            recover: None,
+        }
+    }
+}
+
+/// Without an RTT sample, less than any usual first timeout.
+const DEFAULT_TIMEOUT: u64 = 180_000_000;
+
+/// How long after an acknowledgment a packet counts as its answer, nanoseconds.
+fn slack(clock: &Clock) -> u64 {
+    let part = clock.rtt().unwrap_or(0) / 20;
+    part.clamp(1_000_000, 5_000_000) + clock.delay() / 10
+}
