@@ -225,11 +225,15 @@ impl Connection {
             tsval: tcp.timestamps.map_or(0, |stamps| stamps.value),
             ident: packet.ident,
         };
-        let echo = tcp.timestamps.filter(|_| tcp.flags.has(Flags::ACK)).map(|stamps| stamps.echo);
-        let sent = Sent { seq, end, len: tcp.len, flags: tcp.flags, stamp, echo };
-        let bare = Placed { kind: Kind::Bare, transmission: 1 };
+        // While the side itself misses data, it echoes what came before the hole (RFC 7323 section 4.3).
+        let current = tcp.flags.has(Flags::ACK) && tcp.sack.is_empty();
+        let echo = tcp.timestamps.filter(|_| current).map(|stamps| stamps.echo);
+        let bare = end == seq;
+        let missing = half.missing.before(packet.ident, wire_packets(tcp.len, terms.mss), bare);
+        let sent = Sent { seq, end, len: tcp.len, flags: tcp.flags, stamp, echo, missing };
+        let nothing = Placed { kind: Kind::Bare, transmission: 1 };
         if tcp.flags.has(Flags::RST) {
-            return (bare, seq, end);
+            return (nothing, seq, end);
         }
         // A probe of an idle connection, or of a closed window, stands just before what is expected next and has no
         // data or a byte that was acknowledged long ago.
@@ -240,7 +244,7 @@ impl Connection {
             return (Placed { kind: Kind::Probe, transmission: 1 }, seq, end);
         }
         if end == seq {
-            return (bare, seq, end);
+            return (nothing, seq, end);
         }
         (half.sent(&sent, &terms), seq, end)
     }
@@ -320,6 +324,11 @@ fn looks_like_linux(tcp: &Tcp) -> bool {
     let window = u32::from(tcp.window);
     let whole = |mss: u32| mss > 0 && window % mss == 0 && window / mss >= SEGMENTS;
     tcp.sack_permitted && (whole(mss) || (tcp.timestamps.is_some() && whole(mss.saturating_sub(12))))
+}
+
+/// Packets that a super-packet becomes on the wire.
+fn wire_packets(len: u32, mss: u32) -> u16 {
+    len.div_ceil(mss).clamp(1, 64) as u16
 }
 
 fn space_taken(tcp: &Tcp) -> i64 {

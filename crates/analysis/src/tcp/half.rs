@@ -8,6 +8,7 @@ use super::board::{Before, Board, Piece, Stamp};
 use super::clock::Clock;
 use super::judge::{Judge, Trial, Verdict};
 use super::measures::Measures;
+use super::missing::Missing;
 use super::pending::{Answer, Pending, Waiting};
 use super::space::Space;
 use super::view::View;
@@ -30,6 +31,10 @@ pub(super) struct Half {
     pub clock: Clock,
     /// What is counted.
     pub measures: Measures,
+    /// Packets that did not come here.
+    pub missing: Missing,
+    /// Data up to here were probably sent before and lost on their way here.
+    lost_to: i64,
     board: Board,
     view: View,
     judge: Judge,
@@ -49,6 +54,8 @@ pub(super) struct Sent {
     pub stamp: Stamp,
     /// Its TSecr.
     pub echo: Option<u32>,
+    /// Packets of its side that are missing before it.
+    pub missing: u16,
 }
 
 /// What the connection knows and its halves need.
@@ -83,6 +90,8 @@ impl Half {
             acks: AckState::default(),
             clock: Clock::default(),
             measures: Measures::default(),
+            missing: Missing::default(),
+            lost_to: 0,
             board: Board::default(),
             view: View::default(),
             judge: Judge::default(),
@@ -103,8 +112,7 @@ impl Half {
         }
         self.view.sent(sent.stamp.time, self.clock.delay(), sent.echo);
         let placed = if sent.seq >= self.edge && sent.end > sent.seq {
-            self.board.append(self.edge, sent.seq..sent.end, &sent.stamp);
-            Placed { kind: Kind::New, transmission: 1 }
+            self.sent_new(sent, terms)
         } else {
             self.sent_again(sent, terms)
         };
@@ -188,6 +196,54 @@ impl Half {
         if self.measures.ack_sample(rtt, resent, missing, (&piece, number)) {
             self.clock.sample(rtt);
         }
+    }
+
+    /// All of it lies above what was seen. It was sent before all the same, where packets are missing that carried
+    /// neither what comes before it nor anything else.
+    fn sent_new(&mut self, sent: &Sent, terms: &Terms) -> Placed {
+        self.find_lost(sent, terms);
+        let known = self.edge;
+        self.board.append(known, sent.seq..sent.end, &sent.stamp);
+        // What was lost together comes again together.
+        let round_trip = self.clock.rtt().unwrap_or(self.clock.delay());
+        let waited = self.last_sent.map_or(0, |last| sent.stamp.time.saturating_since(last).as_nanos());
+        if sent.missing == 0 && waited > round_trip * 2 {
+            self.lost_to = 0;
+        }
+        if sent.seq >= self.lost_to {
+            return Placed { kind: Kind::New, transmission: 1 };
+        }
+        self.edge = self.lost_to.max(sent.end);
+        let before = Before { count: 0, unseen: sent.end - sent.seq, first: None, last: None };
+        let verdict = self.ask(sent, &before, terms);
+        self.edge = known;
+        self.wait(sent, (2, &before, &verdict), terms);
+        Placed { kind: Kind::Retransmission, transmission: 2 }
+    }
+
+    /// Packets are missing before `sent`: how far did their data go?
+    fn find_lost(&mut self, sent: &Sent, terms: &Terms) {
+        if sent.missing == 0 || self.clock.delay() == 0 {
+            return;
+        }
+        let mss = i64::from(terms.mss);
+        let hole = (sent.seq - self.edge + mss - 1) / mss;
+        let more = i64::from(sent.missing) - hole;
+        // What was lost cannot come again sooner than an answer to what was sent with it.
+        let round_trip = self.clock.min_rtt().unwrap_or(self.clock.delay());
+        let waited = self.last_sent.map_or(0, |last| sent.stamp.time.saturating_since(last).as_nanos());
+        if more <= 0 || waited < round_trip / 10 * 8 {
+            return;
+        }
+        // Of the missing packets some may have been retransmissions, one for each timeout of the silence.
+        let rto = self.clock.rto().unwrap_or(round_trip);
+        let mut expiries = 0;
+        while expiries < 16 && waited > (rto << expiries) * 2 + rto {
+            expiries += 1;
+        }
+        let segments = (more - expiries).max(1);
+        let typical = i64::from(sent.len).min(mss);
+        self.lost_to = self.lost_to.max(sent.end + (segments - 1) * typical);
     }
 
     /// Part of it, at least, lies below the edge.
@@ -283,8 +339,11 @@ impl Half {
         self.board.recall(sent.seq).is_some_and(same)
     }
 
-    /// New data that a later packet overtook on its way here.
+    /// Data that a packet sent later overtook on their way here.
     fn is_overtaken(&self, sent: &Sent) -> bool {
+        if let Some(known) = self.board.recall(sent.seq).filter(|piece| piece.count > 0) {
+            return is_earlier(&sent.stamp, known);
+        }
         let Some(hole) = self.board.piece_at(sent.seq).filter(|piece| piece.count == 0) else { return false };
         if sent.end > hole.end {
             return false;
@@ -305,4 +364,14 @@ impl Half {
         let soonest = self.clock.loop_time.unwrap_or(3_000_000) / 10 * 9;
         waited < soonest
     }
+}
+
+/// True if the packet is marked as sent before the one that `piece` was last seen in.
+fn is_earlier(stamp: &Stamp, piece: &Piece) -> bool {
+    let later = stamp.tsval.wrapping_sub(piece.tsval) as i32;
+    if stamp.tsval != 0 && later != 0 {
+        return later < 0;
+    }
+    let later = stamp.ident.wrapping_sub(piece.ident) as i16;
+    stamp.ident != 0 && piece.ident != 0 && (-4096..0).contains(&later)
 }

@@ -1,63 +1,166 @@
-//! What is counted and timed of one side's data.
+//! What is counted and timed of one side: its packets, its data, and the windows that it offers.
+//!
+//! Call [`packet`](Measures::packet) with each packet of the side, [`offered`](Measures::offered) with each window,
+//! [`sent`](Measures::sent) with what takes part in the stream, [`acknowledged`](Measures::acknowledged) with each
+//! answer, and [`fill`](Measures::fill) at the end. A side that sends no data costs little: all that data need is made
+//! with the first of them.
+
+mod answers;
+mod data;
+mod flow;
+mod rtt;
+mod windows;
+
+use rexmit_units::Instant;
 
 use super::board::Piece;
 use super::half::Placed;
-use crate::packet::{Packet, Tcp};
-use crate::rows::{Kind, RetransmissionRow, SideRow};
+use super::loss::Lost;
+use crate::packet::Tcp;
+use crate::rows::{Kind, RetransmissionRow, Rows, SideRow, Tables};
+use data::Data;
+use windows::Windows;
+
+pub(super) use answers::{Answered, Covered};
+pub(super) use data::wire_packets;
+pub(super) use flow::Level;
 
 /// Counts and times of one side.
 #[derive(Debug, Default)]
 pub(super) struct Measures {
     packets: u64,
-    data_packets: u64,
-    bytes: u64,
-    retransmitted_packets: u64,
-    retransmitted_bytes: u64,
-    unseen_bytes: u64,
+    pure_acks: u64,
+    copies: u64,
+    damaged: u64,
+    windows: Windows,
+    data: Option<Box<Data>>,
+}
+
+/// A packet of the side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen<'a> {
+    /// When it was seen.
+    pub time: Instant,
+    /// Its segment.
+    pub tcp: &'a Tcp,
+    /// What its data are.
+    pub placed: &'a Placed,
+    /// One past its last sequence number.
+    pub end: i64,
+    /// It was damaged on the path.
+    pub damaged: bool,
+    /// Bytes of data in a full segment.
+    pub mss: u32,
+}
+
+/// Where rows go, and which are asked for.
+#[derive(Debug)]
+pub(super) struct Out<'a> {
+    /// The rows.
+    pub rows: &'a mut Rows,
+    /// Number of the connection.
+    pub connection: u32,
+    /// Tables asked for.
+    pub tables: Tables,
+    /// As [`crate::Options::loss_event_rtts`].
+    pub loss_event_rtts: f64,
 }
 
 impl Measures {
     /// The side sent a packet.
-    pub(super) fn packet(&mut self, _packet: &Packet, tcp: &Tcp, placed: &Placed, _damaged: bool) {
+    pub(super) fn packet(&mut self, seen: &Seen<'_>) {
+        use rexmit_wire::Flags;
+        if seen.placed.kind == Kind::Copy {
+            self.copies += 1;
+            return;
+        }
         self.packets += 1;
-        if tcp.len > 0 {
-            self.data_packets += 1;
-            self.bytes += u64::from(tcp.len);
-            if placed.kind == Kind::Retransmission {
-                self.retransmitted_packets += 1;
-                self.retransmitted_bytes += u64::from(tcp.len);
-            }
+        self.damaged += u64::from(seen.damaged);
+        if seen.tcp.len > 0 {
+            self.data.get_or_insert_default().packet(seen);
+        } else if !seen.tcp.flags.any(Flags::SYN.with(Flags::FIN).with(Flags::RST)) {
+            self.pure_acks += 1;
+        }
+        if seen.tcp.flags.has(Flags::FIN) && !seen.damaged && self.data.is_some() {
+            self.data.get_or_insert_default().fin_end = Some(seen.end);
         }
     }
 
-    /// `bytes` were acknowledged that were not seen; before `started`, nothing was.
-    pub(super) fn unseen(&mut self, bytes: i64, started: bool) {
-        if started {
-            self.unseen_bytes += bytes as u64;
+    /// The side offered a window of so many bytes; `syn` in its SYN.
+    pub(super) fn offered(&mut self, time: Instant, window: u64, syn: bool) {
+        self.windows.offered(time, window, syn);
+    }
+
+    /// Data of the side passed that are not a copy. Returns how many segments are outstanding now.
+    pub(super) fn sent(&mut self, seen: &Seen<'_>, level: &Level, rto: Option<u64>) -> u32 {
+        self.data.get_or_insert_default().sent(seen, level, rto)
+    }
+
+    /// `bytes` were acknowledged that were not seen.
+    pub(super) fn unseen(&mut self, bytes: i64) {
+        self.data.get_or_insert_default().unseen += bytes as u64;
+    }
+
+    /// An acknowledgment of the side's data moved forward; gives the RTT sample if that is unambiguous.
+    pub(super) fn covered(&mut self, covered: &Covered, answered: &Answered<'_>, out: &mut Out<'_>) -> Option<u64> {
+        if covered.is_syn() {
+            return rtt::handshake(covered, answered, out);
+        }
+        self.data.as_mut()?.covered(covered, answered, out)
+    }
+
+    /// A segment was reported by SACK, in order; `piece` is what it reports.
+    pub(super) fn reported(&mut self, piece: &Piece, answered: &Answered<'_>, out: &mut Out<'_>) {
+        if let Some(data) = &mut self.data {
+            data.rtt.reported(piece, answered, out);
         }
     }
 
-    /// True if data at `una` had been missing.
-    pub(super) fn was_missing(&self, _una: i64) -> bool {
-        false
+    /// Any acknowledgment came; last of the hooks for it.
+    pub(super) fn acknowledged(&mut self, answered: &Answered<'_>, level: &Level, out: &mut Out<'_>) {
+        if let Some(data) = &mut self.data {
+            data.acknowledged(answered, level, out);
+        }
     }
 
-    /// An acknowledgment would give a sample; true if it is unambiguous.
-    pub(super) fn ack_sample(&mut self, _rtt: u64, resent: bool, missing: bool, _of: (&Piece, u64)) -> bool {
-        !resent && !missing
+    /// The number that the next packet with data will have among all on the wire, from 1, retransmissions included.
+    pub(super) fn next_order(&self) -> u32 {
+        self.data.as_ref().map_or(0, |data| data.wire_packets as u32) + 1
     }
 
     /// A retransmission got its last judgement.
-    pub(super) fn judged(&mut self, _row: &RetransmissionRow) {}
+    pub(super) fn judged(&mut self, row: &RetransmissionRow, lost: &Lost, out: &mut Out<'_>) {
+        if let Some(data) = &mut self.data {
+            data.judged(row, lost, out);
+        }
+    }
 
-    /// Writes what was counted into the row.
-    pub(super) fn fill(&self, row: &mut SideRow) {
+    /// Writes what was counted of the side into its row. The connection ended at `end`, and the side's data are
+    /// acknowledged up to `una`.
+    pub(super) fn fill(&mut self, row: &mut SideRow, end: Instant, una: i64) {
         row.packets = self.packets;
-        row.data_packets = self.data_packets;
-        row.bytes = self.bytes;
-        row.retransmitted_packets = self.retransmitted_packets;
-        row.retransmitted_bytes = self.retransmitted_bytes;
-        row.unseen_bytes = self.unseen_bytes;
+        row.pure_acks = self.pure_acks;
+        row.copies = self.copies;
+        row.damaged = self.damaged;
+        self.windows.fill(row, end);
+        if let Some(data) = &mut self.data {
+            data.fill(row, una);
+        }
+    }
+
+    /// Writes into the row of the other side how that acknowledged this side's data.
+    pub(super) fn fill_answers(&self, row: &mut SideRow) {
+        if let Some(data) = &self.data {
+            data.answers.fill(row);
+            row.ack_delay = data.rtt.delays();
+        }
+    }
+
+    /// The last loss event is over.
+    pub(super) fn finish(&mut self, out: &mut Out<'_>) {
+        if let Some(data) = &mut self.data {
+            data.loss.finish(out);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod half;
 mod judge;
 mod key;
 mod measures;
+mod missing;
 mod opening;
 mod pending;
 mod ranges;
