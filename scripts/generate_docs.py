@@ -194,8 +194,11 @@ def walk(path: str, command: click.Command) -> Iterator[tuple[str, click.Command
     """A command and those below it."""
     yield path, command
     if isinstance(command, click.Group):
-        for name in sorted(command.commands):
-            yield from walk(f"{path} {name}", command.commands[name])
+        context = click.Context(command)
+        for name in sorted(command.list_commands(context)):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from walk(f"{path} {name}", inner)
 
 
 # Profiles

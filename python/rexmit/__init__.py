@@ -5,24 +5,29 @@ import rexmit
 
 results = rexmit.Study.load("hurtig-2006/short").set("path.rate", ["1 Mbit/s"]).run()
 results.table()  # a Polars table, a row a run
+
+rexmit.analyze("server.pcapng").retransmissions  # a Polars table, a row a retransmission and its cause
 ```
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rexmit import analyse
 from rexmit._native import version as _version
-from rexmit.api import Study, profile, profiles, read_capture, run_one, schema
-from rexmit.errors import Interrupted, RexmitError, StoreError, StudyError, UsageError
-from rexmit.run import Results, open_results
-from rexmit.study import list_studies
 
 if TYPE_CHECKING:
+    from rexmit import analyse
+    from rexmit.api import Study, analyze, profile, profiles, read_capture, run_one, schema
+    from rexmit.errors import Interrupted, RexmitError, StoreError, StudyError, UsageError
     from rexmit.plot.connections import Connection
+    from rexmit.report.analysis import Analysis
+    from rexmit.run import Results, open_results
+    from rexmit.study import list_studies
 
 __version__ = _version()
 
 __all__ = [
+    "Analysis",
     "Connection",
     "Interrupted",
     "Results",
@@ -32,6 +37,7 @@ __all__ = [
     "StudyError",
     "UsageError",
     "analyse",
+    "analyze",
     "list_studies",
     "open_results",
     "profile",
@@ -41,11 +47,31 @@ __all__ = [
     "schema",
 ]
 
+_HOMES = {
+    "Analysis": "rexmit.report.analysis",
+    "Connection": "rexmit.plot.connections",
+    "Results": "rexmit.run",
+    "list_studies": "rexmit.study",
+    "open_results": "rexmit.run",
+    **dict.fromkeys(
+        ("Interrupted", "RexmitError", "StoreError", "StudyError", "UsageError"), "rexmit.errors"
+    ),
+    **dict.fromkeys(
+        ("Study", "analyze", "profile", "profiles", "read_capture", "run_one", "schema"), "rexmit.api"
+    ),
+}
+"""Where each name comes from. Tables and drawing take long to load, so a name is loaded when it is used."""
+
 
 def __getattr__(name: str) -> Any:
-    """Loads what drawing brings along only when asked for."""
-    if name == "Connection":
-        from rexmit.plot.connections import Connection
+    if name == "analyse":
+        return import_module("rexmit.analyse")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
 
-        return Connection
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

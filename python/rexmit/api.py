@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from rexmit.study.spec import parse_spec
 
 if TYPE_CHECKING:
     from rexmit.plot.connections import Connection
+    from rexmit.report.analysis import Analysis
 
 
 class Study:
@@ -138,6 +139,33 @@ def run_one(
     except OSError as error:
         raise StoreError(one_line(error.strerror)) from None
     return {key: _frame(value) if key in ("state", "verdicts") else value for key, value in answer.items()}
+
+
+def analyze(
+    path: str | Path | Sequence[str | Path],
+    *,
+    filter: str | None = None,  # noqa: A002 - the field's word
+    tables: str | Sequence[str] = (),
+    loss_event_rtts: float = 2.0,
+    sctp_threshold: int = 3,
+    jobs: int | None = None,
+) -> Analysis:
+    """Judges every retransmission of TCP and SCTP in a capture (pcapng or pcap, also packed).
+
+    `filter` keeps some packets only, such as `tcp.port == 5001`. `tables` names tables with a row a packet that
+    will be wanted (`segments`, `sacks`, `rtt`, `chunks`, `sctp_rtt`, or `all`); others are read when they are used.
+    Losses within `loss_event_rtts` RTTs are one loss event. `sctp_threshold` missing reports make sctp_trace call a
+    retransmission fast. `jobs` is the number of threads, None for every core.
+
+    Warns (UserWarning) of a capture that breaks off, after all that could be read. Raises UsageError for a file
+    that is no capture and for a wrong argument.
+    """
+    from rexmit.analyse.captures import Options, table_names
+    from rexmit.report.analysis import read
+
+    names = table_names([tables] if isinstance(tables, str) else list(tables))
+    options = Options(filter, loss_event_rtts, sctp_threshold, jobs, names)
+    return read([path] if isinstance(path, str | Path) else list(path), options)
 
 
 def read_capture(capture: str | Path) -> list[Connection]:

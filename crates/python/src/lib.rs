@@ -6,6 +6,7 @@
 
 use pyo3::prelude::*;
 
+mod analysis;
 mod captures;
 mod numbers;
 mod patterns;
@@ -16,6 +17,8 @@ mod tables;
 /// The module `rexmit._native`.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::analysis::{Analysis, analysis_schema};
     #[pymodule_export]
     use super::captures::time_sequence;
     #[pymodule_export]

@@ -1,17 +1,21 @@
-"""What a table of runs says: statistics over replications, losses by position, published beside ours."""
+"""What tables of runs and captures say: statistics, losses by position, published beside ours, causes."""
 
-from rexmit.analyse.compare import (
-    NOT_COVERED,
-    OUTSIDE,
-    RECORDED,
-    WITHIN,
-    Check,
-    Comparison,
-    Published,
-    load_published,
-)
-from rexmit.analyse.positions import PositionCosts, position_costs, position_times
-from rexmit.analyse.stats import summarise, t_quantile
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rexmit.analyse.compare import (
+        NOT_COVERED,
+        OUTSIDE,
+        RECORDED,
+        WITHIN,
+        Check,
+        Comparison,
+        Published,
+        load_published,
+    )
+    from rexmit.analyse.positions import PositionCosts, position_costs, position_times
+    from rexmit.analyse.stats import summarise, t_quantile
 
 __all__ = [
     "NOT_COVERED",
@@ -28,3 +32,17 @@ __all__ = [
     "summarise",
     "t_quantile",
 ]
+
+_HOMES = {
+    **dict.fromkeys(("NOT_COVERED", "OUTSIDE", "RECORDED", "WITHIN", "Check", "Comparison"), "compare"),
+    **dict.fromkeys(("Published", "load_published"), "compare"),
+    **dict.fromkeys(("PositionCosts", "position_costs", "position_times"), "positions"),
+    **dict.fromkeys(("summarise", "t_quantile"), "stats"),
+}
+"""Where each name comes from: loaded when it is used, because tables take long to load."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

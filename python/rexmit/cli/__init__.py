@@ -6,24 +6,36 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 
 import click
 
 from rexmit._native import version
-from rexmit.cli.compare import compare
-from rexmit.cli.doctor import doctor
-from rexmit.cli.pattern import pattern
-from rexmit.cli.plot import plot
-from rexmit.cli.report import report
-from rexmit.cli.run import run
-from rexmit.cli.studies import studies
 from rexmit.errors import RexmitError, one_line
 
 USAGE = 2
 """Exit code of a command that was called wrongly."""
 
 
+COMMANDS = ("analyze", "compare", "doctor", "pattern", "plot", "report", "run", "studies")
+"""Each is a module of its name, loaded when it is called: some take long to load."""
+
+
+class _Commands(click.Group):
+    """The commands, each loaded when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"rexmit.cli.{cmd_name}"), cmd_name)
+        return command
+
+
 @click.group(
+    cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Example:
@@ -33,10 +45,6 @@ Example:
 @click.version_option(version(), prog_name="rexmit", message="%(prog)s %(version)s")
 def cli() -> None:
     """A deterministic laboratory for transport protocols."""
-
-
-for command in (run, studies, compare, plot, report, pattern, doctor):
-    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

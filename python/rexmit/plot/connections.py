@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rexmit import _native
-from rexmit.errors import UsageError, one_line
+from rexmit.errors import UsageError
+from rexmit.plot.flows import NOTHING, Flow, chosen, read_flows
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -26,6 +24,7 @@ FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
 class Segments:
     """The packets that one side sent, a row each; sequence numbers count from the SYN, which is 0."""
 
+    number: Integers
     time_ns: Integers
     seq: Integers
     end: Integers
@@ -33,6 +32,7 @@ class Segments:
     flags: Integers
     transmission: Integers
     late: Truths
+    copy: Truths
     damaged: Truths
     note: Notes
 
@@ -66,6 +66,15 @@ class Sacks:
 
 
 @dataclass(frozen=True)
+class Causes:
+    """Why its packets were sent again, a row each: number of the packet, cause, and whether it was needed."""
+
+    number: Integers
+    cause: npt.NDArray[np.str_]
+    need: npt.NDArray[np.str_]
+
+
+@dataclass(frozen=True)
 class Side:
     """One side of a connection: what it sent, and how that was acknowledged."""
 
@@ -75,6 +84,7 @@ class Side:
     segments: Segments
     acks: Acks
     sacks: Sacks
+    causes: Causes
 
 
 @dataclass(frozen=True)
@@ -105,13 +115,17 @@ def read(capture: str | Path) -> list[Connection]:
     """
     if not Path(capture).is_file():
         raise UsageError(f"no capture {str(capture)!r}")
-    try:
-        found, remarks = _native.time_sequence(str(capture))
-    except (OSError, ValueError) as error:
-        raise UsageError(one_line(error)) from error
-    for remark in remarks:
-        warnings.warn(one_line(remark), stacklevel=2)
-    return [_connection(json.loads(meta), columns) for meta, columns in found]
+    flows, summary = read_flows(capture)
+    for remark in summary.warnings:
+        warnings.warn(f"{capture}: {remark}", stacklevel=2)
+    return [of_flow(flow) for flow in flows]
+
+
+def of_flow(flow: Flow) -> Connection:
+    """The connection as graphs of sequence numbers see it."""
+    row = flow.row
+    sides = [_side(flow, name, other) for name, other in (("client", "server"), ("server", "client"))]
+    return Connection(flow.interface, row["start_ns"], row["end_ns"], row["packets"], sides[0], sides[1])
 
 
 def choose(connections: list[Connection], number: int, capture: str | Path) -> Connection:
@@ -124,27 +138,29 @@ def choose(connections: list[Connection], number: int, capture: str | Path) -> C
     return connections[number - 1]
 
 
-def _connection(meta: dict[str, Any], columns: dict[str, tuple[str, bytes]]) -> Connection:
-    interface = meta["interface_name"] or f"interface {meta['interface']}"
-    sides = [_side(name, meta[name], columns) for name in ("client", "server")]
-    return Connection(interface, meta["start_ns"], meta["end_ns"], meta["packets"], sides[0], sides[1])
-
-
-def _side(name: str, meta: dict[str, Any], columns: dict[str, tuple[str, bytes]]) -> Side:
-    def table(kind: str) -> dict[str, Any]:
-        prefix = f"{name}.{kind}."
-        found = {key.removeprefix(prefix): value for key, value in columns.items() if key.startswith(prefix)}
-        return {field: _values(field, *value) for field, value in found.items()}
-
-    segments, acks, sacks = Segments(**table("segments")), Acks(**table("acks")), Sacks(**table("sacks"))
-    return Side(name, meta["address"], meta["bytes"], segments, acks, sacks)
-
-
-def _values(field: str, dtype: str, content: bytes) -> Integers | Truths | Notes:
-    if dtype == "utf8-json":
-        notes: Notes = json.loads(content)
-        return notes
-    # Flags are the only bytes that are no truth values.
-    if dtype == "u1" and field != "flags":
-        return np.frombuffer(content, dtype=np.bool_)
-    return np.frombuffer(content, dtype=dtype).astype(np.int64)
+def _side(flow: Flow, name: str, other: str) -> Side:
+    sent = flow.of(flow.segments, name)
+    heard = flow.of(flow.segments, other)
+    heard = chosen(heard, heard["ack"] != NOTHING)
+    sacks = flow.of(flow.sacks, other)
+    row = flow.row
+    segments = Segments(
+        **{
+            field: sent[field]
+            for field in ("number", "time_ns", "seq", "end", "len", "flags", "transmission")
+        },
+        late=sent["kind"] == "reordered",
+        copy=sent["kind"] == "copy",
+        damaged=sent["damaged"],
+        note=sent["note"].tolist(),
+    )
+    acks = Acks(
+        **{field: heard[field] for field in ("time_ns", "ack", "len", "duplicate")},
+        window_edge=heard["ack"] + heard["window"],
+        note=heard["note"].tolist(),
+    )
+    places = np.searchsorted(heard["number"], sacks["number"])
+    blocks = Sacks(sacks["time_ns"], sacks["left"], sacks["right"], places, sacks["duplicate"])
+    again = flow.of(flow.retransmissions, name)
+    causes = Causes(again["number"], again["cause"], again["need"])
+    return Side(name, row[f"{name}_address"], row[f"{name}_bytes"], segments, acks, blocks, causes)

@@ -1,0 +1,181 @@
+"""Captures read by the native analysis, a batch of rows at a time.
+
+Memory follows what is kept of the rows: `read` keeps nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rexmit import _native
+from rexmit.analyse.quantities import plural
+from rexmit.analyse.rows import RawTable
+from rexmit.errors import UsageError, nearest, one_line
+
+PACKETS = 1 << 16
+"""Packets between two looks at progress, and about the rows of a batch."""
+
+SMALL = (
+    "connections",
+    "retransmissions",
+    "loss_events",
+    "associations",
+    "paths",
+    "streams",
+    "sctp_retransmissions",
+    "sctp_controls",
+)
+"""Tables with a row a connection or retransmission: always judged."""
+
+LARGE = ("segments", "sacks", "rtt", "chunks", "sctp_rtt")
+"""Tables with a row a packet or sample: only where asked for."""
+
+TABLES = (*SMALL, *LARGE)
+
+Progress = Callable[[int, int, int], None]
+"""Told of bytes read, bytes in all and packets, now and then."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How captures are judged.
+
+    `filter` keeps some packets only. Losses within `loss_event_rtts` RTTs are one loss event: 2 as
+    klaver-2005, 1 as RFC 5348. `sctp_threshold` missing reports make sctp_trace call a retransmission of SCTP
+    fast: 3 as RFC 9260, 4 as the lksctp of pedersen-2006. `jobs` is the number of threads, None for every
+    core. `tables` names the tables whose rows are wanted.
+    """
+
+    filter: str | None = None
+    loss_event_rtts: float = 2.0
+    sctp_threshold: int = 3
+    jobs: int | None = None
+    tables: Sequence[str] = SMALL
+
+
+@dataclass
+class Summary:
+    """What there is to say of a capture as a whole, after it was read."""
+
+    packets: int = 0
+    tcp: int = 0
+    sctp: int = 0
+    skipped: dict[str, Any] = field(default_factory=dict)
+    interfaces: list[dict[str, Any]] = field(default_factory=list)
+    broken_off: dict[str, Any] | None = None
+
+    @property
+    def damaged(self) -> bool:
+        """Whether the file breaks off, so that packets may be missing at its end."""
+        return self.broken_off is not None
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes the answers less than certain, a line each."""
+        found = []
+        if self.broken_off is not None:
+            found.append(f"{self.broken_off['what']}; what stands before that was judged")
+        for link, number in self.skipped.get("unknown_link", {}).items():
+            found.append(f"{plural(number, 'frame')} of a link layer that is not known, number {link}")
+        for reason, text in _UNREADABLE.items():
+            if number := self.skipped.get(reason, 0):
+                found.append(plural(number, *text))
+        for interface in self.interfaces:
+            drops = [interface[name] for name in ("dropped_by_interface", "dropped_by_system")]
+            lost = max(sum(number for number in drops if number), interface["dropped_between"])
+            if lost:
+                name = interface["name"] or f"of link type {interface['link_type']}"
+                found.append(f"interface {name}: the capture misses {plural(lost, 'packet')} that passed")
+        return found
+
+    @property
+    def others(self) -> int:
+        """Packets of other protocols, and those that the filter left out."""
+        return sum(int(self.skipped.get(name, 0)) for name in ("not_ip", "other_transport", "filtered"))
+
+
+class Reading:
+    """One pass over a capture, or over two of one flow. Iterate over it, then look at `summary`."""
+
+    def __init__(
+        self, paths: Sequence[str | Path], options: Options, progress: Progress | None = None
+    ) -> None:
+        """Opens the files.
+
+        Raises UsageError for one that cannot be read or is no capture, and for a wrong option.
+        """
+        self.paths = [Path(path) for path in paths]
+        self.summary = Summary()
+        self._options, self._progress = options, progress
+        self._native = self._open()
+
+    def __iter__(self) -> Iterator[dict[str, RawTable]]:
+        """The tables asked for, as rows become final; a part may have none."""
+        wanted = self._options.tables
+        while (tables := self._native.step(PACKETS)) is not None:
+            if self._progress is not None:
+                self._progress(*self._native.progress())
+            yield {name: tables[name] for name in wanted}
+        self.summary = Summary(**json.loads(self._native.summary()))
+
+    def _open(self) -> _native.Analysis:
+        for path in self.paths:
+            if not path.exists():
+                raise UsageError(f"{path}: there is no such capture")
+            if path.is_dir():
+                raise UsageError(f"{path}: is a folder; name a capture in it")
+        unknown = [name for name in self._options.tables if name not in TABLES]
+        if unknown:
+            raise UsageError(f"no table {unknown[0]!r}{nearest(unknown[0], TABLES)}")
+        options = {
+            "filter": self._options.filter,
+            "loss_event_rtts": self._options.loss_event_rtts,
+            "missing_reports": self._options.sctp_threshold,
+            "threads": self._options.jobs,
+            "segments": bool({"segments", "sacks"}.intersection(self._options.tables)),
+            "rtt": bool({"rtt", "sctp_rtt"}.intersection(self._options.tables)),
+            "chunks": "chunks" in self._options.tables,
+        }
+        try:
+            return _native.Analysis([str(path) for path in self.paths], json.dumps(options))
+        except ValueError as error:
+            raise UsageError(one_line(error)) from None
+        except OSError as error:
+            raise UsageError(one_line(error.strerror or error)) from None
+
+
+def table_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The tables of that name, `all` for every one, in their order. Raises UsageError for an unknown one."""
+    if "all" in names:
+        return TABLES
+    for name in names:
+        if name not in TABLES:
+            raise UsageError(f"no table {name!r}{nearest(name, [*TABLES, 'all'])}")
+    return tuple(name for name in TABLES if name in names)
+
+
+def schema() -> dict[str, list[dict[str, str]]]:
+    """The columns of every table: `name`, `type` and `meaning`."""
+    found: dict[str, list[dict[str, str]]] = json.loads(_native.analysis_schema())
+    return found
+
+
+_UNREADABLE = {
+    "malformed": (
+        "packet whose headers contradict themselves",
+        "packets whose headers contradict themselves",
+    ),
+    "cut": (
+        "packet of which the capture kept less than its headers",
+        "packets of which the capture kept less than their headers",
+    ),
+    "incomplete_datagrams": (
+        "IP datagram of which fragments are missing",
+        "IP datagrams of which fragments are missing",
+    ),
+}
+"""Why packets could not be judged."""

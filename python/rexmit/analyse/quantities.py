@@ -1,0 +1,63 @@
+"""Numbers as people read them: three significant digits and a unit."""
+
+from __future__ import annotations
+
+NOTHING = "-"
+"""What stands where there is no value."""
+
+
+def duration(ns: float | None) -> str:
+    """Such as `12.3 ms`."""
+    if ns is None:
+        return NOTHING
+    for scale, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if abs(ns) >= scale * 0.9995:
+            return f"{_digits(ns / scale)} {unit}"
+    return f"{ns:.0f} ns" if ns else "0 s"
+
+
+def size(count: float | None) -> str:
+    """Bytes, such as `1.5 MB` (powers of ten)."""
+    return NOTHING if count is None else _scaled(count, "B")
+
+
+def rate(bit_s: float | None) -> str:
+    """Such as `1.5 Mbit/s`."""
+    return NOTHING if bit_s is None else _scaled(bit_s, "bit/s")
+
+
+def share(value: float | None) -> str:
+    """Per cent, such as `1.2 %`."""
+    if value is None:
+        return NOTHING
+    return "0 %" if value == 0 else f"{_digits(100 * value)} %"
+
+
+def count(number: float | None) -> str:
+    """A whole number, thousands apart; others with three digits."""
+    if number is None:
+        return NOTHING
+    return f"{number:,}" if isinstance(number, int) else _digits(number)
+
+
+def plural(number: int, noun: str, many: str | None = None) -> str:
+    """Such as `1 connection` or `3 connections`."""
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def _scaled(value: float, unit: str) -> str:
+    for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= scale * 0.9995:
+            return f"{_digits(value / scale)} {prefix}{unit}"
+    return f"{_digits(value)} {unit}"
+
+
+def _digits(value: float) -> str:
+    size = abs(value)
+    if size >= 99.95:
+        return f"{value:,.0f}"
+    if size >= 9.995:
+        return f"{value:.1f}".removesuffix(".0")
+    if size >= 0.01:
+        return f"{value:.2f}".rstrip("0").removesuffix(".")
+    return f"{value:.2g}"

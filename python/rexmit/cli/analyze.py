@@ -1,0 +1,275 @@
+"""`rexmit analyze`: any capture in, the cause of every retransmission out."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rexmit.analyse.captures import SMALL, Options, Reading, table_names
+from rexmit.analyse.overview import SORTS, Overview, Wanted, nested
+from rexmit.analyse.quantities import plural
+from rexmit.analyse.words import evidence, sctp_evidence
+from rexmit.cli.common import OUT, json_option, print_json
+from rexmit.cli.reading import ReadingProgress
+from rexmit.errors import UsageError
+
+if TYPE_CHECKING:
+    from rexmit.analyse.arrow import TableFiles
+
+GRAPH_FORMATS = ("svg", "png", "pdf", "html", "xplot")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the options of the command say."""
+
+    options: Options
+    wanted: Wanted
+    lines: bool
+    as_json: bool
+    tables: Path | None
+    only: tuple[str, ...]
+    form: str
+    graphs: Path | None
+    graph_formats: tuple[str, ...]
+    several: bool = False
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  rexmit analyze server.pcapng
+  rexmit analyze server.pcapng --connection 3 --retransmissions
+  rexmit analyze big.pcap.gz --filter 'tcp.port == 5001' --sort bytes --limit 5
+  rexmit analyze server.pcapng --tables out --only connections,retransmissions --format csv
+  rexmit analyze server.pcapng --graphs out --graph-format html"""
+)
+@click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=click.Path(path_type=Path))
+@click.option("--connection", type=click.IntRange(min=1), help="Show all of one TCP connection.")
+@click.option("--association", type=click.IntRange(min=1), help="Show all of one SCTP association.")
+@click.option("--retransmissions", "lines", is_flag=True, help="A line for each retransmission.")
+@click.option("--sort", type=click.Choice(SORTS), default="retransmissions", show_default=True)
+@click.option(
+    "--limit", type=click.IntRange(min=0), help="Connections to show; 0 for all. Default: 20, of JSON all."
+)
+@click.option("--filter", "condition", metavar="TEXT", help="Judge only packets such as 'tcp.port == 5001'.")
+@click.option(
+    "--loss-event-rtts",
+    type=click.FloatRange(min=0, min_open=True),
+    default=2.0,
+    show_default=True,
+    help="Losses within so many RTTs are one loss event: 2 as klaver-2005, 1 as RFC 5348.",
+)
+@click.option(
+    "--sctp-threshold",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Missing reports that sctp_trace takes for a fast retransmit: 3 as RFC 9260, 4 as pedersen-2006.",
+)
+@click.option("--tables", type=OUT, help="Folder to write the tables to.")
+@click.option(
+    "--only",
+    metavar="NAME,...",
+    help="Tables to write, 'all' for every one. Default: without a row a packet.",
+)
+@click.option("--format", "form", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
+@click.option("--graphs", type=OUT, help="Folder to draw graphs to, of the connections shown.")
+@click.option(
+    "--graph-format",
+    "graph_formats",
+    type=click.Choice(GRAPH_FORMATS),
+    multiple=True,
+    help="May be given several times. Default: svg and html.",
+)
+@click.option("--separate", is_flag=True, help="Two captures are not two views of the same packets.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Threads. Default: every core. The results do not change."
+)
+@json_option
+@click.pass_context
+def analyze(
+    context: click.Context,
+    captures: tuple[Path, ...],
+    connection: int | None,
+    association: int | None,
+    lines: bool,
+    sort: str,
+    limit: int | None,
+    condition: str | None,
+    loss_event_rtts: float,
+    sctp_threshold: int,
+    tables: Path | None,
+    only: str | None,
+    form: str,
+    graphs: Path | None,
+    graph_formats: tuple[str, ...],
+    separate: bool,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Say of every retransmission of TCP and SCTP in CAPTURE what caused it, and measure its connections.
+
+    Reads pcapng and pcap, also packed with gzip or zstd. Two captures are taken as two views of the same
+    packets, made at the two ends, unless --separate is given; more are judged one after another. Exit code 1
+    if a capture is damaged; all that could be read is shown all the same.
+    """
+    if only is not None and tables is None:
+        raise UsageError("--only chooses among the tables that --tables DIR writes; give both")
+    names = table_names([name.strip() for name in only.split(",")]) if only is not None else SMALL
+    every = () if tables is None else names
+    options = Options(
+        condition, loss_event_rtts, sctp_threshold, jobs, tuple(dict.fromkeys((*SMALL, *every)))
+    )
+    shown = limit if limit is not None else None if as_json else 20
+    wanted = Wanted(sort, shown or None, connection, association, lines)
+    asked = Asked(
+        options, wanted, lines, as_json, tables, names, form, graphs, graph_formats or ("svg", "html")
+    )
+    groups = [captures] if len(captures) == 2 and not separate else [(capture,) for capture in captures]
+    found = [_analyze(group, _apart(asked, groups, at)) for at, group in enumerate(groups)]
+    if as_json:
+        _print_json([one.json() for one in found])
+    context.exit(1 if any(one.reading.summary.damaged for one in found) else 0)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What came of one analysis."""
+
+    asked: Asked
+    reading: Reading
+    overview: Overview
+
+    def json(self) -> dict[str, Any]:
+        """What `--json` prints of it; the keys of rows are the columns of the tables."""
+        summary, overview = self.reading.summary, self.overview
+        found: dict[str, Any] = {
+            "captures": [str(path) for path in self.reading.paths],
+            "packets": summary.packets,
+            "tcp_packets": summary.tcp,
+            "sctp_packets": summary.sctp,
+            "skipped": summary.skipped,
+            "interfaces": summary.interfaces,
+            "broken_off": summary.broken_off,
+            "warnings": summary.warnings,
+            "causes": {"tcp": dict(overview.tcp.causes), "sctp": dict(overview.sctp.causes)},
+            "connections": [nested(row) for row in self._rows("connection", overview.connections)],
+            "associations": [nested(row) for row in self._rows("association", overview.associations)],
+        }
+        if self.asked.lines:
+            rows = list(overview.retransmissions())
+            found["retransmissions"] = [{**row, "why": evidence(row)} for row in rows if "connection" in row]
+            found["sctp_retransmissions"] = [
+                {**row, "why": sctp_evidence(row)} for row in rows if "association" in row
+            ]
+        if self.asked.wanted.connection is not None:
+            found["loss_events"] = overview.kept["loss_events"]
+        if self.asked.wanted.association is not None:
+            found |= {name: overview.kept[name] for name in ("paths", "streams", "sctp_controls")}
+        return found
+
+    def _rows(self, kind: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        wanted = self.asked.wanted
+        if (wanted.connection, wanted.association) != (None, None):
+            return self.overview.kept[f"{kind}s"]
+        return sorted(rows, key=lambda row: row[kind]) if wanted.limit is None else rows
+
+
+def _analyze(paths: Sequence[Path], asked: Asked) -> _Found:
+    """Reads captures once, and writes and prints what was asked for."""
+    overview = Overview(asked.wanted)
+    name = " and ".join(path.name for path in paths)
+    with contextlib.ExitStack() as stack:
+        progress = stack.enter_context(ReadingProgress(name))
+        reading = Reading(paths, asked.options, progress)
+        files = _table_files(asked, stack)
+        for tables in reading:
+            overview.add(tables)
+            if files is not None:
+                files.write(tables)
+    found = _Found(asked, reading, overview)
+    if not asked.as_json:
+        _print(found)
+    _check_chosen(found)
+    written = [] if files is None else files.files
+    if asked.graphs is not None:
+        written += _draw(paths, asked, overview)
+    if not asked.as_json:
+        for path in written:
+            click.echo(str(path))
+    return found
+
+
+def _table_files(asked: Asked, stack: contextlib.ExitStack) -> TableFiles | None:
+    if asked.tables is None:
+        return None
+    # Loaded only where tables are written: it takes long to load.
+    from rexmit.analyse.arrow import TableFiles
+
+    return stack.enter_context(TableFiles(asked.tables, asked.only, asked.form))
+
+
+def _check_chosen(found: _Found) -> None:
+    """Raises UsageError where the flow asked for is not there."""
+    wanted, overview = found.asked.wanted, found.overview
+    for kind, number, totals in (
+        ("connection", wanted.connection, overview.tcp),
+        ("association", wanted.association, overview.sctp),
+    ):
+        if number is not None and not overview.kept[f"{kind}s"]:
+            there = plural(totals.flows, kind)
+            raise UsageError(f"no {kind} {number}; the capture has {there}, counted from 1")
+
+
+def _print(found: _Found) -> None:
+    from rexmit.cli.common import console
+    from rexmit.report import terminal, terminal_detail
+
+    asked, overview, summary = found.asked, found.overview, found.reading.summary
+    out = console()
+    wanted = asked.wanted
+    if asked.several:
+        out.print(terminal.title(" and ".join(map(str, found.reading.paths))))
+    chosen = wanted.connection is not None or wanted.association is not None
+    if asked.lines:
+        for line in terminal_detail.retransmission_lines(overview.retransmissions(), overview.starts):
+            out.print(line, soft_wrap=True)
+    elif not chosen:
+        terminal.print_overview(out, overview, summary)
+        return
+    else:
+        for row in overview.kept["connections"]:
+            terminal_detail.print_connection(out, row, overview)
+        for row in overview.kept["associations"]:
+            terminal_detail.print_association(out, row, overview)
+    terminal.print_warnings(out, summary)
+
+
+def _draw(paths: Sequence[Path], asked: Asked, overview: Overview) -> list[Path]:
+    from rexmit.report.graphs import draw_graphs
+
+    assert asked.graphs is not None
+    rows = overview.kept["connections"] or overview.connections
+    numbers = [row["connection"] for row in rows]
+    return draw_graphs(paths[0], asked.graphs, numbers, asked.graph_formats, asked.options)
+
+
+def _apart(asked: Asked, groups: Sequence[Sequence[Path]], at: int) -> Asked:
+    """With several analyses, each writes to a folder of its own, named after its capture."""
+    if len(groups) == 1:
+        return asked
+    names = [group[0].name.split(".")[0] for group in groups]
+    name = names[at] if names.count(names[at]) == 1 else f"{names[at]}-{at + 1}"
+    tables = None if asked.tables is None else asked.tables / name
+    graphs = None if asked.graphs is None else asked.graphs / name
+    return replace(asked, tables=tables, graphs=graphs, several=True)
+
+
+def _print_json(found: list[dict[str, Any]]) -> None:
+    print_json(found[0] if len(found) == 1 else found)

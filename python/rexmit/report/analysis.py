@@ -1,0 +1,201 @@
+"""What an analysis of captures found, as tables."""
+
+from __future__ import annotations
+
+import html
+import os
+import warnings
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+
+from rexmit.analyse.arrow import schemas, to_batch
+from rexmit.analyse.captures import SMALL, TABLES, Options, Progress, Reading, Summary
+from rexmit.analyse.rows import Row
+from rexmit.analyse.words import evidence, sctp_evidence
+from rexmit.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+
+class Analysis:
+    """The tables that an analysis of a capture gives, as Polars tables; `arrow` and `to_pandas` give others.
+
+    Times are ns since 1970 and delays ns; sequence numbers count from the SYN, which is 0; `number` is the packet's
+    number in the capture, as in Wireshark. Tables with a row a packet (`segments`, `sacks`, `rtt`, `chunks`,
+    `sctp_rtt`) that were not asked for are read from the capture when they are used first. What each column means is
+    in `meaning`.
+    """
+
+    def __init__(self, paths: Sequence[Path], options: Options, progress: Progress | None = None) -> None:
+        self._paths, self._options = list(paths), options
+        self._schemas = schemas()
+        self._tables: dict[str, pa.Table] = {}
+        self.summary: Summary = self._read(tuple(dict.fromkeys((*SMALL, *options.tables))), progress)
+
+    def arrow(self, name: str) -> pa.Table:
+        """A table as Arrow. Raises UsageError for an unknown name."""
+        if name not in TABLES:
+            raise UsageError(f"no table {name!r}{nearest(name, TABLES)}")
+        if name not in self._tables:
+            self._read((name,), None)
+        return self._tables[name]
+
+    def to_pandas(self, name: str) -> pd.DataFrame:
+        """A table as pandas, which must be installed."""
+        return self.arrow(name).to_pandas()
+
+    @property
+    def connections(self) -> pl.DataFrame:
+        """A row a TCP connection."""
+        return self._polars("connections")
+
+    @property
+    def segments(self) -> pl.DataFrame:
+        """A row a TCP packet."""
+        return self._polars("segments")
+
+    @property
+    def sacks(self) -> pl.DataFrame:
+        """A row a SACK block of TCP."""
+        return self._polars("sacks")
+
+    @property
+    def retransmissions(self) -> pl.DataFrame:
+        """A row a retransmission of TCP: its cause, delays and evidence."""
+        return self._polars("retransmissions")
+
+    @property
+    def rtt(self) -> pl.DataFrame:
+        """A row an RTT sample of TCP."""
+        return self._polars("rtt")
+
+    @property
+    def loss_events(self) -> pl.DataFrame:
+        """A row a loss event of TCP."""
+        return self._polars("loss_events")
+
+    @property
+    def associations(self) -> pl.DataFrame:
+        """A row an SCTP association."""
+        return self._polars("associations")
+
+    @property
+    def paths(self) -> pl.DataFrame:
+        """A row a path of an association and direction."""
+        return self._polars("paths")
+
+    @property
+    def streams(self) -> pl.DataFrame:
+        """A row a stream of an association and direction."""
+        return self._polars("streams")
+
+    @property
+    def chunks(self) -> pl.DataFrame:
+        """A row a transmission of a DATA chunk of SCTP."""
+        return self._polars("chunks")
+
+    @property
+    def sctp_retransmissions(self) -> pl.DataFrame:
+        """A row a retransmission of a DATA chunk: its class by sctp_trace, cause, delays and evidence."""
+        return self._polars("sctp_retransmissions")
+
+    @property
+    def sctp_controls(self) -> pl.DataFrame:
+        """A row a control chunk of SCTP that was sent again."""
+        return self._polars("sctp_controls")
+
+    @property
+    def sctp_rtt(self) -> pl.DataFrame:
+        """A row an RTT sample of SCTP."""
+        return self._polars("sctp_rtt")
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes the answers less than certain: a capture that breaks off, packets that could not be read."""
+        return self.summary.warnings
+
+    def meaning(self, name: str) -> dict[str, str]:
+        """What each column of a table means. Raises UsageError for an unknown name."""
+        if name not in TABLES:
+            raise UsageError(f"no table {name!r}{nearest(name, TABLES)}")
+        return {field.name: field.metadata[b"meaning"].decode() for field in self._schemas[name]}
+
+    def explain(self, row: Row) -> str:
+        """What the judgement of a retransmission rests on, as a sentence; `row` is one of a table as a dict."""
+        return sctp_evidence(row) if "tsn" in row else evidence(row)
+
+    def plot(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        graph: str = "tsg",
+        connection: int = 1,
+        direction: str | None = None,
+        t: tuple[float, float] | None = None,
+    ) -> list[Path]:
+        """Draws a graph of a connection and returns the files.
+
+        `graph` is `tsg`, `outstanding`, `rtt`, `throughput`, or `all` for a page. `out` ends in `.svg`, `.png`,
+        `.pdf`, `.html` or `.xpl`, or is a name without ending for SVG and PNG. Raises UsageError for what is not
+        there, StoreError where a file cannot be written.
+        """
+        from rexmit.plot.graphs import View, draw
+
+        view = View(direction=direction, t=t)
+        return draw(self._paths[0], Path(out), graph, connection, view, self._options)
+
+    def _polars(self, name: str) -> pl.DataFrame:
+        frame = pl.from_arrow(self.arrow(name))
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+    def _read(self, names: tuple[str, ...], progress: Progress | None) -> Summary:
+        reading = Reading(self._paths, replace(self._options, tables=names), progress)
+        parts: dict[str, list[pa.RecordBatch]] = defaultdict(list)
+        for tables in reading:
+            for name in names:
+                parts[name].append(to_batch(tables[name], self._schemas[name]))
+        for name in names:
+            self._tables[name] = pa.Table.from_batches(parts[name], schema=self._schemas[name])
+        return reading.summary
+
+    def __repr__(self) -> str:
+        names = ", ".join(path.name for path in self._paths)
+        counts = ", ".join(
+            f"{name} {table.num_rows:,}" for name, table in self._tables.items() if table.num_rows
+        )
+        return f"<Analysis of {names}: {self.summary.packets:,} packets; {counts or 'no TCP and no SCTP'}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the connections, their retransmissions by cause, and warnings."""
+        cause = ["side", "cause", "confidence"]
+        parts = [f"<p>{html.escape(repr(self))}</p>"]
+        for flow, flows, again in (
+            ("connection", "connections", "retransmissions"),
+            ("association", "associations", "sctp_retransmissions"),
+        ):
+            if self._tables[flows].num_rows:
+                shown = [flow, "client_address", "server_address", "packets", "client_bytes", "server_bytes"]
+                parts.append(self._polars(flows).select(shown).head(20)._repr_html_())
+            if self._tables[again].num_rows:
+                counted = self._polars(again).group_by(flow, *cause).len("retransmissions")
+                parts.append(
+                    counted.sort(flow, "retransmissions", descending=[False, True]).head(20)._repr_html_()
+                )
+        parts += [f"<p>warning: {html.escape(text)}</p>" for text in self.warnings]
+        return "".join(parts)
+
+
+def read(paths: Sequence[str | Path], options: Options, progress: Progress | None = None) -> Analysis:
+    """Analyses captures; warns (UserWarning) of what could not be read."""
+    found = Analysis([Path(path) for path in paths], options, progress)
+    for text in found.warnings:
+        warnings.warn(f"{paths[0]}: {text}", stacklevel=3)
+    return found

@@ -1,0 +1,181 @@
+"""The summary of an analysis for a terminal: what matters first, for one connection and for thousands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rexmit.analyse.captures import Summary
+from rexmit.analyse.overview import Overview, Totals, cause_counts, data_sides
+from rexmit.analyse.quantities import NOTHING, count, duration, plural, rate, share, size
+from rexmit.analyse.rows import Row
+from rexmit.analyse.words import vantage
+
+GOOD, BAD, DIM, STRONG = "green", "bold red", "dim", "bold"
+
+
+def print_overview(console: Console, overview: Overview, summary: Summary) -> None:
+    """Prints totals, a table of connections and one of associations, and warnings."""
+    console.print(totals_line(overview, summary))
+    for title, shown, totals, table in (
+        ("connection", overview.connections, overview.tcp, tcp_table),
+        ("association", overview.associations, overview.sctp, sctp_table),
+    ):
+        if not totals.flows:
+            continue
+        console.print()
+        console.print(table(shown))
+        if len(shown) < totals.flows:
+            rest = plural(totals.flows - len(shown), f"more {title}", f"more {title}s")
+            console.print(Text(f"{rest} not shown; see --limit and --sort", style=DIM))
+    print_warnings(console, summary)
+
+
+def title(text: str) -> Text:
+    """A heading above what is said of one of several captures."""
+    return Text(f"\n{text}", style="bold underline")
+
+
+def totals_line(overview: Overview, summary: Summary) -> RenderableType:
+    """What the capture holds, in one or two lines."""
+    parts = [plural(summary.packets, "packet")]
+    if overview.tcp.flows or not overview.sctp.flows:
+        parts.append(plural(overview.tcp.flows, "TCP connection"))
+    if overview.sctp.flows:
+        parts.append(plural(overview.sctp.flows, "SCTP association"))
+    if summary.others:
+        parts.append(f"{plural(summary.others, 'other packet')} passed over")
+    lines = [Text(", ".join(parts), style=STRONG)]
+    for name, totals in (("TCP", overview.tcp), ("SCTP", overview.sctp)):
+        if totals.flows:
+            lines.append(_retransmissions_line(name, totals))
+    return Group(*lines)
+
+
+def tcp_table(rows: list[Row]) -> Table:
+    """A row for each direction with data of each connection."""
+    table = _table(
+        "connection", "in", "data", "goodput", "RTT min / median / p95", "loss events", "sent again"
+    )
+    for row in rows:
+        for at, side in enumerate(data_sides(row)):
+            again = cause_counts(row, side)
+            table.add_row(
+                str(row["connection"]) if at == 0 else "",
+                route(row, side),
+                duration(row["end_ns"] - row["start_ns"]) if at == 0 else "",
+                size(row[f"{side}_unique_bytes"]),
+                rate(row[f"{side}_goodput_bit_s"]),
+                _rtt(row, side),
+                _losses(row, side),
+                causes_text(again, row[f"{side}_spurious"] + row[f"{side}_unnecessary"]),
+                vantage(row["vantage_client_share"]) if at == 0 else "",
+            )
+    return table
+
+
+def sctp_table(rows: list[Row]) -> Table:
+    """A row for each direction with data of each association."""
+    table = _table("association", "in", "data", "goodput", "RTT min / median / p95", "chunks", "sent again")
+    for row in rows:
+        for at, side in enumerate(data_sides(row)):
+            table.add_row(
+                str(row["association"]) if at == 0 else "",
+                route(row, side),
+                duration(row["end_ns"] - row["start_ns"]) if at == 0 else "",
+                size(row[f"{side}_unique_bytes"]),
+                rate(row[f"{side}_goodput_bit_s"]),
+                _spread_text(row, f"{side}_rtt"),
+                count(row[f"{side}_unique_chunks"]),
+                causes_text(cause_counts(row, side), row[f"{side}_not_needed"]),
+                vantage(row["vantage_client_share"]) if at == 0 else "",
+            )
+    return table
+
+
+def print_warnings(console: Console, summary: Summary) -> None:
+    """Prints what makes the answers less than certain."""
+    for text in summary.warnings:
+        console.print(Text(f"warning: {text}", style="yellow"))
+
+
+def route(row: Row, side: str) -> Text:
+    """The two ends, the client first, with the direction of the data of `side` between them."""
+    arrow = "→" if side == "client" else "←"
+    return Text.assemble(row["client_address"], (f" {arrow} ", "cyan"), row["server_address"])
+
+
+def causes_text(counts: dict[str, int], not_needed: int = 0) -> Text:
+    """Such as `14: 8 fast, 6 sack-recovery`."""
+    total = sum(counts.values())
+    if not total:
+        return Text("0", style=GOOD)
+    text = Text(f"{total:,}", style=STRONG)
+    for at, (cause, number) in enumerate(counts.items()):
+        text.append(": " if at == 0 else ", ", style="not bold")
+        text.append(f"{number:,} {cause}", style=f"not bold {cause_style(cause)}")
+    if not_needed:
+        text.append(f" ({not_needed:,} not needed)", style="not bold magenta")
+    return text
+
+
+def cause_style(cause: str) -> str:
+    """The colour of a cause: timers stand out."""
+    if cause.startswith(("timeout", "go-back", "after-timeout", "syn", "fin")):
+        return "red"
+    return "yellow" if cause in ("unknown", "tail-probe", "window-probe", "keep-alive") else "cyan"
+
+
+def _retransmissions_line(name: str, totals: Totals) -> Text:
+    counts = dict(totals.causes.most_common())
+    line = Text(f"{name} retransmissions: ")
+    line.append_text(causes_text(counts, totals.not_needed))
+    return line
+
+
+def _table(first: str, *titles: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column(f"{first} (client first)", no_wrap=True)
+    for title in titles:
+        left = title in ("sent again",)
+        table.add_column(title, justify="left" if left else "right", no_wrap=not left)
+    table.add_column("seen at", no_wrap=True)
+    return table
+
+
+def _rtt(row: Row, side: str) -> str:
+    """By unambiguous ACKs, else by timestamps, else by SACK."""
+    for method in ("rtt", "rtt_timestamps", "rtt_sack"):
+        if row[f"{side}_{method}_count"]:
+            return _spread_text(row, f"{side}_{method}")
+    return NOTHING
+
+
+def _spread_text(row: Row, prefix: str) -> str:
+    if not row[f"{prefix}_count"]:
+        return NOTHING
+    return " / ".join(_ms(row[f"{prefix}_{part}_ns"]) for part in ("min", "p50", "p95")) + " ms"
+
+
+def _ms(ns: float) -> str:
+    ms = ns / 1e6
+    return f"{ms:.0f}" if ms >= 100 else f"{ms:.1f}" if ms >= 1 else f"{ms:.3f}"
+
+
+def _losses(row: Row, side: str) -> str:
+    events = row[f"{side}_loss_events"]
+    return f"{events:,} ({share(row[f'{side}_loss_event_rate'])})" if events else "0"
+
+
+def columns(pairs: Iterable[tuple[str, str, str]]) -> Table:
+    """Facts with a value for each side."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for title in ("", "client", "server"):
+        table.add_column(title, no_wrap=title == "")
+    for name, client, server in pairs:
+        table.add_row(Text(name, style=DIM), client, server)
+    return table
