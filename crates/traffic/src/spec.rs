@@ -59,6 +59,10 @@ pub struct TransferSpec {
     /// Size of each write of `bulk`; the last may be shorter. Absent: 64 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_size: Option<Bytes>,
+    /// Each write begins so much later than the one before, or when the socket has taken that one whole if this
+    /// is later still: a thin stream. A close follows as late after the last write. Absent: no pause.
+    #[serde(default)]
+    pub pause: Duration,
     /// Connections of this kind.
     #[serde(default = "one")]
     pub connections: u32,
@@ -146,6 +150,7 @@ impl TransferSpec {
             writes: None,
             bulk: None,
             write_size: None,
+            pause: Duration::ZERO,
             connections: 1,
             stagger: Duration::ZERO,
             read: ReadSpec::default(),
@@ -185,6 +190,7 @@ impl TransferSpec {
             stagger: self.stagger,
             connections: self.connections,
             workload: self.workload()?,
+            pause: self.pause,
             read: self.read,
             close: self.close,
         })
@@ -212,6 +218,7 @@ pub struct Transfer {
     stagger: Duration,
     connections: u32,
     pub(crate) workload: Workload,
+    pub(crate) pause: Duration,
     pub(crate) read: ReadSpec,
     pub(crate) close: bool,
 }

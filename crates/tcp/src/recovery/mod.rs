@@ -156,6 +156,7 @@ impl Connection {
         self.recovery.new_data = self.snd.nxt;
         self.stop_timing();
         self.counters.fast_retransmits += 1;
+        // It goes for the first segment sent again, which BSD may have to wait for (FB-FR-3).
         self.recovery.decision = self.fast_reason();
         match self.profile.recovery.sack {
             _ if !self.marks.sack => self.enter_newreno(now),
@@ -163,7 +164,6 @@ impl Connection {
             SackRecovery::Rfc6675 => self.enter_rfc6675(now),
             SackRecovery::RateHalving => self.enter_rate_halving(now),
         }
-        self.recovery.decision = Reason::New;
     }
 
     fn fast_reason(&self) -> Reason {
@@ -236,6 +236,7 @@ impl Connection {
     pub(crate) fn end_recovery(&mut self, now: Instant, ack: SeqNumber) {
         if self.in_recovery() && (ack >= self.recovery.recover || self.is_plain_reno()) {
             self.recovery.phase = Phase::Open;
+            self.recovery.decision = Reason::New;
             self.congestion.on_recovery_exit(&self.window, now);
             if self.uses_pipe() && self.halves() {
                 self.congestion.set_credit(self.recovery.halving); // LX-ST-13

@@ -15,6 +15,9 @@ pub struct Sender {
     script: Script,
     /// What the socket has not yet taken of the write that is going on.
     pending: u64,
+    pause: Duration,
+    /// The next write does not begin before.
+    resumes_at: Instant,
     close: bool,
     progress: Progress,
 }
@@ -34,6 +37,8 @@ impl Sender {
             connects_at: transfer.connects_at(transfer.from(), copy),
             script: Script::new(&transfer.workload),
             pending: 0,
+            pause: transfer.pause,
+            resumes_at: Instant::ZERO,
             close: transfer.close,
             progress: Progress::default(),
         }
@@ -55,6 +60,9 @@ impl Sender {
     /// See [`super::App::handle_timer`].
     pub fn handle_timer<S: Socket + ?Sized>(&mut self, now: Instant, socket: &mut S) {
         if self.poll_timer().is_some_and(|due| due <= now) {
+            if self.progress.connected.is_some() {
+                return self.write(now, socket);
+            }
             self.progress.opened = Some(now);
             socket.connect(now);
         }
@@ -63,7 +71,12 @@ impl Sender {
     /// See [`super::App::poll_timer`].
     #[inline]
     pub fn poll_timer(&self) -> Option<Instant> {
-        self.connects_at.filter(|_| self.progress.opened.is_none())
+        if self.progress.connected.is_none() {
+            return self.connects_at.filter(|_| self.progress.opened.is_none());
+        }
+        let over = self.progress.finished.is_some() || self.progress.ended.is_some();
+        let waits = !self.pause.is_zero() && self.pending == 0 && !over;
+        waits.then_some(self.resumes_at)
     }
 
     /// See [`super::App::progress`].
@@ -78,8 +91,14 @@ impl Sender {
         }
         loop {
             if self.pending == 0 {
+                if now < self.resumes_at {
+                    return;
+                }
                 match self.script.next(now, connected) {
-                    Some(size) => self.pending = size,
+                    Some(size) => {
+                        self.pending = size;
+                        self.resumes_at = now + self.pause;
+                    }
                     None => return self.finish(now, socket),
                 }
             }

@@ -108,6 +108,27 @@ fn the_server_of_hurtig_2006_writes_5000_then_2500_each_and_closes() {
 }
 
 #[test]
+fn a_thin_stream_pauses_between_writes_and_before_its_close() {
+    let writes = "3 x 100 bytes".parse().unwrap();
+    let pause = Duration::from_millis(50);
+    let mut app = sender(&TransferSpec { pause, ..TransferSpec::writes(Side::Server, writes) });
+    let mut socket = Fake::with_space(150);
+    app.on_event(at(20), Event::Connected, &mut socket);
+    assert_eq!((socket.take(), app.poll_timer()), (vec![Call::Write(100)], Some(at(70))));
+    app.on_event(at(30), Event::Writable, &mut socket);
+    app.handle_timer(at(69), &mut socket);
+    assert_eq!(socket.take(), []);
+    app.handle_timer(at(70), &mut socket);
+    assert_eq!((socket.take(), app.poll_timer()), (vec![Call::Write(100)], None), "the socket is full");
+    socket.space = 1_000;
+    app.on_event(at(300), Event::Writable, &mut socket);
+    let late = vec![Call::Write(50), Call::Write(100)];
+    assert_eq!((socket.take(), app.poll_timer()), (late, Some(at(350))));
+    app.handle_timer(at(350), &mut socket);
+    assert_eq!((socket.take(), app.poll_timer()), (vec![Call::Close], None));
+}
+
+#[test]
 fn the_client_of_hurtig_2006_reads_to_the_end_and_closes() {
     let mut app = receiver(&TransferSpec { start: Duration::from_millis(7), ..hurtig() });
     let mut socket = Fake::default();

@@ -71,6 +71,14 @@ fn scenario(profile: &Value, path: Value, transfer: Value) -> Value {
     })
 }
 
+/// A profile as a table, of which single values can be changed.
+fn as_table(profile: &Value) -> Value {
+    match profile {
+        Value::String(name) => json!({ "inherits": name }),
+        other => other.clone(),
+    }
+}
+
 fn short() -> Value {
     json!({ "writes": "5000 bytes, 8 x 2500 bytes" })
 }
@@ -210,10 +218,6 @@ fn queues(cases: &mut Vec<Case>, stack: &str, profile: &Value) {
 
 /// Thin streams, small windows, slow readers.
 fn windows(cases: &mut Vec<Case>, stack: &str, profile: &Value) {
-    let as_table = |profile: &Value| match profile {
-        Value::String(name) => json!({ "inherits": name }),
-        other => other.clone(),
-    };
     let mut small = as_table(profile);
     small["buffers"] = json!({ "receive": "4000 bytes" });
     let path = json!({ "rate": "1 Mbit/s", "delay": "40 ms", "down": { "loss": "5 %" } });
@@ -236,4 +240,24 @@ fn windows(cases: &mut Vec<Case>, stack: &str, profile: &Value) {
         json!({ "rate": "1 Mbit/s", "delay": "60 ms", "down": { "loss": "8 %" }, "up": { "loss": "3 %" } });
     let thin = json!({ "writes": "60 x 100 bytes", "connections": 2 });
     cases.push(Case::new(format!("{stack} short writes"), scenario(profile, path, thin)));
+    thin_streams(cases, stack, profile);
+}
+
+/// Writes with pauses: few segments are out, so few duplicates come back.
+fn thin_streams(cases: &mut Vec<Case>, stack: &str, profile: &Value) {
+    for (size, pause, delay) in [
+        (100, "40 ms", "30 ms"),
+        (800, "150 ms", "100 ms"),
+        (1448, "20 ms", "5 ms"),
+        (300, "700 ms", "50 ms"),
+    ] {
+        for nagle in ["off", "on"] {
+            let mut profile = as_table(profile);
+            profile["output"] = json!({ "nagle": nagle });
+            let path = json!({ "rate": "2 Mbit/s", "delay": delay, "down": { "loss": "6 %" }, "up": { "loss": "3 %" } });
+            let thin = json!({ "writes": format!("80 x {size} bytes"), "pause": pause });
+            let name = format!("{stack} thin, {size} bytes every {pause}, Nagle {nagle}");
+            cases.push(Case::new(name, scenario(&profile, path, thin)));
+        }
+    }
 }
