@@ -1,4 +1,4 @@
-//! Captures: pcapng written; pcapng and classic pcap read.
+//! Captures: pcapng written; pcapng and classic pcap read, also packed with gzip or zstd.
 //!
 //! [`Writer`] writes one interface of raw IP packets with nanosecond times and comments, to anything that is
 //! `io::Write`. [`Reader`] reads a stream of records from anything that is `io::Read`, of either byte order,

@@ -159,6 +159,18 @@ fn link_layers_are_taken_off() {
         (LinkType::ETHERNET, vlan),
         (LinkType::LINUX_SLL, cooked),
         (LinkType::LINUX_SLL2, cooked2),
+        (LinkType::LINUX_SLL2, [&[0x81, 0x00][..], &[0; 18], &[0, 5, 0x08, 0x00]].concat()),
+        // Length, 802.2 with SNAP.
+        (LinkType::ETHERNET, [&[0; 12][..], &[5, 0xdc, 0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0x00]].concat()),
+        // Two labels, the second with the bottom bit.
+        (LinkType::ETHERNET, [&[0; 12][..], &[0x88, 0x47, 0, 1, 0x20, 64, 0, 1, 0x31, 64]].concat()),
+        (
+            LinkType::ETHERNET,
+            [&[0; 12][..], &[0x81, 0, 0, 7, 0x88, 0x64, 0x11, 0, 0, 9, 5, 0xde, 0, 0x21]].concat(),
+        ),
+        (LinkType::PPP, vec![0x00, 0x21]),
+        (LinkType::PPP_HDLC, vec![0xff, 0x03, 0x00, 0x21]),
+        (LinkType::CHDLC, vec![0x0f, 0, 0x08, 0x00]),
     ] {
         let frame = [&header[..], &ip].concat();
         // The upper half says that frames end in a check sequence.

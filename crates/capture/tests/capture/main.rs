@@ -5,5 +5,7 @@ mod common;
 mod damage;
 mod formats;
 mod fuzz;
+mod gaps;
+mod packed;
 mod pcapng;
 mod tshark;
