@@ -22,6 +22,10 @@ pub(super) struct Piece {
     pub tsval: u32,
     /// IP identification when it was last seen, 0 for none.
     pub ident: u16,
+    /// Number among its side's packets with data when it was last seen, from 1.
+    pub order: u32,
+    /// Segments outstanding when it was first seen, itself included.
+    pub flight: u32,
     /// How often it was seen: 0 for a hole, data that did not pass here and must have been sent.
     pub count: u16,
 }
@@ -37,6 +41,8 @@ pub(super) struct Stamp {
     pub tsval: u32,
     /// IP identification, 0 for none.
     pub ident: u16,
+    /// Number among its side's packets with data, from 1; super-packets count as what they became on the wire.
+    pub order: u32,
 }
 
 /// What was known before of the data that came again.
@@ -90,6 +96,7 @@ impl Board {
             before.last = before.last.max_by_time(piece.stamp());
             piece.count = piece.count.saturating_add(1);
             (piece.last, piece.tsval, piece.ident) = (stamp.time, stamp.tsval, stamp.ident);
+            piece.order = stamp.order;
         }
         before
     }
@@ -112,6 +119,18 @@ impl Board {
                 self.done.pop_front();
             }
             self.done.push_back(done);
+        }
+    }
+
+    /// How many pieces there are.
+    pub(super) fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Notes how many segments are outstanding with the last piece.
+    pub(super) fn set_flight(&mut self, flight: u32) {
+        if let Some(piece) = self.pieces.back_mut() {
+            piece.flight = flight;
         }
     }
 
@@ -168,12 +187,24 @@ impl Board {
 
 impl Piece {
     fn new(range: Range<i64>, stamp: &Stamp) -> Self {
-        let &Stamp { time, number, tsval, ident } = stamp;
-        Self { start: range.start, end: range.end, first: time, last: time, number, tsval, ident, count: 1 }
+        let &Stamp { time, number, tsval, ident, order } = stamp;
+        Self {
+            start: range.start,
+            end: range.end,
+            first: time,
+            last: time,
+            number,
+            tsval,
+            ident,
+            order,
+            flight: 0,
+            count: 1,
+        }
     }
 
     fn stamp(&self) -> Stamp {
-        Stamp { time: self.last, number: self.number, tsval: self.tsval, ident: self.ident }
+        let &Self { last: time, number, tsval, ident, order, .. } = self;
+        Stamp { time, number, tsval, ident, order }
     }
 }
 

@@ -9,11 +9,13 @@ use super::acks::Ack;
 use super::board::Stamp;
 use super::copies::Copies;
 use super::half::{Half, Placed, Sent, Terms};
+use super::measures::Seen;
 use super::opening::Opening;
+use crate::analyzer::Options;
 use crate::packet::{Packet, Tcp};
 use crate::rows::{
     Capabilities, Cause, Confidence, ConnectionRow, Evidence, Kind, Need, Proof, RetransmissionRow, Rows,
-    SackRow, SegmentRow, SideName, SideRow, Tables,
+    SackRow, SegmentRow, SideName, SideRow,
 };
 
 /// A connection that is open, or was lately.
@@ -36,7 +38,7 @@ pub(super) struct Connection {
     opening: Opening,
     fins: [bool; 2],
     reset: bool,
-    tables: Tables,
+    options: Options,
 }
 
 /// Right and wrong checksums of a side.
@@ -62,7 +64,7 @@ const SERVER: usize = 1;
 
 impl Connection {
     /// The connection of which `packet` is the first one.
-    pub(super) fn new(number: u32, packet: &Packet, tcp: &Tcp, tables: Tables) -> Self {
+    pub(super) fn new(number: u32, packet: &Packet, tcp: &Tcp, options: &Options) -> Self {
         let answers = tcp.flags.has(Flags::SYN.with(Flags::ACK));
         let addresses = if answers { [packet.dst, packet.src] } else { [packet.src, packet.dst] };
         Self {
@@ -80,7 +82,7 @@ impl Connection {
             opening: Opening::default(),
             fins: [false; 2],
             reset: false,
-            tables,
+            options: *options,
         }
     }
 
@@ -117,19 +119,19 @@ impl Connection {
         } else {
             self.take(from, packet, tcp, rows)
         };
-        self.halves[from].measures.packet(packet, tcp, &effect.placed, damaged);
-        if self.tables.segments {
+        let mss = self.terms(from).mss;
+        let Effect { ref placed, end, .. } = effect;
+        self.halves[from].measure(&Seen { time: packet.time, tcp, placed, end, damaged, mss });
+        if self.options.tables.segments {
             self.write(from, (packet, tcp, note), &effect, rows);
         }
     }
 
     /// Ends it.
     pub(super) fn finish(mut self, rows: &mut Rows) {
-        for half in &mut self.halves {
-            half.finish(|row| rows.retransmissions.push(row));
-        }
-        let sides = [CLIENT, SERVER].map(|side| self.side_row(side));
-        let [client, server] = sides;
+        let mut out = self.options.out(self.number, rows);
+        self.halves.iter_mut().for_each(|half| half.finish(&mut out));
+        let [client, server] = [CLIENT, SERVER].map(|side| self.side_row(side));
         rows.connections.push(ConnectionRow {
             connection: self.number,
             interface: self.interface,
@@ -146,7 +148,9 @@ impl Connection {
     fn side_row(&self, side: usize) -> SideRow {
         let mut row = SideRow::new(self.addresses[side]);
         row.offered = self.offered[side];
-        self.halves[side].measures.fill(&mut row);
+        let (own, other) = (&self.halves[side], &self.halves[1 - side]);
+        own.measures.fill(&mut row, self.end, own.acks.una);
+        other.measures.fill_answers(&mut row);
         row
     }
 
@@ -156,7 +160,7 @@ impl Connection {
         let seq = half.space.offset(tcp.seq);
         let kind = if damaged { Kind::Bare } else { Kind::Copy };
         let end = seq + space_taken(tcp);
-        Effect { placed: Placed { kind, transmission: 1 }, seq, end, ack: None, window: 0, damaged }
+        Effect { placed: Placed::bare(kind), seq, end, ack: None, window: 0, damaged }
     }
 
     fn take(&mut self, from: usize, packet: &Packet, tcp: &Tcp, rows: &mut Rows) -> Effect {
@@ -195,6 +199,9 @@ impl Connection {
         if !tcp.flags.has(Flags::ACK) || tcp.flags.has(Flags::RST) {
             return (None, window);
         }
+        self.halves[from].measures.offered(packet.time, window, tcp.flags.has(Flags::SYN));
+        let mss = self.terms(1 - from).mss;
+        let mut out = self.options.out(self.number, rows);
         let half = &mut self.halves[1 - from];
         let number = half.space.offset(tcp.ack);
         let bare = tcp.len == 0 && !tcp.flags.any(Flags::SYN.with(Flags::FIN));
@@ -205,9 +212,10 @@ impl Connection {
             ack.sack[usize::from(ack.blocks)] = (half.space.offset(left), half.space.offset(right));
             ack.blocks += 1;
         }
-        let news = half.acknowledged(&ack, packet.number, tcp.timestamps);
-        half.release(packet.time, |row| rows.retransmissions.push(row));
-        if self.tables.segments && ack.blocks > 0 {
+        let echo = tcp.timestamps.map(|stamps| stamps.echo);
+        let news = half.acknowledged(&ack, (packet.number, echo), mss, &mut out);
+        half.release(packet.time, &mut out);
+        if self.options.tables.segments && ack.blocks > 0 {
             let dsack = news.dsack.is_some();
             self.write_sacks((from, packet.number), &ack, dsack, rows);
         }
@@ -224,6 +232,7 @@ impl Connection {
             number: packet.number,
             tsval: tcp.timestamps.map_or(0, |stamps| stamps.value),
             ident: packet.ident,
+            order: half.measures.next_order(),
         };
         // While the side itself misses data, it echoes what came before the hole (RFC 7323 section 4.3).
         let current = tcp.flags.has(Flags::ACK) && tcp.sack.is_empty();
@@ -231,7 +240,7 @@ impl Connection {
         let bare = end == seq;
         let missing = half.missing.before(packet.ident, wire_packets(tcp.len, terms.mss), bare);
         let sent = Sent { seq, end, len: tcp.len, flags: tcp.flags, stamp, echo, missing };
-        let nothing = Placed { kind: Kind::Bare, transmission: 1 };
+        let nothing = Placed::bare(Kind::Bare);
         if tcp.flags.has(Flags::RST) {
             return (nothing, seq, end);
         }
@@ -241,7 +250,7 @@ impl Connection {
         let no_syn_fin = !tcp.flags.any(Flags::SYN.with(Flags::FIN));
         if idle && no_syn_fin && tcp.len <= 1 && seq + 1 == half.edge {
             rows.retransmissions.push(probe(half, &sent, &terms));
-            return (Placed { kind: Kind::Probe, transmission: 1 }, seq, end);
+            return (Placed { again: tcp.len, ..Placed::bare(Kind::Probe) }, seq, end);
         }
         if end == seq {
             return (nothing, seq, end);

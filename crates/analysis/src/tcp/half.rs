@@ -1,13 +1,14 @@
 //! One side of a connection: the data that it sends, and what comes back for them.
 
 use rexmit_units::Instant;
-use rexmit_wire::{Flags, Timestamps};
+use rexmit_wire::Flags;
 
 use super::acks::{Ack, AckState, News};
 use super::board::{Before, Board, Piece, Stamp};
 use super::clock::Clock;
 use super::judge::{Judge, Trial, Verdict};
-use super::measures::Measures;
+use super::loss::Lost;
+use super::measures::{Answered, Covered, Level, Measures, Out, Seen, wire_packets};
 use super::missing::Missing;
 use super::pending::{Answer, Pending, Waiting};
 use super::space::Space;
@@ -77,6 +78,17 @@ pub(super) struct Placed {
     pub kind: Kind,
     /// Which transmission of its most repeated byte.
     pub transmission: u32,
+    /// Bytes of its data that were not seen before.
+    pub fresh: u32,
+    /// Bytes of its data that had been sent before, seen here or not.
+    pub again: u32,
+}
+
+impl Placed {
+    /// A packet of this kind without data, or whose data do not count.
+    pub(super) fn bare(kind: Kind) -> Self {
+        Self { kind, transmission: 1, fresh: 0, again: 0 }
+    }
 }
 
 impl Half {
@@ -131,69 +143,109 @@ impl Half {
         (self.edge - self.acks.una - self.acks.sacked_bytes).max(0) as u64
     }
 
-    /// The other side acknowledged; `echo` is what its timestamps say.
-    pub(super) fn acknowledged(&mut self, ack: &Ack, number: u64, echo: Option<Timestamps>) -> News {
+    /// One of its packets has been taken: counts it.
+    pub(super) fn measure(&mut self, seen: &Seen<'_>) {
+        self.measures.packet(seen);
+        let in_stream = matches!(seen.placed.kind, Kind::New | Kind::Retransmission | Kind::Reordered);
+        if in_stream && seen.tcp.len > 0 {
+            let flight = self.measures.sent(seen, &self.level(), self.clock.rto());
+            if seen.end == self.edge {
+                self.board.set_flight(flight);
+            }
+        }
+    }
+
+    /// What is outstanding.
+    fn level(&self) -> Level {
+        let una = self.acks.una;
+        Level {
+            outstanding: self.outstanding(),
+            left: self.acks.window.map(|window| una + window as i64 - self.edge),
+            closed: self.acks.window == Some(0),
+            pieces: self.board.len() as u32,
+            unacknowledged: (self.edge - una).max(0) as u64,
+        }
+    }
+
+    /// The other side acknowledged, in packet `number`; `echo` is its TSecr. `mss` is a full segment of this side.
+    pub(super) fn acknowledged(
+        &mut self,
+        ack: &Ack,
+        (number, echo): (u64, Option<u32>),
+        mss: u32,
+        out: &mut Out<'_>,
+    ) -> News {
         let had = self.acks.una;
+        let disorder = self.acks.disorders > 0;
         let news = self.acks.apply(ack, self.edge);
         self.view.queue(ack, self.edge, self.clock.delay());
         if ack.ack > self.edge {
             // Acknowledged data were sent, seen here or not.
-            self.measures.unseen(ack.ack - self.edge, self.started);
+            if self.started || self.edge > 0 {
+                self.measures.unseen(ack.ack - self.edge);
+            }
             self.edge = ack.ack;
         }
         self.space.reached(ack.ack.min(self.edge));
+        let answered = Answered {
+            ack,
+            number,
+            echo,
+            news: &news,
+            had,
+            duplicates: self.acks.duplicates,
+            disorder,
+            loop_time: self.clock.delay(),
+            side: self.side,
+        };
         if news.advanced > 0 {
-            self.take_progress(ack, had, number);
+            self.take_progress(&answered, mss, out);
+        } else if let Some(top) = news.sacked_in_order {
+            if let Some(piece) = self.board.piece_at(top - 1) {
+                self.measures.reported(piece, &answered, out);
+            }
         }
+        self.measures.acknowledged(&answered, &self.level(), out);
         if !self.pending.is_empty() {
-            let answer = Answer {
-                time: ack.time,
-                ack: ack.ack,
-                echo: echo.map(|stamps| stamps.echo),
-                news: &news,
-                min_rtt: self.clock.soonest(),
-            };
+            let answer =
+                Answer { time: ack.time, ack: ack.ack, echo, news: &news, min_rtt: self.clock.soonest() };
             self.pending.answer(&answer);
         }
         news
     }
 
     /// Hands out the retransmissions of which nothing more is to be learnt at `now`.
-    pub(super) fn release(&mut self, now: Instant, mut out: impl FnMut(RetransmissionRow)) {
+    pub(super) fn release(&mut self, now: Instant, out: &mut Out<'_>) {
         if self.pending.is_empty() {
             return;
         }
         let patience = (3 * self.clock.rtt().unwrap_or(0)).max(500_000_000);
         let measures = &mut self.measures;
         self.pending.release(now, patience, |waiting| {
-            measures.judged(&waiting.row);
-            out(waiting.row);
+            measures.judged(&waiting.row, &waiting.lost, out);
+            out.rows.retransmissions.push(waiting.row);
         });
     }
 
     /// Hands out all that are left.
-    pub(super) fn finish(&mut self, mut out: impl FnMut(RetransmissionRow)) {
+    pub(super) fn finish(&mut self, out: &mut Out<'_>) {
         let measures = &mut self.measures;
         self.pending.drain(|waiting| {
-            measures.judged(&waiting.row);
-            out(waiting.row);
+            measures.judged(&waiting.row, &waiting.lost, out);
+            out.rows.retransmissions.push(waiting.row);
         });
+        measures.finish(out);
     }
 
-    /// `una` has moved from `had`: pieces leave the board, and the newest gives an RTT sample if nothing is ambiguous.
-    fn take_progress(&mut self, ack: &Ack, had: i64, number: u64) {
-        let mut newest: Option<Piece> = None;
-        let mut resent = false;
+    /// `una` has moved: pieces leave the board, and the newest gives an RTT sample if nothing is ambiguous.
+    fn take_progress(&mut self, answered: &Answered<'_>, mss: u32, out: &mut Out<'_>) {
+        let mut covered = Covered::default();
         let delivered = &mut self.delivered;
-        self.board.acknowledge(ack.ack, |piece| {
-            resent |= piece.count != 1;
+        self.board.acknowledge(answered.ack.ack, |piece| {
             *delivered = (*delivered).max(piece.last);
-            newest = Some(*piece);
+            covered.add(piece, mss);
         });
-        let Some(piece) = newest.filter(|piece| piece.count > 0) else { return };
-        let missing = self.measures.was_missing(had);
-        let rtt = ack.time.saturating_since(piece.first).as_nanos();
-        if self.measures.ack_sample(rtt, resent, missing, (&piece, number)) {
+        if let Some(rtt) = self.measures.covered(&covered, answered, out) {
             self.clock.sample(rtt);
         }
     }
@@ -211,14 +263,14 @@ impl Half {
             self.lost_to = 0;
         }
         if sent.seq >= self.lost_to {
-            return Placed { kind: Kind::New, transmission: 1 };
+            return Placed { kind: Kind::New, transmission: 1, fresh: sent.len, again: 0 };
         }
         self.edge = self.lost_to.max(sent.end);
         let before = Before { count: 0, unseen: sent.end - sent.seq, first: None, last: None };
         let verdict = self.ask(sent, &before, terms);
         self.edge = known;
         self.wait(sent, (2, &before, &verdict), terms);
-        Placed { kind: Kind::Retransmission, transmission: 2 }
+        Placed { kind: Kind::Retransmission, transmission: 2, fresh: sent.len, again: sent.len }
     }
 
     /// Packets are missing before `sent`: how far did their data go?
@@ -250,12 +302,14 @@ impl Half {
     fn sent_again(&mut self, sent: &Sent, terms: &Terms) -> Placed {
         let below = sent.seq..sent.end.min(self.edge);
         if self.is_copy(sent) {
-            return Placed { kind: Kind::Copy, transmission: 1 };
+            return Placed::bare(Kind::Copy);
         }
         if self.is_overtaken(sent) {
-            self.board.again(below, &sent.stamp);
-            return Placed { kind: Kind::Reordered, transmission: 1 };
+            let before = self.board.again(below, &sent.stamp);
+            let fresh = sent.len.min(before.unseen as u32);
+            return Placed { kind: Kind::Reordered, transmission: 1, fresh, again: 0 };
         }
+        let again = sent.len.min((below.end - below.start) as u32);
         let before = self.board.again(below, &sent.stamp);
         let verdict = self.ask(sent, &before, terms);
         if sent.end > self.edge {
@@ -263,7 +317,8 @@ impl Half {
         }
         let transmission = u32::from(before.count.max(1)) + 1;
         self.wait(sent, (transmission, &before, &verdict), terms);
-        Placed { kind: Kind::Retransmission, transmission }
+        let fresh = sent.len - again + again.min(before.unseen as u32);
+        Placed { kind: Kind::Retransmission, transmission, fresh, again }
     }
 
     fn ask(&mut self, sent: &Sent, before: &Before, terms: &Terms) -> Verdict {
@@ -324,7 +379,12 @@ impl Half {
         };
         let acked_at = (sent.end <= self.acks.una).then_some(sent.stamp.time);
         let first = sent.seq <= view.una;
-        self.pending.push(Waiting { row, tsval: sent.stamp.tsval, first, acked_at });
+        let lost = Lost {
+            order: before.last.map_or(sent.stamp.order, |last| last.order),
+            packets: wire_packets(sent.len, terms.mss) as u32,
+            rtt: self.clock.rtt(),
+        };
+        self.pending.push(Waiting { row, tsval: sent.stamp.tsval, first, acked_at, lost });
     }
 
     /// The same packet again: a sender numbers its packets, so the same identification and timestamp with the same

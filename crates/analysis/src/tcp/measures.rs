@@ -16,6 +16,7 @@ use rexmit_units::Instant;
 use super::board::Piece;
 use super::half::Placed;
 use super::loss::Lost;
+use crate::analyzer::Options;
 use crate::packet::Tcp;
 use crate::rows::{Kind, RetransmissionRow, Rows, SideRow, Tables};
 use data::Data;
@@ -66,6 +67,13 @@ pub(super) struct Out<'a> {
     pub loss_event_rtts: f64,
 }
 
+impl Options {
+    /// For the rows of connection `number`.
+    pub(super) fn out<'a>(&self, connection: u32, rows: &'a mut Rows) -> Out<'a> {
+        Out { rows, connection, tables: self.tables, loss_event_rtts: self.loss_event_rtts }
+    }
+}
+
 impl Measures {
     /// The side sent a packet.
     pub(super) fn packet(&mut self, seen: &Seen<'_>) {
@@ -102,7 +110,12 @@ impl Measures {
     }
 
     /// An acknowledgment of the side's data moved forward; gives the RTT sample if that is unambiguous.
-    pub(super) fn covered(&mut self, covered: &Covered, answered: &Answered<'_>, out: &mut Out<'_>) -> Option<u64> {
+    pub(super) fn covered(
+        &mut self,
+        covered: &Covered,
+        answered: &Answered<'_>,
+        out: &mut Out<'_>,
+    ) -> Option<u64> {
         if covered.is_syn() {
             return rtt::handshake(covered, answered, out);
         }
@@ -137,13 +150,13 @@ impl Measures {
 
     /// Writes what was counted of the side into its row. The connection ended at `end`, and the side's data are
     /// acknowledged up to `una`.
-    pub(super) fn fill(&mut self, row: &mut SideRow, end: Instant, una: i64) {
+    pub(super) fn fill(&self, row: &mut SideRow, end: Instant, una: i64) {
         row.packets = self.packets;
         row.pure_acks = self.pure_acks;
         row.copies = self.copies;
         row.damaged = self.damaged;
         self.windows.fill(row, end);
-        if let Some(data) = &mut self.data {
+        if let Some(data) = &self.data {
             data.fill(row, una);
         }
     }

@@ -8,6 +8,7 @@ mod copies;
 mod half;
 mod judge;
 mod key;
+mod loss;
 mod measures;
 mod missing;
 mod opening;
@@ -111,7 +112,7 @@ impl Connections {
 
     fn open_at(&mut self, key: Key, packet: &Packet, tcp: &Tcp) -> u32 {
         self.count += 1;
-        let connection = Some(Box::new(Connection::new(self.count, packet, tcp, self.options.tables)));
+        let connection = Some(Box::new(Connection::new(self.count, packet, tcp, &self.options)));
         let place = match self.free.pop() {
             Some(place) => {
                 self.open[place as usize] = connection;

@@ -1,7 +1,7 @@
 use super::*;
 
 fn stamp(ms: u64, number: u64) -> Stamp {
-    Stamp { time: Instant::from_nanos(ms * 1_000_000), number, tsval: 0, ident: 0 }
+    Stamp { time: Instant::from_nanos(ms * 1_000_000), number, tsval: 0, ident: 0, order: 1 }
 }
 
 fn board() -> Board {

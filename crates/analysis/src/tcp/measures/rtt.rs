@@ -1,0 +1,154 @@
+//! Round-trip times of a side's data, by acknowledgments, by timestamps and by SACK.
+
+use std::collections::VecDeque;
+
+use rexmit_units::Instant;
+
+use super::super::board::Piece;
+use super::answers::{Answered, Covered};
+use super::{Out, Seen};
+use crate::rows::{Method, RttRow, SideRow, Spread};
+use crate::spread::Samples;
+
+/// Samples of one side's data.
+#[derive(Debug, Default)]
+pub(super) struct Rtt {
+    acks: Samples,
+    stamps: Samples,
+    sacks: Samples,
+    /// Of those by acknowledgments, the ones of a single packet in order: a delayed acknowledgment shows in them.
+    delays: Samples,
+    clock: VecDeque<Tick>,
+    ambiguous_retransmitted: u64,
+    ambiguous_missing: u64,
+    /// Segments outstanding when the timed ones were sent: how many were timed, and the sum.
+    timed: u64,
+    flights: u64,
+}
+
+/// The first packet with data that carried a TSval.
+#[derive(Clone, Copy, Debug)]
+struct Tick {
+    value: u32,
+    end: i64,
+    time: Instant,
+}
+
+/// TSvals that wait for their echo. Without acknowledgments (a capture of one direction) they would pile up.
+const TICKS: usize = 4096;
+
+/// The sample of a SYN or SYN-ACK: nothing is counted, it is no data.
+pub(super) fn handshake(covered: &Covered, answered: &Answered<'_>, out: &mut Out<'_>) -> Option<u64> {
+    let piece = covered.newest.filter(|piece| piece.count == 1)?;
+    let rtt = answered.ack.time.saturating_since(piece.first).as_nanos();
+    write(rtt, Method::Handshake, piece.end, answered, out);
+    Some(rtt)
+}
+
+impl Rtt {
+    /// Data were sent, new or again.
+    pub(super) fn sent(&mut self, seen: &Seen<'_>) {
+        let Some(stamps) = seen.tcp.timestamps else { return };
+        let newer = |tick: &Tick| (stamps.value.wrapping_sub(tick.value) as i32) > 0;
+        if self.clock.back().is_none_or(newer) {
+            if self.clock.len() == TICKS {
+                self.clock.pop_front();
+            }
+            self.clock.push_back(Tick { value: stamps.value, end: seen.end, time: seen.time });
+        }
+    }
+
+    /// Data were acknowledged. `data` is true if the newest piece has data, not only a FIN.
+    pub(super) fn covered(
+        &mut self,
+        covered: &Covered,
+        data: bool,
+        answered: &Answered<'_>,
+        out: &mut Out<'_>,
+    ) -> Option<u64> {
+        let piece = covered.newest.filter(|piece| piece.count > 0)?;
+        // What had arrived out of order is acknowledged when the hole before it is filled.
+        let overtook = answered.disorder && covered.pieces > 1;
+        if covered.is_after_repair(&piece) || overtook {
+            self.ambiguous_missing += 1;
+            return None;
+        }
+        if piece.count > 1 {
+            self.ambiguous_retransmitted += 1;
+            return None;
+        }
+        let rtt = answered.ack.time.saturating_since(piece.first).as_nanos();
+        self.acks.add(rtt);
+        if data {
+            self.timed += 1;
+            self.flights += u64::from(piece.flight);
+        }
+        if covered.packets == 1 && !answered.disorder {
+            self.delays.add(rtt);
+        }
+        write(rtt, Method::Ack, piece.end, answered, out);
+        Some(rtt)
+    }
+
+    /// A segment was newly reported by SACK, above all that had been.
+    pub(super) fn reported(&mut self, piece: &Piece, answered: &Answered<'_>, out: &mut Out<'_>) {
+        if piece.count != 1 {
+            return;
+        }
+        let rtt = answered.ack.time.saturating_since(piece.first).as_nanos();
+        self.sacks.add(rtt);
+        write(rtt, Method::Sack, piece.end, answered, out);
+    }
+
+    /// An acknowledgment came with an echo.
+    ///
+    /// RFC 7323 section 4.3 has the receiver echo the earliest packet that it has not acknowledged, so that the first
+    /// echo of a value answers the first packet that carried it. It is taken only where the acknowledgment covers just
+    /// that packet's data for the first time: an acknowledgment that moves nothing may come at any time.
+    pub(super) fn echoed(&mut self, answered: &Answered<'_>, out: &mut Out<'_>) {
+        let Some(echo) = answered.echo else { return };
+        while let Some(tick) = self.clock.front().copied() {
+            let older = tick.value.wrapping_sub(echo) as i32;
+            if older > 0 {
+                return;
+            }
+            self.clock.pop_front();
+            if older == 0 && answered.had < tick.end && tick.end <= answered.ack.ack {
+                let rtt = answered.ack.time.saturating_since(tick.time).as_nanos();
+                self.stamps.add(rtt);
+                write(rtt, Method::Timestamp, tick.end, answered, out);
+            }
+        }
+    }
+
+    /// Delays of acknowledgments of single packets.
+    pub(super) fn delays(&self) -> Spread {
+        self.delays.spread()
+    }
+
+    /// Writes all into the row.
+    pub(super) fn fill(&self, row: &mut SideRow) {
+        row.rtt = self.acks.spread();
+        row.rtt_timestamps = self.stamps.spread();
+        row.rtt_sack = self.sacks.spread();
+        row.ambiguous_retransmitted = self.ambiguous_retransmitted;
+        row.ambiguous_missing = self.ambiguous_missing;
+        row.f_avg = (self.timed > 0).then(|| self.flights as f64 / self.timed as f64);
+    }
+}
+
+fn write(rtt: u64, method: Method, end: i64, answered: &Answered<'_>, out: &mut Out<'_>) {
+    if !out.tables.rtt {
+        return;
+    }
+    let (number, time) = (answered.number, answered.ack.time);
+    out.rows.rtt.push(RttRow {
+        connection: out.connection,
+        side: answered.side,
+        number,
+        time,
+        rtt,
+        method,
+        end,
+    });
+}

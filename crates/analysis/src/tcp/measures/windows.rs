@@ -1,0 +1,47 @@
+//! The windows that a side offers.
+
+use rexmit_units::Instant;
+
+use crate::rows::SideRow;
+
+/// Smallest and largest window, and when it was closed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Windows {
+    /// After the handshake.
+    min: Option<u64>,
+    max: u64,
+    closings: u64,
+    closed_for: u64,
+    closed_since: Option<Instant>,
+}
+
+impl Windows {
+    /// A window of so many bytes was offered; `syn` in the handshake.
+    pub(super) fn offered(&mut self, time: Instant, window: u64, syn: bool) {
+        self.max = self.max.max(window);
+        if syn {
+            return;
+        }
+        self.min = Some(self.min.map_or(window, |min| min.min(window)));
+        match self.closed_since {
+            None if window == 0 => {
+                self.closings += 1;
+                self.closed_since = Some(time);
+            }
+            Some(since) if window > 0 => {
+                self.closed_for += time.saturating_since(since).as_nanos();
+                self.closed_since = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes them into the row; a window that is still closed was so until `end`.
+    pub(super) fn fill(&self, row: &mut SideRow, end: Instant) {
+        let open_end = self.closed_since.map_or(0, |since| end.saturating_since(since).as_nanos());
+        row.min_window = self.min;
+        row.max_window = self.max;
+        row.zero_windows = self.closings;
+        row.zero_window_time = self.closed_for + open_end;
+    }
+}
