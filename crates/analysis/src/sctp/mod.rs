@@ -1,30 +1,186 @@
 //! SCTP associations: chunks, SACKs, and the cause of every retransmission.
+//!
+//! An association is known by its verification tags, so packets from addresses that were never seen before find it. A
+//! capture that begins in the middle learns the tags from the first packet of each direction.
+//!
+//! Each retransmission is judged twice: as sctp_trace would (see `trace`), and by what its sender can have known and
+//! timed (see `judge`). Memory follows the associations that are open and the chunks that they have outstanding.
+//!
+//! Not judged: chunks of extensions (AUTH, ASCONF, RE-CONFIG, NR-SACK), addresses that ASCONF adds (they are found by
+//! the tag), retransmission for path MTU discovery.
 
+mod association;
+mod board;
+mod clock;
+mod control;
+mod copies;
+mod half;
+mod judge;
+mod path;
+mod pending;
 mod rows;
+mod trace;
+mod view;
+
+#[cfg(test)]
+mod script;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use foldhash::fast::FixedState;
+use rexmit_units::Instant;
+use rexmit_wire::sctp::{Body, Header};
 
 use crate::analyzer::Options;
 use crate::packet::Packet;
+use association::{Association, reflected};
 
 pub use rows::*;
 
 /// All associations of a capture.
 #[derive(Debug)]
-pub(crate) struct Associations {}
+pub(crate) struct Associations {
+    options: Options,
+    rows: SctpRows,
+    open: Vec<Option<Box<Association>>>,
+    free: Vec<usize>,
+    /// By interface, ports of sender and receiver, and verification tag: the association and who sends.
+    by_tag: HashMap<(u32, u16, u16, u32), Place, FixedState>,
+    /// By interface and addresses.
+    by_path: HashMap<(u32, SocketAddr, SocketAddr), Place, FixedState>,
+    associations: u32,
+    packets: u64,
+}
+
+/// An association, and which of its sides sends.
+type Place = (usize, usize);
 
 impl Associations {
-    pub(crate) fn new(_options: &Options) -> Self {
-        Self {}
+    pub(crate) fn new(options: &Options) -> Self {
+        Self {
+            options: *options,
+            rows: SctpRows::default(),
+            open: Vec::new(),
+            free: Vec::new(),
+            by_tag: HashMap::default(),
+            by_path: HashMap::default(),
+            associations: 0,
+            packets: 0,
+        }
     }
 
     /// Takes the next packet, whose bytes from the common header on are `bytes` as far as the capture has them, and
     /// had `wire_len` bytes on the wire.
-    pub(crate) fn push(&mut self, _packet: &Packet, _bytes: &[u8], _wire_len: u32) {}
+    pub(crate) fn push(&mut self, packet: &Packet, bytes: &[u8], wire_len: u32) {
+        let Ok(header) = Header::new(bytes, wire_len as usize) else { return };
+        self.packets += 1;
+        if self.packets.is_multiple_of(SWEEP) {
+            self.sweep(packet.time);
+        }
+        let first = header.chunks().next().map(|chunk| chunk.body());
+        let (at, from) =
+            self.find(packet, &header, first.as_ref()).unwrap_or_else(|| self.begin(packet, first.as_ref()));
+        let Some(association) = &mut self.open[at] else { return };
+        let before = [association.tag(0), association.tag(1)];
+        association.packet(packet, &header, from, &mut self.rows);
+        let after = [association.tag(0), association.tag(1)];
+        if before != after {
+            self.enter_tags(at, packet.interface);
+        }
+        self.by_path.entry((packet.interface, packet.src, packet.dst)).or_insert((at, from));
+        self.by_path.entry((packet.interface, packet.dst, packet.src)).or_insert((at, 1 - from));
+    }
 
     /// Ends what is open.
-    pub(crate) fn finish(&mut self) {}
+    pub(crate) fn finish(&mut self) {
+        for association in self.open.drain(..).flatten() {
+            association.finish(&mut self.rows);
+        }
+        self.free.clear();
+        self.by_tag.clear();
+        self.by_path.clear();
+    }
 
     /// The rows since the last call.
     pub(crate) fn take_rows(&mut self) -> SctpRows {
-        SctpRows::default()
+        std::mem::take(&mut self.rows)
+    }
+
+    /// Whose packet this is.
+    fn find(&self, packet: &Packet, header: &Header<'_>, first: Option<&Body<'_>>) -> Option<Place> {
+        let (interface, src, dst) = (packet.interface, packet.src, packet.dst);
+        let on_path = self.by_path.get(&(interface, src, dst)).copied();
+        if let Some(Body::Init(init)) = first {
+            // An INIT carries no tag, but names the one of its sender.
+            let tag = init.initiate_tag();
+            if let Some((at, to)) = self.by_tag.get(&(interface, dst.port(), src.port(), tag)) {
+                return Some((*at, 1 - to));
+            }
+            // Both sides may open at once; any other INIT with a new tag opens a new association.
+            return on_path.filter(|(at, from)| {
+                self.open[*at]
+                    .as_ref()
+                    .is_some_and(|it| !it.is_open() && !it.has_init(*from) && it.tag(*from).is_none())
+            });
+        }
+        let tag = header.tag();
+        if let Some(place) = self.by_tag.get(&(interface, src.port(), dst.port(), tag)) {
+            return Some(*place);
+        }
+        let (at, from) = on_path?;
+        let association = self.open[at].as_ref()?;
+        let fits = association.tag(1 - from).is_none_or(|known| known == tag) || tag == 0;
+        let last_word =
+            matches!(first, Some(Body::Abort { .. } | Body::Error(_) | Body::ShutdownComplete { .. }));
+        (fits || last_word || reflected(header)).then_some((at, from))
+    }
+
+    /// A new association.
+    fn begin(&mut self, packet: &Packet, first: Option<&Body<'_>>) -> Place {
+        // INIT-ACK and COOKIE-ACK are the server's.
+        let from = usize::from(matches!(first, Some(Body::InitAck(_) | Body::CookieAck)));
+        self.associations += 1;
+        let new = Box::new(Association::new(self.associations, packet, from, &self.options));
+        let at = self.free.pop().unwrap_or_else(|| {
+            self.open.push(None);
+            self.open.len() - 1
+        });
+        self.open[at] = Some(new);
+        self.by_path.insert((packet.interface, packet.src, packet.dst), (at, from));
+        self.by_path.insert((packet.interface, packet.dst, packet.src), (at, 1 - from));
+        (at, from)
+    }
+
+    fn enter_tags(&mut self, at: usize, interface: u32) {
+        let Some(association) = &self.open[at] else { return };
+        for to in 0..2 {
+            if let Some(tag) = association.tag(to) {
+                let key = (interface, association.port(1 - to), association.port(to), tag);
+                self.by_tag.insert(key, (at, 1 - to));
+            }
+        }
+    }
+
+    /// Ends what is over.
+    fn sweep(&mut self, now: Instant) {
+        let mut gone = false;
+        for at in 0..self.open.len() {
+            if self.open[at].as_ref().is_some_and(|association| association.is_over(now)) {
+                self.open[at].take().expect("it is there").finish(&mut self.rows);
+                self.free.push(at);
+                gone = true;
+            }
+        }
+        if gone {
+            let open = &self.open;
+            self.by_tag.retain(|_, (at, _)| open[*at].is_some());
+            self.by_path.retain(|_, (at, _)| open[*at].is_some());
+        }
     }
 }
+
+/// After so many packets, those that are over are looked for.
+const SWEEP: u64 = 8_192;

@@ -1,0 +1,639 @@
+//! One direction of an association: the DATA of one side and the SACKs of the other for it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use rexmit_units::Instant;
+use rexmit_wire::sctp::{Data, Sack};
+
+use super::board::{Board, Entry};
+use super::clock::Clock;
+use super::judge::{self, Occasion, Verdict};
+use super::pending::Pending;
+use super::rows::{ChunkRow, SctpCause, SctpProof, SctpRetransmissionRow, SctpRows, SctpSideRow, StreamRow};
+use super::trace::Trace;
+use super::view::{Report, View};
+use crate::rows::{Kind, Need, SideName, Tables};
+use crate::spread::Samples;
+
+/// Where rows go, and whose they are.
+pub(super) struct Out<'a> {
+    pub(super) rows: &'a mut SctpRows,
+    pub(super) tables: Tables,
+    pub(super) association: u32,
+    /// The sender of the DATA.
+    pub(super) side: SideName,
+    /// What is counted of it.
+    pub(super) row: &'a mut SctpSideRow,
+}
+
+/// The packet that is being looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) number: u64,
+    pub(super) time: Instant,
+    pub(super) src: IpAddr,
+    pub(super) dst: IpAddr,
+    /// Number of its path among those of its side.
+    pub(super) path: u32,
+    /// It carries a COOKIE-ECHO that was sent before.
+    pub(super) with_cookie: bool,
+    /// The side has sent DATA on another path as well.
+    pub(super) paths: bool,
+}
+
+/// A DATA chunk of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    tsn: u32,
+    stream: u16,
+    message: u32,
+    len: u32,
+    begin: bool,
+    end: bool,
+    unordered: bool,
+    interleaved: bool,
+}
+
+impl From<&Data<'_>> for Piece {
+    fn from(data: &Data<'_>) -> Self {
+        Self {
+            tsn: data.tsn(),
+            stream: data.stream(),
+            message: data.message(),
+            len: data.user_len(),
+            begin: data.begins(),
+            end: data.ends(),
+            unordered: data.is_unordered(),
+            interleaved: data.is_interleaved(),
+        }
+    }
+}
+
+/// What became of the DATA of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Result {
+    /// Retransmitted chunks, and their bytes.
+    pub(super) again: (u64, u64),
+    /// Of these, chunks that had taken another path before.
+    pub(super) moved: u64,
+    /// The path of the chunk whose T3 ran out, if the packet was sent by that.
+    pub(super) timeout: Option<u32>,
+}
+
+/// See the head of the file.
+#[derive(Debug)]
+pub(super) struct Half {
+    initial: Option<u32>,
+    board: Board,
+    /// One past the highest cumulative TSN seen.
+    una: i64,
+    pub(super) view: View,
+    pub(super) clock: Clock,
+    trace: Trace,
+    pending: Pending,
+    outstanding: u64,
+    chunks_outstanding: u64,
+    streams: BTreeMap<u16, StreamRow>,
+    pub(super) sack_delay: Samples,
+    /// Packets with DATA that SACKs which moved forward covered, and these SACKs.
+    sacked: (u64, u64),
+    /// A gap was open after the last SACK.
+    gap_open: bool,
+}
+
+impl Half {
+    pub(super) fn new(missing_reports: u32) -> Self {
+        Self {
+            initial: None,
+            board: Board::default(),
+            una: BEFORE_ALL,
+            view: View::default(),
+            clock: Clock::default(),
+            trace: Trace::new(missing_reports),
+            pending: Pending::default(),
+            outstanding: 0,
+            chunks_outstanding: 0,
+            streams: BTreeMap::new(),
+            sack_delay: Samples::default(),
+            sacked: (0, 0),
+            gap_open: false,
+        }
+    }
+
+    /// The initial TSN is known.
+    pub(super) fn begin(&mut self, initial: u32, row: &mut SctpSideRow) {
+        if self.initial.is_none() {
+            self.initial = Some(initial);
+            self.una = 0;
+            row.initial_tsn = Some(initial);
+            row.initial_tsn_known = true;
+        }
+    }
+
+    /// The sender sent the DATA chunks `pieces` in one packet. `sender_loop` is the way to it and back.
+    pub(super) fn packet(
+        &mut self,
+        seen: &Seen,
+        pieces: &[Piece],
+        sender_loop: Option<u64>,
+        out: &mut Out<'_>,
+    ) -> Result {
+        let Some(first) = pieces.first() else { return Result::default() };
+        if self.initial.is_none() {
+            self.initial = Some(first.tsn);
+            out.row.initial_tsn = Some(first.tsn);
+        }
+        self.view.catch_up(seen.time, &mut self.board);
+        self.trace.packet();
+        let mut occasion = self.occasion(seen, pieces, sender_loop);
+        let again: Vec<i64> =
+            pieces.iter().map(|piece| self.unwrap(piece.tsn)).filter(|tsn| *tsn < self.board.end()).collect();
+        for tsn in &again {
+            let view = &self.view;
+            occasion.full |= self.board.get(*tsn).is_some_and(|entry| occasion.is_full(entry, view));
+        }
+        let mut packet = Packet { seen, occasion, lead: None, position: 0, result: Result::default() };
+        for piece in pieces {
+            self.piece(&mut packet, piece, out);
+        }
+        out.row.data_packets += 1;
+        out.row.first_data.get_or_insert(seen.time);
+        out.row.last_data = Some(seen.time);
+        out.row.max_outstanding = out.row.max_outstanding.max(self.outstanding);
+        if let Some((lead, SctpCause::Timeout)) = packet.lead.map(|(tsn, verdict)| (tsn, verdict.0)) {
+            self.expired(lead, seen.time, &again);
+        }
+        packet.result
+    }
+
+    /// The receiver sent a SACK at `time`. Gives the RTT sample that this makes.
+    pub(super) fn sack(
+        &mut self,
+        time: Instant,
+        sack: &Sack<'_>,
+        sender_loop: Option<u64>,
+        out: &mut Out<'_>,
+    ) -> Option<Sample> {
+        self.initial?;
+        let una = self.unwrap(sack.cumulative()) + 1;
+        // Blocks as they stand, which sctp_trace takes in that order.
+        let mut gaps: Vec<(i64, i64)> = sack
+            .gaps()
+            .filter(|gap| gap.start > 0 && gap.start <= gap.end)
+            .map(|gap| (una - 1 + i64::from(gap.start), una + i64::from(gap.end)))
+            .collect();
+        self.count_reports(una, &gaps);
+        gaps.sort_unstable();
+        // What it acknowledges and was not seen is known to exist; farther than any window, it is not of this.
+        let end = gaps.last().map_or(una, |gap| gap.1).max(una);
+        if (end - self.board.end()).abs() > FARTHEST {
+            return None;
+        }
+        self.board.extend(end, time);
+        let sample = if una >= self.una { self.acknowledge(una, &gaps, time, out) } else { None };
+        for tsn in sack.duplicates() {
+            let tsn = self.unwrap(tsn);
+            let last = self.board.get(tsn).and_then(|entry| entry.row);
+            self.pending.duplicate(last, time, self.clock.min());
+        }
+        let report = Report { due: time, una, gaps, window: sack.window() };
+        self.view.take(report, sender_loop.unwrap_or(0), &mut self.board);
+        let keep = self.una.min(self.view.una).saturating_sub(KEPT);
+        self.board.forget(keep);
+        let whole = self.clock.min().unwrap_or(0) + sender_loop.unwrap_or(0);
+        let (pending, grace) = (&mut self.pending, (2 * whole).max(GRACE));
+        pending.leave(Some((time, grace)), |row| give(row, out));
+        sample
+    }
+
+    /// The sender gave up all up to `cumulative` (FORWARD-TSN).
+    pub(super) fn forward(&mut self, cumulative: u32, row: &mut SctpSideRow) {
+        if self.initial.is_none() {
+            return;
+        }
+        let end = self.unwrap(cumulative) + 1;
+        for (_, entry) in self.board.range(self.una, end) {
+            if entry.acked.is_none() && !entry.abandoned {
+                entry.abandoned = true;
+                row.abandoned_chunks += 1;
+            }
+        }
+    }
+
+    /// Ends it: the rows that still wait, the streams, and the figures.
+    pub(super) fn finish(&mut self, out: &mut Out<'_>) {
+        self.pending.leave(None, |row| give(row, out));
+        out.rows.streams.extend(self.streams.values().map(|stream| StreamRow {
+            association: out.association,
+            side: out.side,
+            ..*stream
+        }));
+        let row = &mut *out.row;
+        row.rtt = self.clock.data.spread();
+        row.rtt_heartbeat = self.clock.heartbeat.spread();
+        row.goodput = rate(row.acked_bytes, row.first_data, row.last_acked);
+        row.throughput = rate(row.bytes, row.first_data, row.last_data);
+    }
+
+    /// Packets with DATA for each SACK that moved forward.
+    pub(super) fn packets_per_sack(&self) -> Option<f64> {
+        (self.sacked.1 > 0).then(|| self.sacked.0 as f64 / self.sacked.1 as f64)
+    }
+
+    /// The TSN nearest to the highest seen.
+    fn unwrap(&self, tsn: u32) -> i64 {
+        let end = self.board.end();
+        let wire = self.initial.unwrap_or(0).wrapping_add(end as u32);
+        end + i64::from(tsn.wrapping_sub(wire) as i32)
+    }
+
+    fn occasion(&self, seen: &Seen, pieces: &[Piece], sender_loop: Option<u64>) -> Occasion {
+        Occasion {
+            time: seen.time,
+            sender_loop,
+            timeout: self.clock.timeout(sender_loop.unwrap_or(0)),
+            has_new: pieces.iter().any(|piece| self.unwrap(piece.tsn) >= self.board.end()),
+            with_cookie: seen.with_cookie,
+            paths: seen.paths,
+            full: false,
+            outstanding: self.outstanding,
+            chunks: self.chunks_outstanding,
+        }
+    }
+
+    /// T3 expired, of which the chunks `again` were sent again: all that is outstanding is marked.
+    fn expired(&mut self, lead: i64, now: Instant, again: &[i64]) {
+        let (from, end) = (self.view.una.max(self.board.base()), self.board.end());
+        for (tsn, entry) in self.board.range(from, end) {
+            entry.marked = !entry.known && tsn >= lead && !again.contains(&tsn);
+        }
+        self.view.expired = Some(now);
+        self.view.expiries += 1;
+    }
+}
+
+/// A packet while its chunks are looked at.
+struct Packet<'a> {
+    seen: &'a Seen,
+    occasion: Occasion,
+    /// The first retransmitted chunk and its judgement.
+    lead: Option<(i64, Verdict)>,
+    position: u32,
+    result: Result,
+}
+
+/// Sending.
+impl Half {
+    fn piece(&mut self, packet: &mut Packet<'_>, piece: &Piece, out: &mut Out<'_>) {
+        let seen = packet.seen;
+        let tsn = self.unwrap(piece.tsn);
+        out.row.chunks += 1;
+        out.row.bytes += u64::from(piece.len);
+        let kind = self.place(tsn, packet, out);
+        if kind == Kind::Retransmission {
+            self.again(packet, (tsn, piece), out);
+        }
+        let Some(entry) = self.board.get(tsn) else { return };
+        let unique = entry.transmissions == 0;
+        let hole = unique && kind == Kind::Retransmission;
+        if unique && entry.acked.is_none() && tsn >= self.una {
+            self.outstanding += u64::from(piece.len);
+            self.chunks_outstanding += 1;
+        }
+        entry.transmissions += 1 + u32::from(hole);
+        if kind != Kind::Retransmission {
+            entry.first = Some((seen.number, seen.time));
+        }
+        entry.last = seen.time;
+        entry.last_number = seen.number;
+        entry.path = seen.path;
+        entry.len = piece.len;
+        let transmission = entry.transmissions;
+        self.count(piece, unique, kind, out.row);
+        if out.tables.chunks {
+            out.rows.chunks.push(ChunkRow {
+                association: out.association,
+                side: out.side,
+                number: seen.number,
+                time: seen.time,
+                src: seen.src,
+                dst: seen.dst,
+                tsn,
+                stream: piece.stream,
+                message: piece.message,
+                begin: piece.begin,
+                end: piece.end,
+                unordered: piece.unordered,
+                interleaved: piece.interleaved,
+                len: piece.len,
+                kind,
+                transmission,
+                outstanding: self.outstanding,
+            });
+        }
+    }
+
+    /// Makes room for a chunk, and says what it is.
+    fn place(&mut self, tsn: i64, packet: &Packet<'_>, out: &mut Out<'_>) -> Kind {
+        let now = packet.seen.time;
+        if tsn >= self.board.end() {
+            // Farther than any window, the capture has a gap; without any SACK, what is old is forgotten.
+            if tsn - self.board.end() > FARTHEST {
+                self.restart(tsn, out);
+            } else if tsn - self.board.base() > 2 * FARTHEST {
+                self.board.forget(tsn - FARTHEST);
+            }
+            self.board.extend(tsn + 1, now);
+            return Kind::New;
+        }
+        if tsn < self.board.base() {
+            // Sent before the capture began, or long acknowledged.
+            if tsn >= self.view.una && self.board.base() - tsn <= FARTHEST {
+                self.board.extend_down(tsn, now);
+            }
+            return Kind::Retransmission;
+        }
+        let threshold = self.view.threshold();
+        let Some(entry) = self.board.get(tsn).filter(|entry| entry.transmissions == 0) else {
+            return Kind::Retransmission;
+        };
+        // A hole is filled. The sender sends again what was reported missing, or after its timer.
+        let since = now.saturating_since(entry.last).as_nanos();
+        let timer = packet.occasion.timeout.unwrap_or(SHORTEST_TIMER);
+        let told = entry.strikes >= threshold || entry.marked;
+        if told || since >= timer {
+            return Kind::Retransmission;
+        }
+        if entry.acked.is_some() {
+            // It was counted as not seen when a SACK came before it.
+            out.row.unseen_chunks = out.row.unseen_chunks.saturating_sub(u64::from(tsn < self.una));
+        }
+        Kind::Reordered
+    }
+
+    /// A chunk was sent again: judges it, and has its row wait for an answer.
+    fn again(&mut self, packet: &mut Packet<'_>, (tsn, piece): (i64, &Piece), out: &mut Out<'_>) {
+        let seen = packet.seen;
+        let mut stale = Entry { last: seen.time, known: true, acked: Some(seen.time), ..Entry::default() };
+        let entry = self.board.get(tsn).unwrap_or(&mut stale);
+        let verdict = match packet.lead {
+            None => {
+                let verdict = judge::lead(&packet.occasion, entry, &self.view);
+                packet.lead = Some((tsn, verdict));
+                verdict
+            }
+            Some((_, lead)) => judge::further(&packet.occasion, entry, &self.view, lead),
+        };
+        let mut evidence = judge::evidence(&packet.occasion, entry, &self.view);
+        if packet.position == 0 {
+            if let Some(strikes) = judge::strikes_alone(&packet.occasion, entry, &self.view) {
+                self.view.learn(strikes);
+            }
+            if verdict.0 == SctpCause::Timeout {
+                evidence.backoff = self.view.expiries + 1;
+                let timer = evidence.since_timer.filter(|_| entry.reports == 0 && entry.first.is_some());
+                self.view.shortest_timer = match (self.view.shortest_timer, timer) {
+                    (Some(shortest), Some(timer)) => Some(shortest.min(timer)),
+                    (shortest, timer) => shortest.or(timer),
+                };
+                packet.result.timeout = Some(entry.path);
+            }
+        }
+        let moved = entry.transmissions > 0 && entry.path != seen.path;
+        let (need, proof) = match (entry.known, entry.acked) {
+            (true, _) => (Need::Unnecessary, SctpProof::AckBefore),
+            (false, Some(_)) => (Need::Spurious, SctpProof::EarlyAck),
+            (false, None) => (Need::Unknown, SctpProof::None),
+        };
+        let since = |time: Instant| seen.time.saturating_since(time).as_nanos();
+        let row = SctpRetransmissionRow {
+            association: out.association,
+            side: out.side,
+            number: seen.number,
+            time: seen.time,
+            src: seen.src,
+            dst: seen.dst,
+            tsn,
+            stream: piece.stream,
+            len: piece.len,
+            position: packet.position,
+            retransmission: entry.transmissions.max(1),
+            first_number: entry.first.map(|(number, _)| number),
+            delay_first: entry.first.map(|(_, time)| since(time)),
+            delay_previous: (entry.transmissions > 1 || entry.first.is_some()).then(|| since(entry.last)),
+            class: self.trace.class(entry.trace),
+            class_reports: entry.trace,
+            cause: verdict.0,
+            confidence: verdict.1,
+            need,
+            proof,
+            moved,
+            evidence,
+        };
+        entry.trace = self.trace.restart(entry.trace);
+        (entry.reports, entry.strikes, entry.marked) = (0, 0, false);
+        entry.fast += u32::from(matches!(verdict.0, SctpCause::Fast | SctpCause::FastAgain));
+        let previous = entry.row;
+        let acked = entry.acked;
+        let number = self.pending.push(row, previous);
+        if acked.is_some() {
+            // Its answer was seen before it.
+            self.pending.acked(Some(number), seen.time, None);
+        }
+        if let Some(entry) = self.board.get(tsn) {
+            entry.row = Some(number);
+        }
+        packet.position += 1;
+        packet.result.again.0 += 1;
+        packet.result.again.1 += u64::from(piece.len);
+        packet.result.moved += u64::from(moved);
+    }
+
+    fn count(&mut self, piece: &Piece, unique: bool, kind: Kind, row: &mut SctpSideRow) {
+        let len = u64::from(piece.len);
+        let stream = self.streams.entry(piece.stream).or_insert(StreamRow {
+            association: 0,
+            side: SideName::Client,
+            stream: piece.stream,
+            chunks: 0,
+            unique_chunks: 0,
+            messages: 0,
+            unordered: 0,
+            unique_bytes: 0,
+        });
+        stream.chunks += 1;
+        if unique {
+            stream.unique_chunks += 1;
+            stream.unique_bytes += len;
+            stream.messages += u64::from(piece.end);
+            stream.unordered += u64::from(piece.end && piece.unordered);
+            row.unique_chunks += 1;
+            row.unique_bytes += len;
+            row.messages += u64::from(piece.end);
+        }
+        match kind {
+            Kind::Retransmission => {
+                row.retransmitted_chunks += 1;
+                row.retransmitted_bytes += len;
+            }
+            Kind::Reordered => row.reordered_chunks += 1,
+            _ => {}
+        }
+    }
+
+    /// The TSNs leapt farther than any window: the capture has a gap, or another association uses the same tag.
+    fn restart(&mut self, tsn: i64, out: &mut Out<'_>) {
+        self.pending.leave(None, |row| give(row, out));
+        self.board.restart(tsn);
+        self.una = BEFORE_ALL;
+        self.view = View::default();
+        (self.outstanding, self.chunks_outstanding) = (0, 0);
+    }
+}
+
+/// Being acknowledged.
+impl Half {
+    /// Counts as sctp_trace does: see [`super::trace`].
+    fn count_reports(&mut self, una: i64, gaps: &[(i64, i64)]) {
+        let mut from = una;
+        for (_, end) in gaps {
+            self.board.range(from, end - 1).for_each(|(_, entry)| entry.trace += 1);
+            from = *end;
+        }
+    }
+
+    fn acknowledge(
+        &mut self,
+        una: i64,
+        gaps: &[(i64, i64)],
+        time: Instant,
+        out: &mut Out<'_>,
+    ) -> Option<Sample> {
+        let mut new = Newly::default();
+        for (tsn, entry) in self.board.range(self.una, una) {
+            if entry.acked.is_none() {
+                new.take(tsn, entry, time);
+                self.pending.acked(entry.row, time, self.clock.min());
+            }
+            out.row.acked_bytes += u64::from(entry.len);
+            out.row.unseen_chunks += u64::from(entry.transmissions == 0);
+            entry.in_gap = false;
+        }
+        if una > self.una {
+            out.row.last_acked = Some(time);
+        }
+        self.una = una;
+        for (start, end) in gaps {
+            for (tsn, entry) in self.board.range(*start, *end) {
+                if entry.acked.is_none() {
+                    new.take(tsn, entry, time);
+                    self.pending.acked(entry.row, time, self.clock.min());
+                }
+                entry.in_gap = true;
+            }
+        }
+        let mut hole = una;
+        for (start, end) in gaps {
+            for (_, entry) in self.board.range(hole, *start) {
+                if std::mem::take(&mut entry.in_gap) {
+                    entry.acked = None;
+                    new.reneged += 1;
+                    new.back += u64::from(entry.len);
+                }
+            }
+            hole = *end;
+        }
+        self.outstanding = (self.outstanding + new.back).saturating_sub(new.bytes);
+        self.chunks_outstanding = (self.chunks_outstanding + new.reneged).saturating_sub(new.seen);
+        out.row.reneged += u64::from(new.reneged > 0);
+        let sample = self.time(&new, gaps.is_empty(), time);
+        self.gap_open = !gaps.is_empty();
+        sample
+    }
+
+    /// Takes the samples of a SACK that acknowledged `new`.
+    fn time(&mut self, new: &Newly, in_order: bool, time: Instant) -> Option<Sample> {
+        if new.packets > 0 {
+            self.sacked.0 += new.packets;
+            self.sacked.1 += 1;
+        }
+        let (tsn, sent) = new.highest.filter(|_| !new.ambiguous)?;
+        let rtt = time.saturating_since(sent).as_nanos();
+        self.clock.data(rtt);
+        if new.packets == 1 && in_order && !self.gap_open {
+            self.sack_delay.add(rtt);
+        }
+        Some(Sample { rtt, path: new.path, tsn })
+    }
+}
+
+/// An RTT sample of DATA.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    pub(super) rtt: u64,
+    /// Number of the path that the chunk took.
+    pub(super) path: u32,
+    pub(super) tsn: i64,
+}
+
+/// What a SACK acknowledges for the first time.
+#[derive(Default)]
+struct Newly {
+    /// The highest TSN, and when it was sent.
+    highest: Option<(i64, Instant)>,
+    path: u32,
+    /// One of them was sent twice or not seen: which transmission arrived cannot be told.
+    ambiguous: bool,
+    bytes: u64,
+    seen: u64,
+    packets: u64,
+    last_number: u64,
+    reneged: u64,
+    back: u64,
+}
+
+impl Newly {
+    fn take(&mut self, tsn: i64, entry: &mut Entry, time: Instant) {
+        entry.acked = Some(time);
+        if entry.transmissions == 0 {
+            self.ambiguous = true;
+            return;
+        }
+        self.ambiguous |= entry.transmissions > 1;
+        self.bytes += u64::from(entry.len);
+        self.seen += 1;
+        if entry.last_number != self.last_number {
+            self.packets += 1;
+            self.last_number = entry.last_number;
+        }
+        if self.highest.is_none_or(|(highest, _)| tsn > highest) {
+            self.highest = Some((tsn, entry.last));
+            self.path = entry.path;
+        }
+    }
+}
+
+/// A row is final.
+fn give(row: SctpRetransmissionRow, out: &mut Out<'_>) {
+    out.row.causes.add(row.cause);
+    out.row.not_needed += u64::from(matches!(row.need, Need::Spurious | Need::Unnecessary));
+    out.rows.retransmissions.push(row);
+}
+
+/// Bits a second.
+fn rate(bytes: u64, from: Option<Instant>, to: Option<Instant>) -> Option<f64> {
+    let span = to?.saturating_since(from?).as_nanos();
+    (span > 0).then(|| bytes as f64 * 8e9 / span as f64)
+}
+
+/// So many TSNs below the cumulative one are kept, for chunks that are sent again although they arrived.
+const KEPT: i64 = 256;
+/// TSNs do not leap farther.
+const FARTHEST: i64 = 65_536;
+/// Before any TSN, and far from overflow.
+const BEFORE_ALL: i64 = i64::MIN / 4;
+/// A row waits so long for a report of a duplicate, nanoseconds.
+const GRACE: u64 = 1_000_000_000;
+/// No timer is shorter where no RTT is known, nanoseconds.
+const SHORTEST_TIMER: u64 = 200_000_000;

@@ -1,0 +1,252 @@
+//! Why a DATA chunk was sent again.
+//!
+//! All retransmitted chunks of a packet have one occasion, so the first of them (the lead) is judged, and the others
+//! follow. A fast retransmit leaves within moments of the SACK that made the count of missing reports full; the timer
+//! leaves at any moment, but never sooner than the RTT since it was started. Where only one of the two can have been,
+//! that is certain; where the times allow both, what fits better is likely.
+
+use rexmit_units::Instant;
+
+use super::board::Entry;
+use super::rows::{SctpCause, SctpEvidence};
+use super::view::View;
+use crate::rows::Confidence;
+
+/// What is known of the occasion of a packet with retransmitted chunks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Occasion {
+    /// When it was seen.
+    pub(super) time: Instant,
+    /// The way to the sender and back, if it is known; 0 at the sender.
+    pub(super) sender_loop: Option<u64>,
+    /// The retransmission timeout that the RTT gives, without a lower bound.
+    pub(super) timeout: Option<u64>,
+    /// It carries new DATA as well.
+    pub(super) has_new: bool,
+    /// It carries a COOKIE-ECHO that was sent again.
+    pub(super) with_cookie: bool,
+    /// The side sends on more than one path.
+    pub(super) paths: bool,
+    /// Some retransmitted chunk of it has just had its missing reports made full.
+    pub(super) full: bool,
+    /// Bytes outstanding.
+    pub(super) outstanding: u64,
+    /// TSNs outstanding.
+    pub(super) chunks: u64,
+}
+
+impl Occasion {
+    /// How long after a SACK a packet may leave and still be an answer to it, as seen here.
+    pub(super) fn tolerance(&self) -> u64 {
+        AT_ONCE + self.sender_loop.unwrap_or(0) / 4
+    }
+
+    /// True if `entry` has just been reported missing often enough.
+    pub(super) fn is_full(&self, entry: &Entry, view: &View) -> bool {
+        entry.strikes >= view.threshold() && self.is_fresh(entry)
+    }
+
+    fn is_fresh(&self, entry: &Entry) -> bool {
+        entry.strikes > 0 && self.since(entry.struck) <= self.tolerance()
+    }
+
+    fn since(&self, earlier: Instant) -> u64 {
+        self.time.saturating_since(earlier).as_nanos()
+    }
+
+    /// The capture is at the sender for sure.
+    fn at_sender(&self) -> bool {
+        self.sender_loop == Some(0)
+    }
+
+    /// The packets tell when a timer cannot have run out.
+    fn shortest_timeout(&self) -> u64 {
+        self.timeout.map_or(NO_SAMPLE, |timeout| timeout / 10 * 9)
+    }
+}
+
+/// A cause and how sure it is.
+pub(super) type Verdict = (SctpCause, Confidence);
+
+/// The cause of the first retransmitted chunk of a packet.
+pub(super) fn lead(at: &Occasion, entry: &Entry, view: &View) -> Verdict {
+    use Confidence::{Certain, Likely};
+    if at.with_cookie {
+        return (SctpCause::WithCookie, Certain);
+    }
+    if view.window == Some(0) && at.chunks == 1 {
+        return (SctpCause::WindowProbe, Likely);
+    }
+    let times = Times::new(at, entry, view);
+    if at.is_fresh(entry) {
+        return struck(at, entry, view, &times);
+    }
+    if at.full {
+        // Another chunk's reports sent the packet, with all that was outstanding (pedersen-2006 section 4.2.2).
+        return (bundled(entry), Likely);
+    }
+    let silent = view.last_sack.is_none_or(|sack| at.since(sack) > at.tolerance());
+    if silent { quiet(at, entry, view, &times) } else { answered(at, entry, view, &times) }
+}
+
+/// The cause of a further retransmitted chunk of a packet whose first one has `lead`.
+pub(super) fn further(at: &Occasion, entry: &Entry, view: &View, lead: Verdict) -> Verdict {
+    match lead.0 {
+        SctpCause::Fast | SctpCause::FastAgain | SctpCause::BundledMissing | SctpCause::BundledInFlight
+            if at.is_full(entry, view) =>
+        {
+            (again(entry), lead.1)
+        }
+        SctpCause::Timeout | SctpCause::BundledMissing | SctpCause::BundledInFlight => {
+            (bundled(entry), lead.1)
+        }
+        SctpCause::Fast | SctpCause::FastAgain if entry.strikes >= view.threshold() => {
+            (again(entry), Confidence::Likely)
+        }
+        SctpCause::Fast | SctpCause::FastAgain if entry.marked => {
+            (SctpCause::AfterTimeout, Confidence::Likely)
+        }
+        SctpCause::Fast | SctpCause::FastAgain => (bundled(entry), Confidence::Likely),
+        cause => (cause, lead.1),
+    }
+}
+
+/// The strikes that sent the lead again, where no timer can have.
+pub(super) fn strikes_alone(at: &Occasion, entry: &Entry, view: &View) -> Option<u32> {
+    let times = Times::new(at, entry, view);
+    let timer = !times.too_soon(at) && times.on_time();
+    (at.is_fresh(entry) && !timer && !entry.marked).then_some(entry.strikes)
+}
+
+/// What the judgement of `entry` rests on.
+pub(super) fn evidence(at: &Occasion, entry: &Entry, view: &View) -> SctpEvidence {
+    let times = Times::new(at, entry, view);
+    SctpEvidence {
+        reports: entry.reports,
+        strikes: entry.strikes,
+        outstanding: at.outstanding,
+        since_sack: view.last_sack.map(|sack| at.since(sack)),
+        since_timer: Some(times.timer),
+        rto: times.rto,
+        backoff: 0,
+        sender_loop: at.sender_loop,
+        window: view.window,
+    }
+}
+
+/// Times that tell whether a timer can have run out.
+struct Times {
+    /// Since T3 was started last, if a fast retransmit does not start it again (lksctp 2.6.15, SC-F-5).
+    timer: u64,
+    /// The longest that T3 may have run.
+    longest: u64,
+    /// The timeout that is expected.
+    rto: Option<u64>,
+}
+
+impl Times {
+    fn new(at: &Occasion, entry: &Entry, view: &View) -> Self {
+        let first = entry.first.map_or(entry.last, |(_, time)| time);
+        let starts = [Some(first), view.advanced, view.expired];
+        let timer = starts.into_iter().flatten().map(|start| at.since(start)).min().unwrap_or(0);
+        // T3 may count from the last sending of the oldest chunk instead (pedersen-2006 section 4.3.3).
+        let longest = timer.max(at.since(entry.last));
+        let floor = view.shortest_timer.unwrap_or(RTO_MIN).min(RTO_MIN);
+        Self { timer, longest, rto: at.timeout.map(|timeout| timeout.max(floor)) }
+    }
+
+    /// T3 cannot have run out.
+    fn too_soon(&self, at: &Occasion) -> bool {
+        self.longest < at.shortest_timeout()
+    }
+
+    /// T3 should have run out by now.
+    fn due(&self) -> bool {
+        self.rto.is_some_and(|rto| self.longest >= rto / 10 * 9)
+    }
+
+    /// T3 should have run out about now, doubled or not.
+    fn on_time(&self) -> bool {
+        let Some(rto) = self.rto else { return false };
+        let near = |time: u64, rto: u64| time >= rto / 10 * 9 && time <= rto / 5 * 6;
+        (0..6).any(|doubled| near(self.timer, rto << doubled) || near(self.longest, rto << doubled))
+    }
+}
+
+/// The lead was reported missing by a SACK just before.
+fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
+    use Confidence::{Certain, Likely};
+    let threshold = view.threshold();
+    // SACKs that came together are looked at together.
+    let exact = entry.strikes < threshold + 2.max(view.sacks_within(at.time, at.tolerance()));
+    if entry.strikes >= threshold {
+        if times.too_soon(at) {
+            let sure = at.at_sender() && at.timeout.is_some() && exact && !entry.marked && !at.paths;
+            return (again(entry), if sure { Certain } else { Likely });
+        }
+        if entry.marked {
+            return (SctpCause::AfterTimeout, Likely);
+        }
+        let timer = !exact && times.due();
+        return (if timer { SctpCause::Timeout } else { again(entry) }, Likely);
+    }
+    if entry.marked {
+        return (SctpCause::AfterTimeout, Likely);
+    }
+    // Fewer reports than a threshold that was seen, or than any standard has: the timer, if it was due.
+    let timer = times.on_time() && !times.too_soon(at);
+    (if timer { SctpCause::Timeout } else { again(entry) }, Likely)
+}
+
+/// A SACK came just before, and did not report the lead missing.
+fn answered(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
+    use Confidence::{Likely, Unknown};
+    if entry.marked {
+        return (SctpCause::AfterTimeout, Likely);
+    }
+    if entry.strikes >= view.threshold() && !times.due() {
+        return (again(entry), Likely);
+    }
+    if at.has_new && !times.due() {
+        return (SctpCause::WithNew, Likely);
+    }
+    if times.too_soon(at) { (SctpCause::Unknown, Unknown) } else { (SctpCause::Timeout, Likely) }
+}
+
+/// No SACK came just before.
+fn quiet(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
+    use Confidence::{Certain, Likely, Unknown};
+    let since_expiry = view.expired.map(|time| at.since(time));
+    if entry.marked && since_expiry.is_some_and(|since| since < at.shortest_timeout()) {
+        return (SctpCause::AfterTimeout, Likely);
+    }
+    if at.has_new && !times.due() {
+        return (SctpCause::WithNew, Likely);
+    }
+    if times.too_soon(at) {
+        let flagged = entry.strikes >= view.threshold();
+        return if flagged { (again(entry), Likely) } else { (SctpCause::Unknown, Unknown) };
+    }
+    let long_silent = view.last_sack.is_none_or(|sack| at.since(sack) > 5 * AT_ONCE);
+    let sure = at.at_sender()
+        && at.timeout.is_some()
+        && entry.first.is_some()
+        && long_silent
+        && !(at.has_new || entry.marked || at.paths);
+    (SctpCause::Timeout, if sure { Certain } else { Likely })
+}
+
+fn again(entry: &Entry) -> SctpCause {
+    if entry.fast > 0 { SctpCause::FastAgain } else { SctpCause::Fast }
+}
+
+fn bundled(entry: &Entry) -> SctpCause {
+    if entry.reports > 0 { SctpCause::BundledMissing } else { SctpCause::BundledInFlight }
+}
+
+/// A host answers a SACK within so many nanoseconds.
+const AT_ONCE: u64 = 2_000_000;
+/// Lower bound of the retransmission timeout (RFC 9260 section 16), where no other was seen.
+const RTO_MIN: u64 = 1_000_000_000;
+/// No known sender's timer is shorter than this before it has an RTT sample.
+const NO_SAMPLE: u64 = 200_000_000;

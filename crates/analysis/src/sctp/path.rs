@@ -1,0 +1,112 @@
+//! Paths: pairs of addresses.
+
+use std::net::IpAddr;
+
+use rexmit_units::Instant;
+
+use super::half::Result;
+use super::rows::{PathRow, SctpRows};
+use crate::rows::{SideName, Spread};
+use crate::spread::Samples;
+
+/// The paths that one side sends on, numbered from 0.
+#[derive(Debug, Default)]
+pub(super) struct Paths {
+    paths: Vec<Path>,
+}
+
+#[derive(Debug)]
+struct Path {
+    row: PathRow,
+    data: Samples,
+    heartbeats: Samples,
+}
+
+impl Paths {
+    /// A packet took a path: its number.
+    pub(super) fn packet(&mut self, src: IpAddr, dst: IpAddr, time: Instant) -> u32 {
+        let at = self.paths.iter().position(|path| path.row.src == src && path.row.dst == dst);
+        let at = at.unwrap_or_else(|| {
+            self.paths.push(Path::new(src, dst, time));
+            self.paths.len() - 1
+        });
+        let row = &mut self.paths[at].row;
+        row.packets += 1;
+        row.end = row.end.max(time);
+        at as u32
+    }
+
+    /// DATA chunks went on a path.
+    pub(super) fn data(&mut self, path: u32, chunks: u64, bytes: u64, result: &Result) {
+        let row = &mut self.paths[path as usize].row;
+        row.chunks += chunks;
+        row.bytes += bytes;
+        row.retransmitted_chunks += result.again.0;
+        row.retransmitted_bytes += result.again.1;
+        row.moved_chunks += result.moved;
+        if let Some(path) = result.timeout.and_then(|path| self.paths.get_mut(path as usize)) {
+            path.row.timeouts += 1;
+        }
+    }
+
+    /// On how many paths DATA was sent.
+    pub(super) fn with_data(&self) -> usize {
+        self.paths.iter().filter(|path| path.row.chunks > 0).count()
+    }
+
+    /// A HEARTBEAT went on a path.
+    pub(super) fn heartbeat(&mut self, path: u32) {
+        self.paths[path as usize].row.heartbeats += 1;
+    }
+
+    /// DATA of a path was timed; gives where it goes.
+    pub(super) fn data_sample(&mut self, path: u32, rtt: u64) -> IpAddr {
+        let path = &mut self.paths[path as usize];
+        path.data.add(rtt);
+        path.row.dst
+    }
+
+    /// A HEARTBEAT of a path was answered; gives where it goes.
+    pub(super) fn heartbeat_sample(&mut self, path: u32, rtt: u64) -> IpAddr {
+        let path = &mut self.paths[path as usize];
+        path.row.heartbeats_answered += 1;
+        path.heartbeats.add(rtt);
+        path.row.dst
+    }
+
+    /// Gives the rows.
+    pub(super) fn finish(&mut self, association: u32, side: SideName, rows: &mut SctpRows) {
+        rows.paths.extend(self.paths.drain(..).map(|path| PathRow {
+            association,
+            side,
+            rtt: path.data.spread(),
+            rtt_heartbeat: path.heartbeats.spread(),
+            ..path.row
+        }));
+    }
+}
+
+impl Path {
+    fn new(src: IpAddr, dst: IpAddr, time: Instant) -> Self {
+        let row = PathRow {
+            association: 0,
+            side: SideName::Client,
+            src,
+            dst,
+            start: time,
+            end: time,
+            packets: 0,
+            chunks: 0,
+            bytes: 0,
+            retransmitted_chunks: 0,
+            retransmitted_bytes: 0,
+            moved_chunks: 0,
+            timeouts: 0,
+            heartbeats: 0,
+            heartbeats_answered: 0,
+            rtt: Spread::default(),
+            rtt_heartbeat: Spread::default(),
+        };
+        Self { row, data: Samples::default(), heartbeats: Samples::default() }
+    }
+}

@@ -1,0 +1,3 @@
+//! Packets in, judgements out.
+
+mod pedersen;
