@@ -47,6 +47,8 @@ pub(super) struct AckState {
     pub una: i64,
     /// Window of the last acknowledgment, bytes; `None` before the first.
     pub window: Option<u64>,
+    /// The last acknowledgment changed the window.
+    pub window_moved: bool,
     /// Duplicates in a row, as RFC 5681 section 2 has them.
     pub duplicates: u32,
     /// What was reported by SACK above `una`.
@@ -72,6 +74,7 @@ impl AckState {
     pub(super) fn apply(&mut self, ack: &Ack, edge: i64) -> News {
         let mut news = News { window: self.window != Some(ack.window), ..News::default() };
         let known = self.window.is_some();
+        self.window_moved = news.window;
         self.last = Some(ack.time);
         if ack.ack > self.una || !known {
             news.advanced = if known { ack.ack - self.una } else { 0 };

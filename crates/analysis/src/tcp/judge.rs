@@ -131,7 +131,7 @@ impl Judge {
     }
 
     fn decide(&mut self, trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
-        if let Some(plain) = by_kind(trial) {
+        if let Some(plain) = by_kind(trial, signs) {
             return plain;
         }
         match self.phase {
@@ -171,13 +171,17 @@ impl Judge {
 }
 
 /// What its kind alone decides.
-fn by_kind(trial: &Trial<'_>) -> Option<(Cause, Confidence)> {
+fn by_kind(trial: &Trial<'_>, signs: &Signs) -> Option<(Cause, Confidence)> {
     if trial.flags.has(Flags::SYN) {
         let cause = if trial.flags.has(Flags::ACK) { Cause::SynAck } else { Cause::Syn };
         return Some((cause, Confidence::Certain));
     }
     if trial.flags.has(Flags::FIN) && trial.len == 0 {
         return Some((Cause::Fin, Confidence::Certain));
+    }
+    // A probe's byte goes again with what follows it, once the window has opened.
+    if trial.seq + 1 == trial.edge && trial.len > 1 && signs.prompted && trial.view.window_moved {
+        return Some((Cause::WindowProbe, sure_if(signs.near)));
     }
     let closed = trial.view.window == Some(0);
     if closed && trial.len <= 1 && trial.end >= trial.edge {

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use rexmit_units::Instant;
 
 use super::acks::News;
-use super::loss::Lost;
 use crate::rows::{Need, Proof, RetransmissionRow};
 
 /// A retransmission that waits.
@@ -19,8 +18,6 @@ pub(super) struct Waiting {
     pub first: bool,
     /// When it was acknowledged.
     pub acked_at: Option<Instant>,
-    /// What it replaces.
-    pub lost: Lost,
 }
 
 /// The retransmissions of one side, in their order.
@@ -108,12 +105,14 @@ impl Waiting {
     fn verdict(&self, answer: &Answer<'_>) -> (Need, Proof) {
         // RFC 3522: the echo is that of the first transmission. Only the segment at the left edge sets what is echoed
         // (RFC 7323 section 4.3).
-        let older = |echo: u32| echo != 0 && self.tsval != 0 && (echo.wrapping_sub(self.tsval) as i32) < 0;
-        if self.first && answer.echo.is_some_and(older) {
-            return (Need::Spurious, Proof::Timestamps);
+        let stamps = answer.echo.filter(|&echo| echo != 0 && self.tsval != 0 && self.first);
+        if let Some(echo) = stamps {
+            let older = (echo.wrapping_sub(self.tsval) as i32) < 0;
+            return if older { (Need::Spurious, Proof::Timestamps) } else { (Need::Needed, Proof::None) };
         }
+        // The queues may have been full whenever a sample was taken, and be empty now.
         let since = answer.time.saturating_since(self.row.time).as_nanos();
-        if answer.min_rtt.is_some_and(|min| since < min / 10 * 9) {
+        if answer.min_rtt.is_some_and(|min| since < min / 2) {
             return (Need::Spurious, Proof::EarlyAck);
         }
         (Need::Needed, Proof::None)

@@ -57,15 +57,17 @@ impl Signs {
         let is_first = trial.seq <= view.una;
         let between = |from: Instant, to: Instant| to.saturating_since(from).as_nanos();
         let since_ack = |at: Instant| view.last.map(|last| between(last, at));
-        // The timer runs anew from each progress, from each transmission of the first segment and from each expiry.
-        let by_data = trial.before.last.map(|stamp| between(stamp.time, trial.now));
+        // The timer runs anew from each progress, from the first transmission of the first segment and from each
+        // expiry. Some senders start it again with each retransmission.
+        let by_first = trial.before.first.map(|piece| between(piece.first, trial.now));
+        let by_last = trial.before.last.map(|stamp| between(stamp.time, trial.now));
         let by_expiry = expired_at.map(|time| between(time, trial.now));
-        let running = |at: Instant| {
+        let running = |at: Instant, by_data: Option<u64>| {
             let by_ack = view.advanced_at.map(|time| between(time, at));
             [by_ack, by_data, by_expiry].into_iter().flatten().min()
         };
         let timeout = trial.clock.rto().unwrap_or(DEFAULT_TIMEOUT) / 10 * 8;
-        let ran = |at: Instant, bound: u64| running(at).is_some_and(|running| running >= bound);
+        let ran = |by_data, at: Instant, bound: u64| running(at, by_data).is_some_and(|ran| ran >= bound);
         let round_trip = trial.clock.min_rtt().unwrap_or(0);
         Self {
             near: sent.near,
@@ -79,9 +81,9 @@ impl Signs {
             is_first,
             is_tail: trial.end >= trial.edge,
             overtaken: sent.near && trial.before.last.is_some_and(|stamp| stamp.time < trial.delivered),
-            timer_possible: ran(sent.likely, round_trip / 10 * 9),
-            timer_likely: ran(sent.likely, timeout),
-            timer_sure: ran(sent.earliest, timeout),
+            timer_possible: ran(by_first, sent.likely, round_trip / 10 * 9),
+            timer_likely: ran(by_first, sent.likely, timeout),
+            timer_sure: ran(by_last, sent.earliest, timeout),
             sacked,
             since_ack: since_ack(sent.likely),
         }
