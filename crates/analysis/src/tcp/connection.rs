@@ -120,8 +120,8 @@ impl Connection {
             self.take(from, packet, tcp, rows)
         };
         let mss = self.terms(from).mss;
-        let Effect { ref placed, end, .. } = effect;
-        self.halves[from].measure(&Seen { time: packet.time, tcp, placed, end, damaged, mss });
+        let Effect { ref placed, seq, end, .. } = effect;
+        self.halves[from].measure(&Seen { time: packet.time, tcp, placed, seq, end, damaged, mss });
         if self.options.tables.segments {
             self.write(from, (packet, tcp, note), &effect, rows);
         }

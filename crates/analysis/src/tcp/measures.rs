@@ -46,7 +46,9 @@ pub(super) struct Seen<'a> {
     pub tcp: &'a Tcp,
     /// What its data are.
     pub placed: &'a Placed,
-    /// One past its last sequence number.
+    /// Its first sequence number.
+    pub seq: i64,
+    /// One past its last.
     pub end: i64,
     /// It was damaged on the path.
     pub damaged: bool,

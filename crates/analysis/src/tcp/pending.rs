@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use rexmit_units::Instant;
 
 use super::acks::News;
+use super::loss::Lost;
 use crate::rows::{Need, Proof, RetransmissionRow};
 
 /// A retransmission that waits.
@@ -18,6 +19,8 @@ pub(super) struct Waiting {
     pub first: bool,
     /// When it was acknowledged.
     pub acked_at: Option<Instant>,
+    /// What it replaces.
+    pub lost: Lost,
 }
 
 /// The retransmissions of one side, in their order.

@@ -30,6 +30,7 @@ pub(super) struct Rtt {
 #[derive(Clone, Copy, Debug)]
 struct Tick {
     value: u32,
+    start: i64,
     end: i64,
     time: Instant,
 }
@@ -54,7 +55,7 @@ impl Rtt {
             if self.clock.len() == TICKS {
                 self.clock.pop_front();
             }
-            self.clock.push_back(Tick { value: stamps.value, end: seen.end, time: seen.time });
+            self.clock.push_back(Tick { value: stamps.value, start: seen.seq, end: seen.end, time: seen.time });
         }
     }
 
@@ -104,7 +105,9 @@ impl Rtt {
     ///
     /// RFC 7323 section 4.3 has the receiver echo the earliest packet that it has not acknowledged, so that the first
     /// echo of a value answers the first packet that carried it. It is taken only where the acknowledgment covers just
-    /// that packet's data for the first time: an acknowledgment that moves nothing may come at any time.
+    /// that packet's data for the first time: an acknowledgment that moves nothing may come at any time. Where data were
+    /// missing, the echo is that of the packet that filled the hole, which may share its value with later data; then
+    /// only the packet at the hole counts.
     pub(super) fn echoed(&mut self, answered: &Answered<'_>, out: &mut Out<'_>) {
         let Some(echo) = answered.echo else { return };
         while let Some(tick) = self.clock.front().copied() {
@@ -113,7 +116,8 @@ impl Rtt {
                 return;
             }
             self.clock.pop_front();
-            if older == 0 && answered.had < tick.end && tick.end <= answered.ack.ack {
+            let new = answered.had < tick.end && tick.end <= answered.ack.ack;
+            if older == 0 && new && (!answered.disorder || tick.start <= answered.had) {
                 let rtt = answered.ack.time.saturating_since(tick.time).as_nanos();
                 self.stamps.add(rtt);
                 write(rtt, Method::Timestamp, tick.end, answered, out);
