@@ -26,6 +26,7 @@
 
 mod checksum;
 mod emit;
+mod fragments;
 mod header;
 mod ip;
 mod options;
@@ -36,6 +37,7 @@ mod seq;
 mod tcp;
 
 pub use emit::IllegalPacket;
+pub use fragments::Reassembler;
 pub use header::{Ipv4Header, Ipv6Header, TcpHeader, UdpHeader};
 pub use ip::{Fragment, IpPacket, TcpView, UdpView};
 pub use options::TcpOptions;
