@@ -8,21 +8,23 @@ mod skipped;
 use std::net::SocketAddr;
 
 use rexmit_capture::{RecordError, RecordRef};
-use rexmit_wire::{Checksum, IpPacket, PROTOCOL_SCTP, PROTOCOL_TCP, ParseError, TcpOptions};
+use rexmit_wire::{
+    Checksum, IpPacket, PROTOCOL_SCTP, PROTOCOL_TCP, PROTOCOL_UDP, ParseError, Reassembler, TcpOptions, sctp,
+};
 
 use crate::filter::Filter;
 use crate::packet::{Batch, Packet, Tcp, Transport};
 
 pub use skipped::Skipped;
 
-/// Turns records into packets. Call [`push`](Self::push) with every record in the order of the capture, then
-/// [`finish`](Self::finish).
+/// Turns records into packets. Call [`push`](Self::push) with every record in the order of the capture.
 #[derive(Debug)]
 pub struct Decoder {
     filter: Option<Filter>,
     /// Records so far.
     records: u64,
     skipped: Skipped,
+    fragments: Reassembler,
 }
 
 /// Why a record gives no packet.
@@ -36,7 +38,7 @@ enum Reason {
 impl Decoder {
     /// One that has seen nothing and hands on what passes `filter`.
     pub fn new(filter: Option<Filter>) -> Self {
-        Self { filter, records: 0, skipped: Skipped::default() }
+        Self { filter, records: 0, skipped: Skipped::default(), fragments: Reassembler::new() }
     }
 
     /// Takes the next record, and appends its packet to `batch` if it is one to be judged.
@@ -65,36 +67,26 @@ impl Decoder {
         let original_len = (record.original_len as usize).saturating_sub(at);
         let ip = IpPacket::parse(&record.data[at..], original_len).map_err(Reason::Ip)?;
         if ip.fragment.is_some() {
-            return Err(Reason::Fragment);
+            return self.fragment(&ip, record, batch);
         }
-        self.transport(&ip, record, batch)
+        transport(&ip, self.records, record, batch)
     }
 
-    #[inline]
-    fn transport(
-        &self,
+    /// A datagram that is whole with this fragment is handed on as its packet.
+    #[cold]
+    fn fragment(
+        &mut self,
         ip: &IpPacket<'_>,
         record: &RecordRef<'_>,
         batch: &mut Batch,
     ) -> Result<Packet, Reason> {
-        let (ports, checksum, transport) = match ip.protocol {
-            PROTOCOL_TCP => tcp(ip).map_err(Reason::Ip)?,
-            PROTOCOL_SCTP => sctp(ip, batch).map_err(Reason::Ip)?,
-            _ => return Err(Reason::OtherTransport),
+        let result = match self.fragments.push(record.time, record.interface, ip) {
+            Ok(Some(whole)) => transport(&whole, self.records, record, batch),
+            Ok(None) => Err(Reason::Fragment),
+            Err(error) => Err(Reason::Ip(error)),
         };
-        Ok(Packet {
-            number: self.records,
-            time: record.time,
-            interface: record.interface,
-            src: SocketAddr::new(ip.src, ports.0),
-            dst: SocketAddr::new(ip.dst, ports.1),
-            ttl: ip.fields.ttl,
-            tos: ip.fields.tos,
-            ident: ip.fields.ident,
-            checksum,
-            note: None,
-            transport,
-        })
+        self.skipped.incomplete_datagrams = self.fragments.incomplete();
+        result
     }
 
     #[inline]
@@ -131,6 +123,34 @@ impl Decoder {
 type Ports = (u16, u16);
 
 #[inline]
+fn transport(
+    ip: &IpPacket<'_>,
+    number: u64,
+    record: &RecordRef<'_>,
+    batch: &mut Batch,
+) -> Result<Packet, Reason> {
+    let (ports, checksum, transport) = match ip.protocol {
+        PROTOCOL_TCP => tcp(ip).map_err(Reason::Ip)?,
+        PROTOCOL_SCTP => sctp_packet((ip.body, ip.body_len), ip.header_ok, batch).map_err(Reason::Ip)?,
+        PROTOCOL_UDP => encapsulated(ip, batch)?,
+        _ => return Err(Reason::OtherTransport),
+    };
+    Ok(Packet {
+        number,
+        time: record.time,
+        interface: record.interface,
+        src: SocketAddr::new(ip.src, ports.0),
+        dst: SocketAddr::new(ip.dst, ports.1),
+        ttl: ip.fields.ttl,
+        tos: ip.fields.tos,
+        ident: ip.fields.ident,
+        checksum,
+        note: None,
+        transport,
+    })
+}
+
+#[inline]
 fn tcp(ip: &IpPacket<'_>) -> Result<(Ports, Checksum, Transport), ParseError> {
     let view = ip.tcp()?;
     let header = view.header;
@@ -153,18 +173,43 @@ fn tcp(ip: &IpPacket<'_>) -> Result<(Ports, Checksum, Transport), ParseError> {
 }
 
 /// The common header (RFC 9260 section 3.1) must be there; chunks are read by who judges them.
-fn sctp(ip: &IpPacket<'_>, batch: &mut Batch) -> Result<(Ports, Checksum, Transport), ParseError> {
-    const COMMON_HEADER: usize = 12;
-    if ip.body_len < COMMON_HEADER {
-        return Err(ParseError::BadLength { field: "SCTP packet", value: ip.body_len });
+fn sctp_packet(
+    (body, wire_len): (&[u8], usize),
+    header_ok: bool,
+    batch: &mut Batch,
+) -> Result<(Ports, Checksum, Transport), ParseError> {
+    if wire_len < sctp::HEADER_LEN {
+        return Err(ParseError::BadLength { field: "SCTP packet", value: wire_len });
     }
-    if ip.body.len() < COMMON_HEADER {
-        return Err(ParseError::Truncated { have: ip.body.len(), need: COMMON_HEADER });
-    }
-    let port = |at: usize| u16::from_be_bytes([ip.body[at], ip.body[at + 1]]);
+    let header = sctp::Header::new(body, wire_len)?;
+    let checksum = match header.checksum_ok() {
+        _ if !header_ok => Checksum::Bad,
+        Some(true) => Checksum::Good,
+        Some(false) => Checksum::Bad,
+        None => Checksum::Unknown,
+    };
     let start = batch.bytes.len() as u32;
-    batch.bytes.extend_from_slice(ip.body);
-    let bytes = start..batch.bytes.len() as u32;
-    let transport = Transport::Sctp { bytes, wire_len: ip.body_len as u32 };
-    Ok(((port(0), port(2)), Checksum::Unknown, transport))
+    batch.bytes.extend_from_slice(body);
+    let transport = Transport::Sctp { bytes: start..batch.bytes.len() as u32, wire_len: wire_len as u32 };
+    Ok(((header.src_port(), header.dst_port()), checksum, transport))
 }
+
+/// SCTP in UDP, at the port that is set aside for it (RFC 6951 section 5.1) at either side. The ports are SCTP's.
+fn encapsulated(ip: &IpPacket<'_>, batch: &mut Batch) -> Result<(Ports, Checksum, Transport), Reason> {
+    const PORT: u16 = 9899;
+    let Ok(datagram) = ip.udp() else { return Err(Reason::OtherTransport) };
+    let (header, len) = (datagram.header, datagram.payload_len);
+    if header.src_port() != PORT && header.dst_port() != PORT {
+        return Err(Reason::OtherTransport);
+    }
+    // Whatever else uses the port is no damaged SCTP.
+    let is_sctp =
+        sctp::Header::new(header.payload(), len).is_ok_and(|packet| packet.chunks().next().is_some());
+    if !is_sctp {
+        return Err(Reason::OtherTransport);
+    }
+    sctp_packet((header.payload(), len), ip.header_ok, batch).map_err(Reason::Ip)
+}
+
+#[cfg(test)]
+mod tests;

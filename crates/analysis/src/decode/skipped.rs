@@ -18,7 +18,8 @@ pub struct Skipped {
     pub cut: u64,
     /// Fragments of IP datagrams, less one for each datagram that was put together.
     pub fragments: u64,
-    /// Datagrams, not records, of which not all fragments came, or whose fragments contradict each other.
+    /// Datagrams, not records, of which not all fragments came within 30 s, or whose fragments contradict each other;
+    /// those that still wait are among them.
     pub incomplete_datagrams: u64,
     /// Packets that did not pass the filter.
     pub filtered: u64,

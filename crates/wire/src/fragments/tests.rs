@@ -34,7 +34,7 @@ fn fragment(packet: &Packet, from: usize, to: usize) -> Vec<u8> {
         out[6] = 44;
         out.extend([6, 0, (place >> 8) as u8, place as u8, 0, 0, 0, 99]);
     } else {
-        let place = from as u16 / 8 | if more { 0x2000 } else { 0 };
+        let place = (from as u16 / 8) | if more { 0x2000 } else { 0 };
         out[2..4].copy_from_slice(&((20 + to - from) as u16).to_be_bytes());
         out[6..8].copy_from_slice(&place.to_be_bytes());
         out[10..12].fill(0);
