@@ -24,12 +24,16 @@ class MismatchError(Exception):
 
 @dataclass(frozen=True)
 class Sent:
-    """A packet at its sender: its numbers in both captures, and what the relay did to its parts."""
+    """A packet at its sender: its numbers in both captures, and what the relay did to its parts.
+
+    `visible` is true if a receiver can know that it comes out of turn: data beyond its first byte came before.
+    """
 
     number: int
     at: float
     segment: Segment
     arrivals: tuple[int, ...]
+    visible: bool
     parts: tuple[Passage, ...]
 
 
@@ -49,13 +53,32 @@ def sent_packets(
     for index, number in zip(came, there, strict=True):
         arrivals.setdefault(index, []).append(number)
     found = []
+    late = late_arrivals(captures[other], port)
     waiting = iter(indices)
     for number, at, segment in own:
         mine = _parts(segment, waiting, log)
         numbers = tuple(n for index in mine for n in arrivals.get(index, []))
-        found.append(Sent(number, at, segment, numbers, tuple(log[index] for index in mine)))
+        visible = any(n in late for n in numbers)
+        found.append(Sent(number, at, segment, numbers, visible, tuple(log[index] for index in mine)))
     if next(waiting, None) is not None:
         raise MismatchError(f"the {side}'s capture has fewer packets than the relay took")
+    return found
+
+
+def late_arrivals(capture: Capture, port: int) -> set[int]:
+    """Numbers of the packets from `port` that came after one which ends beyond their first byte."""
+    found = set()
+    highest: int | None = None
+    for number, (_, segment) in enumerate(capture, 1):
+        if segment is None or segment.sport != port:
+            continue
+        begin, end = _span(segment)
+        if begin == end:
+            continue
+        if highest is not None and (begin - highest) % WRAP >= HALF:
+            found.add(number)
+        if highest is None or (end - highest) % WRAP < HALF:
+            highest = end
     return found
 
 
@@ -96,6 +119,7 @@ def retransmissions(
                 "side": side,
                 "packet": packet.number,
                 "arrivals": list(packet.arrivals),
+                "visible": packet.visible,
                 "seq": (segment.seq - first) % WRAP,
                 "len": segment.length,
                 "cause": _cause(segment, event, leading, sack),
