@@ -208,7 +208,7 @@ impl Half {
         self.measures.acknowledged(&answered, &self.level(), out);
         if !self.pending.is_empty() {
             let answer =
-                Answer { time: ack.time, ack: ack.ack, echo, news: &news, min_rtt: self.clock.soonest() };
+                Answer { time: ack.time, ack: ack.ack, echo, news: &news };
             self.pending.answer(&answer);
         }
         news
@@ -221,7 +221,7 @@ impl Half {
         }
         let patience = (3 * self.clock.rtt().unwrap_or(0)).max(500_000_000);
         let measures = &mut self.measures;
-        self.pending.release(now, patience, |waiting| {
+        self.pending.release((now, patience), self.clock.soonest(), |waiting| {
             measures.judged(&waiting.row, &waiting.lost, out);
             out.rows.retransmissions.push(waiting.row);
         });
@@ -230,7 +230,7 @@ impl Half {
     /// Hands out all that are left.
     pub(super) fn finish(&mut self, out: &mut Out<'_>) {
         let measures = &mut self.measures;
-        self.pending.drain(|waiting| {
+        self.pending.drain(self.clock.soonest(), |waiting| {
             measures.judged(&waiting.row, &waiting.lost, out);
             out.rows.retransmissions.push(waiting.row);
         });
@@ -384,7 +384,7 @@ impl Half {
             packets: wire_packets(sent.len, terms.mss) as u32,
             rtt: self.clock.rtt(),
         };
-        self.pending.push(Waiting { row, tsval: sent.stamp.tsval, first, acked_at, lost });
+        self.pending.push(Waiting { row, tsval: sent.stamp.tsval, first, acked_at, answered_in: None, lost });
     }
 
     /// The same packet again: a sender numbers its packets, so the same identification and timestamp with the same

@@ -117,6 +117,12 @@ impl Judge {
     fn enter_phase(&mut self, trial: &Trial<'_>, cause: Cause) {
         match cause {
             Cause::Fast => self.phase = Phase::Recovery { recover: trial.edge },
+            Cause::GoBackN => {
+                let recover = trial.edge;
+                if !matches!(self.phase, Phase::Loss { .. }) {
+                    self.phase = Phase::Loss { recover };
+                }
+            }
             Cause::SackRecovery if self.phase == Phase::Open => {
                 self.phase = Phase::Recovery { recover: trial.edge };
             }
@@ -136,7 +142,8 @@ impl Judge {
         }
         match self.phase {
             Phase::Loss { recover } if trial.seq < recover => after_timeout(trial, signs),
-            Phase::Recovery { recover } if trial.seq < recover => in_recovery(trial, signs),
+            // With SACK, what was sent since it began is recovered too (RFC 6675 section 4, NextSeg).
+            Phase::Recovery { recover } if trial.seq < recover || trial.sack => in_recovery(trial, signs),
             _ => self.outside(trial, signs),
         }
     }
@@ -220,26 +227,37 @@ fn after_timeout(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
     if signs.is_first && signs.timer_possible && !signs.prompted && trial.before.count > 0 {
         return (Cause::Timeout, sure_if(signs.timer_sure));
     }
-    (Cause::GoBackN, sure_if(signs.prompted && signs.near))
+    let third = signs.is_first && signs.crossing && trial.view.last_is_disorder;
+    if third && signs.prompted && !trial.sack {
+        return (Cause::Fast, Confidence::Likely);
+    }
+    (Cause::GoBackN, sure_if(signs.prompted && signs.near && !third))
 }
 
 fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
     if signs.is_first && signs.timer_possible && !signs.prompted {
         return (Cause::Timeout, sure_if(signs.timer_sure));
     }
-    // Acknowledgments go on coming in recovery, so that one may precede a timeout by chance.
+    // Acknowledgments go on coming in recovery, so that one may precede a timeout by chance. Nothing else sends a
+    // segment for the third time, and the timer may have run since the recovery began.
     let again = trial.before.count > 1;
-    if signs.is_first && again && signs.timer_likely && trial.view.last_is_disorder && !signs.at_once {
+    let by_chance = signs.timer_likely && trial.view.last_is_disorder && !signs.at_once;
+    if signs.is_first && again && (by_chance || (signs.near && !signs.prompted)) {
         return (Cause::Timeout, Confidence::Likely);
     }
     let confidence = sure_if(signs.prompted && signs.prompted_sure);
     if trial.sack {
         return (Cause::SackRecovery, confidence);
     }
-    if signs.is_first && !trial.view.last_is_disorder {
-        return (Cause::PartialAck, confidence);
+    if !signs.is_first {
+        // Without SACK a sender knows of one hole only; it goes back after a timeout that nothing showed.
+        return (Cause::GoBackN, Confidence::Likely);
     }
-    (Cause::PartialAck, Confidence::Likely)
+    if trial.view.last_is_disorder && signs.entitled && signs.crossing {
+        // Reno's recovery ends with the first partial ACK (RFC 5681 section 3.2).
+        return (Cause::Fast, Confidence::Likely);
+    }
+    (Cause::PartialAck, if trial.view.last_is_disorder { Confidence::Likely } else { confidence })
 }
 
 fn sure_if(sure: bool) -> Confidence {

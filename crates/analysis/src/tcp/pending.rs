@@ -21,6 +21,8 @@ pub(super) struct Waiting {
     pub acked_at: Option<Instant>,
     /// What it replaces.
     pub lost: Lost,
+    /// Nanoseconds from its sending to that, where nothing else says whether it was needed.
+    pub answered_in: Option<u64>,
 }
 
 /// The retransmissions of one side, in their order.
@@ -40,8 +42,6 @@ pub(super) struct Answer<'a> {
     pub echo: Option<u32>,
     /// What it did.
     pub news: &'a News,
-    /// Smallest time from here to the receiver and back, nanoseconds.
-    pub min_rtt: Option<u64>,
 }
 
 impl Pending {
@@ -69,24 +69,38 @@ impl Pending {
                 continue;
             }
             (waiting.row.need, waiting.row.proof) = waiting.verdict(answer);
+            if waiting.row.need == Need::Unknown {
+                let since = answer.time.saturating_since(waiting.row.time);
+                waiting.answered_in = Some(since.as_nanos());
+            }
         }
     }
 
     /// Hands out, in order, those of which nothing more is to be learnt at `now`: they were acknowledged `patience`
-    /// nanoseconds ago.
-    pub(super) fn release(&mut self, now: Instant, patience: u64, mut out: impl FnMut(Waiting)) {
+    /// nanoseconds ago. `soonest` is the smallest time from here to the receiver and back.
+    pub(super) fn release(
+        &mut self,
+        (now, patience): (Instant, u64),
+        soonest: Option<u64>,
+        mut out: impl FnMut(Waiting),
+    ) {
         while let Some(waiting) = self.waiting.front() {
             let ripe = waiting.acked_at.is_some_and(|at| now.saturating_since(at).as_nanos() > patience);
             if !ripe {
                 return;
             }
-            self.waiting.pop_front().into_iter().for_each(&mut out);
+            let Some(mut waiting) = self.waiting.pop_front() else { return };
+            waiting.close(soonest);
+            out(waiting);
         }
     }
 
     /// Hands out all that are left.
-    pub(super) fn drain(&mut self, out: impl FnMut(Waiting)) {
-        self.waiting.drain(..).for_each(out);
+    pub(super) fn drain(&mut self, soonest: Option<u64>, mut out: impl FnMut(Waiting)) {
+        for mut waiting in self.waiting.drain(..) {
+            waiting.close(soonest);
+            out(waiting);
+        }
     }
 
     /// A duplicate SACK block: of several transmissions the last was the one that nobody needed.
@@ -113,11 +127,15 @@ impl Waiting {
             let older = (echo.wrapping_sub(self.tsval) as i32) < 0;
             return if older { (Need::Spurious, Proof::Timestamps) } else { (Need::Needed, Proof::None) };
         }
-        // The queues may have been full whenever a sample was taken, and be empty now.
-        let since = answer.time.saturating_since(self.row.time).as_nanos();
-        if answer.min_rtt.is_some_and(|min| since < min / 2) {
-            return (Need::Spurious, Proof::EarlyAck);
-        }
-        (Need::Needed, Proof::None)
+        (Need::Unknown, Proof::None)
+    }
+
+    /// Nothing more is to be learnt; `soonest` is the smallest time from here to the receiver and back.
+    fn close(&mut self, soonest: Option<u64>) {
+        let Some(since) = self.answered_in.filter(|_| self.row.need == Need::Unknown) else { return };
+        // The queues may have been full whenever a sample was taken, and empty when this was sent.
+        let early = soonest.is_some_and(|soonest| since < soonest / 2);
+        let spurious = (Need::Spurious, Proof::EarlyAck);
+        (self.row.need, self.row.proof) = if early { spurious } else { (Need::Needed, Proof::None) };
     }
 }
