@@ -98,6 +98,11 @@ impl Association {
         self.handshake.cookie_ack || self.sides.iter().any(|side| side.row.chunks > 0 || side.row.sacks > 0)
     }
 
+    /// True after an ABORT or a SHUTDOWN-COMPLETE.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.is_some()
+    }
+
     /// True if nothing more is expected of it at `now`.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         let since = |time: Instant| now.saturating_since(time).as_nanos();

@@ -47,6 +47,11 @@ impl Clock {
         self.smoothed.map(|(srtt, rttvar)| (srtt + (4.0 * rttvar).max(GRANULE)) as u64 + sender_loop)
     }
 
+    /// What no retransmission timeout can be below, `sender_loop` included.
+    pub(super) fn floor(&self, sender_loop: u64) -> Option<u64> {
+        self.min.map(|min| min + sender_loop + GRANULE as u64)
+    }
+
     fn shortest(&mut self, rtt: u64) {
         self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
     }

@@ -253,6 +253,7 @@ impl Half {
             time: seen.time,
             sender_loop,
             timeout: self.clock.timeout(sender_loop.unwrap_or(0)),
+            floor: self.clock.floor(sender_loop.unwrap_or(0)),
             has_new: pieces.iter().any(|piece| self.unwrap(piece.tsn) >= self.board.end()),
             with_cookie: seen.with_cookie,
             paths: seen.paths,

@@ -21,6 +21,8 @@ pub(super) struct Occasion {
     pub(super) sender_loop: Option<u64>,
     /// The retransmission timeout that the RTT gives, without a lower bound.
     pub(super) timeout: Option<u64>,
+    /// What no retransmission timeout can be below: the shortest RTT and the clock's granularity.
+    pub(super) floor: Option<u64>,
     /// It carries new DATA as well.
     pub(super) has_new: bool,
     /// It carries a COOKIE-ECHO that was sent again.
@@ -180,9 +182,12 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     // SACKs that came together are looked at together.
     let exact = entry.strikes < threshold + 2.max(view.sacks_within(at.time, at.tolerance()));
     if entry.strikes >= threshold {
+        let no_timer = at.floor.is_some_and(|floor| times.longest < floor);
+        if no_timer && at.at_sender() && exact && !entry.marked && !at.paths {
+            return (again(entry), Certain);
+        }
         if times.too_soon(at) {
-            let sure = at.at_sender() && at.timeout.is_some() && exact && !entry.marked && !at.paths;
-            return (again(entry), if sure { Certain } else { Likely });
+            return (again(entry), Likely);
         }
         if entry.marked {
             return (SctpCause::AfterTimeout, Likely);

@@ -116,7 +116,10 @@ impl Associations {
         if let Some(Body::Init(init)) = first {
             // An INIT carries no tag, but names the one of its sender.
             let tag = init.initiate_tag();
-            if let Some((at, to)) = self.by_tag.get(&(interface, dst.port(), src.port(), tag)) {
+            let of_tag = self.by_tag.get(&(interface, dst.port(), src.port(), tag));
+            if let Some((at, to)) =
+                of_tag.filter(|(at, _)| self.open[*at].as_ref().is_some_and(|it| !it.is_closed()))
+            {
                 return Some((*at, 1 - to));
             }
             // Both sides may open at once; any other INIT with a new tag opens a new association.
