@@ -69,7 +69,8 @@ impl Covered {
 
     /// True if data before the newest piece were sent after it, or nobody knows when: tcptrace's second case.
     pub(super) fn is_after_repair(&self, newest: &Piece) -> bool {
-        self.hole || self.latest > newest.first
+        let sent = if newest.count > 1 { newest.last } else { newest.first };
+        self.hole || self.latest > sent
     }
 }
 

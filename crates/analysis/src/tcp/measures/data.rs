@@ -90,14 +90,15 @@ impl Data {
         out: &mut Out<'_>,
     ) -> Option<u64> {
         let newest = covered.newest?;
-        let only_fin = self.fin_end == Some(newest.end) && newest.end - newest.start == 1;
         self.unseen += covered.unseen as u64;
+        // A FIN alone is no data.
+        let only_fin = self.fin_end == Some(newest.end) && newest.end - newest.start == 1;
         let packets = covered.packets - u64::from(only_fin);
         if packets > 0 {
             self.answers.forward += 1;
             self.answers.covered += packets;
         }
-        self.rtt.covered(covered, !only_fin, answered, out)
+        if only_fin { None } else { self.rtt.covered(covered, answered, out) }
     }
 
     /// Any acknowledgment.

@@ -59,36 +59,38 @@ impl Rtt {
         }
     }
 
-    /// Data were acknowledged. `data` is true if the newest piece has data, not only a FIN.
+    /// Data were acknowledged.
+    ///
+    /// As tcptrace has it, an acknowledgment is no sample in two cases: data before the segment were sent after it, so
+    /// that they had been missing and hold it back; or the segment itself was sent twice. A third case is like the
+    /// first without a retransmission: data arrived out of order, and the hole before them was filled.
     pub(super) fn covered(
         &mut self,
         covered: &Covered,
-        data: bool,
         answered: &Answered<'_>,
         out: &mut Out<'_>,
     ) -> Option<u64> {
         let piece = covered.newest.filter(|piece| piece.count > 0)?;
-        // What had arrived out of order is acknowledged when the hole before it is filled.
         let overtook = answered.disorder && covered.pieces > 1;
-        if covered.is_after_repair(&piece) || overtook {
-            self.ambiguous_missing += 1;
-            return None;
-        }
-        if piece.count > 1 {
-            self.ambiguous_retransmitted += 1;
-            return None;
-        }
-        let rtt = answered.ack.time.saturating_since(piece.first).as_nanos();
-        self.acks.add(rtt);
-        if data {
+        let ambiguous = if covered.is_after_repair(&piece) {
+            &mut self.ambiguous_missing
+        } else if piece.count > 1 {
+            &mut self.ambiguous_retransmitted
+        } else if overtook {
+            &mut self.ambiguous_missing
+        } else {
+            let rtt = answered.ack.time.saturating_since(piece.first).as_nanos();
+            self.acks.add(rtt);
             self.timed += 1;
             self.flights += u64::from(piece.flight);
-        }
-        if covered.packets == 1 && !answered.disorder {
-            self.delays.add(rtt);
-        }
-        write(rtt, Method::Ack, piece.end, answered, out);
-        Some(rtt)
+            if covered.packets == 1 && !answered.disorder {
+                self.delays.add(rtt);
+            }
+            write(rtt, Method::Ack, piece.end, answered, out);
+            return Some(rtt);
+        };
+        *ambiguous += 1;
+        None
     }
 
     /// A segment was newly reported by SACK, above all that had been.
