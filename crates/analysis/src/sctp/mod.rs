@@ -14,6 +14,7 @@ mod board;
 mod clock;
 mod control;
 mod copies;
+mod delays;
 mod half;
 mod judge;
 mod path;
@@ -38,6 +39,7 @@ use crate::analyzer::Options;
 use crate::packet::Packet;
 use association::{Association, reflected};
 
+pub use delays::{Delay, DelayRow, Group, delays};
 pub use rows::*;
 
 /// All associations of a capture.
