@@ -91,7 +91,7 @@ impl Judge {
         let signs = Signs::of(trial, self.expired_at);
         let (cause, confidence) = self.decide(trial, &signs);
         let mut evidence = signs.evidence(trial);
-        self.enter_phase(trial, cause);
+        self.enter_phase(trial, &signs, cause);
         if matches!(cause, Cause::Timeout | Cause::Syn | Cause::SynAck | Cause::Fin) {
             evidence.backoff = self.expiries;
         }
@@ -114,7 +114,7 @@ impl Judge {
         }
     }
 
-    fn enter_phase(&mut self, trial: &Trial<'_>, cause: Cause) {
+    fn enter_phase(&mut self, trial: &Trial<'_>, signs: &Signs, cause: Cause) {
         match cause {
             Cause::Fast => self.phase = Phase::Recovery { recover: trial.edge },
             Cause::GoBackN => {
@@ -126,6 +126,8 @@ impl Judge {
             Cause::SackRecovery if self.phase == Phase::Open => {
                 self.phase = Phase::Recovery { recover: trial.edge };
             }
+            // BSD shows its FIN again with every acknowledgment.
+            Cause::Fin if signs.prompted => {}
             Cause::Timeout | Cause::Syn | Cause::SynAck | Cause::Fin => {
                 self.expiries += 1;
                 self.expired_una = trial.view.una;
@@ -184,7 +186,7 @@ fn by_kind(trial: &Trial<'_>, signs: &Signs) -> Option<(Cause, Confidence)> {
         return Some((cause, Confidence::Certain));
     }
     if trial.flags.has(Flags::FIN) && trial.len == 0 {
-        return Some((Cause::Fin, Confidence::Certain));
+        return Some((Cause::Fin, sure_if(!signs.prompted)));
     }
     // A probe's byte goes again with what follows it, once the window has opened.
     if trial.seq + 1 == trial.edge && trial.len > 1 && signs.prompted && trial.view.window_moved {
@@ -227,11 +229,12 @@ fn after_timeout(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
     if signs.is_first && signs.timer_possible && !signs.prompted && trial.before.count > 0 {
         return (Cause::Timeout, sure_if(signs.timer_sure));
     }
-    let third = signs.is_first && signs.crossing && trial.view.last_is_disorder;
-    if third && signs.prompted && !trial.sack {
+    let duplicate = signs.is_first && trial.view.last_is_disorder;
+    if duplicate && signs.prompted && (signs.resent || (signs.crossing && !trial.sack)) {
+        // Going back sends each segment once.
         return (Cause::Fast, Confidence::Likely);
     }
-    (Cause::GoBackN, sure_if(signs.prompted && signs.near && !third))
+    (Cause::GoBackN, sure_if(signs.prompted && signs.near && !duplicate))
 }
 
 fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {

@@ -6,7 +6,7 @@ use rexmit_units::Instant;
 
 use super::acks::News;
 use super::loss::Lost;
-use crate::rows::{Need, Proof, RetransmissionRow};
+use crate::rows::{Cause, Need, Proof, RetransmissionRow};
 
 /// A retransmission that waits.
 #[derive(Clone, Debug)]
@@ -133,8 +133,10 @@ impl Waiting {
     /// Nothing more is to be learnt; `soonest` is the smallest time from here to the receiver and back.
     fn close(&mut self, soonest: Option<u64>) {
         let Some(since) = self.answered_in.filter(|_| self.row.need == Need::Unknown) else { return };
-        // The queues may have been full whenever a sample was taken, and empty when this was sent.
-        let early = soonest.is_some_and(|soonest| since < soonest / 2);
+        // The queues may have been full whenever a sample was taken. They are not emptied at once, unless a silence
+        // went before.
+        let silence = !matches!(self.row.cause, Cause::Fast | Cause::PartialAck | Cause::SackRecovery);
+        let early = !silence && soonest.is_some_and(|soonest| since < soonest / 2);
         let spurious = (Need::Spurious, Proof::EarlyAck);
         (self.row.need, self.row.proof) = if early { spurious } else { (Need::Needed, Proof::None) };
     }

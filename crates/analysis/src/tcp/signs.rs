@@ -27,6 +27,8 @@ pub(super) struct Signs {
     pub is_first: bool,
     /// It is the last segment that was sent.
     pub is_tail: bool,
+    /// It was sent since the timer last expired, or then.
+    pub resent: bool,
     /// Something sent after it is acknowledged.
     pub overtaken: bool,
     /// A timer may have run out.
@@ -80,6 +82,7 @@ impl Signs {
             disorder: view.disorders > 0 || sacked > 0,
             is_first,
             is_tail: trial.end >= trial.edge,
+            resent: trial.before.last.zip(expired_at).is_some_and(|(stamp, expired)| stamp.time >= expired),
             overtaken: sent.near && trial.before.last.is_some_and(|stamp| stamp.time < trial.delivered),
             timer_possible: ran(by_first, sent.likely, round_trip / 10 * 9),
             timer_likely: ran(by_first, sent.likely, timeout),
