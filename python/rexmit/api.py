@@ -58,10 +58,11 @@ class Study:
     def set(self, key: str, value: Any) -> Study:
         """Returns a study with one setting changed; this one stays as it is.
 
-        `key` is a dotted name: of the scenario (`path.rate`, `hosts.server.stack.recovery.dupack_threshold`),
-        of a factor (a list replaces its levels, a single value leaves just that one), `vary.NAME` for a new
-        factor, `design.seed` or `design.replications`. Values are as in the file: text with its unit; but a
-        profile's file is named as seen from the working directory.
+        `key` is a dotted name: of the scenario (`path.rate`,
+        `hosts.server.stack.recovery.dupack_threshold`), of a factor (a list replaces its levels, a single
+        value leaves just that one), `vary.NAME` for a new factor, `design.seed` or `design.replications`.
+        Values are as in the file: text with its unit; but a profile's file is named as seen from the
+        working directory.
         """
         return Study(self.spec.with_set(key, value))
 
@@ -84,13 +85,13 @@ class Study:
         """Runs every run and returns the results.
 
         `out` is the results folder (None keeps the results in memory), `jobs` the number of threads (None:
-        every core). `capture`, `state` and `verdicts` (`none`, `failed` or `all`) say of which runs captures,
-        tables of state over time and tables of verdicts are kept in the folder. With `progress` a bar shows
-        on standard error; a function is called with (stage, done, total) instead. The answer is the same for
-        any number of jobs.
+        every core). `capture`, `state` and `verdicts` (`none`, `failed` or `all`) say of which runs
+        captures, tables of state over time and tables of verdicts are kept in the folder. With `progress` a
+        bar shows on standard error; a function is called with (stage, done, total) instead. The answer is
+        the same for any number of jobs.
 
-        Raises StudyError for a wrong study, StoreError for a folder that cannot be used, Interrupted after a
-        signal, when finished runs have been stored and `resume=True` goes on.
+        Raises StudyError for a wrong study, StoreError for a folder that cannot be used, Interrupted after
+        a signal, when finished runs have been stored and `resume=True` goes on.
         """
         options = RunOptions(jobs=jobs, resume=resume, capture=capture, state=state, verdicts=verdicts)
         if callable(progress):
@@ -121,9 +122,8 @@ def run_one(
     underscores: `path__rate="1 Mbit/s"`. `options` may have `capture_server` and `capture_client` (files
     to write, pcapng), `state` and `verdicts` (True adds these tables).
 
-    Returns `{"row": {...}, "warnings": [...], "state": DataFrame, "verdicts": DataFrame}`, the last two where
-    asked for.
-    Raises StudyError for a wrong setting, of one line.
+    Returns `{"row": {...}, "warnings": [...], "state": DataFrame, "verdicts": DataFrame}`, the last two
+    where asked for. Raises StudyError for a wrong setting, of one line.
     """
     table, own_seed = _scenario(scenario)
     for name, value in settings.items():
@@ -152,13 +152,13 @@ def analyze(
 ) -> Analysis:
     """Judges every retransmission of TCP and SCTP in a capture (pcapng or pcap, also packed).
 
-    `filter` keeps some packets only, such as `tcp.port == 5001`. `tables` names tables with a row a packet that
-    will be wanted (`segments`, `sacks`, `rtt`, `chunks`, `sctp_rtt`, or `all`); others are read when they are used.
-    Losses within `loss_event_rtts` RTTs are one loss event. `sctp_threshold` missing reports make sctp_trace call a
-    retransmission fast. `jobs` is the number of threads, None for every core.
+    `filter` keeps some packets only, such as `tcp.port == 5001`. `tables` names tables with a row a packet
+    that will be wanted (`segments`, `sacks`, `rtt`, `chunks`, `sctp_rtt`, or `all`); others are read when
+    they are used. Losses within `loss_event_rtts` RTTs are one loss event. `sctp_threshold` missing reports
+    make sctp_trace call a retransmission fast. `jobs` is the number of threads, None for every core.
 
-    Warns (UserWarning) of a capture that breaks off, after all that could be read. Raises UsageError for a file
-    that is no capture and for a wrong argument.
+    Warns (UserWarning) of a capture that breaks off, after all that could be read. Raises UsageError for a
+    file that is no capture and for a wrong argument.
     """
     from rexmit.analyse.captures import Options, table_names
     from rexmit.report.analysis import read
@@ -171,8 +171,8 @@ def analyze(
 def read_capture(capture: str | Path) -> list[Connection]:
     """The TCP connections of a capture (pcapng or pcap), in the order of their first packets.
 
-    Each has the sides `client` and `server`, each with numpy columns of the segments that it sent and of the
-    acknowledgments that it received; times in ns. Raises UsageError where the file cannot be read.
+    Each has the sides `client` and `server`, each with numpy columns of the segments that it sent and of
+    the acknowledgments that it received; times in ns. Raises UsageError where the file cannot be read.
     """
     # Imported late: drawing takes long to load, and most commands draw nothing.
     from rexmit.plot.connections import read

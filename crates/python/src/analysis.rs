@@ -60,9 +60,8 @@ impl Analysis {
         let run = if threads < 2 {
             Run::new(reader, &options)
         } else {
-            Run::ahead(reader, &options, |work| drop(std::thread::spawn(work)))
+            Run::ahead(reader, &options, |work| drop(std::thread::spawn(move || work())))
         };
-        let run = Some(run);
         let state = State { run: Some(run), tables: Tables::new(), progress: (0, 0), summary: None };
         Ok(Self { state: Mutex::new(state), bytes_total })
     }

@@ -252,12 +252,13 @@ def _print(found: _Found) -> None:
 
 
 def _draw(paths: Sequence[Path], asked: Asked, overview: Overview) -> list[Path]:
+    from rexmit.plot.graphs import View
     from rexmit.report.graphs import draw_graphs
 
     assert asked.graphs is not None
     rows = overview.kept["connections"] or overview.connections
     numbers = [row["connection"] for row in rows]
-    return draw_graphs(paths[0], asked.graphs, numbers, asked.graph_formats, asked.options)
+    return draw_graphs(paths[0], asked.graphs, numbers, asked.graph_formats, asked.options, View())
 
 
 def _apart(asked: Asked, groups: Sequence[Sequence[Path]], at: int) -> Asked:

@@ -1,24 +1,32 @@
-"""`rexmit plot`: figures of results, or the time-sequence graph of a capture."""
+"""`rexmit plot`: figures of results, or graphs of a capture."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rexmit.cli.common import OUT, json_option, print_json
 from rexmit.errors import UsageError
-from rexmit.run import open_results
+
+if TYPE_CHECKING:
+    from rexmit.plot.graphs import View
+
+GRAPHS = ("tsg", "outstanding", "owin", "rtt", "throughput", "cwnd", "all")
+FORMATS = ("svg", "png", "pdf", "html", "xplot")
 
 
 @click.command(
     epilog="""\b
 Examples:
   rexmit plot results/hurtig-2006-short
-  rexmit plot server.pcapng --out tsg.svg --direction server --t 0:3"""
+  rexmit plot server.pcapng --out tsg.svg --direction server --t 0:3
+  rexmit plot server.pcapng --graph all --format html --format xplot
+  rexmit plot server.pcapng --graph cwnd --state tables/run-00000000-state.parquet"""
 )
 @click.argument("what", metavar="DIR|CAPTURE", type=click.Path(path_type=Path))
-@click.option("--out", type=OUT, help="Folder (of DIR) or file (of CAPTURE: .svg, .png, .pdf) to write.")
+@click.option("--out", type=OUT, help="Folder (of DIR), or file or beginning of names (of CAPTURE) to write.")
 @click.option("--connection", default=1, show_default=True, type=click.IntRange(min=1), help="Of a CAPTURE.")
 @click.option(
     "--direction",
@@ -28,6 +36,23 @@ Examples:
 )
 @click.option("--t", "span", metavar="FROM:TO", help="Seconds to show, of a CAPTURE.")
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True)
+@click.option(
+    "--graph",
+    "graphs",
+    type=click.Choice(GRAPHS),
+    multiple=True,
+    help="Of a CAPTURE: time sequence (the default), outstanding data with windows (tcptrace: owin), "
+    "RTT samples, throughput, congestion window where it is known, or all. May be given several times.",
+)
+@click.option(
+    "--format",
+    "forms",
+    type=click.Choice(FORMATS),
+    multiple=True,
+    help="Of a CAPTURE. html is a page with all graphs that can be moved and enlarged, xplot a file for "
+    "xplot.org or jPlot. May be given several times. Default: what --out ends in, or svg and png.",
+)
+@click.option("--state", type=click.Path(path_type=Path), help="Table of states of the run, for cwnd.")
 @json_option
 def plot(
     what: Path,
@@ -36,26 +61,26 @@ def plot(
     direction: str | None,
     span: str | None,
     theme: str,
+    graphs: tuple[str, ...],
+    forms: tuple[str, ...],
+    state: Path | None,
     as_json: bool,
 ) -> None:
-    """Draw the figures of a results folder, or the time-sequence graph of a capture (pcapng, pcap).
+    """Draw the figures of a results folder, or graphs of a connection of a capture (pcapng, pcap).
 
     Figures of DIR go to DIR/figures, the graph of CAPTURE beside it, as SVG and PNG, unless --out says
-    otherwise. The symbols are those of tcptrace.
+    otherwise. The symbols are those of tcptrace; retransmissions are told apart by their cause.
     """
     if what.is_dir():
         from rexmit.report import draw_figures
+        from rexmit.run import open_results
 
         files = draw_figures(open_results(what), out or what / "figures")
     elif what.is_file():
-        from rexmit.plot import tsg
-        from rexmit.plot.style import KNOWN_FORMATS
+        from rexmit.plot.graphs import View
 
-        seconds = None if span is None else _span(span)
-        if out is not None and out.suffix and out.suffix.lower().removeprefix(".") not in KNOWN_FORMATS:
-            raise UsageError(f"--out {out}: cannot draw {out.suffix!r}; end it in .svg, .png or .pdf")
-        target = out or what.with_suffix("")
-        files = tsg.draw(what, target, connection=connection, direction=direction, t=seconds, theme=theme)
+        view = View(direction, None if span is None else _span(span), theme, state)
+        files = _graphs(what, out, connection, (graphs or ("tsg",), forms), view)
     else:
         raise UsageError(f"{what}: there is no such results folder or capture")
     if as_json:
@@ -63,6 +88,23 @@ def plot(
     else:
         for file in files:
             click.echo(str(file))
+
+
+def _graphs(
+    capture: Path,
+    out: Path | None,
+    connection: int,
+    wanted: tuple[tuple[str, ...], tuple[str, ...]],
+    view: View,
+) -> list[Path]:
+    from rexmit.plot import graphs as drawing
+
+    names, forms = wanted
+    stem, form = drawing.target(out or capture.with_suffix(""), named=out is not None)
+    [flow] = drawing.flows_of(capture, [connection], None)
+    chosen = forms or ((form,) if form else ("svg", "png"))
+    every = drawing.GRAPHS if "all" in names else tuple(dict.fromkeys(map(drawing.known, names)))
+    return drawing.draw_flow(flow, stem, chosen, every, view)
 
 
 def _span(text: str) -> tuple[float, float]:

@@ -159,7 +159,7 @@ def _side(flow: Flow, name: str, other: str) -> Side:
         window_edge=heard["ack"] + heard["window"],
         note=heard["note"].tolist(),
     )
-    places = np.searchsorted(heard["number"], sacks["number"])
+    places: Integers = np.asarray(np.searchsorted(heard["number"], sacks["number"]), dtype=np.int64)
     blocks = Sacks(sacks["time_ns"], sacks["left"], sacks["right"], places, sacks["duplicate"])
     again = flow.of(flow.retransmissions, name)
     causes = Causes(again["number"], again["cause"], again["need"])

@@ -55,7 +55,7 @@ def read_flows(
     options: Options | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[Flow], Summary]:
-    """The connections of these numbers, or all, in the order of their numbers; and what there is to say of the capture.
+    """The connections of these numbers, or all, in order; and what there is to say of the capture.
 
     Raises UsageError where the file is no capture.
     """

@@ -185,11 +185,16 @@ def _targets(out: Path, formats: Sequence[str]) -> tuple[Path, list[str]]:
     return out, list(formats or FORMATS)
 
 
-def _write(path: Path, content: bytes) -> None:
+def make_folder(path: Path) -> None:
+    """Makes the folder of a file. Raises StoreError where that cannot be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise store_error(path.parent, error) from None
+
+
+def _write(path: Path, content: bytes) -> None:
+    make_folder(path)
     write_whole(path, lambda temporary: _fill(temporary, content))
 
 

@@ -1,9 +1,10 @@
 """Time-sequence graphs of TCP connections, as a user of tcptrace and xplot reads them.
 
-The sequence numbers of one side over time: its segments as bars between arrowheads, in red with an R where
-they are sent again; the level of the acknowledgments that it receives and, above it, the window that they
-advertise; SACK blocks; a 3 where the third duplicate acknowledgment arrives. Times are in seconds from the
-first packet of the connection, sequence numbers in bytes from its initial one.
+The sequence numbers of one side over time: its segments as bars between arrowheads, where they are sent
+again in the colour and with the letter of the cause, or all in red with an R; the level of the
+acknowledgments that it receives and, above it, the window that they advertise; SACK blocks; a 3 where the
+third duplicate acknowledgment arrives. Times are in seconds from the first packet of the connection,
+sequence numbers in bytes from its initial one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from matplotlib.lines import Line2D
 
 from rexmit.errors import UsageError
 from rexmit.plot import connections, glyphs, style
-from rexmit.plot.connections import FIN, PSH, RST, SYN, Connection, Floats, Integers, Segments, Side, Truths
+from rexmit.plot.causes import groups
+from rexmit.plot.connections import FIN, PSH, RST, SYN, Connection, Floats, Integers, Side, Truths
 
 _ABOVE, _BELOW, _BESIDE = (0.0, 8.0), (0.0, -8.0), (5.5, 0.0)
 """Where a letter stands beside what it names: points to the right and up."""
@@ -42,7 +44,8 @@ class View:
 
     `direction` is the sender of the data, `client` or `server`; without it, the one that sent more. `t` is
     the range of time in seconds. `window` draws the advertised window: room is made for it where it is near
-    the data. `dropped` marks the packets that comments in the capture call dropped.
+    the data. `dropped` marks the packets that comments in the capture call dropped. `causes` tells
+    retransmissions apart by their cause.
     """
 
     direction: str | None = None
@@ -50,6 +53,7 @@ class View:
     theme: style.Theme = style.LIGHT
     window: bool = True
     dropped: bool = True
+    causes: bool = False
 
 
 def draw(
@@ -61,16 +65,17 @@ def draw(
     t: tuple[float, float] | None = None,
     title: str | None = None,
     theme: str = "light",
+    causes: bool = True,
 ) -> list[Path]:
     """Draws the time-sequence graph of one connection of a capture and returns the files.
 
-    `out` with an ending `.svg`, `.png` or `.pdf` is one file; without, SVG and PNG are written. `connection`
-    counts from 1. `direction` is the sender of the data, `client` or `server`. `t` is the range of time to
-    show in seconds. `theme` is `light`, or `dark` for the black of xplot. Raises UsageError for a capture
-    that cannot be read and for a connection or range that is not there, StoreError where a file cannot be
-    written.
+    `out` with an ending `.svg`, `.png` or `.pdf` is one file; without, SVG and PNG are written.
+    `connection` counts from 1. `direction` is the sender of the data, `client` or `server`. `t` is the
+    range of time to show in seconds. `theme` is `light`, or `dark` for the black of xplot. `causes` tells
+    retransmissions apart by cause. Raises UsageError for a capture that cannot be read and for a connection
+    or range that is not there, StoreError where a file cannot be written.
     """
-    view = View(direction, t, style.theme_of(theme))
+    view = View(direction, t, style.theme_of(theme), causes=causes)
     seen = connections.choose(connections.read(Path(capture)), connection, os.fspath(capture))
     with style.styled(view.theme):
         figure = Figure(figsize=SIZE, layout="constrained")
@@ -173,10 +178,19 @@ class _Painter:
     def draw_segments(self) -> None:
         """Segments with data by kind, a diamond at their end for PSH; a cross for a packet without data."""
         rows = self.side.segments
-        data, again, late = (rows.len > 0) & self.in_view, rows.transmission > 1, _fills_hole(rows)
-        self._kind(data & ~again & ~late, self.theme.segment, ("segment", "segment", ""))
-        self._kind(data & late, self.theme.late, ("late", "segment into an earlier hole (O)", "O"))
-        self._kind(data & again, self.theme.retransmission, ("retransmission", "retransmission (R)", "R"))
+        data, late, copy = (rows.len > 0) & self.in_view, rows.late, rows.copy
+        again = (rows.transmission > 1) & ~late & ~copy
+        self._kind(data & ~again & ~late & ~copy, self.theme.segment, ("segment", "segment", ""))
+        self._kind(data & late, self.theme.late, ("late", "overtaken on its way here (O)", "O"))
+        self._kind(data & copy, self.theme.late, ("copy", "copy of a packet (C)", "C"))
+        told = np.zeros(len(again), dtype=bool)
+        for group in groups(rows.number, self.side.causes) if self.view.causes else []:
+            names = (f"retransmission-{group.cause}", group.label, group.letter)
+            self._kind(data & again & group.rows, group.colour, names)
+            told |= group.rows
+        self._kind(
+            data & again & ~told, self.theme.retransmission, ("retransmission", "retransmission (R)", "R")
+        )
         if (rows.has(PSH) & data).any():
             self._name("PSH", color=self.theme.segment, marker="D", linestyle="none", markersize=3.5)
         empty = (rows.end == rows.seq) & ~rows.has(RST) & self.in_view
@@ -289,11 +303,6 @@ def _checked_span(sent: Floats, acked: Floats, t: tuple[float, float] | None) ->
 def _within(times: Floats, span: tuple[float, float]) -> Truths:
     inside: Truths = (times >= span[0]) & (times <= span[1])
     return inside
-
-
-def _fills_hole(rows: Segments) -> Truths:
-    fills: Truths = rows.late & (rows.transmission == 1)
-    return fills
 
 
 def _route(seen: Connection, view: View) -> str:

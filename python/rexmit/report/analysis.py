@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 class Analysis:
     """The tables that an analysis of a capture gives, as Polars tables; `arrow` and `to_pandas` give others.
 
-    Times are ns since 1970 and delays ns; sequence numbers count from the SYN, which is 0; `number` is the packet's
-    number in the capture, as in Wireshark. Tables with a row a packet (`segments`, `sacks`, `rtt`, `chunks`,
-    `sctp_rtt`) that were not asked for are read from the capture when they are used first. What each column means is
-    in `meaning`.
+    Times are ns since 1970 and delays ns; sequence numbers count from the SYN, which is 0; `number` is the
+    packet's number in the capture, as in Wireshark. Tables with a row a packet (`segments`, `sacks`, `rtt`,
+    `chunks`, `sctp_rtt`) that were not asked for are read from the capture when they are used first. What
+    each column means is in `meaning`.
     """
 
     def __init__(self, paths: Sequence[Path], options: Options, progress: Progress | None = None) -> None:
@@ -118,7 +118,7 @@ class Analysis:
 
     @property
     def warnings(self) -> list[str]:
-        """What makes the answers less than certain: a capture that breaks off, packets that could not be read."""
+        """What makes the answers less than certain, such as a capture that breaks off."""
         return self.summary.warnings
 
     def meaning(self, name: str) -> dict[str, str]:
@@ -128,7 +128,7 @@ class Analysis:
         return {field.name: field.metadata[b"meaning"].decode() for field in self._schemas[name]}
 
     def explain(self, row: Row) -> str:
-        """What the judgement of a retransmission rests on, as a sentence; `row` is one of a table as a dict."""
+        """What the judgement of a retransmission rests on; `row` is one of its table, as a dict."""
         return sctp_evidence(row) if "tsn" in row else evidence(row)
 
     def plot(
@@ -142,9 +142,9 @@ class Analysis:
     ) -> list[Path]:
         """Draws a graph of a connection and returns the files.
 
-        `graph` is `tsg`, `outstanding`, `rtt`, `throughput`, or `all` for a page. `out` ends in `.svg`, `.png`,
-        `.pdf`, `.html` or `.xpl`, or is a name without ending for SVG and PNG. Raises UsageError for what is not
-        there, StoreError where a file cannot be written.
+        `graph` is `tsg`, `outstanding`, `rtt`, `throughput`, or `all` for a page. `out` ends in `.svg`,
+        `.png`, `.pdf`, `.html` or `.xpl`, or is a name without ending for SVG and PNG. Raises UsageError
+        for what is not there, StoreError where a file cannot be written.
         """
         from rexmit.plot.graphs import View, draw
 

@@ -1,0 +1,179 @@
+"""Graphs of one connection of a capture, of every kind and form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from rexmit.analyse.captures import Options, Progress
+from rexmit.errors import UsageError, nearest
+from rexmit.plot import connections, measures, style, tsg
+from rexmit.plot.flows import Flow, read_flows
+from rexmit.plot.tsg import SIZE
+from rexmit.run.files import write_text
+
+GRAPHS = ("tsg", "outstanding", "rtt", "throughput", "cwnd")
+"""Time-sequence, outstanding data with windows, RTT samples, throughput, congestion window."""
+
+ALIASES = {"owin": "outstanding", "tput": "throughput"}
+"""What tcptrace calls them."""
+
+ENDINGS = {"svg": "svg", "png": "png", "pdf": "pdf", "html": "html", "xplot": "xpl"}
+"""Formats, and how their files end."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What of a connection is drawn, and how.
+
+    `direction` is the sender of the data, `client` or `server`; without it, the one that sent more. `t` is
+    the range of time in seconds. `theme` is `light` or `dark`. `state` is a table of states, for the
+    congestion window.
+    """
+
+    direction: str | None = None
+    t: tuple[float, float] | None = None
+    theme: str = "light"
+    state: Path | None = None
+    title: str | None = None
+
+
+def draw(
+    capture: Path, out: Path, graph: str, connection: int, view: View, options: Options | None = None
+) -> list[Path]:
+    """Draws one graph of one connection and returns the files.
+
+    The ending of `out` is the format: `.svg`, `.png`, `.pdf`, `.html` (all graphs on one page) or `.xpl`
+    (for xplot); without one, SVG and PNG are written. Raises UsageError for what is not there, StoreError
+    where a file cannot be written.
+    """
+    stem, form = target(out, named=True)
+    [flow] = flows_of(capture, [connection], options)
+    graphs = GRAPHS if graph == "all" else (known(graph),)
+    return draw_flow(flow, stem, (form,) if form else style.FORMATS, graphs, view)
+
+
+def target(out: Path, named: bool) -> tuple[Path, str | None]:
+    """The beginning of the names of files, and the format that the ending of `out` says, if it says one.
+
+    Raises UsageError where someone named a file of an ending that is no format.
+    """
+    ending = out.suffix.lower().removeprefix(".")
+    for form, known_ending in ENDINGS.items():
+        if ending == known_ending:
+            return out.with_suffix(""), form
+    if named and ending:
+        choices = ", ".join(f".{known_ending}" for known_ending in ENDINGS.values())
+        raise UsageError(
+            f"--out {out}: cannot draw {out.suffix!r}; end it in one of {choices}, or in nothing"
+        )
+    return out, None
+
+
+def flows_of(
+    capture: Path, numbers: Sequence[int], options: Options | None, progress: Progress | None = None
+) -> list[Flow]:
+    """The connections of these numbers. Raises UsageError where one is not there."""
+    flows, _ = read_flows(capture, numbers, options, progress)
+    missing = set(numbers) - {flow.row["connection"] for flow in flows}
+    if missing:
+        raise UsageError(f"no connection {min(missing)} in {str(capture)!r}; `rexmit analyze` lists them")
+    return flows
+
+
+def draw_flow(flow: Flow, stem: Path, forms: Sequence[str], graphs: Sequence[str], view: View) -> list[Path]:
+    """Draws graphs of a connection in each format; files are named `STEM-GRAPH.ENDING`, pages `STEM.html`.
+
+    With one graph only, its name is left out. A congestion window that is not known is left out of several
+    graphs.
+    """
+    files: list[Path] = []
+    wanted = [known(graph) for graph in graphs]
+    if "html" in forms:
+        from rexmit.plot import page
+
+        path = stem.with_name(f"{stem.name}.html")
+        style.make_folder(path)
+        write_text(path, page.page(flow, side_of(flow, view), view))
+        files.append(path)
+    for graph in wanted:
+        path = stem if len(wanted) == 1 else stem.with_name(f"{stem.name}-{graph}")
+        still = [form for form in forms if form in style.KNOWN_FORMATS]
+        try:
+            if still:
+                with style.styled(style.theme_of(view.theme)):
+                    files += style.save(figure(flow, graph, view), path, still)
+            if "xplot" in forms:
+                from rexmit.plot import xplot
+
+                text = xplot.graph(flow, side_of(flow, view), graph, view.state)
+                target = path.with_name(f"{path.name}.xpl")
+                style.make_folder(target)
+                write_text(target, text)
+                files.append(target)
+        except UsageError:
+            # One that was asked for by name is missed; of all, those that have something to show are drawn.
+            if len(wanted) == 1:
+                raise
+    return files
+
+
+def figure(flow: Flow, graph: str, view: View) -> Figure:
+    """A figure of one graph."""
+    side = side_of(flow, view)
+    theme = style.theme_of(view.theme)
+    sheet = Figure(figsize=SIZE, layout="constrained")
+    axes = sheet.add_subplot()
+    name = {"tsg": "Time sequence", "cwnd": "Congestion window"}.get(graph)
+    if graph == "tsg":
+        seen = connections.of_flow(flow)
+        lines = tsg.plot(axes, seen, tsg.View(side, view.t, theme, causes=True))
+    elif graph == "cwnd":
+        lines = measures.draw_cwnd(axes, flow, side, theme, view.state)
+    else:
+        name, drawer = measures.DRAWERS[graph]
+        lines = drawer(axes, flow, side, theme)
+    if graph != "tsg":
+        _time_axis(axes, flow, view)
+    style.legend_below(sheet, lines)
+    axes.set_title(view.title or f"{name}: {route(flow, side)}", loc="left")
+    return sheet
+
+
+def side_of(flow: Flow, view: View) -> str:
+    """The sender of the data to draw."""
+    if view.direction not in (None, "client", "server"):
+        raise UsageError(f"no side {view.direction!r}; choose 'client' or 'server', the sender of the data")
+    more = "client" if flow.row["client_bytes"] > flow.row["server_bytes"] else "server"
+    return view.direction or more
+
+
+def route(flow: Flow, side: str) -> str:
+    """Who sends to whom, and where that was seen."""
+    ends = [flow.row[f"{name}_address"] for name in ("client", "server")]
+    source, target = ends if side == "client" else reversed(ends)
+    return f"{source} to {target}, seen at {flow.interface}"
+
+
+def known(graph: str) -> str:
+    """The name of a graph. Raises UsageError where there is none of that name."""
+    name = ALIASES.get(graph, graph)
+    if name not in GRAPHS:
+        raise UsageError(f"no graph {graph!r}{nearest(graph, [*GRAPHS, *ALIASES])}")
+    return name
+
+
+def _time_axis(axes: Axes, flow: Flow, view: View) -> None:
+    length = (flow.row["end_ns"] - flow.start_ns) / 1e9
+    start, end = view.t or (0.0, length)
+    if not start < end and view.t is not None:
+        raise UsageError(
+            f"the range of time from {start:g} to {end:g} s is empty; give the smaller one first"
+        )
+    margin = 0.02 * (end - start) or 0.5
+    axes.set_xlim(start - margin, end + margin)
+    axes.set_xlabel("Time since the first packet (s)")
