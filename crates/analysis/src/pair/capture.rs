@@ -1,0 +1,133 @@
+//! One of the two captures: its own analysis, and the digests of its packets.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use foldhash::fast::FixedState;
+
+use super::digest::{Digest, Head, nanos};
+use crate::analyzer::{Analyzer, Options};
+use crate::packet::{Batch, Transport};
+use crate::rows::{Rows, SideName, Tables};
+
+/// A capture that is being read, or was.
+#[derive(Debug)]
+pub(super) struct Capture {
+    analyzer: Analyzer,
+    keep: Tables,
+    waiting: HashMap<u64, Head, FixedState>,
+    /// What its analysis gives.
+    pub rows: Rows,
+    /// By number of the connection, less one.
+    pub flows: Vec<Flow>,
+    /// Times of its first and last packet.
+    pub span: Option<(i64, i64)>,
+}
+
+/// A connection in a capture.
+#[derive(Debug, Default)]
+pub(super) struct Flow {
+    /// Client and server.
+    pub sides: [Side; 2],
+    pub addresses: Option<[SocketAddr; 2]>,
+}
+
+/// What a side sent.
+#[derive(Debug, Default)]
+pub(super) struct Side {
+    /// In the order of the capture.
+    pub packets: Vec<Digest>,
+    /// SACK blocks of these: number of the packet, first sequence number, one past the last.
+    pub sacks: Vec<(u64, i64, i64)>,
+}
+
+impl Capture {
+    pub(super) fn new(options: &Options) -> Self {
+        let tables = Tables { segments: true, ..options.tables };
+        Self {
+            analyzer: Analyzer::new(&Options { tables, ..*options }),
+            keep: options.tables,
+            waiting: HashMap::default(),
+            rows: Rows::default(),
+            flows: Vec::new(),
+            span: None,
+        }
+    }
+
+    pub(super) fn push(&mut self, batch: &Batch) {
+        for packet in &batch.packets {
+            let time = nanos(packet.time);
+            let (first, last) = self.span.unwrap_or((time, time));
+            self.span = Some((first.min(time), last.max(time)));
+            if let Transport::Tcp(tcp) = &packet.transport {
+                self.waiting.insert(packet.number, Head::new(packet, tcp));
+            }
+        }
+        self.analyzer.push(batch);
+        self.take();
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.analyzer.finish();
+        self.take();
+    }
+
+    fn take(&mut self) {
+        let mut rows = self.analyzer.take_rows();
+        for row in &rows.segments {
+            let Some(head) = self.waiting.remove(&row.number) else { continue };
+            let flow = self.flow(row.connection);
+            let addresses = match row.side {
+                SideName::Client => [head.src, head.dst],
+                SideName::Server => [head.dst, head.src],
+            };
+            flow.addresses.get_or_insert(addresses);
+            flow.sides[row.side as usize].packets.push(head.digest(row));
+        }
+        for row in &rows.sacks {
+            self.flow(row.connection).sides[row.side as usize].sacks.push((row.number, row.left, row.right));
+        }
+        if !self.keep.segments {
+            rows.segments.clear();
+            rows.sacks.clear();
+        }
+        append(&mut self.rows, rows);
+    }
+
+    fn flow(&mut self, connection: u32) -> &mut Flow {
+        let count = connection as usize;
+        if self.flows.len() < count {
+            self.flows.resize_with(count, Flow::default);
+        }
+        &mut self.flows[count - 1]
+    }
+}
+
+impl Flow {
+    /// The initial sequence numbers of client and server, as far as a SYN tells them.
+    pub(super) fn initials(&self) -> [Option<u32>; 2] {
+        use rexmit_wire::Flags;
+        [0, 1].map(|side| {
+            let packets = &self.sides[side as usize].packets;
+            packets.iter().take(16).find(|p| p.flags.has(Flags::SYN) && !p.damaged).map(|p| p.raw_seq)
+        })
+    }
+}
+
+fn append(all: &mut Rows, more: Rows) {
+    let Rows { connections, segments, sacks, retransmissions, rtt, loss_events, sctp } = more;
+    all.connections.extend(connections);
+    all.segments.extend(segments);
+    all.sacks.extend(sacks);
+    all.retransmissions.extend(retransmissions);
+    all.rtt.extend(rtt);
+    all.loss_events.extend(loss_events);
+    let into = &mut all.sctp;
+    into.associations.extend(sctp.associations);
+    into.paths.extend(sctp.paths);
+    into.streams.extend(sctp.streams);
+    into.chunks.extend(sctp.chunks);
+    into.retransmissions.extend(sctp.retransmissions);
+    into.controls.extend(sctp.controls);
+    into.rtt.extend(sctp.rtt);
+}

@@ -1,0 +1,183 @@
+//! The packets of one side of a pair, at both ends: which is which.
+//!
+//! First come packets that can be one only: their key is unique at both ends. They are anchors, and tell between which
+//! captures a packet moves and how long that takes. What is left is matched in three steps: equal packets in their
+//! order, super-packets with their parts, damaged packets with what they were.
+
+mod alike;
+mod bruised;
+mod parts;
+
+use super::delays::Delays;
+use super::digest::{Digest, Fields};
+
+/// A packet or a part of one, at one end or both; sequence numbers are those of the sender's capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Index in the capture near the sender.
+    pub sent: Option<u32>,
+    /// Index in the other one.
+    pub got: Option<u32>,
+    pub seq: i64,
+    /// One past the last sequence number.
+    pub end: i64,
+    pub tie: Tie,
+}
+
+/// How the two ends of a part belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tie {
+    /// They are one packet; or one end is missing.
+    First,
+    /// The packet arrived already.
+    Duplicate,
+    /// Only a copy that was made before the capture near the sender; it did not arrive as such.
+    Tap,
+}
+
+/// A packet that is one only: its index at both ends.
+pub(super) type Anchor = (u32, u32);
+
+/// Fields that survive between the ends, and the anchors in the order of `a`.
+pub(super) fn anchors(a: &[Digest], b: &[Digest]) -> (Fields, Vec<Anchor>) {
+    let mut print = Share::default();
+    let mut ident = Share::default();
+    each_group(a, b, Fields::FEW, |mine, theirs| {
+        if let ([mine], [theirs]) = (mine, theirs) {
+            let (mine, theirs) = (&a[mine.1 as usize], &b[theirs.1 as usize]);
+            if !mine.damaged && !theirs.damaged {
+                print.count(mine.print == theirs.print && mine.tsval == theirs.tsval);
+                ident.count(mine.ident == theirs.ident && mine.ident != 0);
+            }
+        }
+    });
+    let numbered = a.iter().take(64).any(|packet| packet.ident != 0);
+    let fields = Fields { print: print.most(true), ident: ident.most(numbered) };
+    let mut anchors = Vec::new();
+    each_group(a, b, fields, |mine, theirs| {
+        if let ([mine], [theirs]) = (mine, theirs) {
+            anchors.push((mine.1, theirs.1));
+        }
+    });
+    anchors.sort_unstable();
+    (fields, anchors)
+}
+
+/// The two ends of a lane, the capture near the sender first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lane<'a> {
+    pub sent: &'a [Digest],
+    pub got: &'a [Digest],
+    pub fields: Fields,
+    /// Sequence numbers of the sender's capture less those of the other one.
+    pub shift: i64,
+    pub delays: &'a Delays,
+}
+
+/// What is known of the packets of a lane so far.
+#[derive(Debug)]
+struct State {
+    parts: Vec<Part>,
+    /// By index: nothing more is to be found for it.
+    sent_done: Vec<bool>,
+    got_done: Vec<bool>,
+}
+
+impl Lane<'_> {
+    /// Every packet of both ends, matched or not; in the order of the sender, then of the receiver.
+    pub(super) fn parts(&self, anchors: &[Anchor]) -> Vec<Part> {
+        let mut state = State {
+            parts: Vec::with_capacity(self.sent.len()),
+            sent_done: vec![false; self.sent.len()],
+            got_done: vec![false; self.got.len()],
+        };
+        for &(sent, got) in anchors {
+            self.join(sent, got, Tie::First, &mut state);
+        }
+        self.match_alike(&mut state);
+        self.match_parts(&mut state);
+        self.match_bruised(&mut state);
+        self.leave_rest(&mut state);
+        state.parts.sort_unstable_by_key(|part| {
+            let sent = part.sent.map_or(u32::MAX, |sent| sent);
+            (sent, part.seq, part.got)
+        });
+        state.parts
+    }
+
+    fn join(&self, sent: u32, got: u32, tie: Tie, state: &mut State) {
+        let packet = &self.sent[sent as usize];
+        let (seq, end) = (packet.seq, packet.end());
+        state.parts.push(Part { sent: Some(sent), got: Some(got), seq, end, tie });
+        state.sent_done[sent as usize] = true;
+        state.got_done[got as usize] = true;
+    }
+
+    fn leave_rest(&self, state: &mut State) {
+        for (i, packet) in self.sent.iter().enumerate().filter(|(i, _)| !state.sent_done[*i]) {
+            let (seq, end) = (packet.seq, packet.end());
+            state.parts.push(Part { sent: Some(i as u32), got: None, seq, end, tie: Tie::First });
+        }
+        for (i, packet) in self.got.iter().enumerate().filter(|(i, _)| !state.got_done[*i]) {
+            let (seq, end) = (packet.seq + self.shift, packet.end() + self.shift);
+            state.parts.push(Part { sent: None, got: Some(i as u32), seq, end, tie: Tie::First });
+        }
+    }
+
+    /// How long a packet would have taken, nanoseconds by both clocks; `None` where that cannot be.
+    fn cost(&self, sent: u32, got: u32) -> Option<i64> {
+        let (sent, got) = (&self.sent[sent as usize], &self.got[got as usize]);
+        let Some(usual) = self.delays.around(sent.time) else { return Some(0) };
+        let delay = got.time - sent.time;
+        let possible = delay >= usual.low - SLACK && delay <= usual.high + PATIENCE;
+        possible.then_some((delay - usual.mid).abs())
+    }
+}
+
+/// A packet may be faster by so much than all its neighbours, nanoseconds.
+const SLACK: i64 = 1_000_000;
+/// And slower by so much.
+const PATIENCE: i64 = 1_000_000_000;
+
+/// Gives the packets of each key that is at both ends, as (key, index), in their order.
+fn each_group(
+    a: &[Digest],
+    b: &[Digest],
+    fields: Fields,
+    mut give: impl FnMut(&[(u64, u32)], &[(u64, u32)]),
+) {
+    let sorted = |packets: &[Digest]| {
+        let mut keys: Vec<_> = packets.iter().zip(0..).map(|(packet, i)| (packet.key(fields), i)).collect();
+        keys.sort_unstable();
+        keys
+    };
+    let (a, b) = (sorted(a), sorted(b));
+    let mut b = b.as_slice();
+    for mine in a.chunk_by(|x, y| x.0 == y.0) {
+        let key = mine[0].0;
+        let from = b.iter().position(|(other, _)| *other >= key).unwrap_or(b.len());
+        b = &b[from..];
+        let len = b.iter().take_while(|(other, _)| *other == key).count();
+        if len > 0 {
+            give(mine, &b[..len]);
+        }
+    }
+}
+
+/// Of how many packets something holds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    yes: u64,
+    no: u64,
+}
+
+impl Share {
+    fn count(&mut self, yes: bool) {
+        if yes { self.yes += 1 } else { self.no += 1 }
+    }
+
+    /// Whether it holds of most, `otherwise` where none was counted.
+    fn most(self, otherwise: bool) -> bool {
+        if self.yes + self.no == 0 { otherwise } else { self.yes > self.no }
+    }
+}
