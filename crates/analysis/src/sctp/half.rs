@@ -295,10 +295,11 @@ impl Half {
         if kind == Kind::Retransmission {
             self.again(packet, (tsn, piece), out);
         }
-        let Some(entry) = self.board.get(tsn) else { return };
+        let (una, mut forgotten) = (self.una, Entry { transmissions: 1, ..Entry::default() });
+        let entry = self.board.get(tsn).unwrap_or(&mut forgotten);
         let unique = entry.transmissions == 0;
         let hole = unique && kind == Kind::Retransmission;
-        if unique && entry.acked.is_none() && tsn >= self.una {
+        if unique && entry.acked.is_none() && tsn >= una {
             self.outstanding += u64::from(piece.len);
             self.chunks_outstanding += 1;
         }

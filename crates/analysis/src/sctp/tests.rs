@@ -1,5 +1,6 @@
 //! Packets in, judgements out.
 
+mod any;
 mod causes;
 mod classes;
 mod counts;
