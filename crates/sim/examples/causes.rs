@@ -8,7 +8,8 @@
 #[path = "../tests/causes/lab/mod.rs"]
 mod lab;
 
-use lab::{Case, Place, Ran, Side, cases, judge_all, listing};
+use lab::score::Side;
+use lab::{Case, Place, Ran, cases, judge_all, listing};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();

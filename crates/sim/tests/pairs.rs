@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 
 use common::run_with;
 use rexmit_analysis::pair::{End, Fate, Options, PairRows, Pairing};
+use rexmit_analysis::rows::Need;
 use rexmit_analysis::{Decoder, packet::Batch};
 use rexmit_capture::Reader;
 use rexmit_path::{Duplicated, Fate as Verdict};
-use rexmit_sim::{Outcome, RunOptions};
+use rexmit_sim::{Earlier, Outcome, RunOptions, TransmissionRow};
 use serde_json::{Value, json};
 
 /// Packets of a direction by number of the sender's packet, from 1.
@@ -56,7 +57,8 @@ fn scenario(n: u64) -> Value {
 }
 
 fn run(scenario: Value) -> Outcome {
-    run_with(scenario, &RunOptions { verdicts: true, captures: true, ..RunOptions::default() })
+    let options = RunOptions { verdicts: true, captures: true, transmissions: true, ..RunOptions::default() };
+    run_with(scenario, &options)
 }
 
 /// A is the client's capture, B the server's.
@@ -144,4 +146,31 @@ fn the_packets_called_lost_are_those_that_the_path_dropped() {
         assert!(rows.unpaired.iter().all(Vec::is_empty), "scenario {n}");
     }
     assert!(losses > 500, "{losses}");
+}
+
+/// Of each retransmission that both hosts' captures show it is known whether it was needed.
+#[test]
+fn need_is_known_for_sure() {
+    let options = Options { whole: true, ..Options::default() };
+    let (mut needed, mut not) = (0, 0);
+    for n in 0..120 {
+        let outcome = run(scenario(n));
+        let rows = pair(&outcome, &options);
+        let numbers = numbers(&outcome);
+        for row in &rows.retransmissions {
+            let host = ["client", "server"][row.seen_at as usize];
+            let position = numbers[row.seen_at as usize].binary_search(&row.judged.number).unwrap() as u64 + 1;
+            let sent = |sent: &&TransmissionRow| sent.host == host && sent.position == position;
+            let truth = outcome.transmissions.iter().find(sent).unwrap().earlier;
+            let said = match row.judged.need {
+                Need::Needed => Earlier::Lost,
+                Need::Spurious | Need::Unnecessary if truth == Earlier::OnItsWay => truth,
+                Need::Spurious | Need::Unnecessary => Earlier::There,
+                Need::Unknown => Earlier::None,
+            };
+            assert_eq!(said, truth, "scenario {n}: {row:#?}");
+            if truth == Earlier::Lost { needed += 1 } else { not += 1 }
+        }
+    }
+    assert!(needed > 400 && not > 100, "{needed} {not}");
 }

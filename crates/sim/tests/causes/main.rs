@@ -6,7 +6,8 @@
 
 mod lab;
 
-use lab::{Side, cases, judge_all, listing};
+use lab::score::Side;
+use lab::{cases, judge_all, listing};
 
 #[test]
 fn the_analysis_says_what_the_sender_did() {

@@ -55,6 +55,7 @@ pub fn all() -> Vec<Case> {
         queues(&mut cases, stack, &profile);
         windows(&mut cases, stack, &profile);
     }
+    cases.extend(super::hard::all().iter().filter_map(super::hard::Hard::case));
     cases
 }
 

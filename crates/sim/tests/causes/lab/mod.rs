@@ -4,6 +4,8 @@
 
 pub mod answers;
 pub mod cases;
+pub mod hand;
+pub mod hard;
 pub mod listing;
 pub mod ran;
 pub mod score;
@@ -14,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use cases::Case;
 pub use ran::{Place, Ran};
-pub use score::{Side, Tally};
+pub use score::Tally;
 
 /// Runs and judges `cases` on `jobs` threads; what was found, in the order of cases.
 pub fn judge_all(cases: &[Case], jobs: usize) -> Tally {

@@ -46,8 +46,17 @@ impl Ran {
             RunOptions { transmissions: true, captures: true, verdicts: true, ..RunOptions::default() };
         let outcome = run(&resolved, &Streams::new(1, &case.name), &options)
             .unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        let address = |text: Option<IpAddr>, default: [u8; 4]| text.unwrap_or(default.into());
         let hosts = &resolved.scenario.hosts;
+        let addresses = [
+            hosts.server.address.unwrap_or([10, 0, 2, 1].into()),
+            hosts.client.address.unwrap_or([10, 0, 1, 1].into()),
+        ];
+        let path = &resolved.scenario.path;
+        Self::of(&case.name, outcome, addresses, [least_delay(&path.down()), least_delay(&path.up())])
+    }
+
+    /// A run whose outcome is there already.
+    pub fn of(name: &str, outcome: Outcome, addresses: [IpAddr; 2], delays: [u64; 2]) -> Self {
         let mut flows = Vec::new();
         for (i, row) in outcome.transmissions.iter().enumerate() {
             let flow = flow(host(row), row.connection);
@@ -56,17 +65,7 @@ impl Ran {
             }
             flows[flow].push(i);
         }
-        let path = &resolved.scenario.path;
-        Self {
-            name: case.name.clone(),
-            outcome,
-            addresses: [
-                address(hosts.server.address, [10, 0, 2, 1]),
-                address(hosts.client.address, [10, 0, 1, 1]),
-            ],
-            flows,
-            delays: [least_delay(&path.down()), least_delay(&path.up())],
-        }
+        Self { name: name.into(), outcome, addresses, flows, delays }
     }
 
     /// The truth, by row.

@@ -1,0 +1,180 @@
+//! A connection written packet by packet, for what no model here does.
+
+use rexmit_capture::{Direction, Writer};
+use rexmit_sim::{Earlier, Outcome, TransmissionRow};
+use rexmit_stack::Reason;
+use rexmit_units::{Duration, Instant};
+use rexmit_wire::{Flags, IpFields, Packet, Payload, SackBlocks, SeqNumber, TcpSegment, Transport};
+
+use super::ran::Ran;
+
+/// One way between the hosts.
+const DELAY: Duration = Duration::from_millis(30);
+/// Of the server and the client.
+const ADDRESSES: [[u8; 4]; 2] = [[10, 0, 2, 1], [10, 0, 1, 1]];
+const PORTS: [u16; 2] = [5_001, 10_000];
+const INITIAL: [u32; 2] = [1_000_000, 5_000_000];
+const SERVER: usize = 0;
+const CLIENT: usize = 1;
+
+/// A receiver that takes back what it has reported (RFC 2018 section 8), and a sender that finds that out by its
+/// timer. Segments of 1000 bytes; the third of eight is lost, and so is its retransmission; the receiver then drops
+/// the five that it holds out of order.
+pub fn reneging(name: &str) -> Ran {
+    let mut hand = Hand::default();
+    hand.packet(0, CLIENT, (0, 0), Reason::Syn { backoff: 0 }, &[]);
+    hand.packet(30, SERVER, (0, 0), Reason::SynAck { backoff: 0 }, &[]);
+    hand.packet(60, CLIENT, (1, 0), Reason::Ack, &[]);
+    for i in 0..8 {
+        let sent = hand.packet(90 + i, SERVER, (1 + 1000 * i as i64, 1000), Reason::New, &[]);
+        sent.lost = i == 2;
+    }
+    hand.acked = 1001;
+    hand.packet(120, CLIENT, (1, 0), Reason::Ack, &[]);
+    hand.acked = 2001;
+    hand.packet(121, CLIENT, (1, 0), Reason::Ack, &[]);
+    for i in 0..5 {
+        hand.packet(123 + i, CLIENT, (1, 0), Reason::Ack, &[(3001, 4001 + 1000 * i as i64)]);
+    }
+    let fast = Reason::Fast { duplicates: 3, sacked: 3 };
+    hand.again(155, (2001, 1000), fast, 2, Earlier::Lost).lost = true;
+    let timeout = Reason::Timeout { backoff: 1 };
+    hand.again(1155, (2001, 1000), timeout, 3, Earlier::Lost);
+    hand.acked = 3001;
+    hand.packet(1185, CLIENT, (1, 0), Reason::Ack, &[]); // Nothing of the five is reported any more.
+    for i in 0..5 {
+        let at = [1215, 1215, 1275, 1275, 1276][i as usize];
+        hand.again(at, (3001 + 1000 * i, 1000), Reason::GoBackN, 2, Earlier::Lost);
+    }
+    for (at, acked) in [(1246, 5001), (1305, 7001), (1306, 8001)] {
+        hand.acked = acked;
+        hand.packet(at, CLIENT, (1, 0), Reason::Ack, &[]);
+    }
+    hand.ran(name)
+}
+
+/// A packet before it is written.
+struct Sent {
+    row: TransmissionRow,
+    from: usize,
+    packet: Packet,
+    lost: bool,
+}
+
+/// Packets as they are written down.
+#[derive(Default)]
+struct Hand {
+    sent: Vec<Sent>,
+    /// What the client acknowledges.
+    acked: i64,
+}
+
+impl Hand {
+    /// A packet that leaves `from` at `ms`: its first number and its bytes, and SACK blocks.
+    fn packet(
+        &mut self,
+        ms: u64,
+        from: usize,
+        (seq, len): (i64, u32),
+        reason: Reason,
+        sack: &[(i64, i64)],
+    ) -> &mut Sent {
+        let number = |host: usize, at: i64| SeqNumber(INITIAL[host].wrapping_add(at as u32));
+        let peer = 1 - from;
+        let opening = matches!(reason, Reason::Syn { .. } | Reason::SynAck { .. });
+        let first = matches!(reason, Reason::Syn { .. });
+        let flags = match (opening, first) {
+            (true, true) => Flags::SYN,
+            (true, false) => Flags::SYN.with(Flags::ACK),
+            _ => Flags::ACK,
+        };
+        let mut blocks = SackBlocks::default();
+        for &(left, right) in sack {
+            blocks.push(number(peer, left), number(peer, right));
+        }
+        let acked = if from == CLIENT { self.acked.max(1) } else { 1 };
+        let payload = match len {
+            0 => Payload::EMPTY,
+            len => Payload::Stream { offset: (seq - 1) as u64, len },
+        };
+        let segment = TcpSegment {
+            src_port: PORTS[from],
+            dst_port: PORTS[peer],
+            seq: number(from, seq),
+            ack: if first { SeqNumber(0) } else { number(peer, acked) },
+            flags,
+            window: 60_000,
+            mss: opening.then_some(1000),
+            sack_permitted: opening,
+            sack: blocks,
+            payload,
+            ..TcpSegment::default()
+        };
+        let position = self.sent.iter().filter(|s| s.from == from).count() as u64 + 1;
+        let time = Instant::ZERO + Duration::from_millis(ms);
+        let ident = position as u16;
+        let row = TransmissionRow {
+            time,
+            host: ["server", "client"][from],
+            connection: 0,
+            position,
+            ident,
+            seq,
+            len,
+            flags,
+            reason,
+            transmission: 1,
+            earlier: Earlier::None,
+            arrived: Some(time + DELAY),
+        };
+        let packet = Packet {
+            src: ADDRESSES[from].into(),
+            dst: ADDRESSES[peer].into(),
+            ip: IpFields { ident, ..IpFields::default() },
+            transport: Transport::Tcp(segment),
+            damaged: false,
+        };
+        self.sent.push(Sent { row, from, packet, lost: false });
+        self.sent.last_mut().expect("just pushed")
+    }
+
+    /// A segment that the server sends again.
+    fn again(
+        &mut self,
+        ms: u64,
+        range: (i64, u32),
+        reason: Reason,
+        times: u32,
+        earlier: Earlier,
+    ) -> &mut Sent {
+        let sent = self.packet(ms, SERVER, range, reason, &[]);
+        sent.row.transmission = times;
+        sent.row.earlier = earlier;
+        sent
+    }
+
+    fn ran(mut self, name: &str) -> Ran {
+        self.sent.sort_by_key(|s| s.row.time);
+        let mut seen: [Vec<(Instant, &Sent, Direction)>; 2] = Default::default();
+        for sent in &self.sent {
+            seen[sent.from].push((sent.row.time, sent, Direction::Outbound));
+            if !sent.lost {
+                seen[1 - sent.from].push((sent.row.time + DELAY, sent, Direction::Inbound));
+            }
+        }
+        let captures = ["server", "client"].map(|host| {
+            let records = &mut seen[usize::from(host == "client")];
+            records.sort_by_key(|r| r.0);
+            let mut writer = Writer::new(Vec::new(), host).expect("memory");
+            for (time, sent, direction) in records {
+                writer.write_directed(*time, &sent.packet, Some(*direction), None).expect("memory");
+            }
+            writer.finish().expect("memory")
+        });
+        let lost = |sent: &Sent| if sent.lost { None } else { sent.row.arrived };
+        let transmissions =
+            self.sent.iter().map(|s| TransmissionRow { arrived: lost(s), ..s.row.clone() }).collect();
+        let outcome = Outcome { transmissions, captures, ..Outcome::default() };
+        Ran::of(name, outcome, [ADDRESSES[0].into(), ADDRESSES[1].into()], [DELAY.as_nanos(); 2])
+    }
+}
