@@ -196,10 +196,13 @@ impl Connection {
 
     fn take_ack(&mut self, from: usize, packet: &Packet, tcp: &Tcp, rows: &mut Rows) -> (Option<i64>, u64) {
         let window = u64::from(tcp.window) << self.shift(from, tcp);
-        if !tcp.flags.has(Flags::ACK) || tcp.flags.has(Flags::RST) {
+        if tcp.flags.has(Flags::RST) {
             return (None, window);
         }
         self.halves[from].measures.offered(packet.time, window, tcp.flags.has(Flags::SYN));
+        if !tcp.flags.has(Flags::ACK) {
+            return (None, window);
+        }
         let mss = self.terms(1 - from).mss;
         let mut out = self.options.out(self.number, rows);
         let half = &mut self.halves[1 - from];
@@ -253,6 +256,7 @@ impl Connection {
             return (Placed { again: tcp.len, ..Placed::bare(Kind::Probe) }, seq, end);
         }
         if end == seq {
+            half.sent_bare(&sent);
             return (nothing, seq, end);
         }
         (half.sent(&sent, &terms), seq, end)

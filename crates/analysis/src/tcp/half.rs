@@ -138,6 +138,12 @@ impl Half {
         placed
     }
 
+    /// The side sent a packet that takes none. It shows too what the side had got by then; and a side that sends no
+    /// data would otherwise be taken never to get anything.
+    pub(super) fn sent_bare(&mut self, sent: &Sent) {
+        self.view.sent(sent.stamp.time, self.clock.delay(), sent.echo);
+    }
+
     /// Bytes sent and not acknowledged, cumulatively or by SACK.
     pub(super) fn outstanding(&self) -> u64 {
         (self.edge - self.acks.una - self.acks.sacked_bytes).max(0) as u64
@@ -177,7 +183,12 @@ impl Half {
     ) -> News {
         let had = self.acks.una;
         let disorder = self.acks.disorders > 0;
-        let news = self.acks.apply(ack, self.edge);
+        let first = self.acks.window.is_none();
+        let mut news = self.acks.apply(ack, self.edge);
+        if first && self.started {
+            // It covers what was seen before it.
+            news.advanced = (ack.ack - had).max(0);
+        }
         self.view.queue(ack, self.edge, self.clock.delay());
         if ack.ack > self.edge {
             // Acknowledged data were sent, seen here or not.
@@ -200,15 +211,12 @@ impl Half {
         };
         if news.advanced > 0 {
             self.take_progress(&answered, mss, out);
-        } else if let Some(top) = news.sacked_in_order {
-            if let Some(piece) = self.board.piece_at(top - 1) {
-                self.measures.reported(piece, &answered, out);
-            }
+        } else if let Some(piece) = news.sacked_in_order.and_then(|top| self.board.piece_at(top - 1)) {
+            self.measures.reported(piece, &answered, out);
         }
         self.measures.acknowledged(&answered, &self.level(), out);
         if !self.pending.is_empty() {
-            let answer =
-                Answer { time: ack.time, ack: ack.ack, echo, news: &news };
+            let answer = Answer { time: ack.time, ack: ack.ack, echo, news: &news };
             self.pending.answer(&answer);
         }
         news

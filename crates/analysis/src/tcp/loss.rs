@@ -48,13 +48,12 @@ impl Loss {
         let sent = row.time.as_nanos() - row.delay_previous.unwrap_or(0).min(row.time.as_nanos());
         let sent = Instant::from_nanos(sent);
         let reach = (rtt as f64 * out.loss_event_rtts) as u64;
-        if let Some(open) = &mut self.open {
-            if sent.saturating_since(open.latest).as_nanos() <= reach {
-                open.latest = open.latest.max(sent);
-                open.row.lost += lost.packets;
-                open.row.timeout |= timeout;
-                return;
-            }
+        let near = |open: &&mut Box<Open>| sent.saturating_since(open.latest).as_nanos() <= reach;
+        if let Some(open) = self.open.as_mut().filter(near) {
+            open.latest = open.latest.max(sent);
+            open.row.lost += lost.packets;
+            open.row.timeout |= timeout;
+            return;
         }
         let last = self.open.as_ref().map_or(0, |open| open.order);
         self.finish(out);
@@ -86,3 +85,6 @@ impl Loss {
         row.loss_events = self.events;
     }
 }
+
+#[cfg(test)]
+mod tests;

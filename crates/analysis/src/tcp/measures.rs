@@ -119,7 +119,8 @@ impl Measures {
         out: &mut Out<'_>,
     ) -> Option<u64> {
         if covered.is_syn() {
-            return rtt::handshake(covered, answered, out);
+            rtt::handshake(covered, answered, out);
+            return None;
         }
         self.data.as_mut()?.covered(covered, answered, out)
     }

@@ -39,11 +39,11 @@ struct Tick {
 const TICKS: usize = 4096;
 
 /// The sample of a SYN or SYN-ACK: nothing is counted, it is no data.
-pub(super) fn handshake(covered: &Covered, answered: &Answered<'_>, out: &mut Out<'_>) -> Option<u64> {
-    let piece = covered.newest.filter(|piece| piece.count == 1)?;
-    let rtt = answered.ack.time.saturating_since(piece.first).as_nanos();
-    write(rtt, Method::Handshake, piece.end, answered, out);
-    Some(rtt)
+pub(super) fn handshake(covered: &Covered, answered: &Answered<'_>, out: &mut Out<'_>) {
+    if let Some(piece) = covered.newest.filter(|piece| piece.count == 1) {
+        let rtt = answered.ack.time.saturating_since(piece.first).as_nanos();
+        write(rtt, Method::Handshake, piece.end, answered, out);
+    }
 }
 
 impl Rtt {
@@ -55,7 +55,12 @@ impl Rtt {
             if self.clock.len() == TICKS {
                 self.clock.pop_front();
             }
-            self.clock.push_back(Tick { value: stamps.value, start: seen.seq, end: seen.end, time: seen.time });
+            self.clock.push_back(Tick {
+                value: stamps.value,
+                start: seen.seq,
+                end: seen.end,
+                time: seen.time,
+            });
         }
     }
 
