@@ -32,9 +32,7 @@ class Pair:
     def right(self) -> bool:
         """True if the cause is the kernel's."""
         return (
-            self.truth is not None
-            and self.judged is not None
-            and self.truth["cause"] == self.judged["cause"]
+            self.truth is not None and self.judged is not None and self.truth["cause"] == self.judged["cause"]
         )
 
     def __str__(self) -> str:
