@@ -159,7 +159,8 @@ fn need_is_known_for_sure() {
         let numbers = numbers(&outcome);
         for row in &rows.retransmissions {
             let host = ["client", "server"][row.seen_at as usize];
-            let position = numbers[row.seen_at as usize].binary_search(&row.judged.number).unwrap() as u64 + 1;
+            let position =
+                numbers[row.seen_at as usize].binary_search(&row.judged.number).unwrap() as u64 + 1;
             let sent = |sent: &&TransmissionRow| sent.host == host && sent.position == position;
             let truth = outcome.transmissions.iter().find(sent).unwrap().earlier;
             let said = match row.judged.need {

@@ -37,7 +37,8 @@ pub(super) struct Flow {
 pub(super) struct Side {
     /// In the order of the capture.
     pub packets: Vec<Digest>,
-    /// SACK blocks of these: number of the packet, first sequence number, one past the last.
+    /// SACK blocks of these, but for those that report duplicates: number of the packet, first sequence number, one
+    /// past the last.
     pub sacks: Vec<(u64, i64, i64)>,
 }
 
@@ -84,7 +85,7 @@ impl Capture {
             flow.addresses.get_or_insert(addresses);
             flow.sides[row.side as usize].packets.push(head.digest(row));
         }
-        for row in &rows.sacks {
+        for row in rows.sacks.iter().filter(|row| !row.duplicate) {
             self.flow(row.connection).sides[row.side as usize].sacks.push((row.number, row.left, row.right));
         }
         if !self.keep.segments {

@@ -82,7 +82,7 @@ impl<'a> Evidence<'a> {
             return Finding { lost_at: LostAt::Unknown, arrival };
         }
         let earlier = self.earlier(own as u32, row.seq..row.end);
-        let lost_at = self.place(&earlier, (own, arrival), row);
+        let lost_at = self.place(&earlier, arrival.map(|arrival| arrival.0), row);
         match lost_at {
             LostAt::Before | LostAt::Between | LostAt::After => {
                 (row.need, row.proof) = (Need::Needed, Proof::None);
@@ -106,12 +106,7 @@ impl<'a> Evidence<'a> {
         mine.enumerate().filter_map(|(i, part)| Some((part.got?, from + i))).min()
     }
 
-    fn place(
-        &self,
-        earlier: &[Earlier],
-        (own, arrival): (usize, Option<(u32, usize)>),
-        row: &RetransmissionRow,
-    ) -> LostAt {
+    fn place(&self, earlier: &[Earlier], again: Option<u32>, row: &RetransmissionRow) -> LostAt {
         let has = |what: Earlier| earlier.contains(&what);
         let newest = earlier.iter().filter_map(|earlier| match earlier {
             Earlier::Arrived(got) => Some(*got),
@@ -122,12 +117,12 @@ impl<'a> Evidence<'a> {
             _ if has(Earlier::Unseen) => LostAt::Before,
             _ if has(Earlier::Unknown) => LostAt::Unknown,
             None => LostAt::Unknown,
-            Some(got) => self.after(got, (own, arrival.map(|arrival| arrival.0)), row),
+            Some(got) => self.after(got, again, row),
         }
     }
 
     /// All of it arrived at the capture near the receiver, the last of it as packet `got`: did the receiver get it?
-    fn after(&self, got: u32, (own, again): (usize, Option<u32>), row: &RetransmissionRow) -> LostAt {
+    fn after(&self, got: u32, again: Option<u32>, row: &RetransmissionRow) -> LostAt {
         let arrivals = self.crossing.got;
         let (arrived, seq, end) = (&arrivals[got as usize], row.seq - self.shift, row.end - self.shift);
         // Answers to the retransmission tell nothing of what was before it.
@@ -135,22 +130,26 @@ impl<'a> Evidence<'a> {
         let acks = self.answers.packets;
         let from = acks.partition_point(|ack| ack.number < arrived.number);
         let sacks = self.answers.sacks;
-        let at = sacks.partition_point(|sack| sack.0 < arrived.number);
-        let sacked = sacks[at..].iter().take_while(|sack| sack.0 < until);
-        if sacked.clone().any(|sack| sack.1 <= seq && end <= sack.2) {
-            return LostAt::Nowhere;
-        }
+        let mut blocks = &sacks[sacks.partition_point(|sack| sack.0 < arrived.number)..];
         let patience = self.beyond.map(|beyond| 2 * beyond + SLACK);
         for ack in acks[from..].iter().take_while(|ack| ack.number < until) {
-            if ack.ack >= end {
+            let own = blocks.partition_point(|sack| sack.0 <= ack.number);
+            let reported = &blocks[..own];
+            blocks = &blocks[own..];
+            if ack.ack >= end || reported.iter().any(|sack| sack.1 <= seq && end <= sack.2) {
                 return LostAt::Nowhere;
             }
             let knows = patience.is_some_and(|patience| ack.time - arrived.time > patience);
-            if knows && ack.ack >= seq && ack.ack != NO_ACK {
+            // What stands just below a block, and just above it, has not been received (RFC 2018 section 3). Some leave
+            // a FIN out of their blocks.
+            let data = seq + i64::from(row.len);
+            let excludes =
+                |sack: &(u64, i64, i64)| (seq < sack.1 && sack.1 <= end) || (seq <= sack.2 && sack.2 < data);
+            let missing = ack.ack >= seq && ack.ack != NO_ACK;
+            if knows && (missing || reported.iter().any(excludes)) {
                 return LostAt::After;
             }
         }
-        let _ = own;
         if self.is_at_receiver() { LostAt::Nowhere } else { LostAt::Unknown }
     }
 
