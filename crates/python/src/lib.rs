@@ -7,7 +7,6 @@
 use pyo3::prelude::*;
 
 mod analysis;
-mod captures;
 mod numbers;
 mod patterns;
 mod plan;
@@ -19,8 +18,6 @@ mod tables;
 mod _native {
     #[pymodule_export]
     use super::analysis::{Analysis, analysis_schema};
-    #[pymodule_export]
-    use super::captures::time_sequence;
     #[pymodule_export]
     use super::patterns::{
         pattern_file, pattern_from_file, pattern_list, pattern_random, pattern_show, pattern_to_file,

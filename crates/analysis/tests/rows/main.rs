@@ -1,49 +1,53 @@
-use rexmit_wire::Flags;
+//! The rows of packets: numbers, windows, duplicates, blocks, connections.
+
+mod script;
 
 use proptest::prelude::*;
-
-use crate::script::{play, play_one};
-use crate::{Connection, Segment};
+use rexmit_analysis::rows::SideName::{Client, Server};
+use rexmit_analysis::rows::{Kind, SegmentRow};
+use rexmit_wire::Flags;
+use script::{Seen, play, play_one};
 
 const OPENING: &str = "
     0 c S 100+0 win 60000 ws 1 sackok
     5 s S 900+0 ack 101 win 50000 ws 2 sackok
     10 c . 101+0 ack 901 win 30000";
 
-fn after_opening(script: &str) -> Connection {
+fn after_opening(script: &str) -> Seen {
     play_one(&format!("{OPENING}\n{script}"))
 }
 
-fn transmissions(segments: &[Segment]) -> Vec<u32> {
+fn transmissions(segments: &[&SegmentRow]) -> Vec<u32> {
     segments.iter().map(|row| row.transmission).collect()
 }
 
-fn duplicates(connection: &Connection) -> Vec<u32> {
-    connection.server.acks.iter().map(|row| row.duplicate).collect()
+fn duplicates(seen: &Seen) -> Vec<u32> {
+    seen.acks_for(Server).iter().map(|row| row.2).collect()
 }
 
 #[test]
 fn opening_gives_sides_options_and_relative_numbers() {
     let seen = after_opening("11 s P 901+10 ack 101 win 500");
-    assert!(seen.opened);
-    assert_eq!(seen.packets, 4);
-    assert_eq!(seen.client.address.to_string(), "10.0.1.1:40000");
-    assert_eq!(seen.server.address.to_string(), "10.0.2.2:80");
-    assert_eq!((seen.client.mss, seen.client.window_shift), (Some(1460), Some(1)));
-    assert_eq!((seen.server.mss, seen.server.window_shift), (Some(1460), Some(2)));
-    assert!(seen.client.sack_permitted);
-    let rows: Vec<_> = seen.server.segments.iter().map(|row| (row.seq, row.end, row.len)).collect();
+    let row = seen.connection();
+    assert!(row.handshake.syn && row.handshake.syn_ack);
+    assert_eq!(row.packets, 4);
+    assert_eq!(row.client.address.to_string(), "10.0.1.1:40000");
+    assert_eq!(row.server.address.to_string(), "10.0.2.2:80");
+    assert_eq!((row.client.offered.mss, row.client.offered.window_scale), (Some(1460), Some(1)));
+    assert_eq!((row.server.offered.mss, row.server.offered.window_scale), (Some(1460), Some(2)));
+    assert!(row.client.offered.sack_permitted);
+    let rows: Vec<_> = seen.sent(Server).iter().map(|row| (row.seq, row.end, row.len)).collect();
     assert_eq!(rows, [(0, 1, 0), (1, 11, 10)]);
-    assert!(seen.server.segments[1].flags.has(Flags::PSH));
-    assert_eq!(seen.server.bytes, 10);
+    assert!(seen.sent(Server)[1].flags.has(Flags::PSH));
+    assert_eq!(row.server.bytes, 10);
 }
 
 #[test]
 fn windows_are_scaled_but_never_those_of_a_syn() {
     let seen = after_opening("11 s P 901+10 ack 101 win 500");
-    let edges: Vec<_> = seen.server.acks.iter().map(|row| row.window_edge).collect();
+    let edges: Vec<_> = seen.acks_for(Server).iter().map(|row| row.1).collect();
     assert_eq!(edges, [1 + 60_000]);
-    let edges: Vec<_> = seen.client.acks.iter().map(|row| row.window_edge).collect();
+    let edges: Vec<_> = seen.acks_for(Client).iter().map(|row| row.1).collect();
     assert_eq!(edges, [1 + 50_000, 1 + 4 * 500]);
 }
 
@@ -54,7 +58,7 @@ fn windows_are_not_scaled_unless_both_sides_offered_it() {
         5 s S 900+0 ack 101
         10 c . 101+0 ack 901 win 700",
     );
-    assert_eq!(seen.server.acks[0].window_edge, 701);
+    assert_eq!(seen.acks_for(Server)[0].1, 701);
 }
 
 #[test]
@@ -67,8 +71,8 @@ fn a_repeated_segment_counts_each_time_it_was_sent() {
         91 s F 1101+0 ack 101
         99 s F 1101+0 ack 101",
     );
-    assert_eq!(transmissions(&seen.server.segments), [1, 1, 1, 2, 3, 1, 2]);
-    assert!(seen.server.segments.iter().all(|row| !row.late));
+    assert_eq!(transmissions(&seen.sent(Server)), [1, 1, 1, 2, 3, 1, 2]);
+    assert!(seen.sent(Server).iter().all(|row| row.kind != Kind::Reordered));
 }
 
 #[test]
@@ -80,19 +84,26 @@ fn a_repeated_syn_counts_and_empty_packets_do_not() {
         3002 c . 101+0 ack 901
         3003 c . 101+0 ack 901",
     );
-    assert_eq!(transmissions(&seen.client.segments), [1, 2, 1, 1]);
+    assert_eq!(transmissions(&seen.sent(Client)), [1, 2, 1, 1]);
 }
 
+/// Twins: what fills a hole bears the identification of a packet sent before the others, or of one sent after them.
 #[test]
-fn a_hole_filled_later_is_late_and_not_a_repetition() {
-    let seen = after_opening(
-        "11 s . 1001+100 ack 101
-        12 s . 901+100 ack 101
-        13 s . 1101+100 ack 101",
-    );
-    let late: Vec<_> = seen.server.segments.iter().map(|row| row.late).collect();
-    assert_eq!(late, [false, false, true, false]);
-    assert_eq!(transmissions(&seen.server.segments), [1, 1, 1, 1]);
+fn what_fills_a_hole_was_overtaken_or_sent_again() {
+    let script = |ident: u32| {
+        format!(
+            "11 s . 1001+100 ack 101 id 101
+            11.1 s . 901+100 ack 101 id {ident}
+            13 s . 1101+100 ack 101 id 103"
+        )
+    };
+    let kinds = |seen: &Seen| seen.sent(Server).iter().map(|row| row.kind).collect::<Vec<_>>();
+    let overtaken = after_opening(&script(100));
+    assert_eq!(kinds(&overtaken), [Kind::New, Kind::New, Kind::Reordered, Kind::New]);
+    assert_eq!(transmissions(&overtaken.sent(Server)), [1, 1, 1, 1]);
+    let again = after_opening(&script(102));
+    assert_eq!(kinds(&again), [Kind::New, Kind::New, Kind::Retransmission, Kind::New]);
+    assert_eq!(transmissions(&again.sent(Server)), [1, 1, 2, 1]);
 }
 
 #[test]
@@ -146,21 +157,18 @@ fn sack_blocks_belong_to_their_acknowledgment_and_duplicates_are_told() {
         21 c . 101+0 ack 1001 win 30000 sack 901-1001,1101-1201
         22 c . 101+0 ack 1001 win 30000 sack 1111-1121,1101-1201",
     );
-    let rows: Vec<_> = seen
-        .server
-        .sacks
-        .iter()
-        .map(|block| (block.ack_row, block.left, block.right, block.duplicate))
-        .collect();
+    let blocks = seen.sacks_for(Server);
+    let rows: Vec<_> =
+        blocks.iter().map(|block| (block.number, block.left, block.right, block.duplicate)).collect();
     assert_eq!(
         rows,
         [
-            (1, 201, 301, false),
-            (1, 101, 151, false),
-            (2, 1, 101, true),
-            (2, 201, 301, false),
-            (3, 211, 221, true),
-            (3, 201, 301, false)
+            (7, 201, 301, false),
+            (7, 101, 151, false),
+            (8, 1, 101, true),
+            (8, 201, 301, false),
+            (9, 211, 221, true),
+            (9, 201, 301, false)
         ]
     );
 }
@@ -175,9 +183,9 @@ fn sequence_numbers_go_on_past_the_wrap() {
         4 c . 1+0 ack 95
         5 s . 4294967291+100 ack 1",
     );
-    let rows: Vec<_> = seen.server.segments.iter().map(|row| (row.seq, row.end, row.transmission)).collect();
+    let rows: Vec<_> = seen.sent(Server).iter().map(|row| (row.seq, row.end, row.transmission)).collect();
     assert_eq!(rows, [(0, 1, 1), (1, 101, 1), (1, 101, 2)]);
-    assert_eq!(seen.server.acks.last().map(|row| row.ack), Some(101));
+    assert_eq!(seen.acks_for(Server).last().map(|row| row.0), Some(101));
 }
 
 #[test]
@@ -186,17 +194,17 @@ fn a_capture_from_the_middle_has_relative_numbers_and_says_so() {
         "0 s . 5001+100 ack 77
         1 c . 77+0 ack 5101",
     );
-    assert!(!seen.opened);
-    assert_eq!(seen.client.address.port(), 80);
-    assert_eq!((seen.client.segments[0].seq, seen.client.acks[0].ack), (1, 101));
+    assert!(!seen.connection().handshake.syn);
+    assert_eq!(seen.connection().client.address.port(), 80);
+    assert_eq!((seen.sent(Client)[0].seq, seen.acks_for(Client)[0].0), (1, 101));
 }
 
 #[test]
 fn an_answer_seen_first_names_the_server() {
     let seen = play_one("0 s S 900+0 ack 101");
-    assert_eq!(seen.server.address.port(), 80);
-    assert_eq!(seen.client.acks.len(), 1);
-    assert_eq!(seen.server.segments.len(), 1);
+    assert_eq!(seen.connection().server.address.port(), 80);
+    assert_eq!(seen.acks_for(Client).len(), 1);
+    assert_eq!(seen.sent(Server).len(), 1);
 }
 
 #[test]
@@ -206,17 +214,17 @@ fn interfaces_are_kept_apart() {
         5 c S 100+0 if 1
         6 s S 900+0 ack 101 if 1",
     );
-    let rows: Vec<_> = seen.iter().map(|c| (c.interface, c.packets)).collect();
+    let rows: Vec<_> = seen.rows.connections.iter().map(|c| (c.interface, c.packets)).collect();
     assert_eq!(rows, [(0, 1), (1, 2)]);
-    assert_eq!(seen[1].client.segments[0].transmission, 1);
+    assert!(seen.rows.segments.iter().all(|row| row.transmission == 1));
 }
 
 #[test]
 fn ports_used_again_after_a_fin_are_another_connection() {
     let first = format!("{OPENING}\n 20 c F 101+0 ack 901\n 21 s F 901+0 ack 102");
-    assert_eq!(play(&format!("{first}\n 30 c S 5000+0")).len(), 2);
-    assert_eq!(play(&format!("{first}\n 30 c S 100+0")).len(), 1);
-    assert_eq!(play(&format!("{OPENING}\n 30 c S 5000+0")).len(), 1);
+    assert_eq!(play(&format!("{first}\n 30 c S 5000+0")).rows.connections.len(), 2);
+    assert_eq!(play(&format!("{first}\n 30 c S 100+0")).rows.connections.len(), 1);
+    assert_eq!(play(&format!("{OPENING}\n 30 c S 5000+0")).rows.connections.len(), 1);
 }
 
 #[test]
@@ -229,16 +237,16 @@ fn comments_are_handed_on_and_decide_nothing() {
         "11 s . 901+100 ack 101
         50 s . 901+100 ack 101",
     );
-    assert_eq!(with.server.segments[1].note.as_deref(), Some("dropped by pattern at position 2"));
-    assert_eq!(transmissions(&with.server.segments), transmissions(&without.server.segments));
-    assert_eq!(without.server.segments[1].note, None);
+    assert_eq!(with.sent(Server)[1].note.as_deref(), Some("dropped by pattern at position 2"));
+    assert_eq!(transmissions(&with.sent(Server)), transmissions(&without.sent(Server)));
+    assert_eq!(without.sent(Server)[1].note, None);
 }
 
 #[test]
 fn a_reset_acknowledges_nothing() {
     let seen = after_opening("11 c R 101+0 ack 901 win 0");
-    assert_eq!(seen.server.acks.len(), 1);
-    assert!(seen.client.segments.last().is_some_and(|row| row.flags.has(Flags::RST)));
+    assert_eq!(seen.acks_for(Server).len(), 1);
+    assert!(seen.sent(Client).last().is_some_and(|row| row.flags.has(Flags::RST)));
 }
 
 fn any_packet() -> impl Strategy<Value = String> {
@@ -262,16 +270,21 @@ proptest! {
     /// Whatever comes, nothing panics, no packet is lost, and no acknowledgment is a duplicate of nothing.
     #[test]
     fn any_packets_give_a_row_each(packets in prop::collection::vec(any_packet(), 1..60)) {
-        let connections = play(&packets.join("\n"));
-        let rows: usize = connections.iter().map(|c| c.client.segments.len() + c.server.segments.len()).sum();
-        prop_assert_eq!(rows, packets.len());
-        for side in connections.iter().flat_map(|c| [&c.client, &c.server]) {
-            prop_assert!(side.segments.iter().all(|row| row.transmission >= 1 && row.end >= row.seq));
-            for (before, row) in side.acks.iter().zip(side.acks.iter().skip(1)) {
-                prop_assert!(row.duplicate == 0 || row.duplicate == before.duplicate + 1);
-                prop_assert!(row.duplicate == 0 || (row.ack, row.len) == (before.ack, 0));
+        let rows = play(&packets.join("\n")).rows;
+        prop_assert_eq!(rows.segments.len(), packets.len());
+        prop_assert_eq!(rows.connections.iter().map(|row| row.packets).sum::<u64>(), packets.len() as u64);
+        prop_assert!(rows.segments.iter().all(|row| row.transmission >= 1 && row.end >= row.seq));
+        for connection in &rows.connections {
+            for side in [Client, Server] {
+                let own = |row: &&SegmentRow| row.connection == connection.connection && row.side == side;
+                let acks: Vec<_> = rows.segments.iter().filter(own).filter(|row| row.ack.is_some()).collect();
+                for (before, row) in acks.iter().zip(acks.iter().skip(1)) {
+                    prop_assert!(row.duplicate == 0 || row.duplicate == before.duplicate + 1);
+                    prop_assert!(row.duplicate == 0 || (row.ack, row.len) == (before.ack, 0));
+                }
             }
-            prop_assert!(side.sacks.iter().all(|block| (block.ack_row as usize) < side.acks.len()));
         }
+        let numbers = rows.segments.iter().map(|row| row.number).collect::<Vec<_>>();
+        prop_assert!(rows.sacks.iter().all(|block| numbers.contains(&block.number)));
     }
 }
