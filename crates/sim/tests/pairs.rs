@@ -7,12 +7,13 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::run_with;
-use rexmit_analysis::pair::{End, Fate, Options, PairRows, Pairing};
+use rexmit_analysis::pair::{CrossingRow, End, Fate, Options, PairRows, Pairing};
 use rexmit_analysis::rows::Need;
 use rexmit_analysis::{Decoder, packet::Batch};
 use rexmit_capture::Reader;
 use rexmit_path::{Duplicated, Fate as Verdict};
 use rexmit_sim::{Earlier, Outcome, RunOptions, TransmissionRow};
+use rexmit_units::Instant;
 use serde_json::{Value, json};
 
 /// Packets of a direction by number of the sender's packet, from 1.
@@ -64,16 +65,20 @@ fn run(scenario: Value) -> Outcome {
 /// A is the client's capture, B the server's.
 fn pair(outcome: &Outcome, options: &Options) -> PairRows {
     let mut pairing = Pairing::new(options);
-    for (end, bytes) in [(End::A, &outcome.captures[1]), (End::B, &outcome.captures[0])] {
-        let mut reader = Reader::new(bytes.as_slice()).unwrap();
-        let mut decoder = Decoder::new(None);
-        let mut batch = Batch::default();
-        while let Some(record) = reader.next_ref().unwrap() {
-            decoder.push(&record, &mut batch);
-        }
-        pairing.push(end, &batch);
-    }
+    pairing.push(End::A, &packets(outcome, 1));
+    pairing.push(End::B, &packets(outcome, 0));
     pairing.finish()
+}
+
+/// The capture at a host, 0 for the server.
+fn packets(outcome: &Outcome, host: usize) -> Batch {
+    let mut reader = Reader::new(outcome.captures[host].as_slice()).unwrap();
+    let mut decoder = Decoder::new(None);
+    let mut batch = Batch::default();
+    while let Some(record) = reader.next_ref().unwrap() {
+        decoder.push(&record, &mut batch);
+    }
+    batch
 }
 
 /// By direction, `up` first: the number of each sent packet in its sender's capture, in order.
@@ -174,4 +179,62 @@ fn need_is_known_for_sure() {
         }
     }
     assert!(needed > 400 && not > 100, "{needed} {not}");
+}
+
+/// A capture whose clock shows `offset` ns more at `at`, and runs faster by so many parts per million.
+fn by_another_clock(mut batch: Batch, at: u64, offset: i64, skew: f64) -> Batch {
+    for packet in &mut batch.packets {
+        let since = packet.time.as_nanos() as i64 - at as i64;
+        let gained = offset + (since as f64 * skew / 1e6).round() as i64;
+        packet.time = Instant::from_nanos((packet.time.as_nanos() as i64 + gained) as u64);
+    }
+    batch
+}
+
+#[test]
+fn another_clock_changes_nothing_but_what_is_known_of_delays() {
+    let options = Options { whole: true, crossings: true, ..Options::default() };
+    for n in 0..60 {
+        let outcome = run(scenario(n));
+        let (offset, skew) = (n as i64 * 700_000_000 - 20_000_000_000, n as f64 * 10.0 - 300.0);
+        let client = packets(&outcome, 1);
+        let at = client.packets[0].time.as_nanos();
+        let mut pairing = Pairing::new(&options);
+        pairing.push(End::A, &client);
+        pairing.push(End::B, &by_another_clock(packets(&outcome, 0), at, offset, skew));
+        let rows = pairing.finish();
+        let truth = truth(&outcome);
+        assert_eq!(said(&rows, &numbers(&outcome)), truth, "scenario {n}");
+        let clock = &rows.clock;
+        let true_offset = offset + ((clock.at.as_nanos() - at) as f64 * skew / 1e6) as i64;
+        let bounds = clock.offset_low.unwrap() - 2..=clock.offset_high.unwrap() + 2;
+        assert!(bounds.contains(&true_offset), "scenario {n}: {true_offset} {clock:?}");
+        let skews = clock.skew_low.unwrap()..=clock.skew_high.unwrap();
+        assert!(skews.contains(&skew), "scenario {n}: {skew} {clock:?}");
+        assert!(clock.steps.is_empty(), "scenario {n}: {clock:?}");
+    }
+}
+
+#[test]
+fn with_one_clock_delays_are_the_paths() {
+    let options = Options { same_clock: true, crossings: true, ..Options::default() };
+    let outcome = run(scenario(0));
+    let rows = pair(&outcome, &options);
+    let numbers = numbers(&outcome);
+    let mut compared = 0;
+    for verdict in &outcome.verdicts {
+        let Verdict::Delivered { at: Some(at) } = verdict.row.verdict.fate else { continue };
+        let side = usize::from(verdict.direction == "down");
+        let number = numbers[side][verdict.row.verdict.position as usize - 1];
+        let near = [End::A, End::B][side];
+        let of = |row: &&CrossingRow| {
+            let mut sums = rows.summaries.iter();
+            let sum = sums.find(|sum| (sum.pair, sum.side) == (row.pair, row.side)).unwrap();
+            sum.near_sender == near && row.number_sent == Some(number) && !row.duplicate
+        };
+        let row = rows.crossings.iter().find(of).unwrap();
+        assert_eq!(row.delay, Some((at - verdict.row.time).as_nanos() as i64), "{row:?}");
+        compared += 1;
+    }
+    assert!(compared > 150, "{compared}");
 }
