@@ -21,6 +21,9 @@ mod spread;
 pub mod tables;
 mod tcp;
 
+#[cfg(test)]
+mod script;
+
 pub use analyzer::{Analyzer, Options};
 pub use decode::{Decoder, Skipped};
 pub use filter::{Filter, FilterError};
