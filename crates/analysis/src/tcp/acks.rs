@@ -67,6 +67,8 @@ pub(super) struct AckState {
     pub disorders: u32,
     /// When the third of these came.
     pub third_at: Option<Instant>,
+    /// The last time that a third came, and `una` then.
+    pub crossed: Option<(Instant, i64)>,
 }
 
 impl AckState {
@@ -107,6 +109,7 @@ impl AckState {
             self.disorders += 1;
             if self.disorders == 3 {
                 self.third_at = Some(ack.time);
+                self.crossed = Some((ack.time, self.una));
             }
         }
         news

@@ -13,10 +13,12 @@ pub(super) struct Clock {
     /// From here to the sender and back: how soon an acknowledgment seen here can show in its packets. `None` if the
     /// handshake did not show it.
     pub loop_time: Option<u64>,
+    /// The handshake shows it for sure.
+    pub sure: bool,
 }
 
 /// Below this the capture counts as made at the sender: a host takes that long to answer.
-const AT_SENDER: u64 = 2_000_000;
+const AT_SENDER: u64 = 200_000;
 
 impl Clock {
     /// Takes an unambiguous sample.
@@ -39,8 +41,8 @@ impl Clock {
     /// From here to the sender and back, 0 where the capture is at the sender or nothing is known.
     pub(super) fn delay(&self) -> u64 {
         let far = self.loop_time.unwrap_or(0);
-        let whole = far + self.min.unwrap_or(0);
-        if far < AT_SENDER || far < whole / 20 { 0 } else { far }
+        let whole = far + self.soonest().unwrap_or(0);
+        if far < AT_SENDER || far < whole / 5 { 0 } else { far }
     }
 
     /// The sender's round-trip time now, if there was a sample.

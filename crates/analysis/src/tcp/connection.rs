@@ -188,9 +188,10 @@ impl Connection {
     }
 
     fn set_loop_times(&mut self) {
-        if let Some((client, server)) = self.opening.fresh_loops() {
-            (self.halves[CLIENT].clock.loop_time, self.halves[CLIENT].clock.opening) = (client, server);
-            (self.halves[SERVER].clock.loop_time, self.halves[SERVER].clock.opening) = (server, client);
+        let Some((loops, sure)) = self.opening.fresh_loops() else { return };
+        for side in [CLIENT, SERVER] {
+            let clock = &mut self.halves[side].clock;
+            (clock.loop_time, clock.opening, clock.sure) = (loops[side], loops[1 - side], sure);
         }
     }
 
@@ -250,7 +251,7 @@ impl Connection {
         // A probe of an idle connection, or of a closed window, stands just before what is expected next and has no
         // data or a byte that was acknowledged long ago.
         let idle = half.started && half.acks.una == half.edge && half.acks.window.is_some();
-        let no_syn_fin = !tcp.flags.any(Flags::SYN.with(Flags::FIN));
+        let no_syn_fin = !tcp.flags.any(Flags::SYN.with(Flags::FIN)) && !self.fins[from];
         if idle && no_syn_fin && tcp.len <= 1 && seq + 1 == half.edge {
             rows.retransmissions.push(probe(half, &sent, &terms));
             return (Placed { again: tcp.len, ..Placed::bare(Kind::Probe) }, seq, end);

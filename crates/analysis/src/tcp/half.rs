@@ -10,6 +10,7 @@ use super::judge::{Judge, Trial, Verdict};
 use super::loss::Lost;
 use super::measures::{Answered, Covered, Level, Measures, Out, Seen, wire_packets};
 use super::missing::Missing;
+use super::pace::Pace;
 use super::pending::{Answer, Pending, Waiting};
 use super::space::Space;
 use super::view::View;
@@ -41,6 +42,7 @@ pub(super) struct Half {
     judge: Judge,
     pending: Pending,
     last_sent: Option<Instant>,
+    pace: Pace,
     /// The latest transmission of what is acknowledged.
     delivered: Instant,
 }
@@ -109,6 +111,7 @@ impl Half {
             judge: Judge::default(),
             pending: Pending::default(),
             last_sent: None,
+            pace: Pace::default(),
             delivered: Instant::default(),
         }
     }
@@ -121,6 +124,9 @@ impl Half {
                 self.acks.una = sent.seq;
             }
             self.edge = self.edge.max(sent.seq);
+        }
+        if self.clock.delay() > 0 {
+            self.pace.packet(sent.stamp.time);
         }
         self.view.sent(sent.stamp.time, self.clock.delay(), sent.echo);
         let placed = if sent.seq >= self.edge && sent.end > sent.seq {
@@ -340,12 +346,14 @@ impl Half {
             flags: sent.flags,
             before,
             view,
+            seen: &self.acks,
             edge: self.edge,
             clock: &self.clock,
             mss: terms.mss,
             sack: terms.sack,
             probes: terms.probes,
             last_sent: self.last_sent,
+            busy_since: self.pace.busy_since,
             delivered: self.delivered,
         })
     }

@@ -11,6 +11,7 @@ use rexmit_wire::Flags;
 use super::acks::AckState;
 use super::board::Before;
 use super::clock::Clock;
+use super::distant;
 use super::signs::Signs;
 use super::view::SentAt;
 use crate::rows::{Cause, Confidence, Evidence};
@@ -34,6 +35,8 @@ pub(super) struct Trial<'a> {
     pub before: &'a Before,
     /// The acknowledgments that the sender had seen.
     pub view: &'a AckState,
+    /// Those that have passed here.
+    pub seen: &'a AckState,
     /// One past the highest number that it had sent.
     pub edge: i64,
     /// Its round-trip times.
@@ -46,6 +49,8 @@ pub(super) struct Trial<'a> {
     pub probes: bool,
     /// When it last sent data.
     pub last_sent: Option<Instant>,
+    /// Since when its packets come without a pause.
+    pub busy_since: Option<Instant>,
     /// The latest transmission of what is acknowledged: RACK takes what was sent before for lost.
     pub delivered: Instant,
 }
@@ -60,7 +65,7 @@ pub(super) struct Verdict {
 
 /// Where a sender is in its recovery, as its retransmissions show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     /// Nothing is being recovered.
     #[default]
     Open,
@@ -70,10 +75,21 @@ enum Phase {
     Loss { recover: i64 },
 }
 
+/// A retransmission that was judged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Last {
+    /// Its first sequence number.
+    pub seq: i64,
+    /// When it was seen.
+    pub time: Instant,
+}
+
 /// Judges the retransmissions of one side in their order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Judge {
-    phase: Phase,
+    pub(super) phase: Phase,
+    /// The last retransmission.
+    pub(super) last: Option<Last>,
     /// Expiries in a row without progress.
     expiries: u32,
     /// First unacknowledged number at the last of them.
@@ -87,9 +103,14 @@ pub(super) struct Judge {
 impl Judge {
     /// Judges the next retransmission.
     pub(super) fn judge(&mut self, trial: &Trial<'_>) -> Verdict {
-        self.leave_phase(trial.view.una);
+        self.leave_phase(trial);
         let signs = Signs::of(trial, self.expired_at);
-        let (cause, confidence) = self.decide(trial, &signs);
+        let (cause, mut confidence) = self.decide(trial, &signs);
+        if !trial.clock.sure && !trial.flags.has(Flags::SYN) {
+            // Where the capture was made is not known.
+            confidence = confidence.min(Confidence::Likely);
+        }
+        self.last = Some(Last { seq: trial.seq, time: trial.now });
         let mut evidence = signs.evidence(trial);
         self.enter_phase(trial, &signs, cause);
         if matches!(cause, Cause::Timeout | Cause::Syn | Cause::SynAck | Cause::Fin) {
@@ -102,10 +123,16 @@ impl Judge {
         Verdict { cause, confidence, evidence }
     }
 
-    fn leave_phase(&mut self, una: i64) {
+    fn leave_phase(&mut self, trial: &Trial<'_>) {
+        let una = trial.view.una;
         match self.phase {
             Phase::Recovery { recover } | Phase::Loss { recover } if una >= recover => {
-                self.phase = Phase::Open;
+                // Elsewhere the sender's knowledge is not known well; but new data come after what is recovered.
+                let round_trip = trial.clock.rtt().unwrap_or(0);
+                let since = self.last.map_or(0, |last| trial.now.saturating_since(last.time).as_nanos());
+                if trial.sent_at.near || trial.edge > recover || since > 2 * round_trip {
+                    self.phase = Phase::Open;
+                }
             }
             _ => {}
         }
@@ -142,6 +169,9 @@ impl Judge {
         if let Some(plain) = by_kind(trial, signs) {
             return plain;
         }
+        if !signs.near {
+            return distant::decide(self, trial, signs);
+        }
         match self.phase {
             Phase::Loss { recover } if trial.seq < recover => after_timeout(trial, signs),
             // With SACK, what was sent since it began is recovered too (RFC 6675 section 4, NextSeg).
@@ -173,7 +203,7 @@ impl Judge {
     }
 
     /// A single outstanding segment that a sender known to probe sends again, for the first time since progress.
-    fn may_probe(&self, trial: &Trial<'_>, signs: &Signs) -> bool {
+    pub(super) fn may_probe(&self, trial: &Trial<'_>, signs: &Signs) -> bool {
         let able = (self.probes || trial.probes) && trial.sack;
         able && signs.is_tail && !signs.disorder && trial.before.count <= 1
     }
@@ -202,10 +232,6 @@ fn by_kind(trial: &Trial<'_>, signs: &Signs) -> Option<(Cause, Confidence)> {
 /// Outside a recovery, an acknowledgment made the sender send it again.
 fn answered(trial: &Trial<'_>, signs: &Signs) -> Option<(Cause, Confidence)> {
     if signs.prompted && signs.entitled {
-        if !signs.near && trial.sack && (!signs.is_first || signs.late_for_fast) {
-            // The retransmission that began it was lost before it came here.
-            return Some((Cause::SackRecovery, Confidence::Likely));
-        }
         let sure = signs.crossing || !signs.timer_possible;
         return Some((Cause::Fast, sure_if(sure && signs.prompted_sure)));
     }
@@ -263,6 +289,6 @@ fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
     (Cause::PartialAck, if trial.view.last_is_disorder { Confidence::Likely } else { confidence })
 }
 
-fn sure_if(sure: bool) -> Confidence {
+pub(super) fn sure_if(sure: bool) -> Confidence {
     if sure { Confidence::Certain } else { Confidence::Likely }
 }

@@ -16,6 +16,8 @@ pub(super) struct Opening {
     syn_ack_seq: SeqNumber,
     server_rtt: Option<u64>,
     client_rtt: Option<u64>,
+    /// The same where SYN or SYN-ACK were sent more than once: from the last one.
+    loops: [Option<u64>; 2],
     over: bool,
     fresh: bool,
 }
@@ -37,16 +39,22 @@ impl Opening {
                 self.syn_acks += 1;
                 self.syn_ack_at = now;
                 self.syn_ack_seq = tcp.seq;
-                if (self.syns, self.syn_acks) == (1, 1) {
-                    self.server_rtt = Some(now.saturating_since(self.syn_at).as_nanos());
+                if self.syns > 0 && self.syn_acks == 1 {
+                    self.loops[1] = Some(now.saturating_since(self.syn_at).as_nanos());
                     self.fresh = true;
+                }
+                if (self.syns, self.syn_acks) == (1, 1) {
+                    self.server_rtt = self.loops[1];
                 }
             }
             (0, false, true) => {
                 self.over = true;
-                if self.syn_acks == 1 && tcp.ack == self.syn_ack_seq + 1 {
-                    self.client_rtt = Some(now.saturating_since(self.syn_ack_at).as_nanos());
+                if self.syn_acks > 0 && tcp.ack == self.syn_ack_seq + 1 {
+                    self.loops[0] = Some(now.saturating_since(self.syn_ack_at).as_nanos());
                     self.fresh = true;
+                }
+                if self.syn_acks == 1 {
+                    self.client_rtt = self.loops[0];
                 }
             }
             (1, false, _) => self.over = true,
@@ -54,10 +62,11 @@ impl Opening {
         }
     }
 
-    /// From here to the client and back, and to the server and back, nanoseconds, if that has become known since the
-    /// last call.
-    pub(super) fn fresh_loops(&mut self) -> Option<(Option<u64>, Option<u64>)> {
-        std::mem::take(&mut self.fresh).then_some((self.client_rtt, self.server_rtt))
+    /// From here to the client and back, and to the server and back, nanoseconds, and whether that is sure; if it has
+    /// become known since the last call.
+    pub(super) fn fresh_loops(&mut self) -> Option<([Option<u64>; 2], bool)> {
+        let sure = self.client_rtt.is_some() && self.server_rtt.is_some();
+        std::mem::take(&mut self.fresh).then_some((self.loops, sure))
     }
 
     /// For the row.

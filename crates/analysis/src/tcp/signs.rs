@@ -37,8 +37,6 @@ pub(super) struct Signs {
     pub timer_likely: bool,
     /// So it had, however long the queues on the way here.
     pub timer_sure: bool,
-    /// It was sent long after the acknowledgment that entitled to a fast retransmit.
-    pub late_for_fast: bool,
     /// Segments above it that were reported by SACK.
     pub sacked: u32,
     /// Nanoseconds since the sender had seen an acknowledgment.
@@ -78,7 +76,6 @@ impl Signs {
             at_once: since_ack(sent.likely).is_some_and(|since| since <= slack / 4),
             entitled: sacked >= THRESHOLD || (is_first && view.disorders >= THRESHOLD),
             crossing: view.third_at.is_some_and(|third| view.last == Some(third)),
-            late_for_fast: view.third_at.is_some_and(|at| between(at, sent.likely) > slack + round_trip / 2),
             disorder: view.disorders > 0 || sacked > 0,
             is_first,
             is_tail: trial.end >= trial.edge,

@@ -43,6 +43,10 @@ pub(super) struct SentAt {
     pub latest: Instant,
     /// The capture is the sender's own: all three are exact.
     pub near: bool,
+    /// Timestamps told it.
+    pub stamped: bool,
+    /// What queues add to the loop time lately, nanoseconds.
+    pub extra: u64,
 }
 
 impl View {
@@ -76,7 +80,7 @@ impl View {
     /// When the packet that passes at `now` was sent.
     pub(super) fn sent_at(&self, now: Instant, delay: u64) -> SentAt {
         match &self.far {
-            None => SentAt { earliest: now, likely: now, latest: now, near: true },
+            None => SentAt { earliest: now, likely: now, latest: now, near: true, stamped: false, extra: 0 },
             Some(far) => far.sent_at(now, delay),
         }
     }
@@ -126,6 +130,8 @@ impl Far {
             likely: cap(before(delay + extra)),
             latest: cap(before(delay - delay / 10)),
             near: false,
+            stamped: self.stamped,
+            extra,
         }
     }
 }
