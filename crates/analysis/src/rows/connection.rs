@@ -95,21 +95,23 @@ pub struct SideRow {
     pub address: SocketAddr,
     /// What its SYN offered.
     pub offered: Capabilities,
-    /// Packets that it sent, copies not counted.
+    /// Packets that it sent, copies not counted, damaged ones counted.
     pub packets: u64,
     /// Of these, packets without data, SYN, FIN and RST.
     pub pure_acks: u64,
     /// Packets with data, retransmissions included; a super-packet counts as one.
     pub data_packets: u64,
-    /// The same with each super-packet counted as the packets of one MSS that it became on the wire.
+    /// The same with each super-packet (of segmentation or receive offload, longer than the MSS) counted as the
+    /// packets of one MSS that it is on the wire. Without a SYN the MSS is taken for 1460.
     pub wire_data_packets: u64,
-    /// Bytes of data, retransmissions included.
+    /// Bytes of data, retransmissions included. SYN and FIN are no data.
     pub bytes: u64,
-    /// Bytes of data, each counted once.
+    /// Bytes of data that this capture holds, each counted once.
     pub unique_bytes: u64,
     /// Packets with data that were retransmissions.
     pub retransmitted_packets: u64,
-    /// Bytes of data sent again.
+    /// Bytes of data sent again: of a retransmission that brings new bytes too, the old ones; and those whose first
+    /// transmission was lost before it came here, which are among `unique_bytes` as well.
     pub retransmitted_bytes: u64,
     /// Packets that were overtaken on their way here.
     pub reordered_packets: u64,
@@ -119,67 +121,86 @@ pub struct SideRow {
     pub damaged: u64,
     /// Bytes that the other side acknowledged and this capture does not hold: it has gaps, or began late.
     pub unseen_bytes: u64,
-    /// Time of its first data, of its last new data, and of the last acknowledgment that moved forward.
+    /// Time of its first packet with data.
     pub first_data: Option<Instant>,
     /// Time of its last packet with data.
     pub last_data: Option<Instant>,
     /// Time at which its data was last acknowledged further.
     pub last_acked: Option<Instant>,
-    /// Highest relative sequence number acknowledged, less SYN and FIN: bytes delivered for sure.
+    /// Bytes acknowledged cumulatively, SYN and FIN not counted: delivered for sure. Of a capture that begins late,
+    /// those since its first packet.
     pub acked_bytes: u64,
-    /// Acknowledged bytes over the time from the first data to the last acknowledgment, bit/s; `None` for no data.
+    /// Acknowledged bytes over the time from the first data to the last acknowledgment that moved forward, bit/s;
+    /// `None` without data or without acknowledgments.
     pub goodput: Option<f64>,
     /// All bytes of data over the time from the first to the last packet with data, bit/s.
     pub throughput: Option<f64>,
-    /// Bytes sent before the first acknowledgment of data: the initial window as used.
+    /// New bytes sent before its first acknowledgment of data could reach it: the initial window as used. Where the
+    /// capture is not at this side, what passes here up to a loop time (from here to this side and back, by the
+    /// handshake) after the acknowledgment.
     pub initial_window: u64,
-    /// Most bytes outstanding.
+    /// Most bytes outstanding: sent as seen here, and acknowledged neither cumulatively nor by SACK. (tcptrace's
+    /// outstanding window takes no notice of SACK.)
     pub max_outstanding: u64,
-    /// Time average of the bytes outstanding while any were.
+    /// Time average of these bytes over the time in which there were any. (tcptrace's average takes in the time in
+    /// which there were none.)
     pub mean_outstanding: Option<f64>,
-    /// F_avg of klaver-2005 section 4.3: mean number of outstanding segments at the sending of each segment that
-    /// gives an unambiguous RTT sample.
+    /// F_avg of klaver-2005 chapter 4, (4.8): mean number of segments outstanding right after the sending of each
+    /// segment that gives a sample for [`rtt`](Self::rtt), this segment included. Super-packets count as segments of
+    /// one MSS, and data reported by SACK are not outstanding.
     pub f_avg: Option<f64>,
-    /// Smallest window that it advertised after the handshake, bytes.
+    /// Smallest window that it advertised after the handshake, bytes; a closed one is 0 (tcptrace leaves those out).
+    /// Windows of RSTs count nowhere.
     pub min_window: Option<u64>,
-    /// Largest window that it advertised, bytes.
+    /// Largest window that it advertised, the handshake's included, bytes.
     pub max_window: u64,
     /// Times at which it closed its window.
     pub zero_windows: u64,
-    /// Nanoseconds for which its window was closed.
+    /// Nanoseconds for which its window was closed, up to the end of the connection where it never opened again.
     pub zero_window_time: u64,
     /// Nanoseconds for which the other side's window, not this side's own will, may have held it back: less than one
-    /// MSS was left of it.
+    /// MSS was left of it, with data outstanding or the window closed.
     pub window_limited_time: u64,
-    /// Duplicate acknowledgments that it sent.
+    /// Duplicate acknowledgments that it sent, as RFC 5681 section 2 has them: data outstanding, no data, SYN or FIN,
+    /// same number and same window as the one before. (tcptrace counts repetitions of the number.)
     pub duplicate_acks: u64,
     /// Acknowledgments with SACK blocks that it sent.
     pub sack_acks: u64,
     /// Duplicate SACK blocks that it sent.
     pub dsacks: u64,
-    /// Data packets of the other side for each acknowledgment that moved forward.
+    /// Data packets of the other side (on the wire) for each acknowledgment that moved forward.
     pub packets_per_ack: Option<f64>,
-    /// Longest delay before it acknowledged a single packet in order, nanoseconds, as seen here: the delayed-ACK
-    /// timer, where the capture is at this side.
+    /// Times after which it acknowledged a single packet in order, nanoseconds, as seen here: the way to this side and
+    /// back is part of them.
     pub ack_delay: Spread,
+    /// Estimate of its delayed-ACK timer, nanoseconds: the longest of these, where the capture is at this side (its
+    /// quickest answer took less than 2 ms) and it kept any acknowledgment for 5 ms or more.
+    pub ack_timer: Option<u64>,
     /// Periods of more than one retransmission timeout (estimated, at least 1 s) in which it had nothing outstanding
-    /// and sent nothing, and then sent more.
+    /// and sent no data, and then sent more. What comes before its first data is none.
     pub idle_periods: u64,
     /// Their length together, nanoseconds.
     pub idle_time: u64,
-    /// RTT samples of its data by acknowledgments that are unambiguous.
+    /// RTT samples of its data by acknowledgments that are unambiguous ([`super::Method::Ack`]), from here to the other
+    /// side and back. SYN and a FIN without data give none here. Percentiles of this and the other distributions are
+    /// by nearest rank, exact up to 2048 samples and within 0.4 % beyond.
     pub rtt: Spread,
-    /// By timestamps.
+    /// By timestamps ([`super::Method::Timestamp`]).
     pub rtt_timestamps: Spread,
-    /// By SACK.
+    /// By SACK ([`super::Method::Sack`]).
     pub rtt_sack: Spread,
-    /// Acknowledgments that gave no sample because a segment that they cover was sent twice.
+    /// Acknowledgments that moved forward and gave no sample because the newest segment that they cover was sent
+    /// twice: tcptrace's ambiguous ACKs.
     pub ambiguous_retransmitted: u64,
-    /// Acknowledgments that gave no sample because data before the segment had been missing.
+    /// Acknowledgments that moved forward and gave no sample because data before the newest segment had been missing:
+    /// they were sent after it (tcptrace's post-loss ACKs), did not pass here, or arrived late. Only what the same
+    /// acknowledgment covers counts; tcptrace also drops samples when data that were sent again had been acknowledged
+    /// before.
     pub ambiguous_missing: u64,
     /// Loss events.
     pub loss_events: u64,
-    /// Segments judged lost: retransmissions that were needed.
+    /// Segments with data judged lost: retransmissions that were needed, in packets on the wire. What was lost and
+    /// never sent again, or not answered before the end, is not among them.
     pub lost_segments: u64,
     /// Lost segments for each data packet on the wire.
     pub loss_rate: Option<f64>,
@@ -226,6 +247,7 @@ impl SideRow {
             dsacks: 0,
             packets_per_ack: None,
             ack_delay: Spread::default(),
+            ack_timer: None,
             idle_periods: 0,
             idle_time: 0,
             rtt: Spread::default(),

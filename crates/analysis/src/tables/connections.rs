@@ -127,6 +127,8 @@ fn side<'a>(table: &mut Block<'_, Counted<'a>>, prefix: &str, get: Getter<'a>) {
         "dsacks", "duplicate SACK blocks that it sent", |s| s.dsacks;
         "packets_per_ack", "data packets of the other side for each acknowledgment that moved forward",
             |s| s.packets_per_ack;
+        "ack_timer_ns", "estimate of its delayed-ACK timer, ns; none where the capture is not at this side",
+            |s| s.ack_timer;
         "idle_periods", "times in which it had nothing outstanding and sent nothing, and then sent more",
             |s| s.idle_periods;
         "idle_ns", "their length together, ns", |s| s.idle_time;

@@ -87,6 +87,7 @@ fn side(port: u16) -> SideRow {
         dsacks: 0,
         packets_per_ack: None,
         ack_delay: Spread::default(),
+        ack_timer: None,
         idle_periods: 0,
         idle_time: 0,
         rtt: Spread { count: 2, min: 3.0, ..Spread::default() },

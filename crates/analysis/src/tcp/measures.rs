@@ -168,7 +168,7 @@ impl Measures {
     pub(super) fn fill_answers(&self, row: &mut SideRow) {
         if let Some(data) = &self.data {
             data.answers.fill(row);
-            row.ack_delay = data.rtt.delays();
+            data.rtt.fill_delays(row);
         }
     }
 

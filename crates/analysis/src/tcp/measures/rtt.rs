@@ -7,7 +7,7 @@ use rexmit_units::Instant;
 use super::super::board::Piece;
 use super::answers::{Answered, Covered};
 use super::{Out, Seen};
-use crate::rows::{Method, RttRow, SideRow, Spread};
+use crate::rows::{Method, RttRow, SideRow};
 use crate::spread::Samples;
 
 /// Samples of one side's data.
@@ -132,9 +132,13 @@ impl Rtt {
         }
     }
 
-    /// Delays of acknowledgments of single packets.
-    pub(super) fn delays(&self) -> Spread {
-        self.delays.spread()
+    /// Writes what they tell of delayed acknowledgments into the row of the side that sends those.
+    pub(super) fn fill_delays(&self, row: &mut SideRow) {
+        const NEAR: u64 = 2_000_000;
+        const DELAYED: f64 = 5e6;
+        row.ack_delay = self.delays.spread();
+        let near = self.acks.min().is_some_and(|quickest| quickest < NEAR);
+        row.ack_timer = (near && row.ack_delay.max >= DELAYED).then_some(row.ack_delay.max as u64);
     }
 
     /// Writes all into the row.

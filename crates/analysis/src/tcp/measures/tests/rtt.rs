@@ -242,3 +242,22 @@ fn the_delay_of_single_packets_is_told_of_who_acknowledges() {
     assert_eq!((row.ack_delay.count, row.ack_delay.max), (1, 50.0 * MS));
     assert_eq!(row.packets_per_ack, Some(1.5));
 }
+
+#[test]
+fn at_the_receiver_the_longest_delay_is_the_timer() {
+    let script = "
+        0    c S 100+0
+        0    s S 500+0 ack 101
+        50   c . 101+0 ack 501
+        51   c . 101+1460 ack 501
+        51   c . 1561+1460 ack 501
+        51.1 s . 501+0 ack 3021
+        102  c . 3021+100 ack 501
+        142  s . 501+0 ack 3121
+        ";
+    let row = connection(script).server;
+    assert_eq!((row.ack_timer, row.ack_delay.count, row.packets_per_ack), (Some(40_000_000), 1, Some(1.5)));
+    // At the sender, the way there and back hides it.
+    let row = server("11 c . 101+100 ack 501\n61 s . 501+0 ack 201");
+    assert_eq!((row.ack_timer, row.ack_delay.max), (None, 50.0 * MS));
+}
