@@ -161,8 +161,12 @@ impl Half {
         out.row.first_data.get_or_insert(seen.time);
         out.row.last_data = Some(seen.time);
         out.row.max_outstanding = out.row.max_outstanding.max(self.outstanding);
-        if let Some((lead, SctpCause::Timeout)) = packet.lead.map(|(tsn, verdict)| (tsn, verdict.0)) {
-            self.expired(lead, seen.time, &again);
+        match packet.lead.map(|(tsn, verdict)| (tsn, verdict.0)) {
+            Some((lead, SctpCause::Timeout)) => self.expired(lead, seen.time, &again),
+            Some((_, SctpCause::Fast | SctpCause::FastAgain)) => {
+                self.view.recover.get_or_insert(self.board.end());
+            }
+            _ => {}
         }
         packet.result
     }
@@ -270,6 +274,7 @@ impl Half {
             entry.marked = !entry.known && tsn >= lead && !again.contains(&tsn);
         }
         self.view.expired = Some(now);
+        self.view.recover = None;
         self.view.expiries += 1;
     }
 }
@@ -389,7 +394,10 @@ impl Half {
         };
         let mut evidence = judge::evidence(&packet.occasion, entry, &self.view);
         if packet.position == 0 {
-            if let Some(strikes) = judge::strikes_alone(&packet.occasion, entry, &self.view) {
+            // Farther off, some of what seems known was on its way.
+            if packet.occasion.sender_loop == Some(0)
+                && let Some(strikes) = judge::strikes_alone(&packet.occasion, entry, &self.view)
+            {
                 self.view.learn(strikes);
             }
             if verdict.0 == SctpCause::Timeout {

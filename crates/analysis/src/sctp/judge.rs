@@ -189,7 +189,8 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
         if times.too_soon(at) {
             return (again(entry), Likely);
         }
-        if entry.marked {
+        // What a timeout marked is sent with the first SACKs after it, before so many reports.
+        if entry.marked && !exact {
             return (SctpCause::AfterTimeout, Likely);
         }
         let timer = !exact && times.due();

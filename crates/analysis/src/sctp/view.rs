@@ -37,6 +37,8 @@ pub(super) struct View {
     pub(super) expired: Option<Instant>,
     /// Expiries in a row, without an RTT sample since.
     pub(super) expiries: u32,
+    /// One past the highest TSN sent when the last fast retransmit began a recovery, while that lasts.
+    pub(super) recover: Option<i64>,
     /// Shortest time from the start of T3 to an expiry that looks like one.
     pub(super) shortest_timer: Option<u64>,
     /// How often so many strikes (by index) had something sent again when no timer could have.
@@ -56,6 +58,7 @@ impl Default for View {
             advanced: None,
             expired: None,
             expiries: 0,
+            recover: None,
             shortest_timer: None,
             thresholds: [0; 8],
             coming: VecDeque::new(),
@@ -131,10 +134,13 @@ impl View {
         for (start, end) in &report.gaps {
             board.range(*start, *end).for_each(|(tsn, entry)| learn(tsn, entry));
         }
+        // RFC 9260 section 7.2.4: in a recovery, a SACK that moves the cumulative TSN counts for all that it reports.
+        let all = report.una > self.una && self.recover.is_some();
         if report.una > self.una {
             self.una = report.una;
             self.advanced = Some(report.due);
         }
+        self.recover = self.recover.filter(|recover| report.una < *recover);
         if sampled {
             self.expiries = 0;
         }
@@ -146,7 +152,7 @@ impl View {
                     continue;
                 }
                 entry.reports += 1;
-                if highest_new.is_some_and(|highest| tsn < highest) {
+                if all || highest_new.is_some_and(|highest| tsn < highest) {
                     entry.strikes += 1;
                     entry.struck = report.due;
                 }

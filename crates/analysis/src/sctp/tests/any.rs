@@ -25,7 +25,12 @@ fn play(steps: &[Step], initial: u32) -> SctpRows {
         time += u64::from(*wait) * 1_000_000;
         let from = usize::from(!from_client);
         let chunks = chunks.iter().map(|chunk| shift(chunk, initial)).collect();
-        let wire = Wire { src_port: ends[from].port(), dst_port: ends[1 - from].port(), tag: 7 + from as u32, chunks };
+        let wire = Wire {
+            src_port: ends[from].port(),
+            dst_port: ends[1 - from].port(),
+            tag: 7 + from as u32,
+            chunks,
+        };
         let mut bytes = wire.emit();
         let wire_len = bytes.len() as u32;
         bytes.truncate((bytes.len() - cut.min(&bytes.len())).max(12));
@@ -65,7 +70,9 @@ fn shift(chunk: &Chunk, initial: u32) -> Chunk {
 fn chunk(tsns: u32) -> impl Strategy<Value = Chunk> {
     let gaps = vec((1..20_u16, 0..5_u16).prop_map(|(start, len)| Gap { start, end: start + len }), 0..4);
     let sack = (0..tsns, gaps, vec(0..tsns, 0..2), prop_oneof![Just(0), Just(9000)]).prop_map(
-        |(cumulative, gaps, duplicates, window)| Chunk::Sack(SackChunk { cumulative, window, gaps, duplicates }),
+        |(cumulative, gaps, duplicates, window)| {
+            Chunk::Sack(SackChunk { cumulative, window, gaps, duplicates })
+        },
     );
     let data = (0..tsns).prop_map(|tsn| Chunk::Data(DataChunk { tsn, ..DataChunk::default() }));
     prop_oneof![
@@ -85,7 +92,8 @@ fn chunk(tsns: u32) -> impl Strategy<Value = Chunk> {
 }
 
 fn steps(tsns: u32) -> impl Strategy<Value = Vec<Step>> {
-    let step = (0..400_u32, any::<bool>(), vec(chunk(tsns), 1..4), prop_oneof![4 => Just(0), 1 => 0..60_usize]);
+    let step =
+        (0..400_u32, any::<bool>(), vec(chunk(tsns), 1..4), prop_oneof![4 => Just(0), 1 => 0..60_usize]);
     vec(step, 0..60)
 }
 
