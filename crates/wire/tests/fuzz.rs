@@ -1,8 +1,10 @@
-//! The body of the fuzz target, run on a bounded number of inputs.
+//! The bodies of the fuzz targets, run on a bounded number of inputs.
 
 #[path = "../../../fuzz/bodies/packet.rs"]
 mod body;
 mod common;
+#[path = "../../../fuzz/bodies/fragments.rs"]
+mod fragments;
 
 use proptest::prelude::*;
 
@@ -36,5 +38,10 @@ proptest! {
             bytes.truncate(cut.index(bytes.len() + 1));
         }
         body::run(&bytes);
+    }
+
+    #[test]
+    fn fragments_of_one_datagram(data in prop::collection::vec(any::<u8>(), 0..400)) {
+        fragments::run(&data);
     }
 }

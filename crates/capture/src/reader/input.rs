@@ -177,12 +177,20 @@ impl<R: Read> Gzip<R> {
                     self.state = Member::Damaged("it ends within a gzip member".into());
                 }
                 Ok(_) => {}
-                Err(error) => self.state = Member::Damaged(error.message().unwrap_or("no valid data").into()),
+                Err(error) => self.state = Member::Damaged(told(error.message()).into()),
             }
             if given > 0 {
                 return Ok(given);
             }
         }
+    }
+}
+
+/// The same words wherever in a call the decoder came upon the damage.
+fn told(message: Option<&str>) -> &str {
+    match message {
+        Some(check @ ("incorrect data check" | "incorrect length check")) => check,
+        _ => "no deflate stream",
     }
 }
 

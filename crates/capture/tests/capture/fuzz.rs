@@ -6,7 +6,7 @@ mod body;
 use proptest::prelude::*;
 use rexmit_capture::{Direction, Writer};
 
-use crate::common;
+use crate::{common, packed};
 
 /// A capture of ours, or the same packets as classic pcap.
 fn capture(classic: bool) -> Vec<u8> {
@@ -58,6 +58,22 @@ proptest! {
             // Half of them in the headers and the first packets.
             let n = if i % 2 == 0 { bytes.len() } else { 400 };
             bytes[at.index(n)] = value;
+        }
+        bytes.truncate(cut.index(bytes.len() * 2));
+        body::run(&bytes);
+    }
+
+    #[test]
+    fn a_packed_capture_with_some_bytes_changed(
+        form in 0_usize..3,
+        classic in any::<bool>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = packed::packed(form, &capture(classic));
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
         }
         bytes.truncate(cut.index(bytes.len() * 2));
         body::run(&bytes);

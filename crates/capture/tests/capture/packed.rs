@@ -224,12 +224,17 @@ impl Read for Pieces<'_> {
     }
 }
 
-fn all_forms(bytes: &[u8]) -> [Vec<u8>; 3] {
-    [bytes.to_vec(), gzip(bytes, 6), zstd(bytes)]
+/// Plain, with gzip or with zstd.
+pub fn packed(form: usize, bytes: &[u8]) -> Vec<u8> {
+    match form {
+        0 => bytes.to_vec(),
+        1 => gzip(bytes, 6),
+        _ => zstd(bytes),
+    }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn how_the_stream_is_split_changes_nothing(
@@ -238,7 +243,8 @@ proptest! {
     ) {
         let bytes = capture(rounds);
         let plain = read(&bytes).unwrap();
-        for form in all_forms(&bytes) {
+        for form in 0..3 {
+            let form = packed(form, &bytes);
             let stream = Pieces { left: &form, sizes: &sizes, at: 0, end: None };
             let records: Result<Vec<_>, _> = Reader::new(stream).unwrap().collect();
             prop_assert_eq!(&records.unwrap(), &plain);
@@ -252,7 +258,8 @@ proptest! {
     ) {
         let bytes = capture(2);
         let plain = read(&bytes).unwrap();
-        for form in all_forms(&bytes) {
+        for form in 0..3 {
+            let form = packed(form, &bytes);
             let left = &form[..cut.index(form.len())];
             let stream = Pieces { left, sizes: &sizes, at: 0, end: Some(io::ErrorKind::TimedOut) };
             let error = match Reader::new(stream) {
