@@ -14,6 +14,7 @@ from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.backends import to_json
 from rexmit.run.progress import shown_progress
 from rexmit.run.runner import Progress
+from rexmit.run.tables import TABLE_KINDS
 from rexmit.study import StudySpec, load_spec
 from rexmit.study.profiles import inline_stacks
 from rexmit.study.settings import Table, with_setting
@@ -81,19 +82,27 @@ class Study:
         capture: str = "none",
         state: str = "none",
         verdicts: str = "none",
+        transmissions: str = "none",
     ) -> Results:
         """Runs every run and returns the results.
 
         `out` is the results folder (None keeps the results in memory), `jobs` the number of threads (None:
-        every core). `capture`, `state` and `verdicts` (`none`, `failed` or `all`) say of which runs
-        captures, tables of state over time and tables of verdicts are kept in the folder. With `progress` a
-        bar shows on standard error; a function is called with (stage, done, total) instead. The answer is
-        the same for any number of jobs.
+        every core). `capture`, `state`, `verdicts` and `transmissions` (`none`, `failed` or `all`) say of
+        which runs captures, tables of state over time, of verdicts and of why each packet was sent are kept
+        in the folder. With `progress` a bar shows on standard error; a function is called with (stage, done,
+        total) instead. The answer is the same for any number of jobs.
 
         Raises StudyError for a wrong study, StoreError for a folder that cannot be used, Interrupted after
         a signal, when finished runs have been stored and `resume=True` goes on.
         """
-        options = RunOptions(jobs=jobs, resume=resume, capture=capture, state=state, verdicts=verdicts)
+        options = RunOptions(
+            jobs=jobs,
+            resume=resume,
+            capture=capture,
+            state=state,
+            verdicts=verdicts,
+            transmissions=transmissions,
+        )
         if callable(progress):
             return self._run(out, replace(options, progress=progress))
         with shown_progress(progress) as show:
@@ -115,15 +124,16 @@ def run_one(
     options: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
-    """Runs one run and returns its row, and on request its state over time, verdicts and captures.
+    """Runs one run and returns its row, and on request tables of what happened and captures.
 
     `scenario` is a study (its own scenario without what varies), its name or file, or a table
     `{"hosts": ..., "path": ..., "transfers": ...}`. `settings` change it; write a dotted name with double
     underscores: `path__rate="1 Mbit/s"`. `options` may have `capture_server` and `capture_client` (files
-    to write, pcapng), `state` and `verdicts` (True adds these tables).
+    to write, pcapng), `state`, `verdicts` and `transmissions` (True adds these tables: the hosts' state over
+    time, what the path did to each packet, and why each was sent and whether what it repeats had arrived).
 
-    Returns `{"row": {...}, "warnings": [...], "state": DataFrame, "verdicts": DataFrame}`, the last two
-    where asked for. Raises StudyError for a wrong setting, of one line.
+    Returns `{"row": {...}, "warnings": [...], "state": DataFrame, "verdicts": DataFrame, "transmissions":
+    DataFrame}`, the last three where asked for. Raises StudyError for a wrong setting, of one line.
     """
     table, own_seed = _scenario(scenario)
     for name, value in settings.items():
@@ -138,7 +148,7 @@ def run_one(
         raise StudyError(one_line(error)) from None
     except OSError as error:
         raise StoreError(one_line(error.strerror)) from None
-    return {key: _frame(value) if key in ("state", "verdicts") else value for key, value in answer.items()}
+    return {key: _frame(value) if key in TABLE_KINDS else value for key, value in answer.items()}
 
 
 def analyze(

@@ -62,6 +62,16 @@ def test_one_run_tells_state_and_verdicts() -> None:
     assert answer["row"]["timeouts_server"] == 1
 
 
+def test_one_run_tells_why_each_packet_was_sent() -> None:
+    sent = rexmit.run_one(SCENARIO, options={"transmissions": True}, path__down__drop=18)["transmissions"]
+    [again] = sent.filter(pl.col("transmission") > 1).to_dicts()
+    assert (again["host"], again["reason"], again["backoff"]) == ("server", "timeout", 1)
+    assert again["earlier"] == "lost"
+    [lost] = sent.filter(arrived_ns=2**64 - 1).to_dicts()
+    assert (lost["position"], lost["reason"], lost["seq"]) == (18, "new", again["seq"])
+    assert set(sent["reason"]) == {"syn", "syn-ack", "ack", "new", "timeout"}
+
+
 def test_the_same_seed_and_key_give_the_same_run_and_others_do_not() -> None:
     times = [
         rexmit.run_one(SCENARIO, seed=s, run_key=k, path__down__loss="10 %")["row"]["time_ns"]

@@ -1,4 +1,4 @@
-"""Tables of single runs: state over time, verdicts."""
+"""Tables of single runs: state over time, verdicts, transmissions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .conftest import Command
 
 
 def test_tables_are_kept_of_the_runs_asked_for(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
-    done = rexmit("run", study_file, "--out", "out", "--state", "all", "--verdicts", "all")
+    kinds = [word for kind in ("state", "verdicts", "transmissions") for word in (f"--{kind}", "all")]
+    done = rexmit("run", study_file, "--out", "out", *kinds)
     assert done.returncode == 0, done.stderr
     runs = pl.read_parquet(tmp_path / "out" / "runs.parquet")
     for run in runs.iter_rows(named=True):
@@ -23,6 +24,11 @@ def test_tables_are_kept_of_the_runs_asked_for(rexmit: Command, study_file: Path
         verdicts = pl.read_parquet(f"{name}-verdicts.parquet")
         assert verdicts.filter(direction="down").height == run["packets_down"]
         assert verdicts["dropped"].sum() == run["drops_down"] + run["drops_up"]
+        sent = pl.read_parquet(f"{name}-transmissions.parquet")
+        assert sent.height == verdicts.height
+        again = sent.filter(pl.col("transmission") > 1, pl.col("payload_bytes") > 0)
+        assert again.height == run["retransmits"]
+        assert sent.filter(reason="fast").height == run["fast_retransmits"]
     again = rexmit("run", study_file, "--out", "out", "--resume", "--state", "all")
     assert again.returncode == 0, again.stderr
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::numbers::Whole;
 use crate::scenarios::{parse, value_error};
-use crate::tables::{Columns, row_to_dict, rows, states, to_dict, verdicts};
+use crate::tables::{Columns, row_to_dict, rows, states, to_dict, transmissions, verdicts};
 
 /// A base scenario and what varies in it.
 #[pyclass(frozen)]
@@ -69,9 +69,10 @@ impl Plan {
     }
 }
 
-/// Runs one scenario once. `options_json`: `capture_server`, `capture_client` (files), `state`, `verdicts`.
+/// Runs one scenario once. `options_json`: `capture_server`, `capture_client` (files), `state`,
+/// `verdicts`, `transmissions`.
 ///
-/// Returns `row`, `warnings`, and `state` and `verdicts` as columns where asked for.
+/// Returns `row`, `warnings`, and `state`, `verdicts` and `transmissions` as columns where asked for.
 #[pyfunction]
 pub fn run_one<'py>(
     py: Python<'py>,
@@ -94,5 +95,6 @@ pub fn run_one<'py>(
     };
     add("state", options.state, &|| states(&outcome.states))?;
     add("verdicts", options.verdicts, &|| verdicts(&outcome.verdicts))?;
+    add("transmissions", options.transmissions, &|| transmissions(&outcome.transmissions))?;
     Ok(answer)
 }

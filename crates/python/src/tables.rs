@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use rexmit_sim::{Row, StateRow, VerdictRow};
-use rexmit_units::Duration;
+use rexmit_sim::{Row, StateRow, TransmissionRow, VerdictRow};
+use rexmit_units::{Duration, Instant};
 
 /// A table by columns.
 pub type Columns = Vec<(&'static str, Values)>;
@@ -14,6 +14,8 @@ pub enum Values {
     Bool(Vec<bool>),
     /// Numbers of 32 bits.
     U32(Vec<u32>),
+    /// Sequence numbers.
+    I64(Vec<i64>),
     /// Times, counts, bytes.
     U64(Vec<u64>),
     /// Text where there is any.
@@ -25,6 +27,7 @@ impl Values {
         match self {
             Self::Bool(v) => ("|b1", v.into_iter().map(u8::from).collect()),
             Self::U32(v) => ("<u4", v.into_iter().flat_map(u32::to_le_bytes).collect()),
+            Self::I64(v) => ("<i8", v.into_iter().flat_map(i64::to_le_bytes).collect()),
             Self::U64(v) => ("<u8", v.into_iter().flat_map(u64::to_le_bytes).collect()),
             Self::Text(v) => ("utf8-json", serde_json::to_vec(&v).unwrap_or_default()),
         }
@@ -128,5 +131,30 @@ pub fn verdicts(rows: &[VerdictRow]) -> Columns {
         ("ack", number(&|r| u64::from(r.row.packet.ack))),
         ("dropped", Values::Bool(rows.iter().map(|r| r.row.verdict.is_drop()).collect())),
         ("verdict", text(&|r| r.row.verdict.to_string())),
+    ]
+}
+
+/// Every packet that a TCP sent, and why. An unknown arrival is the largest number.
+pub fn transmissions(rows: &[TransmissionRow]) -> Columns {
+    let number = |get: &dyn Fn(&TransmissionRow) -> u64| Values::U64(rows.iter().map(get).collect());
+    let small = |get: &dyn Fn(&TransmissionRow) -> u32| Values::U32(rows.iter().map(get).collect());
+    let text = |get: &dyn Fn(&TransmissionRow) -> &'static str| {
+        Values::Text(rows.iter().map(|r| Some(get(r).to_string())).collect())
+    };
+    vec![
+        ("time_ns", number(&|r| r.time.as_nanos())),
+        ("host", text(&|r| r.host)),
+        ("connection", small(&|r| r.connection)),
+        ("position", number(&|r| r.position)),
+        ("ident", small(&|r| r.ident.into())),
+        ("seq", Values::I64(rows.iter().map(|r| r.seq).collect())),
+        ("payload_bytes", small(&|r| r.len)),
+        ("flags", small(&|r| r.flags.0.into())),
+        ("reason", text(&|r| r.reason.name())),
+        ("backoff", small(&|r| r.reason.backoff())),
+        ("duplicates", small(&|r| r.reason.duplicates())),
+        ("transmission", small(&|r| r.transmission)),
+        ("earlier", text(&|r| r.earlier.name())),
+        ("arrived_ns", number(&|r| r.arrived.map_or(u64::MAX, Instant::as_nanos))),
     ]
 }

@@ -64,6 +64,22 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Expiries of a timer in a row that led to it; 0 where none did.
+    pub fn backoff(self) -> u32 {
+        match self {
+            Self::Syn { backoff } | Self::SynAck { backoff } | Self::Timeout { backoff } => backoff,
+            _ => 0,
+        }
+    }
+
+    /// Duplicate acknowledgments in a row that led to it; 0 where none did.
+    pub fn duplicates(self) -> u32 {
+        match self {
+            Self::Fast { duplicates, .. } => duplicates.into(),
+            _ => 0,
+        }
+    }
+
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {

@@ -63,6 +63,13 @@ Examples:
     help="Write tables of what the path did to every packet.",
 )
 @click.option(
+    "--transmissions",
+    type=click.Choice(CAPTURE_CHOICES),
+    default="none",
+    show_default=True,
+    help="Write tables of why each packet was sent, and whether what it repeats had arrived.",
+)
+@click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the random streams, instead of the study's."
 )
 @json_option
@@ -78,6 +85,7 @@ def run(
     capture: str,
     state: str,
     verdicts: str,
+    transmissions: str,
     seed: int | None,
     as_json: bool,
 ) -> None:
@@ -90,7 +98,8 @@ def run(
     folder = out or Path("results") / spec.name.replace("/", "-")
     began = time.monotonic()
     with shown_progress() as progress:
-        options = RunOptions(backend, jobs, resume, capture, state, verdicts, progress, warn)
+        tables = (state, verdicts, transmissions)
+        options = RunOptions(backend, jobs, resume, capture, *tables, progress, warn)
         try:
             results = run_study(spec, folder, options)
         except StudyError as error:

@@ -48,7 +48,7 @@ class Backend(Protocol):
         """Runs one run again, writes a capture at each host that is given a file, and returns its row."""
 
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
-        """Runs one run again and returns tables of it: `state`, `verdicts`."""
+        """Runs one run again and returns tables of it: `state`, `verdicts`, `transmissions`."""
 
 
 class ModelBackend:

@@ -132,7 +132,7 @@ class Results:
             raise store_error(given, error) from None
 
     def trace(self, run: int) -> dict[str, pl.DataFrame]:
-        """Runs one run again, exactly as it was, and returns its `state` over time and its `verdicts`."""
+        """Runs one run again, exactly as it was: its `state` over time, `verdicts` and `transmissions`."""
         backend = open_backend(self.study["backend"], self.spec())
         tables = backend.tables(run, TABLE_KINDS)
         return {kind: pl.DataFrame(pl.from_arrow(table)) for kind, table in tables.items()}

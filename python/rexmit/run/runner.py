@@ -32,7 +32,8 @@ from rexmit.study import Factor, StudySpec
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how many are done and how many there are.
 
-Stages: `checking` (of large designs), `runs`, `captures`, `tables of state`, `tables of verdicts`.
+Stages: `checking` (of large designs), `runs`, `captures`, `tables of state`, `tables of verdicts`, `tables of
+transmissions`.
 """
 
 FIRST_CHUNK = 4
@@ -46,8 +47,8 @@ AIM_SECONDS = 0.5
 class RunOptions:
     """How to run. `jobs` is the number of threads (None: every core).
 
-    `capture`, `state` and `verdicts` say of which runs captures, tables of the hosts' state over time and
-    tables of the path's verdicts are kept: none, failed or all.
+    `capture`, `state`, `verdicts` and `transmissions` say of which runs captures, tables of the hosts' state
+    over time, of the path's verdicts and of why each packet was sent are kept: none, failed or all.
     """
 
     backend: str = "model"
@@ -56,6 +57,7 @@ class RunOptions:
     capture: str = "none"
     state: str = "none"
     verdicts: str = "none"
+    transmissions: str = "none"
     progress: Progress | None = None
     warn: Callable[[str], None] | None = None
 

@@ -1,4 +1,4 @@
-"""Tables of chosen runs: the state of both hosts over time, the path's verdict on every packet."""
+"""Tables of chosen runs: state of both hosts over time, the path's verdicts, why each packet was sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from rexmit.run.backends import Backend
 from rexmit.run.files import store_error, write_whole
 
-TABLE_KINDS = ("state", "verdicts")
+TABLE_KINDS = ("state", "verdicts", "transmissions")
 
 
 def table_path(out: Path, run: int, kind: str) -> Path:
