@@ -27,6 +27,8 @@ pub(super) struct Entry {
     pub(super) known: bool,
     /// SACKs that reported it missing to the sender since it was last sent.
     pub(super) reports: u32,
+    /// When the sender saw the last of these.
+    pub(super) reported: Instant,
     /// Of these, those that acknowledged something above it for the first time.
     pub(super) strikes: u32,
     /// When the sender saw the last of these.

@@ -189,6 +189,12 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
         if times.too_soon(at) {
             return (again(entry), Likely);
         }
+        // Away from the sender some of the reports were lost, so their number says little; but where SACKs are few, one
+        // just before is no chance.
+        let few = view.sacks_within(at.time, 2 * at.tolerance()) <= 2;
+        if !exact && !at.at_sender() && few {
+            return (again(entry), Likely);
+        }
         // What a timeout marked is sent with the first SACKs after it, before so many reports.
         if entry.marked && !exact {
             return (SctpCause::AfterTimeout, Likely);
@@ -210,7 +216,8 @@ fn answered(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict
     if entry.marked {
         return (SctpCause::AfterTimeout, Likely);
     }
-    if entry.strikes >= view.threshold() && !times.due() {
+    let reported = entry.reports >= view.threshold() && at.since(entry.reported) <= at.tolerance();
+    if reported || entry.strikes >= view.threshold() && !times.due() {
         return (again(entry), Likely);
     }
     if at.has_new && !times.due() {
@@ -233,11 +240,17 @@ fn quiet(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
         let flagged = entry.strikes >= view.threshold();
         return if flagged { (again(entry), Likely) } else { (SctpCause::Unknown, Unknown) };
     }
+    if times.longest < view.shortest_timer.unwrap_or(SHORTEST).min(SHORTEST) && !at.at_sender() {
+        // Too soon for any timer that is known; farther off, the answer to a SACK may be late.
+        let told = entry.strikes > 0;
+        return if told { (again(entry), Likely) } else { (SctpCause::Unknown, Unknown) };
+    }
     let long_silent = view.last_sack.is_none_or(|sack| at.since(sack) > 5 * AT_ONCE);
     let sure = at.at_sender()
         && at.timeout.is_some()
         && entry.first.is_some()
         && long_silent
+        && times.longest >= SHORTEST
         && !(at.has_new || entry.marked || at.paths);
     (SctpCause::Timeout, if sure { Certain } else { Likely })
 }
@@ -256,3 +269,5 @@ const AT_ONCE: u64 = 2_000_000;
 const RTO_MIN: u64 = 1_000_000_000;
 /// No known sender's timer is shorter than this before it has an RTT sample.
 const NO_SAMPLE: u64 = 200_000_000;
+/// Nor do many take a lower bound below this, a tenth allowed.
+const SHORTEST: u64 = 180_000_000;

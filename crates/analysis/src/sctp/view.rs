@@ -152,6 +152,7 @@ impl View {
                     continue;
                 }
                 entry.reports += 1;
+                entry.reported = report.due;
                 if all || highest_new.is_some_and(|highest| tsn < highest) {
                     entry.strikes += 1;
                     entry.struck = report.due;
