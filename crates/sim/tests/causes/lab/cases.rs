@@ -56,6 +56,25 @@ pub fn all() -> Vec<Case> {
         windows(&mut cases, stack, &profile);
     }
     cases.extend(super::hard::all().iter().filter_map(super::hard::Hard::case));
+    cases.extend(over_ipv6());
+    cases
+}
+
+/// Some again without an IP identification, by whose steps a gap can be told from an overtaking.
+fn over_ipv6() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let some = ["freebsd", "rfc", "rfc-plain", "rfc-no-stamps", "linux"];
+    for (stack, profile) in stacks().into_iter().filter(|(name, _)| some.contains(name)) {
+        patterns(&mut cases, stack, &profile);
+        random_losses(&mut cases, stack, &profile);
+        disorder(&mut cases, stack, &profile);
+        thin_streams(&mut cases, stack, &profile);
+    }
+    for case in &mut cases {
+        case.name += ", IPv6";
+        case.scenario["hosts"]["server"]["address"] = json!("fd00::2:1");
+        case.scenario["hosts"]["client"]["address"] = json!("fd00::1:1");
+    }
     cases
 }
 

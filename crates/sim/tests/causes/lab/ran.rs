@@ -1,13 +1,16 @@
 //! A case that has been run: its captures and its truth.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 use rexmit_capture::{DEFAULT_EPOCH_NS, Direction, Reader, Record, Writer};
 use rexmit_sim::{Outcome, Resolved, RunOptions, Streams, TransmissionRow, run};
 use rexmit_units::Instant;
+use rexmit_wire::TcpSegment;
 
-use super::Case;
+use super::{Case, view};
 
 /// Where a capture was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +39,12 @@ pub struct Ran {
     flows: Vec<Vec<usize>>,
     /// Nanoseconds that a packet certainly takes, down and up, less the bottleneck.
     delays: [u64; 2],
+    /// Made where it is needed.
+    likes: OnceCell<HashMap<Like, Vec<usize>>>,
 }
+
+/// What a packet looks like: its sender, its segment without the data as text, and its length.
+type Like = (usize, String, u64);
 
 impl Ran {
     pub fn new(case: &Case) -> Self {
@@ -65,7 +73,7 @@ impl Ran {
             }
             flows[flow].push(i);
         }
-        Self { name: name.into(), outcome, addresses, flows, delays }
+        Self { name: name.into(), outcome, addresses, flows, delays, likes: OnceCell::new() }
     }
 
     /// The truth, by row.
@@ -84,6 +92,35 @@ impl Ran {
         let sent = rows.partition_point(|&i| self.rows()[i].time <= time);
         let back = (sent as u16).wrapping_sub(ident);
         sent.checked_sub(usize::from(back) + 1).map(|i| rows[i])
+    }
+
+    /// The same where packets have no identification: a row whose packet was like this one, preferably one that
+    /// passes at `time`, else the last one before.
+    pub fn row_like(&self, host: usize, segment: &TcpSegment, len: u64, time: Instant) -> Option<usize> {
+        let like = self.likes.get_or_init(|| self.index_likes());
+        let rows = like.get(&(host, format!("{segment:?}"), len))?;
+        let near = |i: &&usize| {
+            let row = &self.rows()[**i];
+            row.time == time || row.arrived == Some(time)
+        };
+        let before = |i: &&usize| self.rows()[**i].time <= time;
+        rows.iter().find(near).or_else(|| rows.iter().rev().find(before)).copied()
+    }
+
+    /// The rows by what their packets look like: the senders' captures hold them in order.
+    fn index_likes(&self) -> HashMap<Like, Vec<usize>> {
+        let mut next = vec![0; self.flows.len()];
+        let mut likes = HashMap::<Like, Vec<usize>>::new();
+        for (host, capture) in self.outcome.captures.iter().enumerate() {
+            for (_, _, packet) in view::packets(capture).filter(|p| self.host_of(p.2.src) == host) {
+                let segment = view::without_data(&packet);
+                let flow = flow(host, view::connection_of(&segment));
+                let row = self.flows[flow][next[flow]];
+                next[flow] += 1;
+                likes.entry((host, format!("{segment:?}"), packet.ip_len())).or_default().push(row);
+            }
+        }
+        likes
     }
 
     /// The capture as pcapng; `None` for the middle of a path without delay.

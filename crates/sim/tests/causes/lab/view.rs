@@ -1,8 +1,11 @@
 //! What a capture holds, each packet joined with its row of the truth.
 
+use std::collections::HashMap;
+use std::net::IpAddr;
+
 use rexmit_capture::{DEFAULT_EPOCH_NS, Reader};
 use rexmit_units::Instant;
-use rexmit_wire::{Payload, TcpSegment};
+use rexmit_wire::{Packet, Payload, TcpSegment};
 
 use super::Ran;
 
@@ -32,17 +35,15 @@ pub fn view(ran: &Ran, capture: &[u8]) -> Vec<Sighting> {
     let mut sightings = Vec::new();
     let mut seen = vec![false; ran.rows().len()];
     // By host and connection: one past the highest sequence number seen.
-    let mut highest = std::collections::HashMap::new();
-    let reader = Reader::new(capture).expect("a capture of ours");
-    for (record, number) in reader.zip(1..) {
-        let record = record.expect("a whole capture");
-        let time = Instant::from_nanos(record.time.as_nanos() - DEFAULT_EPOCH_NS);
-        let packet = record.packet().expect("a packet of ours").packet;
+    let mut highest = HashMap::new();
+    for (number, seen_at, packet) in packets(capture) {
         let host = ran.host_of(packet.src);
-        let mut segment = packet.tcp().expect("TCP alone is sent").clone();
-        segment.payload = Payload::EMPTY;
-        let connection = u32::from(segment.src_port.max(segment.dst_port)) - 10_000;
-        let row = ran.row_of(host, connection, packet.ip.ident, time);
+        let segment = without_data(&packet);
+        let connection = connection_of(&segment);
+        let row = match packet.src {
+            IpAddr::V4(_) => ran.row_of(host, connection, packet.ip.ident, seen_at),
+            IpAddr::V6(_) => ran.row_like(host, &segment, packet.ip_len(), seen_at),
+        };
         let row = row.unwrap_or_else(|| panic!("{}: nobody sent packet {number}", ran.name));
         let truth = &ran.rows()[row];
         let high = highest.entry((host, connection)).or_insert(i64::MIN);
@@ -52,7 +53,38 @@ pub fn view(ran: &Ran, capture: &[u8]) -> Vec<Sighting> {
         }
         let copy = std::mem::replace(&mut seen[row], true);
         let damaged = packet.damaged;
-        sightings.push(Sighting { number, time, host, connection, row, copy, visible, damaged, segment });
+        sightings.push(Sighting {
+            number,
+            time: seen_at,
+            host,
+            connection,
+            row,
+            copy,
+            visible,
+            damaged,
+            segment,
+        });
     }
     sightings
+}
+
+/// The packets of a capture, each with its number and virtual time.
+pub fn packets(capture: &[u8]) -> impl Iterator<Item = (u64, Instant, Packet)> {
+    let reader = Reader::new(capture).expect("a capture of ours");
+    (1..).zip(reader).map(|(number, record)| {
+        let record = record.expect("a whole capture");
+        let time = Instant::from_nanos(record.time.as_nanos() - DEFAULT_EPOCH_NS);
+        (number, time, record.packet().expect("a packet of ours").packet)
+    })
+}
+
+/// The segment of a packet without its data.
+pub fn without_data(packet: &Packet) -> TcpSegment {
+    let segment = packet.tcp().expect("TCP alone is sent").clone();
+    TcpSegment { payload: Payload::EMPTY, ..segment }
+}
+
+/// The connection that a segment is of.
+pub fn connection_of(segment: &TcpSegment) -> u32 {
+    u32::from(segment.src_port.max(segment.dst_port)) - 10_000
 }
