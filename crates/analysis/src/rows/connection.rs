@@ -177,7 +177,8 @@ pub struct SideRow {
     /// quickest answer took less than 2 ms) and it kept any acknowledgment for 5 ms or more.
     pub ack_timer: Option<u64>,
     /// Periods of more than one retransmission timeout (estimated, at least 1 s) in which it had nothing outstanding
-    /// and sent no data, and then sent more. What comes before its first data is none.
+    /// and sent no data, and then sent more. Neither what comes before its first data nor the time for which the other
+    /// side's window was closed is one.
     pub idle_periods: u64,
     /// Their length together, nanoseconds.
     pub idle_time: u64,

@@ -204,7 +204,7 @@ impl Connection {
         if !tcp.flags.has(Flags::ACK) {
             return (None, window);
         }
-        let mss = self.terms(1 - from).mss;
+        let terms = self.terms(1 - from);
         let mut out = self.options.out(self.number, rows);
         let half = &mut self.halves[1 - from];
         let number = half.space.offset(tcp.ack);
@@ -217,7 +217,7 @@ impl Connection {
             ack.blocks += 1;
         }
         let echo = tcp.timestamps.map(|stamps| stamps.echo);
-        let news = half.acknowledged(&ack, (packet.number, echo), mss, &mut out);
+        let news = half.acknowledged(&ack, (packet.number, echo), &terms, &mut out);
         half.release(packet.time, &mut out);
         if self.options.tables.segments && ack.blocks > 0 {
             let dsack = news.dsack.is_some();

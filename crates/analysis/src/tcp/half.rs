@@ -179,12 +179,12 @@ impl Half {
         }
     }
 
-    /// The other side acknowledged, in packet `number`; `echo` is its TSecr. `mss` is a full segment of this side.
+    /// The other side acknowledged, in packet `number`; `echo` is its TSecr.
     pub(super) fn acknowledged(
         &mut self,
         ack: &Ack,
         (number, echo): (u64, Option<u32>),
-        mss: u32,
+        terms: &Terms,
         out: &mut Out<'_>,
     ) -> News {
         let had = self.acks.una;
@@ -212,11 +212,12 @@ impl Half {
             had,
             duplicates: self.acks.duplicates,
             disorder,
+            sack: terms.sack,
             loop_time: self.clock.delay(),
             side: self.side,
         };
         if news.advanced > 0 {
-            self.take_progress(&answered, mss, out);
+            self.take_progress(&answered, terms.mss, out);
         } else if let Some(piece) = news.sacked_in_order.and_then(|top| self.board.piece_at(top - 1)) {
             self.measures.reported(piece, &answered, out);
         }

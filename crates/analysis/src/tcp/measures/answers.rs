@@ -24,6 +24,8 @@ pub(in crate::tcp) struct Answered<'a> {
     pub duplicates: u32,
     /// Data out of order had arrived at the receiver before it.
     pub disorder: bool,
+    /// Both sides permitted SACK.
+    pub sack: bool,
     /// From here to the sender and back, nanoseconds; 0 at the sender.
     pub loop_time: u64,
     /// Whose data it acknowledges.

@@ -46,12 +46,13 @@ impl Flow {
         if self.level > 0 {
             self.area += self.level as f64 * since as f64;
             self.busy += since;
-            if outstanding == 0 {
-                self.quiet = now;
-            }
         }
         if self.limited {
             self.limited_for += since;
+        }
+        // Waiting for a closed window is not idle.
+        if self.level > 0 || self.limited {
+            self.quiet = now;
         }
         self.at = self.at.max(now);
         self.level = outstanding;

@@ -7,7 +7,7 @@ use rexmit_units::Instant;
 use super::super::board::Piece;
 use super::answers::{Answered, Covered};
 use super::{Out, Seen};
-use crate::rows::{Method, RttRow, SideRow};
+use crate::rows::{Kind, Method, RttRow, SideRow};
 use crate::spread::Samples;
 
 /// Samples of one side's data.
@@ -19,6 +19,8 @@ pub(super) struct Rtt {
     /// Of those by acknowledgments, the ones of a single packet in order: a delayed acknowledgment shows in them.
     delays: Samples,
     clock: VecDeque<Tick>,
+    /// When data were last sent again.
+    again: Instant,
     ambiguous_retransmitted: u64,
     ambiguous_missing: u64,
     /// Segments outstanding when the timed ones were sent: how many were timed, and the sum.
@@ -50,6 +52,9 @@ impl Rtt {
     /// Data were sent, new or again.
     pub(super) fn sent(&mut self, seen: &Seen<'_>) {
         let Some(stamps) = seen.tcp.timestamps else { return };
+        if seen.placed.kind == Kind::Retransmission {
+            self.again = seen.time;
+        }
         let newer = |tick: &Tick| (stamps.value.wrapping_sub(tick.value) as i32) > 0;
         if self.clock.back().is_none_or(newer) {
             if self.clock.len() == TICKS {
@@ -114,17 +119,21 @@ impl Rtt {
     /// echo of a value answers the first packet that carried it. It is taken only where the acknowledgment covers just
     /// that packet's data for the first time: an acknowledgment that moves nothing may come at any time. Where data were
     /// missing, the echo is that of the packet that filled the hole, which may share its value with later data; then
-    /// only the packet at the hole counts.
+    /// only the packet at the hole counts. And where an acknowledgment was lost, a duplicate of the data may have
+    /// brought its repetition much later: a duplicate SACK block shows that, or could not.
     pub(super) fn echoed(&mut self, answered: &Answered<'_>, out: &mut Out<'_>) {
         let Some(echo) = answered.echo else { return };
         while let Some(tick) = self.clock.front().copied() {
             let older = tick.value.wrapping_sub(echo) as i32;
-            if older > 0 {
+            // A packet without data may have carried the value before, and be the one that is answered.
+            if older > 0 || (older == 0 && answered.ack.ack < tick.end) {
                 return;
             }
             self.clock.pop_front();
-            let new = answered.had < tick.end && tick.end <= answered.ack.ack;
-            if older == 0 && new && (!answered.disorder || tick.start <= answered.had) {
+            let new = older == 0 && answered.had < tick.end;
+            let filled = !answered.disorder || tick.start <= answered.had;
+            let repeated = if answered.sack { answered.news.dsack.is_some() } else { self.again > tick.time };
+            if new && filled && !repeated {
                 let rtt = answered.ack.time.saturating_since(tick.time).as_nanos();
                 self.stamps.add(rtt);
                 write(rtt, Method::Timestamp, tick.end, answered, out);

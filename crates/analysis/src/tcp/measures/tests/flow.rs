@@ -161,6 +161,19 @@ fn idle_is_longer_than_a_timeout_and_ends_with_data() {
 }
 
 #[test]
+fn waiting_for_a_closed_window_is_not_idle() {
+    let row = client(
+        "
+        11   c . 101+100 ack 501
+        21   s . 501+0 ack 201 win 0
+        3000 s . 501+0 ack 201
+        3001 c . 201+100 ack 501
+        ",
+    );
+    assert_eq!(row.idle_periods, 0);
+}
+
+#[test]
 fn waiting_for_a_lost_answer_is_not_idle() {
     let row = client(
         "11 c . 101+100 ack 501\n5000 c . 101+100 ack 501\n5010 s . 501+0 ack 201\n5011 c . 201+1 ack 501",
