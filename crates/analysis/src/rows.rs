@@ -134,12 +134,13 @@ pub struct SackRow {
 pub enum Method {
     /// SYN to SYN-ACK, or SYN-ACK to ACK, none of them sent twice.
     Handshake,
-    /// A segment sent once, and the first cumulative acknowledgment that covers it while nothing before it was
-    /// missing or sent twice: unambiguous in both senses of tcptrace.
+    /// A segment sent once, and the first cumulative acknowledgment that covers it, where nothing else that this covers
+    /// was missing or sent later: unambiguous in both senses of tcptrace.
     Ack,
     /// A segment sent once, and the first SACK block that covers it, where blocks arrive in the order of the data.
     Sack,
-    /// The echo of a timestamp (RFC 7323 section 4): sound for retransmissions too.
+    /// The echo of a timestamp (RFC 7323 section 4): sound for retransmissions too. It times the first of the packets
+    /// that an acknowledgment covers, so that what the receiver delayed it by is in the sample.
     Timestamp,
 }
 
