@@ -238,7 +238,13 @@ fn quiet(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     }
     if times.too_soon(at) {
         let flagged = entry.strikes >= view.threshold();
-        return if flagged { (again(entry), Likely) } else { (SctpCause::Unknown, Unknown) };
+        // Delayed SACKs make the RTT seem longer to us than to a sender that times once in a while.
+        let possible = at.at_sender() && at.floor.is_some_and(|floor| times.longest >= floor);
+        return match (flagged, possible) {
+            (true, _) => (again(entry), Likely),
+            (false, true) => (SctpCause::Timeout, Likely),
+            (false, false) => (SctpCause::Unknown, Unknown),
+        };
     }
     if times.longest < view.shortest_timer.unwrap_or(SHORTEST).min(SHORTEST) && !at.at_sender() {
         // Too soon for any timer that is known; farther off, the answer to a SACK may be late.
