@@ -17,6 +17,7 @@ mod lane;
 mod near;
 mod partners;
 mod rows;
+mod run;
 
 use crate::packet::Batch;
 use capture::Capture;
@@ -25,6 +26,7 @@ pub use rows::{
     ClockMethod, ClockRow, ClockStep, CrossingRow, End, Fate, LostAt, NearBy, PairRetransmissionRow,
     PairRows, PairSummary,
 };
+pub use run::PairRun;
 
 /// What a pairing may be told.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -28,9 +28,15 @@ pub struct RunOptions {
 /// Judges one capture. Call [`step`](Self::step) until it gives `None`, then [`finish`](Self::finish).
 #[derive(Debug)]
 pub struct Run {
-    feed: Feed,
+    intake: Intake,
     analyzer: Analyzer,
     state: State,
+}
+
+/// The batches of a capture, and what is counted on the way.
+#[derive(Debug)]
+pub(crate) struct Intake {
+    feed: Feed,
     progress: Progress,
     tcp: u64,
     sctp: u64,
@@ -75,7 +81,7 @@ enum State {
 impl Run {
     /// Begins to judge what `reader` reads.
     pub fn new<R: Read + Send + 'static>(reader: Reader<R>, options: &RunOptions) -> Self {
-        Self::begin(Feed::here(reader, options.filter.clone()), options)
+        Self::begin(Intake::here(reader, options.filter.clone()), options)
     }
 
     /// The same, with reading and decoding done ahead in a thread: `start` is given what to do there. The thread ends
@@ -87,18 +93,11 @@ impl Run {
     ) -> Self {
         let (feed, work) = Feed::elsewhere(reader, options.filter.clone());
         start(work);
-        Self::begin(feed, options)
+        Self::begin(Intake::new(feed), options)
     }
 
-    fn begin(feed: Feed, options: &RunOptions) -> Self {
-        Self {
-            feed,
-            analyzer: Analyzer::new(&options.analysis),
-            state: State::Running,
-            progress: Progress::default(),
-            tcp: 0,
-            sctp: 0,
-        }
+    fn begin(intake: Intake, options: &RunOptions) -> Self {
+        Self { intake, analyzer: Analyzer::new(&options.analysis), state: State::Running }
     }
 
     /// Takes at least `packets` records more, fewer only at the end, and gives the rows that have become final
@@ -107,17 +106,13 @@ impl Run {
         if self.state == State::Over {
             return None;
         }
-        let until = self.progress.packets.saturating_add(packets.max(1));
-        while self.progress.packets < until {
-            let Some((batch, progress)) = self.feed.next() else {
+        let until = self.progress().packets.saturating_add(packets.max(1));
+        while self.progress().packets < until {
+            let Some(batch) = self.intake.next() else {
                 self.analyzer.finish();
                 self.state = State::Over;
                 break;
             };
-            self.progress = progress;
-            let sctp = count_sctp(batch);
-            self.sctp += sctp;
-            self.tcp += batch.packets.len() as u64 - sctp;
             self.analyzer.push(batch);
         }
         Some(self.analyzer.take_rows())
@@ -125,11 +120,40 @@ impl Run {
 
     /// How far it has come.
     pub fn progress(&self) -> Progress {
-        self.progress
+        self.intake.progress()
     }
 
     /// What it came to. Before the last [`step`](Self::step), what was skipped may be told ahead of the packets.
     pub fn finish(self) -> Summary {
+        self.intake.summary()
+    }
+}
+
+impl Intake {
+    /// Reads and decodes in the caller's thread.
+    pub(crate) fn here<R: Read + Send + 'static>(reader: Reader<R>, filter: Option<Filter>) -> Self {
+        Self::new(Feed::here(reader, filter))
+    }
+
+    fn new(feed: Feed) -> Self {
+        Self { feed, progress: Progress::default(), tcp: 0, sctp: 0 }
+    }
+
+    /// The next batch; `None` at the end.
+    pub(crate) fn next(&mut self) -> Option<&Batch> {
+        let (batch, progress) = self.feed.next()?;
+        self.progress = progress;
+        let sctp = count_sctp(batch);
+        self.sctp += sctp;
+        self.tcp += batch.packets.len() as u64 - sctp;
+        Some(batch)
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    pub(crate) fn summary(self) -> Summary {
         let end = self.feed.end();
         Summary {
             packets: self.progress.packets,

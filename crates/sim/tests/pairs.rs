@@ -5,9 +5,10 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::io::Cursor;
 
 use common::run_with;
-use rexmit_analysis::pair::{CrossingRow, End, Fate, Options, PairRows, Pairing};
+use rexmit_analysis::pair::{CrossingRow, End, Fate, Options, PairRows, PairRun, Pairing};
 use rexmit_analysis::rows::Need;
 use rexmit_analysis::{Decoder, packet::Batch};
 use rexmit_capture::Reader;
@@ -64,10 +65,16 @@ fn run(scenario: Value) -> Outcome {
 
 /// A is the client's capture, B the server's.
 fn pair(outcome: &Outcome, options: &Options) -> PairRows {
-    let mut pairing = Pairing::new(options);
-    pairing.push(End::A, &packets(outcome, 1));
-    pairing.push(End::B, &packets(outcome, 0));
-    pairing.finish()
+    let reader = |host: usize| Reader::new(Cursor::new(outcome.captures[host].clone())).unwrap();
+    let mut run = PairRun::new(reader(1), reader(0), None, options);
+    while run.step(100) {}
+    let progress = run.progress();
+    let (rows, summaries) = run.finish();
+    for (progress, summary) in progress.iter().zip(&summaries) {
+        assert!(summary.broken_off.is_none() && summary.tcp > 0);
+        assert_eq!((progress.packets, summary.packets), (summary.tcp, summary.tcp));
+    }
+    rows
 }
 
 /// The capture at a host, 0 for the server.
