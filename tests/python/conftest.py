@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from .packets import LOST_SEGMENT, capture
+
 # A shared or slow machine is no reason to fail.
 settings.register_profile("rexmit", deadline=None)
 settings.load_profile("rexmit")
@@ -38,6 +40,25 @@ seed = 7
 """
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
+WriteCapture = Callable[[str], Path]
+
+
+@pytest.fixture
+def write_capture(tmp_path: Path) -> WriteCapture:
+    """Writes the packets of a script to a capture and returns its path."""
+
+    def write(script: str) -> Path:
+        path = tmp_path / "server.pcapng"
+        path.write_bytes(capture(script))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def lost_segment(write_capture: WriteCapture) -> Path:
+    """The capture of `LOST_SEGMENT`."""
+    return write_capture(LOST_SEGMENT)
 
 
 @pytest.fixture

@@ -72,6 +72,14 @@ def test_a_mistake_in_a_study_is_one_line_that_names_file_and_key(
         (["report", "x", "--out", ""], "'--out': is empty"),
         (["pattern", "make", "1", "--out", ""], "'--out': is empty"),
         (["plot", "nothing.pcapng"], "no such results folder or capture"),
+        (["analyze"], "Missing argument"),
+        (["analyze", "nothing.pcapng"], "nothing.pcapng: there is no such capture"),
+        (["analyze", "."], ".: is a folder; name a capture in it"),
+        (["analyze", "x", "--sort", "size"], "--sort"),
+        (["analyze", "x", "--loss-event-rtts", "0"], "--loss-event-rtts"),
+        (["analyze", "x", "--only", "rtt"], "--tables DIR"),
+        (["analyze", "x", "--tables", "t", "--only", "segmnts"], "did you mean 'segments'?"),
+        (["analyze", "x", "--tables", ""], "'--tables': is empty"),
         (["nonsense"], "nonsense"),
     ],
 )
@@ -86,6 +94,7 @@ def test_a_wrong_call_is_one_line_and_exit_code_2(rexmit: Command, arguments: li
 @pytest.mark.parametrize(
     "command",
     [
+        "analyze",
         "run",
         "studies",
         "compare",
@@ -565,6 +574,7 @@ def test_a_picture_of_an_unknown_kind_is_refused(rexmit: Command, study_file: Pa
     capture = tmp_path / "out/captures/run-00000000-client.pcapng"
     done = rexmit("plot", capture, "--out", "x.xyz")
     assert done.returncode == 2
-    assert done.stderr == "rexmit: error: --out x.xyz: cannot draw '.xyz'; end it in .svg, .png or .pdf\n"
+    text = "cannot draw '.xyz'; end it in .svg, .png, .pdf, .html or .xpl"
+    assert done.stderr == f"rexmit: error: --out x.xyz: {text}\n"
     assert not list(tmp_path.glob("x.*"))
     assert rexmit("plot", capture, "--out", "x.PDF").returncode == 0

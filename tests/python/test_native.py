@@ -112,9 +112,22 @@ def test_numbers_out_of_range_are_wrong_values(number: int) -> None:
             call()
 
 
+ANALYSIS = json.dumps(
+    {
+        "filter": None,
+        "loss_event_rtts": 2.0,
+        "missing_reports": 3,
+        "threads": 1,
+        "segments": False,
+        "rtt": False,
+        "chunks": False,
+    }
+)
+
+
 def test_a_file_that_is_no_capture_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no capture")
     for path in (tmp_path / "text", tmp_path / "missing", tmp_path):
         with pytest.raises((ValueError, OSError), match=r".+") as caught:
-            _native.time_sequence(str(path))
+            _native.Analysis([str(path)], ANALYSIS)
         assert "\n" not in str(caught.value)

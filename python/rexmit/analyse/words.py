@@ -231,5 +231,6 @@ _PROOFS = {
     "timestamps": "the ACK echoes a timestamp from before it",
     "early-ack": "the ACK came too soon to be its answer",
     "ack-before": "it had been acknowledged before",
+    "arrived": "a capture nearer to the receiver shows that it had arrived",
     "duplicate-tsn": "the receiver reported its TSN as duplicate",
 }

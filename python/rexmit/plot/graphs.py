@@ -67,9 +67,8 @@ def target(out: Path, named: bool) -> tuple[Path, str | None]:
         if ending == known_ending:
             return out.with_suffix(""), form
     if named and ending:
-        choices = ", ".join(f".{known_ending}" for known_ending in ENDINGS.values())
         raise UsageError(
-            f"--out {out}: cannot draw {out.suffix!r}; end it in one of {choices}, or in nothing"
+            f"--out {out}: cannot draw {out.suffix!r}; end it in .svg, .png, .pdf, .html or .xpl"
         )
     return out, None
 

@@ -54,7 +54,7 @@ def test_symbols_stand_at_their_time_and_sequence_number(lost_segment: Path) -> 
     assert points(axes, "segment-push") == [pytest.approx((0.025, 5001))]
     assert points(axes, "segment-first")[0] == pytest.approx((0.021, 1))
     assert points(axes, "segment-last")[0] == pytest.approx((0.021, 1001))
-    assert points(axes, "syn") == [pytest.approx((0.010, 0))]
+    assert points(axes, "syn") == [pytest.approx((0.0001, 0))]
     assert points(axes, "fin") == [pytest.approx((0.061, 5002))]
     assert points(axes, "text-R") == [pytest.approx((0.046, 1501))]
     assert points(axes, "dropped") == [pytest.approx((0.022, 1501))]
@@ -74,7 +74,7 @@ def test_the_legend_names_what_is_there_and_no_more(
 ) -> None:
     _, labels = drawn(lost_segment)
     assert {"segment", "retransmission (R)", "SACK block", "third duplicate ACK", "PSH"} <= set(labels)
-    assert "segment into an earlier hole (O)" not in labels
+    assert "overtaken on its way here (O)" not in labels
     plain = write_capture("0 s . 901+100 ack 101\n5 c . 101+0 ack 1001 win 50")
     _, labels = drawn(plain)
     assert labels == ["segment", "ACK level, a tick an ACK", "advertised window"]
@@ -89,11 +89,21 @@ def test_the_window_gets_room_only_near_the_data(write_capture: Callable[[str], 
     assert "advertised window (above, from 61,001)" in labels
 
 
-def test_a_segment_into_an_earlier_hole_is_marked(write_capture: Callable[[str], Path]) -> None:
-    axes, labels = drawn(write_capture("0 s . 1901+1000 ack 101\n5 s . 901+1000 ack 101"))
-    assert bars(axes, "late") == [pytest.approx((0.005, -999, 1))]
+def test_a_segment_that_was_overtaken_is_marked(write_capture: Callable[[str], Path]) -> None:
+    script = "0 s . 901+100 ack 101\n1 s . 2001+1000 ack 101\n1.1 s . 1001+1000 ack 101"
+    axes, labels = drawn(write_capture(script))
+    assert bars(axes, "late") == [pytest.approx((0.0011, 101, 1101))]
     assert len(points(axes, "text-O")) == 1
-    assert "segment into an earlier hole (O)" in labels
+    assert "overtaken on its way here (O)" in labels
+
+
+def test_retransmissions_are_told_apart_by_cause(lost_segment: Path) -> None:
+    axes, labels = drawn(lost_segment, tsg.View(causes=True))
+    assert bars(axes, "retransmission-fast") == [pytest.approx((0.046, 1001, 2001))]
+    assert points(axes, "text-F") == [pytest.approx((0.046, 1501))]
+    assert bars(axes, "retransmission") == points(axes, "text-R") == []
+    assert "fast retransmit (F)" in labels
+    assert "retransmission (R)" not in labels
 
 
 def test_a_range_of_time_fits_what_it_shows(lost_segment: Path) -> None:
@@ -116,7 +126,7 @@ def test_files_are_svg_and_png_or_what_the_name_says(lost_segment: Path, tmp_pat
     assert draw(lost_segment, tmp_path / "new" / "b.pdf", theme="dark") == [tmp_path / "new" / "b.pdf"]
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "new" / "b.pdf").read_bytes().startswith(b"%PDF")
-    assert 'id="retransmission"' in (tmp_path / "a.svg").read_text()
+    assert 'id="retransmission-fast"' in (tmp_path / "a.svg").read_text()
 
 
 def test_the_file_of_a_long_capture_stays_small(write_capture: Callable[[str], Path], tmp_path: Path) -> None:

@@ -1,23 +1,19 @@
 """Captures from packet scripts: a line a packet, in the manner of tcpdump.
 
-MS SIDE FLAGS SEQ+LEN [ack N] [win N] [ws N] [sackok] [sack A-B,C-D] [# comment of the capture]
+MS SIDE FLAGS SEQ+LEN [ack N] [win N] [ws N] [sackok] [sack A-B,C-D] [port N] [# comment of the capture]
 """
 
 from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Callable
-from pathlib import Path
-
-import pytest
 
 HOSTS = {"c": ("10.0.1.1", 40000), "s": ("10.0.2.2", 80)}
 BITS = {"F": 1, "S": 2, "R": 4, "P": 8, ".": 0}
 
 LOST_SEGMENT = """
 0 c S 100+0 win 60000 ws 0 sackok
-10 s S 900+0 ack 101 win 60000 ws 0 sackok
+0.1 s S 900+0 ack 101 win 60000 ws 0 sackok
 20 c . 101+0 ack 901 win 7000
 21 s . 901+1000 ack 101
 22 s . 1901+1000 ack 101 # dropped by pattern at position 3
@@ -34,29 +30,12 @@ LOST_SEGMENT = """
 80 c F 101+0 ack 5902 win 7000
 81 s . 5902+0 ack 102
 """
-"""The second of five segments is lost and sent again at the third duplicate acknowledgment."""
-
-WriteCapture = Callable[[str], Path]
+"""The second of five segments is lost and sent again at the third duplicate acknowledgment; at the server."""
 
 
-@pytest.fixture
-def write_capture(tmp_path: Path) -> WriteCapture:
-    """Writes the packets of a script to a capture and returns its path."""
-
-    def write(script: str) -> Path:
-        path = tmp_path / "server.pcapng"
-        path.write_bytes(
-            _section() + b"".join(map(_packet, filter(None, map(str.strip, script.splitlines()))))
-        )
-        return path
-
-    return write
-
-
-@pytest.fixture
-def lost_segment(write_capture: WriteCapture) -> Path:
-    """The capture of `LOST_SEGMENT`."""
-    return write_capture(LOST_SEGMENT)
+def capture(script: str) -> bytes:
+    """The packets of a script as a pcapng file."""
+    return _section() + b"".join(map(_packet, filter(None, map(str.strip, script.splitlines()))))
 
 
 def _section() -> bytes:
@@ -76,7 +55,8 @@ def _packet(line: str) -> bytes:
 
 
 def _tcp(side: str, flags: str, span: str, rest: list[str]) -> bytes:
-    given = {word: rest[at + 1] for at, word in enumerate(rest) if word in ("ack", "win", "ws", "sack")}
+    words = ("ack", "win", "ws", "sack", "port")
+    given = {word: rest[at + 1] for at, word in enumerate(rest) if word in words}
     seq, length = map(int, span.split("+"))
     bits = sum(BITS[letter] for letter in flags) | (0x10 if "ack" in given else 0)
     options = b"\x01\x03\x03" + bytes([int(given["ws"])]) if "ws" in given else b""
@@ -84,7 +64,8 @@ def _tcp(side: str, flags: str, span: str, rest: list[str]) -> bytes:
     if "sack" in given:
         edges = [int(edge) for block in given["sack"].split(",") for edge in block.split("-")]
         options += b"\x01\x01\x05" + struct.pack(f">B{len(edges)}I", 2 + 4 * len(edges), *edges)
-    ports = HOSTS[side][1], HOSTS["s" if side == "c" else "c"][1]
+    client = int(given.get("port", HOSTS["c"][1]))
+    ports = (client, HOSTS["s"][1]) if side == "c" else (HOSTS["s"][1], client)
     numbers = seq, int(given.get("ack", 0)), (5 + len(options) // 4) << 4, bits, int(given.get("win", 1000))
     return struct.pack(">HHIIBBHHH", *ports, *numbers, 0, 0) + options + b"x" * length
 
