@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use rexmit_capture::{DEFAULT_EPOCH_NS, Direction, Reader, Record, Writer};
 use rexmit_sim::{Outcome, Resolved, RunOptions, Streams, TransmissionRow, run};
 use rexmit_units::Instant;
-use rexmit_wire::TcpSegment;
+use rexmit_wire::Packet;
 
 use super::{Case, view};
 
@@ -94,17 +94,18 @@ impl Ran {
         sent.checked_sub(usize::from(back) + 1).map(|i| rows[i])
     }
 
-    /// The same where packets have no identification: a row whose packet was like this one, preferably one that
-    /// passes at `time`, else the last one before.
-    pub fn row_like(&self, host: usize, segment: &TcpSegment, len: u64, time: Instant) -> Option<usize> {
-        let like = self.likes.get_or_init(|| self.index_likes());
-        let rows = like.get(&(host, format!("{segment:?}"), len))?;
-        let near = |i: &&usize| {
-            let row = &self.rows()[**i];
+    /// The same where packets have no identification: a row whose packet was like this one. One that passes at
+    /// `time` is preferred to the last one before, and one that is not yet in `seen` to another.
+    pub fn row_like(&self, host: usize, packet: &Packet, time: Instant, seen: &[bool]) -> Option<usize> {
+        let likes = self.likes.get_or_init(|| self.index_likes());
+        let rows = likes.get(&like(host, packet))?;
+        let now = |i: &usize| {
+            let row = &self.rows()[*i];
             row.time == time || row.arrived == Some(time)
         };
-        let before = |i: &&usize| self.rows()[**i].time <= time;
-        rows.iter().find(near).or_else(|| rows.iter().rev().find(before)).copied()
+        let before = |i: &usize| self.rows()[*i].time <= time;
+        let found = rows.iter().copied().find(|i| now(i) && !seen[*i]);
+        found.or_else(|| rows.iter().copied().rev().find(before))
     }
 
     /// The rows by what their packets look like: the senders' captures hold them in order.
@@ -113,11 +114,10 @@ impl Ran {
         let mut likes = HashMap::<Like, Vec<usize>>::new();
         for (host, capture) in self.outcome.captures.iter().enumerate() {
             for (_, _, packet) in view::packets(capture).filter(|p| self.host_of(p.2.src) == host) {
-                let segment = view::without_data(&packet);
-                let flow = flow(host, view::connection_of(&segment));
+                let flow = flow(host, view::connection_of(packet.tcp().expect("TCP alone is sent")));
                 let row = self.flows[flow][next[flow]];
                 next[flow] += 1;
-                likes.entry((host, format!("{segment:?}"), packet.ip_len())).or_default().push(row);
+                likes.entry(like(host, &packet)).or_default().push(row);
             }
         }
         likes
@@ -160,6 +160,10 @@ impl Ran {
         let reader = Reader::new(&self.outcome.captures[host][..]).expect("a capture of ours");
         reader.map(|r| r.expect("a whole capture")).collect()
     }
+}
+
+fn like(host: usize, packet: &Packet) -> Like {
+    (host, format!("{:?}", view::without_data(packet)), packet.ip_len())
 }
 
 /// The number of a flow.

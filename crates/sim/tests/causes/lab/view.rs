@@ -42,7 +42,7 @@ pub fn view(ran: &Ran, capture: &[u8]) -> Vec<Sighting> {
         let connection = connection_of(&segment);
         let row = match packet.src {
             IpAddr::V4(_) => ran.row_of(host, connection, packet.ip.ident, seen_at),
-            IpAddr::V6(_) => ran.row_like(host, &segment, packet.ip_len(), seen_at),
+            IpAddr::V6(_) => ran.row_like(host, &packet, seen_at, &seen),
         };
         let row = row.unwrap_or_else(|| panic!("{}: nobody sent packet {number}", ran.name));
         let truth = &ran.rows()[row];
