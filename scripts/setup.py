@@ -24,7 +24,7 @@ PYTHON = VENV / "bin" / "python"
 STAMPS = ROOT / ".cache" / "stamps"
 
 # Program that must be on the path (or module of Python), and the Debian package that brings it.
-DEBIAN = {"cc": "gcc", "tshark": "tshark"}
+DEBIAN = {"cc": "gcc", "tshark": "tshark", "tcptrace": "tcptrace"}
 MODULES = {"ensurepip": "python3-venv"}
 # Without these nothing can be built; without the others some tests are skipped.
 NEEDED = {"cc", "ensurepip"}
