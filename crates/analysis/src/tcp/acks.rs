@@ -65,6 +65,8 @@ pub(super) struct AckState {
     pub last_is_disorder: bool,
     /// Acknowledgments in a row with SACK news or duplicates since `una` moved.
     pub disorders: u32,
+    /// When the first of these came.
+    pub first_at: Option<Instant>,
     /// When the third of these came.
     pub third_at: Option<Instant>,
     /// The last time that a third came, and `una` then.
@@ -83,7 +85,7 @@ impl AckState {
             self.una = ack.ack;
             self.advanced_at = Some(ack.time);
             self.duplicates = 0;
-            (self.disorders, self.third_at) = (0, None);
+            (self.disorders, self.first_at, self.third_at) = (0, None, None);
             self.sacked_bytes -= self.sacked.trim(ack.ack);
             // RFC 2018 section 8: data above a hole that is filled must have been acknowledged with it.
             if self.sacked.around(ack.ack).is_some() {
@@ -107,6 +109,9 @@ impl AckState {
         if disorder {
             self.disorder_at = Some(ack.time);
             self.disorders += 1;
+            if self.disorders == 1 {
+                self.first_at = Some(ack.time);
+            }
             if self.disorders == 3 {
                 self.third_at = Some(ack.time);
                 self.crossed = Some((ack.time, self.una));

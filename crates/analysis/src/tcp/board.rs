@@ -140,6 +140,11 @@ impl Board {
         self.pieces.get(index).filter(|piece| piece.start <= at)
     }
 
+    /// True if data are missing.
+    pub(super) fn has_hole(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.count == 0)
+    }
+
     /// The first piece at or above `at` that was seen.
     pub(super) fn seen_from(&self, at: i64) -> Option<&Piece> {
         let index = self.pieces.partition_point(|piece| piece.end <= at);

@@ -45,6 +45,17 @@ impl Clock {
         if far < AT_SENDER || far < whole / 5 { 0 } else { far }
     }
 
+    /// Timestamps show that the loop to the sender takes no longer; the handshake may have met queues.
+    pub(super) fn loop_is_at_most(&mut self, longest: u64) {
+        self.loop_time = self.loop_time.map(|time| time.min(longest.max(AT_SENDER)));
+    }
+
+    /// The capture was made at the sender, and the handshake shows it.
+    pub(super) fn is_surely_near(&self) -> bool {
+        let far = self.loop_time.unwrap_or(u64::MAX);
+        self.sure && (far < 1_000_000 || far < self.soonest().unwrap_or(0) / 20)
+    }
+
     /// The sender's round-trip time now, if there was a sample.
     pub(super) fn rtt(&self) -> Option<u64> {
         self.min.map(|_| self.srtt as u64 + self.delay())

@@ -128,7 +128,10 @@ impl Half {
         if self.clock.delay() > 0 {
             self.pace.packet(sent.stamp.time);
         }
-        self.view.sent(sent.stamp.time, self.clock.delay(), sent.echo);
+        let longest = self.view.sent(sent.stamp.time, self.clock.delay(), sent.echo);
+        if let Some(longest) = longest {
+            self.clock.loop_is_at_most(longest);
+        }
         let placed = if sent.seq >= self.edge && sent.end > sent.seq {
             self.sent_new(sent, terms)
         } else {
@@ -290,7 +293,8 @@ impl Half {
 
     /// Packets are missing before `sent`: how far did their data go?
     fn find_lost(&mut self, sent: &Sent, terms: &Terms) {
-        if sent.missing == 0 || self.clock.delay() == 0 {
+        // What is missing may be a retransmission for a hole, lost once more.
+        if sent.missing == 0 || self.clock.delay() == 0 || self.board.has_hole() {
             return;
         }
         let mss = i64::from(terms.mss);

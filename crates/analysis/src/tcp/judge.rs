@@ -106,7 +106,7 @@ impl Judge {
         self.leave_phase(trial);
         let signs = Signs::of(trial, self.expired_at);
         let (cause, mut confidence) = self.decide(trial, &signs);
-        if !trial.clock.sure && !trial.flags.has(Flags::SYN) {
+        if !trial.clock.is_surely_near() && !trial.flags.has(Flags::SYN) {
             // Where the capture was made is not known.
             confidence = confidence.min(Confidence::Likely);
         }
@@ -216,7 +216,7 @@ fn by_kind(trial: &Trial<'_>, signs: &Signs) -> Option<(Cause, Confidence)> {
         return Some((cause, Confidence::Certain));
     }
     if trial.flags.has(Flags::FIN) && trial.len == 0 {
-        return Some((Cause::Fin, sure_if(!signs.prompted)));
+        return Some((Cause::Fin, sure_if(!signs.prompted && trial.before.count > 0)));
     }
     // A probe's byte goes again with what follows it, once the window has opened.
     if trial.seq + 1 == trial.edge && trial.len > 1 && signs.prompted && trial.view.window_moved {
@@ -233,7 +233,7 @@ fn by_kind(trial: &Trial<'_>, signs: &Signs) -> Option<(Cause, Confidence)> {
 fn answered(trial: &Trial<'_>, signs: &Signs) -> Option<(Cause, Confidence)> {
     if signs.prompted && signs.entitled {
         let sure = signs.crossing || !signs.timer_possible;
-        return Some((Cause::Fast, sure_if(sure && signs.prompted_sure)));
+        return Some((Cause::Fast, sure_if(sure)));
     }
     let prompted = signs.at_once && trial.view.last_is_disorder;
     if signs.prompted && signs.disorder && (prompted || !signs.timer_likely) {
@@ -274,7 +274,7 @@ fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
     if signs.is_first && again && (by_chance || (signs.near && !signs.prompted)) {
         return (Cause::Timeout, Confidence::Likely);
     }
-    let confidence = sure_if(signs.prompted && signs.prompted_sure);
+    let confidence = sure_if(signs.prompted);
     if trial.sack {
         return (Cause::SackRecovery, confidence);
     }

@@ -13,8 +13,6 @@ pub(super) struct Signs {
     pub near: bool,
     /// An acknowledgment had arrived just before.
     pub prompted: bool,
-    /// So it was, however long the queues on the way here.
-    pub prompted_sure: bool,
     /// So shortly before that nothing else can have come between.
     pub at_once: bool,
     /// The sender had seen enough duplicates, or segments reported by SACK, for a fast retransmit.
@@ -35,7 +33,7 @@ pub(super) struct Signs {
     pub timer_possible: bool,
     /// It had run for as long as the estimated timeout.
     pub timer_likely: bool,
-    /// So it had, however long the queues on the way here.
+    /// So it had, also where each retransmission starts it again.
     pub timer_sure: bool,
     /// Segments above it that were reported by SACK.
     pub sacked: u32,
@@ -56,24 +54,21 @@ impl Signs {
         let sacked = (sacked_bytes.max(0) as u64).div_ceil(u64::from(trial.mss.max(1))) as u32;
         let is_first = trial.seq <= view.una;
         let between = |from: Instant, to: Instant| to.saturating_since(from).as_nanos();
-        let since_ack = |at: Instant| view.last.map(|last| between(last, at));
+        let since_ack = view.last.map(|last| between(last, sent.time));
         // The timer runs anew from each progress, from the first transmission of the first segment and from each
         // expiry. Some senders start it again with each retransmission.
         let by_first = trial.before.first.map(|piece| between(piece.first, trial.now));
         let by_last = trial.before.last.map(|stamp| between(stamp.time, trial.now));
         let by_expiry = expired_at.map(|time| between(time, trial.now));
-        let running = |at: Instant, by_data: Option<u64>| {
-            let by_ack = view.advanced_at.map(|time| between(time, at));
-            [by_ack, by_data, by_expiry].into_iter().flatten().min()
-        };
+        let by_ack = view.advanced_at.map(|time| between(time, sent.time));
+        let running = |by_data: Option<u64>| [by_ack, by_data, by_expiry].into_iter().flatten().min();
         let timeout = trial.clock.rto().unwrap_or(DEFAULT_TIMEOUT) / 10 * 8;
-        let ran = |by_data, at: Instant, bound: u64| running(at, by_data).is_some_and(|ran| ran >= bound);
+        let ran = |by_data, bound: u64| running(by_data).is_some_and(|ran| ran >= bound);
         let round_trip = trial.clock.min_rtt().unwrap_or(0);
         Self {
             near: sent.near,
-            prompted: since_ack(sent.likely).is_some_and(|since| since <= slack),
-            prompted_sure: since_ack(sent.latest).is_some_and(|since| since <= slack),
-            at_once: since_ack(sent.likely).is_some_and(|since| since <= slack / 4),
+            prompted: since_ack.is_some_and(|since| since <= slack),
+            at_once: since_ack.is_some_and(|since| since <= slack / 4),
             entitled: sacked >= THRESHOLD || (is_first && view.disorders >= THRESHOLD),
             crossing: view.third_at.is_some_and(|third| view.last == Some(third)),
             disorder: view.disorders > 0 || sacked > 0,
@@ -81,11 +76,11 @@ impl Signs {
             is_tail: trial.end >= trial.edge,
             resent: trial.before.last.zip(expired_at).is_some_and(|(stamp, expired)| stamp.time >= expired),
             overtaken: sent.near && trial.before.last.is_some_and(|stamp| stamp.time < trial.delivered),
-            timer_possible: ran(by_first, sent.likely, round_trip / 10 * 9),
-            timer_likely: ran(by_first, sent.likely, timeout),
-            timer_sure: ran(by_last, sent.earliest, timeout),
+            timer_possible: ran(by_first, round_trip / 10 * 9),
+            timer_likely: ran(by_first, timeout),
+            timer_sure: ran(by_last, timeout),
             sacked,
-            since_ack: since_ack(sent.likely),
+            since_ack,
         }
     }
 

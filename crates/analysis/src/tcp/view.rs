@@ -24,6 +24,8 @@ struct Far {
     state: AckState,
     /// What queues add to the loop time lately, nanoseconds.
     extra: u64,
+    /// The value of the last acknowledgment that arrived.
+    stamp: Option<u32>,
     /// The last packet had timestamps, and so had the acknowledgments.
     stamped: bool,
 }
@@ -35,17 +37,13 @@ const UNDER_WAY: usize = 1 << 14;
 /// here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SentAt {
-    /// Not before.
-    pub earliest: Instant,
     /// The best guess.
-    pub likely: Instant,
-    /// Not after.
-    pub latest: Instant,
-    /// The capture is the sender's own: all three are exact.
+    pub time: Instant,
+    /// The capture is the sender's own: that is exact.
     pub near: bool,
     /// Timestamps told it.
     pub stamped: bool,
-    /// What queues add to the loop time lately, nanoseconds.
+    /// What queues add to the loop time lately, nanoseconds; 0 where nothing shows it.
     pub extra: u64,
 }
 
@@ -66,10 +64,12 @@ impl View {
     }
 
     /// The sender's packet passes here at `now`, and echoes `echo`.
-    pub(super) fn sent(&mut self, now: Instant, delay: u64, echo: Option<u32>) {
-        if let Some(far) = &mut self.far {
-            far.advance(now, delay, echo);
-        }
+    /// Returns how long the loop is at most, if its timestamps show that.
+    pub(super) fn sent(&mut self, now: Instant, delay: u64, echo: Option<u32>) -> Option<u64> {
+        let far = self.far.as_mut()?;
+        let longest = echo.and_then(|echo| far.age_of(echo, now));
+        far.advance(now, longest.map_or(delay, |longest| longest.min(delay)), echo);
+        longest
     }
 
     /// What the sender knew; `seen` is what was seen here.
@@ -80,13 +80,21 @@ impl View {
     /// When the packet that passes at `now` was sent.
     pub(super) fn sent_at(&self, now: Instant, delay: u64) -> SentAt {
         match &self.far {
-            None => SentAt { earliest: now, likely: now, latest: now, near: true, stamped: false, extra: 0 },
+            None => SentAt { time: now, near: true, stamped: false, extra: 0 },
             Some(far) => far.sent_at(now, delay),
         }
     }
 }
 
 impl Far {
+    /// Nanoseconds since the first acknowledgment with the value that is echoed now, if it is under way: its sender
+    /// has got this one, if no later one.
+    fn age_of(&self, echo: u32, now: Instant) -> Option<u64> {
+        let found = self.queue.iter().find(|(ack, _)| ack.stamp == Some(echo));
+        let (ack, _) = found.filter(|_| self.stamp != Some(echo))?;
+        Some(now.saturating_since(ack.time).as_nanos())
+    }
+
     fn advance(&mut self, now: Instant, delay: u64, echo: Option<u32>) {
         let mut fresh = false;
         self.stamped = false;
@@ -105,6 +113,7 @@ impl Far {
                 break;
             }
             self.state.apply(ack, *edge);
+            self.stamp = ack.stamp;
             self.queue.pop_front();
             fresh = true;
         }
@@ -118,20 +127,12 @@ impl Far {
     fn sent_at(&self, now: Instant, delay: u64) -> SentAt {
         let last = self.state.last.unwrap_or_default();
         let before = |ns: u64| Instant::from_nanos(now.as_nanos().saturating_sub(ns)).max(last);
-        // Without timestamps nothing shows the queues; they may double the loop.
-        let extra = if self.stamped { self.extra } else { delay / 2 };
-        let earliest = before(delay + 4 * extra + delay / 4);
+        let extra = if self.stamped { self.extra } else { 0 };
         // An acknowledgment that should have arrived long ago was lost on its way.
+        let earliest = before(delay + 4 * extra + delay / 4);
         let under_way = self.queue.iter().map(|(ack, _)| ack.time).find(|&time| time >= earliest);
-        let next = under_way.filter(|_| self.stamped);
-        let cap = |time: Instant| next.map_or(time, |next| time.min(next));
-        SentAt {
-            earliest: cap(earliest),
-            likely: cap(before(delay + extra)),
-            latest: cap(before(delay - delay / 10)),
-            near: false,
-            stamped: self.stamped,
-            extra,
-        }
+        let likely = before(delay + extra);
+        let time = under_way.filter(|_| self.stamped).map_or(likely, |next| likely.min(next));
+        SentAt { time, near: false, stamped: self.stamped, extra }
     }
 }
