@@ -1,0 +1,110 @@
+//! Judgements away from the sender, where its acknowledgments and its packets pass at different times.
+//!
+//! What the sender knew is known to within what queues add to the loop time. So more weight lies on what packets show
+//! by themselves: whether anything came from the sender before, what passed here already, and when the third duplicate
+//! acknowledgment for a hole went towards the sender.
+
+use super::judge::{Judge, Phase, Trial};
+use super::signs::Signs;
+use crate::rows::{Cause, Confidence};
+
+/// Judges a retransmission seen away from its sender. Nothing is certain there: the retransmission that began a
+/// recovery, or the one of which this is the repetition, may have been lost before it came here.
+pub(super) fn decide(judge: &Judge, trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
+    let sight = Sight::of(judge, trial);
+    let cause = match judge.phase {
+        Phase::Loss { recover } if trial.seq < recover => after_timeout(&sight),
+        Phase::Recovery { recover } if trial.seq < recover || trial.sack => in_recovery(&sight, trial),
+        _ => outside(judge, &sight, trial, signs),
+    };
+    (cause, Confidence::Likely)
+}
+
+/// What the packets show.
+#[derive(Clone, Copy, Debug)]
+struct Sight {
+    /// Nothing came from the sender for as long as a timer runs.
+    silent: bool,
+    /// It is at the left edge of what the receiver misses.
+    first: bool,
+    /// Part of it passed here before.
+    here: bool,
+    /// It is the last retransmission once more.
+    same: bool,
+    /// It may answer the third duplicate for its hole.
+    answers: bool,
+    /// That third duplicate passed here too long ago for this to be the answer.
+    too_late: bool,
+    /// It may answer the first one, with RACK's patience.
+    hasty: bool,
+}
+
+impl Sight {
+    fn of(judge: &Judge, trial: &Trial<'_>) -> Self {
+        let clock = trial.clock;
+        let delay = clock.delay();
+        let since = |time| trial.now.saturating_since(time).as_nanos();
+        let round_trip = clock.rtt().unwrap_or(delay);
+        let timeout = clock.rto().unwrap_or(200_000_000) / 10 * 8;
+        let hole = |una: i64| trial.seq <= una && una < trial.end;
+        let crossed = trial.seen.crossed.filter(|&(_, una)| hole(una)).map(|(at, _)| since(at));
+        // What was sent in answer waits in queues, and comes with the packets before it. If the way was idle after it
+        // should have come, it was not sent.
+        let stamped = trial.sent_at.stamped;
+        // Without timestamps nothing shows how long queues were in the handshake and are now.
+        let (soonest, queues) =
+            if stamped { (delay / 100 * 85, 2 * trial.sent_at.extra) } else { (delay / 2, delay) };
+        let latest = trial.busy_since.map_or(0, since) + delay + delay / 10 + queues + 10_000_000;
+        let idle = crossed.is_some_and(|lag| lag > latest);
+        Self {
+            silent: trial.last_sent.is_some_and(|last| since(last) >= timeout.max(round_trip / 100 * 115)),
+            first: trial.seq <= trial.view.una || trial.seq <= trial.seen.una,
+            here: trial.before.count > 0,
+            same: judge.last.is_some_and(|last| last.seq == trial.seq),
+            answers: crossed.is_some_and(|lag| lag >= soonest) && !idle,
+            too_late: idle,
+            hasty: trial.seen.first_at.is_some_and(|at| since(at) <= latest + round_trip / 4),
+        }
+    }
+}
+
+fn after_timeout(sight: &Sight) -> Cause {
+    if sight.first && (sight.silent || sight.same) { Cause::Timeout } else { Cause::GoBackN }
+}
+
+fn in_recovery(sight: &Sight, trial: &Trial<'_>) -> Cause {
+    match () {
+        () if sight.silent && sight.first => Cause::Timeout,
+        () if sight.same && sight.here => Cause::Timeout,
+        () if trial.sack => Cause::SackRecovery,
+        () if sight.first => Cause::PartialAck,
+        // Without SACK a sender knows of one hole only.
+        () => Cause::GoBackN,
+    }
+}
+
+fn outside(judge: &Judge, sight: &Sight, trial: &Trial<'_>, signs: &Signs) -> Cause {
+    // Some hosts count the first duplicate as an update of the window.
+    let fourth = signs.prompted && trial.view.last_is_disorder && trial.view.disorders > 2;
+    if sight.answers || (sight.first && fourth && trial.sent_at.stamped) {
+        return Cause::Fast;
+    }
+    let disorder = signs.disorder || trial.seen.disorders > 0;
+    if trial.sack && !sight.silent {
+        if sight.too_late || (!sight.first && signs.sacked > 0) {
+            // The retransmission that began it was lost before it came here.
+            return Cause::SackRecovery;
+        }
+        if disorder && sight.hasty {
+            // Early retransmit, RACK, or another threshold.
+            return Cause::Fast;
+        }
+    }
+    if signs.is_tail && !sight.first && !sight.here {
+        return Cause::TailProbe;
+    }
+    if judge.may_probe(trial, signs) {
+        return Cause::TailProbe;
+    }
+    Cause::Timeout
+}
