@@ -56,8 +56,17 @@ impl Analyzer {
 
     /// The capture has ended: ends every connection that is open.
     pub fn finish(&mut self) {
-        self.tcp.finish();
-        self.sctp.finish();
+        self.finish_some(usize::MAX);
+    }
+
+    /// The same for up to `connections` TCP connections, so that the rows of millions need not be held at once; true
+    /// when all have ended. Call it again after [`take_rows`](Self::take_rows) until it is.
+    pub fn finish_some(&mut self, connections: usize) -> bool {
+        let over = self.tcp.finish(connections);
+        if over {
+            self.sctp.finish();
+        }
+        over
     }
 
     /// The rows that have become final since the last call.

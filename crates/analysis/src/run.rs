@@ -74,9 +74,14 @@ pub struct Summary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Running,
+    /// The capture has ended, and connections end.
+    Ending,
     /// The last rows have been given.
     Over,
 }
+
+/// Connections that end in one step once the capture has ended: their rows are large.
+const ENDED_AT_ONCE: usize = 1 << 14;
 
 impl Run {
     /// Begins to judge what `reader` reads.
@@ -107,13 +112,14 @@ impl Run {
             return None;
         }
         let until = self.progress().packets.saturating_add(packets.max(1));
-        while self.progress().packets < until {
-            let Some(batch) = self.intake.next() else {
-                self.analyzer.finish();
-                self.state = State::Over;
-                break;
-            };
-            self.analyzer.push(batch);
+        while self.state == State::Running && self.progress().packets < until {
+            match self.intake.next() {
+                Some(batch) => self.analyzer.push(batch),
+                None => self.state = State::Ending,
+            }
+        }
+        if self.state == State::Ending && self.analyzer.finish_some(ENDED_AT_ONCE) {
+            self.state = State::Over;
         }
         Some(self.analyzer.take_rows())
     }

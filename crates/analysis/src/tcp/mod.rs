@@ -15,6 +15,7 @@ mod missing;
 mod opening;
 mod pace;
 mod pending;
+mod place;
 mod ranges;
 #[cfg(test)]
 pub(crate) mod script;
@@ -30,16 +31,16 @@ use rexmit_units::Instant;
 use crate::analyzer::Options;
 use crate::packet::{Batch, Packet, Tcp};
 use crate::rows::Rows;
-use connection::Connection;
 use key::Key;
+use place::Place;
 
 /// All connections of a capture.
 #[derive(Debug)]
 pub(crate) struct Connections {
     options: Options,
     rows: Rows,
-    /// Those that are open, or were lately; `None` where one has ended and its place is free.
-    open: Vec<Option<Box<Connection>>>,
+    /// Those that are open, or were lately.
+    open: Vec<Place>,
     free: Vec<u32>,
     /// The newest connection between two ends.
     places: HashMap<Key, u32, FixedState>,
@@ -47,6 +48,8 @@ pub(crate) struct Connections {
     last: Option<(Key, u32)>,
     /// Those that are over, with the time at which they may be forgotten.
     over: VecDeque<(Instant, Key, u32)>,
+    /// Once the capture has ended: the places of those that have not, in the order of their numbers.
+    ending: Option<VecDeque<u32>>,
     count: u32,
 }
 
@@ -63,6 +66,7 @@ impl Connections {
             places: HashMap::default(),
             last: None,
             over: VecDeque::new(),
+            ending: None,
             count: 0,
         }
     }
@@ -74,18 +78,22 @@ impl Connections {
             Some((last, place)) if last == key => Some(place),
             _ => self.places.get(&key).copied(),
         };
+        let note = packet.note.map(|note| &*batch.notes[note as usize]);
         let place = match place {
             Some(place) if self.is_replaced(place, tcp) => {
                 self.end(place);
                 self.open_at(key, packet, tcp)
             }
             Some(place) => place,
+            None if self.is_unanswered(key, packet, tcp, note) => return,
             None => self.open_at(key, packet, tcp),
         };
         self.last = Some((key, place));
-        let Some(connection) = self.open[place as usize].as_mut() else { return };
+        if self.open[place as usize].keep(packet, tcp, note) {
+            return;
+        }
+        let Some(connection) = self.open[place as usize].open(&self.options, &mut self.rows) else { return };
         let was_over = connection.is_over();
-        let note = packet.note.map(|note| &*batch.notes[note as usize]);
         connection.push(packet, tcp, note, &mut self.rows);
         if !was_over && connection.is_over() {
             self.over.push_back((packet.time, key, connection.number));
@@ -93,14 +101,23 @@ impl Connections {
         self.forget(packet.time);
     }
 
-    /// Ends what is open.
-    pub(crate) fn finish(&mut self) {
-        for place in 0..self.open.len() as u32 {
-            self.end(place);
-        }
+    /// The capture has ended: ends up to so many connections; true if none is left.
+    pub(crate) fn finish(&mut self, most: usize) -> bool {
+        let open = &self.open;
+        let mut ending = self.ending.take().unwrap_or_else(|| {
+            let mut numbers: Vec<_> =
+                open.iter().zip(0..).filter_map(|(place, at)| place.number().zip(Some(at))).collect();
+            numbers.sort_unstable();
+            numbers.into_iter().map(|(_, at)| at).collect()
+        });
         self.places.clear();
         self.last = None;
-        self.rows.connections.sort_by_key(|row| row.connection);
+        for place in ending.drain(..most.min(ending.len())) {
+            self.end(place);
+        }
+        let over = ending.is_empty();
+        self.ending = Some(ending);
+        over
     }
 
     /// The rows since the last call.
@@ -109,12 +126,25 @@ impl Connections {
     }
 
     fn is_replaced(&self, place: u32, tcp: &Tcp) -> bool {
-        self.open[place as usize].as_ref().is_some_and(|connection| connection.is_replaced_by(tcp))
+        matches!(&self.open[place as usize], Place::Open(connection) if connection.is_replaced_by(tcp))
+    }
+
+    /// True if it is a SYN, which is kept until something else is seen of its connection.
+    fn is_unanswered(&mut self, key: Key, packet: &Packet, tcp: &Tcp, note: Option<&str>) -> bool {
+        let Some(place) = Place::unanswered(self.count + 1, packet, tcp, note) else { return false };
+        self.count += 1;
+        self.put(key, place);
+        self.forget(packet.time);
+        true
     }
 
     fn open_at(&mut self, key: Key, packet: &Packet, tcp: &Tcp) -> u32 {
         self.count += 1;
-        let connection = Some(Box::new(Connection::new(self.count, packet, tcp, &self.options)));
+        let place = Place::new(self.count, packet, tcp, &self.options);
+        self.put(key, place)
+    }
+
+    fn put(&mut self, key: Key, connection: Place) -> u32 {
         let place = match self.free.pop() {
             Some(place) => {
                 self.open[place as usize] = connection;
@@ -130,7 +160,9 @@ impl Connections {
     }
 
     fn end(&mut self, place: u32) {
-        if let Some(connection) = self.open[place as usize].take() {
+        // Also those that were never answered have a row.
+        self.open[place as usize].open(&self.options, &mut self.rows);
+        if let Place::Open(connection) = std::mem::replace(&mut self.open[place as usize], Place::Free) {
             connection.finish(&mut self.rows);
             self.free.push(place);
         }
@@ -144,7 +176,7 @@ impl Connections {
             }
             self.over.pop_front();
             let Some(&place) = self.places.get(&key) else { continue };
-            let Some(connection) = &self.open[place as usize] else { continue };
+            let Place::Open(connection) = &self.open[place as usize] else { continue };
             // Its ends may have opened another one since.
             if connection.number != number {
                 continue;
