@@ -13,7 +13,7 @@ use rexmit_analysis::rows::Need;
 use rexmit_analysis::{Decoder, packet::Batch};
 use rexmit_capture::Reader;
 use rexmit_path::{Duplicated, Fate as Verdict};
-use rexmit_sim::{Earlier, Outcome, RunOptions, TransmissionRow};
+use rexmit_sim::{Earlier, Outcome, RunOptions, TransmissionRow, VerdictRow};
 use rexmit_units::Instant;
 use serde_json::{Value, json};
 
@@ -158,6 +158,40 @@ fn the_packets_called_lost_are_those_that_the_path_dropped() {
         assert!(rows.unpaired.iter().all(Vec::is_empty), "scenario {n}");
     }
     assert!(losses > 500, "{losses}");
+}
+
+/// IPv6 hosts do not number their packets. Packets that are equal in all else are told apart by times; where they left
+/// at much the same time, either may be named.
+#[test]
+fn without_identification_as_many_are_lost_and_only_equal_ones_are_confused() {
+    let options = Options { whole: true, crossings: true, ..Options::default() };
+    let mut confused = 0;
+    for n in 0..120 {
+        let mut scenario = scenario(n);
+        scenario["hosts"]["server"]["address"] = json!("fd00::1");
+        scenario["hosts"]["client"]["address"] = json!("fd00::2");
+        let outcome = run(scenario);
+        let rows = pair(&outcome, &options);
+        let (said, truth) = (said(&rows, &numbers(&outcome)), truth(&outcome));
+        for ((said, truth), direction) in said.iter().zip(&truth).zip(["up", "down"]) {
+            assert_eq!(said.lost.len(), truth.lost.len(), "scenario {n} {direction}");
+            assert_eq!(
+                (&said.damaged, &said.duplicated),
+                (&truth.damaged, &truth.duplicated),
+                "scenario {n}"
+            );
+            let packet = |position: &u64| {
+                let here =
+                    |row: &&VerdictRow| row.direction == direction && row.row.verdict.position == *position;
+                outcome.verdicts.iter().find(here).unwrap().row.packet
+            };
+            for (wrong, right) in said.lost.difference(&truth.lost).zip(truth.lost.difference(&said.lost)) {
+                assert_eq!(packet(wrong), packet(right), "scenario {n} {direction}: {wrong} for {right}");
+                confused += 1;
+            }
+        }
+    }
+    assert!(confused < 5, "{confused}");
 }
 
 /// Of each retransmission that both hosts' captures show it is known whether it was needed.

@@ -165,6 +165,8 @@ impl Judge<'_> {
                 fields: pair.fields[side],
                 shift,
                 delays: &delays,
+                clocks: self.clocks,
+                near,
             };
             let turned: Vec<Anchor>;
             let anchors = if near == 0 {

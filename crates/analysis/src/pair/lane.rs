@@ -8,6 +8,7 @@ mod alike;
 mod bruised;
 mod parts;
 
+use super::clock::Clocks;
 use super::delays::Delays;
 use super::digest::{Digest, Fields};
 
@@ -72,6 +73,9 @@ pub(super) struct Lane<'a> {
     /// Sequence numbers of the sender's capture less those of the other one.
     pub shift: i64,
     pub delays: &'a Delays,
+    pub clocks: &'a Clocks,
+    /// The capture near the sender, 0 for A.
+    pub near: usize,
 }
 
 /// What is known of the packets of a lane so far.
@@ -124,19 +128,25 @@ impl Lane<'_> {
         }
     }
 
-    /// How long a packet would have taken, nanoseconds by both clocks; `None` where that cannot be.
+    /// How much longer or shorter than the packets around it a packet would have taken, nanoseconds; `None` where that
+    /// cannot be: it arrives before it was sent, or very late.
     fn cost(&self, sent: u32, got: u32) -> Option<i64> {
         let (sent, got) = (&self.sent[sent as usize], &self.got[got as usize]);
         let Some(usual) = self.delays.around(sent.time) else { return Some(0) };
         let delay = got.time - sent.time;
-        let possible = delay >= usual.low - SLACK && delay <= usual.high + PATIENCE;
+        let corrected = || {
+            let at = |end, packet: &Digest| self.clocks.by_a(end, packet.number, packet.time);
+            at(1 - self.near, got) - at(self.near, sent)
+        };
+        let early = delay < usual.low && corrected() < -SLACK;
+        let possible = !early && delay <= usual.high + PATIENCE;
         possible.then_some((delay - usual.mid).abs())
     }
 }
 
-/// A packet may be faster by so much than all its neighbours, nanoseconds.
+/// A packet may seem to arrive so much before it was sent, nanoseconds.
 const SLACK: i64 = 1_000_000;
-/// And slower by so much.
+/// And take so much longer than those around it.
 const PATIENCE: i64 = 1_000_000_000;
 
 /// Gives the packets of each key that is at both ends, as (key, index), in their order.

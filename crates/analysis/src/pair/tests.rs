@@ -150,6 +150,22 @@ fn copies_and_overtaken_packets() {
     assert_eq!(rows.summaries[1].lost, 0);
 }
 
+/// A bit error in a field that is compared.
+#[test]
+fn a_damaged_header_is_known_all_the_same() {
+    let [a, mut b] = captures(STORY);
+    change(&mut b, |packet, tcp| {
+        if packet.ident == 6 {
+            tcp.ack = tcp.ack + 4096;
+            packet.checksum = rexmit_wire::Checksum::Bad;
+        }
+    });
+    let rows = pair(&[a, b], &known());
+    let told = told(&rows);
+    assert!(told.contains(&"Client 7>8 10 Damaged 3001+1000".to_owned()), "{told:#?}");
+    assert_eq!((rows.summaries[0].lost, rows.summaries[0].damaged, rows.summaries[0].not_sent), (1, 1, 0));
+}
+
 /// A sender's capture before its network card has cut the packets.
 #[test]
 fn a_super_packet_is_matched_with_its_parts() {

@@ -150,7 +150,8 @@ impl Lane<'_> {
         pairs
     }
 
-    fn latest(&self, time: i64) -> i64 {
+    /// The longest that a packet sent at `time` may take.
+    pub(super) fn latest(&self, time: i64) -> i64 {
         self.delays.around(time).map_or(i64::MAX, |usual| usual.high + super::PATIENCE)
     }
 }

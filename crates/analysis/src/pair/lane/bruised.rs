@@ -10,8 +10,11 @@ impl Lane<'_> {
         let damaged =
             |i: &u32| !state.got_done[*i as usize] && self.got[*i as usize].checksum == Checksum::Bad;
         let found: Vec<u32> = (0..self.got.len() as u32).filter(damaged).collect();
+        let lost: Vec<u32> = (0..self.sent.len() as u32).filter(|i| !state.sent_done[*i as usize]).collect();
         for got in found {
-            let open = (0..self.sent.len() as u32).filter(|i| !state.sent_done[*i as usize]);
+            // Those near it in time; most are known already.
+            let lost = &lost[lost.partition_point(|i| self.is_long_before(*i, got))..];
+            let open = lost.iter().copied().filter(|i| !state.sent_done[*i as usize]).take(NEAR);
             let alike = open.filter_map(|sent| {
                 let cost = self.cost(sent, got)?;
                 let fields = self.alike(&self.sent[sent as usize], &self.got[got as usize]);
@@ -21,6 +24,12 @@ impl Lane<'_> {
                 self.join(sent, got, Tie::First, state);
             }
         }
+    }
+
+    /// A packet was sent too early to be an arrival.
+    fn is_long_before(&self, sent: u32, got: u32) -> bool {
+        let time = self.sent[sent as usize].time;
+        self.got[got as usize].time - time > self.latest(time)
     }
 
     /// In how many fields two packets agree.
@@ -40,3 +49,5 @@ impl Lane<'_> {
 
 /// Fields of seven that must agree.
 const MOST: usize = 6;
+/// Lost packets that one damaged one is compared with.
+const NEAR: usize = 256;
