@@ -21,9 +21,13 @@ fn folder() -> PathBuf {
 
 fn analyse(scenario: &str, side: &str) -> SctpRows {
     let file = File::open(folder().join(format!("{scenario}.{side}.pcap.gz"))).unwrap();
+    play(Reader::new(BufReader::new(file)).unwrap())
+}
+
+fn play(reader: Reader<BufReader<File>>) -> SctpRows {
     let tables = Tables { segments: false, rtt: false, chunks: true };
     let options = RunOptions { analysis: Options { tables, ..Options::default() }, ..RunOptions::default() };
-    let mut run = Run::new(Reader::new(BufReader::new(file)).unwrap(), &options);
+    let mut run = Run::new(reader, &options);
     let mut all = SctpRows::default();
     while let Some(rows) = run.step(10_000) {
         all.associations.extend(rows.sctp.associations);
@@ -202,5 +206,34 @@ fn delays_add_up() {
             assert_eq!(row.delay_first, Some(sent[at].1 - sent[0].1));
             assert_eq!(row.delay_previous, Some(sent[at].1 - sent[at - 1].1));
         }
+    }
+}
+
+/// Captures of other implementations: associations, and the DATA, SACK, HEARTBEAT and HEARTBEAT-ACK chunks that tshark
+/// 4 counts in them (`-e sctp.chunk_type`); tshark finds no retransmission either.
+#[test]
+fn public_captures_count_as_tshark_counts_them() {
+    let counts = [
+        ("forces1", 2, [10, 6, 2, 2]),
+        ("forces2", 6, [17, 17, 4, 4]),
+        ("forces3", 6, [31, 31, 30, 30]),
+        ("isup", 1, [6, 0, 0, 0]),
+    ];
+    for (name, associations, wanted) in counts {
+        let file = File::open(folder().join(format!("../public/{name}.pcap"))).unwrap();
+        let rows = play(Reader::new(BufReader::new(file)).unwrap());
+        assert_eq!(rows.associations.len(), associations, "{name}");
+        let mut found = [0; 4];
+        for side in rows.associations.iter().flat_map(|row| [&row.client, &row.server]) {
+            for (sum, count) in
+                found.iter_mut().zip([side.chunks, side.sacks, side.heartbeats, side.heartbeat_acks])
+            {
+                *sum += count;
+            }
+        }
+        assert_eq!(found, wanted, "{name}");
+        assert!(
+            rows.retransmissions.is_empty() && rows.associations.iter().all(|row| row.client.copies == 0)
+        );
     }
 }
