@@ -38,6 +38,11 @@ impl Clock {
         self.min.into_iter().chain(self.opening).min()
     }
 
+    /// The same where it bounds how soon an answer may come: at the receiver it is all jitter.
+    pub(super) fn soonest_answer(&self) -> Option<u64> {
+        self.soonest().filter(|&soonest| soonest >= 1_000_000 && soonest >= self.delay())
+    }
+
     /// From here to the sender and back, 0 where the capture is at the sender or nothing is known.
     pub(super) fn delay(&self) -> u64 {
         let far = self.loop_time.unwrap_or(0);

@@ -239,7 +239,7 @@ impl Half {
         }
         let patience = (3 * self.clock.rtt().unwrap_or(0)).max(500_000_000);
         let measures = &mut self.measures;
-        self.pending.release((now, patience), self.clock.soonest(), |waiting| {
+        self.pending.release((now, patience), self.clock.soonest_answer(), |waiting| {
             measures.judged(&waiting.row, &waiting.lost, out);
             out.rows.retransmissions.push(waiting.row);
         });
@@ -248,7 +248,7 @@ impl Half {
     /// Hands out all that are left.
     pub(super) fn finish(&mut self, out: &mut Out<'_>) {
         let measures = &mut self.measures;
-        self.pending.drain(self.clock.soonest(), |waiting| {
+        self.pending.drain(self.clock.soonest_answer(), |waiting| {
             measures.judged(&waiting.row, &waiting.lost, out);
             out.rows.retransmissions.push(waiting.row);
         });
