@@ -328,7 +328,8 @@ pub enum SctpCause {
     Timeout,
     /// Marked by an earlier expiry of T3, and sent when the window allowed.
     AfterTimeout,
-    /// In the packet that a timeout sent, and some SACK had reported it missing since it was last sent.
+    /// In the packet that a timeout sent, or a fast retransmit of another chunk, and some SACK had reported it missing
+    /// since it was last sent.
     BundledMissing,
     /// In the packet that a timeout or a fast retransmit sent, and no SACK had reported it missing: in flight, for all
     /// that the sender knew.
