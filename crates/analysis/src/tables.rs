@@ -6,9 +6,11 @@
 
 mod cell;
 mod connections;
+mod pair;
 mod sctp;
 mod tcp;
 
+use crate::pair::PairRows;
 use crate::rows::Rows;
 
 pub use cell::{Cell, Named, Type};
@@ -83,6 +85,15 @@ impl Tables {
             table("sctp_rtt", &rows.sctp.rtt, sctp::rtt),
         ]
     }
+}
+
+/// What two captures of the same flows give, as tables.
+pub fn pair_tables(rows: &PairRows) -> Vec<Table> {
+    vec![
+        table("pairs", &rows.summaries, pair::pairs),
+        table("pair_retransmissions", &rows.retransmissions, pair::retransmissions),
+        table("crossings", &rows.crossings, pair::crossings),
+    ]
 }
 
 /// Rows of one block: few enough to stay in a near cache while every column takes its part of them.

@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use rexmit_analysis::pair::PairRows;
 use rexmit_analysis::rows::{Rows, Tables as Kept};
-use rexmit_analysis::tables::{Table, Tables};
+use rexmit_analysis::tables::{Table, Tables, pair_tables};
 use rexmit_analysis::{Filter, Options, Run, RunOptions, Skipped, Summary};
 use rexmit_capture::{Interface, ReadError, Reader};
 use serde::Deserialize;
@@ -50,12 +51,7 @@ impl Analysis {
         let [path] = paths.as_slice() else {
             return Err(PyValueError::new_err(format!("{} captures given; give one", paths.len())));
         };
-        let file = File::open(path).map_err(|error| os_error(path, &error))?;
-        let bytes_total = file.metadata().map_or(0, |metadata| metadata.len());
-        let reader = Reader::new(file).map_err(|error| match error {
-            ReadError::Io { source, .. } => os_error(path, &source),
-            other => PyValueError::new_err(format!("{path}: {other}")),
-        })?;
+        let (reader, bytes_total) = open(path)?;
         // A second thread reads and decodes ahead of the one that judges.
         let run = if threads < 2 {
             Run::new(reader, &options)
@@ -114,7 +110,7 @@ impl State {
 #[pyfunction]
 pub fn analysis_schema() -> String {
     let column = |column: &rexmit_analysis::tables::Column| json!({ "name": column.name, "type": column.kind.name(), "meaning": column.meaning });
-    let tables = Tables::new().take(&Rows::default()).into_iter();
+    let tables = Tables::new().take(&Rows::default()).into_iter().chain(pair_tables(&PairRows::default()));
     let tables: Map<String, Value> = tables
         .map(|table| (table.name.to_owned(), table.columns.iter().map(column).collect::<Vec<_>>().into()))
         .collect();
@@ -122,7 +118,7 @@ pub fn analysis_schema() -> String {
 }
 
 /// What to run, and threads.
-fn run_options(options_json: &str) -> PyResult<(RunOptions, usize)> {
+pub fn run_options(options_json: &str) -> PyResult<(RunOptions, usize)> {
     let asked: Asked = serde_json::from_str(options_json)
         .map_err(|error| PyValueError::new_err(format!("options: {error}")))?;
     if !(asked.loss_event_rtts > 0.0 && asked.loss_event_rtts.is_finite()) {
@@ -138,6 +134,17 @@ fn run_options(options_json: &str) -> PyResult<(RunOptions, usize)> {
     Ok((RunOptions { analysis, filter }, asked.threads.unwrap_or_else(cores)))
 }
 
+/// Opens a capture, and says how many bytes the file has.
+pub fn open(path: &str) -> PyResult<(Reader<File>, u64)> {
+    let file = File::open(path).map_err(|error| os_error(path, &error))?;
+    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    let reader = Reader::new(file).map_err(|error| match error {
+        ReadError::Io { source, .. } => os_error(path, &source),
+        other => PyValueError::new_err(format!("{path}: {other}")),
+    })?;
+    Ok((reader, bytes))
+}
+
 fn os_error(path: &str, error: &std::io::Error) -> PyErr {
     let text = format!("{path}: {error}");
     match error.raw_os_error() {
@@ -146,7 +153,8 @@ fn os_error(path: &str, error: &std::io::Error) -> PyErr {
     }
 }
 
-fn to_dict(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
+/// Tables as Python takes them: table to column to (type, bytes).
+pub fn to_dict(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
     let answer = PyDict::new(py);
     for table in tables {
         let columns = PyDict::new(py);
@@ -159,7 +167,8 @@ fn to_dict(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
     Ok(answer)
 }
 
-fn summary_json(summary: &Summary) -> Value {
+/// What there is to say of a capture as a whole.
+pub fn summary_json(summary: &Summary) -> Value {
     let broken_off = summary.broken_off.as_ref().map(|error| {
         let (ReadError::Io { offset, .. }
         | ReadError::Truncated { offset }

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 mod analysis;
 mod numbers;
+mod pair;
 mod patterns;
 mod plan;
 mod scenarios;
@@ -18,6 +19,8 @@ mod tables;
 mod _native {
     #[pymodule_export]
     use super::analysis::{Analysis, analysis_schema};
+    #[pymodule_export]
+    use super::pair::PairAnalysis;
     #[pymodule_export]
     use super::patterns::{
         pattern_file, pattern_from_file, pattern_list, pattern_random, pattern_show, pattern_to_file,

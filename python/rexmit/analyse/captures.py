@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rexmit import _native
 from rexmit.analyse.quantities import plural
@@ -35,6 +35,8 @@ LARGE = ("segments", "sacks", "rtt", "chunks", "sctp_rtt")
 """Tables with a row a packet or sample: only where asked for."""
 
 TABLES = (*SMALL, *LARGE)
+
+Opened = TypeVar("Opened")
 
 Progress = Callable[[int, int, int], None]
 """Told of bytes read, bytes in all and packets, now and then."""
@@ -123,29 +125,40 @@ class Reading:
         self.summary = Summary(**json.loads(self._native.summary()))
 
     def _open(self) -> _native.Analysis:
-        for path in self.paths:
-            if not path.exists():
-                raise UsageError(f"{path}: there is no such capture")
-            if path.is_dir():
-                raise UsageError(f"{path}: is a folder; name a capture in it")
-        unknown = [name for name in self._options.tables if name not in TABLES]
-        if unknown:
-            raise UsageError(f"no table {unknown[0]!r}{nearest(unknown[0], TABLES)}")
-        options = {
-            "filter": self._options.filter,
-            "loss_event_rtts": self._options.loss_event_rtts,
-            "missing_reports": self._options.sctp_threshold,
-            "threads": self._options.jobs,
-            "segments": bool({"segments", "sacks"}.intersection(self._options.tables)),
-            "rtt": bool({"rtt", "sctp_rtt"}.intersection(self._options.tables)),
-            "chunks": "chunks" in self._options.tables,
-        }
-        try:
-            return _native.Analysis([str(path) for path in self.paths], json.dumps(options))
-        except ValueError as error:
-            raise UsageError(one_line(error)) from None
-        except OSError as error:
-            raise UsageError(one_line(error.strerror or error)) from None
+        options = native_options(self._options)
+        return opened(self.paths, lambda: _native.Analysis([str(path) for path in self.paths], options))
+
+
+def native_options(options: Options) -> str:
+    """The options as the native analysis takes them. Raises UsageError for a table that does not exist."""
+    unknown = [name for name in options.tables if name not in TABLES]
+    if unknown:
+        raise UsageError(f"no table {unknown[0]!r}{nearest(unknown[0], TABLES)}")
+    given = {
+        "filter": options.filter,
+        "loss_event_rtts": options.loss_event_rtts,
+        "missing_reports": options.sctp_threshold,
+        "threads": options.jobs,
+        "segments": bool({"segments", "sacks"}.intersection(options.tables)),
+        "rtt": bool({"rtt", "sctp_rtt"}.intersection(options.tables)),
+        "chunks": "chunks" in options.tables,
+    }
+    return json.dumps(given)
+
+
+def opened(paths: Sequence[Path], make: Callable[[], Opened]) -> Opened:
+    """What `make` opens. Raises UsageError of one line for a file that cannot be read or is no capture."""
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{path}: there is no such capture")
+        if path.is_dir():
+            raise UsageError(f"{path}: is a folder; name a capture in it")
+    try:
+        return make()
+    except ValueError as error:
+        raise UsageError(one_line(error)) from None
+    except OSError as error:
+        raise UsageError(one_line(error.strerror or error)) from None
 
 
 def table_names(names: Sequence[str]) -> tuple[str, ...]:

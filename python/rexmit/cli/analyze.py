@@ -12,8 +12,10 @@ import click
 
 from rexmit.analyse.captures import SMALL, Options, Reading, table_names
 from rexmit.analyse.overview import SORTS, Overview, Wanted, nested
+from rexmit.analyse.pairs import PairOptions
 from rexmit.analyse.quantities import plural
 from rexmit.analyse.words import evidence, sctp_evidence
+from rexmit.cli.analyze_pair import PairOutput, analyze_pair
 from rexmit.cli.common import OUT, json_option, print_json
 from rexmit.cli.reading import ReadingProgress
 from rexmit.errors import UsageError
@@ -88,6 +90,10 @@ Examples:
     help="May be given several times. Default: svg and html.",
 )
 @click.option("--separate", is_flag=True, help="Two captures are not two views of the same packets.")
+@click.option("--same-clock", is_flag=True, help="One clock made both of two captures.")
+@click.option(
+    "--whole", is_flag=True, help="Both of two captures hold all: a packet in one of them only was lost."
+)
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Threads. Default: every core. The results do not change."
 )
@@ -110,6 +116,8 @@ def analyze(
     graphs: Path | None,
     graph_formats: tuple[str, ...],
     separate: bool,
+    same_clock: bool,
+    whole: bool,
     jobs: int | None,
     as_json: bool,
 ) -> None:
@@ -121,6 +129,12 @@ def analyze(
     """
     if only is not None and tables is None:
         raise UsageError("--only chooses among the tables that --tables DIR writes; give both")
+    if len(captures) == 2 and not separate:
+        if connection or association or graphs:
+            raise UsageError("--connection, --association and --graphs show one capture; add --separate")
+        about = PairOptions(same_clock, whole)
+        given = Options(condition, loss_event_rtts, sctp_threshold, jobs)
+        context.exit(analyze_pair(captures, given, about, PairOutput(lines, as_json, tables, only, form)))
     names = table_names([name.strip() for name in only.split(",")]) if only is not None else SMALL
     every = () if tables is None else names
     options = Options(
@@ -131,7 +145,7 @@ def analyze(
     asked = Asked(
         options, wanted, lines, as_json, tables, names, form, graphs, graph_formats or ("svg", "html")
     )
-    groups = [captures] if len(captures) == 2 and not separate else [(capture,) for capture in captures]
+    groups = [(capture,) for capture in captures]
     found = [_analyze(group, _apart(asked, groups, at)) for at, group in enumerate(groups)]
     if as_json:
         _print_json([one.json() for one in found])

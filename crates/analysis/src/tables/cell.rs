@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use rexmit_units::Instant;
 use rexmit_wire::Flags;
 
+use crate::pair::{End, Fate, LostAt, NearBy};
 use crate::rows::{Cause, Confidence, Kind, Method, Need, Proof, SideName};
 use crate::sctp::{Control, SctpCause, SctpMethod, SctpProof, TraceClass};
 
@@ -188,6 +189,28 @@ names! {
         EarlyAck = "early-ack",
         AckBefore = "ack-before",
         Arrived = "arrived",
+    }
+    End { A = "a", B = "b" }
+    NearBy {
+        RoundTrip = "round-trip",
+        Clock = "clock",
+        Hops = "hops",
+        Others = "others",
+        Assumed = "assumed",
+    }
+    LostAt {
+        Before = "before",
+        Between = "between",
+        After = "after",
+        Nowhere = "nowhere",
+        Unknown = "unknown",
+    }
+    Fate {
+        Arrived = "arrived",
+        Damaged = "damaged",
+        Lost = "lost",
+        NotSent = "not-sent",
+        NotComparable = "not-comparable",
     }
     TraceClass {
         Timeout = "timeout",

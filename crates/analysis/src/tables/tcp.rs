@@ -38,33 +38,48 @@ pub(super) fn sacks(table: &mut Block<'_, SackRow>) {
 }
 
 pub(super) fn retransmissions(table: &mut Block<'_, RetransmissionRow>) {
-    table.add("connection", "number of the connection", |r| r.connection);
-    table.add("side", "who sent it", |r| r.side);
-    table.add("number", "number of the packet in the capture", |r| r.number);
-    table.add("time_ns", "when it was seen, ns since 1970", |r| r.time);
-    table.add("seq", "first sequence number, 0 for the SYN", |r| r.seq);
-    table.add("end", "one past the last sequence number, SYN and FIN counted", |r| r.end);
-    table.add("len", "bytes of data", |r| r.len);
-    table.add("transmission", "2 for the first retransmission of its most repeated byte", |r| r.transmission);
-    table.add("first_number", "number of the packet that first carried its first byte", |r| r.first_number);
-    table.add("delay_first_ns", "ns since its first transmission (cumulative delay)", |r| r.delay_first);
+    judged(table, |r| r);
+}
+
+/// The columns of a judged retransmission, which `get` finds in a row.
+pub(super) fn judged<R>(table: &mut Block<'_, R>, get: impl Fn(&R) -> &RetransmissionRow + Copy) {
+    table.add("connection", "number of the connection", |r| get(r).connection);
+    table.add("side", "who sent it", |r| get(r).side);
+    table.add("number", "number of the packet in the capture", |r| get(r).number);
+    table.add("time_ns", "when it was seen, ns since 1970", |r| get(r).time);
+    table.add("seq", "first sequence number, 0 for the SYN", |r| get(r).seq);
+    table.add("end", "one past the last sequence number, SYN and FIN counted", |r| get(r).end);
+    table.add("len", "bytes of data", |r| get(r).len);
+    table.add("transmission", "2 for the first retransmission of its most repeated byte", |r| {
+        get(r).transmission
+    });
+    table.add("first_number", "number of the packet that first carried its first byte", |r| {
+        get(r).first_number
+    });
+    table.add("delay_first_ns", "ns since its first transmission (cumulative delay)", |r| get(r).delay_first);
     table.add("delay_previous_ns", "ns since the transmission before (consecutive delay)", |r| {
-        r.delay_previous
+        get(r).delay_previous
     });
-    table.add("cause", "what made the sender send it", |r| r.cause);
-    table.add("confidence", "how sure that is", |r| r.confidence);
-    table.add("need", "whether it was needed", |r| r.need);
-    table.add("proof", "what proves that it was not", |r| r.proof);
+    table.add("cause", "what made the sender send it", |r| get(r).cause);
+    table.add("confidence", "how sure that is", |r| get(r).confidence);
+    table.add("need", "whether it was needed", |r| get(r).need);
+    table.add("proof", "what proves that it was not", |r| get(r).proof);
     table.add("duplicates", "duplicate acknowledgments in a row that the sender had seen", |r| {
-        r.evidence.duplicates
+        get(r).evidence.duplicates
     });
-    table.add("sacked", "segments above it that the sender had seen reported by SACK", |r| r.evidence.sacked);
-    table.add("outstanding", "bytes outstanding when it was sent", |r| r.evidence.outstanding);
-    table.add("since_ack_ns", "ns since the sender last saw an acknowledgment", |r| r.evidence.since_ack);
-    table.add("since_sent_ns", "ns since the sender last sent data", |r| r.evidence.since_sent);
-    table.add("rto_ns", "retransmission timeout as estimated then, ns", |r| r.evidence.rto);
-    table.add("backoff", "expiries of the timer in a row, 0 where no timer did it", |r| r.evidence.backoff);
-    table.add("recover", "highest sequence number sent when this recovery began", |r| r.evidence.recover);
+    table.add("sacked", "segments above it that the sender had seen reported by SACK", |r| {
+        get(r).evidence.sacked
+    });
+    table.add("outstanding", "bytes outstanding when it was sent", |r| get(r).evidence.outstanding);
+    table
+        .add("since_ack_ns", "ns since the sender last saw an acknowledgment", |r| get(r).evidence.since_ack);
+    table.add("since_sent_ns", "ns since the sender last sent data", |r| get(r).evidence.since_sent);
+    table.add("rto_ns", "retransmission timeout as estimated then, ns", |r| get(r).evidence.rto);
+    table.add("backoff", "expiries of the timer in a row, 0 where no timer did it", |r| {
+        get(r).evidence.backoff
+    });
+    table
+        .add("recover", "highest sequence number sent when this recovery began", |r| get(r).evidence.recover);
 }
 
 pub(super) fn rtt(table: &mut Block<'_, RttRow>) {

@@ -1,0 +1,66 @@
+"""Two captures of the same flows, matched packet by packet by the native analysis."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rexmit import _native
+from rexmit.analyse.captures import PACKETS, Options, Progress, Summary, native_options, opened
+from rexmit.analyse.rows import RawTable
+
+PAIR_TABLES = ("pairs", "pair_retransmissions", "crossings")
+"""A row a direction of a connection, a retransmission, a packet."""
+
+
+@dataclass(frozen=True)
+class PairOptions:
+    """What is known of the two captures.
+
+    `same_clock`: one clock made both. `whole`: both ran from before the first packet until after the last, so
+    that what is in one of them only was lost. `crossings` asks for the table with a row a packet.
+    """
+
+    same_clock: bool = False
+    whole: bool = False
+    crossings: bool = False
+
+
+@dataclass(frozen=True)
+class Paired:
+    """What came of two captures: tables, clocks, and connections that only one of them holds."""
+
+    tables: dict[str, RawTable]
+    captures: list[Summary]
+    clock: dict[str, Any]
+    unpaired: list[list[int]]
+
+    @property
+    def damaged(self) -> bool:
+        """Whether a capture breaks off."""
+        return any(summary.damaged for summary in self.captures)
+
+
+def read_pair(
+    paths: Sequence[Path], options: Options, about: PairOptions, progress: Progress | None = None
+) -> Paired:
+    """Judges two captures with both views.
+
+    Raises UsageError for a file that cannot be read or is no capture, and for a wrong option.
+    """
+    first, second = (str(path) for path in paths)
+    given = native_options(options)
+    native = opened(
+        paths,
+        lambda: _native.PairAnalysis((first, second), given, about.same_clock, about.whole, about.crossings),
+    )
+    while native.step(PACKETS):
+        if progress is not None:
+            progress(*native.progress())
+    tables = native.finish()
+    told = json.loads(native.summary())
+    summaries = [Summary(**summary) for summary in told["captures"]]
+    return Paired(dict(tables), summaries, told["clock"], told["unpaired"])
