@@ -8,6 +8,7 @@ pub(crate) struct Sum(u64);
 
 impl Sum {
     /// Adds `bytes`, which start at an even offset; an odd last byte is the high half of a word.
+    #[inline]
     pub(crate) fn add(mut self, bytes: &[u8]) -> Self {
         // Words of 32 bits fold to the same sum as words of 16, and 2^32 of them fit.
         let mut words = bytes.chunks_exact(4);
@@ -22,12 +23,14 @@ impl Sum {
     }
 
     /// Adds the pseudo-header of TCP and UDP (RFC 9293 section 3.1, RFC 8200 section 8.1).
+    #[inline]
     pub(crate) fn add_pseudo_header(self, src: IpAddr, dst: IpAddr, protocol: u8, len: usize) -> Self {
         let tail = (len as u32).to_be_bytes();
         self.add_address(src).add_address(dst).add(&tail).add(&[0, protocol])
     }
 
     /// The checksum of all that was added; zero for data that holds its own right checksum.
+    #[inline]
     pub(crate) fn finish(self) -> u16 {
         let mut sum = self.0;
         while sum > 0xffff {

@@ -47,6 +47,7 @@ impl<'a> IpPacket<'a> {
     ///
     /// # Errors
     /// A [`ParseError`]; [`ParseError::Truncated`] where the headers of IP are not whole.
+    #[inline]
     pub fn parse(bytes: &'a [u8], original_len: usize) -> Result<Self, ParseError> {
         need(bytes, 1)?;
         let original_len = original_len.max(bytes.len());
@@ -57,6 +58,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
+    #[inline]
     fn parse_v4(header: Ipv4Header<'a>, original_len: usize) -> Result<Self, ParseError> {
         let total = if header.total_len() == 0 { original_len } else { header.total_len() };
         let body_len = total
@@ -78,7 +80,8 @@ impl<'a> IpPacket<'a> {
             header_ok: header.checksum_ok(),
             body_at: header.header_len(),
         };
-        if ip.fragment.is_some() { Ok(ip) } else { ip.without_extensions() }
+        // The one extension header that IPv4 has too.
+        if ip.protocol != AUTHENTICATION || ip.fragment.is_some() { Ok(ip) } else { ip.without_extensions() }
     }
 
     fn parse_v6(header: Ipv6Header<'a>, original_len: usize) -> Result<Self, ParseError> {
