@@ -68,6 +68,9 @@ pub(super) struct Board {
 
 /// Acknowledged pieces that are remembered.
 const REMEMBERED: usize = 64;
+/// Pieces that are kept without an acknowledgment. More than any window holds; where the capture has one direction
+/// only, the oldest are forgotten, so that memory stays bounded.
+const OUTSTANDING: usize = 1 << 17;
 
 impl Board {
     /// Adds new data at the end. Where it leaves a gap, the gap becomes a hole.
@@ -76,6 +79,9 @@ impl Board {
             self.pieces.push_back(Piece { count: 0, ..Piece::new(edge..range.start, stamp) });
         }
         self.pieces.push_back(Piece::new(range, stamp));
+        while self.pieces.len() > OUTSTANDING {
+            self.pieces.pop_front();
+        }
     }
 
     /// Notes that `range` was sent again. What of it lies above the pieces is not added.

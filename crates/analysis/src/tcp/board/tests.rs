@@ -48,3 +48,18 @@ fn acknowledged_pieces_are_remembered_for_what_comes_again() {
     assert_eq!((before.count, before.first.map(|p| p.number)), (1, Some(2)));
     assert_eq!(board.piece_at(160).map(|p| p.count), Some(2));
 }
+
+#[test]
+fn what_nobody_acknowledges_is_forgotten_one_day() {
+    let mut board = Board::default();
+    let packets = OUTSTANDING as i64 + 10;
+    for n in 0..packets {
+        board.append(n * 100, n * 100..(n + 1) * 100, &stamp(1, n as u64));
+    }
+    assert_eq!(board.len(), OUTSTANDING);
+    // It was sent all the same.
+    assert_eq!(board.again(0..100, &stamp(2, 1)).count, 1);
+    let mut acked = 0;
+    board.acknowledge(packets * 100, |_| acked += 1);
+    assert_eq!(acked, OUTSTANDING);
+}
