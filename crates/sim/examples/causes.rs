@@ -8,8 +8,9 @@
 #[path = "../tests/causes/lab/mod.rs"]
 mod lab;
 
+use lab::ran::Place;
 use lab::score::Side;
-use lab::{Case, Place, Ran, cases, judge_all, listing};
+use lab::{Case, Ran, cases, judge_all, listing};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -12,7 +12,8 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use lab::{Place, Ran, hard, listing, view};
+use lab::ran::Place;
+use lab::{Ran, hard, listing, view};
 use rexmit_stack::Reason;
 use serde_json::{Value, json};
 

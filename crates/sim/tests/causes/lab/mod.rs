@@ -15,8 +15,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use cases::Case;
-pub use ran::{Place, Ran};
-pub use score::Tally;
+pub use ran::Ran;
+use score::Tally;
 
 /// Runs and judges `cases` on `jobs` threads; what was found, in the order of cases.
 pub fn judge_all(cases: &[Case], jobs: usize) -> Tally {
