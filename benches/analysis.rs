@@ -1,4 +1,4 @@
-//! Times the analysis of a capture, part by part: `analysis PART FILE [jobs=N] [repeat=N]`.
+//! Times the analysis of a capture, part by part: `analysis PART [jobs=N] [repeat=N] FILE`.
 //!
 //! ```text
 //! analysis read FILE      records alone
@@ -20,19 +20,20 @@ use serde_json::json;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+const USAGE: &str = "usage: analysis read|decode|causes|tables [jobs=N] [repeat=N] FILE";
+
 fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
-    let (Some(part), Some(file)) = (words.next(), words.next()) else {
-        return Err("usage: analysis read|decode|causes|tables FILE [jobs=N] [repeat=N]".into());
-    };
-    let (mut jobs, mut repeat) = (1, 1);
+    let part = words.next().ok_or(USAGE)?;
+    let (mut file, mut jobs, mut repeat) = (None, 1, 1);
     for word in words {
-        match word.split_once('=').ok_or("options are written name=value")? {
-            ("jobs", value) => jobs = value.parse()?,
-            ("repeat", value) => repeat = value.parse()?,
-            (name, _) => return Err(format!("unknown option {name}").into()),
+        match word.split_once('=') {
+            Some(("jobs", value)) => jobs = value.parse()?,
+            Some(("repeat", value)) => repeat = value.parse()?,
+            _ => file = Some(word),
         }
     }
+    let file = file.ok_or(USAGE)?;
     for _ in 0..repeat {
         let reader = Reader::new(File::open(&file)?)?;
         let start = Instant::now();
