@@ -22,33 +22,33 @@ const CLIENT: usize = 1;
 /// the five that it holds out of order.
 pub fn reneging(name: &str) -> Ran {
     let mut hand = Hand::default();
-    hand.packet(0, CLIENT, (0, 0), Reason::Syn { backoff: 0 }, &[]);
-    hand.packet(30, SERVER, (0, 0), Reason::SynAck { backoff: 0 }, &[]);
-    hand.packet(60, CLIENT, (1, 0), Reason::Ack, &[]);
+    hand.packet((0, CLIENT), (0, 0), Reason::Syn { backoff: 0 }, &[]);
+    hand.packet((30, SERVER), (0, 0), Reason::SynAck { backoff: 0 }, &[]);
+    hand.packet((60, CLIENT), (1, 0), Reason::Ack, &[]);
     for i in 0..8 {
-        let sent = hand.packet(90 + i, SERVER, (1 + 1000 * i as i64, 1000), Reason::New, &[]);
+        let sent = hand.packet((90 + i, SERVER), (1 + 1000 * i as i64, 1000), Reason::New, &[]);
         sent.lost = i == 2;
     }
     hand.acked = 1001;
-    hand.packet(120, CLIENT, (1, 0), Reason::Ack, &[]);
+    hand.packet((120, CLIENT), (1, 0), Reason::Ack, &[]);
     hand.acked = 2001;
-    hand.packet(121, CLIENT, (1, 0), Reason::Ack, &[]);
+    hand.packet((121, CLIENT), (1, 0), Reason::Ack, &[]);
     for i in 0..5 {
-        hand.packet(123 + i, CLIENT, (1, 0), Reason::Ack, &[(3001, 4001 + 1000 * i as i64)]);
+        hand.packet((123 + i, CLIENT), (1, 0), Reason::Ack, &[(3001, 4001 + 1000 * i as i64)]);
     }
     let fast = Reason::Fast { duplicates: 3, sacked: 3 };
-    hand.again(155, (2001, 1000), fast, 2, Earlier::Lost).lost = true;
+    hand.again(155, (2001, 1000), fast, 2).lost = true;
     let timeout = Reason::Timeout { backoff: 1 };
-    hand.again(1155, (2001, 1000), timeout, 3, Earlier::Lost);
+    hand.again(1155, (2001, 1000), timeout, 3);
     hand.acked = 3001;
-    hand.packet(1185, CLIENT, (1, 0), Reason::Ack, &[]); // Nothing of the five is reported any more.
+    hand.packet((1185, CLIENT), (1, 0), Reason::Ack, &[]); // Nothing of the five is reported any more.
     for i in 0..5 {
         let at = [1215, 1215, 1275, 1275, 1276][i as usize];
-        hand.again(at, (3001 + 1000 * i, 1000), Reason::GoBackN, 2, Earlier::Lost);
+        hand.again(at, (3001 + 1000 * i, 1000), Reason::GoBackN, 2);
     }
     for (at, acked) in [(1246, 5001), (1305, 7001), (1306, 8001)] {
         hand.acked = acked;
-        hand.packet(at, CLIENT, (1, 0), Reason::Ack, &[]);
+        hand.packet((at, CLIENT), (1, 0), Reason::Ack, &[]);
     }
     hand.ran(name)
 }
@@ -70,11 +70,10 @@ struct Hand {
 }
 
 impl Hand {
-    /// A packet that leaves `from` at `ms`: its first number and its bytes, and SACK blocks.
+    /// A packet that leaves at this millisecond from this host: its first number and its bytes, and SACK blocks.
     fn packet(
         &mut self,
-        ms: u64,
-        from: usize,
+        (ms, from): (u64, usize),
         (seq, len): (i64, u32),
         reason: Reason,
         sack: &[(i64, i64)],
@@ -138,18 +137,11 @@ impl Hand {
         self.sent.last_mut().expect("just pushed")
     }
 
-    /// A segment that the server sends again.
-    fn again(
-        &mut self,
-        ms: u64,
-        range: (i64, u32),
-        reason: Reason,
-        times: u32,
-        earlier: Earlier,
-    ) -> &mut Sent {
-        let sent = self.packet(ms, SERVER, range, reason, &[]);
+    /// A segment that the server sends again, for the `times`-th time; the receiver has nothing of it.
+    fn again(&mut self, ms: u64, range: (i64, u32), reason: Reason, times: u32) -> &mut Sent {
+        let sent = self.packet((ms, SERVER), range, reason, &[]);
         sent.row.transmission = times;
-        sent.row.earlier = earlier;
+        sent.row.earlier = Earlier::Lost;
         sent
     }
 

@@ -31,6 +31,7 @@ impl Hard {
 /// All of them.
 pub fn all() -> Vec<Hard> {
     let mut all = losses();
+    all.extend(timers_and_details());
     all.extend(thin_streams());
     all.extend(needless());
     all.extend(windows_and_ends());
@@ -75,7 +76,6 @@ fn plain() -> Value {
 
 /// Losses whose repair depends on what came before.
 fn losses() -> Vec<Hard> {
-    let again = |segment: u32, nth: &str| json!({ "retransmission": { "segment": segment, "nth": nth } });
     let segment = |nth: &str| json!({ "match": "data", "nth": nth });
     vec![
         hard(
@@ -106,6 +106,14 @@ fn losses() -> Vec<Hard> {
             path("30 ms", json!({ "drop": segment("12,15,18") }), nothing()),
             bulk("60000 bytes"),
         ),
+    ]
+}
+
+/// Losses that the timer repairs, or that a detail of the sender decides on.
+fn timers_and_details() -> Vec<Hard> {
+    let again = |segment: u32, nth: &str| json!({ "retransmission": { "segment": segment, "nth": nth } });
+    let segment = |nth: &str| json!({ "match": "data", "nth": nth });
+    vec![
         hard(
             "lost-retransmission",
             "the fast retransmit is lost too: duplicate ACKs go on, and the timer repairs it",
