@@ -137,7 +137,8 @@ pub struct SideRow {
     pub throughput: Option<f64>,
     /// New bytes sent before its first acknowledgment of data could reach it: the initial window as used. Where the
     /// capture is not at this side, what passes here up to a loop time (from here to this side and back, by the
-    /// handshake) after the acknowledgment.
+    /// handshake) after the acknowledgment. This and all on outstanding data is 0 or `None` in a capture of one
+    /// direction, which does not tell.
     pub initial_window: u64,
     /// Most bytes outstanding: sent as seen here, and acknowledged neither cumulatively nor by SACK. (tcptrace's
     /// outstanding window takes no notice of SACK.)

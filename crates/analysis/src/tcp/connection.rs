@@ -149,7 +149,8 @@ impl Connection {
         let mut row = SideRow::new(self.addresses[side]);
         row.offered = self.offered[side];
         let (own, other) = (&self.halves[side], &self.halves[1 - side]);
-        own.measures.fill(&mut row, self.end, own.acks.una);
+        let una = own.acks.window.map(|_| own.acks.una);
+        own.measures.fill(&mut row, self.end, una);
         other.measures.fill_answers(&mut row);
         row
     }

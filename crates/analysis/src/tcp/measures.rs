@@ -152,8 +152,8 @@ impl Measures {
     }
 
     /// Writes what was counted of the side into its row. The connection ended at `end`, and the side's data are
-    /// acknowledged up to `una`.
-    pub(super) fn fill(&self, row: &mut SideRow, end: Instant, una: i64) {
+    /// acknowledged up to `una`, if any acknowledgment was seen.
+    pub(super) fn fill(&self, row: &mut SideRow, end: Instant, una: Option<i64>) {
         row.packets = self.packets;
         row.pure_acks = self.pure_acks;
         row.copies = self.copies;

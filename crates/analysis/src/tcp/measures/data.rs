@@ -121,8 +121,9 @@ impl Data {
         self.loss.judged(row, lost, out);
     }
 
-    /// Writes all into the row; data are acknowledged up to `una`.
-    pub(super) fn fill(&self, row: &mut SideRow, una: i64) {
+    /// Writes all into the row; data are acknowledged up to `una`. Without any acknowledgment the capture has one
+    /// direction only, and does not tell what is outstanding.
+    pub(super) fn fill(&self, row: &mut SideRow, una: Option<i64>) {
         row.data_packets = self.packets;
         row.wire_data_packets = self.wire_packets;
         row.bytes = self.bytes;
@@ -132,13 +133,15 @@ impl Data {
         row.reordered_packets = self.reordered;
         row.unseen_bytes = self.unseen;
         (row.first_data, row.last_data, row.last_acked) = (self.first, self.last, self.last_acked);
-        let fin = self.fin_end.is_some_and(|end| una >= end);
-        row.acked_bytes = (una - 1 - i64::from(fin)).max(0) as u64;
+        if let Some(una) = una {
+            let fin = self.fin_end.is_some_and(|end| una >= end);
+            row.acked_bytes = (una - 1 - i64::from(fin)).max(0) as u64;
+            row.initial_window = self.initial.bytes;
+            self.flow.fill(row);
+        }
         row.goodput = rate(row.acked_bytes, self.first, self.last_acked);
         row.throughput = rate(self.bytes, self.first, self.last);
-        row.initial_window = self.initial.bytes;
         row.reneged = self.answers.reneged;
-        self.flow.fill(row);
         self.rtt.fill(row);
         self.loss.fill(row);
         let share = |count: u64| (self.wire_packets > 0).then(|| count as f64 / self.wire_packets as f64);

@@ -218,3 +218,11 @@ fn goodput_and_throughput() {
     assert_eq!(row.throughput, Some(400.0 * 8.0 / 0.29));
     assert_eq!(server("").goodput, None);
 }
+
+#[test]
+fn one_direction_does_not_tell_what_is_outstanding() {
+    let row =
+        connection("0 c . 101+1460 ack 501\n1 c . 1561+1460 ack 501\n5000 c . 3021+1460 ack 501").client;
+    assert_eq!((row.bytes, row.acked_bytes, row.initial_window, row.max_outstanding), (4380, 0, 0, 0));
+    assert_eq!((row.mean_outstanding, row.idle_periods, row.window_limited_time), (None, 0, 0));
+}
