@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import rexmit
+from rexmit import run_one
 from rexmit.analyse import rows as plain
 from rexmit.analyse.captures import TABLES, Options, Reading, schema
 from rexmit.analyse.overview import spread
@@ -240,6 +241,31 @@ def test_a_summary_loads_no_library_of_tables_or_figures(lost_segment: Path, opt
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_two_captures_are_matched(rexmit: Command, tmp_path: Path) -> None:
+    options = {"capture_server": tmp_path / "server.pcapng", "capture_client": tmp_path / "client.pcapng"}
+    row = run_one("hurtig-2006/short", path__down__drop=9, options=options)["row"]
+    done = rexmit("analyze", "server.pcapng", "client.pcapng", "--json", "--retransmissions")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    down = next(pair for pair in found["pairs"] if pair["side"] == "server")
+    assert (down["packets"], down["lost"], down["near_sender"]) == (
+        row["packets_down"],
+        row["drops_down"],
+        "a",
+    )
+    [again] = found["retransmissions"]
+    assert (again["lost_at"], again["need"]) == ("between", "needed")
+    assert found["clock"]["method"] == "both-ways"
+    assert abs(found["clock"]["offset_ns"]) <= 1_000_000
+    text = rexmit("analyze", "server.pcapng", "client.pcapng", "--tables", "out", "--only", "all").stdout
+    assert "B's clock shows" in text
+    crossings = pl.read_parquet(tmp_path / "out" / "crossings.parquet")
+    assert crossings.filter(pl.col("fate") == "lost").height == row["drops_down"]
+    wrong = rexmit("analyze", "server.pcapng", "client.pcapng", "--connection", 1)
+    assert wrong.returncode == 2
+    assert "--separate" in wrong.stderr
 
 
 def test_python_gives_tables_and_reads_large_ones_when_they_are_used(lost_segment: Path) -> None:
