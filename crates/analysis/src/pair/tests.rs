@@ -156,7 +156,7 @@ fn a_damaged_header_is_known_all_the_same() {
     let [a, mut b] = captures(STORY);
     change(&mut b, |packet, tcp| {
         if packet.ident == 6 {
-            tcp.ack = tcp.ack + 4096;
+            tcp.ack += 4096;
             packet.checksum = rexmit_wire::Checksum::Bad;
         }
     });
