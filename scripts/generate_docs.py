@@ -46,6 +46,7 @@ def pages() -> dict[Path, str]:
         DOCS / "scenario.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n",
         DOCS / "scenario.md": "\n".join(scenario_page(schema)),
         DOCS / "commands.md": "\n".join(commands_page()),
+        DOCS / "tables.md": "\n".join(tables_page(json.loads(_native.analysis_schema()))),
         DOCS / "settings.md": "\n".join(settings_page(json.loads(_native.profile_schema()))),
         DOCS / "profiles.md": "\n".join(profiles_page()),
     }
@@ -183,7 +184,7 @@ def commands_page() -> Iterator[str]:
         "What `rexmit COMMAND --help` prints. Exit codes: 0 when all is well, 1 for a",
     ]
     yield from ["failure (for `run`: a run that failed; for `compare`: a number outside its"]
-    yield from ["tolerance), 2 for wrong usage.", ""]
+    yield from ["tolerance; for `analyze`: a damaged capture), 2 for wrong usage.", ""]
     for path, command in walk("rexmit", cli):
         context = click.Context(command, info_name=path, max_content_width=90, terminal_width=90)
         text = command.get_help(context).strip()
@@ -199,6 +200,41 @@ def walk(path: str, command: click.Command) -> Iterator[tuple[str, click.Command
             inner = command.get_command(context, name)
             assert inner is not None
             yield from walk(f"{path} {name}", inner)
+
+
+# Tables of an analysis
+
+
+def tables_page(schema: dict[str, list[dict[str, str]]]) -> Iterator[str]:
+    """Every column of every table."""
+    yield "# Tables of an analysis"
+    yield ""
+    yield "What `rexmit analyze --tables DIR` writes and `rexmit.analyze` gives. Times are nanoseconds since 1970,"
+    yield "delays nanoseconds; sequence numbers count from the SYN, which is 0, and TSNs from the initial one; a"
+    yield "number of a packet is Wireshark's `frame.number`. Each file says these meanings in its metadata. In"
+    yield "`--json` the keys are the same; those that begin with `client_` or `server_` stand under `client` and"
+    yield "`server`."
+    for name, columns in schema.items():
+        yield from ["", f"## {name}", "", "| column | type | meaning |", "|---|---|---|"]
+        done = set()
+        for column in columns:
+            # Both sides have the same columns: they are told once.
+            side, _, field = column["name"].partition("_")
+            shown = f"client_{field}, server_{field}" if side in ("client", "server") else column["name"]
+            if shown not in done:
+                done.add(shown)
+                names = ", ".join(f"`{part}`" for part in shown.split(", "))
+                yield f"| {names} | {column_type(column['type'])} | {column['meaning']} |"
+    yield ""
+
+
+def column_type(kind: str) -> str:
+    """A column's type in words."""
+    if kind.startswith("dict:"):
+        return " ".join(f"`{name}`" for name in json.loads(kind.removeprefix("dict:")))
+    plain = kind.removesuffix("?")
+    words = {"|b1": "true or false", "utf8-json": "text", "<f8": "number"}.get(plain, "whole number")
+    return f"{words} or nothing" if plain != kind else words
 
 
 # Profiles

@@ -154,8 +154,8 @@ def test_cwnd_comes_from_a_table_of_states_or_the_urgent_pointer(tmp_path: Path)
     # A segment is in flight only within the window.
     out = series.outstanding(flow, "server")
     assert out.value.max() <= known["cwnd"].value.max()
+    pl.DataFrame({"a": [1]}).write_parquet(path)
     with pytest.raises(UsageError, match="is no table of states"):
-        pl.DataFrame({"a": [1]}).write_parquet(path)
         series.cwnd(flow, "server", path)
 
 
