@@ -138,7 +138,7 @@ impl Steps {
 /// The number of the step that a value falls into.
 fn step(value: u64) -> usize {
     let octave = (63 - (value | 1).leading_zeros()).max(BITS) - BITS;
-    // The topmost bit is still in and adds 2^BITS, of which one octave's worth is taken off from the second one on.
+    // Shifted, a value still has its topmost bit, so that the octaves from the second one on begin at 2 * 2^BITS.
     ((octave as usize) << BITS) + (value >> octave) as usize
 }
 
