@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import Context, Parameter
-from rich.console import Console
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
@@ -37,6 +39,9 @@ def print_json(value: Any) -> None:
 
 def console() -> Console:
     """Where tables go: the terminal's width, or lines as long as needed elsewhere."""
+    # Loaded when something is printed: work begins without it.
+    from rich.console import Console
+
     return Console() if sys.stdout.isatty() else Console(width=200)
 
 

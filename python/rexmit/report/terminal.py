@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +16,9 @@ from rexmit.analyse.rows import Row
 from rexmit.analyse.words import vantage
 
 GOOD, BAD, DIM, STRONG = "green", "bold red", "dim", "bold"
+
+WIDE = 150
+"""Columns of a terminal from which on a direction of a connection is a row of a table."""
 
 
 def print_overview(console: Console, overview: Overview, summary: Summary) -> None:
@@ -27,7 +31,7 @@ def print_overview(console: Console, overview: Overview, summary: Summary) -> No
         if not totals.flows:
             continue
         console.print()
-        console.print(table(shown))
+        console.print(table(shown) if console.width >= WIDE else blocks(shown, title))
         if len(shown) < totals.flows:
             rest = plural(totals.flows - len(shown), f"more {title}", f"more {title}s")
             console.print(Text(f"{rest} not shown; see --limit and --sort", style=DIM))
@@ -71,8 +75,8 @@ def tcp_table(rows: list[Row]) -> Table:
                 rate(row[f"{side}_goodput_bit_s"]),
                 _rtt(row, side),
                 _losses(row, side),
-                causes_text(again, row[f"{side}_spurious"] + row[f"{side}_unnecessary"]),
-                vantage(row["vantage_client_share"]) if at == 0 else "",
+                causes_text(again, _not_needed(row, side)),
+                _seen(row) if at == 0 else "",
             )
     return table
 
@@ -90,10 +94,31 @@ def sctp_table(rows: list[Row]) -> Table:
                 rate(row[f"{side}_goodput_bit_s"]),
                 _spread_text(row, f"{side}_rtt"),
                 count(row[f"{side}_unique_chunks"]),
-                causes_text(cause_counts(row, side), row[f"{side}_not_needed"]),
-                vantage(row["vantage_client_share"]) if at == 0 else "",
+                causes_text(cause_counts(row, side), _not_needed(row, side)),
+                _seen(row) if at == 0 else "",
             )
     return table
+
+
+def blocks(rows: list[Row], kind: str) -> RenderableType:
+    """The same as the tables for narrow terminals: some lines for each direction with data."""
+    lines: list[RenderableType] = []
+    for row in rows:
+        for side in data_sides(row):
+            tcp = kind == "connection"
+            length = duration(row["end_ns"] - row["start_ns"])
+            head = Text(f"{row[kind]:>4}  ", style=STRONG)
+            lines.append(Text.assemble(head, route(row, side), f"  {length}, seen at: {_seen(row)}"))
+            rtt = _rtt(row, side) if tcp else _spread_text(row, f"{side}_rtt")
+            facts = [size(row[f"{side}_unique_bytes"]), rate(row[f"{side}_goodput_bit_s"]), f"RTT {rtt}"]
+            if tcp and row[f"{side}_loss_events"]:
+                facts.append(f"loss events {_losses(row, side)}")
+            lines.append(Padding(Text(", ".join(facts)), (0, 0, 0, 6)))
+            again = cause_counts(row, side)
+            if again:
+                counted = causes_text(again, _not_needed(row, side))
+                lines.append(Padding(Text.assemble("sent again ", counted), (0, 0, 0, 6)))
+    return Group(*lines)
 
 
 def print_warnings(console: Console, summary: Summary) -> None:
@@ -159,6 +184,15 @@ def _spread_text(row: Row, prefix: str) -> str:
     if not row[f"{prefix}_count"]:
         return NOTHING
     return " / ".join(_ms(row[f"{prefix}_{part}_ns"]) for part in ("min", "p50", "p95")) + " ms"
+
+
+def _seen(row: Row) -> str:
+    return vantage(row["vantage_client_share"])
+
+
+def _not_needed(row: Row, side: str) -> int:
+    known = f"{side}_not_needed"
+    return int(row[known] if known in row else row[f"{side}_spurious"] + row[f"{side}_unnecessary"])
 
 
 def _ms(ns: float) -> str:
