@@ -237,7 +237,7 @@ impl Half {
         if self.pending.is_empty() {
             return;
         }
-        let patience = (3 * self.clock.rtt().unwrap_or(0)).max(500_000_000);
+        let patience = self.clock.rtt().unwrap_or(0).saturating_mul(3).max(500_000_000);
         let measures = &mut self.measures;
         self.pending.release((now, patience), self.clock.soonest_answer(), |waiting| {
             measures.judged(&waiting.row, &waiting.lost, out);

@@ -110,7 +110,7 @@ impl Data {
             self.last_acked = Some(time);
             if self.initial.over.is_none() && self.first.is_some() {
                 let soonest = answered.loop_time / 10 * 9;
-                self.initial.over = Some(Instant::from_nanos(time.as_nanos() + soonest));
+                self.initial.over = Some(Instant::from_nanos(time.as_nanos().saturating_add(soonest)));
             }
         }
         self.step(time, level);
