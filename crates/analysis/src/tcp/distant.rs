@@ -35,6 +35,8 @@ struct Sight {
     answers: bool,
     /// That third duplicate passed here too long ago for this to be the answer.
     too_late: bool,
+    /// A third duplicate for data below it passed here lately.
+    disordered: bool,
     /// It may answer the first one, with RACK's patience.
     hasty: bool,
 }
@@ -52,8 +54,11 @@ impl Sight {
         // should have come, it was not sent.
         let stamped = trial.sent_at.stamped;
         // Without timestamps nothing shows how long queues were in the handshake and are now.
-        let (soonest, queues) =
-            if stamped { (delay / 100 * 85, 2 * trial.sent_at.extra) } else { (delay / 2, delay) };
+        let (soonest, queues) = if stamped {
+            (delay / 100 * 85, 2 * trial.sent_at.extra + delay / 4)
+        } else {
+            (delay / 2, delay)
+        };
         let latest = trial.busy_since.map_or(0, since) + delay + delay / 10 + queues + 10_000_000;
         let idle = crossed.is_some_and(|lag| lag > latest);
         Self {
@@ -63,6 +68,9 @@ impl Sight {
             same: judge.last.is_some_and(|last| last.seq == trial.seq),
             answers: crossed.is_some_and(|lag| lag >= soonest) && !idle,
             too_late: idle,
+            disordered: trial.seen.crossed.is_some_and(|(at, una)| {
+                una < trial.seq && since(at) >= soonest && since(at) <= latest + round_trip
+            }),
             hasty: trial.seen.first_at.is_some_and(|at| since(at) <= latest + round_trip / 4),
         }
     }
@@ -73,10 +81,15 @@ fn after_timeout(sight: &Sight) -> Cause {
 }
 
 fn in_recovery(sight: &Sight, trial: &Trial<'_>) -> Cause {
+    let stamped = trial.sent_at.stamped;
     match () {
         () if sight.silent && sight.first => Cause::Timeout,
         () if sight.same && sight.here => Cause::Timeout,
         () if trial.sack => Cause::SackRecovery,
+        // Reno's recovery ends with the first partial ACK, and three duplicates start another (RFC 5681 section 3.2).
+        () if sight.first && stamped && trial.view.una == trial.seq && trial.view.disorders > 2 => {
+            Cause::Fast
+        }
         () if sight.first => Cause::PartialAck,
         // Without SACK a sender knows of one hole only.
         () => Cause::GoBackN,
@@ -88,6 +101,9 @@ fn outside(judge: &Judge, sight: &Sight, trial: &Trial<'_>, signs: &Signs) -> Ca
     let fourth = signs.prompted && trial.view.last_is_disorder && trial.view.disorders > 2;
     if sight.answers || (sight.first && fourth && trial.sent_at.stamped) {
         return Cause::Fast;
+    }
+    if !trial.sack && sight.disordered && sight.here && !sight.silent {
+        return Cause::PartialAck;
     }
     let disorder = signs.disorder || trial.seen.disorders > 0;
     if trial.sack && !sight.silent {

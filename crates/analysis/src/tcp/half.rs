@@ -1,10 +1,12 @@
 //! One side of a connection: the data that it sends, and what comes back for them.
 
+mod kinds;
+
 use rexmit_units::Instant;
 use rexmit_wire::Flags;
 
 use super::acks::{Ack, AckState, News};
-use super::board::{Before, Board, Piece, Stamp};
+use super::board::{Before, Board, Stamp};
 use super::clock::Clock;
 use super::judge::{Judge, Trial, Verdict};
 use super::loss::Lost;
@@ -43,6 +45,8 @@ pub(super) struct Half {
     pending: Pending,
     last_sent: Option<Instant>,
     pace: Pace,
+    /// The latest TSval.
+    newest_stamp: u32,
     /// The latest transmission of what is acknowledged.
     delivered: Instant,
 }
@@ -112,6 +116,7 @@ impl Half {
             pending: Pending::default(),
             last_sent: None,
             pace: Pace::default(),
+            newest_stamp: 0,
             delivered: Instant::default(),
         }
     }
@@ -140,6 +145,9 @@ impl Half {
         if sent.end > self.edge {
             self.edge = sent.end;
             self.space.reached(sent.end);
+        }
+        if (sent.stamp.tsval.wrapping_sub(self.newest_stamp) as i32) > 0 || self.newest_stamp == 0 {
+            self.newest_stamp = sent.stamp.tsval;
         }
         if !matches!(placed.kind, Kind::Copy) {
             self.last_sent = Some(sent.stamp.time);
@@ -291,32 +299,6 @@ impl Half {
         Placed { kind: Kind::Retransmission, transmission: 2, fresh: sent.len, again: sent.len }
     }
 
-    /// Packets are missing before `sent`: how far did their data go?
-    fn find_lost(&mut self, sent: &Sent, terms: &Terms) {
-        // What is missing may be a retransmission for a hole, lost once more.
-        if sent.missing == 0 || self.clock.delay() == 0 || self.board.has_hole() {
-            return;
-        }
-        let mss = i64::from(terms.mss);
-        let hole = (sent.seq - self.edge + mss - 1) / mss;
-        let more = i64::from(sent.missing) - hole;
-        // What was lost cannot come again sooner than an answer to what was sent with it.
-        let round_trip = self.clock.min_rtt().unwrap_or(self.clock.delay());
-        let waited = self.last_sent.map_or(0, |last| sent.stamp.time.saturating_since(last).as_nanos());
-        if more <= 0 || waited < round_trip / 10 * 8 {
-            return;
-        }
-        // Of the missing packets some may have been retransmissions, one for each timeout of the silence.
-        let rto = self.clock.rto().unwrap_or(round_trip);
-        let mut expiries = 0;
-        while expiries < 16 && waited > (rto << expiries) * 2 + rto {
-            expiries += 1;
-        }
-        let segments = (more - expiries).max(1);
-        let typical = i64::from(sent.len).min(mss);
-        self.lost_to = self.lost_to.max(sent.end + (segments - 1) * typical);
-    }
-
     /// Part of it, at least, lies below the edge.
     fn sent_again(&mut self, sent: &Sent, terms: &Terms) -> Placed {
         let below = sent.seq..sent.end.min(self.edge);
@@ -407,52 +389,4 @@ impl Half {
         };
         self.pending.push(Waiting { row, tsval: sent.stamp.tsval, first, acked_at, answered_in: None, lost });
     }
-
-    /// The same packet again: a sender numbers its packets, so the same identification and timestamp with the same
-    /// data is no second transmission.
-    fn is_copy(&self, sent: &Sent) -> bool {
-        let same = |piece: &Piece| {
-            sent.stamp.ident != 0
-                && piece.ident == sent.stamp.ident
-                && piece.tsval == sent.stamp.tsval
-                && sent.end <= piece.end
-        };
-        self.board.recall(sent.seq).is_some_and(same)
-    }
-
-    /// Data that a packet sent later overtook on their way here.
-    fn is_overtaken(&self, sent: &Sent) -> bool {
-        if let Some(known) = self.board.recall(sent.seq).filter(|piece| piece.count > 0) {
-            return is_earlier(&sent.stamp, known);
-        }
-        let Some(hole) = self.board.piece_at(sent.seq).filter(|piece| piece.count == 0) else { return false };
-        if sent.end > hole.end {
-            return false;
-        }
-        let Some(after) = self.board.seen_from(hole.end) else { return false };
-        // What was sent again carries a later timestamp or identification than the data after the hole.
-        let later_stamp = sent.stamp.tsval.wrapping_sub(after.tsval) as i32;
-        if sent.stamp.tsval != 0 && later_stamp != 0 {
-            return later_stamp < 0;
-        }
-        let later_ident = sent.stamp.ident.wrapping_sub(after.ident) as i16;
-        if sent.stamp.ident != 0 && after.ident != 0 && after.count == 1 && later_ident.unsigned_abs() < 4096
-        {
-            return later_ident < 0;
-        }
-        // Without either, what comes sooner than an answer could have reached the sender was overtaken.
-        let waited = sent.stamp.time.saturating_since(after.first).as_nanos();
-        let soonest = self.clock.loop_time.unwrap_or(3_000_000) / 10 * 9;
-        waited < soonest
-    }
-}
-
-/// True if the packet is marked as sent before the one that `piece` was last seen in.
-fn is_earlier(stamp: &Stamp, piece: &Piece) -> bool {
-    let later = stamp.tsval.wrapping_sub(piece.tsval) as i32;
-    if stamp.tsval != 0 && later != 0 {
-        return later < 0;
-    }
-    let later = stamp.ident.wrapping_sub(piece.ident) as i16;
-    stamp.ident != 0 && piece.ident != 0 && (-4096..0).contains(&later)
 }

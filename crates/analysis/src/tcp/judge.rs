@@ -150,7 +150,7 @@ impl Judge {
                     self.phase = Phase::Loss { recover };
                 }
             }
-            Cause::SackRecovery if self.phase == Phase::Open => {
+            Cause::SackRecovery | Cause::PartialAck if self.phase == Phase::Open => {
                 self.phase = Phase::Recovery { recover: trial.edge };
             }
             // BSD shows its FIN again with every acknowledgment.

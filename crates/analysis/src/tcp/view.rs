@@ -17,6 +17,9 @@ pub(super) struct View {
     far: Option<Box<Far>>,
 }
 
+/// Packets by which the queues are judged.
+const SAMPLES: usize = 8;
+
 #[derive(Debug, Default)]
 struct Far {
     /// Acknowledgments under way to the sender, each with how far the data went when it was seen.
@@ -24,6 +27,8 @@ struct Far {
     state: AckState,
     /// What queues add to the loop time lately, nanoseconds.
     extra: u64,
+    samples: [u64; SAMPLES],
+    at: usize,
     /// The value of the last acknowledgment that arrived.
     stamp: Option<u32>,
     /// The last packet had timestamps, and so had the acknowledgments.
@@ -119,8 +124,10 @@ impl Far {
         }
         self.stamped |= echo.is_some();
         if let Some(last) = self.state.last.filter(|_| fresh && self.stamped) {
-            let extra = now.saturating_since(last).as_nanos().saturating_sub(delay);
-            self.extra = (self.extra * 3 + extra) / 4;
+            // What an application was late to write waited for nothing, so the smallest of the last ones counts.
+            self.samples[self.at % SAMPLES] = now.saturating_since(last).as_nanos().saturating_sub(delay);
+            self.at += 1;
+            self.extra = self.samples[..self.at.min(SAMPLES)].iter().copied().min().unwrap_or(0);
         }
     }
 
