@@ -17,10 +17,10 @@ from rexmit._native import version as _version
 
 if TYPE_CHECKING:
     from rexmit import analyse
-    from rexmit.api import Study, analyze, profile, profiles, read_capture, run_one, schema
+    from rexmit.api import Study, analyze, analyze_pair, profile, profiles, read_capture, run_one, schema
     from rexmit.errors import Interrupted, RexmitError, StoreError, StudyError, UsageError
     from rexmit.plot.connections import Connection
-    from rexmit.report.analysis import Analysis
+    from rexmit.report.analysis import Analysis, PairAnalysis
     from rexmit.run import Results, open_results
     from rexmit.study import list_studies
 
@@ -30,6 +30,7 @@ __all__ = [
     "Analysis",
     "Connection",
     "Interrupted",
+    "PairAnalysis",
     "Results",
     "RexmitError",
     "StoreError",
@@ -38,6 +39,7 @@ __all__ = [
     "UsageError",
     "analyse",
     "analyze",
+    "analyze_pair",
     "list_studies",
     "open_results",
     "profile",
@@ -50,6 +52,7 @@ __all__ = [
 _HOMES = {
     "Analysis": "rexmit.report.analysis",
     "Connection": "rexmit.plot.connections",
+    "PairAnalysis": "rexmit.report.analysis",
     "Results": "rexmit.run",
     "list_studies": "rexmit.study",
     "open_results": "rexmit.run",
@@ -57,7 +60,8 @@ _HOMES = {
         ("Interrupted", "RexmitError", "StoreError", "StudyError", "UsageError"), "rexmit.errors"
     ),
     **dict.fromkeys(
-        ("Study", "analyze", "profile", "profiles", "read_capture", "run_one", "schema"), "rexmit.api"
+        ("Study", "analyze", "analyze_pair", "profile", "profiles", "read_capture", "run_one", "schema"),
+        "rexmit.api",
     ),
 }
 """Where each name comes from. Tables and drawing take long to load, so a name is loaded when it is used."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from rexmit.study.spec import parse_spec
 
 if TYPE_CHECKING:
     from rexmit.plot.connections import Connection
-    from rexmit.report.analysis import Analysis
+    from rexmit.report.analysis import Analysis, PairAnalysis
 
 
 class Study:
@@ -152,7 +153,7 @@ def run_one(
 
 
 def analyze(
-    path: str | Path | Sequence[str | Path],
+    path: str | Path,
     *,
     filter: str | None = None,  # noqa: A002 - the field's word
     tables: str | Sequence[str] = (),
@@ -175,7 +176,33 @@ def analyze(
 
     names = table_names([tables] if isinstance(tables, str) else list(tables))
     options = Options(filter, loss_event_rtts, sctp_threshold, jobs, names)
-    return read([path] if isinstance(path, str | Path) else list(path), options)
+    return read([path], options)
+
+
+def analyze_pair(
+    first: str | Path,
+    second: str | Path,
+    *,
+    filter: str | None = None,  # noqa: A002 - the field's word
+    same_clock: bool = False,
+    whole: bool = False,
+) -> PairAnalysis:
+    """Judges two captures of the same packets together, made at two places.
+
+    `same_clock` says that one clock made both, `whole` that both ran from before the first packet until after
+    the last one, so that a packet in one of them only was lost. Warns (UserWarning) of a capture that breaks
+    off. Raises UsageError for a file that is no capture.
+    """
+    from rexmit.analyse.captures import Options
+    from rexmit.analyse.pairs import PairOptions, read_pair
+    from rexmit.report.analysis import PairAnalysis
+
+    paths = [Path(first), Path(second)]
+    about = PairOptions(same_clock, whole, crossings=True)
+    found = PairAnalysis(paths, read_pair(paths, Options(filter=filter), about))
+    for text in found.warnings:
+        warnings.warn(text, stacklevel=2)
+    return found
 
 
 def read_capture(capture: str | Path) -> list[Connection]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import rexmit
-from rexmit import run_one
+from rexmit import analyze_pair, run_one
 from rexmit.analyse import rows as plain
 from rexmit.analyse.captures import TABLES, Options, Reading, schema
 from rexmit.analyse.overview import spread
@@ -263,6 +263,11 @@ def test_two_captures_are_matched(rexmit: Command, tmp_path: Path) -> None:
     assert "B's clock shows" in text
     crossings = pl.read_parquet(tmp_path / "out" / "crossings.parquet")
     assert crossings.filter(pl.col("fate") == "lost").height == row["drops_down"]
+    both = analyze_pair(tmp_path / "server.pcapng", tmp_path / "client.pcapng")
+    assert both.crossings.equals(crossings.cast(dict(both.crossings.schema)))
+    assert both.retransmissions["lost_at"].to_list() == ["between"]
+    assert both.clock == found["clock"]
+    assert both.pairs.height == 2
     wrong = rexmit("analyze", "server.pcapng", "client.pcapng", "--connection", 1)
     assert wrong.returncode == 2
     assert "--separate" in wrong.stderr

@@ -9,13 +9,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pyarrow as pa
 
 from rexmit.analyse.arrow import schemas, to_batch
 from rexmit.analyse.captures import SMALL, TABLES, Options, Progress, Reading, Summary
+from rexmit.analyse.pairs import PAIR_TABLES, Paired
 from rexmit.analyse.rows import Row
 from rexmit.analyse.words import evidence, sctp_evidence
 from rexmit.errors import UsageError, nearest
@@ -199,3 +200,52 @@ def read(paths: Sequence[str | Path], options: Options, progress: Progress | Non
     for text in found.warnings:
         warnings.warn(f"{paths[0]}: {text}", stacklevel=3)
     return found
+
+
+class PairAnalysis:
+    """What two captures of the same packets give together: tables, and how the clocks stand.
+
+    All times are those of the first capture's clock.
+    """
+
+    def __init__(self, paths: Sequence[Path], paired: Paired) -> None:
+        self._paths, self._paired = list(paths), paired
+        self._schemas = schemas()
+
+    def arrow(self, name: str) -> pa.Table:
+        """A table as Arrow. Raises UsageError for an unknown name."""
+        if name not in PAIR_TABLES:
+            raise UsageError(f"two captures give no table {name!r}{nearest(name, PAIR_TABLES)}")
+        batch = to_batch(self._paired.tables[name], self._schemas[name])
+        return pa.Table.from_batches([batch], schema=self._schemas[name])
+
+    @property
+    def pairs(self) -> pl.DataFrame:
+        """A row a direction of each connection that both captures hold: delays, and what was lost where."""
+        return self._polars("pairs")
+
+    @property
+    def retransmissions(self) -> pl.DataFrame:
+        """A row a retransmission, judged by both captures."""
+        return self._polars("pair_retransmissions")
+
+    @property
+    def crossings(self) -> pl.DataFrame:
+        """A row a packet: when it was in each capture, and what became of it."""
+        return self._polars("crossings")
+
+    @property
+    def clock(self) -> dict[str, Any]:
+        """The second clock against the first: `offset_ns`, `skew_ppm`, their bounds, how they are known."""
+        return self._paired.clock
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes the answers less than certain."""
+        named = zip(self._paths, self._paired.captures, strict=True)
+        return [f"{path}: {text}" for path, summary in named for text in summary.warnings]
+
+    def _polars(self, name: str) -> pl.DataFrame:
+        frame = pl.from_arrow(self.arrow(name))
+        assert isinstance(frame, pl.DataFrame)
+        return frame
