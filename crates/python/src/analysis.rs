@@ -56,7 +56,7 @@ impl Analysis {
         let run = if threads < 2 {
             Run::new(reader, &options)
         } else {
-            Run::ahead(reader, &options, |work| drop(std::thread::spawn(move || work())))
+            Run::ahead(reader, &options, |work| drop(std::thread::spawn(work)))
         };
         let state = State { run: Some(run), tables: Tables::new(), progress: (0, 0), summary: None };
         Ok(Self { state: Mutex::new(state), bytes_total })
