@@ -26,7 +26,7 @@ class MismatchError(Exception):
 class Sent:
     """A packet at its sender: its numbers in both captures, and what the relay did to its parts.
 
-    `visible` is true if a receiver can know that it comes out of turn: data beyond its first byte came before.
+    `visible` is true if a receiver can see that it comes out of turn: data beyond its first byte came before.
     """
 
     number: int
