@@ -209,11 +209,16 @@ impl Judge {
     }
 }
 
+/// Less than any usual timeout of a SYN, nanoseconds.
+const SHORTEST_TIMEOUT: u64 = 200_000_000;
+
 /// What its kind alone decides.
 fn by_kind(trial: &Trial<'_>, signs: &Signs) -> Option<(Cause, Confidence)> {
     if trial.flags.has(Flags::SYN) {
         let cause = if trial.flags.has(Flags::ACK) { Cause::SynAck } else { Cause::Syn };
-        return Some((cause, Confidence::Certain));
+        // One that follows at once may be a copy that the path made.
+        let last = trial.before.last.map(|stamp| trial.now.saturating_since(stamp.time).as_nanos());
+        return Some((cause, sure_if(last.is_none_or(|since| since > SHORTEST_TIMEOUT))));
     }
     if trial.flags.has(Flags::FIN) && trial.len == 0 {
         return Some((Cause::Fin, sure_if(!signs.prompted && trial.before.count > 0)));

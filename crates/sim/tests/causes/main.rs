@@ -27,7 +27,6 @@ fn captures_at_the_sender_say_what_it_did() {
 }
 
 #[test]
-#[ignore = "the judge of captures made elsewhere is still being written"]
 fn captures_at_the_receiver_and_on_the_way_say_what_the_sender_did() {
     hold(&[Side::Receiver, Side::Middle]);
 }
@@ -52,10 +51,17 @@ fn goals(tally: &Tally, side: Side) -> Vec<Failure> {
     let failures = [
         (tally.judged(side) < 5_000, Failure::TooFew(side)),
         (tally.certain_and_wrong(side) > 0, Failure::Certain(side)),
-        (tally.count(side, Verdict::Missed) > 0, Failure::Missed(side)),
+        (tally.missed(side) > may_miss(side), Failure::Missed(side)),
         (tally.right(side) < least, Failure::Wrong(side, least)),
     ];
     failures.into_iter().filter(|f| f.0).map(|f| f.1).collect()
+}
+
+/// Share of retransmissions that may be taken for something else. At the sender all are seen. Elsewhere, without
+/// identification and timestamps, nothing tells a retransmission that follows its original from a copy made by the
+/// path, nor one that comes late from what was overtaken.
+fn may_miss(side: Side) -> f64 {
+    if side == Side::Sender { 0.0 } else { 0.002 }
 }
 
 /// A goal that is not reached.

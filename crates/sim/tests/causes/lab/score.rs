@@ -109,6 +109,11 @@ impl Tally {
         self.count(side, Verdict::Right) as f64 / self.judged(side).max(1) as f64
     }
 
+    /// The share of these that is not listed at all.
+    pub fn missed(&self, side: Side) -> f64 {
+        self.count(side, Verdict::Missed) as f64 / self.judged(side).max(1) as f64
+    }
+
     /// Wrong judgements of a side that the analysis was certain of.
     pub fn certain_and_wrong(&self, side: Side) -> u64 {
         self.confidence.get(&(side, Confidence::Certain, false)).copied().unwrap_or(0)
