@@ -305,6 +305,10 @@ impl Half {
         if self.is_copy(sent) {
             return Placed::bare(Kind::Copy);
         }
+        if self.acks.window.is_none() && sent.end <= self.acks.una {
+            // The capture began between packets that had changed places.
+            return Placed { kind: Kind::Reordered, transmission: 1, fresh: sent.len, again: 0 };
+        }
         if self.is_overtaken(sent) {
             let before = self.board.again(below, &sent.stamp);
             let fresh = sent.len.min(before.unseen as u32);

@@ -297,3 +297,6 @@ fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
 pub(super) fn sure_if(sure: bool) -> Confidence {
     if sure { Confidence::Certain } else { Confidence::Likely }
 }
+
+#[cfg(test)]
+mod tests;
