@@ -21,8 +21,9 @@ impl Half {
         if self.lost_to == 0 && self.judge.last.is_some_and(|last| since(last.time) < 2 * round_trip) {
             return;
         }
-        let mss = i64::from(terms.mss);
-        let hole = (sent.seq - self.edge + mss - 1) / mss;
+        // The packets of a hole may be as small as this one.
+        let typical = i64::from(sent.len.min(terms.mss)).max(1);
+        let hole = (sent.seq - self.edge + typical - 1) / typical;
         let more = i64::from(sent.missing) - hole;
         // What was lost cannot come again sooner than an answer to what was sent with it.
         let waited = self.last_sent.map_or(0, since);
@@ -36,7 +37,6 @@ impl Half {
             expiries += 1;
         }
         let segments = (more - expiries).max(1);
-        let typical = i64::from(sent.len).min(mss);
         self.lost_to = self.lost_to.max(sent.end + (segments - 1) * typical);
     }
 
