@@ -11,7 +11,7 @@ pub enum Cause {
     Syn,
     /// A SYN-ACK, by its timer or because the SYN came again.
     SynAck,
-    /// A FIN without data, by its timer.
+    /// A FIN without data, by the retransmission timer or that of the tail loss probe.
     Fin,
     /// The retransmission that starts a recovery: duplicate ACKs (RFC 5681 section 3.2), SACK (RFC 6675), early
     /// retransmit (RFC 5827) or RACK (RFC 8985).

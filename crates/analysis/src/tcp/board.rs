@@ -67,7 +67,7 @@ pub(super) struct Board {
 }
 
 /// Acknowledged pieces that are remembered.
-const REMEMBERED: usize = 32;
+const REMEMBERED: usize = 64;
 /// Pieces that are kept without an acknowledgment. More than any window holds; where the capture has one direction
 /// only, the oldest are forgotten, so that memory stays bounded.
 const OUTSTANDING: usize = 1 << 17;

@@ -45,6 +45,8 @@ pub(super) struct Half {
     pending: Pending,
     last_sent: Option<Instant>,
     pace: Pace,
+    /// Bytes of data in its last packet that had any.
+    last_len: u32,
     /// The latest TSval.
     newest_stamp: u32,
     /// The latest transmission of what is acknowledged.
@@ -116,6 +118,7 @@ impl Half {
             pending: Pending::default(),
             last_sent: None,
             pace: Pace::default(),
+            last_len: 0,
             newest_stamp: 0,
             delivered: Instant::default(),
         }
@@ -148,6 +151,9 @@ impl Half {
         }
         if (sent.stamp.tsval.wrapping_sub(self.newest_stamp) as i32) > 0 || self.newest_stamp == 0 {
             self.newest_stamp = sent.stamp.tsval;
+        }
+        if sent.len > 0 {
+            self.last_len = sent.len;
         }
         if !matches!(placed.kind, Kind::Copy) {
             self.last_sent = Some(sent.stamp.time);

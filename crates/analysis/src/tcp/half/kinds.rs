@@ -21,9 +21,10 @@ impl Half {
         if self.lost_to == 0 && self.judge.last.is_some_and(|last| since(last.time) < 2 * round_trip) {
             return;
         }
-        // The packets of a hole may be as small as this one.
-        let typical = i64::from(sent.len.min(terms.mss)).max(1);
-        let hole = (sent.seq - self.edge + typical - 1) / typical;
+        // The packets of a hole may be as small as those around it.
+        let mss = i64::from(terms.mss);
+        let usual = i64::from(sent.len.max(self.last_len)).clamp(1, mss);
+        let hole = (sent.seq - self.edge + usual - 1) / usual;
         let more = i64::from(sent.missing) - hole;
         // What was lost cannot come again sooner than an answer to what was sent with it.
         let waited = self.last_sent.map_or(0, since);
@@ -33,10 +34,11 @@ impl Half {
         // Of the missing packets some may have been retransmissions, one for each timeout of the silence.
         let rto = self.clock.rto().unwrap_or(round_trip);
         let mut expiries = 0;
-        while expiries < 16 && waited > (rto << expiries) * 2 + rto {
+        while expiries < 16 && waited > rto.saturating_mul((2 << expiries) + 1) {
             expiries += 1;
         }
         let segments = (more - expiries).max(1);
+        let typical = i64::from(sent.len).min(mss);
         self.lost_to = self.lost_to.max(sent.end + (segments - 1) * typical);
     }
 
