@@ -90,7 +90,7 @@ class Summary:
             drops = [interface[name] for name in ("dropped_by_interface", "dropped_by_system")]
             lost = max(sum(number for number in drops if number), interface["dropped_between"])
             if lost:
-                name = interface["name"] or f"of link type {interface['link_type']}"
+                name = one_line(interface["name"] or "") or f"of link type {interface['link_type']}"
                 found.append(f"interface {name}: the capture misses {plural(lost, 'packet')} that passed")
         return found
 
