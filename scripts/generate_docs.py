@@ -209,11 +209,11 @@ def tables_page(schema: dict[str, list[dict[str, str]]]) -> Iterator[str]:
     """Every column of every table."""
     yield "# Tables of an analysis"
     yield ""
-    yield "What `rexmit analyze --tables DIR` writes and `rexmit.analyze` gives. Times are nanoseconds since 1970,"
-    yield "delays nanoseconds; sequence numbers count from the SYN, which is 0, and TSNs from the initial one; a"
-    yield "number of a packet is Wireshark's `frame.number`. Each file says these meanings in its metadata. In"
-    yield "`--json` the keys are the same; those that begin with `client_` or `server_` stand under `client` and"
-    yield "`server`."
+    yield "What `rexmit analyze --tables DIR` writes and `rexmit.analyze` gives. Times are nanoseconds since"
+    yield "1970, delays nanoseconds; sequence numbers count from the SYN, which is 0, and TSNs from the initial"
+    yield "one; a number of a packet is Wireshark's `frame.number`. Each file says these meanings in its"
+    yield "metadata. In `--json` the keys are the same; those that begin with `client_` or `server_` stand under"
+    yield "`client` and `server`."
     for name, columns in schema.items():
         yield from ["", f"## {name}", "", "| column | type | meaning |", "|---|---|---|"]
         done = set()

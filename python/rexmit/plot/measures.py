@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter
 
+from rexmit.analyse.quantities import duration
 from rexmit.errors import UsageError
 from rexmit.plot import series, style
 from rexmit.plot.causes import groups
@@ -83,26 +84,22 @@ def draw_rtt(axes: Axes, flow: Flow, side: str, theme: style.Theme) -> list[Line
 
 
 def draw_throughput(axes: Axes, flow: Flow, side: str, theme: style.Theme) -> list[Line2D]:
-    """Throughput as tcptrace draws it, and goodput."""
+    """Throughput in intervals and since the first segment, and goodput."""
     data = series.throughput(flow, side)
     if not len(data.time):
         raise UsageError("no data in this direction; choose the other one")
-    lines = []
-    top = np.nanmax(np.concatenate([data.recent, data.average, data.goodput.value, [0.0]]))
-    (dots,) = axes.plot(
-        data.time, data.instant, linestyle="none", marker=".", markersize=2.5, color=theme.window
-    )
-    dots.set_label("each segment")
-    lines.append(_named(dots, "instant"))
-    for values, colour, name, label in (
-        (data.recent, theme.retransmission, "recent", f"last {series.RECENT} segments"),
-        (data.average, theme.mark, "average", "since the first"),
-    ):
-        (line,) = axes.plot(data.time, values, color=colour, linewidth=1.1, label=label)
-        lines.append(_named(line, name))
-    lines.append(_steps(axes, data.goodput, theme.ack, "goodput", "goodput since the first"))
-    # Segments sent back to back would hide all else.
-    axes.set_ylim(0, 1.15 * top or 1)
+    each, length = series.intervals(flow, side)
+    lines = [
+        _steps(axes, each, theme.window, "intervals", f"in intervals of {duration(round(1e9 * length))}")
+    ]
+    # Until one interval is over, an average says how fast the first segments were put on the wire.
+    average = np.where(data.time >= data.time[0] + length, data.average, np.nan)
+    (line,) = axes.plot(data.time, average, color=theme.mark, linewidth=1.1, label="since the first")
+    lines.append(_named(line, "average"))
+    late = data.goodput.time >= data.time[0] + length
+    goodput = series.Steps(data.goodput.time[late], data.goodput.value[late])
+    lines.append(_steps(axes, goodput, theme.ack, "goodput", "goodput since the first"))
+    axes.set_ylim(0, 1.1 * float(each.value.max()) or 1)
     axes.yaxis.set_major_formatter(EngFormatter(unit="bit/s"))
     axes.set_ylabel("Throughput")
     return lines

@@ -8,7 +8,7 @@ function column(text) {
 }
 for (const table of Object.values(data.tables))
   for (const name of Object.keys(table)) table[name] = column(table[name]);
-const { segments, acks, sacks, outstanding, window: advertised, rtt, throughput, goodput } = data.tables;
+const { segments, acks, sacks, outstanding, window: advertised, rtt, throughput, intervals, goodput } = data.tables;
 
 const style = getComputedStyle(document.documentElement);
 const colour = (name) => (name.startsWith("#") ? name : style.getPropertyValue("--" + name).trim());
@@ -223,13 +223,13 @@ if (rtt.t.length)
       METHODS.forEach((look, method) => dots(pen, panel, rtt.t, rtt.v, look, (i) => rtt.method[i] === method));
       foot(pen, panel);
     }, () => fit(0, [rtt.t, rtt.v])));
-panels.push(new Panel("throughput", "Mbit/s: red over ten segments, blue since the first, green goodput", 0.16,
+panels.push(new Panel("throughput", "Mbit/s: black in intervals, blue since the first, green goodput", 0.16,
   (pen, panel) => {
-    polyline(pen, panel, throughput.t, throughput.recent, "again");
+    steps(pen, panel, intervals.t, intervals.v, "segment");
     polyline(pen, panel, throughput.t, throughput.average, "late");
     polyline(pen, panel, goodput.t, goodput.v, "ack");
     foot(pen, panel);
-  }, () => fit(0, [throughput.t, throughput.recent], [goodput.t, goodput.v])));
+  }, () => fit(0, [intervals.t, intervals.v], [goodput.t, goodput.v])));
 
 let hover = null, frame = null, drag = null, waiting = false;
 function paint() {
@@ -302,7 +302,7 @@ function nearest(panel, x, y) {
   } else {
     const series = { outstanding: [[outstanding.t, outstanding.v, "bytes outstanding"]],
       rtt: [[rtt.t, rtt.v, "ms"]],
-      throughput: [[throughput.t, throughput.recent, "Mbit/s over ten segments"],
+      throughput: [[intervals.t, intervals.v, "Mbit/s in the interval"],
         [goodput.t, goodput.v, "Mbit/s goodput"]] }[panel.name];
     for (const [times, values, unit] of series) {
       const [from, to] = span(times);

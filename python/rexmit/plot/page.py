@@ -96,6 +96,9 @@ def _tables(flow: Flow, seen: Connection, side: Side, group: Any) -> dict[str, d
     heard_number = heard["number"][heard["ack"] != NOTHING]
     takes = rows.end > rows.seq
     data = series.throughput(flow, side.name)
+    each, length = series.intervals(flow, side.name)
+    begun = len(data.time) and data.time[0] + length
+    late = data.goodput.time >= begun
     samples = flow.of(flow.rtt, side.name)
     method = np.array([_METHODS[name] for name in samples["method"].tolist()], dtype=np.uint8)
     out, edge = series.outstanding(flow, side.name), series.window(flow, side.name)
@@ -130,10 +133,10 @@ def _tables(flow: Flow, seen: Connection, side: Side, group: Any) -> dict[str, d
         },
         "throughput": {
             "t": _column(data.time),
-            "recent": _column(data.recent / 1e6),
-            "average": _column(data.average / 1e6),
+            "average": _column(np.where(data.time >= begun, data.average, np.nan) / 1e6),
         },
-        "goodput": {"t": _column(data.goodput.time), "v": _column(data.goodput.value / 1e6)},
+        "intervals": {"t": _column(each.time), "v": _column(each.value / 1e6)},
+        "goodput": {"t": _column(data.goodput.time[late]), "v": _column(data.goodput.value[late] / 1e6)},
     }
 
 

@@ -93,6 +93,27 @@ def throughput(flow: Flow, side: str) -> Throughput:
     return Throughput(time, instant, recent, average, goodput)
 
 
+def intervals(flow: Flow, side: str) -> tuple[Steps, float]:
+    """Throughput of a side's segments in bit/s over equal intervals, and their length in seconds.
+
+    An interval is as long as the median RTT, so that a window sent at once does not look like a rate, and no
+    shorter than a hundredth of the transfer.
+    """
+    rows = flow.of(flow.segments, side)
+    rows = chosen(rows, rows["len"] > 0)
+    time = seconds(flow, rows["time_ns"])
+    if not len(time):
+        return Steps(np.zeros(0), np.zeros(0)), 0.0
+    span = float(time[-1] - time[0])
+    rtt = flow.row[f"{side}_rtt_p50_ns"] or flow.row[f"{side}_rtt_timestamps_p50_ns"] or 0
+    length = max(span / 100, rtt / 1e9, 1e-6)
+    count = int(span / length) + 1
+    bits, edges = np.histogram(
+        time, bins=count, range=(time[0], time[0] + count * length), weights=8.0 * rows["len"]
+    )
+    return Steps(edges, np.append(bits / length, 0.0)), length
+
+
 def cwnd(flow: Flow, side: str, state: Path | None) -> dict[str, Steps]:
     """The congestion window in bytes where it is known: a table of states, or klaver-2005's packets.
 

@@ -58,6 +58,14 @@ def test_throughput_and_goodput_are_bits_over_time(flow: Flow) -> None:
     assert at(data.goodput, 60) == pytest.approx(8 * 5000 / 0.039)
 
 
+def test_throughput_in_intervals_holds_every_bit_of_the_segments(flow: Flow) -> None:
+    each, length = series.intervals(flow, "server")
+    assert np.diff(each.time) == pytest.approx(length)
+    assert length >= 1e-9 * flow.row["server_rtt_p50_ns"]
+    sent = flow.of(flow.segments, "server")["len"].sum()
+    assert each.value.sum() * length == pytest.approx(8 * sent)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_graph_is_drawn_and_the_same_to_the_byte(lost_segment: Path, tmp_path: Path, kind: str) -> None:
     view = graphs.View()

@@ -63,7 +63,7 @@ impl Half {
         }
     }
 
-    /// Counts as sctp_trace does: see [`super::trace`].
+    /// Counts as sctp_trace does: see [`crate::sctp::trace`].
     fn count_reports(&mut self, una: i64, gaps: &[(i64, i64)]) {
         let mut from = una;
         for (_, end) in gaps {
