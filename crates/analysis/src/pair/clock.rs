@@ -43,8 +43,8 @@ pub(super) struct Clocks {
 struct Stretch {
     /// Numbers of its first packets in A and B.
     from: [u64; 2],
-    /// When it begins, by A's clock.
-    start: i64,
+    /// When it begins, by A's clock and by B's.
+    times: [i64; 2],
     line: Line,
 }
 
@@ -64,27 +64,46 @@ struct Line {
 impl Clocks {
     /// Both captures were made by one clock.
     pub(super) fn same() -> Self {
-        let stretch = Stretch { from: [0, 0], start: 0, line: Line::default() };
+        let stretch = Stretch { from: [0, 0], times: [0, 0], line: Line::default() };
         Self { stretches: vec![stretch], packets: [0, 0], at: 0, same: true }
     }
 
     /// Estimated from packets that both captures hold.
     pub(super) fn estimate(mut sights: Vec<Sight>) -> Self {
-        sights.sort_unstable_by_key(|sight| sight.numbers);
         let packets = [true, false].map(|forth| sights.iter().filter(|s| s.forth == forth).count() as u64);
-        let mut stretches = Vec::new();
-        let mut rest = sights.as_slice();
-        let mut at = 0;
-        while !rest.is_empty() {
-            let count = longest_stretch(rest);
-            let line = Line::fit(&rest[..count]);
-            if stretches.is_empty() {
-                at = line.at;
+        sights.sort_unstable_by_key(|sight| sight.numbers);
+        let mut stretches = stretches(&sights);
+        if stretches.len() > 1 {
+            // Packets on their way when B's clock was set are in order at B only.
+            sights.sort_unstable_by_key(|sight| (sight.numbers[1], sight.numbers[0]));
+            let others = self::stretches(&sights);
+            if others.len() < stretches.len() {
+                stretches = others;
             }
-            stretches.push(Stretch { from: rest[0].numbers, start: rest[0].times[0], line });
-            rest = &rest[count..];
         }
+        let at = stretches.first().map_or(0, |stretch: &Stretch| stretch.line.at);
         Self { stretches, packets, at, same: false }
+    }
+
+    /// When B saw a packet that both captures hold, by A's clock. One that was on its way when a clock was set lies in
+    /// one stretch at A and in another at B: the line counts by which it took the least time, and not less than none.
+    pub(super) fn seen_at_b(&self, sight: &Sight) -> i64 {
+        let [a, b] = [0, 1].map(|end| self.stretch(end, sight.numbers[end]));
+        let is_near = |at: usize| {
+            let start = self.stretches[at].times;
+            (0..2).any(|end| (sight.times[end] - start[end]).abs() <= UNDER_WAY)
+        };
+        let (mut from, mut to) = (a.min(b), a.max(b));
+        if from > 0 && is_near(from) {
+            from -= 1;
+        }
+        if to + 1 < self.stretches.len() && is_near(to + 1) {
+            to += 1;
+        }
+        let lines = self.stretches.get(from..=to).unwrap_or_default().iter();
+        let times = lines.map(|stretch| stretch.line.correct(sight.times[1]));
+        let delay = |time: i64| if sight.forth { time - sight.times[0] } else { sight.times[0] - time };
+        times.min_by_key(|&time| (delay(time) < -SLACK, delay(time).abs())).unwrap_or(sight.times[1])
     }
 
     /// A time of capture `end` (0 for A) as A's clock tells it; `number` is the packet's that was seen then.
@@ -92,11 +111,15 @@ impl Clocks {
         if end == 0 {
             return time;
         }
-        let at = self.stretches.partition_point(|stretch| stretch.from[end] <= number).saturating_sub(1);
-        match self.stretches.get(at) {
+        match self.stretches.get(self.stretch(end, number)) {
             Some(stretch) => stretch.line.correct(time),
             None => time,
         }
+    }
+
+    /// Index of the stretch in which a packet of capture `end` lies.
+    fn stretch(&self, end: usize, number: u64) -> usize {
+        self.stretches.partition_point(|stretch| stretch.from[end] <= number).saturating_sub(1)
     }
 
     /// Smallest delay there and back, nanoseconds.
@@ -114,7 +137,7 @@ impl Clocks {
             _ => ClockMethod::BothWays,
         };
         let steps = self.stretches.windows(2).map(|pair| {
-            let start = pair[1].start;
+            let start = pair[1].times[0];
             let size = pair[1].line.value(start) - pair[0].line.value(start);
             ClockStep { time: instant(start), size }
         });
@@ -137,10 +160,10 @@ impl Clocks {
 impl Line {
     /// The line for packets of which [`is_possible`] holds; there is at least one.
     fn fit(sights: &[Sight]) -> Self {
-        let times = sights.iter().map(|sight| sight.times[0]);
-        let (low, high) =
-            times.fold((i64::MAX, i64::MIN), |(low, high), time| (low.min(time), high.max(time)));
-        let at = low + (high - low) / 2;
+        // The middle packet: a single time that is far off must not move it.
+        let mut times: Vec<i64> = sights.iter().map(|sight| sight.times[0]).collect();
+        let middle = times.len() / 2;
+        let at = *times.select_nth_unstable(middle).1;
         let zero = sights[0].times[1] - sights[0].times[0];
         let round = |value: f64| zero + value.round() as i64;
         let [over, under] = edges(sights, at, zero);
@@ -156,7 +179,9 @@ impl Line {
         }
         let (least, most) = slopes(&over, &under).unwrap_or_default();
         let mirrored = |slope: Slope| Slope { value: -slope.value, ..slope };
-        let skew = agreed(over.slope(), under.slope().map(mirrored)).clamp(least, most);
+        let is_known = least > 0.0 || most < 0.0 || most - least < LARGEST;
+        let skew = if is_known { agreed(over.slope(), under.slope().map(mirrored)) } else { 0.0 };
+        let skew = skew.clamp(least, most);
         let (top, bottom) = (over.below(skew), -under.below(-skew));
         let offset = round(f64::midpoint(top, bottom));
         let bounds =
@@ -173,6 +198,12 @@ impl Line {
 
     fn value(&self, time: i64) -> i64 {
         self.offset + (self.skew * (time - self.at) as f64).round() as i64
+    }
+
+    /// What a packet took by this line.
+    fn delay(&self, sight: &Sight) -> i64 {
+        let delay = self.correct(sight.times[1]) - sight.times[0];
+        if sight.forth { delay } else { -delay }
     }
 
     /// The time of A at which B shows `time`.
@@ -224,6 +255,38 @@ fn longest_stretch(sights: &[Sight]) -> usize {
     yes
 }
 
+/// The times during which both clocks ran undisturbed, of packets in the order of one capture.
+fn stretches(sights: &[Sight]) -> Vec<Stretch> {
+    let mut found = Vec::new();
+    let mut rest = sights;
+    while !rest.is_empty() {
+        let most = longest_stretch(rest);
+        let count = most - misplaced(&rest[..most], &rest[most..]);
+        let line = Line::fit(&rest[..count]);
+        found.push(Stretch { from: rest[0].numbers, times: rest[0].times, line });
+        rest = &rest[count..];
+    }
+    found
+}
+
+/// How many of the last packets of a stretch belong to the next one. Where a clock is set, packets of one direction only
+/// seem to take longer, and one line explains these; what ends the stretch is a packet of the other direction.
+fn misplaced(stretch: &[Sight], rest: &[Sight]) -> usize {
+    if rest.is_empty() || stretch.len() < 2 {
+        return 0;
+    }
+    let next = Line::fit(&rest[..longest_stretch(rest)]);
+    // Those before the step, for certain: as far as the last one of the direction that ended the stretch.
+    let sure = stretch.iter().rposition(|sight| sight.forth == rest[0].forth).map_or(1, |last| last + 1);
+    let own = Line::fit(&stretch[..sure]);
+    let last = stretch[sure..].iter().rev();
+    let is_next = |sight: &&Sight| {
+        let (here, there) = (own.delay(sight), next.delay(sight));
+        (there as f64) >= -TOLERANCE && there < here
+    };
+    last.take_while(is_next).count()
+}
+
 /// The slope of both edges: of two that agree the one that is known better, else the one nearer to zero.
 fn agreed(a: Option<Slope>, b: Option<Slope>) -> f64 {
     match (a, b) {
@@ -246,6 +309,10 @@ fn settled(slope: Slope) -> f64 {
 const LARGEST: f64 = 1e-3;
 /// So much may a packet seem to arrive before it was sent, nanoseconds: captures count microseconds.
 const TOLERANCE: f64 = 2_000.0;
+/// So much may it seem to by a line that chance has tilted, nanoseconds.
+const SLACK: i64 = 1_000_000;
+/// Packets so near to a step may have been under way then, nanoseconds.
+const UNDER_WAY: i64 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! From matched packets to what became of them, and to sums.
 
-use super::clock::Clocks;
+use super::clock::{Clocks, Sight};
 use super::delays::Delays;
 use super::digest::{Digest, instant};
 use super::lane::{Part, Tie};
@@ -138,9 +138,16 @@ impl Crossing<'_> {
     /// Times of sending and arrival by A's clock.
     pub(super) fn times(&self, part: &Part) -> (Option<i64>, Option<i64>) {
         let at = |end: End, packet: &Digest| self.clocks.by_a(end as usize, packet.number, packet.time);
-        let sent = part.sent.map(|sent| at(self.near, &self.sent[sent as usize]));
-        let got = part.got.map(|got| at(self.near.other(), &self.got[got as usize]));
-        (sent, got)
+        let (sent, got) =
+            (part.sent.map(|i| &self.sent[i as usize]), part.got.map(|i| &self.got[i as usize]));
+        let (Some(sent), Some(got)) = (sent, got) else {
+            return (sent.map(|sent| at(self.near, sent)), got.map(|got| at(self.near.other(), got)));
+        };
+        let forth = self.near == End::A;
+        let (a, b) = if forth { (sent, got) } else { (got, sent) };
+        let sight = Sight { numbers: [a.number, b.number], times: [a.time, b.time], forth };
+        let seen_at_b = self.clocks.seen_at_b(&sight);
+        if forth { (Some(sent.time), Some(seen_at_b)) } else { (Some(seen_at_b), Some(got.time)) }
     }
 
     /// The sums; what retransmissions tell is left at zero.

@@ -159,3 +159,47 @@ fn packets_of_one_direction_bound_one_side() {
     // A thousand packets touch the edge within some 2 us, over half of 100 s.
     assert!((row.skew - 30.0).abs() < 0.3, "{row:?}");
 }
+
+/// Half a second of packets says nothing of a slope that a few of them seem to have.
+#[test]
+fn a_slope_of_a_short_capture_is_not_known() {
+    let made = Made { count: 400, step: 2_500_000, delay: 25_000_000, jitter: 1e5, offset: 7, skew: 0.0 };
+    let mut sights = made.sights(&random(400));
+    // The edges of both directions lean the same way, by 300 us in a second.
+    for (sight, n) in sights.iter_mut().zip(0..) {
+        sight.times[1] += n * 750;
+    }
+    let row = Clocks::estimate(sights).row();
+    assert_eq!((row.skew, row.skew_low, row.skew_high), (0.0, Some(-1000.0), Some(1000.0)));
+}
+
+/// A clock that is set while packets are on their way, forwards or backwards, at either end.
+#[test]
+fn a_step_moves_no_delay() {
+    for (end, size) in
+        [(0, 10_000_000_000_i64), (0, -10_000_000_000), (1, 5_000_000_000), (1, -5_000_000_000)]
+    {
+        let made = Made { count: 400, step: 2_500_000, delay: 25_000_000, jitter: 1e5, offset: 7, skew: 0.0 };
+        let mut sights = made.sights(&random(400));
+        let set_at = START + 500_000_000;
+        // Each capture numbers what it sees, in its order.
+        for at in [0, 1] {
+            let mut order: Vec<usize> = (0..sights.len()).collect();
+            order.sort_by_key(|i| sights[*i].times[at]);
+            for (place, number) in order.into_iter().zip(1..) {
+                sights[place].numbers[at] = number;
+            }
+        }
+        sights
+            .iter_mut()
+            .filter(|sight| sight.times[end] >= set_at)
+            .for_each(|sight| sight.times[end] += size);
+        let clocks = Clocks::estimate(sights.clone());
+        assert_eq!(clocks.row().steps.len(), 1, "{end} {size}: {:?}", clocks.row());
+        for sight in &sights {
+            let delay = clocks.seen_at_b(sight) - sight.times[0];
+            let delay = if sight.forth { delay } else { -delay };
+            assert!((24_000_000..27_000_000).contains(&delay), "{end} {size}: {delay} {sight:?}");
+        }
+    }
+}
