@@ -8,6 +8,7 @@ mod feed;
 use std::io::Read;
 
 use rexmit_capture::{Interface, ReadError, Reader};
+use rexmit_units::Instant;
 
 use crate::analyzer::{self, Analyzer};
 use crate::decode::Skipped;
@@ -40,6 +41,10 @@ pub(crate) struct Intake {
     progress: Progress,
     tcp: u64,
     sctp: u64,
+    options_cut: u64,
+    backwards: Backwards,
+    /// Time of the last packet, in the order of the file.
+    last: Instant,
 }
 
 /// What a thread is to do.
@@ -63,12 +68,26 @@ pub struct Summary {
     pub tcp: u64,
     /// SCTP packets judged.
     pub sctp: u64,
+    /// TCP packets of which the capture keeps a part of the options only.
+    pub options_cut: u64,
+    /// Packets with a time before that of the packet in front of them. Those that follow each other closely are put in
+    /// order.
+    pub backwards: Backwards,
     /// Records not judged, by reason.
     pub skipped: Skipped,
     /// Where and why the file breaks off, if it does; the rows are what stands before that.
     pub broken_off: Option<ReadError>,
     /// The capture's interfaces, each with what the file tells of packets that it does not hold.
     pub interfaces: Vec<Interface>,
+}
+
+/// Times that go back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backwards {
+    /// Packets.
+    pub packets: u64,
+    /// The largest step, nanoseconds.
+    pub largest: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +98,10 @@ enum State {
     /// The last rows have been given.
     Over,
 }
+
+/// Queues of a network card that are read in turn bring packets out of order by less than that, nanoseconds; clocks
+/// that are set make larger steps.
+const DISORDER: u64 = 100_000_000;
 
 /// Connections that end in one step once the capture has ended: their rows are large.
 const ENDED_AT_ONCE: usize = 1 << 14;
@@ -142,16 +165,35 @@ impl Intake {
     }
 
     fn new(feed: Feed) -> Self {
-        Self { feed, progress: Progress::default(), tcp: 0, sctp: 0 }
+        let backwards = Backwards::default();
+        let progress = Progress::default();
+        Self { feed, progress, tcp: 0, sctp: 0, options_cut: 0, backwards, last: Instant::default() }
     }
 
     /// The next batch; `None` at the end.
     pub(crate) fn next(&mut self) -> Option<&Batch> {
         let (batch, progress) = self.feed.next()?;
         self.progress = progress;
-        let sctp = count_sctp(batch);
-        self.sctp += sctp;
-        self.tcp += batch.packets.len() as u64 - sctp;
+        let mut worst = 0;
+        for packet in &batch.packets {
+            match &packet.transport {
+                Transport::Tcp(tcp) => {
+                    self.tcp += 1;
+                    self.options_cut += u64::from(tcp.options_cut);
+                }
+                Transport::Sctp { .. } => self.sctp += 1,
+            }
+            let back = self.last.saturating_since(packet.time).as_nanos();
+            if back > 0 {
+                self.backwards.packets += 1;
+                worst = worst.max(back);
+            }
+            self.last = packet.time;
+        }
+        self.backwards.largest = self.backwards.largest.max(worst);
+        if worst > 0 && worst < DISORDER {
+            batch.packets.sort_by_key(|packet| packet.time);
+        }
         Some(batch)
     }
 
@@ -165,15 +207,13 @@ impl Intake {
             packets: self.progress.packets,
             tcp: self.tcp,
             sctp: self.sctp,
+            options_cut: self.options_cut,
+            backwards: self.backwards,
             skipped: end.skipped,
             broken_off: end.broken_off,
             interfaces: end.interfaces,
         }
     }
-}
-
-fn count_sctp(batch: &Batch) -> u64 {
-    batch.packets.iter().filter(|packet| matches!(packet.transport, Transport::Sctp { .. })).count() as u64
 }
 
 #[cfg(test)]

@@ -185,6 +185,8 @@ pub fn summary_json(summary: &Summary) -> Value {
         "sctp": summary.sctp,
         "skipped": skipped_json(&summary.skipped),
         "broken_off": broken_off,
+        "options_cut": summary.options_cut,
+        "backwards": { "packets": summary.backwards.packets, "largest_ns": summary.backwards.largest },
         "interfaces": summary.interfaces.iter().map(interface_json).collect::<Vec<_>>(),
     })
 }

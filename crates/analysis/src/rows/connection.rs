@@ -55,6 +55,8 @@ pub struct Handshake {
 /// What a side's SYN offered; a capability is in force where both offered it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
+    /// Its SYN was seen; if not, what stands here is what its packets show.
+    pub syn: bool,
     /// Maximum segment size, bytes.
     pub mss: Option<u16>,
     /// Window scale, a shift count; more than 14 counts as 14 (RFC 7323 section 2.3).
@@ -154,7 +156,7 @@ pub struct SideRow {
     /// Windows of RSTs count nowhere.
     pub min_window: Option<u64>,
     /// Largest window that it advertised, the handshake's included, bytes.
-    pub max_window: u64,
+    pub max_window: Option<u64>,
     /// Times at which it closed its window.
     pub zero_windows: u64,
     /// Nanoseconds for which its window was closed, up to the end of the connection where it never opened again.
@@ -240,7 +242,7 @@ impl SideRow {
             mean_outstanding: None,
             f_avg: None,
             min_window: None,
-            max_window: 0,
+            max_window: None,
             zero_windows: 0,
             zero_window_time: 0,
             window_limited_time: 0,

@@ -51,7 +51,7 @@ impl Feed {
     }
 
     /// The next batch, and how far the capture is read with it; `None` at the end.
-    pub(super) fn next(&mut self) -> Option<(&Batch, Progress)> {
+    pub(super) fn next(&mut self) -> Option<(&mut Batch, Progress)> {
         match self {
             Self::Here { source, batch } => {
                 let progress = source.fill(batch)?;
@@ -146,12 +146,12 @@ impl Remote {
         (Self { full, empty, current: Batch::default(), end }, work)
     }
 
-    fn next(&mut self) -> Option<(&Batch, Progress)> {
+    fn next(&mut self) -> Option<(&mut Batch, Progress)> {
         let (batch, progress) = self.full.recv().ok()?;
         let used = mem::replace(&mut self.current, batch);
         // Nobody to take it back: the last batch is on its way.
         let _ = self.empty.send(used);
-        Some((&self.current, progress))
+        Some((&mut self.current, progress))
     }
 
     fn end(self) -> End {

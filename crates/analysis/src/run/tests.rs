@@ -128,3 +128,27 @@ fn a_run_that_is_given_up_does_not_hang() {
     assert_eq!(run.finish().packets, 1_024);
     drop(ahead(&bytes));
 }
+
+#[test]
+fn packets_that_change_places_in_the_file_are_put_in_order_and_counted() {
+    let script = "0 c S 100+0
+        5 s S 900+0 ack 101
+        10 c . 101+0 ack 901
+        20 s . 1001+100 ack 101
+        19.9 s . 901+100 ack 101
+        30 c . 101+0 ack 1101";
+    let mut writer = Writer::new(Vec::new(), "test").expect("memory takes all");
+    for (time, _, packet, _) in packets(script) {
+        writer.write_packet(time, &packet, None).expect("memory takes all");
+    }
+    let bytes = writer.finish().expect("memory takes all");
+    let reader = Reader::new(Cursor::new(bytes)).expect("a capture of ours");
+    let mut run = Run::new(reader, &RunOptions::default());
+    let mut rows = Vec::new();
+    while let Some(new) = run.step(1 << 10) {
+        rows.extend(new.connections);
+    }
+    assert_eq!(rows[0].server.reordered_packets, 0);
+    let backwards = run.finish().backwards;
+    assert_eq!((backwards.packets, backwards.largest), (1, 100_000));
+}

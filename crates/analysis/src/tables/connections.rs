@@ -86,6 +86,7 @@ fn side<'a>(table: &mut Block<'_, Counted<'a>>, prefix: &str, get: Getter<'a>) {
     }
     add! {
         "address", "address and port", |s| s.address;
+        "syn_seen", "its SYN was seen; if not, what it offered is what its packets show", |s| s.offered.syn;
         "mss", "maximum segment size that its SYN offered, bytes", |s| s.offered.mss;
         "window_scale", "window scale that its SYN offered, a shift count", |s| s.offered.window_scale;
         "sack_permitted", "its SYN permitted SACK", |s| s.offered.sack_permitted;
@@ -117,7 +118,8 @@ fn side<'a>(table: &mut Block<'_, Counted<'a>>, prefix: &str, get: Getter<'a>) {
         "f_avg", "mean outstanding segments when unambiguously timed segments were sent (klaver-2005)",
             |s| s.f_avg;
         "min_window", "smallest window that it advertised after the handshake, bytes", |s| s.min_window;
-        "max_window", "largest window that it advertised, bytes", |s| s.max_window;
+        "max_window", "largest window that it advertised, bytes; nothing where its scale is not known",
+            |s| s.max_window;
         "zero_windows", "times at which it closed its window", |s| s.zero_windows;
         "zero_window_ns", "ns for which its window was closed", |s| s.zero_window_time;
         "window_limited_ns", "ns for which less than one MSS of the other side's window was left to it",

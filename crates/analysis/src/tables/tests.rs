@@ -78,7 +78,7 @@ fn side(port: u16) -> SideRow {
         mean_outstanding: None,
         f_avg: None,
         min_window: None,
-        max_window: 0,
+        max_window: None,
         zero_windows: 0,
         zero_window_time: 0,
         window_limited_time: 0,

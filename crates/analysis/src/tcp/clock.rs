@@ -43,6 +43,11 @@ impl Clock {
         self.soonest().filter(|&soonest| soonest >= 1_000_000 && soonest >= self.delay())
     }
 
+    /// The whole round trip at its shortest, from the handshake or from samples.
+    pub(super) fn whole(&self) -> Option<u64> {
+        self.soonest().map(|soonest| soonest + self.loop_time.unwrap_or(0))
+    }
+
     /// From here to the sender and back, 0 where the capture is at the sender or nothing is known.
     pub(super) fn delay(&self) -> u64 {
         let far = self.loop_time.unwrap_or(0);

@@ -31,6 +31,8 @@ pub(super) struct Connection {
     /// The client's and the server's data.
     halves: [Half; 2],
     offered: [Capabilities; 2],
+    /// Bytes of data in the largest packet of a side whose SYN was not seen.
+    largest: [u32; 2],
     /// Which side's SYN looks like that of a system that probes for tail losses.
     probes: [bool; 2],
     checksums: [Checksums; 2],
@@ -76,6 +78,7 @@ impl Connection {
             addresses,
             halves: [Half::new(SideName::Client), Half::new(SideName::Server)],
             offered: Default::default(),
+            largest: [0; 2],
             probes: [false; 2],
             checksums: Default::default(),
             copies: Default::default(),
@@ -86,11 +89,13 @@ impl Connection {
         }
     }
 
-    /// True if `tcp` opens another connection between the same ports: a SYN with another initial sequence number
-    /// after a FIN or RST.
-    pub(super) fn is_replaced_by(&self, tcp: &Tcp) -> bool {
+    /// True if the packet opens another connection between the same ports: a SYN with another initial sequence number,
+    /// where the one before had ended or is known to be another.
+    pub(super) fn is_replaced_by(&self, packet: &Packet, tcp: &Tcp) -> bool {
+        let from = usize::from(packet.src != self.addresses[CLIENT]);
         let syn = tcp.flags.has(Flags::SYN) && !tcp.flags.has(Flags::ACK);
-        syn && self.is_ending() && self.halves.iter().all(|half| half.space.initial() != Some(tcp.seq))
+        let other = self.halves.iter().all(|half| half.space.initial() != Some(tcp.seq));
+        syn && other && (self.is_ending() || self.offered[from].syn)
     }
 
     /// A RST was seen, or both FINs.
@@ -167,10 +172,13 @@ impl Connection {
     fn take(&mut self, from: usize, packet: &Packet, tcp: &Tcp, rows: &mut Rows) -> Effect {
         if tcp.flags.has(Flags::SYN) {
             self.take_syn(from, tcp);
+        } else if !self.offered[from].syn {
+            self.take_unopened(from, tcp);
         }
         self.fins[from] |= tcp.flags.has(Flags::FIN);
         self.reset |= tcp.flags.has(Flags::RST);
         self.opening.see(packet.time, from, tcp);
+        self.halves[SERVER].asked_again |= self.opening.is_repeated();
         self.set_loop_times();
         let (ack, window) = self.take_ack(from, packet, tcp, rows);
         let (placed, seq, end) = self.take_data(from, packet, tcp, rows);
@@ -180,12 +188,30 @@ impl Connection {
     fn take_syn(&mut self, from: usize, tcp: &Tcp) {
         self.halves[from].space.start_at(tcp.seq);
         let offered = &mut self.offered[from];
+        offered.syn = true;
         offered.mss = tcp.mss.or(offered.mss);
         offered.window_scale = tcp.window_scale.map(|shift| shift.min(14)).or(offered.window_scale);
         offered.sack_permitted |= tcp.sack_permitted;
         offered.timestamps |= tcp.timestamps.is_some();
         offered.ecn |= tcp.flags.has(Flags::ECE);
         self.probes[from] = looks_like_linux(tcp);
+    }
+
+    /// What a packet shows of a side whose SYN was not seen.
+    fn take_unopened(&mut self, from: usize, tcp: &Tcp) {
+        let offered = &mut self.offered[from];
+        offered.timestamps |= tcp.timestamps.is_some();
+        if !tcp.sack.is_empty() {
+            // Both must have permitted it.
+            self.offered.iter_mut().filter(|offered| !offered.syn).for_each(|o| o.sack_permitted = true);
+        }
+        self.largest[from] = self.largest[from].max(tcp.len);
+    }
+
+    /// True if it is known how windows are scaled: both SYNs were seen, or one that offers no scaling.
+    fn window_is_known(&self) -> bool {
+        let refuses = |offered: &Capabilities| offered.syn && offered.window_scale.is_none();
+        self.offered.iter().all(|offered| offered.syn) || self.offered.iter().any(refuses)
     }
 
     fn set_loop_times(&mut self) {
@@ -201,7 +227,9 @@ impl Connection {
         if tcp.flags.has(Flags::RST) {
             return (None, window);
         }
-        self.halves[from].measures.offered(packet.time, window, tcp.flags.has(Flags::SYN));
+        let known = self.window_is_known();
+        self.halves[1 - from].window_known = known;
+        self.halves[from].measures.offered(packet.time, window, (tcp.flags.has(Flags::SYN), known));
         if !tcp.flags.has(Flags::ACK) {
             return (None, window);
         }
@@ -253,7 +281,7 @@ impl Connection {
         // data or a byte that was acknowledged long ago.
         let idle = half.started && half.acks.una == half.edge && half.acks.window.is_some();
         let no_syn_fin = !tcp.flags.any(Flags::SYN.with(Flags::FIN)) && !self.fins[from];
-        if idle && no_syn_fin && tcp.len <= 1 && seq + 1 == half.edge {
+        if idle && no_syn_fin && tcp.len <= 1 && seq + 1 == half.edge && !half.is_byte_again(&sent) {
             rows.retransmissions.push(probe(half, &sent, &terms));
             return (Placed { again: tcp.len, ..Placed::bare(Kind::Probe) }, seq, end);
         }
@@ -266,8 +294,14 @@ impl Connection {
 
     fn terms(&self, from: usize) -> Terms {
         let stamps = self.offered.iter().all(|offered| offered.timestamps);
-        let mss = self.offered[1 - from].mss.unwrap_or(1460);
-        let mss = u32::from(mss).saturating_sub(if stamps { 12 } else { 0 }).max(1);
+        let options = if stamps { 12 } else { 0 };
+        let usual = 1460 - options;
+        let mss = match self.offered[1 - from].mss {
+            Some(mss) => u32::from(mss).saturating_sub(options).max(1),
+            // A full segment is the largest one, unless that is a super-packet.
+            None if (536..usual).contains(&self.largest[from]) => self.largest[from],
+            None => usual,
+        };
         let sack = self.offered.iter().all(|offered| offered.sack_permitted);
         Terms { connection: self.number, sack, mss, probes: self.probes[from] }
     }
@@ -368,7 +402,8 @@ fn probe(half: &Half, sent: &Sent, terms: &Terms) -> RetransmissionRow {
         delay_first: None,
         delay_previous: None,
         cause: if closed { Cause::WindowProbe } else { Cause::KeepAlive },
-        confidence: Confidence::Certain,
+        // Elsewhere it may be a packet that was overtaken.
+        confidence: if half.clock.is_surely_near() { Confidence::Certain } else { Confidence::Likely },
         need: Need::Needed,
         proof: Proof::None,
         evidence: Evidence { since_ack: half.acks.last.map(since), ..Evidence::default() },

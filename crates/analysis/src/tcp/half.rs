@@ -37,6 +37,10 @@ pub(super) struct Half {
     pub measures: Measures,
     /// Packets that did not come here.
     pub missing: Missing,
+    /// The other side sent its SYN once more.
+    pub asked_again: bool,
+    /// Its receiver's windows are known: the SYNs told how they are scaled.
+    pub window_known: bool,
     /// Data up to here were probably sent before and lost on their way here.
     lost_to: i64,
     board: Board,
@@ -111,6 +115,8 @@ impl Half {
             clock: Clock::default(),
             measures: Measures::default(),
             missing: Missing::default(),
+            asked_again: false,
+            window_known: false,
             lost_to: 0,
             board: Board::default(),
             view: View::default(),
@@ -189,7 +195,7 @@ impl Half {
         let una = self.acks.una;
         Level {
             outstanding: self.outstanding(),
-            left: self.acks.window.map(|window| una + window as i64 - self.edge),
+            left: self.window_known.then_some(self.acks.window).flatten().map(|w| una + w as i64 - self.edge),
             closed: self.acks.window == Some(0),
             pieces: self.board.len() as u32,
             unacknowledged: (self.edge - una).max(0) as u64,

@@ -169,6 +169,10 @@ impl Judge {
         if let Some(plain) = by_kind(trial, signs) {
             return plain;
         }
+        if trial.seen.window.is_none() {
+            // Not one acknowledgment is in the capture.
+            return (Cause::Unknown, Confidence::Unknown);
+        }
         if !signs.near {
             return distant::decide(self, trial, signs);
         }

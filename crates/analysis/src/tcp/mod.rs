@@ -80,7 +80,7 @@ impl Connections {
         };
         let note = packet.note.map(|note| &*batch.notes[note as usize]);
         let place = match place {
-            Some(place) if self.is_replaced(place, tcp) => {
+            Some(place) if self.is_replaced(place, packet, tcp) => {
                 self.end(place);
                 self.open_at(key, packet, tcp)
             }
@@ -125,8 +125,8 @@ impl Connections {
         std::mem::take(&mut self.rows)
     }
 
-    fn is_replaced(&self, place: u32, tcp: &Tcp) -> bool {
-        matches!(&self.open[place as usize], Place::Open(connection) if connection.is_replaced_by(tcp))
+    fn is_replaced(&self, place: u32, packet: &Packet, tcp: &Tcp) -> bool {
+        matches!(&self.open[place as usize], Place::Open(connection) if connection.is_replaced_by(packet, tcp))
     }
 
     /// True if it is a SYN, which is kept until something else is seen of its connection.

@@ -18,9 +18,13 @@ pub(super) struct Opening {
     client_rtt: Option<u64>,
     /// The same where SYN or SYN-ACK were sent more than once: from the last one.
     loops: [Option<u64>; 2],
+    repeated: bool,
     over: bool,
     fresh: bool,
 }
+
+/// Two ports of a tap show the same packet within that, nanoseconds.
+const TAP: u64 = 100_000_000;
 
 impl Opening {
     /// The client (`from` is 0) or the server sent `tcp`.
@@ -33,6 +37,7 @@ impl Opening {
         match (from, syn, ack) {
             (0, true, false) => {
                 self.syns += 1;
+                self.repeated |= self.syns > 1 && now.saturating_since(self.syn_at).as_nanos() > TAP;
                 self.syn_at = now;
             }
             (1, true, true) => {
@@ -67,6 +72,11 @@ impl Opening {
     pub(super) fn fresh_loops(&mut self) -> Option<([Option<u64>; 2], bool)> {
         let sure = self.client_rtt.is_some() && self.server_rtt.is_some();
         std::mem::take(&mut self.fresh).then_some((self.loops, sure))
+    }
+
+    /// The client sent its SYN again, and no tap showed it twice.
+    pub(super) fn is_repeated(&self) -> bool {
+        self.repeated
     }
 
     /// For the row.

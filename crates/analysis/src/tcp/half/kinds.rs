@@ -1,6 +1,7 @@
 //! What a packet is: a copy, overtaken, or sent before and lost on its way here.
 
 use rexmit_units::Instant;
+use rexmit_wire::Flags;
 
 use super::{Half, Sent, Terms};
 use crate::tcp::board::{Piece, Stamp};
@@ -8,7 +9,16 @@ use crate::tcp::board::{Piece, Stamp};
 /// The slowest usual clock of timestamps: 10 ms (RFC 7323 section 5.4 allows up to 1 s).
 const SLOW_CLOCK: u64 = 10_000_000;
 
+/// Two ports of a tap show the same packet within that, nanoseconds.
+const TAP: u64 = 1_000_000;
+
 impl Half {
+    /// A segment of a single byte once more, and no probe with a byte of a longer one.
+    pub(in crate::tcp) fn is_byte_again(&self, sent: &Sent) -> bool {
+        let byte = |piece: &&Piece| piece.count > 0 && piece.end - piece.start == 1;
+        sent.len == 1 && self.board.recall(sent.seq).filter(byte).is_some()
+    }
+
     /// Packets are missing before `sent`: how far did their data go?
     pub(super) fn find_lost(&mut self, sent: &Sent, terms: &Terms) {
         // What is missing may be a retransmission for a hole, lost once more.
@@ -57,11 +67,18 @@ impl Half {
             return true;
         }
         let whole = piece.start == sent.seq && piece.end == sent.end;
+        let since = stamp.time.saturating_since(piece.last).as_nanos();
+        // At two ports of a tap, within what a retransmission cannot do.
+        let soon = self.clock.whole().map_or(TAP, |whole| TAP.min(whole / 4));
+        // A SYN that came again is answered, perhaps just when the timer runs out.
+        let answer = sent.flags.has(Flags::SYN) && self.asked_again;
+        if whole && since <= soon && !answer {
+            return true;
+        }
         if stamp.tsval != 0 {
             return whole && self.clock.min_rtt().is_some_and(|rtt| rtt >= SLOW_CLOCK);
         }
         let delay = self.clock.delay();
-        let since = stamp.time.saturating_since(piece.last).as_nanos();
         let data = sent.len > 0;
         data && whole && delay > 0 && self.last_sent == Some(piece.last) && since < delay / 2
     }

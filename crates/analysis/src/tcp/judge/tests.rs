@@ -243,6 +243,69 @@ fn a_packet_below_the_first_one_of_a_capture_from_the_middle_was_overtaken() {
     assert_eq!(rows.segments[1].kind, Kind::Reordered);
 }
 
+#[test]
+fn sack_blocks_show_what_syns_that_are_not_in_the_capture_agreed_on() {
+    let rows = analyse(
+        "0 s . 1+1000 ack 1
+         0 s . 1001+1000 ack 1
+         0 s . 2001+1000 ack 1
+         0 s . 3001+1000 ack 1
+         0 s . 4001+1000 ack 1
+         0 s . 5001+1000 ack 1
+         50 c . 1+0 ack 1 win 80
+         50.1 c . 1+0 ack 1 win 80 sack 1001-2001
+         51 c . 1+0 ack 1 win 80 sack 3001-4001,1001-2001
+         52 c . 1+0 ack 1 win 80 sack 3001-5001,1001-2001
+         52.01 s . 1+1000 ack 1
+         53 c . 1+0 ack 1 win 80 sack 3001-6001,1001-2001
+         53.01 s . 2001+1000 ack 1
+         105 c . 1+0 ack 6001 win 80",
+    );
+    let causes: Vec<_> = rows.retransmissions.iter().map(|row| (row.cause, row.confidence)).collect();
+    assert_eq!(causes, [(Fast, Likely), (SackRecovery, Likely)]);
+    let client = &rows.connections[0].client;
+    assert!(client.offered.sack_permitted && !client.offered.syn);
+    // How the window is scaled is not known, and so not how large it was.
+    assert_eq!((client.min_window, client.max_window), (None, None));
+    assert_eq!(rows.connections[0].server.window_limited_time, 0);
+}
+
+#[test]
+fn two_ports_of_a_tap_show_packets_twice_also_without_identifications() {
+    let rows = analyse(
+        "0 c S 0+0
+         0.005 c S 0+0
+         0.1 s S 0+0 ack 1
+         0.105 s S 0+0 ack 1
+         50 c . 1+0 ack 1
+         60 s . 1+1000 ack 1
+         60.005 s . 1+1000 ack 1
+         61 s . 1001+1000 ack 1
+         61.005 s . 1001+1000 ack 1
+         111 c . 1+0 ack 2001",
+    );
+    assert!(rows.retransmissions.is_empty(), "{:?}", rows.retransmissions);
+    assert_eq!(rows.connections[0].server.copies, 3);
+}
+
+#[test]
+fn a_single_byte_again_is_no_probe_of_an_idle_connection() {
+    let found = causes(&[
+        AT_CLIENT,
+        "111 s . 1001+1 ack 1 ident 2
+         111.1 c . 1+0 ack 1002
+         400 s . 1001+1 ack 1 ident 3
+         400.1 c . 1+0 ack 1002",
+    ]);
+    assert_eq!(found, [(8, Timeout, Likely)]);
+}
+
+#[test]
+fn without_acknowledgments_nothing_is_guessed() {
+    let row = one(&["0 s . 1+1000 ack 1\n 0 s . 1001+1000 ack 1\n 300 s . 1001+1000 ack 1"]);
+    assert_eq!((row.cause, row.confidence), (Cause::Unknown, Confidence::Unknown));
+}
+
 /// The client's capture: the SYN-ACK comes 50 ms after the SYN, and the ACK at once.
 const AT_CLIENT: &str = "
     0 c S 0+0

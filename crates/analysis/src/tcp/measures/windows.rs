@@ -9,20 +9,25 @@ use crate::rows::SideRow;
 pub(super) struct Windows {
     /// After the handshake.
     min: Option<u64>,
-    max: u64,
+    max: Option<u64>,
     closings: u64,
     closed_for: u64,
     closed_since: Option<Instant>,
 }
 
 impl Windows {
-    /// A window of so many bytes was offered; `syn` in the handshake.
-    pub(super) fn offered(&mut self, time: Instant, window: u64, syn: bool) {
-        self.max = self.max.max(window);
+    /// A window of so many bytes was offered, in the handshake or later. What is not `known` may have to be scaled, but
+    /// for a closed one.
+    pub(super) fn offered(&mut self, time: Instant, window: u64, (syn, known): (bool, bool)) {
+        if known || syn {
+            self.max = self.max.max(Some(window));
+        }
         if syn {
             return;
         }
-        self.min = Some(self.min.map_or(window, |min| min.min(window)));
+        if known {
+            self.min = Some(self.min.map_or(window, |min| min.min(window)));
+        }
         match self.closed_since {
             None if window == 0 => {
                 self.closings += 1;

@@ -103,8 +103,8 @@ fn windows_are_scaled_but_for_the_handshake() {
         21 s . 501+0 ack 111 win 1000
         ",
     );
-    assert_eq!((row.client.min_window, row.client.max_window), (Some(800), 60_000));
-    assert_eq!((row.server.min_window, row.server.max_window), (Some(128_000), 128_000));
+    assert_eq!((row.client.min_window, row.client.max_window), (Some(800), Some(60_000)));
+    assert_eq!((row.server.min_window, row.server.max_window), (Some(128_000), Some(128_000)));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_closed_window_is_one_period_until_it_opens() {
         ",
     );
     assert_eq!((row.zero_windows, row.zero_window_time), (2, 579_000_000));
-    assert_eq!((row.min_window, row.max_window), (Some(0), 5000));
+    assert_eq!((row.min_window, row.max_window), (Some(0), Some(5000)));
 }
 
 #[test]
