@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 
 
@@ -35,8 +36,23 @@ class Interrupted(RexmitError):  # noqa: N818 - not a mistake of anyone
 
 
 def one_line(text: object) -> str:
-    """The text with every run of white space as one blank."""
-    return " ".join(str(text).split())
+    """The text with every run of white space as one blank, and nothing that a terminal would obey."""
+    return printable(" ".join(str(text).split()))
+
+
+def printable(text: object) -> str:
+    """The text with control characters and marks of direction as escapes, such as that of ESC.
+
+    Names and comments in a capture are anybody's: printed raw they could rule the terminal or forge a line.
+    """
+    return "".join(
+        letter.encode("unicode_escape").decode() if unicodedata.category(letter) in _CONTROL else letter
+        for letter in str(text)
+    )
+
+
+_CONTROL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Controls, formats, halves of pairs, separators of lines and paragraphs."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -17,7 +17,6 @@ import pyarrow.parquet
 
 from rexmit.analyse.captures import schema
 from rexmit.analyse.rows import NAMES, TEXTS, RawTable, height
-from rexmit.errors import StoreError
 from rexmit.run.files import TEMPORARY, store_error
 
 FORMATS = ("parquet", "csv")
@@ -66,13 +65,14 @@ class TableFiles:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise _store_error(self.folder, error) from None
+            raise store_error(self.folder, error, resumable=False) from None
+        self._drop_stale()
         for name, path in zip(self.names, self.files, strict=True):
             try:
                 self._writers[name] = self._open(name, _temporary(path))
             except OSError as error:
                 self._drop()
-                raise _store_error(path, error) from None
+                raise store_error(path, error, resumable=False) from None
         return self
 
     def write(self, tables: Mapping[str, RawTable]) -> None:
@@ -83,7 +83,7 @@ class TableFiles:
                 try:
                     self._writers[name].write_batch(_plain(batch) if self.form == "csv" else batch)
                 except OSError as error:
-                    raise _store_error(path, error) from None
+                    raise store_error(path, error, resumable=False) from None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -98,13 +98,13 @@ class TableFiles:
                     os.fsync(file.fileno())
             except OSError as problem:
                 self._drop()
-                raise _store_error(path, problem) from None
+                raise store_error(path, problem, resumable=False) from None
         for path in self.files:
             try:
                 _temporary(path).replace(path)
             except OSError as problem:
                 self._drop()
-                raise _store_error(path, problem) from None
+                raise store_error(path, problem, resumable=False) from None
 
     def _open(self, name: str, path: Path) -> _Writer:
         fields = self._schemas[name]
@@ -114,6 +114,13 @@ class TableFiles:
         else:
             writer = pyarrow.parquet.ParquetWriter(path, fields, compression="zstd")
         return writer
+
+    def _drop_stale(self) -> None:
+        """Removes what a run that was killed has left in the folder; nothing else is called so."""
+        for name in self._schemas:
+            for form in FORMATS:
+                with contextlib.suppress(OSError):
+                    _temporary(self.folder / f"{name}.{form}").unlink(missing_ok=True)
 
     def _drop(self) -> None:
         for writer in self._writers.values():
@@ -126,11 +133,6 @@ class TableFiles:
 
 def _temporary(path: Path) -> Path:
     return path.with_name(path.name + TEMPORARY)
-
-
-def _store_error(path: Path, error: OSError) -> StoreError:
-    found = store_error(path, error)
-    return StoreError(str(found).replace(", then go on with --resume", "").replace("--out", "folder"))
 
 
 def _type(kind: str) -> pa.DataType:

@@ -6,13 +6,14 @@ Memory follows what is kept of the rows: `read` keeps nothing.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rexmit import _native
-from rexmit.analyse.quantities import plural
+from rexmit.analyse.quantities import duration, plural
 from rexmit.analyse.rows import RawTable
 from rexmit.errors import UsageError, nearest, one_line
 
@@ -35,6 +36,9 @@ LARGE = ("segments", "sacks", "rtt", "chunks", "sctp_rtt")
 """Tables with a row a packet or sample: only where asked for."""
 
 TABLES = (*SMALL, *LARGE)
+
+LARGEST = 2**31 - 1
+"""Of whole numbers among the options."""
 
 Opened = TypeVar("Opened")
 
@@ -69,6 +73,14 @@ class Summary:
     skipped: dict[str, Any] = field(default_factory=dict)
     interfaces: list[dict[str, Any]] = field(default_factory=list)
     broken_off: dict[str, Any] | None = None
+    options_cut: int = 0
+    backwards: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, told: dict[str, Any]) -> Summary:
+        """From the JSON of the native analysis, of which it takes what it knows."""
+        known = {own.name for own in fields(cls)}
+        return cls(**{name: value for name, value in told.items() if name in known and value is not None})
 
     @property
     def damaged(self) -> bool:
@@ -86,6 +98,17 @@ class Summary:
         for reason, text in _UNREADABLE.items():
             if number := self.skipped.get(reason, 0):
                 found.append(plural(number, *text))
+        if self.options_cut:
+            found.append(
+                f"{plural(self.options_cut, 'packet')} of which the capture kept only a part of the TCP "
+                "options; SACK and timestamps are not known there"
+            )
+        if number := self.backwards.get("packets", 0):
+            found.append(
+                f"{plural(number, 'packet has a time', 'packets have times')} before the packet in front (by "
+                f"up to {duration(self.backwards.get('largest_ns'))}); small steps were put in order, after "
+                "larger ones times and causes may be wrong"
+            )
         for interface in self.interfaces:
             drops = [interface[name] for name in ("dropped_by_interface", "dropped_by_system")]
             lost = max(sum(number for number in drops if number), interface["dropped_between"])
@@ -122,7 +145,7 @@ class Reading:
             if self._progress is not None:
                 self._progress(*self._native.progress())
             yield {name: tables[name] for name in wanted}
-        self.summary = Summary(**json.loads(self._native.summary()))
+        self.summary = Summary.of(json.loads(self._native.summary()))
 
     def _open(self) -> _native.Analysis:
         options = native_options(self._options)
@@ -130,10 +153,16 @@ class Reading:
 
 
 def native_options(options: Options) -> str:
-    """The options as the native analysis takes them. Raises UsageError for a table that does not exist."""
+    """The options as the native analysis takes them. Raises UsageError for one that is not allowed."""
     unknown = [name for name in options.tables if name not in TABLES]
     if unknown:
         raise UsageError(f"no table {unknown[0]!r}{nearest(unknown[0], TABLES)}")
+    if not 0 < options.loss_event_rtts < math.inf:
+        raise UsageError(f"loss_event_rtts {options.loss_event_rtts}: give a number above 0, such as 2")
+    if not 1 <= options.sctp_threshold <= LARGEST:
+        raise UsageError(f"sctp_threshold {options.sctp_threshold}: give a whole number from 1, such as 3")
+    if options.jobs is not None and not 1 <= options.jobs <= LARGEST:
+        raise UsageError(f"jobs {options.jobs}: give a number of threads from 1, or none for every core")
     given = {
         "filter": options.filter,
         "loss_event_rtts": options.loss_event_rtts,

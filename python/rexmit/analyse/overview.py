@@ -56,12 +56,18 @@ class Wanted:
 
 @dataclass
 class Totals:
-    """Counts over all connections or all associations."""
+    """Counts over all connections or all associations.
+
+    `unseen` is what was acknowledged and is not in the capture, bytes of TCP and chunks of SCTP;
+    `gaps` is the number of connections or associations of which something is.
+    """
 
     flows: int = 0
     causes: Counter[str] = field(default_factory=Counter)
     not_needed: int = 0
     vantages: Counter[float | None] = field(default_factory=Counter)
+    unseen: int = 0
+    gaps: int = 0
 
     @property
     def retransmissions(self) -> int:
@@ -152,6 +158,9 @@ class Overview:
             return
         totals.flows += count
         totals.vantages.update(plain.values(table, "vantage_client_share"))
+        unseen = _both(table, "unseen_bytes" if name == "connection" else "unseen_chunks")
+        totals.unseen += sum(unseen)
+        totals.gaps += sum(number > 0 for number in unseen)
         best.take(table)
         own = getattr(self.wanted, name)
         if own is not None:
@@ -256,6 +265,13 @@ def cause_counts(row: Row, side: str) -> dict[str, int]:
     found = {name.removeprefix(prefix): count for name, count in row.items() if name.startswith(prefix)}
     order = sorted(found, key=lambda name: -found[name])
     return {name.replace("_", "-"): found[name] for name in order if found[name]}
+
+
+def goodput(row: Row, side: str) -> float | None:
+    """The goodput of a side in bit/s; None where most of what was acknowledged is not in the capture."""
+    found: float | None = row[f"{side}_goodput_bit_s"]
+    unseen = row.get(f"{side}_unseen_bytes") or 0
+    return None if 2 * unseen > row[f"{side}_acked_bytes"] else found
 
 
 def nested(row: Row) -> dict[str, Any]:

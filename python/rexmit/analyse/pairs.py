@@ -62,5 +62,5 @@ def read_pair(
             progress(*native.progress())
     tables = native.finish()
     told = json.loads(native.summary())
-    summaries = [Summary(**summary) for summary in told["captures"]]
+    summaries = [Summary.of(summary) for summary in told["captures"]]
     return Paired(dict(tables), summaries, told["clock"], told["unpaired"])

@@ -59,8 +59,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        code = cli.main(args=arguments, prog_name="rexmit", standalone_mode=False)
+        code = _command(arguments)
         sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of our output has gone, as in `rexmit studies | head -1`: not an error of ours.
+        _drop_output()
+        return 0
+    except OSError as error:
+        _drop_output()
+        where = error.filename or "standard output"
+        _complain(f"{where}: cannot be written or read: {error.strerror or error}")
+        return 1
+    return code
+
+
+def _command(arguments: Sequence[str] | None) -> int:
+    try:
+        code = cli.main(args=arguments, prog_name="rexmit", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return USAGE
@@ -73,11 +88,12 @@ def _run(arguments: Sequence[str] | None) -> int:
     except RexmitError as error:
         _complain(str(error))
         return error.exit_code
-    except BrokenPipeError:
-        # The reader of our output has gone, as in `rexmit studies | head -1`: not an error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     return code if isinstance(code, int) else 0
+
+
+def _drop_output() -> None:
+    """What is left of the output goes nowhere: nothing fails again at the end of the process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _with_context(error: click.ClickException) -> str:

@@ -16,12 +16,15 @@ from rexmit.analyse.pairs import PairOptions
 from rexmit.analyse.quantities import plural
 from rexmit.analyse.words import evidence, sctp_evidence
 from rexmit.cli.analyze_pair import PairOutput, analyze_pair
-from rexmit.cli.common import OUT, json_option, print_json
+from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.cli.reading import ReadingProgress
-from rexmit.errors import UsageError
+from rexmit.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from rexmit.analyse.arrow import TableFiles
+
+STANDARD_INPUT = Path("/dev/stdin")
+"""What - stands for."""
 
 GRAPH_FORMATS = ("svg", "png", "pdf", "html", "xplot")
 
@@ -80,7 +83,9 @@ Examples:
     metavar="NAME,...",
     help="Tables to write, 'all' for every one. Default: without a row a packet.",
 )
-@click.option("--format", "form", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["parquet", "csv"]), help="Of the tables. Default: parquet."
+)
 @click.option("--graphs", type=OUT, help="Folder to draw graphs to, of the connections shown.")
 @click.option(
     "--graph-format",
@@ -112,7 +117,7 @@ def analyze(
     sctp_threshold: int,
     tables: Path | None,
     only: str | None,
-    form: str,
+    form: str | None,
     graphs: Path | None,
     graph_formats: tuple[str, ...],
     separate: bool,
@@ -125,11 +130,21 @@ def analyze(
 
     Reads pcapng and pcap, also packed with gzip or zstd. Two captures are taken as two views of the same
     packets, made at the two ends, unless --separate is given; more are judged one after another. Exit code 1
-    if a capture is damaged; all that could be read is shown all the same.
+    if a capture is damaged; all that could be read is shown all the same. - stands for standard input.
     """
-    if only is not None and tables is None:
-        raise UsageError("--only chooses among the tables that --tables DIR writes; give both")
-    if len(captures) == 2 and not separate:
+    captures = tuple(STANDARD_INPUT if str(path) == "-" else path for path in captures)
+    pair = len(captures) == 2 and not separate
+    _check_needed(
+        (only is not None, "--only", "--tables DIR", tables is not None),
+        (form is not None, "--format", "--tables DIR", tables is not None),
+        (bool(graph_formats), "--graph-format", "--graphs DIR", graphs is not None),
+        (same_clock, "--same-clock", "two captures", pair),
+        (whole, "--whole", "two captures", pair),
+    )
+    form = form or "parquet"
+    if graphs is not None and association is not None:
+        raise UsageError("graphs are of TCP connections only; leave out --graphs or --association")
+    if pair:
         if connection or association or graphs:
             raise UsageError("--connection, --association and --graphs show one capture; add --separate")
         about = PairOptions(same_clock, whole)
@@ -150,6 +165,13 @@ def analyze(
     if as_json:
         _print_json([one.json() for one in found])
     context.exit(1 if any(one.reading.summary.damaged for one in found) else 0)
+
+
+def _check_needed(*options: tuple[bool, str, str, bool]) -> None:
+    """Raises UsageError for an option without another that it needs: given, name, needed, is there."""
+    for given, name, needed, there in options:
+        if given and not there:
+            raise UsageError(f"{name} does nothing without {needed}; give both")
 
 
 @dataclass(frozen=True)
@@ -208,15 +230,15 @@ def _analyze(paths: Sequence[Path], asked: Asked) -> _Found:
             if files is not None:
                 files.write(tables)
     found = _Found(asked, reading, overview)
+    _check_chosen(found)
     if not asked.as_json:
         _print(found)
-    _check_chosen(found)
     written = [] if files is None else files.files
     if asked.graphs is not None:
         written += _draw(paths, asked, overview)
     if not asked.as_json:
         for path in written:
-            click.echo(str(path))
+            click.echo(printable(path))
     return found
 
 
@@ -249,11 +271,10 @@ def _print(found: _Found) -> None:
     out = console()
     wanted = asked.wanted
     if asked.several:
-        out.print(terminal.title(" and ".join(map(str, found.reading.paths))))
+        out.print(terminal.title(printable(" and ".join(map(str, found.reading.paths)))))
     chosen = wanted.connection is not None or wanted.association is not None
     if asked.lines:
-        for line in terminal_detail.retransmission_lines(overview.retransmissions(), overview.starts):
-            out.print(line, soft_wrap=True)
+        terminal_detail.print_retransmissions(out, overview.retransmissions(), overview.starts)
     elif not chosen:
         terminal.print_overview(out, overview, summary)
         return
@@ -272,6 +293,14 @@ def _draw(paths: Sequence[Path], asked: Asked, overview: Overview) -> list[Path]
     assert asked.graphs is not None
     rows = overview.kept["connections"] or overview.connections
     numbers = [row["connection"] for row in rows]
+    if not numbers:
+        text = f"{paths[0]}: no graphs: they are of TCP connections only, and the capture has none"
+        if not asked.several:
+            raise UsageError(text)
+        warn(text)
+        return []
+    if not paths[0].is_file():
+        raise UsageError(f"--graphs reads the capture twice, and {paths[0]} is a pipe; write it to a file")
     return draw_graphs(paths[0], asked.graphs, numbers, asked.graph_formats, asked.options, View())
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import Context, Parameter
+
+from rexmit.errors import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,8 +36,9 @@ OUT = _OutPath()
 
 
 def print_json(value: Any) -> None:
-    """Prints JSON on standard output."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """Prints JSON on standard output; what a terminal would obey is escaped."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def console() -> Console:
@@ -42,9 +46,15 @@ def console() -> Console:
     # Loaded when something is printed: work begins without it.
     from rich.console import Console
 
-    return Console() if sys.stdout.isatty() else Console(width=200)
+    # Brackets and colons in addresses and names are no marks of ours.
+    width = None if sys.stdout.isatty() else 200
+    return Console(width=width, markup=False, emoji=False)
 
 
 def warn(text: str) -> None:
     """A warning of one line on standard error."""
-    print(f"rexmit: warning: {text}", file=sys.stderr, flush=True)
+    print(f"rexmit: warning: {one_line(text)}", file=sys.stderr, flush=True)
+
+
+_CONTROL = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Controls that JSON does not escape itself, marks of direction, and halves of pairs."""

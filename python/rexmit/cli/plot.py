@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rexmit.cli.common import OUT, json_option, print_json
-from rexmit.errors import UsageError
+from rexmit.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from rexmit.plot.graphs import View
@@ -87,7 +87,7 @@ def plot(
         print_json([str(file) for file in files])
     else:
         for file in files:
-            click.echo(str(file))
+            click.echo(printable(file))
 
 
 def _graphs(

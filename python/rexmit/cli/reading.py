@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from rexmit.analyse.quantities import size
+from rexmit.errors import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -19,7 +20,7 @@ class ReadingProgress:
     """A context; call it with bytes read, bytes in all (0: not known) and packets."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self._name = printable(name)
         self._began = self._last = time.monotonic()
         self._bar: Progress | None = None
         self._task: Any = None

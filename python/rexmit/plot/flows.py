@@ -15,6 +15,7 @@ import numpy.typing as npt
 from rexmit.analyse import rows as plain
 from rexmit.analyse.captures import Options, Progress, Reading, Summary
 from rexmit.analyse.rows import NAMES, TEXTS, RawTable, Row
+from rexmit.errors import one_line
 
 Array: TypeAlias = npt.NDArray[Any]
 Columns: TypeAlias = dict[str, Any]
@@ -145,5 +146,8 @@ def _by_connection(table: Columns) -> dict[int, Columns]:
 
 
 def _interface(interfaces: list[dict[str, Any]], number: int) -> str:
+    """The name of an interface as it may be shown; empty where the capture names none."""
     name = interfaces[number]["name"] if number < len(interfaces) else None
-    return name or f"interface {number}"
+    if name:
+        return one_line(name)
+    return "" if len(interfaces) < 2 else f"interface {number}"

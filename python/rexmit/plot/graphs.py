@@ -77,8 +77,10 @@ def flows_of(
     capture: Path, numbers: Sequence[int], options: Options | None, progress: Progress | None = None
 ) -> list[Flow]:
     """The connections of these numbers. Raises UsageError where one is not there."""
-    flows, _ = read_flows(capture, numbers, options, progress)
+    flows, summary = read_flows(capture, numbers, options, progress)
     missing = set(numbers) - {flow.row["connection"] for flow in flows}
+    if missing and summary.sctp and not summary.tcp:
+        raise UsageError(f"graphs are of TCP connections only, and {str(capture)!r} has none, but SCTP")
     if missing:
         raise UsageError(f"no connection {min(missing)} in {str(capture)!r}; `rexmit analyze` lists them")
     return flows
@@ -97,7 +99,7 @@ def draw_flow(flow: Flow, stem: Path, forms: Sequence[str], graphs: Sequence[str
 
         path = stem.with_name(f"{stem.name}.html")
         style.make_folder(path)
-        write_text(path, page.page(flow, side_of(flow, view), view))
+        write_text(path, page.page(flow, side_of(flow, view), view), resumable=False)
         files.append(path)
     for graph in wanted:
         path = stem if len(wanted) == 1 else stem.with_name(f"{stem.name}-{graph}")
@@ -112,7 +114,7 @@ def draw_flow(flow: Flow, stem: Path, forms: Sequence[str], graphs: Sequence[str
                 text = xplot.graph(flow, side_of(flow, view), graph, view.state)
                 target = path.with_name(f"{path.name}.xpl")
                 style.make_folder(target)
-                write_text(target, text)
+                write_text(target, text, resumable=False)
                 files.append(target)
         except UsageError:
             # One that was asked for by name is missed; of all, those that have something to show are drawn.
@@ -155,7 +157,7 @@ def route(flow: Flow, side: str) -> str:
     """Who sends to whom, and where that was seen."""
     ends = [flow.row[f"{name}_address"] for name in ("client", "server")]
     source, target = ends if side == "client" else reversed(ends)
-    return f"{source} to {target}, seen at {flow.interface}"
+    return f"{source} to {target}" + (f", seen at {flow.interface}" if flow.interface else "")
 
 
 def known(graph: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rexmit.analyse.overview import cause_counts
+from rexmit.analyse.overview import cause_counts, goodput
 from rexmit.analyse.quantities import duration, plural, rate, size
 from rexmit.analyse.words import evidence, vantage_limits
 from rexmit.plot import series
@@ -146,7 +146,7 @@ def _facts(flow: Flow, name: str) -> str:
     length = duration(row["end_ns"] - row["start_ns"])
     return (
         f"{plural(row['packets'], 'packet')} in {length}, {size(row[f'{name}_unique_bytes'])} of data, "
-        f"goodput {rate(row[f'{name}_goodput_bit_s'])}. Sent again: {causes or 'nothing'}. "
+        f"goodput {rate(goodput(row, name))}. Sent again: {causes or 'nothing'}. "
         f"{vantage_limits(row['vantage_client_share'])}"
     )
 

@@ -190,12 +190,12 @@ def make_folder(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise store_error(path.parent, error) from None
+        raise store_error(path.parent, error, resumable=False) from None
 
 
 def _write(path: Path, content: bytes) -> None:
     make_folder(path)
-    write_whole(path, lambda temporary: _fill(temporary, content))
+    write_whole(path, lambda temporary: _fill(temporary, content), resumable=False)
 
 
 def _fill(path: Path, content: bytes) -> None:

@@ -308,4 +308,5 @@ def _within(times: Floats, span: tuple[float, float]) -> Truths:
 def _route(seen: Connection, view: View) -> str:
     side: Side = seen.side(view.direction)
     other = seen.server if side is seen.client else seen.client
-    return f"{side.address} to {other.address}, seen at {seen.interface}"
+    place = f", seen at {seen.interface}" if seen.interface else ""
+    return f"{side.address} to {other.address}{place}"

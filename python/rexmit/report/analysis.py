@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import stat
 import warnings
 from collections import defaultdict
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from rexmit.analyse.captures import SMALL, TABLES, Options, Progress, Reading, S
 from rexmit.analyse.pairs import PAIR_TABLES, Paired
 from rexmit.analyse.rows import Row
 from rexmit.analyse.words import evidence, sctp_evidence
-from rexmit.errors import UsageError, nearest
+from rexmit.errors import RexmitError, UsageError, nearest, one_line, printable
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -38,19 +39,30 @@ class Analysis:
         self._paths, self._options = list(paths), options
         self._schemas = schemas()
         self._tables: dict[str, pa.Table] = {}
+        self._states = [_state(path) for path in self._paths]
         self.summary: Summary = self._read(tuple(dict.fromkeys((*SMALL, *options.tables))), progress)
 
     def arrow(self, name: str) -> pa.Table:
-        """A table as Arrow. Raises UsageError for an unknown name."""
+        """A table as Arrow.
+
+        Raises UsageError for an unknown name, RexmitError where the capture has to be read for it and is not
+        what it was.
+        """
         if name not in TABLES:
             raise UsageError(f"no table {name!r}{nearest(name, TABLES)}")
         if name not in self._tables:
+            self._check_unchanged(f"tables={name!r}")
             self._read((name,), None)
         return self._tables[name]
 
     def to_pandas(self, name: str) -> pd.DataFrame:
-        """A table as pandas, which must be installed."""
-        return self.arrow(name).to_pandas()
+        """A table as pandas. Raises RexmitError where pandas is not installed."""
+        table = self.arrow(name)
+        try:
+            return table.to_pandas()
+        except ImportError as error:
+            text = f"to_pandas needs pandas ({one_line(error)}); install it with `pip install pandas`"
+            raise RexmitError(text) from None
 
     @property
     def connections(self) -> pl.DataFrame:
@@ -129,8 +141,18 @@ class Analysis:
         return {field.name: field.metadata[b"meaning"].decode() for field in self._schemas[name]}
 
     def explain(self, row: Row) -> str:
-        """What the judgement of a retransmission rests on; `row` is one of its table, as a dict."""
-        return sctp_evidence(row) if "tsn" in row else evidence(row)
+        """What the judgement of a retransmission rests on; `row` is one of its table, as a dict.
+
+        Raises UsageError for one that is not a whole row of `retransmissions` or `sctp_retransmissions`.
+        """
+        try:
+            return sctp_evidence(row) if "tsn" in row else evidence(row)
+        except (KeyError, TypeError, AttributeError) as error:
+            lacks = f"it has no {error}" if isinstance(error, KeyError) else "it is none"
+            raise UsageError(
+                f"explain takes a whole row of retransmissions as a dict, and {lacks}; give such as "
+                "found.retransmissions.row(0, named=True)"
+            ) from None
 
     def plot(
         self,
@@ -149,6 +171,7 @@ class Analysis:
         """
         from rexmit.plot.graphs import View, draw
 
+        self._check_unchanged("no pipe")
         view = View(direction=direction, t=t)
         return draw(self._paths[0], Path(out), graph, connection, view, self._options)
 
@@ -156,6 +179,14 @@ class Analysis:
         frame = pl.from_arrow(self.arrow(name))
         assert isinstance(frame, pl.DataFrame)
         return frame
+
+    def _check_unchanged(self, instead: str) -> None:
+        """Raises RexmitError where a capture cannot be read again as it was."""
+        for path, before in zip(self._paths, self._states, strict=True):
+            if before is None:
+                raise RexmitError(f"{path}: can be read once only; give analyze {instead}")
+            if _state(path) != before:
+                raise RexmitError(f"{path}: is not what it was when it was analysed; call analyze again")
 
     def _read(self, names: tuple[str, ...], progress: Progress | None) -> Summary:
         reading = Reading(self._paths, replace(self._options, tables=names), progress)
@@ -168,7 +199,7 @@ class Analysis:
         return reading.summary
 
     def __repr__(self) -> str:
-        names = ", ".join(path.name for path in self._paths)
+        names = printable(", ".join(path.name for path in self._paths))
         counts = ", ".join(
             f"{name} {table.num_rows:,}" for name, table in self._tables.items() if table.num_rows
         )
@@ -192,6 +223,15 @@ class Analysis:
                 )
         parts += [f"<p>warning: {html.escape(text)}</p>" for text in self.warnings]
         return "".join(parts)
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    """What tells whether a file is still the same: which it is, size, time. None for what is no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0, 0)
+    return (found.st_ino, found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
 
 def read(paths: Sequence[str | Path], options: Options, progress: Progress | None = None) -> Analysis:

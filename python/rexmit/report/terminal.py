@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rexmit.analyse.captures import Summary
-from rexmit.analyse.overview import Overview, Totals, cause_counts, data_sides
+from rexmit.analyse.overview import Overview, Totals, cause_counts, data_sides, goodput
 from rexmit.analyse.quantities import NOTHING, count, duration, plural, rate, share, size
 from rexmit.analyse.rows import Row
 from rexmit.analyse.words import vantage
@@ -56,6 +56,10 @@ def totals_line(overview: Overview, summary: Summary) -> RenderableType:
     for name, totals in (("TCP", overview.tcp), ("SCTP", overview.sctp)):
         if totals.flows:
             lines.append(_retransmissions_line(name, totals))
+        if totals.unseen:
+            many = size(totals.unseen) if name == "TCP" else plural(totals.unseen, "chunk")
+            flows = plural(totals.gaps, "connection" if name == "TCP" else "association")
+            lines.append(Text(f"{name}: {many} of {flows} acknowledged, not in the capture", style="yellow"))
     return Group(*lines)
 
 
@@ -72,7 +76,7 @@ def tcp_table(rows: list[Row]) -> Table:
                 route(row, side),
                 duration(row["end_ns"] - row["start_ns"]) if at == 0 else "",
                 size(row[f"{side}_unique_bytes"]),
-                rate(row[f"{side}_goodput_bit_s"]),
+                rate(goodput(row, side)),
                 _rtt(row, side),
                 _losses(row, side),
                 causes_text(again, _not_needed(row, side)),
@@ -91,7 +95,7 @@ def sctp_table(rows: list[Row]) -> Table:
                 route(row, side),
                 duration(row["end_ns"] - row["start_ns"]) if at == 0 else "",
                 size(row[f"{side}_unique_bytes"]),
-                rate(row[f"{side}_goodput_bit_s"]),
+                rate(goodput(row, side)),
                 _spread_text(row, f"{side}_rtt"),
                 count(row[f"{side}_unique_chunks"]),
                 causes_text(cause_counts(row, side), _not_needed(row, side)),
@@ -110,7 +114,7 @@ def blocks(rows: list[Row], kind: str) -> RenderableType:
             head = Text(f"{row[kind]:>4}  ", style=STRONG)
             lines.append(Text.assemble(head, route(row, side), f"  {length}, seen at: {_seen(row)}"))
             rtt = _rtt(row, side) if tcp else _spread_text(row, f"{side}_rtt")
-            facts = [size(row[f"{side}_unique_bytes"]), rate(row[f"{side}_goodput_bit_s"]), f"RTT {rtt}"]
+            facts = [size(row[f"{side}_unique_bytes"]), rate(goodput(row, side)), f"RTT {rtt}"]
             if tcp and row[f"{side}_loss_events"]:
                 facts.append(f"loss events {_losses(row, side)}")
             lines.append(Padding(Text(", ".join(facts)), (0, 0, 0, 6)))
@@ -203,6 +207,24 @@ def _ms(ns: float) -> str:
 def _losses(row: Row, side: str) -> str:
     events = row[f"{side}_loss_events"]
     return f"{events:,} ({share(row[f'{side}_loss_event_rate'])})" if events else "0"
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Prints a table, or a few lines for each of its rows where the terminal is too narrow for it."""
+    natural = console.measure(table, options=console.options.update(max_width=10_000)).maximum
+    if natural <= console.width:
+        console.print(table)
+        return
+    # Of a table without rows there is nothing to measure, and nothing to say.
+    for cells in zip(*(column.cells for column in table.columns), strict=True):
+        line = Text()
+        for column, cell in zip(table.columns, cells, strict=True):
+            value = cell if isinstance(cell, Text) else Text(str(cell))
+            if value.plain:
+                line.append("; " if len(line) else "")
+                line.append_text(Text(f"{column.header} ".lstrip(), style=DIM))
+                line.append_text(value)
+        console.print(Padding(line, (0, 0, 0, 2)))
 
 
 def columns(pairs: Iterable[tuple[str, str, str]]) -> Table:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rexmit.analyse.overview import SIDES, Delays, Overview, cause_counts, spread
+from rexmit.analyse.overview import SIDES, Delays, Overview, cause_counts, goodput, spread
 from rexmit.analyse.quantities import NOTHING, count, duration, plural, rate, share, size
 from rexmit.analyse.rows import Row
 from rexmit.analyse.words import CAUSES, SCTP_CAUSES, evidence, sctp_evidence, vantage_limits
-from rexmit.report.terminal import STRONG, cause_style, causes_text, columns
+from rexmit.report.terminal import STRONG, WIDE, cause_style, causes_text, columns, print_table
 
 Fact = tuple[str, Callable[[Row, str], str]]
 """A name, and what there is to say of a side of a row."""
@@ -26,7 +27,7 @@ def print_connection(console: Console, row: Row, overview: Overview) -> None:
     events = [r for r in overview.kept["loss_events"] if r["connection"] == own]
     opened = _opening(row)
     _head(console, f"Connection {own}", row, f"{opened}; {_ending(row)}")
-    console.print(columns(_facts(row, _SEGMENTS)))
+    print_table(console, columns(_facts(row, _SEGMENTS)))
     for title, facts in (
         ("Times", _TIMES),
         ("Windows", _WINDOWS),
@@ -37,16 +38,16 @@ def print_connection(console: Console, row: Row, overview: Overview) -> None:
         known = list(_facts(row, facts))
         if known:
             _section(console, title)
-            console.print(columns(known))
+            print_table(console, columns(known))
     if again:
         _section(
             console,
             "Causes of retransmissions, and their delays since the first and the previous transmission",
         )
-        console.print(_delays_table(again, CAUSES))
+        print_table(console, _delays_table(again, CAUSES))
     if events:
         _section(console, "Loss events")
-        console.print(_events_table(events, row["start_ns"]))
+        print_table(console, _events_table(events, row["start_ns"]))
 
 
 def print_association(console: Console, row: Row, overview: Overview) -> None:
@@ -56,18 +57,18 @@ def print_association(console: Console, row: Row, overview: Overview) -> None:
     seen = [name for name in _SCTP_CHUNKS if row[name]]
     opening = ", ".join(name.replace("_", "-").upper() for name in seen) or "no opening"
     _head(console, f"Association {own}", row, f"seen of its opening and end: {opening}")
-    console.print(columns(_facts(row, _SCTP_SIDE)))
+    print_table(console, columns(_facts(row, _SCTP_SIDE)))
     _print_paths(console, [r for r in overview.kept["paths"] if r["association"] == own])
     if again:
         _section(
             console,
             "Causes of retransmissions, and their delays since the first and the previous transmission",
         )
-        console.print(_delays_table(again, SCTP_CAUSES))
+        print_table(console, _delays_table(again, SCTP_CAUSES))
     tables = overview.sctp_delays(own)
     if tables:
         _section(console, "Classes of sctp_trace by number of the retransmission (pedersen-2006)")
-        console.print(_classes_table(tables))
+        print_table(console, _classes_table(tables))
     controls = [r for r in overview.kept["sctp_controls"] if r["association"] == own]
     if controls:
         _section(console, "Control chunks sent again")
@@ -76,6 +77,41 @@ def print_association(console: Console, row: Row, overview: Overview) -> None:
                 f"  packet {found['number']}: {found['chunk']} from the {found['side']}, retransmission "
                 f"{found['retransmission']}, {duration(found['delay_previous_ns'])} after the one before"
             )
+
+
+def print_retransmissions(
+    console: Console, rows: Iterable[Row], starts: Mapping[str, Mapping[int, int]]
+) -> None:
+    """Prints a line each, or a few where the terminal is narrow."""
+    if console.width >= WIDE:
+        for line in retransmission_lines(rows, starts):
+            console.print(line, soft_wrap=True)
+        return
+    for row in rows:
+        for part in _retransmission_block(row, starts):
+            console.print(part)
+
+
+def _retransmission_block(row: Row, starts: Mapping[str, Mapping[int, int]]) -> Iterator[RenderableType]:
+    flow, seq, number, why = _identity(row)
+    first, previous = duration(row["delay_first_ns"]), duration(row["delay_previous_ns"])
+    place = "TSN" if "association" in row else "seq"
+    yield Text.assemble(
+        (f"{flow:>4}  packet {row['number']}", STRONG),
+        f" from the {row['side']} at {_since(row, starts):.6f} s: {place} {seq}, {row['len']} bytes",
+    )
+    facts = (
+        f" ({row['confidence']}), transmission {number}, {first} since first, {previous} since last"
+    )
+    yield Padding(Text.assemble((row["cause"], cause_style(row["cause"])), facts), (0, 0, 0, 6))
+    yield Padding(Text(why), (0, 0, 0, 6))
+
+
+def _since(row: Row, starts: Mapping[str, Mapping[int, int]]) -> float:
+    """Seconds since the first packet of the connection or association."""
+    kind = "association" if "association" in row else "connection"
+    since: int = row["time_ns"] - starts[kind].get(row[kind], row["time_ns"])
+    return since / 1e9
 
 
 def retransmission_lines(rows: Iterable[Row], starts: Mapping[str, Mapping[int, int]]) -> Iterator[Text]:
@@ -95,10 +131,8 @@ def retransmission_lines(rows: Iterable[Row], starts: Mapping[str, Mapping[int, 
     )
     yield Text(_line((*titles, "evidence")), style="bold")
     for row in rows:
-        kind = "association" if "association" in row else "connection"
         flow, seq, number, why = _identity(row)
-        since = row["time_ns"] - starts[kind].get(flow, row["time_ns"])
-        values = (flow, row["number"], f"{since / 1e9:.6f}", row["side"], seq, row["len"], number)
+        values = (flow, row["number"], f"{_since(row, starts):.6f}", row["side"], seq, row["len"], number)
         delays = duration(row["delay_first_ns"]), duration(row["delay_previous_ns"])
         text = Text(_line((*map(str, values), *delays, row["cause"], row["confidence"], why)), no_wrap=True)
         start = text.plain.find(row["cause"])
@@ -195,6 +229,8 @@ def _rate_of(number: str, part: str) -> Callable[[Row, str], str]:
 def _periods(number: str, length: str) -> Callable[[Row, str], str]:
     def say(row: Row, side: str) -> str:
         found = row[f"{side}_{number}"]
+        if found is None:
+            return NOTHING
         return f"{found:,}, {duration(row[f'{side}_{length}'])} in all" if found else "0"
 
     return say
@@ -219,7 +255,7 @@ _SEGMENTS: tuple[Fact, ...] = (
     ("packets with data", _get("data_packets", count)),
     ("bytes of data, each once", _get("unique_bytes", size)),
     ("bytes acknowledged", _get("acked_bytes", size)),
-    ("goodput", _get("goodput_bit_s", rate)),
+    ("goodput", lambda row, side: rate(goodput(row, side))),
     ("throughput", _get("throughput_bit_s", rate)),
     ("sent again", _again),
     ("causes", _causes),
@@ -388,7 +424,7 @@ def _print_paths(console: Console, paths: list[Row]) -> None:
             path[name] for name in ("packets", "chunks", "retransmitted_chunks", "moved_chunks", "timeouts")
         ]
         table.add_row(path["src"], path["dst"], *map(count, numbers), beats)
-    console.print(table)
+    print_table(console, table)
 
 
 def _classes_table(tables: dict[tuple[int, str], tuple[Delays, Delays]]) -> Table:

@@ -19,10 +19,11 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+def write_whole(path: Path, write: Callable[[Path], None], resumable: bool = True) -> None:
     """Lets `write` fill a temporary file beside `path`, then gives it its name.
 
     Raises StoreError of one line on a full disk, missing rights and the like; nothing half-written is left.
+    `resumable` is whether --resume goes on with what this is part of.
     """
     temporary = path.with_name(path.name + TEMPORARY)
     try:
@@ -33,16 +34,16 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise store_error(path, error) from None
+        raise store_error(path, error, resumable) from None
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, resumable: bool = True) -> None:
     """Writes a text file whole."""
-    write_whole(path, lambda temporary: _write_bytes(temporary, text.encode()))
+    write_whole(path, lambda temporary: _write_bytes(temporary, text.encode()), resumable)
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -50,17 +51,21 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
-def store_error(path: Path, error: OSError) -> StoreError:
-    """An error of the operating system as one line that says what to change."""
+def store_error(path: Path, error: OSError, resumable: bool = True) -> StoreError:
+    """An error of the operating system as one line that says what to change.
+
+    What is not `resumable` is written to a place that no --out names, such as graphs of a capture.
+    """
+    again, place = (", then go on with --resume", "--out") if resumable else ("", "place")
     number = error.errno
     if number in _FULL:
-        return StoreError(f"{path}: no space left on its disk; free some, then go on with --resume")
+        return StoreError(f"{path}: no space left on its disk; free some{again}")
     if number in _FORBIDDEN:
         return StoreError(
-            f"{path}: cannot be written ({error.strerror}); choose another --out or change its rights"
+            f"{path}: cannot be written ({error.strerror}); choose another {place} or change its rights"
         )
     if number in (errno.ENOTDIR, errno.EEXIST):
-        return StoreError(f"{path}: a file stands where a folder is needed; choose another --out")
+        return StoreError(f"{path}: a file stands where a folder is needed; choose another {place}")
     return StoreError(f"{path}: cannot be written: {one_line(error.strerror or error)}")
 
 
