@@ -1,5 +1,7 @@
 //! One of the two captures: its own analysis, and the digests of its packets.
 
+mod copies;
+
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
@@ -71,6 +73,7 @@ impl Capture {
     pub(super) fn finish(&mut self) {
         self.analyzer.finish();
         self.take();
+        copies::take_out(&mut self.flows);
     }
 
     fn take(&mut self) {

@@ -168,14 +168,7 @@ impl Judge<'_> {
                 clocks: self.clocks,
                 near,
             };
-            let turned: Vec<Anchor>;
-            let anchors = if near == 0 {
-                &pair.anchors[side]
-            } else {
-                turned = pair.anchors[side].iter().map(|&(a, b)| (b, a)).collect();
-                &turned
-            };
-            let crossed = crossing.judge(lane.parts(anchors));
+            let crossed = crossing.judge(lane.parts());
             let about = About {
                 connections: pair.partners.connections,
                 translated: pair.partners.translated,

@@ -1,8 +1,8 @@
 //! The packets of one side of a pair, at both ends: which is which.
 //!
-//! First come packets that can be one only: their key is unique at both ends. They are anchors, and tell between which
-//! captures a packet moves and how long that takes. What is left is matched in three steps: equal packets in their
-//! order, super-packets with their parts, damaged packets with what they were.
+//! First come packets that can be one only: their key is unique at both ends, copies aside. They are anchors, and tell
+//! between which captures a packet moves and how long that takes. Then all are matched in three steps: equal packets in
+//! their order, super-packets with their parts, damaged packets with what they were.
 
 mod alike;
 mod bruised;
@@ -56,8 +56,16 @@ pub(super) fn anchors(a: &[Digest], b: &[Digest]) -> (Fields, Vec<Anchor>) {
     let fields = Fields { print: print.most(true), ident: ident.most(numbered) };
     let mut anchors = Vec::new();
     each_group(a, b, fields, |mine, theirs| {
-        if let ([mine], [theirs]) = (mine, theirs) {
-            anchors.push((mine.1, theirs.1));
+        let is_one = |packets: &[Digest], group: &[(u64, u32)]| {
+            let first = &packets[group[0].1 as usize];
+            let apart = |pair: &[(u64, u32)]| {
+                packets[pair[1].1 as usize].time - packets[pair[0].1 as usize].time > AGAIN
+            };
+            group.len() == 1 || (fields.ident && first.ident != 0 && !group.windows(2).any(apart))
+        };
+        // Of copies of one packet the first counts.
+        if is_one(a, mine) && is_one(b, theirs) {
+            anchors.push((mine[0].1, theirs[0].1));
         }
     });
     anchors.sort_unstable();
@@ -89,15 +97,12 @@ struct State {
 
 impl Lane<'_> {
     /// Every packet of both ends, matched or not; in the order of the sender, then of the receiver.
-    pub(super) fn parts(&self, anchors: &[Anchor]) -> Vec<Part> {
+    pub(super) fn parts(&self) -> Vec<Part> {
         let mut state = State {
             parts: Vec::with_capacity(self.sent.len()),
             sent_done: vec![false; self.sent.len()],
             got_done: vec![false; self.got.len()],
         };
-        for &(sent, got) in anchors {
-            self.join(sent, got, Tie::First, &mut state);
-        }
         self.match_alike(&mut state);
         self.match_parts(&mut state);
         self.match_bruised(&mut state);
@@ -148,6 +153,8 @@ impl Lane<'_> {
 const SLACK: i64 = 1_000_000;
 /// And take so much longer than those around it.
 const PATIENCE: i64 = 1_000_000_000;
+/// Equal packets of a host that numbers them are two packets if so many nanoseconds lie between them.
+const AGAIN: i64 = 1_000_000_000;
 
 /// Gives the packets of each key that is at both ends, as (key, index), in their order.
 fn each_group(

@@ -297,6 +297,50 @@ fn connections_of_one_capture_only_are_named() {
     assert_eq!(rows.summaries.len(), 2);
 }
 
+/// A tap with two ports shows each packet twice, at either end, of hosts that number their packets or do not.
+#[test]
+fn a_doubled_capture_changes_nothing() {
+    let options = Options { crossings: true, ..Options::default() };
+    let sums = |rows: &PairRows| rows.summaries.clone();
+    for numbered in [true, false] {
+        let mut ends = captures(STORY);
+        if !numbered {
+            ends.iter_mut().for_each(|batch| change(batch, |packet, _| packet.ident = 0));
+        }
+        let right = pair(&ends, &options);
+        assert_eq!((right.summaries[0].lost, right.summaries[1].lost), (1, 1));
+        for end in [0, 1] {
+            let mut ends = ends.clone();
+            let copies = ends[end].packets.clone().into_iter().map(|mut packet| {
+                packet.time = Instant::from_nanos(packet.time.as_nanos() + 5_000);
+                packet
+            });
+            ends[end].packets.extend(copies.collect::<Vec<_>>());
+            ends[end].packets.sort_by_key(|packet| packet.time);
+            ends[end].packets.iter_mut().zip(1..).for_each(|(packet, number)| packet.number = number);
+            let rows = pair(&ends, &options);
+            assert_eq!(rows.clock, right.clock, "{numbered} {end}");
+            assert_eq!(sums(&rows), sums(&right), "{numbered} {end}");
+        }
+    }
+}
+
+/// The tap doubles one direction only: what is one packet still tells of the clocks.
+#[test]
+fn copies_of_one_direction_hide_no_clock() {
+    let [mut a, b] = captures(STORY);
+    let copies: Vec<_> = a.packets.iter().filter(|packet| packet.ident < 50).cloned().collect();
+    a.packets.extend(copies.into_iter().map(|mut packet| {
+        packet.time = Instant::from_nanos(packet.time.as_nanos() + 5_000);
+        packet
+    }));
+    a.packets.sort_by_key(|packet| packet.time);
+    a.packets.iter_mut().zip(1..).for_each(|(packet, number)| packet.number = number);
+    let rows = pair(&[a, b], &Options::default());
+    assert_eq!(rows.clock.method, ClockMethod::BothWays);
+    assert_eq!((rows.summaries[0].lost, rows.summaries[0].duplicated), (1, 0));
+}
+
 #[test]
 fn no_packet_in_common_is_no_clock() {
     let [a, _] = captures(STORY);

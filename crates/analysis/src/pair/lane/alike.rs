@@ -4,7 +4,7 @@
 //! acknowledgments, above all) are packets of their own; they are matched in their order, so that as few as possible
 //! are left over and delays differ least from those of the packets around them.
 
-use super::{Lane, State, Tie, each_group};
+use super::{AGAIN, Lane, State, Tie, each_group};
 
 /// A key and an index.
 type Entry = (u64, u32);
@@ -12,7 +12,8 @@ type Entry = (u64, u32);
 impl Lane<'_> {
     pub(super) fn match_alike(&self, state: &mut State) {
         each_group(self.sent, self.got, self.fields, |sent, got| {
-            if sent.len() == 1 && got.len() == 1 {
+            if let ([sent], [got]) = (sent, got) {
+                self.join(sent.1, got.1, Tie::First, state);
                 return;
             }
             let numbered = self.fields.ident && self.sent[sent[0].1 as usize].ident != 0;
@@ -169,8 +170,6 @@ fn better(a: (u32, i64), b: (u32, i64)) -> bool {
     a.0 > b.0 || (a.0 == b.0 && a.1 < b.1)
 }
 
-/// Equal packets of a host that numbers them are two packets if so many nanoseconds lie between them.
-const AGAIN: i64 = 1_000_000_000;
 /// Products of group sizes up to this are matched exactly.
 const LARGE: usize = 1 << 20;
 /// How many packets [`Lane::follow`] looks at.
