@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import os
 import stat
 import warnings
@@ -57,12 +58,12 @@ class Analysis:
 
     def to_pandas(self, name: str) -> pd.DataFrame:
         """A table as pandas. Raises RexmitError where pandas is not installed."""
-        table = self.arrow(name)
         try:
-            return table.to_pandas()
+            importlib.import_module("pandas")
         except ImportError as error:
             text = f"to_pandas needs pandas ({one_line(error)}); install it with `pip install pandas`"
             raise RexmitError(text) from None
+        return self.arrow(name).to_pandas()
 
     @property
     def connections(self) -> pl.DataFrame:

@@ -100,9 +100,7 @@ def _retransmission_block(row: Row, starts: Mapping[str, Mapping[int, int]]) -> 
         (f"{flow:>4}  packet {row['number']}", STRONG),
         f" from the {row['side']} at {_since(row, starts):.6f} s: {place} {seq}, {row['len']} bytes",
     )
-    facts = (
-        f" ({row['confidence']}), transmission {number}, {first} since first, {previous} since last"
-    )
+    facts = f" ({row['confidence']}), transmission {number}, {first} since first, {previous} since last"
     yield Padding(Text.assemble((row["cause"], cause_style(row["cause"])), facts), (0, 0, 0, 6))
     yield Padding(Text(why), (0, 0, 0, 6))
 
