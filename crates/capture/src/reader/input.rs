@@ -289,8 +289,17 @@ impl<R> fmt::Debug for Zstd<R> {
 }
 
 fn damaged_zstd(error: &dyn fmt::Display) -> Failure {
-    // One line, whatever the decoder says.
-    let what = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    // One plain line, whatever the decoder says: its words for an end that comes too soon are of its inside.
+    let told = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    let early =
+        ["Error while reading", "Failed to read", "UnexpectedEof"].iter().any(|words| told.contains(words));
+    let what = if early {
+        "it ends too soon".to_owned()
+    } else if told.contains(['{', '(']) {
+        told.split_once(": ").map_or("a block cannot be unpacked", |(words, _)| words).to_owned()
+    } else {
+        told
+    };
     Failure::Damaged { packing: Packing::Zstd, what }
 }
 

@@ -193,11 +193,28 @@ fn no_whole_block_of_a_cut_zstd_frame_is_lost() {
     let packed = zstd(&bytes);
     assert!(packed.len() > bytes.len() / 10 * 9, "it is noise");
     for cut in [packed.len() / 4, packed.len() / 2, packed.len() - 5, packed.len() - 4, packed.len() - 1] {
-        let (records, offset, packing, _) = packing_error(read_to_damage(&packed[..cut]));
-        assert_eq!(packing, Packing::Zstd);
+        let (records, offset, packing, what) = packing_error(read_to_damage(&packed[..cut]));
+        assert_eq!((packing, what.as_str()), (Packing::Zstd, "it ends too soon"));
         assert!(offset + (128 << 10) + 100 >= cut as u64, "{offset} of {cut}");
         let whole = Reader::new(&bytes[..offset as usize]).unwrap().flatten().count();
         assert_eq!(records, whole);
+    }
+}
+
+#[test]
+fn damage_of_zstd_is_told_in_plain_words() {
+    let packed = zstd(&capture(20));
+    for cut in 8..packed.len() {
+        let (_, error) = read_to_damage(&packed[..cut]);
+        assert!(error.to_string().ends_with("damaged: it ends too soon"), "{cut}: {error}");
+    }
+    for at in 8..packed.len() {
+        let mut damaged = packed.clone();
+        damaged[at] ^= 0x55;
+        let read = Reader::new(damaged.as_slice()).and_then(|reader| reader.collect::<Result<Vec<_>, _>>());
+        if let Err(error) = read {
+            assert!(!error.to_string().contains(['{', '(', '\n']), "{at}: {error}");
+        }
     }
 }
 
