@@ -12,6 +12,7 @@ mod crossing;
 mod delays;
 mod digest;
 mod evidence;
+mod holes;
 mod judged;
 mod lane;
 mod near;

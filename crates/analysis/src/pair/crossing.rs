@@ -101,6 +101,18 @@ impl Crossing<'_> {
         }
     }
 
+    /// When a packet should have arrived as those around it do, by the receiver's clock.
+    pub(super) fn usual_arrival(&self, sent: u32) -> Option<i64> {
+        let time = self.sent[sent as usize].time;
+        self.delays.around(time).map(|usual| time + usual.mid)
+    }
+
+    /// When an arrival was sent if it took as long as those around it, by the sender's clock.
+    pub(super) fn usual_departure(&self, got: u32) -> Option<i64> {
+        let time = self.got[got as usize].time;
+        self.delays.around(time - self.delays.any().unwrap_or(0)).map(|usual| time - usual.mid)
+    }
+
     /// When an arrival should have been sent, by the sender's clock.
     fn departure(&self, got: u32) -> (i64, i64) {
         let time = self.got[got as usize].time;

@@ -7,6 +7,7 @@ use super::crossing::{About, Crossed, Crossing};
 use super::delays::Delays;
 use super::digest::{Digest, Fields, instant};
 use super::evidence::{Answers, Evidence};
+use super::holes::Holes;
 use super::lane::{Anchor, Lane, anchors};
 use super::near::{Hosts, near_client};
 use super::partners::{Partners, partners};
@@ -143,44 +144,73 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn pair(&self, pair: &Pair<'_>, number: u32, rows: &mut PairRows) {
-        for side in [0, 1] {
+        let delays = [0, 1].map(|side| {
             let near = pair.near_sender(side) as usize;
             let [sent, got] = [pair.sides[side][near], pair.sides[side][1 - near]];
-            let delays = delays(sent, got, &pair.anchors[side], near);
-            let crossing = Crossing {
-                pair: number,
-                side: if side == 0 { SideName::Client } else { SideName::Server },
-                near: pair.near_sender(side),
-                sent: &sent.packets,
-                got: &got.packets,
-                spans: [near, 1 - near].map(|end| self.ends[end].span.unwrap_or_default()),
-                whole: self.options.whole,
-                delays: &delays,
-                clocks: self.clocks,
-            };
-            let shift = shift(&sent.packets, &got.packets);
-            let lane = Lane {
-                sent: crossing.sent,
-                got: crossing.got,
-                fields: pair.fields[side],
-                shift,
-                delays: &delays,
-                clocks: self.clocks,
-                near,
-            };
-            let crossed = crossing.judge(lane.parts());
+            delays(sent, got, &pair.anchors[side], near)
+        });
+        let crossings = [0, 1].map(|side| self.crossing(pair, number, side, &delays[side]));
+        let mut crossed = [0, 1].map(|side| self.cross(pair, &crossings[side]));
+        let holes = [0, 1].map(|side| {
+            let near = pair.near_sender(side) as usize;
+            let packets = [0, 1].into_iter().flat_map(|side| &pair.sides[side][near].packets);
+            let mut times: Vec<i64> = packets.map(|packet| packet.time).collect();
+            times.sort_unstable();
+            Holes::of(&times, &crossings[side], &crossed[side])
+        });
+        for side in [0, 1] {
+            let (crossing, crossed) = (&crossings[side], &mut crossed[side]);
+            // The capture near the sender of the other side's packets is the one that these go to.
+            holes[1 - side].excuse(crossing, crossed);
             let about = About {
                 connections: pair.partners.connections,
                 translated: pair.partners.translated,
                 near_by: pair.near.1,
             };
-            let mut summary = crossing.summary(&crossed, &about);
-            self.causes(pair, (&crossing, &crossed, shift), &mut summary, rows);
+            let mut summary = crossing.summary(crossed, &about);
+            let shift = shift(crossing.sent, crossing.got);
+            self.causes(pair, (crossing, crossed, shift), &mut summary, rows);
             rows.summaries.push(summary);
             if self.options.crossings {
-                crossing.rows(&crossed, &mut rows.crossings);
+                crossing.rows(crossed, &mut rows.crossings);
             }
         }
+    }
+
+    /// A direction of a pair.
+    fn crossing<'b>(
+        &'b self,
+        pair: &'b Pair<'_>,
+        number: u32,
+        side: usize,
+        delays: &'b Delays,
+    ) -> Crossing<'b> {
+        let near = pair.near_sender(side) as usize;
+        Crossing {
+            pair: number,
+            side: if side == 0 { SideName::Client } else { SideName::Server },
+            near: pair.near_sender(side),
+            sent: &pair.sides[side][near].packets,
+            got: &pair.sides[side][1 - near].packets,
+            spans: [near, 1 - near].map(|end| self.ends[end].span.unwrap_or_default()),
+            whole: self.options.whole,
+            delays,
+            clocks: self.clocks,
+        }
+    }
+
+    /// What became of its packets.
+    fn cross(&self, pair: &Pair<'_>, crossing: &Crossing<'_>) -> Crossed {
+        let lane = Lane {
+            sent: crossing.sent,
+            got: crossing.got,
+            fields: pair.fields[crossing.side as usize],
+            shift: shift(crossing.sent, crossing.got),
+            delays: crossing.delays,
+            clocks: self.clocks,
+            near: crossing.near as usize,
+        };
+        crossing.judge(lane.parts())
     }
 
     /// The retransmissions of a side.

@@ -297,6 +297,28 @@ fn connections_of_one_capture_only_are_named() {
     assert_eq!(rows.summaries.len(), 2);
 }
 
+/// A capture misses all packets for a time: what went to it then is not lost, and what came from there was missed.
+#[test]
+fn a_hole_in_a_capture_is_no_loss() {
+    let mut story = String::from(
+        "0    c S 100+0 sackok ident 1 > 10
+         10   s S 900+0 ack 101 sackok ident 500 > 10
+         20   c . 101+0 ack 901 ident 2 > 10\n",
+    );
+    for n in 0..30 {
+        let seq = 101 + 1000 * n;
+        story += &format!("{} c . {seq}+1000 ack 901 ident {} > 10\n", 40 + 2 * n, 10 + n);
+        story += &format!("{} s . 901+0 ack {} ident {} > 10\n", 50 + 2 * n, seq + 1000, 510 + n);
+    }
+    let [mut a, b] = captures(&story);
+    a.packets.retain(|packet| !(70_000_001..88_000_000).contains(&packet.time.as_nanos()));
+    a.packets.iter_mut().zip(1..).for_each(|(packet, number)| packet.number = number);
+    let rows = pair(&[a, b], &Options::default());
+    let [client, server] = &rows.summaries[..] else { panic!("two sides: {rows:?}") };
+    assert_eq!((client.lost, client.not_sent, client.arrived), (0, 8, 24));
+    assert_eq!((server.lost, server.not_comparable), (0, 8), "{server:?}");
+}
+
 /// A tap with two ports shows each packet twice, at either end, of hosts that number their packets or do not.
 #[test]
 fn a_doubled_capture_changes_nothing() {
