@@ -24,7 +24,10 @@ pub(super) struct Opening {
 }
 
 /// Two ports of a tap show the same packet within that, nanoseconds.
-const TAP: u64 = 100_000_000;
+const COPY: u64 = 1_000_000;
+
+/// No host sends its SYN again sooner, nanoseconds.
+const SOONEST: u64 = 100_000_000;
 
 impl Opening {
     /// The client (`from` is 0) or the server sent `tcp`.
@@ -33,11 +36,15 @@ impl Opening {
             return;
         }
         let syn = tcp.flags.has(Flags::SYN);
+        let last = if from == 0 { (self.syns, self.syn_at) } else { (self.syn_acks, self.syn_ack_at) };
+        if syn && last.0 > 0 && now.saturating_since(last.1).as_nanos() <= COPY {
+            return;
+        }
         let ack = tcp.flags.has(Flags::ACK);
         match (from, syn, ack) {
             (0, true, false) => {
                 self.syns += 1;
-                self.repeated |= self.syns > 1 && now.saturating_since(self.syn_at).as_nanos() > TAP;
+                self.repeated |= self.syns > 1 && now.saturating_since(self.syn_at).as_nanos() > SOONEST;
                 self.syn_at = now;
             }
             (1, true, true) => {

@@ -286,6 +286,7 @@ fn two_ports_of_a_tap_show_packets_twice_also_without_identifications() {
     );
     assert!(rows.retransmissions.is_empty(), "{:?}", rows.retransmissions);
     assert_eq!(rows.connections[0].server.copies, 3);
+    assert_eq!(rows.connections[0].handshake.server_rtt, Some(100_000));
 }
 
 #[test]
