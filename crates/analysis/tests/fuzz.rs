@@ -87,10 +87,41 @@ fn capture(segments: &[(u64, Packet)]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), "fuzz").unwrap();
     let mut time = 0;
     for (wait, packet) in segments {
-        time += wait;
+        time = u64::wrapping_add(time, *wait);
         writer.write_packet(Instant::from_nanos(time), packet, None).unwrap();
     }
     writer.finish().unwrap()
+}
+
+/// A packet of the handshake of the same connection.
+fn handshake(up: bool, seq: u32, ack: u32, flags: Flags) -> Packet {
+    let (mut src, mut dst) = (([10, 0, 0, 1], 40_000), ([10, 0, 0, 2], 80));
+    if !up {
+        std::mem::swap(&mut src, &mut dst);
+    }
+    let tcp = TcpSegment {
+        src_port: src.1,
+        dst_port: dst.1,
+        seq: SeqNumber(seq),
+        ack: SeqNumber(ack),
+        flags,
+        window: 60_000,
+        sack_permitted: true,
+        mss: Some(1000),
+        ..TcpSegment::default()
+    };
+    Packet {
+        src: src.0.into(),
+        dst: dst.0.into(),
+        ip: IpFields::default(),
+        transport: Transport::Tcp(tcp),
+        damaged: false,
+    }
+}
+
+/// Waits of all sizes, also so long that the time wraps.
+fn wait() -> impl Strategy<Value = u64> {
+    (any::<u64>(), 0_u32..64).prop_map(|(wait, shift)| wait >> shift)
 }
 
 /// A frame as the target reads it: link layer, length kept, bytes cut off.
@@ -148,6 +179,29 @@ proptest! {
     #[test]
     fn any_segments_of_a_connection(segments in prop::collection::vec(segment(), 0..60)) {
         analysis::run(&capture(&segments));
+    }
+
+    #[test]
+    fn segments_at_any_times(
+        waits in (wait(), wait()),
+        segments in prop::collection::vec(
+            (segment(), prop_oneof![10 => 0_u64..100_000_000, 3 => wait()], 1_u16..5),
+            0..60,
+        ),
+    ) {
+        let mut all = vec![
+            (0, handshake(true, 0, 0, Flags::SYN)),
+            (waits.0, handshake(false, 0, 1, Flags::SYN.with(Flags::ACK))),
+            (waits.1, handshake(true, 1, 1, Flags::ACK)),
+        ];
+        let mut ident = 0_u16;
+        for ((_, mut packet), wait, step) in segments {
+            // Mostly one after another, so that a leap tells of packets that are missing.
+            ident = ident.wrapping_add(step.saturating_sub(2).max(1));
+            packet.ip.ident = ident;
+            all.push((wait, packet));
+        }
+        analysis::run(&capture(&all));
     }
 
     #[test]

@@ -19,10 +19,14 @@ pub(super) struct Clock {
 
 /// Below this the capture counts as made at the sender: a host takes that long to answer.
 const AT_SENDER: u64 = 200_000;
+/// The longest time that is reckoned with, nanoseconds: a day. Captures may hold any times; so sums and small multiples
+/// of those that are kept here cannot overflow.
+pub(super) const LONGEST: u64 = 86_400_000_000_000;
 
 impl Clock {
     /// Takes an unambiguous sample.
     pub(super) fn sample(&mut self, rtt: u64) {
+        let rtt = rtt.min(LONGEST);
         let r = rtt as f64;
         if self.min.is_none() {
             (self.srtt, self.rttvar) = (r, r / 2.0);
@@ -35,7 +39,7 @@ impl Clock {
 
     /// The soonest that an answer came back from the receiver.
     pub(super) fn soonest(&self) -> Option<u64> {
-        self.min.into_iter().chain(self.opening).min()
+        self.min.into_iter().chain(self.opening).min().map(|time| time.min(LONGEST))
     }
 
     /// The same where it bounds how soon an answer may come: at the receiver it is all jitter.
@@ -50,7 +54,7 @@ impl Clock {
 
     /// From here to the sender and back, 0 where the capture is at the sender or nothing is known.
     pub(super) fn delay(&self) -> u64 {
-        let far = self.loop_time.unwrap_or(0);
+        let far = self.loop_time.unwrap_or(0).min(LONGEST);
         let whole = far + self.soonest().unwrap_or(0);
         if far < AT_SENDER || far < whole / 5 { 0 } else { far }
     }

@@ -4,6 +4,7 @@
 //! by themselves: whether anything came from the sender before, what passed here already, and when the third duplicate
 //! acknowledgment for a hole went towards the sender.
 
+use super::clock::LONGEST;
 use super::judge::{Judge, Phase, Trial};
 use super::signs::Signs;
 use crate::rows::{Cause, Confidence};
@@ -45,7 +46,7 @@ impl Sight {
     fn of(judge: &Judge, trial: &Trial<'_>) -> Self {
         let clock = trial.clock;
         let delay = clock.delay();
-        let since = |time| trial.now.saturating_since(time).as_nanos();
+        let since = |time| trial.now.saturating_since(time).as_nanos().min(LONGEST);
         let round_trip = clock.rtt().unwrap_or(delay);
         let timeout = clock.rto().unwrap_or(200_000_000) / 10 * 8;
         let hole = |una: i64| trial.seq <= una && una < trial.end;

@@ -26,7 +26,7 @@ impl Missing {
             return 0;
         }
         self.all = self.all.saturating_add(1);
-        self.bare += u32::from(bare);
+        self.bare = self.bare.saturating_add(u32::from(bare));
         let end = ident.wrapping_add(packets - 1);
         let Some(last) = self.last else {
             self.last = Some(end);
@@ -39,17 +39,18 @@ impl Missing {
         }
         self.last = Some(end);
         if step == 1 {
-            self.steps += 1;
+            self.steps = self.steps.saturating_add(1);
             return 0;
         }
         let regular = self.is_regular();
-        self.leaps += 1;
+        self.leaps = self.leaps.saturating_add(1);
         if regular { step - 1 } else { 0 }
     }
 
     /// Steps of one are the rule, and packets without data the exception.
     fn is_regular(&self) -> bool {
-        self.steps >= 2 && self.leaps * 3 <= self.steps && self.bare * 8 <= self.all + 8
+        let rare = self.leaps.saturating_mul(3) <= self.steps;
+        rare && self.steps >= 2 && self.bare.saturating_mul(8) <= self.all.saturating_add(8)
     }
 }
 

@@ -101,8 +101,8 @@ impl Opening {
     /// Where the capture seems to have been made.
     pub(super) fn vantage(&self) -> Vantage {
         let client_share = match (self.client_rtt, self.server_rtt) {
-            (Some(client), Some(server)) if client + server > 0 => {
-                Some(client as f64 / (client + server) as f64)
+            (Some(client), Some(server)) if client > 0 || server > 0 => {
+                Some(client as f64 / (client as f64 + server as f64))
             }
             _ => None,
         };

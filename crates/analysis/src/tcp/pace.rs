@@ -2,6 +2,8 @@
 
 use rexmit_units::Instant;
 
+use super::clock::LONGEST;
+
 /// The pace of one side's packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
@@ -19,7 +21,7 @@ impl Pace {
             self.busy_since = Some(now);
             return;
         };
-        let gap = now.saturating_since(last).as_nanos();
+        let gap = now.saturating_since(last).as_nanos().min(LONGEST);
         // Losses double the distance now and then.
         let usual = self.usual.unwrap_or(gap);
         if gap > 4 * usual + 1_000_000 {

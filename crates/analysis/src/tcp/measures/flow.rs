@@ -66,7 +66,7 @@ impl Flow {
         let idle = now.saturating_since(self.quiet).as_nanos();
         if self.level == 0 && idle > rto.unwrap_or(0).max(IDLE) {
             self.idle_periods += 1;
-            self.idle_for += idle;
+            self.idle_for = self.idle_for.saturating_add(idle);
         }
     }
 

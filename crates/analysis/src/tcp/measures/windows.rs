@@ -34,7 +34,8 @@ impl Windows {
                 self.closed_since = Some(time);
             }
             Some(since) if window > 0 => {
-                self.closed_for += time.saturating_since(since).as_nanos();
+                let closed_for = time.saturating_since(since).as_nanos();
+                self.closed_for = self.closed_for.saturating_add(closed_for);
                 self.closed_since = None;
             }
             _ => {}
@@ -47,6 +48,6 @@ impl Windows {
         row.min_window = self.min;
         row.max_window = self.max;
         row.zero_windows = self.closings;
-        row.zero_window_time = self.closed_for + open_end;
+        row.zero_window_time = self.closed_for.saturating_add(open_end);
     }
 }
