@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use rexmit_units::Instant;
 
 use super::acks::{Ack, AckState};
+use super::clock::LONGEST;
 
 /// The sender's view of acknowledgments.
 #[derive(Debug, Default)]
@@ -95,9 +96,13 @@ impl Far {
     /// Nanoseconds since the first acknowledgment with the value that is echoed now, if it is under way: its sender
     /// has got this one, if no later one.
     fn age_of(&self, echo: u32, now: Instant) -> Option<u64> {
-        let found = self.queue.iter().find(|(ack, _)| ack.stamp == Some(echo));
-        let (ack, _) = found.filter(|_| self.stamp != Some(echo))?;
-        Some(now.saturating_since(ack.time).as_nanos())
+        if self.stamp == Some(echo) {
+            return None;
+        }
+        // Older ones arrive with it and are looked at no more. The first that is newer, or has none, ends the search.
+        let not_older = |stamp: u32| stamp.wrapping_sub(echo) as i32 >= 0;
+        let (ack, _) = self.queue.iter().find(|(ack, _)| ack.stamp.is_none_or(not_older))?;
+        (ack.stamp == Some(echo)).then(|| now.saturating_since(ack.time).as_nanos())
     }
 
     fn advance(&mut self, now: Instant, delay: u64, echo: Option<u32>) {
@@ -125,7 +130,8 @@ impl Far {
         self.stamped |= echo.is_some();
         if let Some(last) = self.state.last.filter(|_| fresh && self.stamped) {
             // What an application was late to write waited for nothing, so the smallest of the last ones counts.
-            self.samples[self.at % SAMPLES] = now.saturating_since(last).as_nanos().saturating_sub(delay);
+            let late = now.saturating_since(last).as_nanos().saturating_sub(delay);
+            self.samples[self.at % SAMPLES] = late.min(LONGEST);
             self.at += 1;
             self.extra = self.samples[..self.at.min(SAMPLES)].iter().copied().min().unwrap_or(0);
         }
