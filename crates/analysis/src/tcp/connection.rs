@@ -182,6 +182,7 @@ impl Connection {
         self.set_loop_times();
         let (ack, window) = self.take_ack(from, packet, tcp, rows);
         let (placed, seq, end) = self.take_data(from, packet, tcp, rows);
+        self.halves[from].release(packet.time, &mut self.options.out(self.number, rows));
         Effect { placed, seq, end, ack, window, damaged: false }
     }
 

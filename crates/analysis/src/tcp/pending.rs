@@ -1,6 +1,6 @@
 //! Retransmissions that wait for an answer: was the segment needed?
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use rexmit_units::Instant;
 
@@ -29,7 +29,15 @@ pub(super) struct Waiting {
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     waiting: VecDeque<Waiting>,
+    /// Number of the first of them, counted from 0.
+    first: u64,
+    /// Those that are not acknowledged: one past the last sequence number, and the number.
+    open: BTreeSet<(i64, u64)>,
 }
+
+/// Retransmissions that wait at most. More than the losses of a few round trips; where nothing is acknowledged, or the
+/// capture has one direction only, the oldest are closed, so that memory stays bounded.
+const MOST: usize = 4096;
 
 /// An acknowledgment as the waiting ones need it.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +55,9 @@ pub(super) struct Answer<'a> {
 impl Pending {
     /// One more.
     pub(super) fn push(&mut self, waiting: Waiting) {
+        if waiting.acked_at.is_none() {
+            self.open.insert((waiting.row.end, self.first + self.waiting.len() as u64));
+        }
         self.waiting.push_back(waiting);
     }
 
@@ -60,10 +71,9 @@ impl Pending {
         if let Some((left, right)) = answer.news.dsack {
             self.duplicate_arrived(left, right);
         }
-        for waiting in &mut self.waiting {
-            if waiting.acked_at.is_some() || answer.ack < waiting.row.end {
-                continue;
-            }
+        while let Some(&(end, number)) = self.open.first().filter(|&&(end, _)| end <= answer.ack) {
+            self.open.remove(&(end, number));
+            let Some(waiting) = self.waiting.get_mut((number - self.first) as usize) else { continue };
             waiting.acked_at = Some(answer.time);
             if waiting.row.need != Need::Unknown {
                 continue;
@@ -77,7 +87,7 @@ impl Pending {
     }
 
     /// Hands out, in order, those of which nothing more is to be learnt at `now`: they were acknowledged `patience`
-    /// nanoseconds ago. `soonest` is the smallest time from here to the receiver and back.
+    /// nanoseconds ago, or too many wait. `soonest` is the smallest time from here to the receiver and back.
     pub(super) fn release(
         &mut self,
         (now, patience): (Instant, u64),
@@ -86,10 +96,14 @@ impl Pending {
     ) {
         while let Some(waiting) = self.waiting.front() {
             let ripe = waiting.acked_at.is_some_and(|at| now.saturating_since(at).as_nanos() > patience);
-            if !ripe {
+            if !ripe && self.waiting.len() <= MOST {
                 return;
             }
             let Some(mut waiting) = self.waiting.pop_front() else { return };
+            if waiting.acked_at.is_none() {
+                self.open.remove(&(waiting.row.end, self.first));
+            }
+            self.first += 1;
             waiting.close(soonest);
             out(waiting);
         }
@@ -97,6 +111,8 @@ impl Pending {
 
     /// Hands out all that are left.
     pub(super) fn drain(&mut self, soonest: Option<u64>, mut out: impl FnMut(Waiting)) {
+        self.open.clear();
+        self.first += self.waiting.len() as u64;
         for mut waiting in self.waiting.drain(..) {
             waiting.close(soonest);
             out(waiting);
@@ -141,3 +157,6 @@ impl Waiting {
         (self.row.need, self.row.proof) = if early { spurious } else { (Need::Needed, Proof::None) };
     }
 }
+
+#[cfg(test)]
+mod tests;
