@@ -73,6 +73,10 @@ pub(super) struct AckState {
     pub crossed: Option<(Instant, i64)>,
 }
 
+/// The largest window, bytes (RFC 7323 section 2.3). A receiver holds nothing further above what was sent, of which the
+/// capture may have missed some.
+const LARGEST_WINDOW: i64 = 1 << 30;
+
 impl AckState {
     /// Takes an acknowledgment; data reach up to `edge`.
     pub(super) fn apply(&mut self, ack: &Ack, edge: i64) -> News {
@@ -102,7 +106,7 @@ impl AckState {
             self.window = Some(ack.window);
         }
         if ack.blocks > 0 {
-            self.take_sack(ack, &mut news);
+            self.take_sack(ack, edge, &mut news);
         }
         let disorder = self.duplicates > 0 || news.sacked > 0;
         self.last_is_disorder = disorder;
@@ -120,7 +124,7 @@ impl AckState {
         news
     }
 
-    fn take_sack(&mut self, ack: &Ack, news: &mut News) {
+    fn take_sack(&mut self, ack: &Ack, edge: i64, news: &mut News) {
         let blocks = &ack.sack[..usize::from(ack.blocks)];
         for (at, &(left, right)) in blocks.iter().enumerate() {
             // RFC 2883 section 4: the first block lies below the acknowledgment or inside the second block.
@@ -130,7 +134,7 @@ impl AckState {
                 continue;
             }
             let left = left.max(self.una);
-            if left >= right {
+            if left >= right || right > edge.max(ack.ack).saturating_add(LARGEST_WINDOW) {
                 continue;
             }
             let highest = self.sacked.highest();

@@ -3,24 +3,32 @@
 use std::ops::Range;
 
 /// Ranges that do not touch, in order. Few, so that a vector serves: a receiver holds as many as it has holes.
+/// There are no more than [`MOST`](Ranges::MOST).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ranges {
     ranges: Vec<Range<i64>>,
 }
 
 impl Ranges {
+    /// How many there may be: more than the holes of any window. No capture can make them cost more.
+    pub(super) const MOST: usize = 4096;
+
     /// One past the highest number, if there is any.
     pub(super) fn highest(&self) -> Option<i64> {
         self.ranges.last().map(|range| range.end)
     }
 
-    /// Adds `new` and calls `fresh` for each part of it that was not there.
+    /// Adds `new` and calls `fresh` for each part of it that was not there. Where there are too many, it is left out
+    /// unless it touches another.
     pub(super) fn add(&mut self, new: Range<i64>, mut fresh: impl FnMut(Range<i64>)) {
         if new.is_empty() {
             return;
         }
         // The ranges that overlap or touch it.
         let first = self.ranges.partition_point(|range| range.end < new.start);
+        if self.ranges.len() >= Self::MOST && self.ranges.get(first).is_none_or(|next| next.start > new.end) {
+            return;
+        }
         let mut after = first;
         let mut at = new.start;
         let mut whole = new.clone();

@@ -38,3 +38,19 @@ fn a_range_is_covered_where_all_of_it_is_there() {
     assert!(ranges.covers(&(10..20)) && ranges.covers(&(32..35)));
     assert!(!ranges.covers(&(15..25)) && !ranges.covers(&(10..40)));
 }
+
+#[test]
+fn there_are_no_more_than_can_be_handled() {
+    let mut ranges = Ranges::default();
+    let most = Ranges::MOST as i64;
+    let mut bytes = 0;
+    for n in (0..most + 100).rev() {
+        ranges.add(n * 10..n * 10 + 5, |part| bytes += part.end - part.start);
+    }
+    assert_eq!((ranges.ranges.len() as i64, bytes), (most, most * 5));
+    // What fills a hole is still taken.
+    let top = (most + 99) * 10;
+    ranges.add(top - 5..top, |part| bytes += part.end - part.start);
+    assert_eq!((ranges.ranges.len() as i64, bytes), (most - 1, most * 5 + 5));
+    assert_eq!(ranges.trim(i64::MAX), bytes);
+}
