@@ -64,28 +64,31 @@ pub(super) struct Board {
     pieces: VecDeque<Piece>,
     /// Acknowledged lately, for what is sent again all the same.
     done: VecDeque<Piece>,
+    /// An acknowledgment was seen.
+    answered: bool,
 }
 
 /// Acknowledged pieces that are remembered.
 const REMEMBERED: usize = 64;
-/// Pieces that are kept without an acknowledgment. More than any window holds; where the capture has one direction
-/// only, the oldest are forgotten, so that memory stays bounded.
+/// Pieces that are kept without an acknowledgment. More than any window holds; beyond, the oldest are forgotten, so that
+/// memory stays bounded.
 const OUTSTANDING: usize = 1 << 17;
+/// The same before the first acknowledgment. No initial window is as large: the capture has one direction only.
+const UNANSWERED: usize = 1 << 12;
 
 impl Board {
     /// Adds new data at the end. Where it leaves a gap, the gap becomes a hole.
     pub(super) fn append(&mut self, edge: i64, range: Range<i64>, stamp: &Stamp) {
+        self.make_room(2);
         if range.start > edge {
             self.pieces.push_back(Piece { count: 0, ..Piece::new(edge..range.start, stamp) });
         }
         self.pieces.push_back(Piece::new(range, stamp));
-        while self.pieces.len() > OUTSTANDING {
-            self.pieces.pop_front();
-        }
     }
 
     /// Notes that `range` was sent again. What of it lies above the pieces is not added.
     pub(super) fn again(&mut self, range: Range<i64>, stamp: &Stamp) -> Before {
+        self.make_room(2);
         let mut before = self.remembered(&range);
         let from = self.border(range.start);
         let to = self.border(range.end);
@@ -109,6 +112,7 @@ impl Board {
 
     /// Removes what lies below `edge`, calling `acked` for each piece; a piece that is acknowledged in part is cut.
     pub(super) fn acknowledge(&mut self, edge: i64, mut acked: impl FnMut(&Piece)) {
+        self.answered = true;
         while let Some(piece) = self.pieces.front_mut() {
             if piece.start >= edge {
                 break;
@@ -161,6 +165,15 @@ impl Board {
     pub(super) fn recall(&self, at: i64) -> Option<&Piece> {
         let holds = |piece: &&Piece| piece.start <= at && at < piece.end;
         self.piece_at(at).or_else(|| self.done.iter().rev().find(holds))
+    }
+
+    /// Forgets the oldest pieces until there is room for so many more.
+    fn make_room(&mut self, room: usize) {
+        let most = if self.answered { OUTSTANDING } else { UNANSWERED };
+        let many = (self.pieces.len() + room).saturating_sub(most);
+        if many > 0 {
+            self.pieces.drain(..many.min(self.pieces.len()));
+        }
     }
 
     /// Index of the first piece that starts at or above `at`, where a piece that lies across is cut.

@@ -49,17 +49,41 @@ fn acknowledged_pieces_are_remembered_for_what_comes_again() {
     assert_eq!(board.piece_at(160).map(|p| p.count), Some(2));
 }
 
+/// The board of a side that sent so many packets of 100 bytes.
+fn sent(board: &mut Board, packets: std::ops::Range<i64>) {
+    for n in packets {
+        board.append(n * 100, n * 100..(n + 1) * 100, &stamp(1, n as u64));
+    }
+}
+
 #[test]
 fn what_nobody_acknowledges_is_forgotten_one_day() {
     let mut board = Board::default();
-    let packets = OUTSTANDING as i64 + 10;
-    for n in 0..packets {
-        board.append(n * 100, n * 100..(n + 1) * 100, &stamp(1, n as u64));
-    }
-    assert_eq!(board.len(), OUTSTANDING);
+    let few = UNANSWERED as i64 + 10;
+    sent(&mut board, 0..few);
+    assert!((UNANSWERED - 2..=UNANSWERED).contains(&board.len()));
     // It was sent all the same.
     assert_eq!(board.again(0..100, &stamp(2, 1)).count, 1);
+    let kept = board.len();
     let mut acked = 0;
-    board.acknowledge(packets * 100, |_| acked += 1);
-    assert_eq!(acked, OUTSTANDING);
+    board.acknowledge(few * 100, |_| acked += 1);
+    assert_eq!(acked, kept);
+    sent(&mut board, few..few + OUTSTANDING as i64 + 10);
+    assert!((OUTSTANDING - 2..=OUTSTANDING).contains(&board.len()));
+}
+
+#[test]
+fn packets_that_cut_pieces_do_not_make_more_than_are_kept() {
+    let mut board = Board::default();
+    let many = UNANSWERED as i64 - 10;
+    sent(&mut board, 0..many);
+    for n in (many - 1000)..many {
+        board.again(n * 100 + 30..n * 100 + 60, &stamp(2, 1));
+        assert!(board.len() <= UNANSWERED);
+    }
+    // The newest are there.
+    assert_eq!(
+        board.piece_at(many * 100 - 50).map(|piece| (piece.end - piece.start, piece.count)),
+        Some((30, 2))
+    );
 }
