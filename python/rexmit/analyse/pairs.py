@@ -10,10 +10,14 @@ from typing import Any
 
 from rexmit import _native
 from rexmit.analyse.captures import PACKETS, Options, Progress, Summary, native_options, opened
-from rexmit.analyse.rows import RawTable
+from rexmit.analyse.quantities import duration
+from rexmit.analyse.rows import RawTable, rows, values
 
 PAIR_TABLES = ("pairs", "pair_retransmissions", "crossings")
 """A row a direction of a connection, a retransmission, a packet."""
+
+SLACK_NS = 10_000
+"""So much may a packet seem to arrive too early without a word: what captures and their clocks differ by."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,35 @@ class Paired:
     def damaged(self) -> bool:
         """Whether a capture breaks off."""
         return any(summary.damaged for summary in self.captures)
+
+    @property
+    def matched(self) -> bool:
+        """Whether the captures have a connection in common."""
+        return bool(values(self.tables["pairs"], "pair"))
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes the answers about both captures less than certain, a line each."""
+        found = []
+        clock = self.clock
+        alike = (clock["offset_ns"], clock["round_trip_ns"], clock["skew_ppm"]) == (0, 0, 0)
+        if clock["method"] == "both-ways" and alike:
+            found.append(
+                "both captures show the same times: one file twice, a copy, or captures of one place; "
+                "two of one flow are made at two places"
+            )
+        if self.matched and any(summary.sctp for summary in self.captures):
+            found.append(
+                "packets of SCTP are not matched one by one; --separate shows them, each capture by itself"
+            )
+        for row in rows(self.tables["pairs"]):
+            least = row["delay_min_ns"]
+            if least is not None and least < -SLACK_NS:
+                found.append(
+                    f"pair {row['pair']}, from {row['side']}: packets seem to arrive up to "
+                    f"{duration(-least)} before they were sent; the clocks are not known well enough"
+                )
+        return found
 
 
 def read_pair(

@@ -34,6 +34,12 @@ def analyze_pair(paths: Sequence[Path], options: Options, about: PairOptions, ou
     wanted = output.tables is not None and "crossings" in names
     with ReadingProgress(" and ".join(path.name for path in paths)) as progress:
         paired = read_pair(paths, options, replace(about, crossings=wanted), progress)
+    if not paired.matched:
+        separately = not output.as_json and output.tables is None
+        rest = ": each capture is judged by itself" if separately else "; --separate judges each by itself"
+        click.echo(_why_unmatched(paths, paired) + rest, err=True)
+        if separately:
+            return _separately()
     if output.as_json:
         print_json(_json(paths, paired, output.lines))
     else:
@@ -46,7 +52,25 @@ def analyze_pair(paths: Sequence[Path], options: Options, about: PairOptions, ou
         if not output.as_json:
             for path in files.files:
                 click.echo(str(path))
-    return 1 if paired.damaged else 0
+    return 1 if paired.damaged or not paired.matched else 0
+
+
+def _why_unmatched(paths: Sequence[Path], paired: Paired) -> str:
+    """Why two captures have nothing in common, in a line."""
+    if all(summary.sctp for summary in paired.captures):
+        return "Packets of SCTP are not matched one by one"
+    first, second = paths
+    return f"{first} and {second} have no TCP connection in common"
+
+
+def _separately() -> int:
+    """Runs the command again as if --separate had been given, and returns the exit code."""
+    context = click.get_current_context()
+    try:
+        context.invoke(context.command, **{**context.params, "separate": True})
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return 0
 
 
 def _table_names(only: str | None) -> tuple[str, ...]:
@@ -89,6 +113,7 @@ def _json(paths: Sequence[Path], paired: Paired, lines: bool) -> dict[str, objec
         "clock": paired.clock,
         "unpaired": {"a": paired.unpaired[0], "b": paired.unpaired[1]},
         "pairs": list(plain.rows(paired.tables["pairs"])),
+        "warnings": paired.warnings,
     }
     if lines:
         rows = plain.rows(paired.tables["pair_retransmissions"])

@@ -284,7 +284,8 @@ class PairAnalysis:
     def warnings(self) -> list[str]:
         """What makes the answers less than certain."""
         named = zip(self._paths, self._paired.captures, strict=True)
-        return [f"{path}: {text}" for path, summary in named for text in summary.warnings]
+        found = [f"{path}: {text}" for path, summary in named for text in summary.warnings]
+        return found + self._paired.warnings
 
     def _polars(self, name: str) -> pl.DataFrame:
         frame = pl.from_arrow(self.arrow(name))
