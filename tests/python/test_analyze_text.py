@@ -265,7 +265,7 @@ def test_cut_options_and_times_that_go_back_are_warned_of() -> None:
     told = Summary.of({"options_cut": 2, "backwards": {"packets": 1, "largest_ns": 1_500_000}, "new": 1})
     assert told.warnings == [
         "2 packets of which the capture kept only a part of the TCP options; "
-        "SACK and timestamps are not known there",
+        "SACK blocks and timestamps may be missing there",
         "1 packet has a time before the packet in front (by up to 1.5 ms); "
         "small steps were put in order, after larger ones times and causes may be wrong",
     ]

@@ -101,7 +101,7 @@ class Summary:
         if self.options_cut:
             found.append(
                 f"{plural(self.options_cut, 'packet')} of which the capture kept only a part of the TCP "
-                "options; SACK and timestamps are not known there"
+                "options; SACK blocks and timestamps may be missing there"
             )
         if number := self.backwards.get("packets", 0):
             found.append(
