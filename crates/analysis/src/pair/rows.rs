@@ -40,7 +40,7 @@ pub struct PairRows {
 /// How the offset of the clocks is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ClockMethod {
-    /// No packet is in both captures.
+    /// No packet is in both captures, or none that is the only one of its kind: delays are not corrected.
     #[default]
     Unknown,
     /// The user says that both captures were made by one clock: delays are true.
@@ -57,7 +57,7 @@ pub enum ClockMethod {
 pub struct ClockRow {
     /// How the offset is known.
     pub method: ClockMethod,
-    /// The time of A at which the offset is stated: the middle of what both captures hold.
+    /// The time of A at which the offset is stated: that of the middle one of the packets that tell.
     pub at: Instant,
     /// What B's clock shows more than A's at that time, nanoseconds.
     pub offset: i64,
@@ -66,7 +66,7 @@ pub struct ClockRow {
     pub offset_low: Option<i64>,
     /// See [`offset_low`](Self::offset_low).
     pub offset_high: Option<i64>,
-    /// How much faster B's clock runs, parts per million.
+    /// How much faster B's clock runs, parts per million; 0 where the bounds lie so far apart that they say nothing.
     pub skew: f64,
     /// The least and the largest skew that lets no packet arrive before it was sent.
     pub skew_low: Option<f64>,

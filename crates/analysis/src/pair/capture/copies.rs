@@ -35,7 +35,8 @@ fn copies(packets: &[Digest]) -> Vec<bool> {
     let mut open: HashMap<u64, VecDeque<i64>, FixedState> = HashMap::default();
     let is_copy = |packet: &Digest| {
         let seen = open.entry(packet.key(Fields { print: true, ident: true })).or_default();
-        while seen.front().is_some_and(|first| packet.time - first > LAG) {
+        let lag = if packet.ident == 0 { LAG } else { LAG_NUMBERED };
+        while seen.front().is_some_and(|first| packet.time - first > lag) {
             seen.pop_front();
         }
         let copy = seen.pop_front().is_some();
@@ -49,5 +50,7 @@ fn copies(packets: &[Digest]) -> Vec<bool> {
 
 /// A tap shows the copy so many nanoseconds later at most.
 const LAG: i64 = 1_000_000;
+/// The same where hosts number their packets, so that no others are equal.
+const LAG_NUMBERED: i64 = 10_000_000;
 /// Of a hundred packets, so many must be copies: nearly every second one.
 const DOUBLED: usize = 40;
