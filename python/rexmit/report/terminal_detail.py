@@ -195,7 +195,13 @@ def _get(name: str, show: Callable[[float | None], str]) -> Callable[[Row, str],
 
 
 def _flag(name: str) -> Callable[[Row, str], str]:
-    return lambda row, side: "yes" if row[f"{side}_{name}"] else "no"
+    def say(row: Row, side: str) -> str:
+        if row[f"{side}_{name}"]:
+            return "yes"
+        # Packets may show what was agreed on, and cannot show what was not.
+        return "no" if row[f"{side}_syn_seen"] else "SYN not seen"
+
+    return say
 
 
 def _distribution(name: str) -> Callable[[Row, str], str]:
