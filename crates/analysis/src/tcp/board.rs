@@ -70,8 +70,8 @@ pub(super) struct Board {
 
 /// Acknowledged pieces that are remembered.
 const REMEMBERED: usize = 64;
-/// Pieces that are kept without an acknowledgment. More than any window holds; beyond, the oldest are forgotten, so that
-/// memory stays bounded.
+/// Pieces that are kept without an acknowledgment. More than any window holds; beyond, the oldest are forgotten, so
+/// that memory stays bounded.
 const OUTSTANDING: usize = 1 << 17;
 /// The same before the first acknowledgment. No initial window is as large: the capture has one direction only.
 const UNANSWERED: usize = 1 << 12;
