@@ -82,9 +82,10 @@ def clock_lines(clock: dict[str, Any], matched: bool) -> Iterator[str]:
     low, high = clock["offset_low_ns"], clock["offset_high_ns"]
     bounds = [] if low is None or high is None else [low, high]
     offset, *around = exact([clock["offset_ns"], *bounds])
-    text = f"B's clock shows {offset} more than A's"
+    way = "less" if clock["offset_ns"] < 0 else "more"
+    text = f"B's clock shows {offset.lstrip('-')} {way} than A's"
     if around:
-        text += f" (between {around[0]} and {around[1]})"
+        text += f" (B less A: between {around[0]} and {around[1]})"
     text += _skew_text(clock)
     if method == "one-way":
         yield f"{text}. Packets of one direction only: delays are those above the smallest."
