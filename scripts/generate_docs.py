@@ -212,8 +212,8 @@ def tables_page(schema: dict[str, list[dict[str, str]]]) -> Iterator[str]:
     yield "What `rexmit analyze --tables DIR` writes and `rexmit.analyze` gives. Times are nanoseconds since"
     yield "1970, delays nanoseconds; sequence numbers count from the SYN, which is 0, and TSNs from the"
     yield "initial one; a number of a packet is Wireshark's `frame.number`. Each file says these meanings in"
-    yield "its metadata. In `--json` the keys are the same; those that begin with `client_` or `server_` stand"
-    yield "under `client` and `server`."
+    yield "its metadata. In `--json` the keys are the same; those that begin with `client_` or `server_`"
+    yield "stand under `client` and `server`."
     for name, columns in schema.items():
         yield from ["", f"## {name}", "", "| column | type | meaning |", "|---|---|---|"]
         done = set()
