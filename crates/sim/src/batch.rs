@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
-use crate::SpecError;
 use crate::options::RunOptions;
-use crate::outcome::Row;
 use crate::run::run;
-use crate::scenario::Resolved;
-use crate::settings::set;
-use crate::streams::Streams;
 use crate::unreached::UnreachedRuns;
+use rexmit_scenario::Resolved;
+use rexmit_scenario::Row;
+use rexmit_scenario::SpecError;
+use rexmit_scenario::Streams;
+use rexmit_scenario::set;
 
 /// A base scenario and what varies in it.
 ///

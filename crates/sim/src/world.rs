@@ -10,13 +10,13 @@ use rexmit_traffic::{App, Side, total_time};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{SeqNumber, Transport};
 
-use crate::SpecError;
-use crate::outcome::Row;
 use crate::recorder::Recorder;
-use crate::scenario::Resolved;
-use crate::streams::Streams;
 use crate::timers::Timers;
 use crate::truth::Seen;
+use rexmit_scenario::Resolved;
+use rexmit_scenario::Row;
+use rexmit_scenario::SpecError;
+use rexmit_scenario::Streams;
 
 /// Ports of the opening sides; they number the connections.
 const FIRST_PORT: u16 = 10_000;

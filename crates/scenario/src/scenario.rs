@@ -159,7 +159,7 @@ impl Resolved {
     }
 
     /// Address of `server` or `client`.
-    pub(crate) fn address(&self, host: &str) -> IpAddr {
+    pub fn address(&self, host: &str) -> IpAddr {
         let (spec, default) = match host {
             "server" => (&self.scenario.hosts.server, [10, 0, 2, 1]),
             _ => (&self.scenario.hosts.client, [10, 0, 1, 1]),

@@ -1,0 +1,41 @@
+//! Every built-in profile at work.
+
+use rexmit_sim::{Resolved, RunOptions, Streams, run};
+use serde_json::{Value, json};
+
+/// The short flow of hurtig-2006 with one loss: complete for every position, and the tail as each system's
+/// timeout makes it.
+#[test]
+fn every_profile_repairs_every_single_loss() {
+    let time = |stack: &Value, position: u32| {
+        let scenario = json!({
+            "hosts": { "server": { "stack": stack }, "client": { "stack": stack } },
+            "path": { "rate": "1 Mbit/s", "delay": "10 ms", "queue": "99 packets", "down": { "drop": position } },
+            "transfers": [{ "from": "server", "to": "client", "writes": "5000 bytes, 8 x 2500 bytes" }],
+        });
+        let resolved = Resolved::from_value(scenario).unwrap();
+        let row = run(&resolved, &Streams::new(1, ""), &RunOptions::default()).unwrap().row;
+        assert!(row.completed && row.bytes == 25_000 && row.error.is_none(), "{stack} {position}: {row:?}");
+        row.time_ns / 1_000_000
+    };
+    let plain = json!({ "inherits": "rfc", "options": { "sack": false } });
+    let cubic = json!({ "inherits": "rfc", "congestion": { "algorithm": "cubic" } });
+    let reno = json!({ "inherits": "linux-2.6.15", "congestion": { "algorithm": "reno" } });
+    for stack in [json!("freebsd-6.0"), json!("rfc"), json!("linux-2.6.15"), plain, cubic, reno] {
+        for position in 0..=20 {
+            time(&stack, position);
+        }
+    }
+    // Position 19 is the last data segment: a second at least, the round trip and 200 ms, or 200 ms of slop
+    // after 4 deviations (RFC 6298 section 2.4, LX-RTO-5, FB-RTO-2).
+    let last = |stack: &str| time(&json!(stack), 19) - time(&json!(stack), 0);
+    // In `rfc` the ACK before it, of an odd segment, is delayed by 200 ms and restarts the timer.
+    assert!((1_200..1_300).contains(&last("rfc")), "{}", last("rfc"));
+    assert!((300..400).contains(&last("linux-2.6.15")), "{}", last("linux-2.6.15"));
+    assert!((400..500).contains(&last("freebsd-6.0")), "{}", last("freebsd-6.0"));
+    // A lost SYN-ACK: 1 s against 3 s (RFC 6298 section 2.1, LX-SYN-1, FB-SYN-1).
+    let first = |stack: &str| time(&json!(stack), 1) - time(&json!(stack), 0);
+    assert_eq!(first("rfc"), 1_000);
+    assert!((2_990..3_010).contains(&first("linux-2.6.15")), "{}", first("linux-2.6.15"));
+    assert!((2_990..3_010).contains(&first("freebsd-6.0")), "{}", first("freebsd-6.0"));
+}
