@@ -4,14 +4,20 @@
 //! default and checks the whole. [`Streams`] gives the run its named streams of random numbers, and a [`Row`] is
 //! what every backend answers with. Python and the JSON Schema come from these types.
 
+mod connections;
 mod error;
+mod kernel;
+mod linux;
 mod profiles;
 mod row;
 mod scenario;
 mod settings;
 mod streams;
 
+pub use connections::{ConnectionPlan, FIRST_PORT, HOSTS, SERVICE_PORT};
 pub use error::SpecError;
+pub use kernel::KernelSettings;
+pub use linux::{LinuxSpec, SysctlValue};
 pub use profiles::{builtin_profiles, resolve_profile};
 pub use row::{Row, StateRow, VerdictRow};
 pub use scenario::{HostSpec, Hosts, Resolved, Scenario, profile_schema, schema};

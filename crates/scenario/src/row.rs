@@ -3,9 +3,10 @@
 use rexmit_path::LogRow;
 use rexmit_stack::Snapshot;
 use rexmit_units::Instant;
+use serde::{Deserialize, Serialize};
 
 /// One run as one row of a table. Counts are over all connections of the run; `down` is server to client.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Every transfer reached its end of stream.
     pub completed: bool,
