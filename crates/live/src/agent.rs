@@ -15,6 +15,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use rexmit_scenario::{Resolved, Row, SpecError, Streams};
+use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -75,7 +76,15 @@ pub fn serve(file: &Path, out: &mut dyn Write, tables: Tables<'_>) -> io::Result
     let job: Job = serde_json::from_slice(&fs::read(file)?)?;
     for wanted in &job.runs {
         say(out, &json!({ "start": wanted.run }))?;
-        let answer = match run_one(wanted, tables) {
+        let mut lost = None;
+        let mut beat = |at: Instant| {
+            lost = lost.take().or_else(|| say(out, &json!({ "at": at.as_nanos() })).err());
+        };
+        let done = run_one(wanted, tables, &mut beat);
+        if let Some(e) = lost {
+            return Err(e);
+        }
+        let answer = match done {
             Ok(answer) => serde_json::to_value(answer)?,
             Err(e) => json!({ "run": wanted.run, "wrong": e.to_string() }),
         };
@@ -84,10 +93,10 @@ pub fn serve(file: &Path, out: &mut dyn Write, tables: Tables<'_>) -> io::Result
     say(out, &json!({ "end": true }))
 }
 
-fn run_one(wanted: &JobRun, tables: Tables<'_>) -> Result<Answer, SpecError> {
+fn run_one(wanted: &JobRun, tables: Tables<'_>, beat: &mut dyn FnMut(Instant)) -> Result<Answer, SpecError> {
     let resolved = Resolved::from_value(wanted.scenario.clone())?;
     let streams = Streams::new(wanted.seed, &wanted.key);
-    let outcome = run(&resolved, &streams, &wanted.options)?;
+    let outcome = run(&resolved, &streams, &wanted.options, beat)?;
     let unreached = outcome.unreached.iter().map(ToString::to_string).collect();
     let tables = tables(&outcome, &wanted.options);
     let LiveOutcome { row, lateness, .. } = outcome;

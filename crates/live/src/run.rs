@@ -18,6 +18,11 @@ use crate::sys::clock;
 use crate::sys::poll::Poll;
 use crate::tap::Tap;
 
+/// Time between two signs of life of a run in real time.
+const BEAT: Duration = Duration::from_secs(5);
+/// Turns of the loop between two of a run in virtual time.
+const TURNS_A_BEAT: u64 = 200_000;
+
 /// What a run writes down beside its row, and how it is timed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -58,13 +63,18 @@ const SOCKETS: u64 = 2;
 /// A tick of the slowest kernel that is built (HZ 100): a run starts at any phase of it.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Runs a scenario once on this kernel. Needs CAP_NET_ADMIN and CAP_SYS_ADMIN; leaves nothing behind.
+/// Runs a scenario once on this kernel; calls `beat` with the run's clock now and then. Needs CAP_NET_ADMIN and CAP_SYS_ADMIN; leaves nothing behind.
 ///
 /// # Errors
 /// A missing privilege, a setting that this kernel does not have, a capture that cannot be written.
-pub fn run(resolved: &Resolved, streams: &Streams, options: &LiveOptions) -> Result<LiveOutcome, SpecError> {
+pub fn run(
+    resolved: &Resolved,
+    streams: &Streams,
+    options: &LiveOptions,
+    beat: &mut dyn FnMut(Instant),
+) -> Result<LiveOutcome, SpecError> {
     let mut lab = Lab::new(resolved, streams, options)?;
-    let failure = lab.run().err();
+    let failure = lab.run(beat).err();
     lab.finish(failure)
 }
 
@@ -123,17 +133,27 @@ impl<'a> Lab<'a> {
     }
 
     /// Runs until everything is over or the limit is reached.
-    fn run(&mut self) -> io::Result<()> {
+    fn run(&mut self, beat: &mut dyn FnMut(Instant)) -> io::Result<()> {
         self.wait(Instant::ZERO)?;
+        let (mut turns, mut beaten) = (0_u64, Instant::ZERO);
         loop {
             self.tick();
+            turns += 1;
+            let waited = !self.options.virtual_time && self.now > beaten + BEAT;
+            if turns % TURNS_A_BEAT == 0 || waited {
+                beaten = self.now;
+                beat(self.now);
+            }
             self.ends.handle_timers(self.now);
             if let Some(port) = self.emulator.hand_out(self.now)? {
                 self.emulator.take_in(port, self.now)?;
             } else if self.over() || self.now > self.limit {
                 return Ok(());
             }
-            let end = self.limit + Duration::from_nanos(1);
+            let mut end = self.limit + Duration::from_nanos(1);
+            if !self.options.virtual_time {
+                end = end.min(self.now + BEAT);
+            }
             let due = [self.emulator.next_due(), self.ends.next_due()];
             self.wait(due.into_iter().flatten().fold(end, Instant::min))?;
         }

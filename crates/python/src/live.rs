@@ -18,6 +18,8 @@ pub fn serve_job(py: Python<'_>, job: &str, in_guest: bool) -> PyResult<()> {
     py.detach(|| {
         if in_guest {
             guest::prepare()?;
+        } else {
+            guest::become_root()?;
         }
         let served = agent::serve(Path::new(job), &mut std::io::stdout().lock(), &tables);
         if let (true, Err(e)) = (in_guest, &served) {

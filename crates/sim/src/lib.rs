@@ -23,7 +23,7 @@ mod truth;
 mod unreached;
 mod world;
 
-pub use batch::{Batch, BatchOptions, Plan};
+pub use batch::{Batch, BatchOptions, Checked, Plan};
 pub use options::RunOptions;
 pub use outcome::Outcome;
 pub use rexmit_scenario::*;
