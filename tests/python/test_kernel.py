@@ -36,6 +36,8 @@ MAKEFILE = """VERSION = {version}
 PATCHLEVEL = 1
 SUBLEVEL = 7
 EXTRAVERSION =
+mrproper:
+\trm -f stale.h
 allnoconfig:
 \t{configure}
 \t: > .config
@@ -86,6 +88,9 @@ def left_over(cache: Path) -> list[str]:
 
 
 def test_a_build_makes_a_kernel_with_its_facts_and_leaves_the_source_alone(cache: Path, tree: Path) -> None:
+    # What a build of another configuration left is no part of the source.
+    for name in ("stale.h", "linux", "MAINTAINERS"):
+        (tree / name).write_text("old")
     before = contents(tree)
     stages: list[str] = []
     options = BuildOptions(tree, progress=lambda stage, done, total: stages.append(stage))

@@ -21,7 +21,8 @@ _IDENTIFYING = ("Makefile", "arch/um", "arch/x86/um", "drivers/char/random.c", "
 """What of a tree its hash is made from: all that rexmit changes, and the network."""
 
 _SOURCES = {".c", ".h", ".S", ".lds", ".sh"}
-_BUILT = shutil.ignore_patterns(".git", "*.o", "*.a", "*.cmd", "*.ko", "vmlinux", "linux")
+_BUILT = shutil.ignore_patterns(".git", "*.o", "*.a", "*.cmd", "*.ko")
+_BUILT_ON_TOP = {"linux", "vmlinux", ".config", ".config.old"}
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def unpack(source: Source, tree: Path) -> str:
     Raises KernelError for a damaged archive, one of something else, and any kernel but 6.x.
     """
     if source.is_tree:
-        shutil.copytree(source.path, tree, symlinks=True, ignore=_BUILT)
+        shutil.copytree(source.path, tree, symlinks=True, ignore=_built)
     else:
         _require_six(version_of(_makefile_in(source.path)), source.path)
         tree.mkdir()
@@ -93,6 +94,12 @@ def version_of(makefile: str) -> str:
         return ""
     dotted = [numbers["VERSION"], numbers["PATCHLEVEL"], numbers.get("SUBLEVEL") or "0"]
     return ".".join(dotted) + numbers.get("EXTRAVERSION", "")
+
+
+def _built(folder: str, names: list[str]) -> set[str]:
+    """What a build left in one folder of a tree, of which a copy is to know nothing."""
+    on_top = _BUILT_ON_TOP if "MAINTAINERS" in names else set()
+    return _BUILT(folder, names) | on_top.intersection(names)
 
 
 def _version_in(tree: Path) -> str:
