@@ -69,6 +69,7 @@ BANNED_CRATES = {"chrono", "getrandom", "instant", "rand", "time", "tokio", "web
 LAYERS: list[set[str]] = [
     {"_native", "errors"},
     {"units"},
+    {"kernel"},
     {"study"},
     {"run"},
     {"analyse"},
