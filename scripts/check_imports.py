@@ -78,7 +78,7 @@ LAYERS: list[set[str]] = [
     {"api"},
     {"cli"},
 ]
-ALONE = {"models"}
+ALONE = {"models", "_agent"}
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """The agent's process: `python -ISB _agent.py MODULE guest|host JOB`.
 
-It runs in a guest as its first process, where it must start fast, so it loads the native module by its file and
-nothing else of the package.
+It runs in a guest as its first process, where it must start fast, so it loads the native module by its file
+and nothing else of the package.
 """
 
 import sys

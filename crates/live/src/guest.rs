@@ -22,6 +22,15 @@ pub fn prepare() -> io::Result<()> {
     Ok(())
 }
 
+/// Seeds the random numbers of a guest's kernel anew, so that a run's depend on nothing that ran before.
+///
+/// # Errors
+/// Where this is no guest, or its kernel has no such seed.
+pub fn seed(seed: u64) -> io::Result<()> {
+    let file = "/sys/module/random/parameters/seed";
+    fs::write(file, seed.to_string()).map_err(crate::sys::about(file))
+}
+
 /// Becomes root of a user namespace of its own, where this process is not root already. It must have one thread.
 ///
 /// # Errors

@@ -77,3 +77,18 @@ fn unknown(bytes: &[u8]) -> Packet {
     let transport = Transport::Other { protocol: 255, payload: Payload::Stream { offset: 0, len } };
     Packet { src: nowhere, dst: nowhere, ip: IpFields::default(), transport, damaged: false }
 }
+
+/// An address as an IP header has it.
+pub(crate) fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(a) => a.octets().to_vec(),
+        IpAddr::V6(a) => a.octets().to_vec(),
+    }
+}
+
+/// True for an IP packet whose destination is `address`.
+pub(crate) fn is_for(packet: &[u8], address: &[u8]) -> bool {
+    let at = if address.len() == 4 { 16 } else { 24 };
+    let version = if address.len() == 4 { 4 } else { 6 };
+    packet.first().is_some_and(|b| b >> 4 == version) && packet.get(at..at + address.len()) == Some(address)
+}

@@ -95,6 +95,10 @@ struct Lab<'a> {
 
 impl<'a> Lab<'a> {
     fn new(resolved: &'a Resolved, streams: &Streams, options: &'a LiveOptions) -> Result<Self, SpecError> {
+        if options.virtual_time {
+            let seeded = crate::guest::seed(streams.number("kernel.random"));
+            seeded.map_err(|e| SpecError::writing("the guest's seed", &e))?;
+        }
         let addresses = HOSTS.map(|name| resolved.address(name));
         let specs = [&resolved.scenario.hosts.server, &resolved.scenario.hosts.client];
         let make = |n: usize| Host::create(HOSTS[n], specs[n], addresses[n], addresses[1 - n]);
@@ -103,13 +107,13 @@ impl<'a> Lab<'a> {
         let mut taps = [None, None];
         for (n, host) in hosts.iter().enumerate() {
             if options.captures[n].is_some() {
-                let tap = Tap::open(host, options.capture_snap_len);
+                let tap = Tap::open(host, options.capture_snap_len, addresses);
                 taps[n] = Some(tap.map_err(|e| crate::host::system(HOSTS[n], &e))?);
             }
         }
         let verdicts = taps.iter().any(Option::is_some);
         let directions = directions(resolved, streams, options.verdicts)?;
-        let emulator = Emulator::new([server_port, client_port], directions, verdicts);
+        let emulator = Emulator::new([server_port, client_port], directions, addresses, verdicts);
         let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
         let poll = Poll::new().map_err(wrong)?;
         for (port, number) in emulator.ports().iter().zip(PORTS) {
@@ -281,7 +285,7 @@ impl<'a> Lab<'a> {
                 ..Options::default()
             };
             let verdicts = self.emulator.verdicts()[n];
-            let written = tap.drain().and_then(|()| tap.write(file, HOSTS[n], start, verdicts, &about));
+            let written = tap.drain().and_then(|()| tap.write((file, HOSTS[n]), start, verdicts, &about));
             written.map_err(|e| SpecError::writing("a capture", &e))?;
             let sent = tap.outgoing();
             if sent != verdicts.len() as u64 || tap.missed().is_ok_and(|n| n > 0) {

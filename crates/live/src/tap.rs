@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter};
+use std::net::IpAddr;
 use std::path::Path;
 
 use rexmit_capture::{Direction, Options, Writer};
@@ -9,6 +10,7 @@ use rexmit_path::Verdict;
 use rexmit_units::Instant;
 
 use crate::host::{Host, INTERFACE};
+use crate::packet::{is_for, octets};
 use crate::sys::packet_socket::{PacketSocket, Seen};
 
 /// The largest IP packet.
@@ -21,17 +23,26 @@ pub struct Tap {
     packets: Vec<(Seen, Vec<u8>)>,
     buffer: Vec<u8>,
     snap_len: usize,
+    /// The two hosts' addresses, as the IP header has them.
+    between: [Vec<u8>; 2],
 }
 
 impl Tap {
-    /// Begins to capture at a host's interface; `snap_len` bytes of each packet are kept.
+    /// Begins to capture what passes a host's interface between these addresses; `snap_len` bytes of each packet
+    /// are kept.
     ///
     /// # Errors
     /// Without the privilege to.
-    pub fn open(host: &Host, snap_len: Option<u32>) -> io::Result<Self> {
+    pub fn open(host: &Host, snap_len: Option<u32>, between: [IpAddr; 2]) -> io::Result<Self> {
         let socket = host.namespace.within(|| PacketSocket::open(INTERFACE))?;
         let snap_len = snap_len.map_or(LARGEST, |n| n as usize);
-        Ok(Self { socket, packets: Vec::new(), buffer: vec![0; LARGEST], snap_len })
+        Ok(Self {
+            socket,
+            packets: Vec::new(),
+            buffer: vec![0; LARGEST],
+            snap_len,
+            between: between.map(octets),
+        })
     }
 
     /// Takes what has been seen since the last call.
@@ -40,7 +51,10 @@ impl Tap {
     /// Those of the socket.
     pub fn drain(&mut self) -> io::Result<()> {
         while let Some(seen) = self.socket.receive(&mut self.buffer)? {
-            self.packets.push((seen, self.buffer[..seen.len].to_vec()));
+            let bytes = &self.buffer[..seen.len];
+            if self.between.iter().any(|address| is_for(bytes, address)) {
+                self.packets.push((seen, bytes.to_vec()));
+            }
         }
         Ok(())
     }
@@ -58,15 +72,14 @@ impl Tap {
         self.socket.missed()
     }
 
-    /// Writes the capture. `start` is the start of the run on the clock of the stamps (ns since 1970);
-    /// `verdicts` are those on the host's packets, in their order.
+    /// Writes the capture into `file`, as one of the interface `host`. `start` is the start of the run on the clock
+    /// of the stamps (ns since 1970); `verdicts` are those on the host's packets, in their order.
     ///
     /// # Errors
     /// Those of the file system.
     pub fn write(
         &self,
-        file: &Path,
-        host: &str,
+        (file, host): (&Path, &str),
         start: u64,
         verdicts: &[Verdict],
         options: &Options,

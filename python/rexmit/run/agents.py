@@ -1,8 +1,8 @@
 """Agents: processes that run scenarios on a real kernel and answer line by line.
 
-An agent gets a list of runs as a file, and is either a process of this machine or the first process of a guest. It
-may crash, hang, or be killed: what it has answered stays, the run that it was at is tried once more, and the rest goes
-to the next agent.
+An agent gets a list of runs as a file, and is either a process of this machine or the first process of a
+guest. It may crash, hang, or be killed: what it has answered stays, the run that it was at is tried once
+more, and the rest goes to the next agent.
 """
 
 from __future__ import annotations
@@ -143,7 +143,9 @@ class Crew:
     def _learn(self, done: int, seconds: float) -> None:
         if done:
             with self._lock:
-                self._block = max(FIRST_BLOCK, min(int(done / max(seconds, 0.1) * AIM_SECONDS), 8 * self._block))
+                self._block = max(
+                    FIRST_BLOCK, min(int(done / max(seconds, 0.1) * AIM_SECONDS), 8 * self._block)
+                )
 
     def _one_agent(self, block: list[int]) -> list[int]:
         """Runs a block on one agent and returns what is left of it."""
@@ -166,11 +168,13 @@ class Crew:
             return list(left)
         if not agent.started:
             raise RexmitError(f"an agent ended before its first run: {agent.last_words()}")
-        run = agent.at if agent.at in left else left[0]
+        run = agent.at if agent.at is not None and agent.at in left else left[0]
         self._tries[run] = self._tries.get(run, 0) + 1
         if self._tries[run] >= TRIES:
             left.remove(run)
-            self._answers.put(Done(run, {}, f"the agent did not survive it, {TRIES} times: {agent.last_words()}"))
+            self._answers.put(
+                Done(run, {}, f"the agent did not survive it, {TRIES} times: {agent.last_words()}")
+            )
         return list(left)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import platform
 import sys
 import time
 from collections import Counter
@@ -14,10 +14,11 @@ import pyarrow as pa
 
 from rexmit import _native
 from rexmit.errors import RexmitError, UsageError
+from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step
-from rexmit.run.columns import from_native, like
-from rexmit.run.guests import Guest, find_guest
+from rexmit.run.columns import from_native, table_of
+from rexmit.run.guests import guest_command
 from rexmit.study import StudySpec
 
 PIECE_SECONDS = 1.0
@@ -63,17 +64,17 @@ class RealBackend(ModelBackend):
         """The kernel, in a few words."""
         raise NotImplementedError
 
-    def sweep(
-        self, runs: range, jobs: int, stopped: Callable[[], bool]
-    ) -> Iterator[tuple[range, pa.Table]]:
+    def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         """Runs them on `jobs` agents and yields finished ones, in ranges."""
-        crew = Crew(self.command, self._job, jobs)
+        keep = self._options.keep
+        crew = Crew(self.command, lambda run: self._job(run, keep.options(run) if keep else {}), jobs)
         rows: dict[int, dict[str, Any]] = {}
         flushed = time.monotonic()
         work = crew.work(runs, stopped)
         try:
             for done in work:
                 rows[done.run] = self._row(done)
+                self._settle(done, rows[done.run])
                 if time.monotonic() - flushed > PIECE_SECONDS:
                     yield from self._pieces(rows)
                     flushed = time.monotonic()
@@ -94,12 +95,11 @@ class RealBackend(ModelBackend):
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
         """Runs one run again with these tables."""
         if "transmissions" in kinds:
-            raise UsageError(f"backend {self.name}: a real kernel does not say why it sends a packet; analyze does")
+            raise UsageError(
+                f"backend {self.name}: a real kernel does not say why it sends a packet; analyze does"
+            )
         done = self._one(run, dict.fromkeys(kinds, True))
-        model = _native.run_one(
-            to_json_again(self._spec.scenario_of(run)), 0, "", json.dumps(dict.fromkeys(kinds, True) | {})
-        )
-        return {kind: like(from_native(model[kind]).schema, done.answer["tables"][kind]) for kind in kinds}
+        return {kind: table_of(done.answer["tables"][kind]) for kind in kinds}
 
     def _one(self, run: int, options: dict[str, Any]) -> Done:
         crew = Crew(self.command, lambda n: self._job(n, options), 1)
@@ -108,17 +108,22 @@ class RealBackend(ModelBackend):
             raise RexmitError(f"run {run}: {done.failed}")
         return done
 
-    def _job(self, run: int, options: dict[str, Any] | None = None) -> RunJob:
+    def _settle(self, done: Done, row: dict[str, Any]) -> None:
+        if self._options.keep:
+            failed = not row["completed"] or row["error"] is not None
+            self._options.keep.settle(done.run, failed, done.answer.get("tables", {}))
+
+    def _job(self, run: int, options: dict[str, Any]) -> RunJob:
         design = self._design
         key = self._plan.run_key(run, design.replications)
-        chosen = {"virtual_time": self.virtual_time, **(options or {})}
+        chosen = {"virtual_time": self.virtual_time, **options}
         return RunJob(run, self._spec.scenario_of(run), design.seed, key, chosen)
 
     def _row(self, done: Done) -> dict[str, Any]:
         """The columns of a run."""
         numbers = {"run": done.run, "replication": done.run % self._design.replications}
         if done.failed:
-            nothing = {name: 0 for name in self._schema.names}
+            nothing = dict.fromkeys(self._schema.names, 0)
             return nothing | numbers | {"completed": False, "error": done.failed}
         self._unreached.update(done.answer["unreached"])
         return {**done.answer["row"], **numbers, LATENESS: done.answer["late_max_ns"]}
@@ -133,13 +138,8 @@ class RealBackend(ModelBackend):
             yield runs, pa.Table.from_pylist([rows.pop(run) for run in runs], schema=self._schema)
 
 
-def to_json_again(value: Any) -> str:
-    """JSON of a scenario."""
-    return json.dumps(value, default=str)
-
-
 class KernelBackend(RealBackend):
-    """This machine's kernel, in network namespaces, in real time."""
+    """The machine's own kernel, in network namespaces, in real time."""
 
     name = "kernel"
 
@@ -148,10 +148,12 @@ class KernelBackend(RealBackend):
         return [sys.executable, "-ISB", str(_AGENT), _native.__file__, "host", str(job)]
 
     def describe(self) -> str:
-        """This machine's kernel."""
-        import platform
-
+        """The machine's kernel."""
         return f"Linux {platform.release()}"
+
+    def facts(self) -> dict[str, Any]:
+        """The machine's kernel, for the record of a study."""
+        return {"kernel": platform.release()}
 
 
 class UmlBackend(RealBackend):
@@ -161,13 +163,24 @@ class UmlBackend(RealBackend):
     virtual_time = True
 
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
-        self._guest: Guest = find_guest()
+        self._kernel = find_kernel()
         super().__init__(spec, options)
 
     def command(self, job: Path, folder: Path) -> list[str]:
         """A guest whose first process is the interpreter."""
-        return self._guest.command([sys.executable, "-ISB", str(_AGENT), _native.__file__, "guest", str(job)])
+        agent = [sys.executable, "-ISB", str(_AGENT), _native.__file__, "guest", str(job)]
+        return guest_command(self._kernel, agent, folder)
 
     def describe(self) -> str:
         """The guest's kernel."""
-        return f"Linux {self._guest.version} (HZ {self._guest.hz})"
+        return f"Linux {self._kernel.version} (HZ {self._kernel.hz})"
+
+    def facts(self) -> dict[str, Any]:
+        """The guest's kernel, for the record of a study."""
+        kernel = self._kernel
+        return {
+            "kernel": kernel.version,
+            "hz": kernel.hz,
+            "patches": list(kernel.patches),
+            "hash": kernel.hash,
+        }

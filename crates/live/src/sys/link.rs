@@ -75,7 +75,8 @@ impl Links {
         let mut message = LinkMessage::default();
         message.header.index = index(name)?;
         message.header.flags = LinkFlags::Up;
-        message.header.change_mask = LinkFlags::Up;
+        // Without multicast the stack has nothing to say by itself.
+        message.header.change_mask = LinkFlags::Up | LinkFlags::Multicast;
         message.attributes.extend(mtu.map(LinkAttribute::Mtu));
         message.attributes.extend(queue.map(LinkAttribute::TxQueueLen));
         self.ask(RouteNetlinkMessage::SetLink(message), 0).map_err(about(format!("interface {name}")))
