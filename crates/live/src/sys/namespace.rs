@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sched::{CloneFlags, setns, unshare};
 
@@ -30,6 +31,11 @@ impl Namespace {
         let new = Self::current();
         home.enter()?;
         new
+    }
+
+    /// The descriptor that holds it.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 
     /// Moves this thread into it.
