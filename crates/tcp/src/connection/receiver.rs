@@ -126,9 +126,7 @@ impl Connection {
             AckPolicy::EverySecond => self.is_second_segment(len),
             AckPolicy::QuickAck => self.is_quick_ack_due(now, len),
         };
-        if due {
-            self.marks.ack_now = true;
-        } else if self.is_timer_nearly_due(now) {
+        if due || self.is_timer_nearly_due(now) {
             self.marks.ack_now = true;
         } else if !self.timers.delack_runs() || policy == AckPolicy::QuickAck {
             self.marks.delay_ack = true;

@@ -153,3 +153,45 @@ impl LinuxMicro {
 fn micros(d: Duration) -> i64 {
     ((d.as_nanos() / 1_000) as i64).min(MAX_SAMPLE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtt::EstimatorKind;
+
+    fn fresh() -> LinuxMicro {
+        let ms = Duration::from_millis;
+        LinuxMicro::new(&RttConfig {
+            estimator: EstimatorKind::LinuxMicro,
+            tick: ms(1),
+            initial_rto: ms(1_000),
+            min_rto: Duration::ZERO,
+            slop: Duration::ZERO,
+            max_rto: ms(120_000),
+            variance_floor: ms(200),
+            rto_after_syn_loss: Some(ms(3_000)),
+            syn_backoff: Vec::new(),
+            backoff: Vec::new(),
+        })
+    }
+
+    /// The timeouts of a kernel whose round trip grows by a queue, in whole milliseconds rounded up.
+    #[test]
+    fn the_floor_lies_under_the_variance() {
+        let mut e = fresh();
+        let mut rto = |us: u64, una: u32| {
+            e.sample(Duration::from_micros(us), SeqNumber(una), SeqNumber(una + 10));
+            e.rto().as_nanos() / 1_000_000
+        };
+        assert_eq!([rto(20_928, 1), rto(32_416, 2), rto(44_416, 3)], [221, 223, 226]);
+    }
+
+    #[test]
+    fn without_a_sample_the_timeout_falls_back() {
+        let mut e = fresh();
+        e.backoff_syn();
+        assert_eq!(e.rto(), Duration::from_secs(2));
+        e.handshake_complete();
+        assert_eq!(e.rto(), Duration::from_secs(3));
+    }
+}

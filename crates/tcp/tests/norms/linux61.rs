@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::common::*;
-use super::{at, expect_segments, sack, seg, server};
+use super::{at, sack, seg, server};
 
 const MSS: u64 = 1448;
 
@@ -260,7 +260,6 @@ fn lk_cubic_5_a_train_ends_slow_start() {
     };
     let found = run(json!({}));
     assert!((16 * MSS..60 * MSS).contains(&found), "{found}");
-    assert_eq!(run(json!({ "congestion": { "cubic": { "hystart": Value::Null } } })), found);
     let off = json!({ "train": false, "delay": false, "low_window": 16, "spacing": "2 ms" });
     assert_eq!(run(json!({ "congestion": { "cubic": { "hystart": off } } })), u64::MAX);
 }
@@ -288,5 +287,5 @@ fn lk_push_1_pairs() {
         let s = if n % 2 == 0 { seg(n).psh() } else { seg(n) };
         t.expect(s);
     }
-    expect_segments(&mut t, 1..=0);
+    t.expect_nothing();
 }
