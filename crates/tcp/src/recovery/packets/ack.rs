@@ -52,7 +52,6 @@ impl Connection {
         let delivered = self.packets.delivered;
         let losses = self.packets.queue.losses;
         let prior_fack = self.packets.queue.fack();
-        let prior_sacked = self.packets.sacked();
         let prior_out = self.packets.queue.len();
         let mut news_of_window = false;
         if segment.ack >= self.snd.una {
@@ -91,7 +90,7 @@ impl Connection {
         }
         let delivered = (self.packets.delivered - delivered) as u32;
         let lost = self.packets.queue.losses > losses;
-        self.control_cwnd(now, (delivered, lost), (acked.acked, prior_sacked), &told);
+        self.control_cwnd(now, (delivered, lost), acked.acked, &told);
         self.send_after_ack(now, &told, resend);
     }
 
@@ -265,13 +264,7 @@ impl Connection {
     }
 
     /// `tcp_cong_control`: proportional rate reduction in recovery, growth outside it.
-    fn control_cwnd(
-        &mut self,
-        now: Instant,
-        (delivered, lost): (u32, bool),
-        (acked, _): (u32, u32),
-        told: &Told,
-    ) {
+    fn control_cwnd(&mut self, now: Instant, (delivered, lost): (u32, bool), acked: u32, told: &Told) {
         if self.in_recovery() {
             self.reduce_cwnd(delivered, lost, told.advanced);
             return;

@@ -100,8 +100,8 @@ impl SentQueue {
         self.packets.push_back(packet);
     }
 
-    /// Everything before `una` has arrived; `mark` ends the present episode. `counts` tells that what is not
-    /// SACKed counts as delivered now.
+    /// Everything before `una` has arrived; `mark` ends the present episode. With `sack`, what was not reported
+    /// counts as delivered now.
     pub fn acknowledge(&mut self, una: SeqNumber, mark: SeqNumber, sack: bool) -> News {
         let mut news = News::default();
         while let Some(packet) = self.packets.front().copied().filter(|p| p.end <= una) {
@@ -243,8 +243,8 @@ impl SentQueue {
         self.lost = 0;
     }
 
-    /// Those with more than `limit` SACKed packets above them are lost, counted from the end: the head and
-    /// all below the packet at which the count from the start exceeds `sacked_upto`.
+    /// Lost are all, from the head on, up to where more than `sacked_upto` SACKed packets have been passed
+    /// (`tcp_mark_head_lost`).
     pub fn lose_below(&mut self, sacked_upto: u32) {
         let mut count = 0;
         for i in 0..self.packets.len() {
