@@ -4,13 +4,16 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo test lint format docs schema bench wheel lock clean
+.PHONY: help setup kernel demo test lint format docs schema bench wheel lock clean
 
 help:  ## List these commands.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 
 setup:  ## Make .venv, install what is pinned, build the native module. Quick when nothing changed.
 	@$(PYTHON) scripts/setup.py
+
+kernel: setup  ## Build the virtual-time Linux kernel, once.
+	@$(BIN)/rexmit kernel build
 
 demo: setup  ## Run the study hurtig-2006 (23,898 runs), compare with the published numbers, draw its figures.
 	@$(BIN)/python scripts/demo.py

@@ -93,6 +93,8 @@ def checks(scratch: Path) -> list[Check]:
             cargo("test", "--exclude", "rexmit-python", "--locked"),
             uses=["tshark"],
         ),
+        # Where nothing may be skipped the kernel is built; elsewhere its absence is a skip.
+        Check("kernel", TESTS, [python, "scripts/kernel.py"]),
         Check("pytest", TESTS, [str(BIN / "pytest"), "-rs", f"--basetemp={scratch / 'pytest'}"]),
         Check(
             "README examples", TESTS, [python, "scripts/readme_test.py", "README.md", "docs/guide/python.md"]

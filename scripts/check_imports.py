@@ -4,7 +4,7 @@ Rust, from each `Cargo.toml` and each source file that is no test:
 
 - A crate's `[dependencies]` and `[build-dependencies]` on other crates of the workspace follow
   `ARROWS` below, or lead along several of them. Tests may see more (`[dev-dependencies]`).
-- Below `sim` and `live`, nothing reads a clock, the environment, a file, a socket or another
+- Below `scenario`, `sim` and `live`, nothing reads a clock, the environment, a file, a socket or another
   process, starts a thread or waits: `FORBIDDEN` below lists the names, `BANNED_CRATES` the crates
   that would do it for them. Only `capture` and `analysis` may name `std::io`: they read and write
   through a reader or writer that the caller gives.
@@ -41,12 +41,13 @@ ARROWS: dict[str, set[str]] = {
     "capture": {"units", "wire"},
     "analysis": {"units", "wire", "capture"},
     "adapters": {"stack"},
-    "sim": {"path", "tcp", "sctp", "traffic", "capture", "adapters"},
-    "live": {"path", "traffic", "capture"},
+    "scenario": {"path", "tcp", "sctp", "traffic"},
+    "sim": {"scenario", "path", "tcp", "sctp", "traffic", "capture", "adapters"},
+    "live": {"scenario", "path", "traffic", "capture"},
     "python": {"sim", "live", "capture", "analysis"},
 }
 MAY_WRITE_UNSAFE = {"live", "adapters", "python"}
-MAY_READ_THE_WORLD = {"sim", "live", "adapters", "python"}
+MAY_READ_THE_WORLD = {"scenario", "sim", "live", "adapters", "python"}
 MAY_NAME_IO = {"capture", "analysis"}
 FORBIDDEN = {
     "time::Instant": "a clock",
@@ -68,6 +69,7 @@ BANNED_CRATES = {"chrono", "getrandom", "instant", "rand", "time", "tokio", "web
 LAYERS: list[set[str]] = [
     {"_native", "errors"},
     {"units"},
+    {"kernel"},
     {"study"},
     {"run"},
     {"analyse"},
@@ -76,7 +78,7 @@ LAYERS: list[set[str]] = [
     {"api"},
     {"cli"},
 ]
-ALONE = {"models"}
+ALONE = {"models", "_agent"}
 
 
 def main() -> int:

@@ -26,6 +26,17 @@ STAMPS = ROOT / ".cache" / "stamps"
 # Program that must be on the path (or module of Python), and the Debian package that brings it.
 DEBIAN = {"cc": "gcc", "tshark": "tshark", "tcptrace": "tcptrace"}
 MODULES = {"ensurepip": "python3-venv"}
+# What `rexmit kernel build` needs, and what experiments in its guests do; by the path where it is no program.
+KERNEL = {
+    "/usr/src/linux-source-6.1.tar.xz": "linux-source-6.1",
+    "make": "make",
+    "flex": "flex",
+    "bison": "bison",
+    "bc": "bc",
+    "xz": "xz-utils",
+    "ip": "iproute2",
+    "ethtool": "ethtool",
+}
 # Without these nothing can be built; without the others some tests are skipped.
 NEEDED = {"cc", "ensurepip"}
 
@@ -64,14 +75,19 @@ def debian_packages() -> bool:
     missing = absent()
     if not missing:
         return True
-    line = "apt-get install -y --no-install-recommends " + " ".join(missing.values())
+    install = ["apt-get", "install", "-y", "--no-install-recommends"]
     if os.geteuid() == 0 and shutil.which("apt-get") is not None:
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["apt-get", "update", "-qq"], [*line.split(), "-qq"]):
+        # Those of the kernel apart: a release of Debian with another kernel knows not all of them.
+        of_kernel = sorted({package for name, package in missing.items() if name in KERNEL})
+        others = sorted(set(missing.values()) - set(of_kernel))
+        wanted = [[*install, *names, "-qq"] for names in (others, of_kernel) if names]
+        for command in (["apt-get", "update", "-qq"], *wanted):
             if subprocess.run(command, stdin=subprocess.DEVNULL, env=environment).returncode != 0:
                 print(f"setup: `{' '.join(command)}` failed", file=sys.stderr)
         missing = absent()
     else:
+        line = " ".join([*install, *missing.values()])
         print(f"setup: not on this machine: {', '.join(missing)}. To have them: sudo {line}")
     for name in NEEDED.intersection(missing):
         fail(f"{name} is needed; on Debian: apt-get install {missing[name]}")
@@ -80,10 +96,19 @@ def debian_packages() -> bool:
 
 def absent() -> dict[str, str]:
     """What is missing, and the Debian package that brings it."""
-    programs = {name: package for name, package in DEBIAN.items() if shutil.which(name) is None}
+    known = DEBIAN | KERNEL
+    programs = {name: package for name, package in known.items() if not present(name)}
     importlib.invalidate_caches()
     find = importlib.util.find_spec
     return programs | {name: package for name, package in MODULES.items() if find(name) is None}
+
+
+def present(name: str) -> bool:
+    """True for a program on the path (or where only root's path leads), and for a file that exists."""
+    if name.startswith("/"):
+        return Path(name).exists()
+    path = os.environ.get("PATH", os.defpath)
+    return shutil.which(name, path=f"{path}{os.pathsep}/usr/sbin{os.pathsep}/sbin") is not None
 
 
 def make_environment() -> bool:

@@ -53,8 +53,10 @@ def test_without_root_it_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(setup.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(setup, "DEBIAN", {"no-such-program": "no-such-package"})
+    monkeypatch.setattr(setup, "KERNEL", {"/no/such/source.tar.xz": "no-such-source"})
     assert setup.debian_packages()
-    assert "sudo apt-get install -y --no-install-recommends no-such-package" in capsys.readouterr().out
+    line = "sudo apt-get install -y --no-install-recommends no-such-package no-such-source"
+    assert line in capsys.readouterr().out
 
 
 def test_without_a_linker_nothing_is_built(
@@ -70,4 +72,5 @@ def test_without_a_linker_nothing_is_built(
 def test_a_missing_module_of_python_has_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(setup, "MODULES", {"ensurepip": "python3-venv", "no_such_module": "a-package"})
     monkeypatch.setattr(setup, "DEBIAN", {})
+    monkeypatch.setattr(setup, "KERNEL", {})
     assert setup.absent() == {"no_such_module": "a-package"}

@@ -101,6 +101,9 @@ def test_a_wrong_call_is_one_line_and_exit_code_2(rexmit: Command, arguments: li
         "plot",
         "report",
         "doctor",
+        "kernel",
+        "kernel build",
+        "kernel status",
         "pattern",
         "pattern make",
         "pattern show",
@@ -337,7 +340,7 @@ def test_what_a_program_reads_is_json(rexmit: Command, study_file: Path, tmp_pat
     assert (ran["runs"], ran["failed"]) == (16, 0)
     doctor = json.loads(rexmit("doctor", "--json").stdout)
     assert doctor["backends"] == ["model"]
-    assert {check["name"] for check in doctor["checks"]} == {"tshark", "ns-3", "namespaces"}
+    assert {check["name"] for check in doctor["checks"]} == {"tshark", "ns-3", "kernel", "namespaces"}
     assert json.loads(rexmit("studies", study_file, "--json").stdout)["runs"] == 16
 
 

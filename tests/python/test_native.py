@@ -90,15 +90,15 @@ def test_a_plan_remembers_what_was_never_reached() -> None:
 def test_a_plan_is_checked_in_slices() -> None:
     plan = small_plan()
     assert plan.points() == 4
-    assert len(plan.check(0, 1)) == 1
-    assert [plan.check(*part) for part in [(1, 4), (4, 9), (3, 1)]] == [[], [], []]
+    assert len(plan.check(0, 1, True)[0]) == 1
+    assert [plan.check(*part, True) for part in [(1, 4), (4, 9), (3, 1)]] == [([], [])] * 3
 
 
 @pytest.mark.parametrize("number", [-1, 2**64])
 def test_numbers_out_of_range_are_wrong_values(number: int) -> None:
     plan = small_plan()
     calls = [
-        lambda: plan.check(number, 1),
+        lambda: plan.check(number, 1, True),
         lambda: plan.run_key(number, 1),
         lambda: plan.run((0, number), 1, 1, 1),
         lambda: plan.run((0, 1), 1, 1, number),

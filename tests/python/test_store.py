@@ -42,6 +42,7 @@ class Counting:
     def __init__(self) -> None:
         self.ran: list[int] = []
         self.before: Callable[[range], None] = lambda runs: None
+        self.chunk = 4
 
     def check(self, step: Callable[[int, int], None]) -> list[str]:
         step(0, 1)
@@ -49,6 +50,16 @@ class Counting:
 
     def resolved(self) -> dict[str, Any]:
         return {"path": {"rate": "1 Mbit/s", "loss": None}}
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+    def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
+        for start in range(runs.start, runs.stop, self.chunk):
+            if stopped():
+                return
+            part = range(start, min(start + self.chunk, runs.stop))
+            yield part, self.run(part, jobs)
 
     def run(self, runs: range, jobs: int) -> pa.Table:
         self.before(runs)
@@ -76,9 +87,7 @@ class Counting:
 @pytest.fixture
 def backend(monkeypatch: pytest.MonkeyPatch) -> Counting:
     counting = Counting()
-    monkeypatch.setattr(runner, "open_backend", lambda name, study: counting)
-    monkeypatch.setattr(runner, "FIRST_CHUNK", 4)
-    monkeypatch.setattr(runner, "LARGEST_CHUNK", 4)
+    monkeypatch.setattr(runner, "open_backend", lambda name, study, options: counting)
     return counting
 
 
@@ -140,9 +149,8 @@ def test_a_stop_loses_no_finished_run_and_a_resume_repeats_none(backend: Countin
 def test_stops_at_any_moments_change_nothing(stops: list[int], chunk: int) -> None:
     with tempfile.TemporaryDirectory() as work, pytest.MonkeyPatch.context() as patch:
         counting = Counting()
-        patch.setattr(runner, "open_backend", lambda name, study: counting)
-        patch.setattr(runner, "FIRST_CHUNK", chunk)
-        patch.setattr(runner, "LARGEST_CHUNK", chunk)
+        counting.chunk = chunk
+        patch.setattr(runner, "open_backend", lambda name, study, options: counting)
         whole = run_study(spec(), Path(work) / "whole")
         counting.ran.clear()
         left = list(stops)
@@ -325,10 +333,9 @@ def test_wrong_options_are_refused(backend: Counting, options: RunOptions, text:
         run_study(spec(), None, options)
 
 
-@pytest.mark.parametrize("name", ["uml", "kernel", "stack:lwip"])
-def test_backends_of_later_releases_are_named_as_such(name: str) -> None:
-    with pytest.raises(UsageError, match="is not part of this release; available: model"):
-        run_study(spec(), None, RunOptions(backend=name))
+def test_backends_of_later_releases_are_named_as_such() -> None:
+    with pytest.raises(UsageError, match="is not part of this release; available: model, uml, kernel"):
+        run_study(spec(), None, RunOptions(backend="stack:lwip"))
 
 
 def test_a_misspelt_backend_gets_the_nearest() -> None:

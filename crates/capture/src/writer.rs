@@ -138,6 +138,20 @@ impl<W: Write> Writer<W> {
         self.write_block(time, (bytes, original_len), None, None)
     }
 
+    /// Writes the first bytes of a raw IP packet, with its length on the wire, direction and comment.
+    ///
+    /// # Errors
+    /// Those of the inner writer.
+    pub fn write_part(
+        &mut self,
+        time: Instant,
+        part: (&[u8], u32),
+        direction: Option<Direction>,
+        comment: Option<&str>,
+    ) -> io::Result<()> {
+        self.write_block(time, part, direction, comment)
+    }
+
     fn write_block(
         &mut self,
         time: Instant,

@@ -4,6 +4,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rexmit_units::{Duration, Instant, QueueLimit, Rate};
 use rexmit_wire::Packet;
 
+use crate::carried::Carried;
 use crate::counters::{Counters, LogRow, Summary};
 use crate::error::PathError;
 use crate::ingress::{Decision, Ingress};
@@ -22,14 +23,14 @@ use crate::verdict::{Duplicated, Effects, Fate, Verdict};
 /// packets out until it answers `None`; *getters* [`counters`](Self::counters), [`log`](Self::log),
 /// [`unreached`](Self::unreached). Time never runs backwards between calls. Where a packet enters at the
 /// instant at which another leaves the queue, the place is free.
-pub struct Direction {
+pub struct Direction<P = Packet> {
     rate: Option<Rate>,
     delay: Duration,
     schedule: Option<Schedule>,
     ingress: Option<Ingress>,
     queue: Queue,
     shaper: Shaper,
-    line: Line,
+    line: Line<P>,
     /// When the last packet leaves the shaper.
     departed: Instant,
     /// No packet that keeps its order comes out before.
@@ -38,7 +39,7 @@ pub struct Direction {
     log: Option<Vec<LogRow>>,
 }
 
-impl Direction {
+impl<P: Carried> Direction<P> {
     /// A direction as `spec` says. `name` is `down` or `up`; `phase` is the time from the start of the run to
     /// the first tick of a shaper that works at ticks, shorter than its tick. `streams` gives the random
     /// stream of an impairment by its name, such as `path.down.loss`.
@@ -81,7 +82,7 @@ impl Direction {
 
     /// Takes a packet at `now` and says at once what becomes of it.
     #[inline]
-    pub fn send(&mut self, now: Instant, packet: Packet) -> Verdict {
+    pub fn send(&mut self, now: Instant, packet: P) -> Verdict {
         let len = packet.ip_len();
         self.counters.packets += 1;
         self.counters.bytes += len;
@@ -108,7 +109,7 @@ impl Direction {
     /// The next packet that is due at or before `now`. Packets due at the same instant come out in the order
     /// in which they were sent.
     #[inline]
-    pub fn poll_receive(&mut self, now: Instant) -> Option<Packet> {
+    pub fn poll_receive(&mut self, now: Instant) -> Option<P> {
         let packet = self.line.pop(now)?;
         self.counters.received += 1;
         Some(packet)
@@ -161,14 +162,14 @@ impl Direction {
     }
 
     #[inline]
-    fn send_impaired(&mut self, now: Instant, packet: Packet, len: u64) -> Verdict {
+    fn send_impaired(&mut self, now: Instant, packet: P, len: u64) -> Verdict {
         let position = self.counters.packets;
         let decision =
             self.ingress.as_mut().map_or_else(Decision::default, |i| i.decide(now, position, &packet));
         if let Some(schedule) = &mut self.schedule {
             schedule.change(now, decision.rate, decision.delay);
         }
-        let summary = self.log.is_some().then(|| Summary::from(&packet));
+        let summary = self.log.is_some().then(|| Summary::from(&*packet.packet()));
         let verdict = self.judge(now, packet, len, decision);
         self.counters.count(&verdict);
         if let (Some(log), Some(packet)) = (&mut self.log, summary) {
@@ -178,7 +179,7 @@ impl Direction {
     }
 
     #[inline]
-    fn judge(&mut self, now: Instant, mut packet: Packet, len: u64, decision: Decision) -> Verdict {
+    fn judge(&mut self, now: Instant, mut packet: P, len: u64, decision: Decision) -> Verdict {
         let position = self.counters.packets;
         let dropped = |fate| Verdict { position, fate, effects: Effects::default() };
         if decision.drop {
@@ -190,8 +191,10 @@ impl Direction {
         let Some(departure) = self.admit(now, len) else {
             return dropped(Fate::QueueFull { limit: self.queue.limit() });
         };
-        packet.damaged |= decision.corrupt;
-        let marked = decision.mark && mark(&mut packet);
+        if decision.corrupt {
+            packet.damage();
+        }
+        let marked = decision.mark && packet.mark();
         let copy = decision.duplicate.then(|| packet.clone());
         let at = self.propagate(departure, packet, &decision);
         let duplicated = match copy {
@@ -209,7 +212,7 @@ impl Direction {
     }
 
     /// Puts a copy into the queue; no other impairment looks at it.
-    fn send_copy(&mut self, now: Instant, copy: Packet, len: u64) -> Duplicated {
+    fn send_copy(&mut self, now: Instant, copy: P, len: u64) -> Duplicated {
         match self.admit(now, len) {
             None => Duplicated::CopyDropped,
             Some(departure) => {
@@ -222,7 +225,7 @@ impl Direction {
     /// Puts a packet that leaves the shaper at `departure` into the delay line; returns when it comes out, if
     /// that is known.
     #[inline]
-    fn propagate(&mut self, departure: Instant, packet: Packet, decision: &Decision) -> Option<Instant> {
+    fn propagate(&mut self, departure: Instant, packet: P, decision: &Decision) -> Option<Instant> {
         let delay = self.schedule.as_ref().map_or(self.delay, |s| s.delay(departure));
         let mut due = vary(self.shaper.arrive(departure, delay), decision.jitter, departure);
         let mut in_order = !decision.overtakes;
@@ -254,15 +257,6 @@ impl Direction {
             }
         }
     }
-}
-
-/// Marks a packet "congestion experienced"; false where it is not ECN-capable (RFC 3168 section 5).
-fn mark(packet: &mut Packet) -> bool {
-    let capable = packet.ip.tos & 0b11 != 0;
-    if capable {
-        packet.ip.tos |= 0b11;
-    }
-    capable
 }
 
 /// `due` with a variation in ns, never before `earliest`.

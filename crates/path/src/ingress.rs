@@ -2,8 +2,8 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rexmit_units::{Duration, Instant, Rate};
-use rexmit_wire::Packet;
 
+use crate::carried::Carried;
 use crate::flow::FlowTracker;
 use crate::pattern::{Pattern, Positions};
 use crate::random::{JitterProcess, LossProcess};
@@ -83,8 +83,8 @@ impl Ingress {
     }
 
     /// Decides on the next packet. Every impairment looks at every packet, also at one that another drops.
-    pub fn decide(&mut self, now: Instant, position: u64, packet: &Packet) -> Decision {
-        let flow = self.flows.as_mut().map(|flows| flows.observe(packet));
+    pub fn decide(&mut self, now: Instant, position: u64, packet: &impl Carried) -> Decision {
+        let flow = self.flows.as_mut().map(|flows| flows.observe(&packet.packet()));
         let seen = Seen { now, position, flow };
         let named = |s: &mut Option<Selector>| s.as_mut().is_some_and(|s| s.names(&seen));
         let (jitter, overtakes) = match &mut self.jitter {

@@ -14,14 +14,16 @@
 //! ```
 //! use rexmit_path::{Direction, PathSpec};
 //! use rexmit_units::Duration;
+//! use rexmit_wire::Packet;
 //!
 //! let path = PathSpec { rate: Some("1 Mbit/s".parse()?), delay: Some("10 ms".parse()?), ..PathSpec::default() };
 //! let mut streams = |_: &str| unreachable!("nothing random in this path");
-//! let down = Direction::new(&path.down(), "down", Duration::ZERO, &mut streams)?;
+//! let down = Direction::<Packet>::new(&path.down(), "down", Duration::ZERO, &mut streams)?;
 //! assert_eq!(down.poll_timer(), None);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod carried;
 mod counters;
 mod direction;
 mod error;
@@ -38,6 +40,7 @@ mod spec;
 mod unreached;
 mod verdict;
 
+pub use carried::Carried;
 pub use counters::{Counters, LogRow, Summary};
 pub use direction::Direction;
 pub use error::PathError;

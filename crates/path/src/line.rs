@@ -4,17 +4,16 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use rexmit_units::Instant;
-use rexmit_wire::Packet;
 
 /// Packets on their way. Those due at the same instant come out in the order in which they were put in.
-pub(crate) enum Line {
+pub(crate) enum Line<P> {
     /// Where no packet overtakes another.
-    Fifo(VecDeque<(Instant, Packet)>),
+    Fifo(VecDeque<(Instant, P)>),
     /// Where one may.
-    Sorted(Sorted),
+    Sorted(Sorted<P>),
 }
 
-impl Line {
+impl<P> Line<P> {
     pub fn fifo() -> Self {
         Self::Fifo(VecDeque::new())
     }
@@ -25,7 +24,7 @@ impl Line {
 
     /// Puts a packet in that comes out at `due`; without overtaking, `due` never falls.
     #[inline]
-    pub fn push(&mut self, due: Instant, packet: Packet) {
+    pub fn push(&mut self, due: Instant, packet: P) {
         match self {
             Self::Fifo(queue) => {
                 debug_assert!(queue.back().is_none_or(|b| b.0 <= due), "a packet would overtake");
@@ -46,7 +45,7 @@ impl Line {
 
     /// The next packet, if it is due at `now`.
     #[inline]
-    pub fn pop(&mut self, now: Instant) -> Option<Packet> {
+    pub fn pop(&mut self, now: Instant) -> Option<P> {
         match self {
             Self::Fifo(queue) => {
                 if queue.front()?.0 > now {
@@ -68,17 +67,16 @@ impl Line {
 }
 
 /// A heap of packets, and those that wait until others have passed.
-#[derive(Default)]
-pub(crate) struct Sorted {
+pub(crate) struct Sorted<P> {
     /// Due, order of entry, place in `packets`.
     heap: BinaryHeap<Reverse<(Instant, u64, usize)>>,
-    packets: Vec<Option<Packet>>,
+    packets: Vec<Option<P>>,
     free: Vec<usize>,
     entered: u64,
-    waiting: Vec<Waiting>,
+    waiting: Vec<Waiting<P>>,
 }
 
-struct Waiting {
+struct Waiting<P> {
     /// When it would come out by itself.
     due: Instant,
     /// When it comes out at the latest.
@@ -87,12 +85,24 @@ struct Waiting {
     left: u32,
     /// Order of entry.
     order: u64,
-    packet: Packet,
+    packet: P,
 }
 
-impl Sorted {
+impl<P> Default for Sorted<P> {
+    fn default() -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            packets: Vec::new(),
+            free: Vec::new(),
+            entered: 0,
+            waiting: Vec::new(),
+        }
+    }
+}
+
+impl<P> Sorted<P> {
     /// Puts a packet in that comes out once `past` later ones have, or at `latest` where fewer come.
-    pub fn push_back_past(&mut self, due: Instant, latest: Instant, past: u32, packet: Packet) {
+    pub fn push_back_past(&mut self, due: Instant, latest: Instant, past: u32, packet: P) {
         let order = self.entered;
         self.entered += 1;
         self.waiting.push(Waiting { due, latest, left: past, order, packet });
@@ -116,13 +126,13 @@ impl Sorted {
         }
     }
 
-    fn push(&mut self, due: Instant, packet: Packet) {
+    fn push(&mut self, due: Instant, packet: P) {
         let order = self.entered;
         self.entered += 1;
         self.insert(due, order, packet);
     }
 
-    fn insert(&mut self, due: Instant, order: u64, packet: Packet) {
+    fn insert(&mut self, due: Instant, order: u64, packet: P) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.packets.push(None);
             self.packets.len() - 1
@@ -137,7 +147,7 @@ impl Sorted {
         sorted.into_iter().chain(waiting).min()
     }
 
-    fn pop(&mut self, now: Instant) -> Option<Packet> {
+    fn pop(&mut self, now: Instant) -> Option<P> {
         self.release_late(now);
         let (_, _, place) = self.heap.peek().filter(|Reverse((due, ..))| *due <= now).map(|r| r.0)?;
         self.heap.pop();

@@ -240,7 +240,9 @@ fn overrides() {
     let spec = path("rate = \"1 Mbit/s\"\nup.rate = \"2 Mbit/s\"\nup.shaper = \"dummynet\"");
     assert_eq!(spec.down().rate.map(|r| r.bits_per_second()), Some(1_000_000));
     assert_eq!(spec.up().rate.map(|r| r.bits_per_second()), Some(2_000_000));
-    let refused = |toml: &str| Direction::new(&path(toml).down(), "down", Duration::ZERO, &mut streams).err();
+    let refused = |toml: &str| {
+        Direction::<rexmit_wire::Packet>::new(&path(toml).down(), "down", Duration::ZERO, &mut streams).err()
+    };
     let message = |toml: &str| refused(toml).expect("refused").to_string();
     assert!(refused("shaper = \"dummynet\"").is_none());
     assert_eq!(

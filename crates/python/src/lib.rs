@@ -7,6 +7,7 @@
 use pyo3::prelude::*;
 
 mod analysis;
+mod live;
 mod numbers;
 mod pair;
 mod patterns;
@@ -19,6 +20,8 @@ mod tables;
 mod _native {
     #[pymodule_export]
     use super::analysis::{Analysis, analysis_schema};
+    #[pymodule_export]
+    use super::live::serve_job;
     #[pymodule_export]
     use super::pair::PairAnalysis;
     #[pymodule_export]

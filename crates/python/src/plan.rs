@@ -34,10 +34,17 @@ impl Plan {
         self.plan.points()
     }
 
-    /// Resolves the points from `start` to before `stop` and returns warnings, each once. Raises ValueError for
-    /// the first wrong one.
-    fn check(&self, py: Python<'_>, start: Whole, stop: Whole) -> PyResult<Vec<String>> {
-        py.detach(|| self.plan.check(start.0..stop.0)).map_err(value_error)
+    /// Resolves the points from `start` to before `stop` and returns warnings and the keys that the model (or else
+    /// a real kernel) cannot have, each once. Raises ValueError for the first wrong one.
+    fn check(
+        &self,
+        py: Python<'_>,
+        start: Whole,
+        stop: Whole,
+        on_model: bool,
+    ) -> PyResult<(Vec<String>, Vec<String>)> {
+        let checked = py.detach(|| self.plan.check(start.0..stop.0, on_model)).map_err(value_error)?;
+        Ok((checked.warnings, checked.unsupported))
     }
 
     /// What names a run for its random streams.

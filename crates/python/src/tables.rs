@@ -9,6 +9,8 @@ use rexmit_units::{Duration, Instant};
 pub type Columns = Vec<(&'static str, Values)>;
 
 /// The values of a column.
+#[derive(serde::Serialize)]
+#[serde(untagged)]
 pub enum Values {
     /// Truth values.
     Bool(Vec<bool>),

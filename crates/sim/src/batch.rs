@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
-use crate::SpecError;
 use crate::options::RunOptions;
-use crate::outcome::Row;
 use crate::run::run;
-use crate::scenario::Resolved;
-use crate::settings::set;
-use crate::streams::Streams;
 use crate::unreached::UnreachedRuns;
+use rexmit_scenario::Resolved;
+use rexmit_scenario::Row;
+use rexmit_scenario::SpecError;
+use rexmit_scenario::Streams;
+use rexmit_scenario::set;
 
 /// A base scenario and what varies in it.
 ///
@@ -44,6 +44,15 @@ pub struct Batch {
     pub rows: Vec<Row>,
     /// What patterns named and no packet was, over all of them.
     pub unreached: UnreachedRuns,
+}
+
+/// What a look at points found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// What is not wrong but probably not meant.
+    pub warnings: Vec<String>,
+    /// Keys of settings that what is to run them cannot have.
+    pub unsupported: Vec<String>,
 }
 
 /// The runs of the chunk with this number.
@@ -118,26 +127,27 @@ impl Plan {
         format!("{};replication={replication}", parts.join(";"))
     }
 
-    /// Resolves the points of `range`; the warnings that they give, each once, in order.
+    /// Resolves the points of `range`; the warnings that they give and the keys that the model, or else a real
+    /// kernel, cannot have, each once, in order.
     ///
     /// Where the range begins with point 0, the first levels of every factor are tried alone before.
     ///
     /// # Errors
     /// The first point that cannot be run, with its key.
-    pub fn check(&self, range: Range<u64>) -> Result<Vec<String>, SpecError> {
+    pub fn check(&self, range: Range<u64>, on_model: bool) -> Result<Checked, SpecError> {
         if range.start == 0 {
             self.check_levels()?;
         }
-        let mut warnings = Vec::new();
+        let mut checked = Checked::default();
         let mut seen = BTreeSet::new();
         for n in range.start..range.end.min(self.points()) {
-            for warning in Resolved::from_value(self.scenario(n)?)?.warnings() {
-                if seen.insert(warning.clone()) {
-                    warnings.push(warning);
-                }
-            }
+            let resolved = Resolved::from_value(self.scenario(n)?)?;
+            let unsupported =
+                if on_model { resolved.unsupported_by_model() } else { resolved.unsupported_by_kernel() };
+            checked.warnings.extend(resolved.warnings().into_iter().filter(|w| seen.insert(w.clone())));
+            checked.unsupported.extend(unsupported.into_iter().filter(|key| seen.insert(key.clone())));
         }
-        Ok(warnings)
+        Ok(checked)
     }
 
     /// Tries each level with the first levels of all other factors.

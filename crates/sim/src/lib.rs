@@ -14,29 +14,20 @@
 
 mod batch;
 mod capture_file;
-mod error;
 mod options;
 mod outcome;
-mod profiles;
 mod recorder;
 mod run;
-mod scenario;
-mod settings;
-mod streams;
 mod timers;
 mod truth;
 mod unreached;
 mod world;
 
-pub use batch::{Batch, BatchOptions, Plan};
-pub use error::SpecError;
+pub use batch::{Batch, BatchOptions, Checked, Plan};
 pub use options::RunOptions;
-pub use outcome::{Outcome, Row, StateRow, VerdictRow};
-pub use profiles::{builtin_profiles, resolve_profile};
+pub use outcome::Outcome;
+pub use rexmit_scenario::*;
 pub use run::run;
-pub use scenario::{HostSpec, Hosts, Resolved, Scenario, profile_schema, schema};
-pub use settings::set;
-pub use streams::Streams;
 pub use truth::{Earlier, TransmissionRow};
 pub use unreached::UnreachedRuns;
 

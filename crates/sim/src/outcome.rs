@@ -1,67 +1,9 @@
 //! What a run gives.
 
-use rexmit_path::{LogRow, Unreached};
-use rexmit_stack::Snapshot;
-use rexmit_units::Instant;
+use rexmit_path::Unreached;
+use rexmit_scenario::{Row, StateRow, VerdictRow};
 
 use crate::truth::TransmissionRow;
-
-/// One run as one row of a table. Counts are over all connections of the run; `down` is server to client.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
-    /// Every transfer reached its end of stream.
-    pub completed: bool,
-    /// From the opener's connect() to the receiver's end of stream, of the last transfer to end; nanoseconds.
-    pub time_ns: u64,
-    /// Bytes that the receiving applications read.
-    pub bytes: u64,
-    /// Packets that entered the path from the server.
-    pub packets_down: u64,
-    /// Packets that entered the path from the client.
-    pub packets_up: u64,
-    /// First transmissions of data.
-    pub data_segments: u64,
-    /// Segments with data sent again.
-    pub retransmits: u64,
-    /// Expiries of retransmission timers, those of SYN and SYN-ACK included.
-    pub timeouts: u64,
-    /// Expiries of the server's retransmission timers alone.
-    pub timeouts_server: u64,
-    /// Entries into fast recovery.
-    pub fast_retransmits: u64,
-    /// Packets that the path dropped from the server's.
-    pub drops_down: u64,
-    /// Packets that the path dropped from the client's.
-    pub drops_up: u64,
-    /// Packets delivered to a host.
-    pub deliveries: u64,
-    /// Virtual time at which the run ended, nanoseconds.
-    pub virtual_ns: u64,
-    /// Why the run is not valid, if it is not.
-    pub error: Option<String>,
-}
-
-/// State of an endpoint at an instant.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StateRow {
-    /// When.
-    pub time: Instant,
-    /// `server` or `client`.
-    pub host: &'static str,
-    /// Number of the connection, from 0.
-    pub connection: u32,
-    /// The state.
-    pub state: Snapshot,
-}
-
-/// The path's verdict on a packet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct VerdictRow {
-    /// `down` or `up`.
-    pub direction: &'static str,
-    /// The packet and what became of it.
-    pub row: LogRow,
-}
 
 /// All that a run was asked to give.
 #[derive(Clone, Debug, Default)]

@@ -11,8 +11,8 @@ use rexmit_wire::Packet;
 
 use crate::capture_file::CaptureFile;
 use crate::options::RunOptions;
-use crate::outcome::StateRow;
 use crate::truth::{Place, Seen, TransmissionRow, Truth};
+use rexmit_scenario::StateRow;
 
 /// What is written down while a run goes on.
 #[derive(Debug, Default)]

@@ -1,12 +1,14 @@
 //! One run.
 
-use crate::SpecError;
 use crate::options::RunOptions;
-use crate::outcome::{Outcome, VerdictRow};
+use rexmit_scenario::SpecError;
+use rexmit_scenario::VerdictRow;
+
+use crate::outcome::Outcome;
 use crate::recorder::{Recorded, Recorder};
-use crate::scenario::Resolved;
-use crate::streams::Streams;
 use crate::world::World;
+use rexmit_scenario::Resolved;
+use rexmit_scenario::Streams;
 
 /// Runs a scenario once.
 ///

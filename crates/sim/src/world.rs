@@ -1,27 +1,21 @@
 //! Two hosts and a path, moved by events alone.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 
 use rexmit_path::Direction;
 use rexmit_stack::{Counters, Endpoint, Transmission};
 use rexmit_tcp::{Connection, ConnectionConfig, Role};
-use rexmit_traffic::{App, Side, total_time};
+use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{SeqNumber, Transport};
 
-use crate::SpecError;
-use crate::outcome::Row;
 use crate::recorder::Recorder;
-use crate::scenario::Resolved;
-use crate::streams::Streams;
 use crate::timers::Timers;
 use crate::truth::Seen;
-
-/// Ports of the opening sides; they number the connections.
-const FIRST_PORT: u16 = 10_000;
-/// Ports of the waiting sides, one a transfer.
-const SERVICE_PORT: u16 = 5_001;
+use rexmit_scenario::Row;
+use rexmit_scenario::SpecError;
+use rexmit_scenario::Streams;
+use rexmit_scenario::{FIRST_PORT, Resolved};
 
 /// One end of a connection with its application.
 #[derive(Debug)]
@@ -90,36 +84,20 @@ impl World {
                 .unwrap_or_else(|| streams.phase(&format!("hosts.{name}.tick"), profile.clock.tick))
         });
         let mut first_sequence = ["hosts.server.iss", "hosts.client.iss"].map(|name| streams.get(name));
-        for (service, transfer) in resolved.transfers.iter().enumerate() {
-            for copy in 0..transfer.connections() {
-                let number = self.ends.len() / 2;
-                let (sender, receiver) = transfer.applications(copy);
-                let opener_port = FIRST_PORT + number as u16;
-                let service_port = SERVICE_PORT + service as u16;
-                let opener = usize::from(transfer.opener() == Side::Client);
-                let sends = usize::from(transfer.from() == Side::Client);
-                let socket = |host: usize| {
-                    let port = if host == opener { opener_port } else { service_port };
-                    SocketAddr::new(resolved.address(hosts[host].0), port)
-                };
-                let mut apps = [App::from(sender), App::from(receiver)];
-                if sends == 1 {
-                    apps.swap(0, 1);
-                }
-                let [server_app, client_app] = apps;
-                for (host, app) in [(1, client_app), (0, server_app)] {
-                    let (_, profile, spec) = hosts[host];
-                    let connection = Connection::new(ConnectionConfig {
-                        profile: profile.clone(),
-                        local: socket(host),
-                        remote: socket(1 - host),
-                        iss: SeqNumber(rand_core::RngCore::next_u32(&mut first_sequence[host])),
-                        mtu: spec.mtu,
-                        phase: phases[host],
-                        role: if host == opener { Role::Active } else { Role::Passive },
-                    });
-                    self.ends.push(End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false });
-                }
+        for plan in resolved.connections() {
+            let [server_app, client_app] = plan.apps;
+            for (host, app) in [(1, client_app), (0, server_app)] {
+                let (_, profile, spec) = hosts[host];
+                let connection = Connection::new(ConnectionConfig {
+                    profile: profile.clone(),
+                    local: plan.sockets[host],
+                    remote: plan.sockets[1 - host],
+                    iss: SeqNumber(rand_core::RngCore::next_u32(&mut first_sequence[host])),
+                    mtu: spec.mtu,
+                    phase: phases[host],
+                    role: if host == plan.opener { Role::Active } else { Role::Passive },
+                });
+                self.ends.push(End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false });
             }
         }
         self.unfinished = self.ends.len();

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rexmit.cli.common import console, json_option, print_json
+from rexmit.kernel import KernelError, find_kernel
 from rexmit.run.backends import BACKENDS
 from rexmit.run.provenance import environment
 
@@ -23,7 +24,7 @@ _USER_NAMESPACES = Path("/proc/sys/user/max_user_namespaces")
 def doctor(as_json: bool) -> None:
     """Show what this machine can run and what is missing. Missing extras are no error."""
     facts = environment()
-    checks = [_tshark(), _ns3(), _namespaces()]
+    checks = [_tshark(), _ns3(), _kernel(), _namespaces()]
     if as_json:
         print_json({**facts, "backends": list(BACKENDS), "checks": checks})
         return
@@ -57,6 +58,15 @@ def _ns3() -> dict[str, object]:
     )
     detail = str(found[0].parents[1]) if found else "install Debian's package libns3-dev"
     return {"name": "ns-3", "for": "make bench", "found": bool(found), "detail": detail}
+
+
+def _kernel() -> dict[str, object]:
+    try:
+        kernel = find_kernel()
+        found, detail = True, f"Linux {kernel.version}, HZ={kernel.hz}: {kernel.path}"
+    except KernelError as error:
+        found, detail = False, str(error)
+    return {"name": "kernel", "for": "Linux's own stack in virtual time", "found": found, "detail": detail}
 
 
 def _namespaces() -> dict[str, object]:

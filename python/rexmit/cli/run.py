@@ -21,12 +21,22 @@ from rexmit.study.settings import parse_assignment
 Examples:
   rexmit run hurtig-2006/short
   rexmit run hurtig-2006/short --set path.rate='["1 Mbit/s", "2 Mbit/s"]' --jobs 2 --out results/fast
+  rexmit run hurtig-2006/short --backend uml --out results/linux
   rexmit run hurtig-2006/short --set vary.path.queue='["9 packets", "99 packets"]' --out results/queues
   rexmit run my-study.toml --out results/mine --resume"""
 )
 @click.argument("study")
 @click.option(
-    "--backend", default="model", show_default=True, help="What runs it; only 'model' in this release."
+    "--backend",
+    default="model",
+    show_default=True,
+    help="What runs it: model (virtual time), uml (a real Linux in virtual time; `rexmit kernel build` makes "
+    "it) or kernel (this machine's, in real time).",
+)
+@click.option(
+    "--allow-unsupported",
+    is_flag=True,
+    help="Run it although the backend cannot have some settings; they are named in a warning and recorded.",
 )
 @click.option(
     "--set",
@@ -78,6 +88,7 @@ def run(
     context: click.Context,
     study: str,
     backend: str,
+    allow_unsupported: bool,
     settings: tuple[str, ...],
     jobs: int | None,
     out: Path | None,
@@ -99,7 +110,7 @@ def run(
     began = time.monotonic()
     with shown_progress() as progress:
         tables = (state, verdicts, transmissions)
-        options = RunOptions(backend, jobs, resume, capture, *tables, progress, warn)
+        options = RunOptions(backend, jobs, resume, capture, *tables, allow_unsupported, progress, warn)
         try:
             results = run_study(spec, folder, options)
         except StudyError as error:

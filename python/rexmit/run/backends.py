@@ -1,11 +1,13 @@
-"""What can run a study. Now the built-in model in virtual time; others come with later releases."""
+"""What can run a study: the built-in model in virtual time, or a real kernel."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -14,14 +16,39 @@ from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.run.columns import from_native
 from rexmit.study import Factor, StudySpec
 
-BACKENDS = {"model": "the built-in TCP model and path emulator in virtual time"}
-_PLANNED = ("stack:NAME", "uml", "kernel")
+if TYPE_CHECKING:
+    from rexmit.run.keeping import Keep
+
+BACKENDS = {
+    "model": "the built-in TCP model and path emulator in virtual time",
+    "uml": "a real Linux kernel whose clock is virtual: deterministic, no root",
+    "kernel": "this machine's kernel in network namespaces, in real time",
+}
+_PLANNED = ("stack:NAME",)
 
 
 CHECKED_AT_ONCE = 5000
 """Points that are checked between two looks at the stop flag: about a quarter of a second."""
 
+FIRST_CHUNK = 4
+"""Small, so that a study of long runs can be stopped soon; it grows at once where runs are short."""
+LARGEST_CHUNK = 1 << 16
+AIM_SECONDS = 0.5
+"""Time that a chunk should take: what a kill may lose, and how often progress shows."""
+
 Step = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class BackendOptions:
+    """What a backend is told beside the study.
+
+    `allow_unsupported` runs a study all the same whose settings the backend cannot have. `keep` is what a
+    backend writes down while a run happens, where running it again would not give the same.
+    """
+
+    allow_unsupported: bool = False
+    keep: Keep | None = None
 
 
 class Backend(Protocol):
@@ -38,8 +65,14 @@ class Backend(Protocol):
     def resolved(self) -> dict[str, Any]:
         """The scenario of run 0 with every default filled in."""
 
-    def run(self, runs: range, jobs: int) -> pa.Table:
-        """A row for each run, in order: run, replication and the responses."""
+    def facts(self) -> dict[str, Any]:
+        """What of the backend decides its results, for the record of a study."""
+
+    def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
+        """Runs them and yields finished ones: a row for each, in order (run, replication, the responses).
+
+        Ends early, between two pieces, once `stopped()`.
+        """
 
     def unreached(self) -> list[tuple[str, int]]:
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
@@ -55,9 +88,11 @@ class ModelBackend:
     """The built-in model."""
 
     name = "model"
+    on_model = True
 
-    def __init__(self, spec: StudySpec) -> None:
+    def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
         self._spec = spec
+        self._options = options
         self._design = spec.design
         self._where = spec.path or spec.name
         self._plan = self._plan_of(self._design.factors)
@@ -70,14 +105,27 @@ class ModelBackend:
         try:
             points = plan.points()
             warnings: dict[str, None] = {}
+            unsupported: dict[str, None] = {}
             for start in range(0, points, CHECKED_AT_ONCE):
                 step(start, points)
                 stop = min(start + CHECKED_AT_ONCE, points)
-                warnings.update(dict.fromkeys(plan.check(start, stop)))
+                warned, cannot = plan.check(start, stop, self.on_model)
+                warnings.update(dict.fromkeys(warned))
+                unsupported.update(dict.fromkeys(cannot))
             step(points, points)
         except ValueError as error:
             raise self._wrong(error) from None
-        return list(warnings)
+        return [*warnings, *self._judge(list(unsupported))]
+
+    def _judge(self, unsupported: list[str]) -> list[str]:
+        """A warning about settings that this backend cannot have, where that is allowed."""
+        if not unsupported:
+            return []
+        verb = "have" if len(unsupported) > 1 else "has"
+        text = f"backend {self.name}: {', '.join(unsupported)} {verb} no effect here"
+        if self._options.allow_unsupported:
+            return [text]
+        raise StudyError(f"{self._where}: {text}; leave them out, or give --allow-unsupported")
 
     def _plan_of(self, factors: Sequence[Factor]) -> _native.Plan:
         try:
@@ -101,11 +149,21 @@ class ModelBackend:
                 host["stack"] = host.pop("profile")
         return scenario
 
-    def run(self, runs: range, jobs: int) -> pa.Table:
-        """Runs them on `jobs` threads; the answer is the same for any number."""
+    def facts(self) -> dict[str, Any]:
+        """Nothing beside the version of the package."""
+        return {}
+
+    def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
+        """Runs them on `jobs` threads; the rows are the same for any number."""
         design = self._design
-        columns = self._plan.run((runs.start, runs.stop), design.replications, design.seed, jobs)
-        return from_native(columns)
+        at, size = runs.start, FIRST_CHUNK
+        while at < runs.stop and not stopped():
+            chunk = range(at, min(at + size, runs.stop))
+            began = time.monotonic()
+            columns = self._plan.run((chunk.start, chunk.stop), design.replications, design.seed, jobs)
+            yield chunk, from_native(columns)
+            size = _next_size(size, time.monotonic() - began)
+            at = chunk.stop
 
     def unreached(self) -> list[tuple[str, int]]:
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
@@ -132,14 +190,27 @@ class ModelBackend:
         return StudyError(f"{self._where}: {one_line(error)}")
 
 
-def open_backend(name: str, spec: StudySpec) -> Backend:
+def open_backend(name: str, spec: StudySpec, options: BackendOptions | None = None) -> Backend:
     """The backend of this name for this study. Raises UsageError where there is none (yet)."""
+    options = options or BackendOptions()
     if name == "model":
-        return ModelBackend(spec)
+        return ModelBackend(spec, options)
+    if name in BACKENDS:
+        # Loaded where it is used: it needs the model's backend, and few need it.
+        from rexmit.run.real import KernelBackend, UmlBackend
+
+        return (UmlBackend if name == "uml" else KernelBackend)(spec, options)
     kind = name.partition(":")[0]
     if any(kind == planned.partition(":")[0] for planned in _PLANNED):
         raise UsageError(f"backend {name!r} is not part of this release; available: {', '.join(BACKENDS)}")
     raise UsageError(f"unknown backend {name!r}{nearest(name, BACKENDS)}")
+
+
+def _next_size(size: int, seconds: float) -> int:
+    """Grows or shrinks a chunk towards the time aimed at, by small steps near it."""
+    if seconds < AIM_SECONDS / 2:
+        return min(size * (8 if seconds < AIM_SECONDS / 10 else 2), LARGEST_CHUNK)
+    return max(size // 2, 1) if seconds > AIM_SECONDS * 2 else size
 
 
 def _without_none(factor: Factor) -> Factor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,7 @@ UNITS = {
     "timeouts_server": "expiries of the server's alone",
     "deliveries": "packets delivered to a host",
     "virtual_ns": "ns of virtual time in all",
+    "late_max_ns": "ns that a real kernel's emulator was late at most when it handed a packet over",
     "error": "why the run failed, null where it did not",
 }
 """What a column means; kept as metadata in the file."""
@@ -44,6 +46,22 @@ def from_native(columns: Mapping[str, tuple[str, bytes]]) -> pa.Table:
         arrays.append(array)
         fields.append(_field(name, array.type))
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def table_of(columns: Mapping[str, list[Any]]) -> pa.Table:
+    """An Arrow table of columns that an agent answers as lists, typed as :func:`from_native` types them."""
+    arrays = [pa.array(values, type=_listed_type(name, values)) for name, values in columns.items()]
+    fields = [_field(name, array.type) for name, array in zip(columns, arrays, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _listed_type(name: str, values: list[Any]) -> pa.DataType:
+    first = next((value for value in values if value is not None), None)
+    if isinstance(first, bool):
+        return pa.bool_()
+    if isinstance(first, str) or first is None:
+        return pa.string()
+    return pa.uint32() if name == "connection" else pa.uint64()
 
 
 def with_factors(responses: pa.Table, design: Design) -> pa.Table:

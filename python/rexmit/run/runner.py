@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -18,10 +17,11 @@ import pyarrow.compute as pc
 
 from rexmit import _native
 from rexmit.errors import Interrupted, RexmitError, UsageError
-from rexmit.run.backends import CHECKED_AT_ONCE, Backend, open_backend
+from rexmit.run.backends import CHECKED_AT_ONCE, Backend, BackendOptions, open_backend
 from rexmit.run.capture import CAPTURE_CHOICES, capture_runs
 from rexmit.run.columns import with_factors
 from rexmit.run.files import store_error
+from rexmit.run.keeping import Keep
 from rexmit.run.lock import FolderLock
 from rexmit.run.provenance import Provenance, usable_cores
 from rexmit.run.results import Results
@@ -36,12 +36,6 @@ Stages: `checking` (of large designs), `runs`, `captures`, `tables of state`, `t
 transmissions`.
 """
 
-FIRST_CHUNK = 4
-"""Small, so that a study of long runs can be stopped soon; it grows at once where runs are short."""
-LARGEST_CHUNK = 1 << 16
-AIM_SECONDS = 0.5
-"""Time that a chunk should take: what a kill may lose, and how often progress shows."""
-
 
 @dataclass(frozen=True)
 class RunOptions:
@@ -49,6 +43,7 @@ class RunOptions:
 
     `capture`, `state`, `verdicts` and `transmissions` say of which runs captures, tables of the hosts' state
     over time, of the path's verdicts and of why each packet was sent are kept: none, failed or all.
+    `allow_unsupported` runs a study all the same whose settings the backend cannot have, with a warning.
     """
 
     backend: str = "model"
@@ -58,6 +53,7 @@ class RunOptions:
     state: str = "none"
     verdicts: str = "none"
     transmissions: str = "none"
+    allow_unsupported: bool = False
     progress: Progress | None = None
     warn: Callable[[str], None] | None = None
 
@@ -78,9 +74,17 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
             raise UsageError(f"{name}: {choice!r} is none of {', '.join(CAPTURE_CHOICES)}")
         if choice != "none" and out is None:
             raise UsageError(f"{name}: what is kept of single runs needs a folder; give one to write into")
-    backend = open_backend(options.backend, spec)
+    backend = open_backend(
+        options.backend, spec, BackendOptions(options.allow_unsupported, _keep(out, options))
+    )
     session = _Session(spec, backend, jobs, options)
     return session.in_memory() if out is None else session.in_folder(out)
+
+
+def _keep(out: Path | None, options: RunOptions) -> Keep | None:
+    if out is None:
+        return None
+    return Keep(out, options.capture, options.state, options.verdicts)
 
 
 class _Session:
@@ -144,18 +148,12 @@ class _Session:
         total = self._spec.design.runs
         done = total - sum(map(len, missing))
         self._progress("runs", done, total)
-        size = FIRST_CHUNK
         for gap in missing:
-            at = gap.start
-            while at < gap.stop:
-                self._stop_if_asked(stop, done, total)
-                chunk = range(at, min(at + size, gap.stop))
-                began = time.monotonic()
-                add(chunk, self._backend.run(chunk, self._jobs))
-                size = _next_size(size, time.monotonic() - began)
-                at = chunk.stop
+            for chunk, table in self._backend.sweep(gap, self._jobs, lambda: bool(stop)):
+                add(chunk, table)
                 done += len(chunk)
                 self._progress("runs", done, total)
+            self._stop_if_asked(stop, done, total)
 
     def _keep(self, out: Path, table: pa.Table, stop: list[int]) -> None:
         """Captures and tables of the runs that were asked for; each is run again."""
@@ -191,6 +189,7 @@ class _Session:
             "file": None if spec.path is None else str(spec.path.resolve()),
             **spec.texts,
             "backend": self._backend.name,
+            **self._backend.facts(),
             "scenario": self._backend.resolved(),
             "factors": [_factor_record(factor) for factor in spec.design.factors],
             "replications": spec.design.replications,
@@ -228,13 +227,6 @@ def _runs_to_keep(table: pa.Table, choice: str) -> list[int]:
         table = table.filter(pc.or_(pc.invert(table.column("completed")), pc.is_valid(table.column("error"))))
     runs: list[int] = table.column("run").to_pylist()
     return runs
-
-
-def _next_size(size: int, seconds: float) -> int:
-    """Grows or shrinks a chunk towards the time aimed at, by small steps near it."""
-    if seconds < AIM_SECONDS / 2:
-        return min(size * (8 if seconds < AIM_SECONDS / 10 else 2), LARGEST_CHUNK)
-    return max(size // 2, 1) if seconds > AIM_SECONDS * 2 else size
 
 
 def _quietly(action: Callable[[], None]) -> None:

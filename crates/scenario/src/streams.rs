@@ -38,12 +38,12 @@ impl Streams {
     }
 
     /// A number from the stream called `name`.
-    pub(crate) fn number(&self, name: &str) -> u64 {
+    pub fn number(&self, name: &str) -> u64 {
         self.get(name).next_u64()
     }
 
     /// A phase below `tick`, evenly distributed.
-    pub(crate) fn phase(&self, name: &str, tick: Duration) -> Duration {
+    pub fn phase(&self, name: &str, tick: Duration) -> Duration {
         let tick = tick.as_nanos().max(1);
         Duration::from_nanos(((u128::from(self.number(name)) * u128::from(tick)) >> 64) as u64)
     }

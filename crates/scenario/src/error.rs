@@ -22,7 +22,7 @@ impl SpecError {
     }
 
     /// A file that could not be written.
-    pub(crate) fn writing(what: &str, error: &std::io::Error) -> Self {
+    pub fn writing(what: &str, error: &std::io::Error) -> Self {
         Self { os_error: error.raw_os_error(), ..Self::new("", format!("cannot write {what}: {error}")) }
     }
 

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::SpecError;
 use crate::error::{read, refuse_list};
+use crate::linux::LinuxSpec;
 use crate::profiles::resolve_profile;
 
 /// Every connection has a port of its own from 10000 on.
@@ -67,6 +68,9 @@ pub struct HostSpec {
     /// each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_phase: Option<Duration>,
+    /// Settings of a real Linux kernel, for the backends `uml` and `kernel`; the model has no such knobs.
+    #[serde(default, skip_serializing_if = "LinuxSpec::is_empty")]
+    pub linux: LinuxSpec,
 }
 
 fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<IpAddr>, D::Error> {
@@ -159,12 +163,33 @@ impl Resolved {
     }
 
     /// Address of `server` or `client`.
-    pub(crate) fn address(&self, host: &str) -> IpAddr {
+    pub fn address(&self, host: &str) -> IpAddr {
         let (spec, default) = match host {
             "server" => (&self.scenario.hosts.server, [10, 0, 2, 1]),
             _ => (&self.scenario.hosts.client, [10, 0, 1, 1]),
         };
         spec.address.unwrap_or(IpAddr::from(default))
+    }
+
+    /// What the model cannot have of what the scenario says: settings of real kernels, by their keys.
+    pub fn unsupported_by_model(&self) -> Vec<String> {
+        let hosts = [("server", &self.scenario.hosts.server), ("client", &self.scenario.hosts.client)];
+        let of = |(name, host): (&str, &HostSpec)| {
+            let table = serde_json::to_value(&host.linux).unwrap_or_default();
+            let keys = table.as_object().into_iter().flat_map(|t| t.keys().cloned()).collect::<Vec<_>>();
+            keys.into_iter().map(move |key| format!("hosts.{name}.linux.{key}")).collect::<Vec<_>>()
+        };
+        hosts.into_iter().flat_map(of).collect()
+    }
+
+    /// What a real kernel cannot have of what the scenario says, by their keys.
+    pub fn unsupported_by_kernel(&self) -> Vec<String> {
+        let hosts = [("server", &self.scenario.hosts.server), ("client", &self.scenario.hosts.client)];
+        let of = |(name, host): (&str, &HostSpec)| {
+            let unsupported = host.kernel_settings().unsupported;
+            unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
+        };
+        hosts.into_iter().flat_map(of).collect()
     }
 
     /// The scenario as JSON with every default written out and the profiles whole.

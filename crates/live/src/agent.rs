@@ -1,0 +1,110 @@
+//! The agent: it runs a list of scenarios on the kernel under it, in a process of its own or as the first process
+//! of a guest, and answers line by line.
+//!
+//! A [`Job`] is a JSON file. Each line of the answer begins with [`MARK`], so that it is told from what a guest's
+//! kernel prints on the same console, and is one JSON object:
+//!
+//! - `{"start": 7}`: run 7 begins;
+//! - `{"at": 12000000}`: the clock of the run under way is at so many nanoseconds (now and then);
+//! - `{"run": 7, "row": {...}, ...}`: run 7 is done ([`Answer`]);
+//! - `{"run": 7, "wrong": "..."}`: run 7 cannot be run;
+//! - `{"end": true}`: nothing is left to do.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use rexmit_scenario::{Resolved, Row, SpecError, Streams};
+use rexmit_units::Instant;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::run::{LiveOptions, LiveOutcome, run};
+
+/// What each line of an answer begins with: ASCII's record separator.
+pub const MARK: char = '\u{1e}';
+
+/// Scenarios to run, one after another.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// The runs, in order.
+    pub runs: Vec<JobRun>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JobRun {
+    /// Its number in the study.
+    pub run: u64,
+    /// The scenario, with its levels set.
+    pub scenario: Value,
+    /// Seed of the study.
+    pub seed: u64,
+    /// What names the run for its random streams.
+    pub key: String,
+    /// What it writes down.
+    #[serde(default)]
+    pub options: LiveOptions,
+}
+
+/// What a run gave, as a line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Answer {
+    /// Its number.
+    pub run: u64,
+    /// The row.
+    pub row: Row,
+    /// What patterns name and no packet was, as text.
+    pub unreached: Vec<String>,
+    /// How late the emulator was at most, nanoseconds.
+    pub late_max_ns: u64,
+    /// Tables that were asked for, by their kind.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub tables: Value,
+}
+
+/// Makes the tables that a run was asked for.
+pub type Tables<'a> = &'a dyn Fn(&LiveOutcome, &LiveOptions) -> Value;
+
+/// Runs the job in `file` and answers to `out`.
+///
+/// # Errors
+/// A job that cannot be read, an answer that cannot be written. What is wrong with a run is an answer.
+pub fn serve(file: &Path, out: &mut dyn Write, tables: Tables<'_>) -> io::Result<()> {
+    let job: Job = serde_json::from_slice(&fs::read(file)?)?;
+    for wanted in &job.runs {
+        say(out, &json!({ "start": wanted.run }))?;
+        let mut lost = None;
+        let mut beat = |at: Instant| {
+            lost = lost.take().or_else(|| say(out, &json!({ "at": at.as_nanos() })).err());
+        };
+        let done = run_one(wanted, tables, &mut beat);
+        if let Some(e) = lost {
+            return Err(e);
+        }
+        let answer = match done {
+            Ok(answer) => serde_json::to_value(answer)?,
+            Err(e) => json!({ "run": wanted.run, "wrong": e.to_string() }),
+        };
+        say(out, &answer)?;
+    }
+    say(out, &json!({ "end": true }))
+}
+
+fn run_one(wanted: &JobRun, tables: Tables<'_>, beat: &mut dyn FnMut(Instant)) -> Result<Answer, SpecError> {
+    let resolved = Resolved::from_value(wanted.scenario.clone())?;
+    let streams = Streams::new(wanted.seed, &wanted.key);
+    let outcome = run(&resolved, &streams, &wanted.options, beat)?;
+    let unreached = outcome.unreached.iter().map(ToString::to_string).collect();
+    let tables = tables(&outcome, &wanted.options);
+    let LiveOutcome { row, lateness, .. } = outcome;
+    Ok(Answer { run: wanted.run, row, unreached, late_max_ns: lateness.max_ns, tables })
+}
+
+/// One line, in one call.
+fn say(out: &mut dyn Write, line: &Value) -> io::Result<()> {
+    out.write_all(format!("{MARK}{line}\n").as_bytes())?;
+    out.flush()
+}

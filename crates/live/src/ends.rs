@@ -1,0 +1,329 @@
+//! The connections of a run: real sockets, each with its application.
+
+use std::io;
+
+use rexmit_scenario::{ConnectionPlan, HOSTS, LinuxSpec, Resolved, SpecError, StateRow};
+use rexmit_stack::{Counters, Event, Snapshot};
+use rexmit_traffic::{App, total_time};
+use rexmit_units::{Duration, Instant};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::host::{Host, system};
+use crate::socket::KernelSocket;
+use crate::sys::poll::{Poll, Readiness};
+use crate::sys::tcp_info::{PHASES, STATES, TcpInfo};
+
+/// One end of a connection.
+#[derive(Debug)]
+struct End {
+    socket: KernelSocket,
+    app: App,
+    /// It closes, so that an end of the connection is to be waited for.
+    closes: bool,
+}
+
+/// Every connection of a run, and the sockets that wait for them.
+#[derive(Debug)]
+pub struct Ends {
+    /// By connection, then by host.
+    ends: Vec<[End; 2]>,
+    senders: Vec<usize>,
+    /// A listening socket with its host, by number.
+    listeners: Vec<(Socket, usize)>,
+    /// Where numbers of sockets begin for [`Poll`].
+    first: u64,
+    states: Option<Vec<StateRow>>,
+}
+
+/// What all connections gave.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Every receiver read to the end.
+    pub completed: bool,
+    /// Of the last transfer to end.
+    pub time: Duration,
+    /// Bytes that receivers read.
+    pub bytes: u64,
+    /// Bytes that were not those written.
+    pub misplaced: u64,
+    /// First transmissions of segments with data, and segments with data sent again.
+    pub data_segments: u64,
+}
+
+impl Ends {
+    /// Opens the sockets of a scenario at its hosts and adds them to `poll`, numbered from `first` on.
+    ///
+    /// # Errors
+    /// A port in use; a socket option that the kernel refuses.
+    pub fn open(
+        resolved: &Resolved,
+        hosts: &[Host; 2],
+        poll: &Poll,
+        first: u64,
+        states: bool,
+    ) -> Result<Self, SpecError> {
+        let mut ends = Self {
+            ends: Vec::new(),
+            senders: Vec::new(),
+            listeners: Vec::new(),
+            first,
+            states: states.then(Vec::new),
+        };
+        for plan in resolved.connections() {
+            let closes = resolved.scenario.transfers[plan.transfer].close;
+            let opener = plan.opener;
+            let host = &hosts[opener];
+            let socket = host
+                .namespace
+                .within(|| open(&plan, opener, &host.linux))
+                .map_err(|e| system(HOSTS[opener], &e))?;
+            if ends.listeners.len() <= plan.transfer {
+                ends.listen(&plan, hosts, poll)?;
+            }
+            ends.add(plan, socket, closes, poll)?;
+        }
+        Ok(ends)
+    }
+
+    fn listen(&mut self, plan: &ConnectionPlan, hosts: &[Host; 2], poll: &Poll) -> Result<(), SpecError> {
+        let waiting = 1 - plan.opener;
+        let host = &hosts[waiting];
+        let wrong = |e: io::Error| system(HOSTS[waiting], &e);
+        let socket = host.namespace.within(|| open(plan, waiting, &host.linux)).map_err(wrong)?;
+        socket.listen(4096).map_err(wrong)?;
+        let number = self.first + self.listeners.len() as u64;
+        poll.add_readable(&socket, number).map_err(wrong)?;
+        self.listeners.push((socket, waiting));
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        plan: ConnectionPlan,
+        socket: Socket,
+        closes: bool,
+        poll: &Poll,
+    ) -> Result<(), SpecError> {
+        let opener = plan.opener;
+        let number = self.number(plan.number, opener);
+        poll.add_socket(&socket, number).map_err(|e| system(HOSTS[opener], &e))?;
+        let mut socket = Some(socket);
+        let mut host = 0;
+        let ends = plan.apps.map(|app| {
+            let remote = plan.sockets[1 - host];
+            let socket = match socket.take_if(|_| host == opener) {
+                Some(socket) => KernelSocket::connecting(socket, remote),
+                None => KernelSocket::waiting(remote),
+            };
+            host += 1;
+            End { socket, app, closes }
+        });
+        self.senders.push(plan.sender);
+        self.ends.push(ends);
+        Ok(())
+    }
+
+    /// The number of an end for [`Poll`]: behind those of listeners, of which there are fewer than ports.
+    fn number(&self, connection: usize, host: usize) -> u64 {
+        self.first + (1 << 20) + 2 * connection as u64 + host as u64
+    }
+
+    /// When an application next has something to do.
+    pub fn next_due(&self) -> Option<Instant> {
+        self.ends.iter().flatten().filter_map(|end| end.app.poll_timer()).min()
+    }
+
+    /// Lets every application act whose time has come.
+    pub fn handle_timers(&mut self, now: Instant) {
+        for (connection, pair) in self.ends.iter_mut().enumerate() {
+            for host in [1, 0] {
+                let end = &mut pair[host];
+                if end.app.poll_timer().is_some_and(|due| due <= now) {
+                    end.app.handle_timer(now, &mut end.socket);
+                    sample(&mut self.states, (host, connection), now, &end.socket);
+                }
+            }
+        }
+    }
+
+    /// Acts on what [`Poll`] said of the socket with this number.
+    ///
+    /// # Errors
+    /// Those of accepting a connection.
+    pub fn handle(&mut self, number: u64, ready: Readiness, now: Instant, poll: &Poll) -> io::Result<()> {
+        let index = number - self.first;
+        if index < self.listeners.len() as u64 {
+            return self.accept(index as usize, now, poll);
+        }
+        let index = (index - (1 << 20)) as usize;
+        self.react(index / 2, index % 2, ready, now);
+        Ok(())
+    }
+
+    fn accept(&mut self, listener: usize, now: Instant, poll: &Poll) -> io::Result<()> {
+        loop {
+            let (socket, host) = &self.listeners[listener];
+            let host = *host;
+            let (socket, from) = match socket.accept() {
+                Ok(accepted) => accepted,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(e) => return Err(e),
+            };
+            socket.set_nonblocking(true)?;
+            let port = from.as_socket().map_or(0, |a| a.port());
+            let connection = usize::from(port.wrapping_sub(rexmit_scenario::FIRST_PORT));
+            if connection >= self.ends.len() {
+                continue; // nobody of this run
+            }
+            poll.add_socket(&socket, self.number(connection, host))?;
+            self.ends[connection][host].socket.accepted(socket);
+            // Connected, and perhaps data: the edge comes with the descriptor's first wait.
+            self.react(connection, host, Readiness::EPOLLOUT, now);
+        }
+    }
+
+    fn react(&mut self, connection: usize, host: usize, ready: Readiness, now: Instant) {
+        let end = &mut self.ends[connection][host];
+        for event in end.socket.events(ready) {
+            end.app.on_event(now, event, &mut end.socket);
+            if event == Event::EndOfStream {
+                // A close that follows may end the connection without another word from the kernel.
+                for event in end.socket.events(Readiness::empty()) {
+                    end.app.on_event(now, event, &mut end.socket);
+                }
+            }
+        }
+        sample(&mut self.states, (host, connection), now, &end.socket);
+    }
+
+    /// Notes the state of every connection, where it changed.
+    pub fn sample_all(&mut self, now: Instant) {
+        if self.states.is_some() {
+            for (connection, pair) in self.ends.iter().enumerate() {
+                for (host, end) in pair.iter().enumerate() {
+                    sample(&mut self.states, (host, connection), now, &end.socket);
+                }
+            }
+        }
+    }
+
+    /// Nothing is left to wait for: every connection is over, or its stream was read where nobody closes.
+    pub fn over(&self) -> bool {
+        self.ends.iter().zip(&self.senders).all(|(pair, sender)| {
+            let ended = |end: &End| end.app.progress().ended.is_some();
+            let receiver = &pair[1 - sender];
+            pair.iter().all(ended) || (!receiver.closes && receiver.app.progress().finished.is_some())
+        })
+    }
+
+    /// An application whose socket did what it should not, if there is one.
+    pub fn failure(&self) -> Option<String> {
+        let failed = |end: &End| end.socket.failure().map(ToString::to_string);
+        self.ends.iter().flatten().find_map(failed)
+    }
+
+    /// A connection that was given up or reset, if there is one that did not complete.
+    pub fn given_up(&self) -> bool {
+        self.ends.iter().zip(&self.senders).any(|(pair, sender)| {
+            pair[1 - sender].app.progress().finished.is_none()
+                && pair.iter().any(|e| e.app.progress().ended.is_some())
+        })
+    }
+
+    /// What all connections gave so far.
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals { completed: true, ..Totals::default() };
+        for (pair, &sender) in self.ends.iter().zip(&self.senders) {
+            let (from, to) = (&pair[sender], &pair[1 - sender]);
+            match total_time(from.app.progress(), to.app.progress()) {
+                Some(time) => totals.time = totals.time.max(time),
+                None => totals.completed = false,
+            }
+            totals.bytes += to.app.progress().bytes_read;
+            for end in pair {
+                totals.misplaced += end.socket.misplaced();
+                totals.data_segments += end.socket.info().map_or(0, |i| u64::from(i.data_segs_out));
+            }
+        }
+        totals
+    }
+
+    /// The states noted.
+    pub fn into_states(self) -> Vec<StateRow> {
+        self.states.unwrap_or_default()
+    }
+}
+
+/// A socket of a host, bound to its address in `plan`, not blocking, with its options.
+fn open(plan: &ConnectionPlan, host: usize, linux: &LinuxSpec) -> io::Result<Socket> {
+    let address = plan.sockets[host];
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    socket.set_reuse_address(true)?;
+    if let Some(bytes) = linux.send_buffer {
+        force_buffer(&socket, bytes.as_u64(), true)?;
+    }
+    if let Some(bytes) = linux.receive_buffer {
+        force_buffer(&socket, bytes.as_u64(), false)?;
+    }
+    if linux.nagle == Some(false) {
+        socket.set_tcp_nodelay(true)?;
+    }
+    socket.bind(&SockAddr::from(address))?;
+    Ok(socket)
+}
+
+/// Asks for a buffer, beyond the system's limit where that is allowed.
+fn force_buffer(socket: &Socket, bytes: u64, send: bool) -> io::Result<()> {
+    use nix::sys::socket::{setsockopt, sockopt};
+    let size = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let forced = if send {
+        setsockopt(socket, sockopt::SndBufForce, &size)
+    } else {
+        setsockopt(socket, sockopt::RcvBufForce, &size)
+    };
+    if forced.is_ok() {
+        return Ok(());
+    }
+    if send { socket.set_send_buffer_size(size) } else { socket.set_recv_buffer_size(size) }
+}
+
+/// Notes the state of an end (host and connection) where it differs from the last one noted.
+fn sample(states: &mut Option<Vec<StateRow>>, end: (usize, usize), now: Instant, socket: &KernelSocket) {
+    let Some(rows) = states else { return };
+    let Some(info) = socket.info() else { return };
+    let (host, connection) = (HOSTS[end.0], end.1 as u32);
+    let state = snapshot(&info, socket.queues());
+    let last = rows.iter().rev().find(|r| r.host == host && r.connection == connection);
+    if last.is_none_or(|r| r.state != state) {
+        rows.push(StateRow { time: now, host, connection, state });
+    }
+}
+
+/// What the kernel tells, in the model's words. It counts segments where the model counts bytes.
+fn snapshot(info: &TcpInfo, (send_queue, recv_queue): (u64, u64)) -> Snapshot {
+    /// TCP_INFINITE_SSTHRESH.
+    const INFINITE: u32 = 0x7fff_ffff;
+    let bytes = |segments: u32| u64::from(segments) * u64::from(info.snd_mss);
+    let measured = info.rtt > 0;
+    Snapshot {
+        state: STATES.get(usize::from(info.state)).copied().unwrap_or(STATES[0]),
+        phase: PHASES.get(usize::from(info.ca_state)).copied().unwrap_or(PHASES[0]),
+        cwnd: bytes(info.snd_cwnd),
+        ssthresh: if info.snd_ssthresh >= INFINITE { u64::MAX } else { bytes(info.snd_ssthresh) },
+        in_flight: bytes(info.unacked),
+        snd_wnd: info.snd_wnd.into(),
+        send_queue,
+        recv_queue,
+        srtt: measured.then(|| Duration::from_micros(info.rtt.into())),
+        rttvar: measured.then(|| Duration::from_micros(info.rttvar.into())),
+        rto: Duration::from_micros(info.rto.into()),
+        rexmt_due: None,
+        counters: Counters {
+            data_segments: u64::from(info.data_segs_out.saturating_sub(info.total_retrans)),
+            retransmits: info.total_retrans.into(),
+            packets: info.segs_out.into(),
+            ..Counters::default()
+        },
+    }
+}

@@ -1,0 +1,60 @@
+//! What the agent's process needs before it can work: devices in a guest, privileges elsewhere.
+
+use std::fs;
+use std::io;
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::reboot::{RebootMode, reboot};
+
+/// Mounts what a host has: /proc, /sys, devices, and a place for temporary files.
+///
+/// # Errors
+/// Where this is no guest, or its kernel lacks one of them.
+pub fn prepare() -> io::Result<()> {
+    for (kind, at) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run")] {
+        mount(Some(kind), at, Some(kind), MsFlags::empty(), None::<&str>)
+            .map_err(io::Error::from)
+            .map_err(crate::sys::about(format!("mounting {at} in the guest")))?;
+    }
+    // A host has no tunnels that nobody asked for.
+    let _ = fs::write("/proc/sys/net/core/fb_tunnels_only_for_init_net", "2");
+    Ok(())
+}
+
+/// Seeds the random numbers of a guest's kernel anew, so that a run's depend on nothing that ran before.
+///
+/// # Errors
+/// Where this is no guest, or its kernel has no such seed.
+pub fn seed(seed: u64) -> io::Result<()> {
+    let file = "/sys/module/random/parameters/seed";
+    fs::write(file, seed.to_string()).map_err(crate::sys::about(file))
+}
+
+/// Becomes root of a user namespace of its own, where this process is not root already. It must have one thread.
+///
+/// # Errors
+/// Where this kernel allows no user namespaces.
+pub fn become_root() -> io::Result<()> {
+    let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
+    if user.is_root() {
+        return Ok(());
+    }
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(|_| {
+        let text = "not root, and this kernel allows no user namespaces: run it as root, or set \
+                    kernel.unprivileged_userns_clone=1 or user.max_user_namespaces";
+        io::Error::new(io::ErrorKind::PermissionDenied, text)
+    })?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("0 {group} 1"))
+}
+
+/// Ends the guest.
+///
+/// # Errors
+/// Where this process may not.
+pub fn power_off() -> io::Result<()> {
+    nix::unistd::sync();
+    reboot(RebootMode::RB_POWER_OFF).map(drop).map_err(io::Error::from)
+}

@@ -1,0 +1,116 @@
+//! A host: a network namespace with one interface, set as the scenario says.
+
+use std::fs;
+use std::io;
+use std::net::IpAddr;
+
+use rexmit_scenario::{HostSpec, LinuxSpec, SpecError};
+
+use crate::sys::link::{Links, Metrics, set_offloads};
+use crate::sys::namespace::Namespace;
+use crate::sys::tun::Tun;
+
+/// The name of a host's interface.
+pub const INTERFACE: &str = "eth0";
+
+/// Packets that wait at most between a host and the emulator; more are counted as lost before it.
+const QUEUE: u32 = 10_000;
+
+/// A host that is ready to open sockets.
+#[derive(Debug)]
+pub struct Host {
+    /// Its namespace.
+    pub namespace: Namespace,
+    /// What its kernel was asked for.
+    pub linux: LinuxSpec,
+}
+
+impl Host {
+    /// Makes a host called `name` that reaches `peer`, and its interface, whose other side is the caller's.
+    ///
+    /// # Errors
+    /// A missing privilege; a setting that this kernel does not have.
+    pub fn create(
+        name: &str,
+        spec: &HostSpec,
+        address: IpAddr,
+        peer: IpAddr,
+    ) -> Result<(Self, Tun), SpecError> {
+        let namespace = Namespace::create().map_err(|e| system(name, &e))?;
+        let linux = spec.kernel_settings().linux;
+        let host = Self { namespace, linux };
+        let tun =
+            host.namespace.within(|| host.connect(spec.mtu, address, peer)).map_err(|e| system(name, &e))?;
+        host.namespace.within(|| Ok(host.set(name))).map_err(|e| system(name, &e))??;
+        Ok((host, tun))
+    }
+
+    /// Makes the interface, its address and the route.
+    fn connect(&self, mtu: u32, address: IpAddr, peer: IpAddr) -> io::Result<Tun> {
+        let tun = Tun::open(INTERFACE)?;
+        if address.is_ipv4() {
+            // Else the interface would speak by itself, and its packets would count.
+            write_sysctl(&format!("net.ipv6.conf.{INTERFACE}.disable_ipv6"), "1").ok();
+        }
+        let links = Links::open()?;
+        links.up("lo", None, None)?;
+        set_offloads(INTERFACE, self.linux.offloads.unwrap_or(false))?;
+        links.up(INTERFACE, Some(mtu), Some(QUEUE))?;
+        links.add_address(INTERFACE, address)?;
+        let metrics = Metrics {
+            initial_window: self.linux.initial_window,
+            initial_receive_window: self.linux.initial_receive_window,
+            rto_min_ms: self.linux.rto_min.map(|d| (d.as_nanos() / 1_000_000) as u32),
+            quick_ack: self.linux.quick_ack,
+        };
+        links.add_route(INTERFACE, peer, &metrics)?;
+        Ok(tun)
+    }
+
+    /// Sets what sysctls set.
+    fn set(&self, host: &str) -> Result<(), SpecError> {
+        for (name, value) in self.linux.sysctls() {
+            write_sysctl(&name, &value).map_err(|e| {
+                let key = format!("hosts.{host}.linux");
+                SpecError::new(key, refusal(&name, &value, &e))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a sysctl could not be set, and what can be.
+fn refusal(name: &str, value: &str, error: &io::Error) -> String {
+    if name == "net.ipv4.tcp_congestion_control" {
+        let known = fs::read_to_string(sysctl_path("net.ipv4.tcp_available_congestion_control"));
+        let known = known.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(", ");
+        return format!("this kernel has no congestion control {value:?}; it has {known}");
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("this kernel has no sysctl {name} for a namespace"),
+        io::ErrorKind::InvalidInput => format!("{name} does not take {value:?}"),
+        _ => format!("{name} cannot be set to {value:?}: {error}"),
+    }
+}
+
+fn sysctl_path(name: &str) -> String {
+    format!("/proc/sys/{}", name.replace('.', "/"))
+}
+
+/// Sets a sysctl of this thread's namespace.
+fn write_sysctl(name: &str, value: &str) -> io::Result<()> {
+    fs::write(sysctl_path(name), value)
+}
+
+/// An error of the system while a host is made, with the remedy where it is known.
+pub fn system(host: &str, error: &io::Error) -> SpecError {
+    let remedy = match error.kind() {
+        io::ErrorKind::PermissionDenied => ": run it as root, or where user namespaces are allowed",
+        io::ErrorKind::NotFound => ": this kernel lacks TUN devices or namespaces",
+        _ => "",
+    };
+    SpecError {
+        os_error: error.raw_os_error(),
+        ..SpecError::new("", format!("host {host}: {error}{remedy}"))
+    }
+}

@@ -1,0 +1,15 @@
+//! Real kernels: namespaces, sockets, the path emulator driven by a clock, and the agent in a guest.
+
+pub mod agent;
+pub mod counters;
+pub mod emulator;
+pub mod ends;
+pub mod guest;
+pub mod host;
+pub mod packet;
+mod run;
+mod socket;
+pub mod sys;
+mod tap;
+
+pub use run::{LiveOptions, LiveOutcome, run};

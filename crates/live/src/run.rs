@@ -1,0 +1,331 @@
+//! One run on this kernel: two hosts, the emulator between them, their applications, in one thread.
+
+use std::io;
+use std::path::PathBuf;
+
+use rexmit_capture::Options;
+use rexmit_path::{Direction, DirectionSpec, Unreached};
+use rexmit_scenario::{HOSTS, Resolved, Row, SpecError, StateRow, Streams, VerdictRow};
+use rexmit_units::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+use crate::counters::KernelCounters;
+use crate::emulator::{Emulator, Lateness};
+use crate::ends::Ends;
+use crate::host::Host;
+use crate::packet::RealPacket;
+use crate::sys::clock;
+use crate::sys::poll::Poll;
+use crate::tap::Tap;
+
+/// Time between two signs of life of a run in real time.
+const BEAT: Duration = Duration::from_secs(5);
+/// Turns of the loop between two of a run in virtual time.
+const TURNS_A_BEAT: u64 = 200_000;
+
+/// What a run writes down beside its row, and how it is timed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LiveOptions {
+    /// Captures at the server and the client, as pcapng.
+    pub captures: [Option<PathBuf>; 2],
+    /// Most bytes of a packet that the captures keep. Absent: all.
+    pub capture_snap_len: Option<u32>,
+    /// Comment of the captures.
+    pub comment: Option<String>,
+    /// State over time.
+    pub state: bool,
+    /// The path's verdicts.
+    pub verdicts: bool,
+    /// The clock is virtual: the run starts at a whole second of it and its tick's phase.
+    pub virtual_time: bool,
+}
+
+/// All that a run gave.
+#[derive(Clone, Debug, Default)]
+pub struct LiveOutcome {
+    /// The row.
+    pub row: Row,
+    /// State over time, if asked for.
+    pub states: Vec<StateRow>,
+    /// Verdicts, if asked for, in order of time.
+    pub verdicts: Vec<VerdictRow>,
+    /// What patterns name and no packet was.
+    pub unreached: Vec<Unreached>,
+    /// How late packets came out of the emulator.
+    pub lateness: Lateness,
+}
+
+/// Numbers of the emulator's two ports for [`Poll`].
+const PORTS: [u64; 2] = [0, 1];
+/// Where those of sockets begin.
+const SOCKETS: u64 = 2;
+/// A tick of the slowest kernel that is built (HZ 100): a run starts at any phase of it.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Runs a scenario once on this kernel; calls `beat` with the run's clock now and then. Needs CAP_NET_ADMIN and CAP_SYS_ADMIN; leaves nothing behind.
+///
+/// # Errors
+/// A missing privilege, a setting that this kernel does not have, a capture that cannot be written.
+pub fn run(
+    resolved: &Resolved,
+    streams: &Streams,
+    options: &LiveOptions,
+    beat: &mut dyn FnMut(Instant),
+) -> Result<LiveOutcome, SpecError> {
+    let mut lab = Lab::new(resolved, streams, options)?;
+    let failure = lab.run(beat).err();
+    lab.finish(failure)
+}
+
+/// A run under way.
+struct Lab<'a> {
+    resolved: &'a Resolved,
+    options: &'a LiveOptions,
+    hosts: [Host; 2],
+    emulator: Emulator,
+    ends: Ends,
+    taps: [Option<Tap>; 2],
+    poll: Poll,
+    /// The start of the run on CLOCK_MONOTONIC.
+    start: u64,
+    now: Instant,
+    limit: Instant,
+}
+
+impl<'a> Lab<'a> {
+    fn new(resolved: &'a Resolved, streams: &Streams, options: &'a LiveOptions) -> Result<Self, SpecError> {
+        if options.virtual_time {
+            let seeded = crate::guest::seed(streams.number("kernel.random"));
+            seeded.map_err(|e| SpecError::writing("the guest's seed", &e))?;
+        }
+        let addresses = HOSTS.map(|name| resolved.address(name));
+        let specs = [&resolved.scenario.hosts.server, &resolved.scenario.hosts.client];
+        let make = |n: usize| Host::create(HOSTS[n], specs[n], addresses[n], addresses[1 - n]);
+        let ((server, server_port), (client, client_port)) = (make(0)?, make(1)?);
+        let hosts = [server, client];
+        let mut taps = [None, None];
+        for (n, host) in hosts.iter().enumerate() {
+            if options.captures[n].is_some() {
+                let tap = Tap::open(host, options.capture_snap_len, addresses);
+                taps[n] = Some(tap.map_err(|e| crate::host::system(HOSTS[n], &e))?);
+            }
+        }
+        let verdicts = taps.iter().any(Option::is_some);
+        let directions = directions(resolved, streams, options.verdicts)?;
+        let emulator = Emulator::new([server_port, client_port], directions, addresses, verdicts);
+        let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
+        let poll = Poll::new().map_err(wrong)?;
+        for (port, number) in emulator.ports().iter().zip(PORTS) {
+            poll.add_readable(port, number).map_err(wrong)?;
+        }
+        let ends = Ends::open(resolved, &hosts, &poll, SOCKETS, options.state)?;
+        let phase = resolved.scenario.hosts.server.tick_phase;
+        let phase = phase.unwrap_or_else(|| streams.phase("hosts.server.tick", TICK));
+        Ok(Self {
+            resolved,
+            options,
+            hosts,
+            emulator,
+            ends,
+            taps,
+            poll,
+            start: start(options.virtual_time, phase),
+            now: Instant::ZERO,
+            limit: Instant::ZERO + resolved.scenario.limit,
+        })
+    }
+
+    /// Runs until everything is over or the limit is reached.
+    fn run(&mut self, beat: &mut dyn FnMut(Instant)) -> io::Result<()> {
+        // Sockets that are not connected are ready at once; what they say is heard, and nothing done before its time.
+        while clock::monotonic() < self.start {
+            self.wait(Instant::ZERO)?;
+        }
+        let (mut turns, mut beaten) = (0_u64, Instant::ZERO);
+        loop {
+            self.tick();
+            turns += 1;
+            let waited = !self.options.virtual_time && self.now > beaten + BEAT;
+            if turns % TURNS_A_BEAT == 0 || waited {
+                beaten = self.now;
+                beat(self.now);
+            }
+            self.ends.handle_timers(self.now);
+            if let Some(port) = self.emulator.hand_out(self.now)? {
+                self.emulator.take_in(port, self.now)?;
+            } else if self.over() || self.now > self.limit {
+                return Ok(());
+            }
+            let mut end = self.limit + Duration::from_nanos(1);
+            if !self.options.virtual_time {
+                end = end.min(self.now + BEAT);
+            }
+            let due = [self.emulator.next_due(), self.ends.next_due()];
+            self.wait(due.into_iter().flatten().fold(end, Instant::min))?;
+        }
+    }
+
+    fn over(&self) -> bool {
+        self.ends.over() && self.emulator.next_due().is_none()
+    }
+
+    fn tick(&mut self) {
+        self.now = Instant::from_nanos(clock::monotonic().saturating_sub(self.start));
+    }
+
+    /// Waits until `due` or until something happens, and handles that.
+    fn wait(&mut self, due: Instant) -> io::Result<()> {
+        let ready = self.poll.wait(self.start + due.as_nanos())?;
+        if ready.is_empty() {
+            return Ok(());
+        }
+        self.tick();
+        // Applications first: what they make the stack send leaves with the rest.
+        for (number, readiness) in &ready {
+            if *number >= SOCKETS {
+                self.ends.handle(*number, *readiness, self.now, &self.poll)?;
+            }
+        }
+        for port in 0..2 {
+            self.emulator.take_in(port, self.now)?;
+        }
+        self.ends.sample_all(self.now);
+        for tap in self.taps.iter_mut().flatten() {
+            tap.drain()?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, failure: Option<io::Error>) -> Result<LiveOutcome, SpecError> {
+        let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
+        let mut row = self.row().map_err(wrong)?;
+        if let Some(e) = failure {
+            row.error = Some(format!("the run broke off: {e}"));
+        }
+        self.write_captures(&mut row)?;
+        let mut verdicts = Vec::new();
+        for (direction, name) in self.emulator.directions().iter().zip(["down", "up"]) {
+            verdicts.extend(direction.log().iter().map(|row| VerdictRow { direction: name, row: *row }));
+        }
+        verdicts.sort_by_key(|v| v.row.time);
+        let unreached = self.emulator.directions().iter().flat_map(Direction::unreached).collect();
+        let lateness = self.emulator.lateness().clone();
+        Ok(LiveOutcome { row, states: self.ends.into_states(), verdicts, unreached, lateness })
+    }
+
+    fn row(&self) -> io::Result<Row> {
+        let [server, client] =
+            [&self.hosts[0], &self.hosts[1]].map(|h| h.namespace.within(KernelCounters::read));
+        let counters = [server?, client?];
+        let sum = |name: &str| counters.iter().map(|c| c.get(name)).sum::<u64>();
+        let syn = sum("TcpExt.TCPSynRetrans");
+        let retransmits = sum("Tcp.RetransSegs").saturating_sub(syn);
+        let [down, up] = self.emulator.directions().each_ref().map(Direction::counters);
+        let totals = self.ends.totals();
+        let mut row = Row {
+            completed: totals.completed,
+            time_ns: totals.time.as_nanos(),
+            bytes: totals.bytes,
+            packets_down: down.packets,
+            packets_up: up.packets,
+            data_segments: totals.data_segments.saturating_sub(retransmits),
+            retransmits,
+            timeouts: 0,
+            timeouts_server: 0,
+            fast_retransmits: sum("TcpExt.TCPSackRecovery") + sum("TcpExt.TCPRenoRecovery"),
+            drops_down: down.drops(),
+            drops_up: up.drops(),
+            deliveries: self.emulator.lateness().packets,
+            virtual_ns: self.now.as_nanos(),
+            error: None,
+        };
+        let timeouts = [0, 1].map(|host| self.timeouts(host, &counters[host]));
+        row.timeouts = timeouts.iter().sum();
+        row.timeouts_server = timeouts[0];
+        row.error = self.error(&row, totals.misplaced);
+        Ok(row)
+    }
+
+    /// Expiries of a host's timers. The kernel counts those of connections; a SYN-ACK's is no connection's yet,
+    /// so a host that opens none counts its SYN-ACKs sent again.
+    fn timeouts(&self, host: usize, counters: &KernelCounters) -> u64 {
+        let opens = self.resolved.connections().any(|plan| plan.opener == host);
+        let syn_acks = if opens { 0 } else { counters.get("TcpExt.TCPSynRetrans") };
+        counters.get("TcpExt.TCPTimeouts") + syn_acks
+    }
+
+    fn error(&self, row: &Row, misplaced: u64) -> Option<String> {
+        let lateness = self.emulator.lateness();
+        if misplaced > 0 {
+            return Some(format!("{misplaced} bytes arrived that were not those written at their place"));
+        }
+        if lateness.refused > 0 {
+            return Some(format!("{} packets were refused by a host's interface", lateness.refused));
+        }
+        if let Some(failure) = self.ends.failure() {
+            return Some(format!("a socket failed: {failure}"));
+        }
+        if row.completed {
+            return None;
+        }
+        Some(if self.ends.given_up() {
+            "a connection was given up or reset before its transfer was complete".to_string()
+        } else {
+            let time = if self.options.virtual_time { " of virtual time" } else { "" };
+            format!("not complete after {}{time}", self.resolved.scenario.limit)
+        })
+    }
+
+    fn write_captures(&mut self, row: &mut Row) -> Result<(), SpecError> {
+        let start = self.start.saturating_add_signed(clock::realtime_offset());
+        for (n, tap) in self.taps.iter_mut().enumerate() {
+            let (Some(tap), Some(file)) = (tap, &self.options.captures[n]) else { continue };
+            let about = Options {
+                comment: self.options.comment.clone(),
+                description: Some(format!("the {}'s interface on a real kernel", HOSTS[n])),
+                epoch_ns: if self.options.virtual_time { rexmit_capture::DEFAULT_EPOCH_NS } else { start },
+                ..Options::default()
+            };
+            let verdicts = self.emulator.verdicts()[n];
+            let written = tap.drain().and_then(|()| tap.write((file, HOSTS[n]), start, verdicts, &about));
+            written.map_err(|e| SpecError::writing("a capture", &e))?;
+            let sent = tap.outgoing();
+            if sent != verdicts.len() as u64 || tap.missed().is_ok_and(|n| n > 0) {
+                let lost = format!(
+                    "the capture at the {} has {sent} packets sent, the emulator took {}: it missed some",
+                    HOSTS[n],
+                    verdicts.len()
+                );
+                row.error.get_or_insert(lost);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The path's two directions.
+fn directions(
+    resolved: &Resolved,
+    streams: &Streams,
+    log: bool,
+) -> Result<[Direction<RealPacket>; 2], SpecError> {
+    let mut stream = |name: &str| streams.get(name);
+    let mut direction = |spec: DirectionSpec, name: &str| {
+        // Both directions pass one machine: its ticks have one phase.
+        let phase = streams.phase("path.tick", spec.tick);
+        let built = Direction::new(&spec, name, phase, &mut stream);
+        let built = built.map_err(|e| SpecError::new("", e.to_string()))?;
+        Ok::<_, SpecError>(if log { built.with_log() } else { built })
+    };
+    let path = &resolved.scenario.path;
+    Ok([direction(path.down(), "down")?, direction(path.up(), "up")?])
+}
+
+/// When the run starts, on CLOCK_MONOTONIC: at once, or in virtual time at a whole second and a phase, so that
+/// what ran before changes nothing.
+fn start(virtual_time: bool, phase: Duration) -> u64 {
+    const SECOND: u64 = 1_000_000_000;
+    let now = clock::monotonic();
+    if virtual_time { (now / SECOND + 2) * SECOND + phase.as_nanos() } else { now + SECOND / 1000 }
+}

@@ -1,0 +1,32 @@
+//! The clocks that runs are driven and stamped by, in nanoseconds.
+
+use nix::time::{ClockId, clock_gettime};
+
+/// CLOCK_MONOTONIC.
+pub fn monotonic() -> u64 {
+    nanoseconds(ClockId::CLOCK_MONOTONIC)
+}
+
+/// CLOCK_REALTIME, which stamps packets; since 1970.
+pub fn realtime() -> u64 {
+    nanoseconds(ClockId::CLOCK_REALTIME)
+}
+
+fn nanoseconds(clock: ClockId) -> u64 {
+    // These two clocks cannot fail.
+    clock_gettime(clock).map_or(0, |t| t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64)
+}
+
+/// What to add to CLOCK_MONOTONIC for CLOCK_REALTIME: read between two looks at the other clock, the closest
+/// of a few.
+pub fn realtime_offset() -> i64 {
+    let mut best = (u64::MAX, 0);
+    for _ in 0..5 {
+        let (before, real, after) = (monotonic(), realtime(), monotonic());
+        let width = after.saturating_sub(before);
+        if width < best.0 {
+            best = (width, real as i64 - (before + width / 2) as i64);
+        }
+    }
+    best.1
+}

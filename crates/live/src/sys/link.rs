@@ -1,0 +1,197 @@
+//! Interfaces, addresses and routes of this thread's namespace, by rtnetlink; offloads by ethtool's ioctl.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::AsRawFd;
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use nix::net::if_::if_nametoindex;
+
+use super::{about, check};
+
+/// Requests to rtnetlink, answered one by one.
+#[derive(Debug)]
+pub struct Links {
+    socket: Socket,
+}
+
+/// A route to everything, through one interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Metrics {
+    /// `initcwnd`, segments.
+    pub initial_window: Option<u32>,
+    /// `initrwnd`, segments.
+    pub initial_receive_window: Option<u32>,
+    /// `rto_min`, milliseconds.
+    pub rto_min_ms: Option<u32>,
+    /// `quickack`.
+    pub quick_ack: Option<bool>,
+}
+
+impl Links {
+    /// Of this thread's namespace.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn open() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Self { socket })
+    }
+
+    fn ask(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        header.sequence_number = 1;
+        let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        let (answer, _) = self.socket.recv_from_full()?;
+        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer).map_err(io::Error::other)?;
+        match answer.payload {
+            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sets the MTU (bytes) and queue length (packets) where given, and brings the interface up.
+    ///
+    /// # Errors
+    /// Where there is no such interface, or it refuses.
+    pub fn up(&self, name: &str, mtu: Option<u32>, queue: Option<u32>) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index(name)?;
+        message.header.flags = LinkFlags::Up;
+        // Without multicast the stack has nothing to say by itself.
+        message.header.change_mask = LinkFlags::Up | LinkFlags::Multicast;
+        message.attributes.extend(mtu.map(LinkAttribute::Mtu));
+        message.attributes.extend(queue.map(LinkAttribute::TxQueueLen));
+        self.ask(RouteNetlinkMessage::SetLink(message), 0).map_err(about(format!("interface {name}")))
+    }
+
+    /// Gives the interface an address.
+    ///
+    /// # Errors
+    /// Where there is no such interface, or it refuses.
+    pub fn add_address(&self, name: &str, address: IpAddr) -> io::Result<()> {
+        let mut message = AddressMessage::default();
+        message.header.family = family(address);
+        message.header.prefix_len = if address.is_ipv4() { 32 } else { 128 };
+        message.header.index = index(name)?;
+        if address.is_ipv6() {
+            message.header.flags = AddressHeaderFlags::Nodad;
+        }
+        message.attributes.push(AddressAttribute::Address(address));
+        if address.is_ipv4() {
+            message.attributes.push(AddressAttribute::Local(address));
+        }
+        self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_REPLACE)
+            .map_err(about(format!("address {address} of {name}")))
+    }
+
+    /// Sends all packets to `to` through the interface, with these metrics.
+    ///
+    /// # Errors
+    /// Where there is no such interface, or it refuses.
+    pub fn add_route(&self, name: &str, to: IpAddr, metrics: &Metrics) -> io::Result<()> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = family(to);
+        message.header.destination_prefix_length = if to.is_ipv4() { 32 } else { 128 };
+        message.header.table = RouteHeader::RT_TABLE_MAIN;
+        message.header.protocol = RouteProtocol::Static;
+        message.header.scope = RouteScope::Link;
+        message.header.kind = RouteType::Unicast;
+        let destination = match to {
+            IpAddr::V4(a) => RouteAddress::Inet(a),
+            IpAddr::V6(a) => RouteAddress::Inet6(a),
+        };
+        message.attributes.push(RouteAttribute::Destination(destination));
+        message.attributes.push(RouteAttribute::Oif(index(name)?));
+        let of = [
+            metrics.initial_window.map(RouteMetric::InitCwnd),
+            metrics.initial_receive_window.map(RouteMetric::InitRwnd),
+            metrics.rto_min_ms.map(RouteMetric::RtoMin),
+            metrics.quick_ack.map(|on| RouteMetric::QuickAck(on.into())),
+        ];
+        let of: Vec<RouteMetric> = of.into_iter().flatten().collect();
+        if !of.is_empty() {
+            message.attributes.push(RouteAttribute::Metrics(of));
+        }
+        self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
+            .map_err(about(format!("route to {to} over {name}")))
+    }
+}
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}
+
+/// The number of an interface of this thread's namespace.
+///
+/// # Errors
+/// Where there is none of this name.
+pub fn index(name: &str) -> io::Result<u32> {
+    if_nametoindex(name).map_err(io::Error::from).map_err(about(format!("interface {name}")))
+}
+
+/// `struct ethtool_value`.
+#[repr(C)]
+struct Value {
+    command: u32,
+    data: u32,
+}
+
+/// `struct ifreq` with a pointer to data.
+#[repr(C)]
+struct Request {
+    name: [u8; libc::IFNAMSIZ],
+    data: *mut Value,
+    rest: [u8; 16],
+}
+
+const SIOCETHTOOL: u64 = 0x8946;
+const ETHTOOL_SSG: u32 = 0x19;
+const ETHTOOL_STSO: u32 = 0x1f;
+const ETHTOOL_SGSO: u32 = 0x24;
+const ETHTOOL_SGRO: u32 = 0x2c;
+
+/// Turns segmentation offloads of an interface on or off (GSO, TSO, GRO), so that what the stack hands to it
+/// is a packet, or may be many. An interface that has none of them is content.
+///
+/// # Errors
+/// Where there is no such interface.
+pub fn set_offloads(name: &str, on: bool) -> io::Result<()> {
+    let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
+    for command in [ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO, ETHTOOL_SSG] {
+        if command == ETHTOOL_SSG && on {
+            continue;
+        }
+        let mut value = Value { command, data: on.into() };
+        let mut request = Request { name: [0; libc::IFNAMSIZ], data: &raw mut value, rest: [0; 16] };
+        for (to, from) in request.name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
+            *to = from;
+        }
+        // SAFETY: SIOCETHTOOL reads an `ifreq` and the value it points to; both outlive the call.
+        let answer = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
+        match check(answer.into()) {
+            Err(e) if e.raw_os_error() != Some(libc::EOPNOTSUPP) => {
+                return Err(about(format!("offloads of {name}"))(e));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! Linux's interfaces, each behind a safe function: clocks, namespaces, devices, sockets, waiting.
+//!
+//! All `unsafe` of this crate is here, one system call at a time.
+#![allow(unsafe_code, reason = "system calls that no library wraps")]
+
+pub mod clock;
+pub mod link;
+pub mod namespace;
+pub mod packet_socket;
+pub mod poll;
+pub mod tcp_info;
+pub mod tun;
+
+use std::io;
+
+/// The answer of a system call, -1 being an error.
+fn check(answer: i64) -> io::Result<i64> {
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
+
+/// An error with what was tried.
+pub(crate) fn about(what: impl std::fmt::Display) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("{what}: {error}"))
+}

@@ -1,0 +1,54 @@
+//! Network namespaces without a name: each is gone with the last process or descriptor that holds it.
+
+use std::fs::File;
+use std::io;
+
+use nix::sched::{CloneFlags, setns, unshare};
+
+use super::about;
+
+/// A network namespace. It has no name in the file system, so nothing is left of it after a kill.
+#[derive(Debug)]
+pub struct Namespace(File);
+
+impl Namespace {
+    /// The one that this thread is in.
+    ///
+    /// # Errors
+    /// Where /proc is not mounted.
+    pub fn current() -> io::Result<Self> {
+        File::open("/proc/thread-self/ns/net").map(Self).map_err(about("/proc/thread-self/ns/net"))
+    }
+
+    /// A new one; this thread stays where it is.
+    ///
+    /// # Errors
+    /// `PermissionDenied` without CAP_SYS_ADMIN.
+    pub fn create() -> io::Result<Self> {
+        let home = Self::current()?;
+        unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from).map_err(about("a network namespace"))?;
+        let new = Self::current();
+        home.enter()?;
+        new
+    }
+
+    /// Moves this thread into it.
+    ///
+    /// # Errors
+    /// `PermissionDenied` without CAP_SYS_ADMIN.
+    pub fn enter(&self) -> io::Result<()> {
+        setns(&self.0, CloneFlags::CLONE_NEWNET).map_err(io::Error::from)
+    }
+
+    /// Does something inside and comes back. What is opened there belongs to it for good.
+    ///
+    /// # Errors
+    /// Those of `work`, and of the moves.
+    pub fn within<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let home = Self::current()?;
+        self.enter()?;
+        let done = work();
+        home.enter()?;
+        done
+    }
+}

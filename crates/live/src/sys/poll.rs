@@ -1,0 +1,82 @@
+//! Waiting for descriptors or an instant of CLOCK_MONOTONIC, to the nanosecond where the kernel can.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+
+pub use nix::sys::epoll::EpollFlags as Readiness;
+
+/// What a wait gave: the number that a descriptor was added with, and what it is ready for.
+pub type Ready = (u64, Readiness);
+
+/// The number of the timer among those of descriptors.
+const TIMER: u64 = u64::MAX;
+
+/// A set of descriptors to wait for.
+///
+/// The time is a timer's descriptor: the timeout of a wait itself may be late by a thousandth of its length.
+#[derive(Debug)]
+pub struct Poll {
+    epoll: Epoll,
+    timer: TimerFd,
+    /// When the timer goes off, if it has not yet.
+    armed: Option<u64>,
+    events: Vec<EpollEvent>,
+}
+
+impl Poll {
+    /// An empty set.
+    ///
+    /// # Errors
+    /// Those of the kernel: no descriptor left.
+    pub fn new() -> io::Result<Self> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
+        epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
+        Ok(Self { epoll, timer, armed: None, events: vec![EpollEvent::empty(); 64] })
+    }
+
+    /// Waits for `fd` to become readable: while it is.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn add_readable(&self, fd: impl AsFd, number: u64) -> io::Result<()> {
+        Ok(self.epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, number))?)
+    }
+
+    /// Waits for each change of a socket, once a change.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn add_socket(&self, fd: impl AsFd, number: u64) -> io::Result<()> {
+        let all = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
+        Ok(self.epoll.add(fd, EpollEvent::new(all, number))?)
+    }
+
+    /// Waits until something is ready or the clock has reached `until`, nanoseconds of CLOCK_MONOTONIC. The answer
+    /// is empty where the time came first.
+    ///
+    /// # Errors
+    /// Those of the kernel; an interruption by a signal counts as no event.
+    pub fn wait(&mut self, until: u64) -> io::Result<Vec<Ready>> {
+        if self.armed != Some(until) {
+            // A time of zero would disarm it.
+            let at = TimeSpec::from_duration(std::time::Duration::from_nanos(until.max(1)));
+            self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
+            self.armed = Some(until);
+        }
+        let found = match self.epoll.wait(&mut self.events, EpollTimeout::NONE) {
+            Err(nix::errno::Errno::EINTR) => 0,
+            other => other?,
+        };
+        let events = &self.events[..found];
+        if events.iter().any(|e| e.data() == TIMER) {
+            self.armed = None;
+        }
+        Ok(events.iter().filter(|e| e.data() != TIMER).map(|e| (e.data(), e.events())).collect())
+    }
+}

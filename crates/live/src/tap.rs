@@ -1,0 +1,103 @@
+//! Captures at a host: packets as its interface saw them, stamped by the kernel.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::net::IpAddr;
+use std::path::Path;
+
+use rexmit_capture::{Direction, Options, Writer};
+use rexmit_path::Verdict;
+use rexmit_units::Instant;
+
+use crate::host::{Host, INTERFACE};
+use crate::packet::{is_for, octets};
+use crate::sys::packet_socket::{PacketSocket, Seen};
+
+/// The largest IP packet.
+const LARGEST: usize = 65_535;
+
+/// A capture under way.
+#[derive(Debug)]
+pub struct Tap {
+    socket: PacketSocket,
+    packets: Vec<(Seen, Vec<u8>)>,
+    buffer: Vec<u8>,
+    snap_len: usize,
+    /// The two hosts' addresses, as the IP header has them.
+    between: [Vec<u8>; 2],
+}
+
+impl Tap {
+    /// Begins to capture what passes a host's interface between these addresses; `snap_len` bytes of each packet
+    /// are kept.
+    ///
+    /// # Errors
+    /// Without the privilege to.
+    pub fn open(host: &Host, snap_len: Option<u32>, between: [IpAddr; 2]) -> io::Result<Self> {
+        let socket = host.namespace.within(|| PacketSocket::open(INTERFACE))?;
+        let snap_len = snap_len.map_or(LARGEST, |n| n as usize);
+        Ok(Self {
+            socket,
+            packets: Vec::new(),
+            buffer: vec![0; LARGEST],
+            snap_len,
+            between: between.map(octets),
+        })
+    }
+
+    /// Takes what has been seen since the last call.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn drain(&mut self) -> io::Result<()> {
+        while let Some(seen) = self.socket.receive(&mut self.buffer)? {
+            let bytes = &self.buffer[..seen.len];
+            if self.between.iter().any(|address| is_for(bytes, address)) {
+                self.packets.push((seen, bytes.to_vec()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Packets that the host has sent, as far as [`Self::drain`] has taken them.
+    pub fn outgoing(&self) -> u64 {
+        self.packets.iter().filter(|(seen, _)| seen.outgoing).count() as u64
+    }
+
+    /// Packets that the tap itself has missed.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn missed(&self) -> io::Result<u64> {
+        self.socket.missed()
+    }
+
+    /// Writes the capture into `file`, as one of the interface `host`. `start` is the start of the run on the clock
+    /// of the stamps (ns since 1970); `verdicts` are those on the host's packets, in their order.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn write(
+        &self,
+        (file, host): (&Path, &str),
+        start: u64,
+        verdicts: &[Verdict],
+        options: &Options,
+    ) -> io::Result<()> {
+        let out = BufWriter::new(File::create(file)?);
+        let mut writer = Writer::with_options(out, host, options)?;
+        let mut verdicts = verdicts.iter();
+        for (seen, bytes) in &self.packets {
+            let time = Instant::from_nanos(seen.time.saturating_sub(start));
+            let verdict = if seen.outgoing { verdicts.next() } else { None };
+            let comment = verdict.filter(|v| !v.is_plain()).map(ToString::to_string);
+            let direction = if seen.outgoing { Direction::Outbound } else { Direction::Inbound };
+            let kept = &bytes[..bytes.len().min(self.snap_len)];
+            let whole = bytes.len() as u32;
+            writer.write_part(time, (kept, whole), Some(direction), comment.as_deref())?;
+        }
+        let file = writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+        drop(file);
+        Ok(())
+    }
+}

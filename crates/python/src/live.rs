@@ -1,0 +1,48 @@
+//! The agent of real kernels: this module is loaded by the interpreter that runs in a guest, too.
+
+use std::path::Path;
+
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use rexmit_live::{LiveOptions, LiveOutcome, agent, guest};
+use serde_json::{Map, Value, json};
+
+use crate::tables::{Columns, states, verdicts};
+
+/// Runs the job in the file `job` on the kernel under this process and answers on standard output.
+///
+/// With `in_guest`, the process is the first of a guest: it mounts what it needs before, and powers off at the end.
+#[pyfunction]
+pub fn serve_job(py: Python<'_>, job: &str, in_guest: bool) -> PyResult<()> {
+    let wrong = |e: std::io::Error| PyOSError::new_err(format!("agent: {e}"));
+    py.detach(|| {
+        if in_guest {
+            guest::prepare()?;
+        } else {
+            guest::become_root()?;
+        }
+        let served = agent::serve(Path::new(job), &mut std::io::stdout().lock(), &tables);
+        if let (true, Err(e)) = (in_guest, &served) {
+            println!("agent: {e}");
+        }
+        if in_guest { guest::power_off() } else { served }
+    })
+    .map_err(wrong)
+}
+
+/// The tables that a run was asked for, each by columns.
+fn tables(outcome: &LiveOutcome, options: &LiveOptions) -> Value {
+    let mut all = Map::new();
+    if options.state {
+        all.insert("state".into(), columns(states(&outcome.states)));
+    }
+    if options.verdicts {
+        all.insert("verdicts".into(), columns(verdicts(&outcome.verdicts)));
+    }
+    if all.is_empty() { Value::Null } else { Value::Object(all) }
+}
+
+fn columns(columns: Columns) -> Value {
+    let all = columns.into_iter().map(|(name, values)| (name.to_string(), json!(values)));
+    Value::Object(all.collect())
+}

@@ -1,0 +1,170 @@
+//! What a real kernel can be asked for of what a scenario says about a host.
+
+use serde_json::Value;
+
+use crate::linux::LinuxSpec;
+use crate::scenario::HostSpec;
+
+/// The settings of a host's kernel, and what of the scenario it cannot have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KernelSettings {
+    /// What is set.
+    pub linux: LinuxSpec,
+    /// Keys of the stack, such as `stack.clock.tick`, that no knob of the kernel stands for.
+    pub unsupported: Vec<String>,
+}
+
+impl HostSpec {
+    /// What a real kernel is set to. It is a system of its own, so the profile's name means nothing to it; single
+    /// values that the scenario changes in a profile count where the kernel has a knob for them, and what
+    /// stands in `linux` counts before those.
+    pub fn kernel_settings(&self) -> KernelSettings {
+        let mut settings = KernelSettings::default();
+        let mut changes = Vec::new();
+        if self.stack.get("inherits").is_some() {
+            flatten("", &self.stack, &mut changes);
+        }
+        for (key, value) in changes {
+            if translate(&key, &value, &mut settings.linux).is_none() {
+                settings.unsupported.push(format!("stack.{key}"));
+            }
+        }
+        settings.linux = self.linux.clone().over(settings.linux);
+        settings
+    }
+}
+
+/// The leaves of a table by their dotted names, but for what only describes it.
+fn flatten(prefix: &str, value: &Value, into: &mut Vec<(String, Value)>) {
+    let Some(table) = value.as_object() else {
+        into.push((prefix.to_string(), value.clone()));
+        return;
+    };
+    for (key, value) in table {
+        let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        if !matches!(name.as_str(), "inherits" | "summary" | "sources") {
+            flatten(&name, value, into);
+        }
+    }
+}
+
+/// Sets what a value of a profile is on Linux; `None` where Linux has no such knob.
+fn translate(key: &str, value: &Value, linux: &mut LinuxSpec) -> Option<()> {
+    let on = || value.as_bool();
+    let number = || value.as_u64().and_then(|n| u32::try_from(n).ok());
+    let small = || value.as_u64().and_then(|n| u8::try_from(n).ok());
+    let text = || value.as_str();
+    match key {
+        "options.sack" => linux.sack = Some(on()?),
+        "options.dsack" => linux.dsack = Some(on()?),
+        "options.timestamps" => linux.timestamps = Some(on()?),
+        "options.window_scaling" => linux.window_scaling = Some(on()?),
+        "congestion.algorithm" => linux.congestion = Some(text()?.to_string()),
+        "initial_window" => {
+            linux.initial_window = Some(match text() {
+                Some("rfc6928") => 10,
+                Some(_) => return None,
+                None => number()?,
+            });
+        }
+        "rtt.min_rto" => linux.rto_min = Some(text()?.parse().ok()?),
+        "recovery.dupack_threshold" => linux.reordering = Some(number()?),
+        "recovery.max_retransmits" => {
+            linux.sysctl.insert("net.ipv4.tcp_retries2".into(), crate::SysctlValue::Number(number()?.into()));
+        }
+        "handshake.syn_retries" => linux.syn_retries = Some(small()?),
+        "handshake.syn_ack_retries" => linux.synack_retries = Some(small()?),
+        "output.nagle" => {
+            linux.nagle = Some(match text()? {
+                "off" => false,
+                "minshall" => true,
+                _ => return None,
+            });
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+impl LinuxSpec {
+    /// These settings, and those of `under` where they say nothing.
+    #[must_use]
+    pub fn over(self, under: Self) -> Self {
+        macro_rules! first {
+            ($($field:ident),*) => {
+                Self { $($field: self.$field.or(under.$field),)* sysctl: {
+                    let mut all = under.sysctl;
+                    all.extend(self.sysctl);
+                    all
+                } }
+            };
+        }
+        first!(
+            congestion,
+            sack,
+            dsack,
+            timestamps,
+            window_scaling,
+            ecn,
+            early_retrans,
+            recovery,
+            frto,
+            reordering,
+            slow_start_after_idle,
+            thin_linear_timeouts,
+            no_metrics_save,
+            initial_window,
+            initial_receive_window,
+            rto_min,
+            quick_ack,
+            syn_retries,
+            synack_retries,
+            send_buffer,
+            receive_buffer,
+            nagle,
+            offloads
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn settings(host: Value) -> KernelSettings {
+        serde_json::from_value::<HostSpec>(host).unwrap().kernel_settings()
+    }
+
+    #[test]
+    fn a_name_means_nothing_to_a_real_kernel() {
+        assert_eq!(settings(json!({ "stack": "freebsd-6.0" })), KernelSettings::default());
+    }
+
+    #[test]
+    fn changed_values_are_translated_or_named() {
+        let stack = json!({
+            "inherits": "rfc",
+            "options": { "sack": false },
+            "rtt": { "min_rto": "100 ms" },
+            "congestion": { "algorithm": "reno" },
+            "clock": { "tick": "1 ms" },
+        });
+        let found = settings(json!({ "stack": stack }));
+        assert_eq!(found.linux.sack, Some(false));
+        assert_eq!(found.linux.rto_min, Some("100 ms".parse().unwrap()));
+        assert_eq!(found.linux.congestion.as_deref(), Some("reno"));
+        assert_eq!(found.unsupported, ["stack.clock.tick"]);
+    }
+
+    #[test]
+    fn what_stands_in_linux_counts_first() {
+        let stack = json!({ "inherits": "rfc", "options": { "sack": false, "dsack": false } });
+        let found = settings(json!({ "stack": stack, "linux": { "sack": true, "recovery": 0 } }));
+        assert_eq!(
+            (found.linux.sack, found.linux.dsack, found.linux.recovery),
+            (Some(true), Some(false), Some(0))
+        );
+    }
+}

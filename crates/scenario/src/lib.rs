@@ -1,0 +1,25 @@
+//! The one definition of a scenario, whatever runs it: the model in virtual time or a real kernel.
+//!
+//! A [`Scenario`] is one run as people write it; [`Resolved::from_value`] looks its names up, fills in every
+//! default and checks the whole. [`Streams`] gives the run its named streams of random numbers, and a [`Row`] is
+//! what every backend answers with. Python and the JSON Schema come from these types.
+
+mod connections;
+mod error;
+mod kernel;
+mod linux;
+mod profiles;
+mod row;
+mod scenario;
+mod settings;
+mod streams;
+
+pub use connections::{ConnectionPlan, FIRST_PORT, HOSTS, SERVICE_PORT};
+pub use error::SpecError;
+pub use kernel::KernelSettings;
+pub use linux::{LinuxSpec, SysctlValue};
+pub use profiles::{builtin_profiles, resolve_profile};
+pub use row::{Row, StateRow, VerdictRow};
+pub use scenario::{HostSpec, Hosts, Resolved, Scenario, profile_schema, schema};
+pub use settings::set;
+pub use streams::Streams;

@@ -1,0 +1,144 @@
+//! What a host's real kernel is asked for: sysctls, routes and socket options by the field's own names.
+
+use std::collections::BTreeMap;
+
+use rexmit_units::{Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Settings of a real Linux kernel, for the backends `uml` and `kernel`. What is absent stays as the kernel has
+/// it, except where a default is named here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinuxSpec {
+    /// Congestion control, such as `"reno"`, `"cubic"` or `"bbr"` (TCP_CONGESTION).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<String>,
+    /// Selective acknowledgments (`tcp_sack`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack: Option<bool>,
+    /// Duplicate reports in SACK (`tcp_dsack`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dsack: Option<bool>,
+    /// Timestamps option; without random offsets where it is on (`tcp_timestamps` 2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamps: Option<bool>,
+    /// Window scale option (`tcp_window_scaling`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
+    /// Explicit congestion notification: 0 off, 1 asked for, 2 granted when asked (`tcp_ecn`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<u8>,
+    /// Tail loss probes: 0 off, 3 on (`tcp_early_retrans`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub early_retrans: Option<u8>,
+    /// RACK, by bits: 0 off, 1 on, 2 static reordering window, 4 no threshold of duplicates (`tcp_recovery`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<u8>,
+    /// Forward RTO recovery: 0 off, 2 on (`tcp_frto`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frto: Option<u8>,
+    /// The first threshold of duplicates, segments (`tcp_reordering`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordering: Option<u32>,
+    /// cwnd shrinks after an idle time (`tcp_slow_start_after_idle`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_start_after_idle: Option<bool>,
+    /// No exponential backoff for thin streams (`tcp_thin_linear_timeouts`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thin_linear_timeouts: Option<bool>,
+    /// Nothing is remembered of earlier connections (`tcp_no_metrics_save`). Default: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_metrics_save: Option<bool>,
+    /// First congestion window, segments (`initcwnd` of the route).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<u32>,
+    /// First receive window, segments (`initrwnd` of the route).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_receive_window: Option<u32>,
+    /// Least retransmission timeout, whole milliseconds (`rto_min` of the route).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rto_min: Option<Duration>,
+    /// ACKs are not delayed (`quickack` of the route).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quick_ack: Option<bool>,
+    /// Retransmissions of a SYN (`tcp_syn_retries`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syn_retries: Option<u8>,
+    /// Retransmissions of a SYN-ACK (`tcp_synack_retries`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synack_retries: Option<u8>,
+    /// Send buffer of the socket: what an application would ask for; the kernel takes twice as much and no
+    /// longer adapts it (SO_SNDBUF, beyond the limit where allowed).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_buffer: Option<Bytes>,
+    /// Receive buffer of the socket, likewise (SO_RCVBUF).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<Bytes>,
+    /// Nagle's algorithm; off sets TCP_NODELAY. Default: on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nagle: Option<bool>,
+    /// The stack may hand several segments at once to its interface (GSO, TSO, GRO). Default: false, so that a
+    /// packet is a packet everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offloads: Option<bool>,
+    /// Any other sysctl of the host's namespace by its name, such as
+    /// `{ "net.ipv4.tcp_rmem" = "4096 131072 6291456" }`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sysctl: BTreeMap<String, SysctlValue>,
+}
+
+/// The value of a sysctl: a number, or text where it has several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SysctlValue {
+    /// One number.
+    Number(i64),
+    /// Text.
+    Text(String),
+}
+
+impl std::fmt::Display for SysctlValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(n) => n.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+impl LinuxSpec {
+    /// Every sysctl that it asks for, by name, in order.
+    pub fn sysctls(&self) -> Vec<(String, String)> {
+        let on = |value: Option<bool>| value.map(|v| u8::from(v).to_string());
+        let number = |value: Option<u8>| value.map(|v| v.to_string());
+        let mut all: Vec<(String, String)> = [
+            ("tcp_congestion_control", self.congestion.clone()),
+            ("tcp_sack", on(self.sack)),
+            ("tcp_dsack", on(self.dsack)),
+            // 2: on, and the clock is the same for every connection.
+            ("tcp_timestamps", Some(if self.timestamps.unwrap_or(true) { "2" } else { "0" }.to_string())),
+            ("tcp_window_scaling", on(self.window_scaling)),
+            ("tcp_ecn", number(self.ecn)),
+            ("tcp_early_retrans", number(self.early_retrans)),
+            ("tcp_recovery", number(self.recovery)),
+            ("tcp_frto", number(self.frto)),
+            ("tcp_reordering", self.reordering.map(|v| v.to_string())),
+            ("tcp_slow_start_after_idle", on(self.slow_start_after_idle)),
+            ("tcp_thin_linear_timeouts", on(self.thin_linear_timeouts)),
+            ("tcp_no_metrics_save", on(Some(self.no_metrics_save.unwrap_or(true)))),
+            ("tcp_syn_retries", number(self.syn_retries)),
+            ("tcp_synack_retries", number(self.synack_retries)),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((format!("net.ipv4.{name}"), value?)))
+        .collect();
+        all.extend(self.sysctl.iter().map(|(name, value)| (name.clone(), value.to_string())));
+        all
+    }
+
+    /// True where nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

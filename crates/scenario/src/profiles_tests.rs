@@ -1,0 +1,54 @@
+use serde_json::json;
+
+use super::*;
+
+fn leaves(prefix: &str, value: &Value, out: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+                leaves(&name, value, out);
+            }
+        }
+        _ => out.push(prefix.to_string()),
+    }
+}
+
+#[test]
+fn every_value_of_every_profile_has_its_source() {
+    for (name, text) in FILES {
+        let mut map = parse(name, text).unwrap();
+        let sources = map.remove("sources").unwrap_or_else(|| panic!("{name} has no [sources]"));
+        map.remove("summary");
+        map.remove("inherits");
+        let mut keys = Vec::new();
+        leaves("", &Value::Object(map), &mut keys);
+        for key in &keys {
+            assert!(
+                sources.get(key).is_some_and(|s| s.as_str().is_some_and(|s| !s.is_empty())),
+                "{name}: {key}"
+            );
+        }
+        for key in sources.as_object().unwrap().keys() {
+            assert!(keys.contains(key), "{name}: a source for {key}, which is not there");
+        }
+    }
+}
+
+#[test]
+fn a_table_inherits_and_changes_single_values() {
+    let stack = json!({ "inherits": "freebsd-6.0", "recovery": { "dupack_threshold": 2 } });
+    let profile = resolve_profile(&stack).unwrap();
+    assert_eq!(profile.recovery.dupack_threshold, 2);
+    assert_eq!(profile.recovery.limited_transmit, 2);
+}
+
+#[test]
+fn an_unknown_name_or_key_is_told_with_the_nearest() {
+    let error = |v: Value| resolve_profile(&v).unwrap_err().to_string();
+    assert!(error(json!("freebsd-6.1")).contains("did you mean `freebsd-6.0`?"));
+    let text = error(json!({ "inherits": "freebsd-6.0", "recovery": { "dupack_treshold": 2 } }));
+    assert!(text.contains("did you mean `dupack_threshold`?") && text.contains("recovery"), "{text}");
+    let text = error(json!({ "inherits": "freebsd-6.0", "rtt": { "slop": "200" } }));
+    assert!(text.contains("rtt.slop"), "{text}");
+}

@@ -1,0 +1,33 @@
+"""A Linux kernel with a virtual clock: built once from Debian's source, found again in a cache.
+
+User-Mode Linux runs the kernel as an ordinary process. In its time-travel mode the clock stands while code
+runs and jumps to the next timer when the guest is idle, so a run depends neither on the host's load nor on
+its speed. `build` makes such a kernel, `find_kernel` returns it, `boot` starts it.
+
+The build asks nothing of the network and changes no source in place.
+"""
+
+from __future__ import annotations
+
+from rexmit.kernel.boot import BootCheck, boot_command, check_boot
+from rexmit.kernel.cache import Kernel, cache_folder, find_kernel, kernels
+from rexmit.kernel.configure import HZ_CHOICES
+from rexmit.kernel.errors import KernelError
+from rexmit.kernel.make import BuildOptions, build
+from rexmit.kernel.needs import DEBIAN_SOURCE, missing
+
+__all__ = [
+    "DEBIAN_SOURCE",
+    "HZ_CHOICES",
+    "BootCheck",
+    "BuildOptions",
+    "Kernel",
+    "KernelError",
+    "boot_command",
+    "build",
+    "cache_folder",
+    "check_boot",
+    "find_kernel",
+    "kernels",
+    "missing",
+]

@@ -1,0 +1,129 @@
+"""Starting a kernel: its command line, and a try whether it starts and its random numbers obey the seed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from rexmit.errors import one_line
+from rexmit.kernel.cache import Kernel
+from rexmit.kernel.errors import KernelError
+
+MEMORY = "128M"
+"""Memory of a guest: enough for Python and a few namespaces. What is not touched costs nothing."""
+
+SEED_FILE = "/sys/module/random/parameters/seed"
+"""In the guest: an integer from 0 to 2^64 - 1, written here in decimal, seeds its random numbers anew."""
+
+_PATIENCE = 60.0
+"""Seconds of the host until a boot counts as hung; one takes about half a second."""
+
+
+@dataclass(frozen=True)
+class BootCheck:
+    """What a try saw: seconds of the host, and what the guest told of itself.
+
+    `random` are 16 bytes drawn first, in hexadecimal digits; `reseeded` 64 bytes drawn after seed 7 was
+    written. `repeats` is whether writing the same seed later gave the same bytes, `slept` how long a sleep of
+    1000 s took by the guest's clock.
+    """
+
+    seconds: float
+    release: str
+    random: str
+    reseeded: str
+    repeats: bool
+    slept: float
+
+
+def boot_command(
+    kernel: Kernel,
+    init: str | Path,
+    seed: int = 0,
+    memory: str = MEMORY,
+    start: int = 0,
+    extra: Sequence[str] = (),
+) -> list[str]:
+    """The command that boots `kernel` on the host's files with `init` as its first process.
+
+    `seed` is that of the random numbers, `start` what the guest's clock shows first, in nanoseconds since
+    1970. `extra` are more words of the command line; unknown `NAME=value` reach init's environment. Its
+    standard input must be one that never has anything to say, such as /dev/null.
+    """
+    return [
+        str(kernel.path),
+        "rootfstype=hostfs",
+        "rw",
+        f"init={init}",
+        f"mem={memory}",
+        "quiet",
+        "con0=fd:0,fd:1",
+        "time-travel=inf-cpu",
+        f"time-travel-start={start}",
+        f"random.seed={seed}",
+        *extra,
+    ]
+
+
+def check_boot(kernel: Kernel, seed: int = 0) -> BootCheck:
+    """Boots a kernel with a program that tells of itself and powers off.
+
+    Raises KernelError with the guest's last words where it does not start, and where its clock or its random
+    numbers do not obey.
+    """
+    with tempfile.TemporaryDirectory(prefix="rexmit-boot-") as name:
+        folder = Path(name)
+        init = _write_init(folder)
+        environment = {"HOME": name, "PATH": os.environ.get("PATH", os.defpath), "TMPDIR": name}
+        started = time.monotonic()
+        try:
+            done = subprocess.run(
+                boot_command(kernel, init, seed, extra=[f"uml_dir={folder / 'uml'}"]),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                timeout=_PATIENCE,
+                errors="replace",
+                start_new_session=True,
+            )
+        except subprocess.TimeoutExpired:
+            raise KernelError(f"{kernel.path}: did not start within {_PATIENCE:.0f} s") from None
+        except OSError as error:
+            raise KernelError(f"{kernel.path}: cannot be run: {one_line(error.strerror)}") from None
+        seconds = time.monotonic() - started
+        try:
+            told = json.loads((folder / "told.json").read_text())
+        except (OSError, ValueError):
+            last = one_line(" / ".join(done.stdout.strip().splitlines()[-3:])) or "it said nothing"
+            raise KernelError(f"{kernel.path}: does not start: {last}") from None
+    check = BootCheck(seconds=seconds, **told)
+    _require_obedience(kernel, check)
+    return check
+
+
+def _require_obedience(kernel: Kernel, check: BootCheck) -> None:
+    if not 1000 <= check.slept < 1001:
+        raise KernelError(f"{kernel.path}: its clock is not virtual: a sleep of 1000 s took {check.slept} s")
+    if "random-seed" in kernel.patches and not check.repeats:
+        raise KernelError(f"{kernel.path}: the same seed gave other random numbers")
+
+
+def _write_init(folder: Path) -> Path:
+    """A first process: this Python, with flags by which no file of a user is read or written."""
+    program = folder / "check.py"
+    program.write_text((files("rexmit.kernel") / "data" / "check.py").read_text())
+    (folder / "sys").mkdir()
+    init = folder / "init"
+    # A shebang takes one argument and no blank in the path: the shell passes on both.
+    init.write_text(f'#!/bin/sh\nexec "{sys.executable}" -ISB "{program}" "{folder}"\n')
+    init.chmod(0o755)
+    return init

@@ -1,0 +1,153 @@
+"""The folder of kernels: where it is, what is in it, who may build into it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from rexmit.errors import one_line
+from rexmit.kernel.errors import KernelError
+from rexmit.kernel.needs import install_line, missing
+
+DEFAULT_HZ = 1000
+"""Ticks a second of the kernel that is meant where none is named."""
+
+BUILDING = ".build-"
+"""Beginning of the name of a folder in which a kernel is being built; after a kill it is worthless."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that was built, and how: the facts of its `kernel.json`.
+
+    `hash` is of all that it was built from: the source, the configuration, the patches, `hz`. `sha256` is of
+    the executable. `absent` are optional options that its version did not take.
+    """
+
+    folder: Path
+    version: str
+    hz: int
+    hash: str
+    sha256: str
+    source: str
+    source_hash: str
+    patches: tuple[str, ...]
+    unpatched: tuple[str, ...]
+    absent: tuple[str, ...]
+    compiler: str
+    build_seconds: float
+    built: str
+
+    @property
+    def path(self) -> Path:
+        """The executable."""
+        return self.folder / "linux"
+
+    @property
+    def config(self) -> Path:
+        """Its whole configuration, as Kconfig wrote it."""
+        return self.folder / "config"
+
+    def facts(self) -> dict[str, Any]:
+        """All facts as JSON has them."""
+        named = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "folder"}
+        listed = {key: list(value) if isinstance(value, tuple) else value for key, value in named.items()}
+        return {"path": str(self.path), **listed}
+
+
+def cache_folder() -> Path:
+    """The user's folder of kernels: in $REXMIT_CACHE, else $XDG_CACHE_HOME/rexmit, else ~/.cache/rexmit."""
+    if own := os.environ.get("REXMIT_CACHE"):
+        return Path(own).absolute() / "kernels"
+    # The specification of base directories: a relative path is invalid and passed over.
+    common = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (common if common.is_absolute() else Path.home() / ".cache") / "rexmit" / "kernels"
+
+
+def kernels() -> list[Kernel]:
+    """Every kernel that was built, the newest build first; damaged ones are left out."""
+    found = [_read(path.parent) for path in cache_folder().glob("*/kernel.json")]
+    whole = [kernel for kernel in found if kernel is not None]
+    return sorted(whole, key=lambda kernel: (kernel.built, kernel.hash), reverse=True)
+
+
+def find_kernel(hz: int | None = None, version: str | None = None) -> Kernel:
+    """The newest kernel with `hz` ticks a second, of `version` (`6.1` means any 6.1.x) where it is given.
+
+    Without `hz`, one with `DEFAULT_HZ` is preferred to any other. Raises KernelError, which says how to build
+    one, where there is none.
+    """
+    fitting = [
+        kernel
+        for kernel in kernels()
+        if (hz is None or kernel.hz == hz)
+        and (version is None or kernel.version == version or kernel.version.startswith(f"{version}."))
+    ]
+    if fitting:
+        return next((kernel for kernel in fitting if kernel.hz == DEFAULT_HZ), fitting[0])
+    options = f" --hz {hz}" if hz is not None and hz != DEFAULT_HZ else ""
+    kind = " ".join(part for part in (version, f"with HZ={hz}" if hz else "") if part)
+    lacking = missing()
+    first = f"first {install_line(lacking)}, then " if lacking else ""
+    raise KernelError(
+        f"no kernel{' ' + kind if kind else ''} with a virtual clock in {cache_folder()}; "
+        f"{first}run `rexmit kernel build{options}`"
+    )
+
+
+def with_hash(key: str) -> Kernel | None:
+    """The kernel that was built from just what `key` stands for."""
+    return next((kernel for kernel in kernels() if kernel.hash == key), None)
+
+
+@contextmanager
+def building(folder: Path, say_waiting: Callable[[str], None]) -> Iterator[None]:
+    """Holds the folder of kernels for one build, after any other that has it; a kill releases it.
+
+    What killed builds left is removed. Raises KernelError where the folder cannot be made.
+    """
+    import fcntl  # Not on every platform that may import this package.
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise KernelError(
+            f"{folder}: cannot be written ({one_line(error.strerror)}); name another folder in REXMIT_CACHE"
+        ) from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            say_waiting(os.pread(lock, 20, 0).decode(errors="replace").strip())
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.suppress(OSError):
+            os.truncate(lock, 0)
+            os.pwrite(lock, str(os.getpid()).encode(), 0)
+        for left in folder.glob(f"{BUILDING}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _read(folder: Path) -> Kernel | None:
+    """The kernel in a folder; None where something of it is missing or damaged."""
+    if folder.name.startswith("."):
+        return None
+    try:
+        facts = json.loads((folder / "kernel.json").read_text())
+        names = {field.name for field in fields(Kernel)} - {"folder"}
+        values = {name: facts[name] for name in names}
+        lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        kernel = Kernel(folder=folder, **{**values, **lists})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return kernel if os.access(kernel.path, os.X_OK) and isinstance(kernel.hz, int) else None

@@ -1,0 +1,151 @@
+"""The kernel's source: an archive or a tree, identified, and put where it may be changed."""
+
+from __future__ import annotations
+
+import hashlib
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from rexmit.errors import one_line
+from rexmit.kernel.errors import KernelError
+from rexmit.kernel.needs import DEBIAN_SOURCE, SOURCE_PACKAGE
+
+_IDENTIFYING = ("Makefile", "arch/um", "arch/x86/um", "drivers/char/random.c", "include/net", "kernel", "net")
+"""What of a tree its hash is made from: all that rexmit changes, and the network."""
+
+_SOURCES = {".c", ".h", ".S", ".lds", ".sh"}
+_BUILT = shutil.ignore_patterns(".git", "*.o", "*.a", "*.cmd", "*.ko")
+_BUILT_ON_TOP = {"linux", "vmlinux", ".config", ".config.old"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source of the kernel: where it is, and the hash by which it is known."""
+
+    path: Path
+    hash: str
+
+    @property
+    def is_tree(self) -> bool:
+        """True for an unpacked tree, False for an archive."""
+        return self.path.is_dir()
+
+
+def identify(path: Path | None) -> Source:
+    """The source at `path` (None: Debian's) with its hash.
+
+    An archive's hash is that of its bytes. A tree's is of the names and contents of the sources in
+    `_IDENTIFYING`, whatever was built there. Raises KernelError where there is none.
+    """
+    place = DEBIAN_SOURCE if path is None else path.absolute()
+    if place.is_dir():
+        if not (place / "arch" / "um" / "Kconfig").is_file():
+            raise KernelError(f"{place}: is no source of Linux: it has no arch/um/Kconfig")
+        _require_six(_version_in(place), place)
+        return Source(place, _hash_of_tree(place))
+    try:
+        with place.open("rb") as file:
+            return Source(place, hashlib.file_digest(file, "sha256").hexdigest())
+    except OSError as error:
+        hint = f"on Debian: apt-get install {SOURCE_PACKAGE}, or " if path is None else ""
+        raise KernelError(
+            f"{place}: the kernel's source cannot be read ({one_line(error.strerror)}); "
+            f"{hint}name one with --source"
+        ) from None
+
+
+def unpack(source: Source, tree: Path) -> str:
+    """Puts a copy of the source into the new folder `tree` and returns its version, such as 6.1.192.
+
+    Raises KernelError for a damaged archive, one of something else, and any kernel but 6.x.
+    """
+    if source.is_tree:
+        shutil.copytree(source.path, tree, symlinks=True, ignore=_built)
+    else:
+        _require_six(version_of(_makefile_in(source.path)), source.path)
+        tree.mkdir()
+        command = ["tar", "--extract", "--file", str(source.path), "--directory", str(tree)]
+        done = subprocess.run(
+            [*command, "--strip-components=1", "--no-same-owner"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode != 0:
+            said = one_line(done.stderr).split(" tar: ")[0]
+            raise KernelError(f"{source.path}: cannot be unpacked: {said}")
+    version = _version_in(tree)
+    _require_six(version, source.path)
+    return version
+
+
+def version_of(makefile: str) -> str:
+    """The version that the first lines of the kernel's Makefile give; empty where they give none."""
+    pattern = r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION)[ \t]*=[ \t]*(\S*)"
+    numbers: dict[str, str] = dict(re.findall(pattern, makefile, re.MULTILINE))
+    if "VERSION" not in numbers or "PATCHLEVEL" not in numbers:
+        return ""
+    dotted = [numbers["VERSION"], numbers["PATCHLEVEL"], numbers.get("SUBLEVEL") or "0"]
+    return ".".join(dotted) + numbers.get("EXTRAVERSION", "")
+
+
+def _built(folder: str, names: list[str]) -> set[str]:
+    """What a build left in one folder of a tree, of which a copy is to know nothing."""
+    on_top = _BUILT_ON_TOP if "MAINTAINERS" in names else set()
+    return _BUILT(folder, names) | on_top.intersection(names)
+
+
+def _version_in(tree: Path) -> str:
+    try:
+        return version_of((tree / "Makefile").read_text(errors="replace"))
+    except OSError:
+        return ""
+
+
+def _require_six(version: str, place: Path) -> None:
+    if not version:
+        raise KernelError(f"{place}: is no source of Linux: its Makefile gives no version")
+    if not version.startswith("6."):
+        raise KernelError(
+            f"{place}: is Linux {version}; a kernel with a virtual clock needs a source of Linux 6.x"
+        )
+
+
+def _makefile_in(archive: Path) -> str:
+    """The Makefile at the top of an archive: in archives of Linux it stands near the beginning."""
+    try:
+        with tarfile.open(archive) as members:
+            for member in members:
+                if member.name.removeprefix("./").count("/") == 1 and member.name.endswith("/Makefile"):
+                    file = members.extractfile(member)
+                    return file.read().decode(errors="replace") if file is not None else ""
+    except (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError):
+        raise KernelError(f"{archive}: is no tar archive of Linux's source, or a damaged one") from None
+    return ""
+
+
+def _hash_of_tree(tree: Path) -> str:
+    whole = hashlib.sha256()
+    for name in _IDENTIFYING:
+        top = tree / name
+        found = [top] if top.is_file() else sorted(_sources(top))
+        for path in found:
+            whole.update(str(path.relative_to(tree)).encode() + b"\0")
+            whole.update(hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def _sources(folder: Path) -> list[Path]:
+    return [
+        Path(where, name)
+        for where, _, names in os.walk(folder)
+        for name in names
+        if Path(name).suffix in _SOURCES or name.startswith(("Makefile", "Kconfig", "Kbuild"))
+    ]

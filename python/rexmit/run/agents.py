@@ -1,0 +1,258 @@
+"""Agents: processes that run scenarios on a real kernel and answer line by line.
+
+An agent gets a list of runs as a file, and is either a process of this machine or the first process of a
+guest. It may crash, hang, or be killed: what it has answered stays, the run that it was at is tried once
+more, and the rest goes to the next agent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import select
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rexmit.errors import RexmitError, StudyError
+
+MARK = "\x1e"
+"""What a line of an agent begins with; others are of a guest's kernel."""
+
+STALL_SECONDS = 60.0
+"""An agent that says nothing new for so long hangs."""
+
+FIRST_BLOCK = 16
+AIM_SECONDS = 15.0
+"""Time that one agent should work before another takes its place: starting a guest takes half a second."""
+
+TRIES = 2
+"""How often a run is tried that takes its agent down."""
+
+Launch = Callable[[Path, Path], "list[str]"]
+"""Gives the command of an agent for a job file and a folder for what the process needs beside it."""
+
+
+@dataclass(frozen=True)
+class RunJob:
+    """One run for an agent. `options` are those of the native code."""
+
+    run: int
+    scenario: Mapping[str, Any]
+    seed: int
+    key: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_table(self) -> dict[str, Any]:
+        """As the job file has it."""
+        return {
+            "run": self.run,
+            "scenario": dict(self.scenario),
+            "seed": self.seed,
+            "key": self.key,
+            "options": dict(self.options),
+        }
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a run: the agent's answer, or why there is none (`failed`)."""
+
+    run: int
+    answer: Mapping[str, Any]
+    failed: str | None = None
+
+
+class Crew:
+    """Runs jobs on up to `size` agents at a time.
+
+    `launch` gives an agent's command. `make` makes the job of a run. Iterate over :meth:`work`.
+    """
+
+    def __init__(self, launch: Launch, make: Callable[[int], RunJob], size: int) -> None:
+        self._launch = launch
+        self._make = make
+        self._size = max(size, 1)
+        self._todo: deque[int] = deque()
+        self._tries: dict[int, int] = {}
+        self._lock = threading.Lock()
+        self._answers: queue.Queue[Done | RexmitError | None] = queue.Queue()
+        self._stop = threading.Event()
+        self._block = FIRST_BLOCK
+
+    def work(self, runs: Sequence[int], stopped: Callable[[], bool]) -> Iterator[Done]:
+        """Yields what became of each run, in whatever order they end; ends early once `stopped()`.
+
+        Raises StudyError where a run cannot be run at all, and RexmitError where no agent can be started.
+        """
+        self._todo.extend(runs)
+        crew = [threading.Thread(target=self._serve, daemon=True) for _ in range(min(self._size, len(runs)))]
+        for one in crew:
+            one.start()
+        working = len(crew)
+        try:
+            while working:
+                try:
+                    answer = self._answers.get(timeout=0.2)
+                except queue.Empty:
+                    if stopped():
+                        return
+                    continue
+                if answer is None:
+                    working -= 1
+                elif isinstance(answer, RexmitError):
+                    raise answer
+                else:
+                    yield answer
+                    if stopped():
+                        return
+        finally:
+            self._stop.set()
+            for one in crew:
+                one.join()
+
+    def _serve(self) -> None:
+        try:
+            while not self._stop.is_set() and (block := self._take()):
+                began = time.monotonic()
+                left = self._one_agent(block)
+                self._learn(len(block) - len(left), time.monotonic() - began)
+                with self._lock:
+                    self._todo.extendleft(reversed(left))
+        except RexmitError as error:
+            self._answers.put(error)
+        except OSError as error:
+            self._answers.put(RexmitError(f"an agent cannot be started: {error}"))
+        self._answers.put(None)
+
+    def _take(self) -> list[int]:
+        with self._lock:
+            fair = -(-len(self._todo) // self._size)
+            count = min(self._block, fair, len(self._todo))
+            return [self._todo.popleft() for _ in range(count)]
+
+    def _learn(self, done: int, seconds: float) -> None:
+        if done:
+            with self._lock:
+                self._block = max(
+                    FIRST_BLOCK, min(int(done / max(seconds, 0.1) * AIM_SECONDS), 8 * self._block)
+                )
+
+    def _one_agent(self, block: list[int]) -> list[int]:
+        """Runs a block on one agent and returns what is left of it."""
+        jobs = [self._make(run).to_table() for run in block]
+        with tempfile.TemporaryDirectory(prefix="rexmit-") as folder:
+            job = Path(folder) / "job.json"
+            job.write_text(json.dumps({"runs": jobs}))
+            with Agent(self._launch(job, Path(folder)), Path(folder)) as agent:
+                return self._follow(agent, block)
+
+    def _follow(self, agent: Agent, block: list[int]) -> list[int]:
+        left = deque(block)
+        for line in agent.lines(self._stop):
+            if "wrong" in line:
+                raise StudyError(f"run {line['run']}: {line['wrong']}")
+            if "row" in line:
+                left.remove(line["run"])
+                self._answers.put(Done(line["run"], line))
+        if self._stop.is_set() or not left:
+            return list(left)
+        if not agent.started:
+            raise RexmitError(f"an agent ended before its first run: {agent.last_words()}")
+        run = agent.at if agent.at is not None and agent.at in left else left[0]
+        self._tries[run] = self._tries.get(run, 0) + 1
+        if self._tries[run] >= TRIES:
+            left.remove(run)
+            self._answers.put(
+                Done(run, {}, f"the agent did not survive it, {TRIES} times: {agent.last_words()}")
+            )
+        return list(left)
+
+
+class Agent:
+    """The process of an agent; leaving the context ends it and all that it started."""
+
+    def __init__(self, command: Sequence[str], folder: Path) -> None:
+        environment = {**os.environ, "TMPDIR": str(folder)}
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+        self._words: deque[str] = deque(maxlen=40)
+        self._why = ""
+        self.started = False
+        self.at: int | None = None
+
+    def __enter__(self) -> Agent:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Whatever a guest has started is in its group; an agent that has ended has none left.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        if self._process.stdout:
+            self._process.stdout.close()
+
+    def lines(self, stop: threading.Event) -> Iterator[dict[str, Any]]:
+        """Its answers until it ends, hangs, or `stop` is set."""
+        heard, before = time.monotonic(), None
+        buffer = b""
+        assert self._process.stdout is not None
+        descriptor = self._process.stdout.fileno()
+        while not stop.is_set():
+            ready, _, _ = select.select([descriptor], [], [], 0.2)
+            if not ready:
+                if time.monotonic() - heard > STALL_SECONDS:
+                    self._why = f"it said nothing for {STALL_SECONDS:.0f} s"
+                    return
+                continue
+            data = os.read(descriptor, 1 << 16)
+            if not data:
+                return
+            *whole, buffer = (buffer + data).split(b"\n")
+            for text in whole:
+                line = self._read(text.decode(errors="replace").strip("\r"))
+                if line is None:
+                    continue
+                if line != before:
+                    heard, before = time.monotonic(), line
+                if "end" in line:
+                    return
+                if "start" in line:
+                    self.started, self.at = True, line["start"]
+                elif "at" not in line:
+                    yield line
+
+    def _read(self, text: str) -> dict[str, Any] | None:
+        mark = text.find(MARK)
+        if mark >= 0:
+            with suppress(ValueError):
+                line: dict[str, Any] = json.loads(text[mark + 1 :])
+                return line
+        if text.strip():
+            self._words.append(text.strip())
+        return None
+
+    def last_words(self) -> str:
+        """Why it ended, as far as it said so, in one line."""
+        if self._why:
+            return self._why
+        telling = [word for word in self._words if "panic" in word or "rror" in word]
+        if telling:
+            return telling[-1]
+        code = self._process.poll()
+        return self._words[-1] if self._words else f"exit code {code}"

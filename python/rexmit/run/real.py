@@ -1,0 +1,186 @@
+"""Real kernels: a guest whose clock is virtual (`uml`), and this machine's own in real time (`kernel`)."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from rexmit import _native
+from rexmit.errors import RexmitError, UsageError
+from rexmit.kernel import find_kernel
+from rexmit.run.agents import Crew, Done, RunJob
+from rexmit.run.backends import BackendOptions, ModelBackend, Step
+from rexmit.run.columns import from_native, table_of
+from rexmit.run.guests import guest_command
+from rexmit.study import StudySpec
+
+PIECE_SECONDS = 1.0
+"""Finished runs are handed on at least this often."""
+
+LATENESS = "late_max_ns"
+"""A real kernel's column beside the model's: how late the emulator was at most."""
+
+_AGENT = Path(__file__).resolve().parents[1] / "_agent.py"
+
+
+class RealBackend(ModelBackend):
+    """A real kernel. The model's plan names its runs; agents run them."""
+
+    on_model = False
+    virtual_time = False
+
+    def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
+        super().__init__(spec, options)
+        self._unreached: Counter[str] = Counter()
+        empty = self._plan.run((0, 0), 1, 0, 1)
+        self._schema = from_native(empty).schema.append(pa.field(LATENESS, pa.uint64()))
+
+    def command(self, job: Path, folder: Path) -> list[str]:
+        """The command of an agent for a job."""
+        raise NotImplementedError
+
+    def check(self, step: Step) -> list[str]:
+        """Warnings about the study. Raises StudyError where a run of it could not be built here."""
+        warnings = super().check(step)
+        scenario = self._spec.scenario_of(0)
+        names = {
+            host["stack"]
+            for host in scenario.get("hosts", {}).values()
+            if isinstance(host, dict) and isinstance(host.get("stack"), str)
+        }
+        if names:
+            told = ", ".join(sorted(names))
+            warnings.append(f"backend {self.name}: {self.describe()} takes the place of {told}")
+        return warnings
+
+    def describe(self) -> str:
+        """The kernel, in a few words."""
+        raise NotImplementedError
+
+    def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
+        """Runs them on `jobs` agents and yields finished ones, in ranges."""
+        keep = self._options.keep
+        crew = Crew(self.command, lambda run: self._job(run, keep.options(run) if keep else {}), jobs)
+        rows: dict[int, dict[str, Any]] = {}
+        flushed = time.monotonic()
+        work = crew.work(runs, stopped)
+        try:
+            for done in work:
+                rows[done.run] = self._row(done)
+                self._settle(done, rows[done.run])
+                if time.monotonic() - flushed > PIECE_SECONDS:
+                    yield from self._pieces(rows)
+                    flushed = time.monotonic()
+        except RexmitError:
+            yield from self._pieces(rows)
+            raise
+        yield from self._pieces(rows)
+
+    def unreached(self) -> list[tuple[str, int]]:
+        """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
+        return list(self._unreached.items())
+
+    def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
+        """Runs one run again with its captures."""
+        files = [None if path is None else str(path.resolve()) for path in (server, client)]
+        return self._row(self._one(run, {"captures": files}))
+
+    def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
+        """Runs one run again with these tables."""
+        if "transmissions" in kinds:
+            raise UsageError(
+                f"backend {self.name}: a real kernel does not say why it sends a packet; analyze does"
+            )
+        done = self._one(run, dict.fromkeys(kinds, True))
+        return {kind: table_of(done.answer["tables"][kind]) for kind in kinds}
+
+    def _one(self, run: int, options: dict[str, Any]) -> Done:
+        crew = Crew(self.command, lambda n: self._job(n, options), 1)
+        (done,) = crew.work([run], lambda: False)
+        if done.failed:
+            raise RexmitError(f"run {run}: {done.failed}")
+        return done
+
+    def _settle(self, done: Done, row: dict[str, Any]) -> None:
+        if self._options.keep:
+            failed = not row["completed"] or row["error"] is not None
+            self._options.keep.settle(done.run, failed, done.answer.get("tables", {}))
+
+    def _job(self, run: int, options: dict[str, Any]) -> RunJob:
+        design = self._design
+        key = self._plan.run_key(run, design.replications)
+        chosen = {"virtual_time": self.virtual_time, **options}
+        return RunJob(run, self._spec.scenario_of(run), design.seed, key, chosen)
+
+    def _row(self, done: Done) -> dict[str, Any]:
+        """The columns of a run."""
+        numbers = {"run": done.run, "replication": done.run % self._design.replications}
+        if done.failed:
+            nothing = dict.fromkeys(self._schema.names, 0)
+            return nothing | numbers | {"completed": False, "error": done.failed}
+        self._unreached.update(done.answer["unreached"])
+        return {**done.answer["row"], **numbers, LATENESS: done.answer["late_max_ns"]}
+
+    def _pieces(self, rows: dict[int, dict[str, Any]]) -> Iterator[tuple[range, pa.Table]]:
+        """Takes all rows out, as ranges without a gap."""
+        while rows:
+            first = last = min(rows)
+            while last + 1 in rows:
+                last += 1
+            runs = range(first, last + 1)
+            yield runs, pa.Table.from_pylist([rows.pop(run) for run in runs], schema=self._schema)
+
+
+class KernelBackend(RealBackend):
+    """The machine's own kernel, in network namespaces, in real time."""
+
+    name = "kernel"
+
+    def command(self, job: Path, folder: Path) -> list[str]:
+        """An interpreter of this machine."""
+        return [sys.executable, "-ISB", str(_AGENT), _native.__file__, "host", str(job)]
+
+    def describe(self) -> str:
+        """The machine's kernel."""
+        return f"Linux {platform.release()}"
+
+    def facts(self) -> dict[str, Any]:
+        """The machine's kernel, for the record of a study."""
+        return {"kernel": platform.release()}
+
+
+class UmlBackend(RealBackend):
+    """A guest kernel whose clock is virtual."""
+
+    name = "uml"
+    virtual_time = True
+
+    def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
+        self._kernel = find_kernel()
+        super().__init__(spec, options)
+
+    def command(self, job: Path, folder: Path) -> list[str]:
+        """A guest whose first process is the interpreter."""
+        agent = [sys.executable, "-ISB", str(_AGENT), _native.__file__, "guest", str(job)]
+        return guest_command(self._kernel, agent, folder)
+
+    def describe(self) -> str:
+        """The guest's kernel."""
+        return f"Linux {self._kernel.version} (HZ {self._kernel.hz})"
+
+    def facts(self) -> dict[str, Any]:
+        """The guest's kernel, for the record of a study."""
+        kernel = self._kernel
+        return {
+            "kernel": kernel.version,
+            "hz": kernel.hz,
+            "patches": list(kernel.patches),
+            "hash": kernel.hash,
+        }
