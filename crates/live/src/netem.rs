@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rexmit_path::{DirectionSpec, LossModel, PathSpec};
@@ -42,6 +43,11 @@ impl NetemPath {
         let wrong = |e: io::Error| SpecError { key: "path.emulator".into(), ..system("between the two", &e) };
         let namespace = Namespace::create().map_err(wrong)?;
         let made = Self { namespace };
+        if addresses[0].is_ipv4() {
+            // Else the router would speak by itself.
+            let quiet = || fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+            made.namespace.within(|| Ok(quiet().ok())).map_err(wrong)?;
+        }
         for n in 0..2 {
             made.connect(n, &hosts[n], mtu[n]).map_err(wrong)?;
             let ready =
@@ -105,7 +111,7 @@ impl NetemPath {
 fn qdisc(name: &str, direction: &DirectionSpec) -> String {
     let mut line = format!("qdisc add dev {name} root netem");
     if !direction.delay.is_zero() {
-        line += &format!(" delay {}ns", direction.delay.as_nanos());
+        line += &format!(" delay {}us", direction.delay.as_nanos() as f64 / 1e3);
     }
     if let Some(LossModel::Independent(p)) = &direction.impairments.loss {
         line += &format!(" loss {}%", p.as_f64() * 100.0);
@@ -130,17 +136,22 @@ fn device(text: &str, name: &str, field: usize) -> u64 {
 
 /// Packets that the qdisc of an interface dropped.
 fn dropped(name: &str) -> io::Result<u64> {
-    let told = Command::new("tc").args(["-s", "-j", "qdisc", "show", "dev", name]).output()?;
+    let told = command("tc").args(["-s", "-j", "qdisc", "show", "dev", name]).output()?;
     let told: serde_json::Value = serde_json::from_slice(&told.stdout)?;
     Ok(told.pointer("/0/drops").and_then(serde_json::Value::as_u64).unwrap_or(0))
 }
 
+/// A program of the system, which need not be on the user's path.
+fn command(program: &str) -> Command {
+    let places = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(|folder| format!("{folder}/{program}"));
+    Command::new(places.iter().find(|place| Path::new(place).exists()).map_or(program, String::as_str))
+}
+
 /// Hands lines to `ip` or `tc`.
 fn batch(program: &str, lines: &str) -> io::Result<()> {
-    let command =
-        Command::new(program).args(["-batch", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let spawned = command(program).args(["-batch", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child =
-        command.map_err(crate::sys::about(format!("the program {program}, of Debian's iproute2")))?;
+        spawned.map_err(crate::sys::about(format!("the program {program}, of Debian's iproute2")))?;
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(lines.as_bytes())?;
     }
