@@ -142,6 +142,7 @@ class KernelBackend(RealBackend):
     """The machine's own kernel, in network namespaces, in real time."""
 
     name = "kernel"
+    real_time = True
 
     def command(self, job: Path, folder: Path) -> list[str]:
         """An interpreter of this machine."""
