@@ -49,7 +49,7 @@ Examples:
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    help="Threads or guests. Default: every core (backend kernel: 1). Results in virtual time do not change.",
+    help="Threads or guests. Default: every core (kernel: 1). In virtual time the results do not change.",
 )
 @click.option("--out", type=OUT, help="Results folder. Default: results/STUDY.")
 @click.option("--resume", is_flag=True, help="Go on with a folder whose run was stopped.")

@@ -39,8 +39,10 @@ transmissions`.
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How to run. `jobs` is the number of threads or guests (None: every core, or one run at a time where they
-    take real time).
+    """How to run.
+
+    `jobs` is the number of threads or guests (None: every core, or one run at a time where they take real
+    time).
 
     `capture`, `state`, `verdicts` and `transmissions` say of which runs captures, tables of the hosts' state
     over time, of the path's verdicts and of why each packet was sent are kept: none, failed or all.
