@@ -1,4 +1,4 @@
-"""The crew that runs agents: what it does when one crashes, hangs, or says nothing. These agents run nothing."""
+"""The crew of agents: what it does when one crashes, hangs, or says nothing. These agents run nothing."""
 
 from __future__ import annotations
 

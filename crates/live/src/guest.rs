@@ -31,6 +31,12 @@ pub fn seed(seed: u64) -> io::Result<()> {
     fs::write(file, seed.to_string()).map_err(crate::sys::about(file))
 }
 
+/// Lets sequence numbers and timestamps of a guest's kernel count from `start`, nanoseconds of CLOCK_MONOTONIC; where
+/// its kernel does not know how, they count from its boot.
+pub fn count_from(start: u64) {
+    let _ = fs::write("/sys/module/secure_seq/parameters/start", start.to_string());
+}
+
 /// Becomes root of a user namespace of its own, where this process is not root already. It must have one thread.
 ///
 /// # Errors
