@@ -223,7 +223,10 @@ fn refuse_lists(scenario: &Value) -> Result<(), SpecError> {
     let transfers = scenario.get("transfers").and_then(Value::as_array);
     for (i, transfer) in transfers.into_iter().flatten().enumerate() {
         refuse_list(transfer, &format!("transfers.{i}"))?;
-        transfer.get("read").map_or(Ok(()), |read| refuse_list(read, &format!("transfers.{i}.read")))?;
+        for key in ["read", "bursts", "requests"] {
+            let table = transfer.get(key);
+            table.map_or(Ok(()), |table| refuse_list(table, &format!("transfers.{i}.{key}")))?;
+        }
     }
     for direction in ["down", "up"] {
         let changes = scenario.pointer(&format!("/path/{direction}/changes")).and_then(Value::as_array);
