@@ -62,6 +62,13 @@ impl Emulator {
         }
     }
 
+    /// The same, for packets to whatever address.
+    #[must_use]
+    pub fn for_anybody(mut self) -> Self {
+        self.addresses = Default::default();
+        self
+    }
+
     /// The two ports, for waiting.
     pub fn ports(&self) -> &[Tun; 2] {
         &self.ports
@@ -70,6 +77,11 @@ impl Emulator {
     /// The two directions.
     pub fn directions(&self) -> &[Direction<RealPacket>; 2] {
         &self.directions
+    }
+
+    /// The same, to ask what waits in their queues.
+    pub fn directions_mut(&mut self) -> &mut [Direction<RealPacket>; 2] {
+        &mut self.directions
     }
 
     /// How late packets came out so far.
@@ -89,7 +101,8 @@ impl Emulator {
     pub fn take_in(&mut self, port: usize, now: Instant) -> io::Result<usize> {
         let mut taken = 0;
         while let Some(len) = self.ports[port].receive(&mut self.buffer)? {
-            if !is_for(&self.buffer[..len], &self.addresses[1 - port]) {
+            let to = &self.addresses[1 - port];
+            if !to.is_empty() && !is_for(&self.buffer[..len], to) {
                 self.lateness.strays += 1;
                 continue;
             }

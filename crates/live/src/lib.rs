@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod counters;
+pub mod emulate;
 pub mod emulator;
 pub mod ends;
 pub mod guest;

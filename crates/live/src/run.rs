@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::counters::KernelCounters;
 use crate::emulator::{Emulator, Lateness};
 use crate::ends::Ends;
-use crate::host::Host;
+use crate::host::{Host, INTERFACE};
 use crate::packet::RealPacket;
 use crate::sys::clock;
 use crate::sys::poll::Poll;
@@ -107,7 +107,7 @@ impl<'a> Lab<'a> {
         let mut taps = [None, None];
         for (n, host) in hosts.iter().enumerate() {
             if options.captures[n].is_some() {
-                let tap = Tap::open(host, options.capture_snap_len, addresses);
+                let tap = Tap::open((&host.namespace, INTERFACE), options.capture_snap_len, &addresses);
                 taps[n] = Some(tap.map_err(|e| crate::host::system(HOSTS[n], &e))?);
             }
         }

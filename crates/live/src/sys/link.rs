@@ -1,7 +1,7 @@
 //! Interfaces, addresses and routes of this thread's namespace, by rtnetlink; offloads by ethtool's ioctl.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsRawFd;
 
 use netlink_packet_core::{
@@ -16,6 +16,7 @@ use netlink_packet_route::route::{
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use nix::net::if_::if_nametoindex;
+use serde::{Deserialize, Serialize};
 
 use super::{about, check};
 
@@ -107,9 +108,23 @@ impl Links {
     /// # Errors
     /// Where there is no such interface, or it refuses.
     pub fn add_route(&self, name: &str, to: IpAddr, metrics: &Metrics) -> io::Result<()> {
+        let prefix = if to.is_ipv4() { 32 } else { 128 };
+        self.route(name, (to, prefix), metrics)
+    }
+
+    /// Sends what no other route is for through the interface: packets of the family of `like`.
+    ///
+    /// # Errors
+    /// Where there is no such interface, or it refuses.
+    pub fn add_default_route(&self, name: &str, like: IpAddr) -> io::Result<()> {
+        let any = if like.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        self.route(name, (any, 0), &Metrics::default())
+    }
+
+    fn route(&self, name: &str, (to, prefix): (IpAddr, u8), metrics: &Metrics) -> io::Result<()> {
         let mut message = RouteMessage::default();
         message.header.address_family = family(to);
-        message.header.destination_prefix_length = if to.is_ipv4() { 32 } else { 128 };
+        message.header.destination_prefix_length = prefix;
         message.header.table = RouteHeader::RT_TABLE_MAIN;
         message.header.protocol = RouteProtocol::Static;
         message.header.scope = RouteScope::Link;
@@ -118,7 +133,9 @@ impl Links {
             IpAddr::V4(a) => RouteAddress::Inet(a),
             IpAddr::V6(a) => RouteAddress::Inet6(a),
         };
-        message.attributes.push(RouteAttribute::Destination(destination));
+        if prefix > 0 {
+            message.attributes.push(RouteAttribute::Destination(destination));
+        }
         message.attributes.push(RouteAttribute::Oif(index(name)?));
         let of = [
             metrics.initial_window.map(RouteMetric::InitCwnd),
@@ -163,9 +180,13 @@ struct Request {
 }
 
 const SIOCETHTOOL: u64 = 0x8946;
+const ETHTOOL_GSG: u32 = 0x18;
 const ETHTOOL_SSG: u32 = 0x19;
+const ETHTOOL_GTSO: u32 = 0x1e;
 const ETHTOOL_STSO: u32 = 0x1f;
+const ETHTOOL_GGSO: u32 = 0x23;
 const ETHTOOL_SGSO: u32 = 0x24;
+const ETHTOOL_GGRO: u32 = 0x2b;
 const ETHTOOL_SGRO: u32 = 0x2c;
 
 /// Turns segmentation offloads of an interface on or off (GSO, TSO, GRO), so that what the stack hands to it
@@ -174,24 +195,69 @@ const ETHTOOL_SGRO: u32 = 0x2c;
 /// # Errors
 /// Where there is no such interface.
 pub fn set_offloads(name: &str, on: bool) -> io::Result<()> {
-    let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
     for command in [ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO, ETHTOOL_SSG] {
         if command == ETHTOOL_SSG && on {
             continue;
         }
-        let mut value = Value { command, data: on.into() };
-        let mut request = Request { name: [0; libc::IFNAMSIZ], data: &raw mut value, rest: [0; 16] };
-        for (to, from) in request.name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
-            *to = from;
-        }
-        // SAFETY: SIOCETHTOOL reads an `ifreq` and the value it points to; both outlive the call.
-        let answer = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
-        match check(answer.into()) {
-            Err(e) if e.raw_os_error() != Some(libc::EOPNOTSUPP) => {
-                return Err(about(format!("offloads of {name}"))(e));
-            }
-            _ => {}
+        ethtool(name, command, on.into())?;
+    }
+    Ok(())
+}
+
+/// Which offloads an interface has on; absent where it knows no such thing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offloads {
+    /// Scatter and gather, on which the others depend.
+    pub sg: Option<bool>,
+    /// TCP segmentation.
+    pub tso: Option<bool>,
+    /// Generic segmentation.
+    pub gso: Option<bool>,
+    /// Generic receive.
+    pub gro: Option<bool>,
+}
+
+/// The offloads of an interface.
+///
+/// # Errors
+/// Where there is no such interface.
+pub fn offloads(name: &str) -> io::Result<Offloads> {
+    let get = |command| ethtool(name, command, 0).map(|value| value.map(|v| v != 0));
+    Ok(Offloads {
+        sg: get(ETHTOOL_GSG)?,
+        tso: get(ETHTOOL_GTSO)?,
+        gso: get(ETHTOOL_GGSO)?,
+        gro: get(ETHTOOL_GGRO)?,
+    })
+}
+
+/// Sets the offloads that are named.
+///
+/// # Errors
+/// Where there is no such interface, or it refuses.
+pub fn restore_offloads(name: &str, to: &Offloads) -> io::Result<()> {
+    let all = [(ETHTOOL_SSG, to.sg), (ETHTOOL_STSO, to.tso), (ETHTOOL_SGSO, to.gso), (ETHTOOL_SGRO, to.gro)];
+    for (command, on) in all {
+        if let Some(on) = on {
+            ethtool(name, command, on.into())?;
         }
     }
     Ok(())
+}
+
+/// Asks an interface for a value, or to take one; `None` where it knows no such thing.
+fn ethtool(name: &str, command: u32, data: u32) -> io::Result<Option<u32>> {
+    let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
+    let mut value = Value { command, data };
+    let mut request = Request { name: [0; libc::IFNAMSIZ], data: &raw mut value, rest: [0; 16] };
+    for (to, from) in request.name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
+        *to = from;
+    }
+    // SAFETY: SIOCETHTOOL reads an `ifreq` and the value it points to, and writes the value; both outlive the call.
+    let answer = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
+    match check(answer.into()) {
+        Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(None),
+        Err(e) => Err(about(format!("offloads of {name}"))(e)),
+        Ok(_) => Ok(Some(value.data)),
+    }
 }
