@@ -76,8 +76,9 @@ def _names(name: str, own: dict[str, bool]) -> list[str]:
         return [bare]
     if first in one_way:
         return [f"{direction}.{bare}" for direction in DIRECTIONS]
-    known = [*own, *(f"--{key}" for key in (*whole, *one_way))]
-    raise UsageError(f"no such option: --{one_line(name)}{_near(f'--{first}', known)}")
+    dotted = [f"{direction}.{key}" for direction in DIRECTIONS for key in one_way]
+    known = [*own, *(f"--{key}" for key in (*whole, *one_way, *dotted))]
+    raise UsageError(f"no such option: --{one_line(name)}{_near(f'--{bare}', known)}")
 
 
 def _near(word: str, known: Sequence[str]) -> str:

@@ -74,6 +74,8 @@ pub struct Keeper {
     heard: Vec<u8>,
     /// Nothing more will be said: the keeper is gone.
     over: bool,
+    /// It has said how its program ended.
+    told: bool,
 }
 
 impl Keeper {
@@ -85,7 +87,7 @@ impl Keeper {
         let (reports, to) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
         let parent = getpid();
         let pid = fork_off(|| keep(program, to, parent).map_or(1, |()| 0))?;
-        Ok(Self { pid, reports: reports.into(), heard: Vec::new(), over: false })
+        Ok(Self { pid, reports: reports.into(), heard: Vec::new(), over: false, told: false })
     }
 
     /// What it has said since the last call.
@@ -100,7 +102,15 @@ impl Keeper {
         }
         let whole = self.heard.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
         let lines: Vec<u8> = self.heard.drain(..whole).collect();
-        lines.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+        let all: Vec<Report> =
+            lines.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        self.told |= all.iter().any(|report| *report != Report::Started);
+        all
+    }
+
+    /// True if it is gone without having said how its program ended: it was killed.
+    pub fn was_killed(&self) -> bool {
+        self.over && !self.told
     }
 
     /// True once the keeper is gone, and with it all that it kept.

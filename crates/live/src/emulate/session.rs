@@ -60,7 +60,11 @@ pub fn serve(job: &Path, answer: OwnedFd, table: VerdictTable<'_>) -> io::Result
         Err(End::Told { text, code }) => events.say(&Event::Wrong { text, code }),
     };
     kill_children();
-    said
+    match said {
+        // Who would have heard it was killed.
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
 }
 
 /// Why there is no emulation.
@@ -328,12 +332,11 @@ impl Watcher<'_> {
     /// Looks after everything; breaks when it is over.
     fn look(&mut self, emulator: &mut Emulator, now: Instant) -> Result<ControlFlow<()>, End> {
         self.hear(now, false)?;
-        let over = self.wanted.duration_ns.is_some_and(|d| now.as_nanos() >= d);
-        if over && self.ending.is_none() {
+        let limit = self.wanted.duration_ns.map(Duration::from_nanos);
+        if let (Some(limit), None) = (limit.filter(|l| now >= Instant::ZERO + *l), self.ending) {
             if !self.wanted.command.is_empty() {
                 self.code = Some(OUT_OF_TIME);
-                let time = Duration::from_nanos(now.as_nanos() / 1_000_000 * 1_000_000);
-                self.events.note(format!("COMMAND was ended after {time} (--duration)"))?;
+                self.events.note(format!("COMMAND was ended after {limit} (--duration)"))?;
             }
             self.end(now);
         }
@@ -364,9 +367,8 @@ impl Watcher<'_> {
                 continue;
             }
             let reports = keeper.hear();
-            let mut gone = keeper.is_over();
+            let killed = keeper.was_killed();
             for report in reports {
-                gone = false;
                 match (report, which) {
                     (Report::Started, _) => {}
                     (Report::Failed { why, code }, 1) => return Err(End::Told { text: why, code }),
@@ -380,7 +382,7 @@ impl Watcher<'_> {
                     (Report::Exited { code }, _) => self.server_ended(code, before_command)?,
                 }
             }
-            if gone && self.ending.is_none() {
+            if killed && self.ending.is_none() {
                 self.code.get_or_insert(128 + Signal::SIGKILL as i32);
                 self.events.note("the process that keeps a program was killed: the emulation ends")?;
                 self.end(now);

@@ -22,7 +22,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 pub fn adopt_descriptor(number: i32) -> io::Result<OwnedFd> {
     // SAFETY: F_SETFD takes a number; whoever names the number hands the descriptor over with it.
     unsafe {
-        check(libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC).into()).map_err(about("the descriptor"))?;
+        check(libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC).into())
+            .map_err(about("the descriptor"))?;
         Ok(OwnedFd::from_raw_fd(number))
     }
 }

@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
+use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
@@ -53,6 +53,7 @@ pub fn spawn(command: &mut Command, place: &Place<'_>) -> io::Result<Child> {
     let namespace = place.namespace.map(Namespace::try_clone).transpose()?;
     let placed = move || -> io::Result<()> {
         setpgid(Pid::from_raw(0), Pid::from_raw(group.unwrap_or(0)))?;
+        as_at_login()?;
         if let Some(namespace) = &namespace {
             namespace.enter()?;
         }
@@ -67,6 +68,16 @@ pub fn spawn(command: &mut Command, place: &Place<'_>) -> io::Result<Child> {
     // SAFETY: this process has one thread, so its copy finds every lock, that of the allocator too, as it was left.
     unsafe { command.pre_exec(placed) };
     command.spawn()
+}
+
+/// Holds no signal back and ignores none, whatever this process does: a program inherits that.
+fn as_at_login() -> io::Result<()> {
+    SigSet::empty().thread_set_mask()?;
+    for signal in [Signal::SIGPIPE, Signal::SIGXFSZ, Signal::SIGINT, Signal::SIGQUIT] {
+        // SAFETY: the default action needs no handler.
+        unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl)? };
+    }
+    Ok(())
 }
 
 /// Gets `signal` when the parent, which is `parent`, ends.
