@@ -1,11 +1,12 @@
 //! The path emulator on real packets: the same [`Direction`] as in virtual time, driven by a clock.
 
 use std::io;
+use std::net::IpAddr;
 
 use rexmit_path::{Direction, Verdict};
 use rexmit_units::Instant;
 
-use crate::packet::RealPacket;
+use crate::packet::{RealPacket, is_for, octets};
 use crate::sys::tun::Tun;
 
 /// The largest IP packet.
@@ -23,6 +24,8 @@ pub struct Lateness {
     pub sum_ns: u64,
     /// Packets that a host's interface refused.
     pub refused: u64,
+    /// Packets that were for nobody at the other end: what a stack says by itself. They meet no path.
+    pub strays: u64,
 }
 
 /// Two interfaces and the path between them. Port 0 is the server's, port 1 the client's, and so are the
@@ -36,18 +39,34 @@ pub struct Emulator {
     verdicts: Option<[Vec<Verdict>; 2]>,
     lateness: Lateness,
     buffer: Vec<u8>,
+    /// The hosts' addresses, as the IP header has them.
+    addresses: [Vec<u8>; 2],
 }
 
 impl Emulator {
-    /// The path `directions` (down, up) between the ports (server, client). `verdicts` keeps each verdict.
-    pub fn new(ports: [Tun; 2], directions: [Direction<RealPacket>; 2], verdicts: bool) -> Self {
+    /// The path `directions` (down, up) between the ports (server, client) of hosts with these `addresses`.
+    /// `verdicts` keeps each verdict.
+    pub fn new(
+        ports: [Tun; 2],
+        directions: [Direction<RealPacket>; 2],
+        addresses: [IpAddr; 2],
+        verdicts: bool,
+    ) -> Self {
         Self {
             ports,
             directions,
             verdicts: verdicts.then(Default::default),
             lateness: Lateness::default(),
             buffer: vec![0; LARGEST],
+            addresses: addresses.map(octets),
         }
+    }
+
+    /// The same, for packets to whatever address.
+    #[must_use]
+    pub fn for_anybody(mut self) -> Self {
+        self.addresses = Default::default();
+        self
     }
 
     /// The two ports, for waiting.
@@ -58,6 +77,11 @@ impl Emulator {
     /// The two directions.
     pub fn directions(&self) -> &[Direction<RealPacket>; 2] {
         &self.directions
+    }
+
+    /// The same, to ask what waits in their queues.
+    pub fn directions_mut(&mut self) -> &mut [Direction<RealPacket>; 2] {
+        &mut self.directions
     }
 
     /// How late packets came out so far.
@@ -77,6 +101,11 @@ impl Emulator {
     pub fn take_in(&mut self, port: usize, now: Instant) -> io::Result<usize> {
         let mut taken = 0;
         while let Some(len) = self.ports[port].receive(&mut self.buffer)? {
+            let to = &self.addresses[1 - port];
+            if !to.is_empty() && !is_for(&self.buffer[..len], to) {
+                self.lateness.strays += 1;
+                continue;
+            }
             let packet = RealPacket { bytes: self.buffer[..len].to_vec() };
             let verdict = self.directions[port].send(now, packet);
             if let Some(verdicts) = &mut self.verdicts {
