@@ -77,6 +77,7 @@ class Study:
         self,
         out: str | Path | None = None,
         *,
+        backend: str = "model",
         jobs: int | None = None,
         progress: bool | Progress = True,
         resume: bool = False,
@@ -84,11 +85,13 @@ class Study:
         state: str = "none",
         verdicts: str = "none",
         transmissions: str = "none",
+        allow_unsupported: bool = False,
     ) -> Results:
         """Runs every run and returns the results.
 
-        `out` is the results folder (None keeps the results in memory), `jobs` the number of threads (None:
-        every core). `capture`, `state`, `verdicts` and `transmissions` (`none`, `failed` or `all`) say of
+        `out` is the results folder (None keeps the results in memory), `backend` is `model`, `uml` or
+        `kernel`, `jobs` the number of threads or guests (None: every core; one run at a time on `kernel`, in
+        real time). With `allow_unsupported`, settings that the backend cannot have are left out. `capture`, `state`, `verdicts` and `transmissions` (`none`, `failed` or `all`) say of
         which runs captures, tables of state over time, of verdicts and of why each packet was sent are kept
         in the folder. With `progress` a bar shows on standard error; a function is called with (stage, done,
         total) instead. The answer is the same for any number of jobs.
@@ -97,6 +100,8 @@ class Study:
         a signal, when finished runs have been stored and `resume=True` goes on.
         """
         options = RunOptions(
+            backend=backend,
+            allow_unsupported=allow_unsupported,
             jobs=jobs,
             resume=resume,
             capture=capture,

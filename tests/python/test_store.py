@@ -38,6 +38,7 @@ class Counting:
     """Gives each run its number squared, and remembers which runs it ran."""
 
     name = "model"
+    real_time = False
 
     def __init__(self) -> None:
         self.ran: list[int] = []

@@ -26,28 +26,34 @@ pub struct Host {
 }
 
 impl Host {
-    /// Makes a host called `name` that reaches `peer`, and its interface, whose other side is the caller's.
+    /// Makes a host called `name`, without an interface yet.
     ///
     /// # Errors
     /// A missing privilege; a setting that this kernel does not have.
-    pub fn create(
-        name: &str,
-        spec: &HostSpec,
-        address: IpAddr,
-        peer: IpAddr,
-    ) -> Result<(Self, Tun), SpecError> {
+    pub fn create(name: &str, spec: &HostSpec) -> Result<Self, SpecError> {
         let namespace = Namespace::create().map_err(|e| system(name, &e))?;
-        let linux = spec.kernel_settings().linux;
-        let host = Self { namespace, linux };
-        let tun =
-            host.namespace.within(|| host.connect(spec.mtu, address, peer)).map_err(|e| system(name, &e))?;
+        let host = Self { namespace, linux: spec.kernel_settings().linux };
         host.namespace.within(|| Ok(host.set(name))).map_err(|e| system(name, &e))??;
-        Ok((host, tun))
+        Ok(host)
     }
 
-    /// Makes the interface, its address and the route.
-    fn connect(&self, mtu: u32, address: IpAddr, peer: IpAddr) -> io::Result<Tun> {
-        let tun = Tun::open(INTERFACE)?;
+    /// Gives it an interface with `address`, by which it reaches `peer`; the answer is the interface's other side.
+    ///
+    /// # Errors
+    /// A missing privilege or device.
+    pub fn connect(&self, mtu: u32, address: IpAddr, peer: IpAddr) -> io::Result<Tun> {
+        self.namespace.within(|| {
+            let tun = Tun::open(INTERFACE)?;
+            self.bring_up(mtu, address, peer)?;
+            Ok(tun)
+        })
+    }
+
+    /// Sets up the interface that it has; to be called in its namespace.
+    ///
+    /// # Errors
+    /// Those of the interface.
+    pub fn bring_up(&self, mtu: u32, address: IpAddr, peer: IpAddr) -> io::Result<()> {
         if address.is_ipv4() {
             // Else the interface would speak by itself, and its packets would count.
             write_sysctl(&format!("net.ipv6.conf.{INTERFACE}.disable_ipv6"), "1").ok();
@@ -63,8 +69,7 @@ impl Host {
             rto_min_ms: self.linux.rto_min.map(|d| (d.as_nanos() / 1_000_000) as u32),
             quick_ack: self.linux.quick_ack,
         };
-        links.add_route(INTERFACE, peer, &metrics)?;
-        Ok(tun)
+        links.add_route(INTERFACE, peer, &metrics)
     }
 
     /// Sets what sysctls set.

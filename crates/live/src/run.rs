@@ -4,15 +4,17 @@ use std::io;
 use std::path::PathBuf;
 
 use rexmit_capture::Options;
-use rexmit_path::{Direction, DirectionSpec, Unreached};
+use rexmit_path::{Direction, DirectionSpec, EmulatorKind, Unreached};
 use rexmit_scenario::{HOSTS, Resolved, Row, SpecError, StateRow, Streams, VerdictRow};
 use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
+use crate::between::{Between, ours};
 use crate::counters::KernelCounters;
-use crate::emulator::{Emulator, Lateness};
+use crate::emulator::Lateness;
 use crate::ends::Ends;
-use crate::host::{Host, INTERFACE};
+use crate::host::{Host, INTERFACE, system};
+use crate::netem::NetemPath;
 use crate::packet::RealPacket;
 use crate::sys::clock;
 use crate::sys::poll::Poll;
@@ -37,8 +39,8 @@ pub struct LiveOptions {
     pub state: bool,
     /// The path's verdicts.
     pub verdicts: bool,
-    /// The clock is virtual: the run starts at a whole second of it and its tick's phase.
-    pub virtual_time: bool,
+    /// The clock is virtual, of a kernel with so many ticks a second: the run starts at a set phase of them.
+    pub virtual_hz: Option<u32>,
 }
 
 /// All that a run gave.
@@ -60,8 +62,9 @@ pub struct LiveOutcome {
 const PORTS: [u64; 2] = [0, 1];
 /// Where those of sockets begin.
 const SOCKETS: u64 = 2;
-/// A tick of the slowest kernel that is built (HZ 100): a run starts at any phase of it.
-const TICK: Duration = Duration::from_millis(10);
+/// Ticks over which the phase of a run is drawn: a round of the wheel's steps for timers up to 32 s, as the model
+/// of Linux has it.
+const PHASES: u64 = 512;
 
 /// Runs a scenario once on this kernel; calls `beat` with the run's clock now and then. Needs CAP_NET_ADMIN and CAP_SYS_ADMIN; leaves nothing behind.
 ///
@@ -83,7 +86,7 @@ struct Lab<'a> {
     resolved: &'a Resolved,
     options: &'a LiveOptions,
     hosts: [Host; 2],
-    emulator: Emulator,
+    between: Between,
     ends: Ends,
     taps: [Option<Tap>; 2],
     poll: Poll,
@@ -95,42 +98,39 @@ struct Lab<'a> {
 
 impl<'a> Lab<'a> {
     fn new(resolved: &'a Resolved, streams: &Streams, options: &'a LiveOptions) -> Result<Self, SpecError> {
-        if options.virtual_time {
+        if options.virtual_hz.is_some() {
             let seeded = crate::guest::seed(streams.number("kernel.random"));
             seeded.map_err(|e| SpecError::writing("the guest's seed", &e))?;
         }
         let addresses = HOSTS.map(|name| resolved.address(name));
         let specs = [&resolved.scenario.hosts.server, &resolved.scenario.hosts.client];
-        let make = |n: usize| Host::create(HOSTS[n], specs[n], addresses[n], addresses[1 - n]);
-        let ((server, server_port), (client, client_port)) = (make(0)?, make(1)?);
-        let hosts = [server, client];
+        let hosts = [Host::create(HOSTS[0], specs[0])?, Host::create(HOSTS[1], specs[1])?];
+        let verdicts = options.captures.iter().any(Option::is_some);
+        let between = between(resolved, streams, &hosts, (options.verdicts, verdicts))?;
         let mut taps = [None, None];
         for (n, host) in hosts.iter().enumerate() {
             if options.captures[n].is_some() {
                 let tap = Tap::open((&host.namespace, INTERFACE), options.capture_snap_len, &addresses);
-                taps[n] = Some(tap.map_err(|e| crate::host::system(HOSTS[n], &e))?);
+                taps[n] = Some(tap.map_err(|e| system(HOSTS[n], &e))?);
             }
         }
-        let verdicts = taps.iter().any(Option::is_some);
-        let directions = directions(resolved, streams, options.verdicts)?;
-        let emulator = Emulator::new([server_port, client_port], directions, addresses, verdicts);
         let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
         let poll = Poll::new().map_err(wrong)?;
-        for (port, number) in emulator.ports().iter().zip(PORTS) {
-            poll.add_readable(port, number).map_err(wrong)?;
-        }
+        between.watch(&poll, PORTS).map_err(wrong)?;
         let ends = Ends::open(resolved, &hosts, &poll, SOCKETS, options.state)?;
         let phase = resolved.scenario.hosts.server.tick_phase;
-        let phase = phase.unwrap_or_else(|| streams.phase("hosts.server.tick", TICK));
+        let tick = options.virtual_hz.map(|hz| Duration::from_nanos(1_000_000_000 / u64::from(hz.max(1))));
+        let round = tick.map_or(Duration::ZERO, |tick| tick * PHASES);
+        let phase = phase.unwrap_or_else(|| streams.phase("hosts.server.tick", round));
         Ok(Self {
             resolved,
             options,
             hosts,
-            emulator,
+            between,
             ends,
             taps,
             poll,
-            start: start(options.virtual_time, phase),
+            start: start(tick, phase),
             now: Instant::ZERO,
             limit: Instant::ZERO + resolved.scenario.limit,
         })
@@ -146,28 +146,26 @@ impl<'a> Lab<'a> {
         loop {
             self.tick();
             turns += 1;
-            let waited = !self.options.virtual_time && self.now > beaten + BEAT;
+            let waited = self.options.virtual_hz.is_none() && self.now > beaten + BEAT;
             if turns % TURNS_A_BEAT == 0 || waited {
                 beaten = self.now;
                 beat(self.now);
             }
             self.ends.handle_timers(self.now);
-            if let Some(port) = self.emulator.hand_out(self.now)? {
-                self.emulator.take_in(port, self.now)?;
-            } else if self.over() || self.now > self.limit {
+            if !self.between.hand_out(self.now)? && (self.over() || self.now > self.limit) {
                 return Ok(());
             }
             let mut end = self.limit + Duration::from_nanos(1);
-            if !self.options.virtual_time {
+            if self.options.virtual_hz.is_none() {
                 end = end.min(self.now + BEAT);
             }
-            let due = [self.emulator.next_due(), self.ends.next_due()];
+            let due = [self.between.next_due(), self.ends.next_due()];
             self.wait(due.into_iter().flatten().fold(end, Instant::min))?;
         }
     }
 
     fn over(&self) -> bool {
-        self.ends.over() && self.emulator.next_due().is_none()
+        self.ends.over() && self.between.next_due().is_none()
     }
 
     fn tick(&mut self) {
@@ -187,9 +185,7 @@ impl<'a> Lab<'a> {
                 self.ends.handle(*number, *readiness, self.now, &self.poll)?;
             }
         }
-        for port in 0..2 {
-            self.emulator.take_in(port, self.now)?;
-        }
+        self.between.take_in(self.now)?;
         self.ends.sample_all(self.now);
         for tap in self.taps.iter_mut().flatten() {
             tap.drain()?;
@@ -205,12 +201,11 @@ impl<'a> Lab<'a> {
         }
         self.write_captures(&mut row)?;
         let mut verdicts = Vec::new();
-        for (direction, name) in self.emulator.directions().iter().zip(["down", "up"]) {
-            verdicts.extend(direction.log().iter().map(|row| VerdictRow { direction: name, row: *row }));
+        for (log, name) in self.between.logs().into_iter().zip(["down", "up"]) {
+            verdicts.extend(log.iter().map(|row| VerdictRow { direction: name, row: *row }));
         }
         verdicts.sort_by_key(|v| v.row.time);
-        let unreached = self.emulator.directions().iter().flat_map(Direction::unreached).collect();
-        let lateness = self.emulator.lateness().clone();
+        let (unreached, lateness) = (self.between.unreached(), self.between.lateness());
         Ok(LiveOutcome { row, states: self.ends.into_states(), verdicts, unreached, lateness })
     }
 
@@ -221,22 +216,22 @@ impl<'a> Lab<'a> {
         let sum = |name: &str| counters.iter().map(|c| c.get(name)).sum::<u64>();
         let syn = sum("TcpExt.TCPSynRetrans");
         let retransmits = sum("Tcp.RetransSegs").saturating_sub(syn);
-        let [down, up] = self.emulator.directions().each_ref().map(Direction::counters);
+        let passed = self.between.passed()?;
         let totals = self.ends.totals();
         let mut row = Row {
             completed: totals.completed,
             time_ns: totals.time.as_nanos(),
             bytes: totals.bytes,
-            packets_down: down.packets,
-            packets_up: up.packets,
+            packets_down: passed.packets[0],
+            packets_up: passed.packets[1],
             data_segments: totals.data_segments.saturating_sub(retransmits),
             retransmits,
             timeouts: 0,
             timeouts_server: 0,
             fast_retransmits: sum("TcpExt.TCPSackRecovery") + sum("TcpExt.TCPRenoRecovery"),
-            drops_down: down.drops(),
-            drops_up: up.drops(),
-            deliveries: self.emulator.lateness().packets,
+            drops_down: passed.drops[0],
+            drops_up: passed.drops[1],
+            deliveries: passed.delivered,
             virtual_ns: self.now.as_nanos(),
             error: None,
         };
@@ -256,7 +251,7 @@ impl<'a> Lab<'a> {
     }
 
     fn error(&self, row: &Row, misplaced: u64) -> Option<String> {
-        let lateness = self.emulator.lateness();
+        let lateness = self.between.lateness();
         if misplaced > 0 {
             return Some(format!("{misplaced} bytes arrived that were not those written at their place"));
         }
@@ -272,7 +267,7 @@ impl<'a> Lab<'a> {
         Some(if self.ends.given_up() {
             "a connection was given up or reset before its transfer was complete".to_string()
         } else {
-            let time = if self.options.virtual_time { " of virtual time" } else { "" };
+            let time = if self.options.virtual_hz.is_some() { " of virtual time" } else { "" };
             format!("not complete after {}{time}", self.resolved.scenario.limit)
         })
     }
@@ -284,24 +279,50 @@ impl<'a> Lab<'a> {
             let about = Options {
                 comment: self.options.comment.clone(),
                 description: Some(format!("the {}'s interface on a real kernel", HOSTS[n])),
-                epoch_ns: if self.options.virtual_time { rexmit_capture::DEFAULT_EPOCH_NS } else { start },
+                epoch_ns: if self.options.virtual_hz.is_some() {
+                    rexmit_capture::DEFAULT_EPOCH_NS
+                } else {
+                    start
+                },
                 ..Options::default()
             };
-            let verdicts = self.emulator.verdicts()[n];
-            let written = tap.drain().and_then(|()| tap.write((file, HOSTS[n]), start, verdicts, &about));
+            let verdicts = self.between.verdicts(n);
+            let written = tap
+                .drain()
+                .and_then(|()| tap.write((file, HOSTS[n]), start, verdicts.unwrap_or_default(), &about));
             written.map_err(|e| SpecError::writing("a capture", &e))?;
-            let sent = tap.outgoing();
-            if sent != verdicts.len() as u64 || tap.missed().is_ok_and(|n| n > 0) {
+            let (sent, taken) = (tap.outgoing(), verdicts.map(|v| v.len() as u64));
+            if taken.is_some_and(|taken| taken != sent) || tap.missed().is_ok_and(|n| n > 0) {
                 let lost = format!(
-                    "the capture at the {} has {sent} packets sent, the emulator took {}: it missed some",
+                    "the capture at the {} has {sent} packets sent, the emulator took {}: some are missing",
                     HOSTS[n],
-                    verdicts.len()
+                    taken.unwrap_or(0)
                 );
                 row.error.get_or_insert(lost);
             }
         }
         Ok(())
     }
+}
+
+/// What the scenario wants between its hosts, whose interfaces are made here. `keep` says whether a log is kept,
+/// and whether verdicts are.
+fn between(
+    resolved: &Resolved,
+    streams: &Streams,
+    hosts: &[Host; 2],
+    keep: (bool, bool),
+) -> Result<Between, SpecError> {
+    let addresses = HOSTS.map(|name| resolved.address(name));
+    let mtu = [resolved.scenario.hosts.server.mtu, resolved.scenario.hosts.client.mtu];
+    let path = &resolved.scenario.path;
+    if path.emulator == Some(EmulatorKind::Netem) {
+        return NetemPath::create(path, hosts, addresses, mtu).map(Between::Netem);
+    }
+    let directions = directions(resolved, streams, keep.0)?;
+    let port =
+        |n: usize| hosts[n].connect(mtu[n], addresses[n], addresses[1 - n]).map_err(|e| system(HOSTS[n], &e));
+    Ok(ours([port(0)?, port(1)?], directions, addresses, keep.1))
 }
 
 /// The path's two directions.
@@ -322,10 +343,35 @@ fn directions(
     Ok([direction(path.down(), "down")?, direction(path.up(), "up")?])
 }
 
-/// When the run starts, on CLOCK_MONOTONIC: at once, or in virtual time at a whole second and a phase, so that
-/// what ran before changes nothing.
-fn start(virtual_time: bool, phase: Duration) -> u64 {
-    const SECOND: u64 = 1_000_000_000;
+/// Ticks after which every timer of the kernel's wheel that TCP uses falls on the same places again: those of up to
+/// 262143 ticks have steps of 4096, those below finer ones [Linux 6.1 kernel/time/timer.c].
+const WHEEL: u64 = 1 << 15;
+/// The kernel counts its ticks from so long before its start [Linux 6.1 include/linux/jiffies.h].
+const TICKS_BEGIN: u64 = 300_000_000_000;
+
+/// When the run starts, on CLOCK_MONOTONIC: at once, or in virtual time where the wheel of timers is `phase` into
+/// its round, so that what ran before changes nothing.
+fn start(tick: Option<Duration>, phase: Duration) -> u64 {
     let now = clock::monotonic();
-    if virtual_time { (now / SECOND + 2) * SECOND + phase.as_nanos() } else { now + SECOND / 1000 }
+    let Some(tick) = tick else { return now + 1_000_000 };
+    let round = WHEEL * tick.as_nanos();
+    // Wheel and clock differ by the time at which the ticks begin.
+    let offset = (TICKS_BEGIN + phase.as_nanos()) % round;
+    let least = now + 1_000_000_000;
+    (least - least.min(offset)).div_ceil(round) * round + offset
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_in_virtual_time_starts_where_the_wheel_is_at_its_phase() {
+        let (tick, phase) = (Duration::from_millis(1), Duration::from_micros(5_250));
+        let at = start(Some(tick), phase);
+        // 300 s before its start the wheel was at 0.
+        let ticks_ns = (WHEEL * 1_000_000 * 100 + at - TICKS_BEGIN) % (WHEEL * 1_000_000);
+        assert_eq!(ticks_ns, phase.as_nanos());
+        assert!(at > clock::monotonic());
+    }
 }

@@ -46,8 +46,8 @@ pub use direction::Direction;
 pub use error::PathError;
 pub use pattern::{Pattern, Positions, Times};
 pub use spec::{
-    Change, DirectionOverride, DirectionSpec, GilbertElliott, Hold, Impairments, Jitter, LossModel, PathSpec,
-    Reorder, ShaperKind, Spread,
+    Change, DirectionOverride, DirectionSpec, EmulatorKind, GilbertElliott, Hold, Impairments, Jitter,
+    LossModel, PathSpec, Reorder, ShaperKind, Spread,
 };
 pub use unreached::{Missed, Unreached};
 pub use verdict::{Duplicated, Effects, Fate, Verdict};

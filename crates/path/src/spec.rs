@@ -19,6 +19,9 @@ pub use random::{GilbertElliott, Jitter, LossModel, Spread};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PathSpec {
+    /// Whose emulator it is. Default: `rexmit`, the same for every backend.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulator: Option<EmulatorKind>,
     /// Rate of the bottleneck, counted over IP packets. Absent: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
@@ -147,6 +150,18 @@ pub struct Change {
     pub delay: Option<Duration>,
 }
 
+/// Whose emulator a path is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmulatorKind {
+    /// This one.
+    #[default]
+    Rexmit,
+    /// The Linux kernel's own netem, to compare with: of the backends `uml` and `kernel` only, and for rate, delay,
+    /// queue in packets and independent loss only. Its queue holds propagating packets as well.
+    Netem,
+}
+
 /// How a bottleneck sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -227,6 +242,31 @@ impl PathSpec {
             }
         }
         all
+    }
+
+    /// What netem cannot do of it, by keys; empty where the path is not netem's.
+    pub fn beyond_netem(&self) -> Vec<String> {
+        if self.emulator.unwrap_or_default() != EmulatorKind::Netem {
+            return Vec::new();
+        }
+        let mut beyond = Vec::new();
+        for (name, direction) in [("down", self.down()), ("up", self.up())] {
+            let own = &direction.impairments;
+            let mut note = |key: &str, wrong: bool| {
+                if wrong {
+                    beyond.push(format!("path.{name}.{key}"));
+                }
+            };
+            for (key, _) in own.patterns() {
+                note(&key, true);
+            }
+            note("queue", matches!(direction.queue, QueueLimit::Bytes(_)));
+            note("shaper", direction.shaper != ShaperKind::Exact);
+            note("loss", matches!(own.loss, Some(LossModel::GilbertElliott(_))));
+            note("jitter", own.jitter.is_some());
+            note("changes", !own.changes.is_empty());
+        }
+        beyond
     }
 
     fn direction(&self, own: &DirectionOverride) -> DirectionSpec {

@@ -83,7 +83,8 @@ pub struct LinuxSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offloads: Option<bool>,
     /// Any other sysctl of the host's namespace by its name, such as
-    /// `{ "net.ipv4.tcp_rmem" = "4096 131072 6291456" }`.
+    /// `{ "net.ipv4.tcp_rmem" = "4096 131072 6291456" }`. That one and `net.ipv4.tcp_wmem` (`4096 16384 4194304`)
+    /// have these values where nothing is said, whatever memory the machine has.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctl: BTreeMap<String, SysctlValue>,
 }
@@ -133,6 +134,10 @@ impl LinuxSpec {
         .into_iter()
         .filter_map(|(name, value)| Some((format!("net.ipv4.{name}"), value?)))
         .collect();
+        // The kernel chooses these by the memory that it finds; here they are what a large machine has.
+        for (name, value) in [("tcp_rmem", "4096 131072 6291456"), ("tcp_wmem", "4096 16384 4194304")] {
+            all.push((format!("net.ipv4.{name}"), value.to_string()));
+        }
         all.extend(self.sysctl.iter().map(|(name, value)| (name.clone(), value.to_string())));
         all
     }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rexmit_path::PathSpec;
+use rexmit_path::{EmulatorKind, PathSpec};
 use rexmit_tcp::Profile;
 use rexmit_traffic::{Transfer, TransferSpec};
 use rexmit_units::Duration;
@@ -179,7 +179,8 @@ impl Resolved {
             let keys = table.as_object().into_iter().flat_map(|t| t.keys().cloned()).collect::<Vec<_>>();
             keys.into_iter().map(move |key| format!("hosts.{name}.linux.{key}")).collect::<Vec<_>>()
         };
-        hosts.into_iter().flat_map(of).collect()
+        let netem = self.scenario.path.emulator == Some(EmulatorKind::Netem);
+        hosts.into_iter().flat_map(of).chain(netem.then(|| "path.emulator".to_string())).collect()
     }
 
     /// What a real kernel cannot have of what the scenario says, by their keys.
@@ -189,7 +190,7 @@ impl Resolved {
             let unsupported = host.kernel_settings().unsupported;
             unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
         };
-        hosts.into_iter().flat_map(of).collect()
+        hosts.into_iter().flat_map(of).chain(self.scenario.path.beyond_netem()).collect()
     }
 
     /// The scenario as JSON with every default written out and the profiles whole.

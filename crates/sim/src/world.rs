@@ -81,7 +81,7 @@ impl World {
         ];
         let phases = hosts.map(|(name, profile, spec)| {
             spec.tick_phase
-                .unwrap_or_else(|| streams.phase(&format!("hosts.{name}.tick"), profile.clock.tick))
+                .unwrap_or_else(|| streams.phase(&format!("hosts.{name}.tick"), profile.clock.period()))
         });
         let mut first_sequence = ["hosts.server.iss", "hosts.client.iss"].map(|name| streams.get(name));
         for plan in resolved.connections() {

@@ -26,7 +26,7 @@ struct Known {
 }
 
 fn scenario(n: u64) -> Value {
-    let stacks = ["freebsd-6.0", "linux-2.6.15", "rfc"];
+    let stacks = ["freebsd-6.0", "linux-2.6.15", "linux-6.1", "rfc"];
     let pick = |list: &[Value], by: u64| list[(n / by) as usize % list.len()].clone();
     let down = [
         json!({ "loss": "2 %" }),
@@ -44,8 +44,8 @@ fn scenario(n: u64) -> Value {
     let rates = [json!("400 kbit/s"), json!("10 Mbit/s")];
     json!({
         "hosts": {
-            "server": { "stack": stacks[n as usize % 3] },
-            "client": { "stack": stacks[(n / 3) as usize % 3] },
+            "server": { "stack": stacks[n as usize % stacks.len()] },
+            "client": { "stack": stacks[(n / 3) as usize % stacks.len()] },
         },
         "path": {
             "rate": pick(&rates, 5), "delay": "20 ms", "queue": "30 packets",

@@ -21,7 +21,10 @@ fn every_profile_repairs_every_single_loss() {
     let plain = json!({ "inherits": "rfc", "options": { "sack": false } });
     let cubic = json!({ "inherits": "rfc", "congestion": { "algorithm": "cubic" } });
     let reno = json!({ "inherits": "linux-2.6.15", "congestion": { "algorithm": "reno" } });
-    for stack in [json!("freebsd-6.0"), json!("rfc"), json!("linux-2.6.15"), plain, cubic, reno] {
+    let plain61 = json!({ "inherits": "linux-6.1", "options": { "sack": false } });
+    let reno61 = json!({ "inherits": "linux-6.1", "congestion": { "algorithm": "reno" } });
+    let known = ["freebsd-6.0", "rfc", "linux-2.6.15", "linux-6.1"].map(|name| json!(name));
+    for stack in known.into_iter().chain([plain, cubic, reno, plain61, reno61]) {
         for position in 0..=20 {
             time(&stack, position);
         }

@@ -2,18 +2,23 @@
 
 use rexmit_units::{Duration, Instant};
 
+use crate::profile::{ClockConfig, TimerRule};
+
 /// Turns instants into ticks. A tick of one nanosecond makes time continuous.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     tick: u64,
     phase: u64,
+    wheel: bool,
 }
 
 impl Clock {
-    /// Ticks of length `tick`; the first comes `tick - phase` after the start of the run.
-    pub fn new(tick: Duration, phase: Duration) -> Self {
-        let tick = tick.as_nanos().max(1);
-        Self { tick, phase: phase.as_nanos() % tick }
+    /// Ticks of `config`'s length; the first comes `tick - phase` after the start of the run, where the phase
+    /// is taken modulo [`ClockConfig::period`].
+    pub fn new(config: &ClockConfig, phase: Duration) -> Self {
+        let tick = config.tick.as_nanos().max(1);
+        let period = config.period().as_nanos().max(1);
+        Self { tick, phase: phase.as_nanos() % period, wheel: config.timers == TimerRule::Wheel }
     }
 
     /// Whole ticks at `now`.
@@ -35,7 +40,12 @@ impl Clock {
             return now + wait;
         }
         let n = wait.as_nanos().div_ceil(self.tick).max(1);
-        Instant::from_nanos((self.ticks(now) + n) * self.tick - self.phase)
+        let mut due = self.ticks(now) + n;
+        if self.wheel {
+            let shift = bucket_shift(n);
+            due = ((due >> shift) + 1) << shift;
+        }
+        Instant::from_nanos(due * self.tick - self.phase)
     }
 
     /// The length of `n` ticks.
@@ -45,13 +55,46 @@ impl Clock {
     }
 }
 
+/// Buckets of the wheel at `n` ticks from now are this power of two wide: 63 of each width (`LVL_START`).
+fn bucket_shift(n: u64) -> u32 {
+    let mut shift = 0;
+    while shift < 24 && n >= 63 << shift {
+        shift += 3;
+    }
+    shift
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn clock(timers: TimerRule, phase_us: u64) -> Clock {
+        let tick = Duration::from_millis(1);
+        let config = ClockConfig { tick, timestamp_unit: tick, msl: tick, timers };
+        Clock::new(&config, Duration::from_micros(phase_us))
+    }
+
+    /// kernel/time/timer.c: never early, one tick late at most up to 62 ticks, 8 up to 503, 64 beyond.
+    #[test]
+    fn a_wheel_fires_at_the_end_of_the_bucket() {
+        for phase in [0, 300, 5_700] {
+            let clock = clock(TimerRule::Wheel, phase);
+            for us in (0..100_000).step_by(130) {
+                let now = Instant::from_nanos(us * 1_000);
+                for (ms, late) in
+                    [(1, 1), (40, 1), (62, 1), (63, 8), (200, 8), (503, 8), (504, 64), (1_000, 64)]
+                {
+                    let wait = clock.deadline(now, Duration::from_millis(ms)) - now;
+                    let (least, most) = (Duration::from_millis(ms), Duration::from_millis(ms + late));
+                    assert!(wait > Duration::ZERO && wait >= least && wait <= most, "{us} {ms}: {wait:?}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_timer_fires_after_more_than_n_minus_one_and_at_most_n_ticks() {
-        let clock = Clock::new(Duration::from_millis(1), Duration::from_micros(300));
+        let clock = clock(TimerRule::Ticks, 300);
         for us in 0..3_000 {
             let now = Instant::from_nanos(us * 1_000);
             let wait = clock.deadline(now, Duration::from_millis(5)) - now;
@@ -61,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_phase_moves_the_ticks() {
-        let clock = Clock::new(Duration::from_millis(1), Duration::from_micros(300));
+        let clock = clock(TimerRule::Ticks, 300);
         assert_eq!(clock.ticks(Instant::from_nanos(699_999)), 0);
         assert_eq!(clock.ticks(Instant::from_nanos(700_000)), 1);
     }

@@ -1,11 +1,14 @@
-//! Linux 2.6's delayed acknowledgments: a credit of immediate ones, and a delay that follows the gaps between
-//! arrivals (LX-ACK-1 to LX-ACK-4).
+//! Linux's delayed acknowledgments: a credit of immediate ones, and a delay that follows the gaps between
+//! arrivals (LX-ACK-1 to LX-ACK-4, LK-ACK-1 to LK-ACK-4), and those of data out of order, held back
+//! (LK-ACK-5).
 //!
-//! Deviation: a timer that is about to expire does not send its ACK at once when another segment arrives.
+//! Deviations: where a profile does not say so, a timer that is about to expire does not send its ACK at once
+//! when another segment arrives; what counts as a full segment never shrinks.
 
 use rexmit_units::{Duration, Instant};
+use rexmit_wire::SeqNumber;
 
-use crate::profile::DelayedAckConfig;
+use crate::profile::{CompressionConfig, DelayedAckConfig};
 
 /// What the receiver takes for a full segment at first (LX-ACK-4).
 const FIRST_FULL: u32 = 536;
@@ -115,6 +118,11 @@ impl QuickAck {
         self.delay.min(most)
     }
 
+    /// What the receiver takes for a full segment.
+    pub fn full(&self) -> u32 {
+        self.full
+    }
+
     /// The timer has expired.
     pub fn on_expiry(&mut self, config: &DelayedAckConfig, rto: Duration) {
         if self.interactive {
@@ -125,13 +133,66 @@ impl QuickAck {
         }
     }
 
-    /// An ACK has left; each uses up one of the credit.
-    pub fn on_ack_sent(&mut self, config: &DelayedAckConfig) {
+    /// The advertised window has grown for data that arrived: one immediate ACK at least (`tcp_grow_window`).
+    pub fn on_window_growth(&mut self) {
+        self.credit |= 1;
+    }
+
+    /// The segment that has just come ends a write of the peer.
+    pub fn on_push(&mut self, config: &DelayedAckConfig) {
+        self.short |= config.push_is_short;
+    }
+
+    /// A FIN has come: what follows is taken for an answer (`tcp_fin`).
+    pub fn on_fin(&mut self) {
+        self.interactive = true;
+    }
+
+    /// An ACK has left; each uses up one of the credit, where it owed one (`owed`) or the profile does not ask.
+    pub fn on_ack_sent(&mut self, config: &DelayedAckConfig, owed: bool) {
         self.short = false;
+        if config.credit_for_data && !owed {
+            return;
+        }
         if self.credit == 1 {
             self.delay = config.least;
         }
         self.credit = self.credit.saturating_sub(1);
+    }
+}
+
+/// Acknowledgments of data out of order that are held back (`__tcp_ack_snd_check`, from its second half on).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Compressed {
+    /// rcv_nxt when the count began.
+    nxt: Option<SeqNumber>,
+    /// Those that left at once since then.
+    sent: u32,
+    /// Those held back since the last ACK.
+    held: u32,
+}
+
+impl Compressed {
+    /// Data out of order have come: does their ACK leave at once?
+    pub fn is_due(&mut self, config: &CompressionConfig, nxt: SeqNumber) -> bool {
+        if self.held >= config.most {
+            return true;
+        }
+        if self.nxt != Some(nxt) {
+            self.nxt = Some(nxt);
+            self.sent = 0;
+        }
+        if self.sent < config.first {
+            self.sent += 1;
+            return true;
+        }
+        self.held += 1;
+        false
+    }
+
+    /// An ACK has left.
+    pub fn on_ack_sent(&mut self) {
+        self.held = 0;
     }
 }
 
@@ -148,6 +209,12 @@ mod tests {
             quick_credit: 16,
             least: ms(40),
             most: ms(500),
+            order_keeps_credit: false,
+            credit_for_data: false,
+            due_timer_answers: false,
+            push_is_short: false,
+            fin_waits: false,
+            compression: None,
         }
     }
 
@@ -174,7 +241,7 @@ mod tests {
         q.on_data(&config(), at(0), (1448, 1448), Duration::from_millis(300));
         assert_eq!(q.credit, 2);
         for left in [1, 0, 0] {
-            q.on_ack_sent(&config());
+            q.on_ack_sent(&config(), true);
             assert_eq!(q.credit, left);
         }
     }
@@ -193,7 +260,7 @@ mod tests {
     fn a_long_gap_refills_the_credit() {
         let mut q = with_arrivals(&[0]);
         for _ in 0..16 {
-            q.on_ack_sent(&config());
+            q.on_ack_sent(&config(), true);
         }
         q.on_data(&config(), at(300), (1448, 65_535), Duration::from_millis(300));
         assert_eq!(q.credit, 0);

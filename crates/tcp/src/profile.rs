@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::congestion::CongestionConfig;
-use crate::rtt::RttConfig;
+use crate::rtt::{EstimatorKind, RttConfig};
 
 /// A whole TCP, resolved: every value is there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,7 +51,7 @@ impl Profile {
         self.rtt.check().map_err(|e| ("rtt", e.to_string()))?;
         self.congestion.check().map_err(|e| ("congestion", e.to_string()))?;
         let (clock, recovery) = (&self.clock, &self.recovery);
-        let ticks = self.rtt.estimator != crate::rtt::EstimatorKind::Rfc6298;
+        let ticks = !matches!(self.rtt.estimator, EstimatorKind::Rfc6298 | EstimatorKind::LinuxMicro);
         if ticks && (self.rtt.tick != clock.tick || clock.timestamp_unit != clock.tick) {
             let text = "this estimator counts the kernel's ticks: rtt.tick, clock.tick and clock.timestamp_unit must be equal";
             return Err(("rtt.tick", text.into()));
@@ -59,6 +59,7 @@ impl Profile {
         if clock.tick.is_zero() || clock.timestamp_unit.is_zero() {
             return Err(("clock", "a tick and a timestamp unit are longer than zero".into()));
         }
+        self.check_packets()?;
         if recovery.dupack_threshold == 0 {
             return Err(("recovery.dupack_threshold", "must be at least 1".into()));
         }
@@ -67,6 +68,28 @@ impl Profile {
         }
         if self.buffers.send.0 == 0 || self.buffers.receive.0 == 0 || self.buffers.max.0 == 0 {
             return Err(("buffers", "a buffer holds at least 1 byte".into()));
+        }
+        Ok(())
+    }
+
+    /// Mechanisms that count packets go together.
+    fn check_packets(&self) -> Result<(), (&'static str, String)> {
+        let counts = self.recovery.sack == SackRecovery::Prr;
+        let both = [
+            ("recovery.plain", self.recovery.plain == PlainRecovery::CountedDuplicates),
+            ("output.probe", self.output.probe == ProbeRule::OldSequence),
+            ("rtt_source", self.rtt_source == RttSource::Packets),
+        ];
+        for (key, has) in both {
+            if has != counts {
+                let text = "recovery `prr` goes with `counted-duplicates`, probes of `old-sequence` and round-trip \
+                            times of `packets`: all four or none";
+                return Err((key, text.into()));
+            }
+        }
+        let growth = self.congestion.growth == crate::congestion::Growth::PerPacket;
+        if growth && !counts {
+            return Err(("congestion.growth", "`per-packet` goes with recovery `prr`".into()));
         }
         Ok(())
     }
@@ -82,6 +105,32 @@ pub struct ClockConfig {
     pub timestamp_unit: Duration,
     /// Maximum segment lifetime: TIME-WAIT lasts twice this (RFC 9293 section 3.6.1).
     pub msl: Duration,
+    /// Which ticks timers fire on.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub timers: TimerRule,
+}
+
+impl ClockConfig {
+    /// After this time the clock looks the same again: a tick, or the span of the wheel's third level.
+    pub fn period(&self) -> Duration {
+        match self.timers {
+            TimerRule::Ticks => self.tick,
+            TimerRule::Wheel => self.tick * 512,
+        }
+    }
+}
+
+/// Which ticks timers fire on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimerRule {
+    /// The tick that lies the wait after the present one.
+    #[default]
+    Ticks,
+    /// Linux since 4.8: a wheel whose buckets are one tick wide up to 62 ticks ahead, then 8, 64, 512 and so
+    /// on, each level reaching 8 times as far; a timer fires at the end of its bucket, so never early and up
+    /// to an eighth late (kernel/time/timer.c, `calc_index`).
+    Wheel,
 }
 
 /// TCP options.
@@ -96,6 +145,9 @@ pub struct OptionsConfig {
     pub sack: bool,
     /// Duplicate reports in SACK (RFC 2883).
     pub dsack: bool,
+    /// SACK blocks cover the number of a FIN that waits out of order (LK-SACK-1).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sack_covers_fin: bool,
 }
 
 /// Socket buffers.
@@ -129,6 +181,9 @@ pub enum ScaleRule {
     ReceiveBuffer,
     /// The smallest with which 65535 covers the largest buffer allowed (FB-WIN-2, 7.x; Linux).
     MaxBuffer,
+    /// The logarithm of the largest buffer allowed, less 15: with it the field reaches half of that buffer or
+    /// more (LK-WIN-1).
+    HalfMaxBuffer,
 }
 
 /// The advertised window.
@@ -151,6 +206,19 @@ pub struct WindowConfig {
     /// at most half the buffer (Linux 2.6, tcp.c); `update_segments` of 0 leaves this rule alone.
     #[serde(default)]
     pub update_when_doubled: bool,
+    /// The buffer and its window grow with what is read; absent: they stay as `buffers.receive` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<TuningConfig>,
+}
+
+/// A receive buffer that grows (LK-WIN-1 to LK-WIN-4). Half of its memory is window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TuningConfig {
+    /// Memory at first, what packets take beside their data included.
+    pub first: Bytes,
+    /// Most memory.
+    pub most: Bytes,
 }
 
 /// SYN and SYN-ACK retransmission.
@@ -223,6 +291,9 @@ pub enum RttSource {
     /// Every ACK of new data, by the echoed timestamp; 0 counts as one unit (LX-RTO-1); one timed segment at
     /// a time where timestamps are off.
     Timestamps,
+    /// Every ACK or new SACK report, by when the first of those packets left that were sent once only, to the
+    /// microsecond; else, for new data, by the echoed timestamp (LK-RTT-1). It goes with recovery `prr`.
+    Packets,
     /// One timed segment at a time, never a retransmitted one (Karn; RFC 6298 section 3).
     Segment,
 }
@@ -239,6 +310,10 @@ pub enum SackRecovery {
     /// Linux: segments count as lost by their distance from the highest SACKed byte (FACK, LX-ST-9), and
     /// cwnd is lowered by one for every second ACK (rate halving, LX-ST-7).
     RateHalving,
+    /// Linux 6.1 without RACK: RFC 6675's threshold counted in packets, proportional rate reduction (RFC 6937),
+    /// undo by timestamps and D-SACK, and F-RTO; without SACK the same on counted duplicates (LK-REC-1 to
+    /// LK-REC-9). It goes with `plain = "counted-duplicates"`.
+    Prr,
 }
 
 /// How losses are repaired without SACK.
@@ -253,6 +328,9 @@ pub enum PlainRecovery {
     /// The same to the letter of RFC 6582 section 3.2: cwnd = ssthresh + 3 MSS at entry, one MSS added back
     /// only for a partial ACK of at least one, and only the first partial ACK restarts the timer.
     Rfc6582,
+    /// Duplicates count as packets that have arrived, and the states are those of recovery with SACK
+    /// (LK-REC-5). It goes with `sack = "prr"`.
+    CountedDuplicates,
 }
 
 /// The window with which recovery ends.
@@ -304,6 +382,12 @@ pub struct RecoveryConfig {
     pub ssthresh_kept_in_recovery: bool,
     /// Forget SACK reports at a timeout (RFC 6675 section 5.1, RFC 2018 section 5).
     pub forget_sack_at_timeout: bool,
+    /// `prr`: F-RTO asks after a timeout whether it was needed (RFC 5682 section 3.1, LK-REC-8).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub frto: bool,
+    /// `prr`: how far the threshold of duplicates may follow reordering that was seen; 0: not at all.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub max_reordering: u32,
     /// Retransmissions of a segment before the connection is given up.
     pub max_retransmits: u32,
 }
@@ -340,6 +424,45 @@ pub struct DelayedAckConfig {
     /// Longest delay of `quick-ack` where no segment was short (LX-ACK-3).
     #[serde(default)]
     pub most: Duration,
+    /// `quick-ack`: data out of order do not refill the credit, only data that came twice do (LK-ACK-2).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub order_keeps_credit: bool,
+    /// `quick-ack`: only a packet that acknowledges data takes from the credit (LK-ACK-2).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub credit_for_data: bool,
+    /// `quick-ack`: a segment that finds the timer about to expire, with a quarter of the delay or less to
+    /// go, is acknowledged at once (LK-ACK-3).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub due_timer_answers: bool,
+    /// `quick-ack`: a full segment with PSH is acknowledged when a read empties the buffer, as a short one is
+    /// (LK-ACK-6).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub push_is_short: bool,
+    /// `quick-ack`: a FIN is acknowledged as data are, and what follows it is taken for an answer (LK-ACK-4).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fin_waits: bool,
+    /// Acknowledgments of data out of order are held back for a short time; absent: each leaves at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<CompressionConfig>,
+}
+
+/// Acknowledgments of data out of order, held back (LK-ACK-5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompressionConfig {
+    /// So many leave at once after rcv_nxt has moved.
+    pub first: u32,
+    /// Longest time that one waits, if a twentieth of the round trip is not shorter.
+    pub delay: Duration,
+    /// The timer's own delay beyond that.
+    pub slack: Duration,
+    /// Most that are held back together.
+    pub most: u32,
+}
+
+/// For values that a file leaves out.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Rules for short segments and idle senders.
@@ -359,6 +482,21 @@ pub struct OutputConfig {
     /// (LX-IDLE-1).
     #[serde(default)]
     pub idle_halves: bool,
+    /// An idle time ends with data that wait to be sent, not with an ACK (LK-IDLE-1).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub idle_restart_at_data: bool,
+    /// The window that an idle time halves leaves ssthresh at three quarters of it at least (LK-IDLE-1).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub idle_raises_ssthresh: bool,
+    /// What becomes of a window that is not used; `prr` only.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub validation: CwndValidation,
+    /// What a probe of a closed window is made of.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub probe: ProbeRule,
+    /// Which segments of data carry PSH.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub push: PushRule,
     /// Every ACK carries our FIN again until it is acknowledged (BSD). Otherwise only a retransmission does.
     #[serde(default)]
     pub fin_on_every_ack: bool,
@@ -366,6 +504,41 @@ pub struct OutputConfig {
     pub persist_min: Duration,
     /// Longest interval between window probes.
     pub persist_max: Duration,
+}
+
+/// What becomes of a window that was not used for an RTO.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CwndValidation {
+    /// It stays.
+    #[default]
+    Off,
+    /// It goes half the way to what was used of it, no lower than the initial window (RFC 2861, LK-CW-2).
+    Decay,
+}
+
+/// Which segments of data carry PSH.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PushRule {
+    /// The last one in the buffer (RFC 9293 section 3.9.1.2).
+    #[default]
+    EndOfBuffer,
+    /// And the second of two full ones that stand side by side, counted from the start of the stream, and leave
+    /// together (LK-PUSH-1).
+    Pairs,
+}
+
+/// What a probe of a closed window is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeRule {
+    /// The next byte (RFC 9293 section 3.8.6.1).
+    #[default]
+    NextByte,
+    /// No data, with the sequence number before the last one acknowledged, which asks for an answer
+    /// (LK-PROBE-1).
+    OldSequence,
 }
 
 /// Since when a sender is idle.

@@ -47,7 +47,9 @@ Examples:
     "named as seen from the working directory. May be given several times.",
 )
 @click.option(
-    "--jobs", type=click.IntRange(min=1), help="Threads. Default: every core. The results do not change."
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Threads or guests. Default: every core (kernel: 1). In virtual time the results do not change.",
 )
 @click.option("--out", type=OUT, help="Results folder. Default: results/STUDY.")
 @click.option("--resume", is_flag=True, help="Go on with a folder whose run was stopped.")

@@ -52,9 +52,10 @@ class BackendOptions:
 
 
 class Backend(Protocol):
-    """Runs the runs of one study."""
+    """Runs the runs of one study. With `real_time`, runs at the same time disturb each other."""
 
     name: str
+    real_time: bool
 
     def check(self, step: Step) -> list[str]:
         """Warnings about the study. Raises StudyError where a run of it could not be built.
@@ -89,6 +90,7 @@ class ModelBackend:
 
     name = "model"
     on_model = True
+    real_time = False
 
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
         self._spec = spec

@@ -34,7 +34,7 @@ class RealBackend(ModelBackend):
     """A real kernel. The model's plan names its runs; agents run them."""
 
     on_model = False
-    virtual_time = False
+    virtual_hz: int | None = None
 
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
         super().__init__(spec, options)
@@ -116,7 +116,7 @@ class RealBackend(ModelBackend):
     def _job(self, run: int, options: dict[str, Any]) -> RunJob:
         design = self._design
         key = self._plan.run_key(run, design.replications)
-        chosen = {"virtual_time": self.virtual_time, **options}
+        chosen = {"virtual_hz": self.virtual_hz, **options}
         return RunJob(run, self._spec.scenario_of(run), design.seed, key, chosen)
 
     def _row(self, done: Done) -> dict[str, Any]:
@@ -142,6 +142,7 @@ class KernelBackend(RealBackend):
     """The machine's own kernel, in network namespaces, in real time."""
 
     name = "kernel"
+    real_time = True
 
     def command(self, job: Path, folder: Path) -> list[str]:
         """An interpreter of this machine."""
@@ -160,10 +161,10 @@ class UmlBackend(RealBackend):
     """A guest kernel whose clock is virtual."""
 
     name = "uml"
-    virtual_time = True
 
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
         self._kernel = find_kernel()
+        self.virtual_hz = self._kernel.hz
         super().__init__(spec, options)
 
     def command(self, job: Path, folder: Path) -> list[str]:

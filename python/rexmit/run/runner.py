@@ -39,7 +39,10 @@ transmissions`.
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How to run. `jobs` is the number of threads (None: every core).
+    """How to run.
+
+    `jobs` is the number of threads or guests (None: every core, or one run at a time where they take real
+    time).
 
     `capture`, `state`, `verdicts` and `transmissions` say of which runs captures, tables of the hosts' state
     over time, of the path's verdicts and of why each packet was sent are kept: none, failed or all.
@@ -65,9 +68,8 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
     SIGINT or SIGTERM, when every finished run has been stored.
     """
     options = options or RunOptions()
-    jobs = usable_cores() if options.jobs is None else options.jobs
-    if jobs < 1:
-        raise UsageError(f"jobs: {jobs} is too few; give at least 1")
+    if options.jobs is not None and options.jobs < 1:
+        raise UsageError(f"jobs: {options.jobs} is too few; give at least 1")
     for name in ("capture", *TABLE_KINDS):
         choice = getattr(options, name)
         if choice not in CAPTURE_CHOICES:
@@ -77,7 +79,8 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
     backend = open_backend(
         options.backend, spec, BackendOptions(options.allow_unsupported, _keep(out, options))
     )
-    session = _Session(spec, backend, jobs, options)
+    cores = 1 if backend.real_time else usable_cores()
+    session = _Session(spec, backend, options.jobs or cores, options)
     return session.in_memory() if out is None else session.in_folder(out)
 
 

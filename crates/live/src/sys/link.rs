@@ -76,8 +76,9 @@ impl Links {
         let mut message = LinkMessage::default();
         message.header.index = index(name)?;
         message.header.flags = LinkFlags::Up;
-        // Without multicast the stack has nothing to say by itself.
-        message.header.change_mask = LinkFlags::Up | LinkFlags::Multicast;
+        // Without multicast and address resolution the stack has nothing to say by itself.
+        message.header.flags |= LinkFlags::Noarp;
+        message.header.change_mask = LinkFlags::Up | LinkFlags::Multicast | LinkFlags::Noarp;
         message.attributes.extend(mtu.map(LinkAttribute::Mtu));
         message.attributes.extend(queue.map(LinkAttribute::TxQueueLen));
         self.ask(RouteNetlinkMessage::SetLink(message), 0).map_err(about(format!("interface {name}")))

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sched::{CloneFlags, setns, unshare};
 
@@ -47,6 +48,11 @@ impl Namespace {
     pub fn named(name: &str) -> io::Result<Self> {
         let path = format!("/run/netns/{name}");
         File::open(&path).map(Self).map_err(about(path))
+    }
+
+    /// The descriptor that holds it.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 
     /// Moves this thread into it.

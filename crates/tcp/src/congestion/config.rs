@@ -1,5 +1,6 @@
 //! What a profile says about growth and reduction of the congestion window.
 
+use rexmit_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum AlgorithmKind {
     /// Reno and NewReno (RFC 5681, RFC 6582): they differ in recovery, not here.
     Reno,
-    /// CUBIC (RFC 9438), without HyStart.
+    /// CUBIC (RFC 9438), in the arithmetic that [`CubicConfig`] names.
     Cubic,
     /// BIC as in Linux 2.6.15 (LX-BIC-2 to LX-BIC-4).
     Bic,
@@ -31,6 +32,9 @@ pub enum Growth {
     /// they reach one segment, after which the count starts again from 0; in congestion avoidance once they
     /// reach the window (LX-ABC-1, LX-ABC-2, LX-ABC-4).
     CountedBytes,
+    /// Packets are counted, those reported by SACK too. In slow start each adds a segment, up to ssthresh; what
+    /// is left of the count, and all in congestion avoidance, adds a segment for each window of them (LK-CW-1).
+    PerPacket,
 }
 
 /// Up to where slow start goes.
@@ -77,12 +81,57 @@ pub struct CubicConfig {
     pub fast_convergence: bool,
     /// Never be slower than Reno would be (RFC 9438 section 4.3).
     pub reno_friendly: bool,
+    /// How it computes. `integer` has constants of its own in place of `c` and `beta`.
+    #[serde(skip_serializing_if = "CubicArithmetic::is_exact")]
+    pub arithmetic: CubicArithmetic,
+    /// Leave slow start before a loss; `integer` only. Absent: no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hystart: Option<HystartConfig>,
+}
+
+/// How CUBIC computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CubicArithmetic {
+    /// RFC 9438 in floating point.
+    #[default]
+    Exact,
+    /// Linux 6.1's: whole packets, time in ticks of 1 ms, C = 41/1024 of a packet per (0.1 s) cubed, factor
+    /// 717/1024, cube root by a table (LK-CUBIC-1 to LK-CUBIC-4). It goes with growth `per-packet`.
+    Integer,
+}
+
+impl CubicArithmetic {
+    fn is_exact(&self) -> bool {
+        *self == Self::Exact
+    }
+}
+
+/// When slow start ends before a loss (LK-CUBIC-5; tcp_cubic.c, `hystart_update`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HystartConfig {
+    /// Once a train of closely spaced ACKs has lasted half of the least round-trip time.
+    pub train: bool,
+    /// Once the round-trip time has grown by an eighth, at least 4 ms and at most 16 ms.
+    pub delay: bool,
+    /// Not below this window, in segments.
+    pub low_window: u32,
+    /// ACKs of a train follow each other within this time.
+    pub spacing: Duration,
 }
 
 impl Default for CubicConfig {
     fn default() -> Self {
         // RFC 9438 section 5.
-        Self { c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: true }
+        Self {
+            c: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            reno_friendly: true,
+            arithmetic: CubicArithmetic::Exact,
+            hystart: None,
+        }
     }
 }
 
@@ -158,6 +207,10 @@ pub enum CongestionConfigError {
     Beta,
     /// `bic.beta` is not between 1 and 1023, or another constant of `bic` is 0.
     Bic,
+    /// Mechanisms that count packets were mixed with others.
+    Packets,
+    /// HyStart without integer CUBIC.
+    Hystart,
 }
 
 impl CongestionConfig {
@@ -176,6 +229,19 @@ impl CongestionConfig {
         if !(1..1024).contains(&bic.beta) || bic.max_increment == 0 || bic.smooth_part == 0 {
             return Err(CongestionConfigError::Bic);
         }
+        let packets = self.growth == Growth::PerPacket;
+        let cubic = self.cubic.arithmetic == CubicArithmetic::Integer;
+        let fits = match self.algorithm {
+            AlgorithmKind::Reno => true,
+            AlgorithmKind::Cubic => packets == cubic,
+            AlgorithmKind::Bic => !packets,
+        };
+        if !fits {
+            return Err(CongestionConfigError::Packets);
+        }
+        if self.cubic.hystart.is_some() && !cubic {
+            return Err(CongestionConfigError::Hystart);
+        }
         Ok(())
     }
 }
@@ -187,6 +253,8 @@ impl std::fmt::Display for CongestionConfigError {
             Self::C => "`cubic.c` must be a positive number",
             Self::Beta => "`cubic.beta` must be between 0 and 1, both excluded",
             Self::Bic => "`bic.beta` must be between 1 and 1023, the other constants of `bic` at least 1",
+            Self::Packets => "growth `per-packet` goes with `reno` and with `cubic.arithmetic` `integer`, and that only with it",
+            Self::Hystart => "`cubic.hystart` goes with `cubic.arithmetic` `integer`",
         })
     }
 }

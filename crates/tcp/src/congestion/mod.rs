@@ -12,23 +12,27 @@
 //!
 //! A controller alone writes to [`Window`] in the calls that take it `&mut`; it keeps no copy of it.
 //!
-//! Not modelled: HyStart and HyStart++ (RFC 9406), ECN, pacing.
+//! Not modelled: HyStart++ (RFC 9406), ECN, pacing.
 
 mod bic;
 mod config;
 mod cubic;
+mod cubic_integer;
+mod hystart;
 mod reno;
 #[cfg(test)]
 mod tests;
 
 use rexmit_units::{Duration, Instant};
+use rexmit_wire::SeqNumber;
 
 pub use bic::Bic;
 pub use config::{
-    AlgorithmKind, BicConfig, CongestionConfig, CongestionConfigError, CubicConfig, Growth, GrowthCondition,
-    SlowStartCondition, SsthreshRule,
+    AlgorithmKind, BicConfig, CongestionConfig, CongestionConfigError, CubicArithmetic, CubicConfig, Growth,
+    GrowthCondition, HystartConfig, SlowStartCondition, SsthreshRule,
 };
 pub use cubic::Cubic;
+pub use cubic_integer::CubicInteger;
 pub use reno::Reno;
 
 /// The windows of a sender, in bytes.
@@ -83,6 +87,29 @@ pub struct Loss {
     pub now: Instant,
 }
 
+/// What a controller is told besides, by senders that count packets.
+#[derive(Clone, Copy, Debug)]
+pub enum Note {
+    /// An acknowledgment was looked at, before it makes the window grow.
+    Sample {
+        /// When it arrived.
+        now: Instant,
+        /// Round-trip time of the last packet that it told of, if one can be known.
+        rtt: Option<Duration>,
+        /// Oldest number outstanding after it.
+        una: SeqNumber,
+        /// Next number to send.
+        nxt: SeqNumber,
+    },
+    /// Data leave while nothing is in flight.
+    Restart {
+        /// When.
+        now: Instant,
+        /// Since data left last.
+        idle: Duration,
+    },
+}
+
 /// One algorithm of congestion control.
 pub trait CongestionControl {
     /// Grows the window for an acknowledgment of new data.
@@ -101,6 +128,9 @@ pub trait CongestionControl {
     /// The last congestion event was none: takes back what [`Self::ssthresh_on_loss`] remembered.
     fn on_spurious(&mut self);
 
+    /// Something of which a controller may make use.
+    fn note(&mut self, _window: &mut Window, _note: &Note) {}
+
     /// How far a recovery that lowers the window ACK by ACK may go (LX-ST-7).
     fn recovery_floor(&self, window: &Window) -> u32 {
         window.ssthresh / 2
@@ -117,6 +147,8 @@ pub enum Congestion {
     Reno(Reno),
     /// CUBIC.
     Cubic(Cubic),
+    /// CUBIC in whole packets.
+    CubicInteger(CubicInteger),
     /// BIC.
     Bic(Bic),
 }
@@ -127,6 +159,9 @@ impl Congestion {
     pub fn new(config: &CongestionConfig) -> Self {
         match config.algorithm {
             AlgorithmKind::Reno => Self::Reno(Reno::new(config)),
+            AlgorithmKind::Cubic if config.cubic.arithmetic == CubicArithmetic::Integer => {
+                Self::CubicInteger(CubicInteger::new(config))
+            }
             AlgorithmKind::Cubic => Self::Cubic(Cubic::new(config)),
             AlgorithmKind::Bic => Self::Bic(Bic::new(config)),
         }
@@ -137,7 +172,7 @@ impl Congestion {
         match self {
             Self::Reno(c) => c.set_credit(credit),
             Self::Bic(c) => c.set_credit(credit),
-            Self::Cubic(_) => {}
+            Self::Cubic(_) | Self::CubicInteger(_) => {}
         }
     }
 }
@@ -148,6 +183,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(c) => c.on_ack(window, ack),
             Self::Cubic(c) => c.on_ack(window, ack),
+            Self::CubicInteger(c) => c.on_ack(window, ack),
             Self::Bic(c) => c.on_ack(window, ack),
         }
     }
@@ -156,6 +192,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(c) => c.ssthresh_on_loss(window, loss),
             Self::Cubic(c) => c.ssthresh_on_loss(window, loss),
+            Self::CubicInteger(c) => c.ssthresh_on_loss(window, loss),
             Self::Bic(c) => c.ssthresh_on_loss(window, loss),
         }
     }
@@ -164,6 +201,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(c) => c.on_timeout(window, now),
             Self::Cubic(c) => c.on_timeout(window, now),
+            Self::CubicInteger(c) => c.on_timeout(window, now),
             Self::Bic(c) => c.on_timeout(window, now),
         }
     }
@@ -172,6 +210,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(c) => c.on_recovery_exit(window, now),
             Self::Cubic(c) => c.on_recovery_exit(window, now),
+            Self::CubicInteger(c) => c.on_recovery_exit(window, now),
             Self::Bic(c) => c.on_recovery_exit(window, now),
         }
     }
@@ -180,7 +219,14 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(c) => c.on_spurious(),
             Self::Cubic(c) => c.on_spurious(),
+            Self::CubicInteger(c) => c.on_spurious(),
             Self::Bic(c) => c.on_spurious(),
+        }
+    }
+
+    fn note(&mut self, window: &mut Window, note: &Note) {
+        if let Self::CubicInteger(c) = self {
+            c.note(window, note);
         }
     }
 
@@ -188,6 +234,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(c) => c.recovery_floor(window),
             Self::Cubic(c) => c.recovery_floor(window),
+            Self::CubicInteger(c) => c.recovery_floor(window),
             Self::Bic(c) => c.recovery_floor(window),
         }
     }
@@ -196,6 +243,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(c) => c.name(),
             Self::Cubic(c) => c.name(),
+            Self::CubicInteger(c) => c.name(),
             Self::Bic(c) => c.name(),
         }
     }

@@ -48,8 +48,8 @@ impl Reno {
                 let least = u64::from(self.at_least_one);
                 open(w, step.clamp(least, u64::from(w.mss)) as u32);
             }
-            // RFC 3465 section 2.1.
-            Growth::PerByte => {
+            // RFC 3465 section 2.1. Packets have a rule of their own.
+            Growth::PerByte | Growth::PerPacket => {
                 self.credit = self.credit.saturating_add(acked);
                 if self.credit >= w.cwnd {
                     self.credit -= w.cwnd;
@@ -83,7 +83,12 @@ impl CongestionControl for Reno {
         if self.grows == GrowthCondition::WhenLimited && !ack.cwnd_limited {
             return;
         }
-        if self.slow_start.holds(w) {
+        if self.slow_start.growth == Growth::PerPacket {
+            let left = slow_start_packets(w, ack.acked / w.mss);
+            if left > 0 {
+                add_packets(w, &mut self.credit, w.cwnd / w.mss, left);
+            }
+        } else if self.slow_start.holds(w) {
             self.slow_start.grow(w, ack.acked);
         } else {
             self.slow_start.finished();
@@ -171,7 +176,7 @@ impl SlowStart {
                 }
             }
             Growth::PerAck | Growth::Counter => open(w, w.mss),
-            Growth::PerByte => {
+            Growth::PerByte | Growth::PerPacket => {
                 let limit = if self.after_timeout { 1 } else { self.abc_limit };
                 open(w, acked.min(w.mss.saturating_mul(limit)));
             }
@@ -186,6 +191,32 @@ impl SlowStart {
 
     pub(super) fn finished(&mut self) {
         self.after_timeout = false;
+    }
+}
+
+/// Slow start by `acked` packets, up to ssthresh; returns what is left of them (`tcp_slow_start`).
+pub(super) fn slow_start_packets(w: &mut Window, acked: u32) -> u32 {
+    if w.cwnd >= w.ssthresh {
+        return acked;
+    }
+    let cwnd = w.cwnd / w.mss;
+    let target = (cwnd.saturating_add(acked)).min(w.ssthresh / w.mss).max(cwnd);
+    open(w, (target - cwnd) * w.mss);
+    acked - (target - cwnd)
+}
+
+/// One segment more for each `count` packets (`tcp_cong_avoid_ai`).
+pub(super) fn add_packets(w: &mut Window, credit: &mut u32, count: u32, acked: u32) {
+    // What was counted at a larger window makes one segment, not several.
+    if *credit >= count {
+        *credit = 0;
+        open(w, w.mss);
+    }
+    *credit = credit.saturating_add(acked);
+    if *credit >= count {
+        let steps = *credit / count.max(1);
+        *credit -= steps * count;
+        open(w, steps.saturating_mul(w.mss));
     }
 }
 

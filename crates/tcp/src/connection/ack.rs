@@ -1,7 +1,7 @@
 //! What was acknowledged: the order of FB-CW-3 for an ACK of new data.
 
 use rexmit_stack::Event;
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use rexmit_wire::{SeqNumber, TcpSegment};
 
 use super::{Connection, State, Timers};
@@ -23,6 +23,11 @@ impl Connection {
             self.marks.ack_now = true; // FB-ACKP-1
             self.output(now);
             return false;
+        }
+        if self.counts_packets() {
+            self.on_counted_ack(now, segment, window);
+            *need_output = true;
+            return true;
         }
         let in_flight = self.outstanding();
         let sack_news = self.marks.sack
@@ -97,7 +102,7 @@ impl Connection {
     }
 
     /// Drops acknowledged bytes from the send buffer; SYN and FIN take sequence numbers but no space.
-    fn take_acknowledged(&mut self, acked: u32, segment: &TcpSegment) {
+    pub(crate) fn take_acknowledged(&mut self, acked: u32, segment: &TcpSegment) {
         let bytes = acked.min(self.buffer.len());
         // The window moves with una until this segment's own window is taken (BSD's order).
         self.snd.wnd = self.snd.wnd.saturating_sub(bytes);
@@ -121,9 +126,17 @@ impl Connection {
     }
 
     /// A round-trip sample, if this ACK of new data gives one.
-    pub(super) fn sample_rtt(&mut self, now: Instant, segment: &TcpSegment) {
+    pub(crate) fn sample_rtt(&mut self, now: Instant, segment: &TcpSegment) {
         let source = self.profile.rtt_source;
         let nxt = self.snd.nxt;
+        if source == RttSource::Packets
+            && let Some((_, sent)) = self.timed.take()
+        {
+            // Of a SYN here: packets of data are looked at one by one.
+            let micros = now.as_nanos() / 1_000 - sent.as_nanos() / 1_000;
+            self.rtt.sample(Duration::from_micros(micros), segment.ack, nxt);
+            return;
+        }
         if self.marks.timestamps
             && source != RttSource::Segment
             && let Some(stamps) = segment.timestamps.filter(|t| t.echo != 0)
@@ -171,7 +184,7 @@ impl Connection {
     }
 
     /// State changes once our FIN is acknowledged.
-    fn after_our_fin(&mut self, now: Instant, ack: SeqNumber) {
+    pub(crate) fn after_our_fin(&mut self, now: Instant, ack: SeqNumber) {
         if !self.marks.sent_fin || ack != self.snd.max || !self.state.wants_fin() {
             return;
         }

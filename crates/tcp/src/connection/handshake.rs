@@ -8,6 +8,7 @@ use rexmit_wire::{Flags, SeqNumber, TcpSegment, Timestamps};
 
 use super::{Connection, ConnectionConfig, Role, State, Timers};
 use crate::profile::ScaleRule;
+use crate::receive::ReceiveTuning;
 
 /// Largest window without scaling.
 const MAX_WINDOW: u32 = 65_535;
@@ -25,7 +26,7 @@ impl Connection {
     }
 
     /// The timestamp clock at `now`; never 0, which would mean "none".
-    pub(super) fn timestamp(&self, now: Instant) -> u32 {
+    pub(crate) fn timestamp(&self, now: Instant) -> u32 {
         let unit = self.profile.clock.timestamp_unit;
         let value = if unit == self.profile.clock.tick {
             self.clock.ticks(now)
@@ -40,8 +41,27 @@ impl Connection {
         let covered = match self.profile.window.scale {
             ScaleRule::ReceiveBuffer => self.profile.buffers.receive.0,
             ScaleRule::MaxBuffer => self.profile.buffers.max.0,
+            ScaleRule::HalfMaxBuffer => {
+                return self.profile.buffers.max.0.max(1).ilog2().saturating_sub(15).min(14) as u8;
+            }
         };
         (0..14).find(|s| u64::from(MAX_WINDOW) << s >= covered).unwrap_or(14)
+    }
+
+    /// The window of a SYN or SYN-ACK, never scaled (RFC 7323 section 2.2).
+    fn first_window(&self, mss: u32) -> u32 {
+        match &self.profile.window.tuning {
+            Some(config) => ReceiveTuning::first_window(config, mss),
+            None => self.rcv.limit.min(MAX_WINDOW),
+        }
+    }
+
+    /// The buffer grows from here on.
+    fn start_tuning(&mut self, now: Instant) {
+        if let Some(config) = self.profile.window.tuning {
+            let promised = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
+            self.rcv.tuning = Some(ReceiveTuning::new(config, self.snd.mss, promised, now));
+        }
     }
 
     /// Sends the SYN again, or for the first time.
@@ -54,7 +74,7 @@ impl Connection {
             seq: self.snd.iss,
             ack: SeqNumber(0),
             flags: Flags::SYN,
-            window: self.rcv.limit.min(MAX_WINDOW) as u16,
+            window: self.first_window(self.snd.max_opd) as u16,
             mss: Some(self.snd.max_opd as u16),
             window_scale: scaling.then(|| self.requested_scale()),
             sack_permitted: sack,
@@ -141,8 +161,8 @@ impl Connection {
             seq: self.snd.iss,
             ack: self.rcv.nxt,
             flags: Flags::SYN.with(Flags::ACK),
-            window: self.rcv.limit.min(MAX_WINDOW) as u16,
-            mss: Some((self.mtu - if self.local.is_ipv4() { 40 } else { 60 }) as u16),
+            window: self.first_window(self.snd.mss) as u16,
+            mss: Some(self.mtu_segment() as u16),
             window_scale: self.marks.scaling.then(|| self.requested_scale()),
             sack_permitted: self.marks.sack,
             timestamps: self
@@ -156,6 +176,11 @@ impl Connection {
         self.syn_ack_sent += 1;
         self.counters.pure_acks += 1;
         self.emit(reason, segment);
+    }
+
+    /// The largest segment of the interface, options included.
+    fn mtu_segment(&self) -> u32 {
+        self.mtu.saturating_sub(if self.local.is_ipv4() { 40 } else { 60 }).max(1)
     }
 
     /// A segment reaches SYN-SENT.
@@ -177,7 +202,10 @@ impl Connection {
             return;
         }
         self.note_peer_syn(segment);
-        self.rcv.adv = self.rcv.nxt + self.rcv.limit.min(MAX_WINDOW << self.rcv.scale);
+        self.rcv.adv = match self.profile.window.tuning {
+            Some(_) => self.rcv.nxt + self.first_window(self.mtu_segment()),
+            None => self.rcv.nxt + self.rcv.limit.min(MAX_WINDOW << self.rcv.scale),
+        };
         if !acks {
             // Both sides opened at once (RFC 9293 section 3.5, figure 7).
             self.state = State::SynReceived;
@@ -187,6 +215,7 @@ impl Connection {
             return;
         }
         self.state = State::Established;
+        self.start_tuning(now);
         self.rtt.handshake_complete();
         self.snd.una = segment.ack;
         self.marks.syn_acknowledged = true;
@@ -205,7 +234,8 @@ impl Connection {
     }
 
     /// The handshake's third segment reaches the passive side: the first congestion window is settled.
-    pub(super) fn complete_passive_open(&mut self) {
+    pub(super) fn complete_passive_open(&mut self, now: Instant) {
+        self.start_tuning(now);
         self.state = if self.marks.close_wanted { State::FinWait1 } else { State::Established };
         self.rtt.handshake_complete();
         self.timers.other = Timers::OFF;

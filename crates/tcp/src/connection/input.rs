@@ -89,7 +89,7 @@ impl Connection {
                 scale = 0; // FB-WIN-4
             }
             self.snd.wl1 = segment.seq - 1;
-            self.complete_passive_open();
+            self.complete_passive_open(now);
         }
         let window = u32::from(segment.window) << scale;
         let mut need_output = false;
@@ -117,9 +117,11 @@ impl Connection {
 
     /// Bytes that may still arrive.
     pub(super) fn receive_window(&self) -> u32 {
-        let space = self.rcv.limit.saturating_sub(self.rcv.unread);
         let promised = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
-        space.max(promised)
+        if self.rcv.tuning.is_some() {
+            return promised;
+        }
+        self.rcv.limit.saturating_sub(self.rcv.unread).max(promised)
     }
 
     fn is_in_window(&self, seq: SeqNumber) -> bool {
@@ -206,7 +208,7 @@ impl Connection {
 
     /// Takes the window if the segment is newer, by its sequence or acknowledgment number or by a larger
     /// window (FB-WIN-6; RFC 9293 section 3.10.7.4). True if it did.
-    fn update_window(&mut self, segment: &TcpSegment, window: u32) -> bool {
+    pub(crate) fn update_window(&mut self, segment: &TcpSegment, window: u32) -> bool {
         let s = &mut self.snd;
         let newer = s.wl1 < segment.seq
             || (s.wl1 == segment.seq && (s.wl2 < segment.ack || (s.wl2 == segment.ack && window > s.wnd)));

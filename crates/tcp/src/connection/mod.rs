@@ -10,10 +10,10 @@ use rexmit_wire::{Packet, SeqNumber, TcpSegment, Transport};
 
 use crate::clock::Clock;
 use crate::congestion::{Congestion, Window};
-use crate::delayed_ack::QuickAck;
+use crate::delayed_ack::{Compressed, QuickAck};
 use crate::profile::Profile;
-use crate::receive::{Reassembly, SackList};
-use crate::recovery::{Phase, Recovery, Scoreboard};
+use crate::receive::{Reassembly, ReceiveTuning, ReceiverRtt, SackList};
+use crate::recovery::{Packets, Phase, Recovery, Scoreboard};
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
@@ -101,6 +101,12 @@ pub(crate) struct ReceiveState {
     pub sacks: SackList,
     /// When Linux acknowledges.
     pub quick: QuickAck,
+    /// ACKs of data out of order that are held back.
+    pub compressed: Compressed,
+    /// Round-trip time as seen by the receiver.
+    pub rtt: ReceiverRtt,
+    /// The buffer and its window, where they grow.
+    pub tuning: Option<ReceiveTuning>,
     /// Bytes whose place in the stream was not what the sequence number says: must stay 0.
     pub misplaced: u64,
 }
@@ -111,15 +117,17 @@ pub(crate) struct Timers {
     pub rexmt: Instant,
     pub persist: Instant,
     pub delack: Instant,
+    /// A held-back ACK of data out of order.
+    pub compressed: Instant,
     /// SYN-ACK in SYN-RECEIVED, twice the MSL in TIME-WAIT.
     pub other: Instant,
 }
 
 impl Timers {
-    const OFF: Instant = Instant::FAR_FUTURE;
+    pub const OFF: Instant = Instant::FAR_FUTURE;
 
     fn earliest(&self) -> Instant {
-        self.rexmt.min(self.persist).min(self.delack).min(self.other)
+        self.rexmt.min(self.persist).min(self.delack).min(self.compressed).min(self.other)
     }
 
     #[inline]
@@ -145,6 +153,10 @@ pub(crate) struct Marks {
     pub ack_now: bool,
     /// An ACK is owed, to be delayed.
     pub delay_ack: bool,
+    /// Data or a FIN have come since the last ACK.
+    pub ack_owed: bool,
+    /// The segment before was full and the first of its pair.
+    pub full_before: bool,
     /// The writer has more to come at once.
     pub more_to_come: bool,
     /// "Idle" lasts until the last piece of a write (FB-OUT-1).
@@ -197,17 +209,19 @@ pub struct Connection {
     pub(crate) congestion: Congestion,
     pub(crate) recovery: Recovery,
     pub(crate) board: Scoreboard,
+    /// What is out, where packets are counted.
+    pub(crate) packets: Packets,
     /// When the last packet arrived.
     last_arrival: Instant,
     /// When the last data left.
-    last_data_sent: Instant,
+    pub(crate) last_data_sent: Instant,
     syn_ack_sent: u32,
     /// Expiries of the SYN-ACK's timer.
     syn_ack_timeouts: u32,
     /// Doublings of the persist timer.
     pub(crate) persist_shift: u8,
     /// Bytes for which a blocked writer waits.
-    writer_needs: u32,
+    pub(crate) writer_needs: u32,
     events: u8,
     pub(crate) counters: Counters,
     out: VecDeque<Transmission>,
@@ -222,7 +236,7 @@ impl Connection {
         let max_opd = config.mtu.saturating_sub(header).max(1);
         let limit = |b: rexmit_units::Bytes| b.0.min(1 << 30) as u32;
         Self {
-            clock: Clock::new(profile.clock.tick, config.phase),
+            clock: Clock::new(&profile.clock, config.phase),
             local: config.local,
             remote: config.remote,
             mtu: config.mtu,
@@ -255,12 +269,16 @@ impl Connection {
                 out_of_order: Reassembly::default(),
                 sacks: SackList::default(),
                 quick: QuickAck::default(),
+                compressed: Compressed::default(),
+                rtt: ReceiverRtt::default(),
+                tuning: None,
                 misplaced: 0,
             },
             timers: Timers {
                 rexmt: Timers::OFF,
                 persist: Timers::OFF,
                 delack: Timers::OFF,
+                compressed: Timers::OFF,
                 other: Timers::OFF,
             },
             marks: Marks::default(),
@@ -270,6 +288,7 @@ impl Connection {
             congestion: Congestion::new(&profile.congestion),
             recovery: Recovery::new(iss),
             board: Scoreboard::default(),
+            packets: Packets::new(profile.recovery.dupack_threshold, iss),
             last_arrival: Instant::ZERO,
             last_data_sent: Instant::ZERO,
             syn_ack_sent: 0,
@@ -353,8 +372,8 @@ impl Connection {
     /// Ends the connection at once, silently.
     pub(crate) fn enter_closed(&mut self, event: Event) {
         self.state = State::Closed;
-        self.timers =
-            Timers { rexmt: Timers::OFF, persist: Timers::OFF, delack: Timers::OFF, other: Timers::OFF };
+        let off = Timers::OFF;
+        self.timers = Timers { rexmt: off, persist: off, delack: off, compressed: off, other: off };
         self.raise(event);
     }
 }

@@ -5,7 +5,7 @@ use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, SackBlocks, SeqNumber, TcpSegment, Timestamps};
 
 use super::{Connection, Timers};
-use crate::profile::{AckPolicy, IdleSince, NagleRule};
+use crate::profile::{AckPolicy, IdleSince, NagleRule, PushRule};
 use crate::recovery::Permit;
 
 /// Largest window without scaling.
@@ -32,6 +32,20 @@ impl Connection {
             return;
         }
         let idle = self.note_idle(now);
+        let (waiting, max) = (self.has_unsent(), self.snd.max);
+        self.marks.full_before = false;
+        self.output_all(now, idle);
+        if waiting && self.counts_packets() {
+            self.validate_cwnd(now, self.snd.max != max);
+        }
+    }
+
+    /// Data wait that have not been sent.
+    fn has_unsent(&self) -> bool {
+        self.off() < i64::from(self.buffer.len())
+    }
+
+    fn output_all(&mut self, now: Instant, idle: bool) {
         loop {
             if self.marks.sack && self.snd.nxt < self.snd.max {
                 self.snd.nxt = self.board.skip_sacked(self.snd.nxt);
@@ -41,7 +55,7 @@ impl Connection {
                 self.keep_a_timer(now);
                 return;
             }
-            if !self.transmit(now, &plan) {
+            if !self.transmit(now, &plan).0 {
                 // Also where only an ACK left: its answer may be all that opens a closed window.
                 self.keep_a_timer(now);
                 return;
@@ -56,7 +70,8 @@ impl Connection {
         if !idle {
             return false;
         }
-        if let Some(restart) = self.profile.output.idle_restart {
+        let waits = self.profile.output.idle_restart_at_data && !self.has_unsent();
+        if let Some(restart) = self.profile.output.idle_restart.filter(|_| !waits) {
             self.restart_after_idle(now, restart.bytes(self.snd.mss));
         }
         if self.marks.more_to_come {
@@ -79,6 +94,11 @@ impl Connection {
                 self.window.cwnd = self.window.cwnd.min(restart);
             }
             return;
+        }
+        if idle > rto && config.idle_raises_ssthresh && self.window.ssthresh != u32::MAX {
+            let cwnd = self.window.cwnd / self.snd.mss;
+            let least = ((cwnd >> 1) + (cwnd >> 2)) * self.snd.mss;
+            self.window.ssthresh = self.window.ssthresh.max(least);
         }
         while idle > rto && self.window.cwnd > restart {
             idle = Duration::from_nanos(idle.as_nanos() - rto.as_nanos());
@@ -115,7 +135,8 @@ impl Connection {
         }
         let seq = if hole { seq } else { self.snd.nxt };
         let off = i64::from(seq.diff(self.snd.una));
-        let mut again = hole;
+        // With packets counted, what may follow a full window is asked for anew.
+        let mut again = hole || (len > 0 && self.counts_packets());
         let mss = i64::from(self.snd.mss);
         if len > mss {
             len = mss;
@@ -173,6 +194,9 @@ impl Connection {
             return false;
         }
         let promised = self.rcv.adv.diff(self.rcv.nxt);
+        if let Some(tuning) = &self.rcv.tuning {
+            return tuning.is_update_due(promised.max(0) as u32, self.rcv.scale, self.rcv.quick.full());
+        }
         let advance = i64::from(space.min(MAX_WINDOW << self.rcv.scale)) - i64::from(promised);
         if config.update_segments == 0 {
             let promised = promised.max(0) as u32;
@@ -199,17 +223,17 @@ impl Connection {
         }
     }
 
-    /// `len` bytes from `seq` leave again, outside the order of nxt.
-    pub(crate) fn send_hole(&mut self, now: Instant, seq: SeqNumber, len: u32) {
+    /// `len` bytes from `seq` leave again, outside the order of nxt. Returns how many numbers left.
+    pub(crate) fn send_hole(&mut self, now: Instant, seq: SeqNumber, len: u32) -> u32 {
         let off = i64::from(seq.diff(self.snd.una));
         let data = (i64::from(self.buffer.len()) - off).max(0);
         let len = i64::from(len.min(self.snd.mss)).min(data);
         let fin = self.marks.sent_fin && off + len >= i64::from(self.buffer.len());
-        self.transmit(now, &Plan { seq, off, len: len as u32, fin, hole: true, again: false });
+        self.transmit(now, &Plan { seq, off, len: len as u32, fin, hole: true, again: false }).1
     }
 
-    /// Sends one segment; true if more may follow at once.
-    fn transmit(&mut self, now: Instant, plan: &Plan) -> bool {
+    /// Sends one segment: may more follow at once, and how many numbers did it take?
+    fn transmit(&mut self, now: Instant, plan: &Plan) -> (bool, u32) {
         let (mut len, mut fin) = (plan.len, plan.fin);
         let sack = self.sack_option();
         let sack_len = if sack.is_empty() { 0 } else { 4 + 8 * sack.len() as u32 };
@@ -235,7 +259,13 @@ impl Connection {
             _ if seq == self.snd.max => self.recovery.new_reason(),
             space => self.resend_reason(plan.hole, seq + space),
         };
-        let segment = TcpSegment { sack, ..self.segment(now, seq, len, fin) };
+        let mut segment = TcpSegment { sack, ..self.segment(now, seq, len, fin) };
+        if self.ends_pair(&segment, plan.hole) {
+            segment.flags = segment.flags.with(Flags::PSH);
+        }
+        if self.counts_packets() && !plan.hole && !shows_fin {
+            self.note_packet(now, seq, len + u32::from(fin), seq == self.snd.max);
+        }
         if plan.hole {
             self.board.resent(seq, len + u32::from(fin));
             if self.uses_pipe() {
@@ -254,7 +284,22 @@ impl Connection {
         }
         self.after_ack_sent(segment.window);
         self.emit(reason, segment);
-        plan.again || len < plan.len
+        (plan.again || len < plan.len, len + u32::from(fin))
+    }
+
+    /// LK-PUSH-1: is this the second of a pair of full segments that leave together?
+    fn ends_pair(&mut self, segment: &TcpSegment, hole: bool) -> bool {
+        if self.profile.output.push != PushRule::Pairs {
+            return false;
+        }
+        let mss = u64::from(self.snd.mss);
+        let full = !hole && segment.payload.len() == self.snd.mss;
+        let place = match segment.payload {
+            Payload::Stream { offset, .. } => offset / mss,
+            Payload::Bytes(_) => 0,
+        };
+        let before = std::mem::replace(&mut self.marks.full_before, full && place % 2 == 0);
+        full && place % 2 == 1 && before
     }
 
     #[inline]
@@ -282,6 +327,14 @@ impl Connection {
             payload,
             ..TcpSegment::default()
         }
+    }
+
+    /// LK-PROBE-1: an ACK that looks old asks for an answer (`tcp_xmit_probe_skb`).
+    pub(super) fn send_old_sequence(&mut self, now: Instant) {
+        let segment = self.segment(now, self.snd.una - 1, 0, false);
+        self.count(0, false);
+        self.after_ack_sent(segment.window);
+        self.emit(Reason::WindowProbe, segment);
     }
 
     /// nxt moves over what has just left; the first transmission may be timed.
@@ -334,11 +387,17 @@ impl Connection {
 
     /// The window to advertise: what is free, never less than promised, 0 rather than a silly one (FB-WIN-1).
     fn advertised_window(&self) -> u32 {
+        let promised = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
+        if let Some(tuning) = &self.rcv.tuning {
+            let window = tuning.window(self.rcv.scale, self.rcv.quick.full());
+            // Never less than promised, which the shift may round up.
+            let kept = promised.next_multiple_of(1 << self.rcv.scale);
+            return if window < promised { kept } else { window }.min(MAX_WINDOW << self.rcv.scale);
+        }
         let mut space = self.rcv.limit.saturating_sub(self.rcv.unread);
         if space < self.rcv.limit / 4 && space < self.snd.mss {
             space = 0;
         }
-        let promised = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
         space.max(promised).min(MAX_WINDOW << self.rcv.scale)
     }
 
@@ -349,10 +408,14 @@ impl Connection {
         self.rcv.adv = self.rcv.adv.max(self.rcv.nxt + window);
         self.rcv.last_ack_sent = self.rcv.nxt;
         if self.profile.delayed_ack.policy == AckPolicy::QuickAck {
-            self.rcv.quick.on_ack_sent(&self.profile.delayed_ack);
+            let owed = self.marks.ack_owed;
+            self.rcv.quick.on_ack_sent(&self.profile.delayed_ack, owed);
+            self.rcv.compressed.on_ack_sent();
         }
         self.marks.ack_now = false;
+        self.marks.ack_owed = false;
         self.marks.delay_ack = false;
         self.timers.delack = Timers::OFF;
+        self.timers.compressed = Timers::OFF;
     }
 }

@@ -1,11 +1,11 @@
 //! Data and FIN taken in order; when they are acknowledged (FB-ACK-1 to FB-ACK-8).
 
 use rexmit_stack::Event;
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, TcpSegment};
 
-use super::{Connection, State};
-use crate::profile::AckPolicy;
+use super::{Connection, State, Timers};
+use crate::profile::{AckPolicy, CompressionConfig};
 
 impl Connection {
     /// Takes the data and the FIN of a segment cut to the window.
@@ -16,21 +16,94 @@ impl Connection {
             return;
         }
         self.check_place(segment);
-        if segment.seq == self.rcv.nxt && self.rcv.out_of_order.is_empty() {
+        self.marks.ack_owed = true;
+        self.measure_rtt(now, segment, len);
+        let in_order = segment.seq == self.rcv.nxt;
+        let fin_waits = self.profile.delayed_ack.fin_waits && self.state == State::Established;
+        if fin && in_order && fin_waits {
+            self.rcv.quick.on_fin();
+        }
+        if in_order && self.rcv.out_of_order.is_empty() {
+            self.note_arrival(len, true);
             self.decide_ack(now, len);
+            if len > 0 && segment.flags.has(Flags::PSH) {
+                self.rcv.quick.on_push(&self.profile.delayed_ack);
+            }
             self.accept(len);
             if len > 0 && self.marks.sack {
                 self.rcv.sacks.advance(self.rcv.nxt);
             }
+        } else if let Some(config) = self.profile.delayed_ack.compression {
+            fin = self.take_compressed(now, (segment, len, fin), &config);
         } else {
             self.marks.ack_now = true;
-            if segment.seq != self.rcv.nxt {
+            if !in_order && !self.profile.delayed_ack.order_keeps_credit {
                 self.note_trouble();
             }
             fin = self.take_out_of_order(segment, len, fin);
         }
         if fin {
             self.on_peer_fin(now);
+        }
+    }
+
+    /// Data out of order, or that fill a hole in part, may be acknowledged a little later (LK-ACK-5). True if
+    /// a FIN has been reached.
+    fn take_compressed(
+        &mut self,
+        now: Instant,
+        (segment, len, fin): (&TcpSegment, u32, bool),
+        config: &CompressionConfig,
+    ) -> bool {
+        let in_order = segment.seq == self.rcv.nxt;
+        let quick = if in_order {
+            self.is_quick_ack_due(now, len)
+        } else {
+            if !self.profile.delayed_ack.order_keeps_credit {
+                self.note_trouble();
+            }
+            self.rcv.quick.is_due(self.unacked())
+        };
+        let fin = self.take_out_of_order(segment, len, fin);
+        let filled = in_order && self.rcv.out_of_order.is_empty();
+        if filled || quick || !self.marks.sack || self.rcv.compressed.is_due(config, self.rcv.nxt) {
+            self.marks.ack_now = true;
+        } else if self.timers.compressed == Timers::OFF {
+            let rtt = self.rcv.rtt.get().unwrap_or_default().as_nanos();
+            let rtt = self.rtt.srtt().map_or(rtt, |srtt| rtt.min(srtt.as_nanos()));
+            let wait = config.delay.as_nanos().min(rtt / 20) + config.slack.as_nanos();
+            self.timers.compressed = now + Duration::from_nanos(wait);
+        }
+        fin
+    }
+
+    /// The round-trip time that the receiver sees, where something asks for it.
+    fn measure_rtt(&mut self, now: Instant, segment: &TcpSegment, len: u32) {
+        if self.rcv.tuning.is_none() && self.profile.delayed_ack.compression.is_none() {
+            return;
+        }
+        if segment.seq == self.rcv.nxt && len > 0 {
+            let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
+            self.rcv.rtt.on_data(now, self.rcv.nxt + len, window.saturating_sub(len));
+        }
+        if let Some(stamps) = segment.timestamps.filter(|t| self.marks.timestamps && t.echo != 0)
+            && len >= self.rcv.quick.full()
+        {
+            let units = self.timestamp(now).wrapping_sub(stamps.echo);
+            if units as i32 >= 0 {
+                let age = self.profile.clock.timestamp_unit * u64::from(units.max(1));
+                self.rcv.rtt.on_echo(stamps.echo, age);
+            }
+        }
+    }
+
+    /// Memory is taken, and the window may grow.
+    fn note_arrival(&mut self, len: u32, in_order: bool) {
+        let sack = self.marks.sack;
+        if let Some(tuning) = self.rcv.tuning.as_mut().filter(|_| len > 0)
+            && tuning.on_arrival(len, in_order, sack)
+        {
+            self.rcv.quick.on_window_growth();
         }
     }
 
@@ -53,7 +126,7 @@ impl Connection {
             AckPolicy::EverySecond => self.is_second_segment(len),
             AckPolicy::QuickAck => self.is_quick_ack_due(now, len),
         };
-        if due {
+        if due || self.is_timer_nearly_due(now) {
             self.marks.ack_now = true;
         } else if !self.timers.delack_runs() || policy == AckPolicy::QuickAck {
             self.marks.delay_ack = true;
@@ -65,6 +138,16 @@ impl Connection {
         let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
         self.rcv.quick.on_data(&self.profile.delayed_ack, now, (len, window), self.rtt.rto());
         self.marks.zero_window_sent || self.rcv.quick.is_due(self.unacked() + len)
+    }
+
+    /// The timer of a held ACK has a quarter of the delay to go, or less (`tcp_send_delayed_ack`).
+    fn is_timer_nearly_due(&self, now: Instant) -> bool {
+        let config = &self.profile.delayed_ack;
+        if !config.due_timer_answers || !self.timers.delack_runs() {
+            return false;
+        }
+        let quarter = Duration::from_nanos(self.rcv.quick.delay(config, self.rtt.srtt()).as_nanos() / 4);
+        self.timers.delack <= self.clock.deadline(now, quarter)
     }
 
     /// Bytes in order that no ACK has covered yet.
@@ -114,19 +197,37 @@ impl Connection {
         }
         let end = segment.seq + len;
         let done = self.rcv.out_of_order.insert(segment.seq, end, fin, self.rcv.nxt);
+        let moved = done.next.diff(self.rcv.nxt) as u32;
+        if done.fresh {
+            self.note_arrival(len, fills);
+        }
+        if let Some(tuning) = &mut self.rcv.tuning {
+            tuning.on_order(moved.saturating_sub(len), self.rcv.out_of_order.is_empty());
+        }
         self.accept(done.next.diff(self.rcv.nxt) as u32);
-        if len > 0 && self.marks.sack {
-            if !done.fresh && self.profile.options.dsack {
+        let reported = end + u32::from(fin && self.profile.options.sack_covers_fin);
+        if reported != segment.seq && self.marks.sack {
+            if len > 0 && !done.fresh && self.profile.options.dsack {
                 self.rcv.sacks.report_duplicate(segment.seq, end);
             }
-            self.rcv.sacks.update(segment.seq, end, self.rcv.nxt);
+            // A FIN that has just been reached moves rcv_nxt over it later.
+            let nxt = self.rcv.nxt + u32::from(done.fin && reported > end);
+            self.rcv.sacks.update(segment.seq, reported, nxt);
         }
         done.fin
     }
 
     fn on_peer_fin(&mut self, now: Instant) {
         self.rcv.nxt += 1;
-        self.marks.ack_now = true;
+        if self.profile.delayed_ack.fin_waits && self.state == State::Established {
+            if self.rcv.quick.is_due(self.unacked()) {
+                self.marks.ack_now = true;
+            } else {
+                self.marks.delay_ack = !self.marks.ack_now;
+            }
+        } else {
+            self.marks.ack_now = true;
+        }
         self.marks.end_of_stream = true;
         self.raise(Event::EndOfStream);
         match self.state {

@@ -38,7 +38,7 @@ impl Connection {
     }
 
     /// Wakes a blocked writer once there is space enough.
-    pub(super) fn wake_writer(&mut self) {
+    pub(crate) fn wake_writer(&mut self) {
         if self.writer_needs > 0 && self.buffer.space() >= self.writer_needs {
             self.writer_needs = 0;
             self.raise(Event::Writable);
@@ -52,6 +52,10 @@ impl Connection {
             return 0;
         }
         self.rcv.unread -= n as u32;
+        let rtt = self.rcv.rtt.get();
+        if let Some(tuning) = &mut self.rcv.tuning {
+            tuning.on_read(now, n as u32, rtt);
+        }
         if self.profile.delayed_ack.policy == AckPolicy::QuickAck
             && self.rcv.quick.is_due_on_read(self.unacked(), self.rcv.unread == 0)
         {

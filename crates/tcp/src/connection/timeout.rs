@@ -5,6 +5,7 @@ use rexmit_units::{Duration, Instant};
 
 use super::{Connection, State, Timers};
 use crate::congestion::{CongestionControl, Loss};
+use crate::profile::ProbeRule;
 use crate::recovery::{Phase, Undo};
 
 impl Connection {
@@ -13,6 +14,11 @@ impl Connection {
         if self.timers.delack <= now {
             self.timers.delack = Timers::OFF;
             self.rcv.quick.on_expiry(&self.profile.delayed_ack, self.rtt.rto());
+            self.marks.ack_now = true;
+            self.output(now);
+        }
+        if self.timers.compressed <= now {
+            self.timers.compressed = Timers::OFF;
             self.marks.ack_now = true;
             self.output(now);
         }
@@ -38,6 +44,10 @@ impl Connection {
         self.counters.timeouts += 1;
         if self.state == State::SynSent {
             self.on_syn_timeout(now);
+            return;
+        }
+        if self.counts_packets() {
+            self.on_counted_timeout(now);
             return;
         }
         if self.rtt.shift() >= self.profile.recovery.max_retransmits {
@@ -117,9 +127,13 @@ impl Connection {
         self.timers.persist = self.clock.deadline(now, Duration::from_nanos(wait));
     }
 
-    /// A window probe: one byte beyond the window.
+    /// A window probe: one byte beyond the window, or none before it.
     fn on_persist(&mut self, now: Instant) {
         self.start_persist(now);
+        if self.profile.output.probe == ProbeRule::OldSequence && self.snd.wnd == 0 {
+            self.send_old_sequence(now);
+            return;
+        }
         self.marks.force = true;
         self.output(now);
         self.marks.force = false;

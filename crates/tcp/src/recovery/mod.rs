@@ -2,6 +2,7 @@
 
 mod bsd_sack;
 mod newreno;
+mod packets;
 mod rate_halving;
 mod rfc6675;
 mod sack;
@@ -15,6 +16,7 @@ use crate::Connection;
 use crate::congestion::{CongestionControl, During, Loss};
 use crate::profile::{PlainRecovery, RecoveryExit, SackRecovery};
 
+pub(crate) use packets::Packets;
 pub(crate) use scoreboard::Scoreboard;
 
 /// What the sender is doing.
@@ -163,6 +165,8 @@ impl Connection {
             SackRecovery::Bsd => self.enter_bsd_sack(now),
             SackRecovery::Rfc6675 => self.enter_rfc6675(now),
             SackRecovery::RateHalving => self.enter_rate_halving(now),
+            // It begins recovery itself.
+            SackRecovery::Prr => {}
         }
     }
 
@@ -181,7 +185,7 @@ impl Connection {
         }
         match self.profile.recovery.sack {
             SackRecovery::Bsd => self.bsd_sack_on_duplicate(),
-            SackRecovery::Rfc6675 | SackRecovery::RateHalving => {}
+            SackRecovery::Rfc6675 | SackRecovery::RateHalving | SackRecovery::Prr => {}
         }
         self.output(now);
     }
@@ -199,7 +203,7 @@ impl Connection {
             match self.profile.recovery.sack {
                 SackRecovery::Bsd => self.bsd_sack_partial_ack(now, segment.ack),
                 // Their turn comes when una has moved.
-                SackRecovery::Rfc6675 | SackRecovery::RateHalving => {}
+                SackRecovery::Rfc6675 | SackRecovery::RateHalving | SackRecovery::Prr => {}
             }
         }
     }
@@ -246,6 +250,9 @@ impl Connection {
 
     /// What the next segment may be: by the way of recovery while in it, else by the windows.
     pub(crate) fn permit(&mut self) -> Permit {
+        if self.counts_packets() {
+            return self.permit_packets();
+        }
         if self.uses_pipe() {
             return match self.recovery.phase {
                 Phase::Open => self.permit_by_window(),

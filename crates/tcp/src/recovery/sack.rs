@@ -16,7 +16,7 @@ impl Connection {
     /// The pipe rules here, and not BSD's windows.
     #[inline]
     pub(crate) fn uses_pipe(&self) -> bool {
-        self.marks.sack && self.profile.recovery.sack != SackRecovery::Bsd
+        self.marks.sack && !matches!(self.profile.recovery.sack, SackRecovery::Bsd | SackRecovery::Prr)
     }
 
     /// Bytes that count as in flight for the growth of cwnd.

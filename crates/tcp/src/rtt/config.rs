@@ -17,13 +17,16 @@ pub enum EstimatorKind {
     Rfc6298,
     /// Linux 2.6: jiffies, a floor under the variance term instead of under the sum.
     Linux,
+    /// Linux 6.1: the same arithmetic in microseconds, the timeout rounded up to a tick (LK-RTO-1).
+    #[serde(rename = "linux-us")]
+    LinuxMicro,
 }
 
 /// Constants of the retransmission timeout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RttConfig {
-    /// `bsd`, `rfc6298` or `linux`.
+    /// `bsd`, `rfc6298`, `linux` or `linux-us`.
     pub estimator: EstimatorKind,
     /// Length of the host's clock tick: the unit of the arithmetic of `bsd` and `linux`, the clock
     /// granularity G of `rfc6298`.
@@ -39,11 +42,11 @@ pub struct RttConfig {
     pub slop: Duration,
     /// No timeout is longer.
     pub max_rto: Duration,
-    /// Least value of the variance term of `linux` (LX-CFG-1); nothing to the others.
+    /// Least value of the variance term of `linux` (LX-CFG-1) and `linux-us` (LK-RTO-1); nothing to the others.
     #[serde(default)]
     pub variance_floor: Duration,
-    /// The timeout after a handshake in which a SYN timed out and no sample was taken; `rfc6298` only
-    /// (section 5.7: 3 s). Absent: the initial one.
+    /// The timeout after a handshake in which a SYN timed out and no sample was taken; `rfc6298` (section 5.7:
+    /// 3 s) and `linux-us` only. Absent: the initial one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rto_after_syn_loss: Option<Duration>,
     /// Factors of the timeout of a SYN: entry k after k expiries, the last one for all later. Empty: 2 to

@@ -1,4 +1,4 @@
-//! From round-trip times to the retransmission timeout: three estimators behind one enum.
+//! From round-trip times to the retransmission timeout: four estimators behind one enum.
 //!
 //! Families of methods, and who calls them when:
 //!
@@ -9,12 +9,12 @@
 //! 3. *getters*: [`RttEstimator::rto`] whenever the timer starts.
 //!
 //! Not modelled: values kept from earlier connections (host cache, route metrics), as every study of the
-//! historical profiles had them off; a vendor's later changes to its own estimator (Linux's microsecond
-//! clock, the newer BSD minima) come with the profiles that need them.
+//! historical profiles had them off; the newer BSD minima.
 
 mod bsd;
 mod config;
 mod linux;
+mod linux_us;
 mod rfc6298;
 #[cfg(test)]
 mod tests;
@@ -25,6 +25,7 @@ use rexmit_wire::SeqNumber;
 pub use bsd::Bsd;
 pub use config::{EstimatorKind, MAX_BACKOFF_STEPS, RttConfig, RttConfigError};
 pub use linux::Linux;
+pub use linux_us::LinuxMicro;
 pub use rfc6298::Rfc6298;
 
 use config::Backoff;
@@ -38,6 +39,8 @@ pub enum RttEstimator {
     Rfc6298(Rfc6298),
     /// Linux 2.6, in jiffies.
     Linux(Linux),
+    /// Linux 6.1, in microseconds.
+    LinuxMicro(LinuxMicro),
 }
 
 impl RttEstimator {
@@ -48,6 +51,7 @@ impl RttEstimator {
             EstimatorKind::Bsd => Self::Bsd(Bsd::new(config)),
             EstimatorKind::Rfc6298 => Self::Rfc6298(Rfc6298::new(config)),
             EstimatorKind::Linux => Self::Linux(Linux::new(config)),
+            EstimatorKind::LinuxMicro => Self::LinuxMicro(LinuxMicro::new(config)),
         }
     }
 
@@ -62,6 +66,7 @@ impl RttEstimator {
             Self::Bsd(e) => e.sample(rtt),
             Self::Rfc6298(e) => e.sample(rtt),
             Self::Linux(e) => e.sample(rtt, una, nxt),
+            Self::LinuxMicro(e) => e.sample(rtt, una, nxt),
         }
     }
 
@@ -71,6 +76,7 @@ impl RttEstimator {
             Self::Bsd(e) => e.rto(),
             Self::Rfc6298(e) => e.rto(),
             Self::Linux(e) => e.rto(),
+            Self::LinuxMicro(e) => e.rto(),
         }
     }
 
@@ -80,6 +86,7 @@ impl RttEstimator {
             Self::Bsd(e) => e.backoff(),
             Self::Rfc6298(e) => e.backoff(),
             Self::Linux(e) => e.backoff(),
+            Self::LinuxMicro(e) => e.backoff(),
         }
     }
 
@@ -89,6 +96,7 @@ impl RttEstimator {
             Self::Bsd(e) => e.backoff_syn(),
             Self::Rfc6298(e) => e.backoff_syn(),
             Self::Linux(e) => e.backoff_syn(),
+            Self::LinuxMicro(e) => e.backoff_syn(),
         }
     }
 
@@ -99,6 +107,7 @@ impl RttEstimator {
         match self {
             Self::Bsd(_) | Self::Linux(_) => {}
             Self::Rfc6298(e) => e.handshake_complete(),
+            Self::LinuxMicro(e) => e.handshake_complete(),
         }
     }
 
@@ -108,6 +117,7 @@ impl RttEstimator {
             Self::Bsd(e) => e.reset_backoff(),
             Self::Rfc6298(e) => e.reset_backoff(),
             Self::Linux(e) => e.reset_backoff(),
+            Self::LinuxMicro(e) => e.reset_backoff(),
         }
     }
 
@@ -117,6 +127,7 @@ impl RttEstimator {
             Self::Bsd(e) => e.shift(),
             Self::Rfc6298(e) => e.shift(),
             Self::Linux(e) => e.shift(),
+            Self::LinuxMicro(e) => e.shift(),
         }
     }
 
@@ -127,6 +138,7 @@ impl RttEstimator {
             Self::Bsd(e) => e.srtt(),
             Self::Rfc6298(e) => e.srtt(),
             Self::Linux(e) => e.srtt(),
+            Self::LinuxMicro(e) => e.srtt(),
         }
     }
 
@@ -137,6 +149,7 @@ impl RttEstimator {
             Self::Bsd(e) => e.rttvar(),
             Self::Rfc6298(e) => e.rttvar(),
             Self::Linux(e) => e.rttvar(),
+            Self::LinuxMicro(e) => e.rttvar(),
         }
     }
 
@@ -145,7 +158,7 @@ impl RttEstimator {
     pub fn half_srtt(&self) -> Duration {
         match self {
             Self::Bsd(e) => e.half_srtt(),
-            Self::Rfc6298(_) | Self::Linux(_) => {
+            Self::Rfc6298(_) | Self::Linux(_) | Self::LinuxMicro(_) => {
                 Duration::from_nanos(self.srtt().unwrap_or_default().as_nanos() / 2)
             }
         }

@@ -1,0 +1,166 @@
+//! A path of the kernel's own: a router between the hosts whose interfaces have netem.
+//!
+//! It is here to compare with. Both emulators count IP bytes, so netem is told to forget the 14 bytes of Ethernet.
+
+use std::fs;
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rexmit_path::{DirectionSpec, LossModel, PathSpec};
+use rexmit_scenario::SpecError;
+use rexmit_units::QueueLimit;
+
+use crate::between::Passed;
+use crate::host::{Host, INTERFACE, system};
+use crate::sys::link::{Links, Metrics};
+use crate::sys::namespace::Namespace;
+
+/// Every interface has this address, so that each takes what is sent to it and nobody need ask.
+const ETHERNET: &str = "02:00:00:00:00:01";
+/// The router's interfaces towards the server and the client.
+const TOWARDS: [&str; 2] = ["server", "client"];
+
+/// The router.
+#[derive(Debug)]
+pub struct NetemPath {
+    namespace: Namespace,
+}
+
+impl NetemPath {
+    /// A path between two hosts without interfaces, which get theirs here.
+    ///
+    /// # Errors
+    /// Without the programs `ip` and `tc`, or netem in the kernel.
+    pub fn create(
+        path: &PathSpec,
+        hosts: &[Host; 2],
+        addresses: [IpAddr; 2],
+        mtu: [u32; 2],
+    ) -> Result<Self, SpecError> {
+        let wrong = |e: io::Error| SpecError { key: "path.emulator".into(), ..system("between the two", &e) };
+        let namespace = Namespace::create().map_err(wrong)?;
+        let made = Self { namespace };
+        if addresses[0].is_ipv4() {
+            // Else the router would speak by itself.
+            let quiet = || fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+            made.namespace.within(|| Ok(quiet().ok())).map_err(wrong)?;
+        }
+        for n in 0..2 {
+            made.connect(n, &hosts[n], mtu[n]).map_err(wrong)?;
+            let ready =
+                hosts[n].namespace.within(|| hosts[n].bring_up(mtu[n], addresses[n], addresses[1 - n]));
+            ready.map_err(wrong)?;
+        }
+        let routes = || made.route(addresses, mtu);
+        made.namespace.within(routes).map_err(wrong)?;
+        // What the server sends goes down, out of the interface towards the client.
+        for (n, direction) in [(1, path.down()), (0, path.up())] {
+            made.namespace.within(|| batch("tc", &qdisc(TOWARDS[n], &direction))).map_err(wrong)?;
+        }
+        Ok(made)
+    }
+
+    /// Gives host `n` an interface whose other end is the router's.
+    fn connect(&self, n: usize, host: &Host, mtu: u32) -> io::Result<()> {
+        let to = format!("/proc/{}/fd/{}", std::process::id(), host.namespace.fd().as_raw_fd());
+        let name = TOWARDS[n];
+        let own = format!("address {ETHERNET} mtu {mtu}");
+        let lines = format!(
+            "link add {name} {own} type veth peer name {INTERFACE} {own} netns {to}\n\
+             link set {name} arp off multicast off up\n"
+        );
+        self.namespace.within(|| batch("ip", &lines))
+    }
+
+    fn route(&self, addresses: [IpAddr; 2], mtu: [u32; 2]) -> io::Result<()> {
+        fs::write("/proc/sys/net/ipv4/ip_forward", "1")?;
+        if addresses[0].is_ipv6() {
+            fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1")?;
+        }
+        let links = Links::open()?;
+        for n in 0..2 {
+            crate::sys::link::set_offloads(TOWARDS[n], false)?;
+            links.up(TOWARDS[n], Some(mtu[n]), None)?;
+            links.add_route(TOWARDS[n], addresses[n], &Metrics::default())?;
+        }
+        Ok(())
+    }
+
+    /// What has passed.
+    ///
+    /// # Errors
+    /// Where /proc or `tc` do not answer.
+    pub fn counters(&self) -> io::Result<Passed> {
+        self.namespace.within(|| {
+            let devices = fs::read_to_string("/proc/thread-self/net/dev")?;
+            let mut counters = Passed::default();
+            for n in 0..2 {
+                counters.packets[n] = device(&devices, TOWARDS[n], 1);
+                counters.delivered += device(&devices, TOWARDS[n], 9);
+                counters.drops[n] = dropped(TOWARDS[1 - n])?;
+            }
+            Ok(counters)
+        })
+    }
+}
+
+/// The netem of a direction, as `tc` reads it.
+fn qdisc(name: &str, direction: &DirectionSpec) -> String {
+    let mut line = format!("qdisc add dev {name} root netem");
+    if !direction.delay.is_zero() {
+        line += &format!(" delay {}us", direction.delay.as_nanos() as f64 / 1e3);
+    }
+    if let Some(LossModel::Independent(p)) = &direction.impairments.loss {
+        line += &format!(" loss {}%", p.as_f64() * 100.0);
+    }
+    if let Some(rate) = direction.rate {
+        line += &format!(" rate {}bit -14", rate.bits_per_second());
+    }
+    if let QueueLimit::Packets(n) = direction.queue {
+        line += &format!(" limit {n}");
+    }
+    line + "\n"
+}
+
+/// Number `field` (0: bytes received, 1: packets received, 9: packets sent) of an interface in /proc/net/dev.
+fn device(text: &str, name: &str, field: usize) -> u64 {
+    let of = |line: &str| {
+        let (found, numbers) = line.split_once(':')?;
+        (found.trim() == name).then(|| numbers.split_whitespace().nth(field)?.parse().ok()).flatten()
+    };
+    text.lines().find_map(of).unwrap_or(0)
+}
+
+/// Packets that the qdisc of an interface dropped.
+fn dropped(name: &str) -> io::Result<u64> {
+    let told = command("tc").args(["-s", "-j", "qdisc", "show", "dev", name]).output()?;
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout)?;
+    Ok(told.pointer("/0/drops").and_then(serde_json::Value::as_u64).unwrap_or(0))
+}
+
+/// A program of the system, which need not be on the user's path.
+fn command(program: &str) -> Command {
+    let places = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(|folder| format!("{folder}/{program}"));
+    Command::new(places.iter().find(|place| Path::new(place).exists()).map_or(program, String::as_str))
+}
+
+/// Hands lines to `ip` or `tc`.
+fn batch(program: &str, lines: &str) -> io::Result<()> {
+    let spawned = command(program).args(["-batch", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child =
+        spawned.map_err(crate::sys::about(format!("the program {program}, of Debian's iproute2")))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(lines.as_bytes())?;
+    }
+    let done = child.wait_with_output()?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&done.stderr);
+    let words = words.lines().next().unwrap_or("it failed without a word").trim();
+    let hint = if words.contains("qdisc kind is unknown") { ": this kernel has no netem" } else { "" };
+    Err(io::Error::other(format!("{program}: {words}{hint}")))
+}

@@ -1,0 +1,76 @@
+//! HyStart of Linux 6.1 (tcp_cubic.c, `hystart_update`): slow start ends when ACKs come in a train as long as
+//! half the least round trip, or when the round-trip time grows.
+//!
+//! Deviation: the kernel allows a train the time in which four of the largest offloaded packets leave at the
+//! pacing rate, at most 1 ms; here it is always 1 ms, which holds below 2 Gbit/s.
+
+use rexmit_units::{Duration, Instant};
+use rexmit_wire::SeqNumber;
+
+use super::config::HystartConfig;
+
+/// Samples of a round trip before its least one counts.
+const MIN_SAMPLES: u32 = 8;
+/// Bounds of the growth of the round-trip time, in microseconds.
+const DELAY_BOUNDS: (u64, u64) = (4_000, 16_000);
+/// `hystart_ack_delay`, in microseconds.
+const ACK_DELAY: u64 = 1_000;
+
+/// What is kept of a round trip.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Hystart {
+    found: bool,
+    round: Option<Round>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    start: Instant,
+    /// The round trip ends when more than this is acknowledged.
+    end: SeqNumber,
+    last_ack: Instant,
+    /// Least round-trip time, in microseconds.
+    least: u64,
+    samples: u32,
+}
+
+impl Hystart {
+    /// After a timeout slow start is watched anew.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// A sample `rtt` arrived at `now`, of connection-wide least `delay_min`, both in microseconds: is it time
+    /// to leave slow start?
+    pub fn ends_slow_start(
+        &mut self,
+        config: &HystartConfig,
+        cwnd: u32,
+        (now, una, nxt): (Instant, SeqNumber, SeqNumber),
+        (rtt, delay_min): (u64, u64),
+    ) -> bool {
+        if self.found {
+            return false;
+        }
+        if self.round.is_none_or(|r| una > r.end) {
+            self.round = Some(Round { start: now, end: nxt, last_ack: now, least: u64::MAX, samples: 0 });
+        }
+        let Some(round) = self.round.as_mut().filter(|_| cwnd >= config.low_window) else { return false };
+        if config.train && now.saturating_since(round.last_ack) <= config.spacing {
+            round.last_ack = now;
+            // Half of it, as nothing is paced.
+            let limit = Duration::from_micros((delay_min + ACK_DELAY) / 2);
+            self.found |= now.saturating_since(round.start) > limit;
+        }
+        if config.delay {
+            round.least = round.least.min(rtt);
+            if round.samples < MIN_SAMPLES {
+                round.samples += 1;
+            } else {
+                let more = (delay_min >> 3).clamp(DELAY_BOUNDS.0, DELAY_BOUNDS.1);
+                self.found |= round.least > delay_min + more;
+            }
+        }
+        self.found
+    }
+}

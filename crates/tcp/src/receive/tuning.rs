@@ -1,0 +1,241 @@
+//! A receive buffer that grows with what the application reads in a round trip, and the window that it allows:
+//! `tcp_select_initial_window`, `tcp_init_buffer_space`, `tcp_grow_window`, `tcp_rcv_space_adjust` and
+//! `__tcp_select_window` of Linux 6.1, with `tcp_adv_win_scale` 1: half of the memory is window.
+//!
+//! Not modelled: limits of the host's memory, and packets that are put together to save it.
+
+use std::collections::VecDeque;
+
+use rexmit_units::{Duration, Instant};
+use rexmit_wire::SeqNumber;
+
+use crate::profile::TuningConfig;
+
+/// Segments of the first window that is expected to be read in a round trip (`TCP_INIT_CWND`).
+const FIRST_SEGMENTS: u32 = 10;
+/// Headers, the space before them, and what the kernel keeps behind the data of a packet.
+const AROUND: u32 = 14 + 52 + 64 + 320;
+/// `struct sk_buff`.
+const DESCRIPTOR: u32 = 256;
+/// Segments shorter than this do not make the window grow.
+const SHORT: u32 = 128;
+
+/// State of the buffer and its window.
+#[derive(Clone, Debug)]
+pub(crate) struct ReceiveTuning {
+    config: TuningConfig,
+    /// `sk_rcvbuf`, in bytes of memory.
+    buffer: u32,
+    /// The window is never larger (`window_clamp`).
+    clamp: u32,
+    /// Nor than this, which grows with arrivals (`rcv_ssthresh`).
+    ssthresh: u32,
+    /// Full segment, options deducted.
+    mss: u32,
+    /// Packets that wait to be read: bytes left, memory.
+    queue: VecDeque<(u32, u32)>,
+    /// Memory of those, and of packets out of order.
+    ordered: u32,
+    disordered: u32,
+    /// Read in the last round trip, and since `since`.
+    space: u32,
+    copied: u32,
+    since: Instant,
+}
+
+/// Memory that a packet with `len` bytes of data takes, where a driver gets whole powers of two.
+fn memory(len: u32) -> u32 {
+    (len + AROUND).next_power_of_two() + DESCRIPTOR
+}
+
+impl ReceiveTuning {
+    /// The window of a SYN: whole segments of half the memory.
+    pub fn first_window(config: &TuningConfig, mss: u32) -> u32 {
+        let space = (config.first.0.min(1 << 30) / 2) as u32;
+        let whole = if space > mss { space - space % mss } else { space };
+        whole.min(65_535)
+    }
+
+    /// Once the connection is established; `mss` has its options deducted, and `window` is what was promised.
+    pub fn new(config: TuningConfig, mss: u32, window: u32, now: Instant) -> Self {
+        let buffer = config.first.0.min(1 << 30) as u32;
+        let most = buffer / 2;
+        // One segment is kept back.
+        let clamp = if most > 2 * mss { (most - mss).max(2 * mss) } else { most };
+        let ssthresh = window.min(clamp);
+        let space = ssthresh.min(window).min(FIRST_SEGMENTS * mss);
+        Self {
+            config,
+            buffer,
+            clamp,
+            ssthresh,
+            mss,
+            queue: VecDeque::new(),
+            ordered: 0,
+            disordered: 0,
+            space,
+            copied: 0,
+            since: now,
+        }
+    }
+
+    /// `tcp_space`.
+    fn space(&self) -> u32 {
+        self.buffer.saturating_sub(self.ordered + self.disordered) / 2
+    }
+
+    /// The window to advertise, in units of `1 << scale`; `full` is a full segment as seen by the receiver.
+    pub fn window(&self, scale: u8, full: u32) -> u32 {
+        let mut free = self.space();
+        let allowed = self.buffer / 2;
+        let unit = 1 << scale;
+        if free < self.clamp.min(allowed) / 2 {
+            free -= free % unit;
+            if free < allowed / 16 || free < full {
+                return 0;
+            }
+        }
+        let window = free.min(self.ssthresh);
+        if scale > 0 { window.next_multiple_of(unit) } else { window - window % self.mss.max(1) }
+    }
+
+    /// A window update is worth while: twice of what was promised, and that at most half.
+    pub fn is_update_due(&self, promised: u32, scale: u8, full: u32) -> bool {
+        let window = if 2 * promised <= self.clamp { self.window(scale, full) } else { 0 };
+        window > 0 && window >= 2 * promised
+    }
+
+    /// A segment of `len` bytes has come, in order or not; true if the window may grow for it.
+    pub fn on_arrival(&mut self, len: u32, in_order: bool, sack: bool) -> bool {
+        if in_order {
+            self.queue.push_back((len, memory(len)));
+            self.ordered += memory(len);
+            return len >= SHORT && self.grow(len);
+        }
+        let grown = sack && self.grow(len);
+        self.disordered += memory(len);
+        grown
+    }
+
+    /// `bytes` that had waited out of order can be read now; `emptied`: none are left behind.
+    pub fn on_order(&mut self, bytes: u32, emptied: bool) {
+        if bytes == 0 {
+            return;
+        }
+        let memory = if emptied { self.disordered } else { self.disordered.min(bytes.saturating_mul(2)) };
+        self.disordered -= memory;
+        self.ordered += memory;
+        self.queue.push_back((bytes, memory));
+    }
+
+    /// `tcp_grow_window`, without memory pressure.
+    fn grow(&mut self, len: u32) -> bool {
+        let room = self.clamp.min(self.space()).saturating_sub(self.ssthresh);
+        if room == 0 {
+            return false;
+        }
+        let half = memory(len) / 2;
+        let mut allows = half <= len;
+        if !allows {
+            // `__tcp_grow_window`: packets that waste memory may make a small window grow.
+            let (mut size, mut window) = (half / 2, (self.config.most.0.min(1 << 30) / 4) as u32);
+            while !allows && self.ssthresh <= window && window > 0 {
+                allows = size <= len;
+                size /= 2;
+                window /= 2;
+            }
+        }
+        if allows {
+            self.ssthresh += room.min((2 * self.mss).max(2 * len));
+        }
+        allows
+    }
+
+    /// The application has read `n` bytes; `rtt` is the receiver's round-trip time.
+    pub fn on_read(&mut self, now: Instant, mut n: u32, rtt: Option<Duration>) {
+        self.copied = self.copied.saturating_add(n);
+        while let Some((left, memory)) = self.queue.front_mut() {
+            if *left > n {
+                *left -= n;
+                break;
+            }
+            n -= *left;
+            self.ordered -= *memory;
+            self.queue.pop_front();
+        }
+        let Some(rtt) = rtt else { return };
+        if now.saturating_since(self.since) < rtt {
+            return;
+        }
+        if self.copied > self.space {
+            self.grow_buffer();
+            self.space = self.copied;
+        }
+        self.copied = 0;
+        self.since = now;
+    }
+
+    /// Twice of what was read, and more as it grows; in packets of the memory that one may take.
+    fn grow_buffer(&mut self) {
+        let (copied, space) = (u64::from(self.copied), u64::from(self.space.max(1)));
+        let mss = u64::from(self.mss.max(1));
+        let mut window = 2 * copied + 16 * mss;
+        window += 2 * (window * (copied - space) / space);
+        let mut packet = mss + 320 + u64::from(DESCRIPTOR) + 320;
+        while packet / 2 < mss {
+            packet += 128;
+        }
+        let buffer = (window / mss).saturating_mul(packet).min(self.config.most.0.min(1 << 30)) as u32;
+        if buffer > self.buffer {
+            self.buffer = buffer;
+            self.clamp = buffer / 2;
+        }
+    }
+}
+
+/// The round-trip time that a receiver sees: by the echoes of its own timestamps, or by how long the peer
+/// takes to fill a window (`tcp_rcv_rtt_measure`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ReceiverRtt {
+    /// In 1/8 microsecond; 0: not known.
+    rtt: u64,
+    last_echo: u32,
+    /// The end of the window that is being filled, and since when.
+    window: Option<(SeqNumber, Instant)>,
+}
+
+impl ReceiverRtt {
+    /// The estimate.
+    pub fn get(&self) -> Option<Duration> {
+        (self.rtt > 0).then(|| Duration::from_nanos(self.rtt * 125))
+    }
+
+    /// Data in order, before rcv_nxt moves over them.
+    pub fn on_data(&mut self, now: Instant, nxt: SeqNumber, window: u32) {
+        if let Some((end, since)) = self.window {
+            if nxt < end {
+                return;
+            }
+            let micros = now.saturating_since(since).as_nanos() / 1_000;
+            self.update(micros.max(1), true);
+        }
+        self.window = Some((nxt + window, now));
+    }
+
+    /// A full segment echoes a timestamp that is `age` old.
+    pub fn on_echo(&mut self, echo: u32, age: Duration) {
+        if echo != self.last_echo {
+            self.last_echo = echo;
+            self.update(age.as_nanos() / 1_000, false);
+        }
+    }
+
+    fn update(&mut self, micros: u64, by_window: bool) {
+        let sample = micros << 3;
+        if self.rtt == 0 || sample < self.rtt {
+            self.rtt = sample;
+        } else if !by_window {
+            self.rtt = self.rtt - (self.rtt >> 3) + micros;
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! What has been sent and not yet acknowledged, packet by packet: which is SACKed, lost, sent again.
+//!
+//! Sums are kept as marks change. SACK blocks mostly repeat what the last acknowledgment said, so only what
+//! differs from that is looked at.
+
+use std::collections::VecDeque;
+
+use rexmit_units::Instant;
+use rexmit_wire::SeqNumber;
+
+/// One packet that is out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sent {
+    pub start: SeqNumber,
+    /// One past its last byte, or past its FIN.
+    pub end: SeqNumber,
+    /// When it left last.
+    pub at: Instant,
+    /// Reported by SACK.
+    pub sacked: bool,
+    /// Taken for lost.
+    pub lost: bool,
+    /// Sent again, and that copy counts as in flight.
+    pub resent: bool,
+    /// Sent again at some time.
+    pub ever_resent: bool,
+}
+
+/// What one acknowledgment, or its SACK blocks, told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct News {
+    /// Packets that left the queue.
+    pub acked: u32,
+    /// Packets that arrived, as far as was not known before.
+    pub delivered: u32,
+    /// When the first and the last of them left that were sent once only.
+    pub times: Option<(Instant, Instant)>,
+    /// A packet that has been sent again is among them.
+    pub resent: bool,
+    /// A packet at or below the mark of the present episode that was sent once only is among them.
+    pub original: bool,
+    /// The lowest of those sent once only.
+    pub lowest: Option<SeqNumber>,
+    /// New SACK reports.
+    pub sacked: bool,
+}
+
+impl News {
+    fn note_original(&mut self, packet: &Sent, mark: SeqNumber) {
+        let first = self.times.map_or(packet.at, |(first, _)| first);
+        self.times = Some((first, packet.at));
+        self.original |= packet.end <= mark;
+    }
+}
+
+/// The packets that are out, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SentQueue {
+    packets: VecDeque<Sent>,
+    pub sacked: u32,
+    pub lost: u32,
+    pub resent: u32,
+    /// Packets ever marked lost, again and again.
+    pub losses: u64,
+    /// One past the highest SACKed byte.
+    fack: Option<SeqNumber>,
+    /// Blocks of the last report.
+    known: Vec<(SeqNumber, SeqNumber)>,
+}
+
+impl SentQueue {
+    /// Packets out.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.packets.len() as u32
+    }
+
+    /// Packets that are believed to be in the network.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        (self.len() + self.resent).saturating_sub(self.sacked + self.lost)
+    }
+
+    pub fn head(&self) -> Option<&Sent> {
+        self.packets.front()
+    }
+
+    pub fn get(&self, i: usize) -> Option<&Sent> {
+        self.packets.get(i)
+    }
+
+    /// One past the highest SACKed byte, if there is one above una.
+    pub fn fack(&self) -> Option<SeqNumber> {
+        self.fack.filter(|_| self.sacked > 0)
+    }
+
+    /// A new packet leaves.
+    pub fn push(&mut self, start: SeqNumber, end: SeqNumber, at: Instant) {
+        let packet = Sent { start, end, at, sacked: false, lost: false, resent: false, ever_resent: false };
+        self.packets.push_back(packet);
+    }
+
+    /// Everything before `una` has arrived; `mark` ends the present episode. With `sack`, what was not reported
+    /// counts as delivered now.
+    pub fn acknowledge(&mut self, una: SeqNumber, mark: SeqNumber, sack: bool) -> News {
+        let mut news = News::default();
+        while let Some(packet) = self.packets.front().copied().filter(|p| p.end <= una) {
+            self.packets.pop_front();
+            news.acked += 1;
+            if packet.resent || packet.ever_resent {
+                self.resent -= u32::from(packet.resent);
+                news.resent = true;
+            } else if !packet.sacked {
+                news.note_original(&packet, mark);
+                news.lowest = news.lowest.or(Some(packet.start));
+            }
+            if packet.sacked {
+                self.sacked -= 1;
+            } else if sack {
+                news.delivered += 1;
+            }
+            self.lost -= u32::from(packet.lost);
+        }
+        if self.packets.is_empty() {
+            self.known.clear();
+        }
+        news
+    }
+
+    /// Takes the SACK blocks of an acknowledgment; `una` is from before it.
+    pub fn report(&mut self, blocks: &[(SeqNumber, SeqNumber)], una: SeqNumber, mark: SeqNumber) -> News {
+        let mut news = News::default();
+        for &(left, right) in blocks {
+            let known = self.known.iter().copied().find(|k| k.0 < right && left < k.1);
+            match known {
+                Some((from, to)) => {
+                    self.report_range(left, from.min(right), (una, mark), &mut news);
+                    self.report_range(to.max(left), right, (una, mark), &mut news);
+                }
+                None => self.report_range(left, right, (una, mark), &mut news),
+            }
+        }
+        self.known.clear();
+        self.known.extend_from_slice(blocks);
+        news
+    }
+
+    fn report_range(
+        &mut self,
+        left: SeqNumber,
+        right: SeqNumber,
+        (una, mark): (SeqNumber, SeqNumber),
+        news: &mut News,
+    ) {
+        let mut i = self.packets.partition_point(|p| p.start < left);
+        while let Some(packet) = self.packets.get_mut(i).filter(|p| p.end <= right) {
+            i += 1;
+            if packet.sacked || packet.end <= una {
+                continue;
+            }
+            let before = *packet;
+            packet.sacked = true;
+            if before.resent {
+                // Not taken for lost: the copy is believed to be on its way still.
+                if before.lost {
+                    (packet.lost, packet.resent) = (false, false);
+                    self.lost -= 1;
+                    self.resent -= 1;
+                }
+            } else {
+                packet.lost = false;
+                self.lost -= u32::from(before.lost);
+                if !before.ever_resent {
+                    let hole = self.sacked > 0 && self.fack.is_some_and(|fack| before.start < fack);
+                    let lower = news.lowest.is_none_or(|lowest| before.start < lowest);
+                    if hole && lower {
+                        news.lowest = Some(before.start);
+                    }
+                    news.note_original(&before, mark);
+                }
+            }
+            news.sacked = true;
+            news.delivered += 1;
+            self.fack = match self.fack {
+                Some(fack) if self.sacked > 0 => Some(fack.max(before.end)),
+                _ => Some(before.end),
+            };
+            self.sacked += 1;
+        }
+    }
+
+    /// A duplicate of `[left, right)` was reported: copies of it are in flight no more. Returns how many
+    /// packets in that range had been sent again.
+    pub fn report_duplicate(&mut self, left: SeqNumber, right: SeqNumber) -> u32 {
+        let (mut i, mut n) = (self.packets.partition_point(|p| p.start < left), 0);
+        while let Some(packet) = self.packets.get_mut(i).filter(|p| p.end <= right) {
+            i += 1;
+            n += u32::from(packet.resent || packet.ever_resent);
+            if std::mem::take(&mut packet.resent) {
+                self.resent -= 1;
+            }
+        }
+        n
+    }
+
+    /// The packet at `i` is taken for lost, or its copy is lost as well; a SACKed one is not.
+    pub fn lose(&mut self, i: usize) {
+        let packet = &mut self.packets[i];
+        if packet.sacked {
+            return;
+        }
+        if !packet.lost {
+            packet.lost = true;
+            self.lost += 1;
+            self.losses += 1;
+        } else if std::mem::take(&mut packet.resent) {
+            self.resent -= 1;
+            self.losses += 1;
+        }
+    }
+
+    /// All that are not SACKed are lost, and their copies as well. A head that is SACKed shows that the
+    /// receiver has dropped what it reported: all reports are forgotten.
+    pub fn lose_all(&mut self) {
+        if self.head().is_some_and(|p| p.sacked) {
+            self.packets.iter_mut().for_each(|p| p.sacked = false);
+            self.sacked = 0;
+            self.known.clear();
+        }
+        for i in 0..self.packets.len() {
+            // A copy that was not taken for lost is given up together with its original.
+            let packet = &mut self.packets[i];
+            if !packet.sacked && !packet.lost && std::mem::take(&mut packet.resent) {
+                self.resent -= 1;
+            }
+            self.lose(i);
+        }
+    }
+
+    /// Nothing is lost after all.
+    pub fn forgive(&mut self) {
+        self.packets.iter_mut().for_each(|p| p.lost = false);
+        self.lost = 0;
+    }
+
+    /// Lost are all, from the head on, up to where more than `sacked_upto` SACKed packets have been passed
+    /// (`tcp_mark_head_lost`).
+    pub fn lose_below(&mut self, sacked_upto: u32) {
+        let mut count = 0;
+        for i in 0..self.packets.len() {
+            count += u32::from(self.packets[i].sacked);
+            if count > sacked_upto {
+                break;
+            }
+            if !self.packets[i].lost {
+                self.lose(i);
+            }
+        }
+    }
+
+    /// The next lost packet that has not been sent again, from `from` on.
+    pub fn next_lost(&self, from: usize) -> Option<usize> {
+        if self.resent >= self.lost {
+            return None;
+        }
+        (from..self.packets.len()).find(|&i| {
+            let p = &self.packets[i];
+            p.lost && !p.sacked && !p.resent
+        })
+    }
+
+    /// The packet at `i` leaves again with its first `len` numbers; the rest, if any, is a packet of its own.
+    pub fn send_again(&mut self, i: usize, una: SeqNumber, len: u32, at: Instant) {
+        let packet = &mut self.packets[i];
+        let end = packet.start.max(una) + len;
+        if end < packet.end {
+            let rest = Sent { start: end, ..*packet };
+            packet.end = end;
+            self.lost += u32::from(rest.lost);
+            self.packets.insert(i + 1, rest);
+        }
+        let packet = &mut self.packets[i];
+        packet.at = at;
+        packet.ever_resent = true;
+        if !std::mem::replace(&mut packet.resent, true) {
+            self.resent += 1;
+        }
+    }
+
+    #[cfg(test)]
+    pub fn check(&self) {
+        let count = |f: fn(&Sent) -> bool| self.packets.iter().filter(|p| f(p)).count() as u32;
+        assert_eq!(self.resent, count(|p| p.resent));
+        assert_eq!(self.lost, count(|p| p.lost));
+        assert!(self.packets.iter().zip(self.packets.iter().skip(1)).all(|(a, b)| a.end <= b.start));
+    }
+}
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod tests;

@@ -1,0 +1,77 @@
+use rexmit_units::Instant;
+use rexmit_wire::SeqNumber;
+
+use super::SentQueue;
+
+fn s(n: u32) -> SeqNumber {
+    SeqNumber(n)
+}
+
+/// Ten packets of 100 bytes; packet n left at n ms.
+fn ten() -> SentQueue {
+    let mut q = SentQueue::default();
+    for n in 0..10 {
+        q.push(s(n * 100), s(n * 100 + 100), Instant::from_nanos(u64::from(n) * 1_000_000));
+    }
+    q
+}
+
+#[test]
+fn reports_are_counted_once() {
+    let mut q = ten();
+    let news = q.report(&[(s(300), s(500))], s(0), s(1_000));
+    assert_eq!((news.delivered, q.sacked, q.in_flight()), (2, 2, 8));
+    assert_eq!(q.fack(), Some(s(500)));
+    let news = q.report(&[(s(300), s(600))], s(0), s(1_000));
+    assert_eq!((news.delivered, q.sacked), (1, 3));
+    assert!(!q.report(&[(s(300), s(600))], s(0), s(1_000)).sacked);
+    q.check();
+}
+
+#[test]
+fn a_packet_that_is_reported_in_part_is_not_sacked() {
+    let mut q = ten();
+    assert!(!q.report(&[(s(350), s(399))], s(0), s(1_000)).sacked);
+    assert_eq!(q.report(&[(s(350), s(500))], s(0), s(1_000)).delivered, 1);
+}
+
+/// `tcp_mark_head_lost`: with three reported above them, packets are lost.
+#[test]
+fn packets_below_the_threshold_are_lost_and_sent_again() {
+    let mut q = ten();
+    q.report(&[(s(200), s(300)), (s(400), s(700))], s(0), s(1_000));
+    // Four are reported: those with one or none of them below are lost at a threshold of three.
+    q.lose_below(q.sacked - 3);
+    assert_eq!((q.lost, q.next_lost(0)), (3, Some(0)));
+    for i in [0, 1, 3] {
+        assert_eq!(q.next_lost(0), Some(i));
+        q.send_again(i, s(0), 100, Instant::from_nanos(50));
+    }
+    assert_eq!((q.resent, q.next_lost(0), q.in_flight()), (3, None, 6));
+    q.lose_all();
+    assert_eq!((q.resent, q.lost, q.in_flight()), (0, 6, 0));
+    let news = q.acknowledge(s(400), s(1_000), true);
+    assert_eq!((news.acked, news.delivered, news.resent, news.original), (4, 3, true, false));
+    q.check();
+}
+
+/// A retransmission cut short leaves the rest as a packet of its own.
+#[test]
+fn a_packet_may_be_split() {
+    let mut q = ten();
+    q.lose(0);
+    q.send_again(0, s(0), 60, Instant::ZERO);
+    assert_eq!((q.len(), q.lost, q.resent, q.next_lost(0)), (11, 2, 1, Some(1)));
+    q.check();
+}
+
+/// A head that is SACKed shows that the receiver dropped what it had reported.
+#[test]
+fn a_reported_head_forgets_all_reports() {
+    let mut q = ten();
+    q.report(&[(s(100), s(300))], s(0), s(1_000));
+    q.acknowledge(s(100), s(1_000), true);
+    q.lose_all();
+    assert_eq!((q.sacked, q.lost), (0, 9));
+    q.check();
+}
