@@ -2,14 +2,24 @@
 
 pub mod agent;
 pub mod counters;
+mod drive;
 pub mod emulator;
 pub mod ends;
 pub mod guest;
+mod header;
 pub mod host;
+mod lateness;
+pub mod offload;
+pub mod measure;
 pub mod packet;
+pub mod pool;
+pub mod port;
 mod run;
 mod socket;
 pub mod sys;
 mod tap;
+mod watch;
 
+pub use drive::{DriveOptions, DriveReport, Mode, drive};
 pub use run::{LiveOptions, LiveOutcome, run};
+pub use watch::{Live, Watch};

@@ -2,13 +2,15 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
     RouteType,
@@ -17,6 +19,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use nix::net::if_::if_nametoindex;
 
+use super::namespace::Namespace;
 use super::{about, check};
 
 /// Requests to rtnetlink, answered one by one.
@@ -79,6 +82,23 @@ impl Links {
         message.attributes.extend(mtu.map(LinkAttribute::Mtu));
         message.attributes.extend(queue.map(LinkAttribute::TxQueueLen));
         self.ask(RouteNetlinkMessage::SetLink(message), 0).map_err(about(format!("interface {name}")))
+    }
+
+    /// Makes a pair of veth interfaces: `name` here, `peer` in another namespace.
+    ///
+    /// # Errors
+    /// Where one of the names is taken.
+    pub fn add_veth(&self, name: &str, (peer, namespace): (&str, &Namespace)) -> io::Result<()> {
+        let mut other = LinkMessage::default();
+        other.attributes.push(LinkAttribute::IfName(peer.to_string()));
+        other.attributes.push(LinkAttribute::NetNsFd(namespace.as_fd().as_raw_fd()));
+        let mut message = LinkMessage::default();
+        message.attributes.push(LinkAttribute::IfName(name.to_string()));
+        let data = InfoData::Veth(InfoVeth::Peer(other));
+        let info = vec![LinkInfo::Kind(InfoKind::Veth), LinkInfo::Data(data)];
+        message.attributes.push(LinkAttribute::LinkInfo(info));
+        self.ask(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
+            .map_err(about(format!("veth interfaces {name} and {peer}")))
     }
 
     /// Gives the interface an address.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sched::{CloneFlags, setns, unshare};
 
@@ -50,5 +51,11 @@ impl Namespace {
         let done = work();
         home.enter()?;
         done
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
