@@ -10,8 +10,8 @@
 use std::collections::HashMap;
 use std::error::Error;
 
-use rexmit_live::measure::{Kind, Load, bulk, delays, rate_error, throughput};
-use rexmit_live::{DriveOptions, Mode};
+use rexmit_live::Mode;
+use rexmit_live::measure::{Kind, Load, bulk, delays, options, rate_error, throughput};
 use rexmit_path::PathSpec;
 use rexmit_units::{Duration, QueueLimit, Rate};
 use serde_json::json;
@@ -20,8 +20,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let part = words.next().ok_or("name a part: bulk, packets, delay or rate")?;
     let mut numbers: HashMap<String, u64> = [
-        ("rate", 0), ("delay", 10), ("warm", 3), ("time", 3), ("bytes", 64), ("kind", 0), ("mode", 0),
-        ("pps", 1000), ("core", 1), ("horizon", 16), ("nice", 20),
+        ("rate", 0),
+        ("delay", 10),
+        ("warm", 3),
+        ("time", 3),
+        ("bytes", 64),
+        ("kind", 0),
+        ("mode", 0),
+        ("pps", 1000),
+        ("horizon", 16),
     ]
     .map(|(name, value)| (name.to_string(), value))
     .into();
@@ -32,10 +39,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let number = |name: &str| numbers[name];
     let kind = [Kind::Tun, Kind::Offloads, Kind::Veth][number("kind") as usize];
     let mode = [Mode::BusyPoll, Mode::HYBRID, Mode::Sleep][number("mode") as usize];
-    let mut options = DriveOptions { mode, nice: Some(-(number("nice") as i32)), ..DriveOptions::default() };
+    let mut options = options(mode);
     // The hosts' threads on one core, the emulator on another.
     rexmit_live::sys::thread::pin(0)?;
-    options.core = Some(number("core") as usize);
     options.pace.horizon = Duration::from_micros(number("horizon"));
     let time = Duration::from_secs(number("time"));
     let delay = Duration::from_millis(number("delay"));

@@ -24,7 +24,8 @@ const LONGEST: u64 = 3_600_000_000_000;
 impl Default for Lateness {
     fn default() -> Self {
         // Two decimal digits of precision; these bounds are legal ones.
-        let histogram = Histogram::new_with_bounds(1, LONGEST, 2).unwrap_or_else(|_| unreachable!("legal bounds"));
+        let histogram =
+            Histogram::new_with_bounds(1, LONGEST, 2).unwrap_or_else(|_| unreachable!("legal bounds"));
         Self { packets: 0, max_ns: 0, sum_ns: 0, refused: 0, histogram }
     }
 }

@@ -55,7 +55,8 @@ impl Offload {
             TCP_V4 => segmentation(false),
             TCP_V6 => segmentation(true),
             other => {
-                let text = format!("a host's interface left segmentation of kind {other}, which was not offered");
+                let text =
+                    format!("a host's interface left segmentation of kind {other}, which was not offered");
                 return Err(io::Error::new(io::ErrorKind::InvalidData, text));
             }
         };

@@ -45,7 +45,8 @@ impl Frame {
         let split = match offload.segmentation {
             None => None,
             Some(wanted) => {
-                let split = Split::find(&bytes, usize::from(wanted.size), &offload).filter(|s| s.tcp >= link + 20);
+                let split =
+                    Split::find(&bytes, usize::from(wanted.size), &offload).filter(|s| s.tcp >= link + 20);
                 Some(split.ok_or_else(|| wrong("a super-packet with headers that cannot be"))?)
             }
         };
@@ -207,8 +208,8 @@ impl Run {
     /// The packet.
     #[inline]
     pub fn extend(&mut self, packet: RealPacket) -> Result<(), RealPacket> {
-        let next = Arc::ptr_eq(&self.first.frame, &packet.frame)
-            && packet.number == self.first.number + self.count;
+        let next =
+            Arc::ptr_eq(&self.first.frame, &packet.frame) && packet.number == self.first.number + self.count;
         if !next {
             return Err(packet);
         }

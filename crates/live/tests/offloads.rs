@@ -77,7 +77,15 @@ fn supers() -> impl Strategy<Value = Super> {
     let data = (1_usize..20_000, any::<u8>())
         .prop_map(|(len, seed)| (0..len).map(|i| (i as u8).wrapping_mul(31) ^ seed).collect());
     (any::<bool>(), 500_u16..1461, data, any::<u32>(), any::<u16>(), any::<[bool; 2]>()).prop_map(
-        |(v6, size, data, seq, ident, [timestamps, cwr])| Super { v6, size, data, seq, ident, timestamps, cwr },
+        |(v6, size, data, seq, ident, [timestamps, cwr])| Super {
+            v6,
+            size,
+            data,
+            seq,
+            ident,
+            timestamps,
+            cwr,
+        },
     )
 }
 
@@ -183,7 +191,8 @@ fn merged(packets: impl IntoIterator<Item = RealPacket>) -> Run {
 
 #[test]
 fn a_copy_does_not_merge_with_its_original() {
-    let whole = Super { v6: false, size: 1000, data: vec![7; 3000], seq: 1, ident: 2, timestamps: true, cwr: false };
+    let whole =
+        Super { v6: false, size: 1000, data: vec![7; 3000], seq: 1, ident: 2, timestamps: true, cwr: false };
     let packets: Vec<RealPacket> = whole.frame().1.split().collect();
     let mut run = Run::new(packets[0].clone());
     assert!(run.extend(packets[0].clone()).is_err());

@@ -11,12 +11,12 @@ use std::time::Duration as StdDuration;
 use nix::sys::socket::{setsockopt, sockopt};
 use rexmit_path::PathSpec;
 use rexmit_units::Duration;
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 
 use super::testbed::{Kind, Testbed, address};
 use crate::drive::{DriveOptions, DriveReport};
 use crate::sys::clock;
-use crate::sys::tcp_info::tcp_info;
+use crate::sys::tcp_info::{clamp_window, tcp_info};
 
 /// What a flow gave.
 #[derive(Clone, Debug)]
@@ -34,11 +34,17 @@ pub struct Bulk {
 const PORT: u16 = 7001;
 /// What a socket buffer can hold at most: the kernel doubles what it is asked for.
 const BUFFER: usize = (1 << 30) - 1;
+/// Bytes that wait to be sent for the first time at most.
+const NOT_SENT: u32 = 8 << 20;
 /// Bytes of one read or write.
 const BLOCK: usize = 1 << 20;
 
-/// Sends for `warm` and then `time` through `path`, with buffers of a gigabyte; the rate of the latter. The sender uses
-/// Reno, whose slow start ends with a loss or the window alone.
+/// Sends for `warm` and then `time` through `path`, with buffers of a gigabyte; the rate of the latter.
+///
+/// The sender uses Reno, whose slow start ends with a loss or the window alone. The receiver offers a window of one and
+/// a quarter of what the path holds, so that its queue neither runs empty nor overflows, and the sender does not fill
+/// its buffer with what it may not send: two full buffers would exceed what Linux allows TCP in all
+/// (`net.ipv4.tcp_mem`).
 ///
 /// # Errors
 /// As [`super::accuracy`].
@@ -53,9 +59,13 @@ pub fn bulk(
         testbed.set(name, "4096 1073741823 1073741823")?;
     }
     testbed.set("net.ipv4.tcp_congestion_control", "reno")?;
-    let listener = testbed.hosts[1].within(|| listen())?;
+    let listener = testbed.hosts[1].within(|| listen(window(path)))?;
     let sender = testbed.hosts[0].within(connect)?;
     let (receiver, _) = listener.accept()?;
+    let end = receiver.try_clone()?;
+    for socket in [&sender, &receiver] {
+        SockRef::from(socket).set_linger(Some(StdDuration::ZERO))?;
+    }
     let stop = Arc::new(AtomicBool::new(false));
     let read = Arc::new(AtomicU64::new(0));
     let copy = sender.try_clone()?;
@@ -73,20 +83,33 @@ pub fn bulk(
     let before = (read.load(Ordering::Relaxed), clock::monotonic());
     thread::sleep(StdDuration::from_nanos(time.as_nanos()));
     let after = (read.load(Ordering::Relaxed), clock::monotonic());
-    let retransmits = tcp_info(sender.as_fd())?.total_retrans.into();
+    let info = tcp_info(sender.as_fd())?;
+    let retransmits = info.total_retrans.into();
     let drops = testbed.watch().live().drops.iter().sum();
     stop.store(true, Ordering::Relaxed);
     let report = testbed.finish()?;
-    // Nothing arrives any more: both ends are told.
+    // Nothing arrives any more. Both ends are reset: what they hold would count as the system's for minutes.
     sender.shutdown(std::net::Shutdown::Both).ok();
-    drop(sender);
-    drop(threads);
+    end.shutdown(std::net::Shutdown::Both).ok();
+    for thread in threads {
+        thread.join().map_err(|_| io::Error::other("a host's thread panicked"))?;
+    }
     let rate = (after.0 - before.0) as f64 * 8e9 / (after.1 - before.1) as f64;
     Ok(Bulk { rate, retransmits, report, drops })
 }
 
-fn listen() -> io::Result<TcpListener> {
+/// A quarter more than what the path holds in a round trip, and some, bytes.
+fn window(path: &PathSpec) -> u32 {
+    const SOME: u64 = 4 << 20;
+    let Some(rate) = path.rate else { return BUFFER as u32 };
+    let round_trip = path.delay.unwrap_or_default().as_nanos() * 2;
+    let holds = u128::from(rate.bits_per_second()) * u128::from(round_trip) / 8_000_000_000;
+    (holds as u64 * 5 / 4 + SOME).min(BUFFER as u64) as u32
+}
+
+fn listen(window: u32) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    clamp_window(&socket, window)?;
     setsockopt(&socket, sockopt::RcvBufForce, &BUFFER)?;
     socket.bind(&SocketAddr::new(address(1), PORT).into())?;
     socket.listen(1)?;
@@ -96,6 +119,7 @@ fn listen() -> io::Result<TcpListener> {
 fn connect() -> io::Result<TcpStream> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     setsockopt(&socket, sockopt::SndBufForce, &BUFFER)?;
+    socket.set_tcp_notsent_lowat(NOT_SENT)?;
     socket.connect(&SocketAddr::new(address(1), PORT).into())?;
     Ok(socket.into())
 }

@@ -58,9 +58,8 @@ impl Testbed {
         let connect = |n: usize| connect(kind, &hosts[n], (&middle, PORTS[n]), n);
         let ports = [connect(0)?, connect(1)?];
         let mut streams = |_: &str| unreachable!("nothing random in this path");
-        let mut direction = |spec, name| {
-            Direction::new(&spec, name, Duration::ZERO, &mut streams).map_err(io::Error::other)
-        };
+        let mut direction =
+            |spec, name| Direction::new(&spec, name, Duration::ZERO, &mut streams).map_err(io::Error::other);
         let directions = [direction(path.down(), "down")?, direction(path.up(), "up")?];
         let mut emulator = Emulator::new(ports, directions, false).with_pool(Pool::new(MEMORY));
         let watch = Arc::new(Watch::default());

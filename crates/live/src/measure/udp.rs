@@ -59,6 +59,8 @@ impl Delays {
     }
 }
 
+/// Longer errors count as this long: a minute, nanoseconds.
+const LONGEST: u64 = 60_000_000_000;
 const PORT: u16 = 7000;
 /// Headers of IPv4 and UDP.
 const HEADERS: usize = 28;
@@ -77,7 +79,7 @@ pub fn delays(kind: Kind, delay: Duration, options: &DriveOptions, load: Load) -
     let sent = send(&testbed, load)?;
     settle(delay);
     let mut found = Delays {
-        errors: Histogram::new(3).map_err(io::Error::other)?,
+        errors: Histogram::new_with_bounds(1, LONGEST, 3).map_err(io::Error::other)?,
         early_ns: 0,
         sent,
         report: testbed.finish()?,
@@ -124,7 +126,7 @@ pub fn shaped(kind: Kind, path: &PathSpec, options: &DriveOptions, load: Load) -
 pub fn throughput(kind: Kind, bytes: usize, time: Duration) -> io::Result<f64> {
     let queue = Some(QueueLimit::Packets(1_000_000));
     let path = PathSpec { delay: Some(Duration::from_millis(1)), queue, ..PathSpec::default() };
-    let (testbed, receiver) = open(kind, &path, &DriveOptions::default())?;
+    let (testbed, receiver) = open(kind, &path, &super::options(Mode::BusyPoll))?;
     // Unread, they would be dropped at the socket in the end, which is cheaper than to be received.
     let reader = thread::spawn(move || {
         receiver.set_read_timeout(Some(StdDuration::from_millis(300)))?;
@@ -170,10 +172,7 @@ fn sender(bytes: usize) -> io::Result<UdpSocket> {
 /// Sends from the first host to the second; how many packets.
 fn send(testbed: &Testbed, load: Load) -> io::Result<u64> {
     let socket = testbed.hosts[0].within(|| sender(load.bytes))?;
-    // An interface that needs ARP has it done before.
-    let mut data = vec![0; load.bytes - HEADERS];
     let sent = thread::scope(|scope| scope.spawn(|| offer(&socket, load)).join());
-    data.clear();
     sent.map_err(|_| io::Error::other("the sender's thread panicked"))?
 }
 

@@ -66,7 +66,8 @@ mod tests {
 
     #[test]
     fn losses_stand_behind_the_packets() {
-        let text = "Inter-|   Receive  |  Transmit\n face |bytes\n  eth0: 9 8 1 2 4 0 0 0 7 6 8 16 32 0 0 0\n";
+        let text =
+            "Inter-|   Receive  |  Transmit\n face |bytes\n  eth0: 9 8 1 2 4 0 0 0 7 6 8 16 32 0 0 0\n";
         assert_eq!(find(text, "eth0"), Some(Lost { received: 7, sent: 56 }));
         assert_eq!(find(text, "eth1"), None);
     }

@@ -68,15 +68,22 @@ impl Ring {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
         // SAFETY: the kernel chooses the place; the result is checked before it is used.
-        let memory = unsafe {
-            libc::mmap(std::ptr::null_mut(), RING_BYTES, protection, flags, socket.as_raw_fd(), 0)
-        };
+        let memory =
+            unsafe { libc::mmap(std::ptr::null_mut(), RING_BYTES, protection, flags, socket.as_raw_fd(), 0) };
         if memory == libc::MAP_FAILED {
             return Err(about(format!("a ring on {name}"))(io::Error::last_os_error()));
         }
         let memory = NonNull::new(memory.cast()).ok_or_else(io::Error::last_os_error)?;
         bind(&socket, name)?;
-        Ok(Self { socket, memory, slots, slot_len, next: 0, counters: DeviceCounters::open(name)?, missed: 0 })
+        Ok(Self {
+            socket,
+            memory,
+            slots,
+            slot_len,
+            next: 0,
+            counters: DeviceCounters::open(name)?,
+            missed: 0,
+        })
     }
 
     /// Lets `take` look at the next frame that has arrived; `None` if there is none.
@@ -131,7 +138,9 @@ impl Ring {
         };
         match check(sent.into()) {
             Ok(sent) => Ok(sent as usize),
-            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN | libc::EMSGSIZE)) => Ok(0),
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN | libc::EMSGSIZE)) => {
+                Ok(0)
+            }
             Err(e) => Err(e),
         }
     }

@@ -31,7 +31,9 @@ pub fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Option<(usiz
             other => other?,
         };
     let stamp = message.cmsgs()?.find_map(|control| match control {
-        ControlMessageOwned::ScmTimestampns(t) => Some(t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64),
+        ControlMessageOwned::ScmTimestampns(t) => {
+            Some(t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64)
+        }
         _ => None,
     });
     let stamp = stamp.ok_or_else(|| io::Error::other("a datagram without a stamp"))?;

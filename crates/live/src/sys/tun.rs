@@ -41,8 +41,9 @@ impl Tun {
         let tun = Self::with_flags(name, libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR)?;
         let offers = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
         // SAFETY: TUNSETOFFLOAD takes its argument by value.
-        let answer =
-            unsafe { libc::ioctl(tun.file.as_raw_fd(), libc::TUNSETOFFLOAD as _, libc::c_ulong::from(offers)) };
+        let answer = unsafe {
+            libc::ioctl(tun.file.as_raw_fd(), libc::TUNSETOFFLOAD as _, libc::c_ulong::from(offers))
+        };
         check(answer.into()).map_err(about(format!("offloads of {name}")))?;
         Ok(tun)
     }
