@@ -25,6 +25,8 @@ pub struct Tap {
     snap_len: usize,
     /// The hosts' addresses, as the IP header has them; none for packets to whatever address.
     between: Vec<Vec<u8>>,
+    /// The host is at the other end of the interface's wire.
+    wire: bool,
 }
 
 impl Tap {
@@ -46,7 +48,15 @@ impl Tap {
             buffer: vec![0; LARGEST],
             snap_len,
             between: between.iter().map(|a| octets(*a)).collect(),
+            wire: false,
         })
+    }
+
+    /// The same at an interface that faces the host: what it receives, the host has sent.
+    #[must_use]
+    pub fn facing_the_host(mut self) -> Self {
+        self.wire = true;
+        self
     }
 
     /// Takes what has been seen since the last call.
@@ -54,9 +64,12 @@ impl Tap {
     /// # Errors
     /// Those of the socket.
     pub fn drain(&mut self) -> io::Result<()> {
-        while let Some(seen) = self.socket.receive(&mut self.buffer)? {
+        while let Some(mut seen) = self.socket.receive(&mut self.buffer)? {
             let bytes = &self.buffer[..seen.len];
-            if self.between.is_empty() || self.between.iter().any(|address| is_for(bytes, address)) {
+            seen.outgoing ^= self.wire;
+            let is_ip = bytes.first().is_some_and(|b| matches!(b >> 4, 4 | 6));
+            let wanted = |all: &[Vec<u8>]| all.is_empty() || all.iter().any(|a| is_for(bytes, a));
+            if is_ip && wanted(&self.between) {
                 self.packets.push((seen, bytes.to_vec()));
             }
         }

@@ -81,6 +81,13 @@ Examples:
     "this host.",
 )
 @click.option(
+    "--between",
+    nargs=2,
+    metavar="IF1 IF2",
+    help="Stand between these Ethernet interfaces instead, IF1 being the server's side; NAMESPACE:IF for one in "
+    "a named namespace. Without COMMAND: until Ctrl-C.",
+)
+@click.option(
     "--server-ready",
     metavar="PORT|TIME",
     help="COMMAND starts once the server listens on this TCP port, or after this time. Default: once it "
@@ -114,6 +121,7 @@ def emulate(
     rest: tuple[str, ...],
     assignments: tuple[str, ...],
     server: str | None,
+    between: tuple[str, str] | None,
     server_ready: str | None,
     address: str | None,
     mtu: int | None,
@@ -150,17 +158,14 @@ def emulate(
     path = read_path(file, settings)
     for text in _native.check_path(_json(path))[1]:
         warn(text)
-    if os.geteuid() != 0 and server is None:
-        raise EmulationError(
-            "without root the other end cannot be this host: give --server COMMAND, or run it as root"
-        )
-    command = context.meta[_COMMAND]
-    interactive = not command
+    command = _command(context.meta[_COMMAND], server, between)
+    interactive = not context.meta[_COMMAND] and bool(command)
     shown = _Shown(_is_live(live, interactive), quiet, as_json)
     options = EmulationOptions(
         path=path,
-        command=command or (os.environ.get("SHELL", "/bin/sh"),),
+        command=command,
         server=_words(server),
+        between=between,
         ready=_ready(server_ready),
         addresses=_addresses(address),
         mtu=mtu or 0,
@@ -174,6 +179,21 @@ def emulate(
         environment=_environment(path, interactive),
     )
     context.exit(_run(options, shown))
+
+
+def _command(
+    given: tuple[str, ...], server: str | None, between: tuple[str, str] | None
+) -> tuple[str, ...]:
+    """The command, or the shell in its place. Raises where the ends that are asked for cannot be."""
+    if between is not None:
+        if server is not None:
+            raise UsageError("--between and --server: the other end is either an interface or a command")
+        if between[0] == between[1]:
+            raise UsageError(f"--between {between[0]} {between[1]}: two different interfaces are needed")
+    if os.geteuid() != 0 and server is None:
+        other = "interfaces of this host cannot be used" if between else "the other end cannot be this host"
+        raise EmulationError(f"without root {other}: give --server COMMAND, or run it as root")
+    return given or (() if between else (os.environ.get("SHELL", "/bin/sh"),))
 
 
 def _run(options: EmulationOptions, shown: _Shown) -> int:

@@ -71,8 +71,8 @@ def show_summary(summary: dict[str, Any]) -> None:
             if one[key]:
                 text += f", {one[key]} {word}"
         say(text)
-    mean, worst = (summary[key] / 1e6 for key in ("late_mean_ns", "late_max_ns"))
-    say(f"{seconds:.1f} s; packets came out {mean:.2f} ms late on average, {worst:.2f} ms at most")
+    half, most, worst = (summary[f"late_{key}_ns"] / 1e6 for key in ("p50", "p99", "max"))
+    say(f"{seconds:.1f} s; late by {half:.3f} ms (p50), {most:.3f} ms (p99), {worst:.3f} ms (max)")
 
 
 def _drops(one: dict[str, Any]) -> str:

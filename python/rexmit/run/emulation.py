@@ -37,6 +37,7 @@ class EmulationOptions:
     path: dict[str, Any]
     command: tuple[str, ...]
     server: tuple[str, ...] = ()
+    between: tuple[str, str] | None = None
     ready: Any = "listening"
     addresses: tuple[str, str] | None = None
     mtu: int = 0
@@ -74,7 +75,7 @@ def emulate(options: EmulationOptions, listener: Listener) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="rexmit-") as folder, _terminal():
         job = Path(folder) / "job.json"
         job.write_text(json.dumps(_job(options)))
-        last = _run(job, listener)
+        last = _run(job, listener, alone=not options.command)
     if options.verdicts is not None:
         columns = last.pop("verdicts")
         write_whole(options.verdicts, lambda part: _write_table(part, columns), resumable=False)
@@ -110,14 +111,14 @@ def _job(options: EmulationOptions) -> dict[str, Any]:
     }
 
 
-def _run(job: Path, listener: Listener) -> dict[str, Any]:
+def _run(job: Path, listener: Listener, alone: bool) -> dict[str, Any]:
     heard, answer = os.pipe()
     command = [sys.executable, "-ISB", str(_AGENT), _native.__file__, "emulate", str(job), str(answer)]
     try:
         process = subprocess.Popen(command, pass_fds=[answer], process_group=0)
     finally:
         os.close(answer)
-    with open(heard, "rb") as lines, _passed_on(process):
+    with open(heard, "rb") as lines, _passed_on(process, alone):
         last = _listen(lines, listener)
         # The descriptor is closed by the last of its processes: whatever it has started is gone.
         code = process.wait()
@@ -153,7 +154,7 @@ def _tidy(listener: Listener) -> None:
 
 
 @contextmanager
-def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def _passed_on(process: subprocess.Popen[bytes], alone: bool) -> Iterator[None]:
     """SIGTERM and SIGHUP end the emulation; Ctrl-C is COMMAND's, and ends an emulation without one."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -165,7 +166,7 @@ def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
     before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
     for number in (signal.SIGINT, signal.SIGQUIT):
-        before[number] = signal.signal(number, lambda *_: None)
+        before[number] = signal.signal(number, end if alone else lambda *_: None)
     try:
         yield
     finally:

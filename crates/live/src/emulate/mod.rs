@@ -7,19 +7,20 @@
 //! that its program has left, and what cannot go by itself stands in a [`record`], from which it is undone even
 //! after a kill.
 
+use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use rexmit_scenario::VerdictRow;
+use rexmit_scenario::{SpecError, VerdictRow};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-mod drive;
 mod ends;
 mod keeper;
 pub mod record;
 mod report;
 mod session;
+mod watcher;
 
 pub use report::{Event, Summary, Traffic};
 pub use session::serve;
@@ -40,6 +41,8 @@ pub struct Emulation {
     pub command: Vec<String>,
     /// The command at the server's end; none: the server's end is this host.
     pub server: Vec<String>,
+    /// Two interfaces to take over instead, `eth1` or `blue:eth1`: the server's side and the client's.
+    pub between: Option<[String; 2]>,
     /// When the command may start, seen from the server's.
     pub ready: Ready,
     /// The client's address and the server's; absent: the first pair that is free.
@@ -90,6 +93,34 @@ pub enum Mode {
     Hybrid,
     /// It sleeps until the kernel wakes it.
     Sleep,
+}
+
+impl From<Mode> for crate::Mode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Busy => Self::BusyPoll,
+            Mode::Hybrid => Self::HYBRID,
+            Mode::Sleep => Self::Sleep,
+        }
+    }
+}
+
+/// Why there is no emulation.
+pub(crate) enum End {
+    Wrong(SpecError),
+    Told { text: String, code: i32 },
+}
+
+impl From<SpecError> for End {
+    fn from(error: SpecError) -> Self {
+        Self::Wrong(error)
+    }
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        Self::Told { text: error.to_string(), code: 1 }
+    }
 }
 
 /// Makes the table of verdicts.

@@ -7,12 +7,15 @@ use std::os::fd::AsFd;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use rexmit_path::{Counters, Direction};
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::ends::Side;
+use crate::drive::DriveReport;
 use crate::emulator::Emulator;
 use crate::packet::RealPacket;
+use crate::watch::Live;
 
 /// One line of an emulation's answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -58,10 +61,14 @@ pub struct Summary {
     pub down: Traffic,
     /// From the command.
     pub up: Traffic,
-    /// How late packets came out at most, nanoseconds.
+    /// How late packets came out: half of them no more than this, nanoseconds. Known at the end.
+    pub late_p50_ns: u64,
+    /// And 99 of 100. Known at the end.
+    pub late_p99_ns: u64,
+    /// And all of them.
     pub late_max_ns: u64,
-    /// And on average.
-    pub late_mean_ns: u64,
+    /// Packets that came out more than 10 ms late. Known at the end.
+    pub too_late: u64,
     /// Packets that came out.
     pub deliveries: u64,
     /// Packets that an interface refused, or lost before the emulator could take them.
@@ -138,21 +145,67 @@ impl Traffic {
 }
 
 impl Summary {
-    /// Of an emulator at `now`; `lost` packets were lost before it.
-    pub fn of(emulator: &mut Emulator, now: Instant, lost: u64) -> Self {
-        let lateness = emulator.lateness().clone();
+    /// At the end.
+    pub fn of(emulator: &mut Emulator<Side>, driven: &DriveReport, now: Instant) -> Self {
+        let lateness = &driven.lateness;
+        let late = |share: f64| lateness.quantile(share).as_nanos();
+        let lost: u64 = driven.lost.iter().map(|l| l.sent + l.received).sum();
         let [down, up] = emulator.directions_mut();
         Self {
-            time_ns: now.as_nanos(),
+            time_ns: driven.time.as_nanos(),
             down: Traffic::of(down, now),
             up: Traffic::of(up, now),
+            late_p50_ns: late(0.5),
+            late_p99_ns: late(0.99),
             late_max_ns: lateness.max_ns,
-            late_mean_ns: lateness.sum_ns.checked_div(lateness.packets).unwrap_or(0),
             deliveries: lateness.packets,
-            missed: lateness.refused + lost,
+            too_late: lateness.later_than(LATE),
+            missed: lost + lateness.refused + driven.incidents.no_room,
         }
     }
+
+    /// While it runs, as far as it is known then.
+    pub fn so_far(live: &Live, now: Instant) -> Self {
+        let traffic = |n: usize| Traffic {
+            packets: live.packets[n],
+            bytes: live.bytes[n],
+            received: live.received[n],
+            carried_bytes: live.bytes[n].saturating_sub(live.dropped_bytes[n]),
+            queue_packets: live.queue_packets[n],
+            queue_bytes: live.queue_bytes[n],
+            dropped_by_pattern: live.dropped_by_pattern[n],
+            dropped_by_loss: live.dropped_by_loss[n],
+            queue_full: live.queue_full[n],
+            ..Traffic::default()
+        };
+        Self {
+            time_ns: now.as_nanos(),
+            down: traffic(0),
+            up: traffic(1),
+            late_max_ns: live.max_late_ns,
+            missed: live.refused + live.no_room + live.lost,
+            ..Self::default()
+        }
+    }
+
+    /// Why the emulation was not what it should be, if so.
+    pub fn invalid(&self) -> Option<String> {
+        if self.missed > 0 {
+            let text = "the emulator did not keep up: {} packets met no path or did not come out of it";
+            return Some(text.replace("{}", &self.missed.to_string()));
+        }
+        let few = (self.deliveries / 100).max(FEW);
+        (self.too_late > few).then(|| {
+            let (late, all) = (self.too_late, self.deliveries);
+            format!("the emulator did not keep up: {late} of {all} packets came out more than {LATE} late")
+        })
+    }
 }
+
+/// An emulation does not count where more than a hundredth of its packets came out later than this.
+const LATE: Duration = Duration::from_millis(10);
+/// As many may be so late in a short emulation: a machine's pause.
+const FEW: u64 = 20;
 
 /// Where events go.
 #[derive(Debug)]

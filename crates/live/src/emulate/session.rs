@@ -2,45 +2,37 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::ops::ControlFlow;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::thread;
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use nix::unistd::{Pid, getegid, geteuid};
 use rexmit_capture::Options;
 use rexmit_path::{Direction, DirectionSpec, PathSpec};
 use rexmit_scenario::{HOSTS, SpecError, Streams, VerdictRow, read_path};
-use rexmit_units::{Duration, Instant};
+use rexmit_units::Instant;
 use serde_json::Value;
 
-use super::drive::{PORTS, drive};
-use super::ends::{self, Ends};
-use super::keeper::{Keeper, Program, Report};
-use super::record::{self, Kept};
+use super::ends::{self, Ends, Side};
+use super::record::{self, Interface, Kept};
 use super::report::{Event, Events, Summary};
-use super::{Emulation, Ready, VerdictTable};
+use super::watcher::Watcher;
+use super::{Emulation, End, VerdictTable};
+use crate::drive::{DriveOptions, DriveReport, drive};
 use crate::emulator::Emulator;
 use crate::guest;
 use crate::packet::RealPacket;
 use crate::sys::clock;
-use crate::sys::poll::Poll;
 use crate::sys::process::{adopt_orphans, die_with, kill_children, signals};
 use crate::tap::Tap;
+use crate::watch::Watch;
 
-/// Numbers for [`Poll`]: the signals' and the programs'.
-const SIGNALS: u64 = PORTS[1] + 1;
-const PROGRAMS: [u64; 2] = [SIGNALS + 1, SIGNALS + 2];
-/// A server that listens nowhere is waited for so long, nanoseconds.
-const PATIENCE: u64 = 5_000_000_000;
-/// Both programs have ended, or were killed, within this time.
-const END: Duration = Duration::from_secs(5);
-/// An emulation whose packets are later than this on average does not count.
-const LATE: u64 = 5_000_000;
-/// What `timeout` answers with as well.
-const OUT_OF_TIME: i32 = 124;
+/// Memory that is touched before the run, bytes.
+const TOUCH: u64 = 8 << 20;
+/// Milliseconds between two looks at everything but packets.
+const LOOK: u8 = 50;
 
 /// Runs the emulation in the file `job` and answers to `answer`. This process must have one thread.
 ///
@@ -67,24 +59,6 @@ pub fn serve(job: &Path, answer: OwnedFd, table: VerdictTable<'_>) -> io::Result
     }
 }
 
-/// Why there is no emulation.
-enum End {
-    Wrong(SpecError),
-    Told { text: String, code: i32 },
-}
-
-impl From<SpecError> for End {
-    fn from(error: SpecError) -> Self {
-        Self::Wrong(error)
-    }
-}
-
-impl From<io::Error> for End {
-    fn from(error: io::Error) -> Self {
-        Self::Told { text: error.to_string(), code: 1 }
-    }
-}
-
 /// Makes this process one that ends with its parent and leaves nothing; the signals that end it, and who the
 /// programs are to be where it had to become root.
 fn prepare(wanted: &Emulation, events: &mut Events) -> Result<(SignalFd, Option<(u32, u32)>), End> {
@@ -104,30 +78,12 @@ fn prepare(wanted: &Emulation, events: &mut Events) -> Result<(SignalFd, Option<
 /// An emulation under way.
 struct Session<'a> {
     wanted: &'a Emulation,
-    emulator: Option<Emulator>,
-    poll: Poll,
+    emulator: Emulator<Side>,
+    driven: DriveReport,
     /// The path's clock began here, nanoseconds of CLOCK_MONOTONIC.
     start: u64,
     taps: [Option<Tap>; 2],
     watcher: Watcher<'a>,
-}
-
-/// What looks after an emulation while packets pass.
-struct Watcher<'a> {
-    wanted: &'a Emulation,
-    events: &'a mut Events,
-    signals: SignalFd,
-    user: Option<(u32, u32)>,
-    ends: Ends,
-    environment: Vec<(String, String)>,
-    kept: Option<Kept>,
-    /// The server's, then the command's.
-    programs: [Option<Keeper>; 2],
-    code: Option<i32>,
-    /// It is to end; everything has, or is killed, by then.
-    ending: Option<Instant>,
-    beaten: Instant,
-    last: Summary,
 }
 
 impl<'a> Session<'a> {
@@ -139,32 +95,23 @@ impl<'a> Session<'a> {
     ) -> Result<Self, SpecError> {
         let path = read_path(wanted.path.clone())?;
         let directions = directions(&path, wanted)?;
-        let (ends, ports) = ends::create(wanted)?;
-        let capturing = wanted.captures.iter().any(Option::is_some);
-        let mut taps = [None, None];
-        for (n, end) in ends.ends.iter().enumerate() {
-            if wanted.captures[n].is_some() {
-                let tap = Tap::open((&end.namespace, &end.interface), None, &[]);
-                taps[n] = Some(tap.map_err(|e| crate::host::system(HOSTS[n], &e))?);
+        let kept = keep(wanted)?;
+        let made = wanted.between.as_ref().map_or_else(|| ends::create(wanted), ends::take_over);
+        let made = made.and_then(|(ends, ports)| Ok((taps(wanted, &ends)?, ends, ports)));
+        let (taps, ends, ports) = match made {
+            Ok(made) => made,
+            Err(e) => {
+                kept.map(Kept::undo);
+                return Err(e);
             }
-        }
-        let [client, server] = ends.addresses;
-        let emulator = Emulator::new(ports, directions, [server, client], capturing).for_anybody();
-        let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
-        let poll = Poll::new().map_err(wrong)?;
-        for (port, number) in emulator.ports().iter().zip(PORTS) {
-            poll.add_readable(port, number).map_err(wrong)?;
-        }
-        poll.add_readable(&signals, SIGNALS).map_err(wrong)?;
-        let kept = match &wanted.records {
-            Some(folder) => Kept::create(folder, &wanted.id, Vec::new()).ok(),
-            None => None,
         };
-        let mut environment = vec![
-            ("REXMIT_SERVER".to_owned(), server.to_string()),
-            ("REXMIT_CLIENT".to_owned(), client.to_string()),
-            (record::VARIABLE.to_owned(), wanted.id.clone()),
-        ];
+        let capturing = taps.iter().any(Option::is_some);
+        let emulator = Emulator::new(ports, directions, capturing);
+        let mut environment = vec![(record::VARIABLE.to_owned(), wanted.id.clone())];
+        if let Some([client, server]) = ends.addresses {
+            environment.push(("REXMIT_SERVER".to_owned(), server.to_string()));
+            environment.push(("REXMIT_CLIENT".to_owned(), client.to_string()));
+        }
         environment.extend(wanted.environment.iter().cloned());
         let watcher = Watcher {
             wanted,
@@ -178,47 +125,51 @@ impl<'a> Session<'a> {
             code: None,
             ending: None,
             beaten: Instant::ZERO,
-            last: Summary::default(),
         };
-        Ok(Self { wanted, emulator: Some(emulator), poll, start: clock::monotonic(), taps, watcher })
+        let driven = DriveReport::default();
+        Ok(Self { wanted, emulator, driven, start: clock::monotonic(), taps, watcher })
     }
 
     /// Runs both programs, and the path between them, until the command is over.
     fn run(&mut self) -> Result<(), End> {
-        let Some(mut emulator) = self.emulator.take() else { return Ok(()) };
-        let addresses = Some(self.watcher.ends.addresses);
+        let addresses = self.watcher.ends.addresses;
         self.watcher.events.say(&Event::Up { addresses })?;
-        let done = self.run_programs(&mut emulator);
-        self.emulator = Some(emulator);
-        done
-    }
-
-    fn run_programs(&mut self, emulator: &mut Emulator) -> Result<(), End> {
         if !self.wanted.server.is_empty() {
-            self.watcher.start(0, &self.poll)?;
+            self.watcher.start(0)?;
             self.watcher.wait_for_server()?;
         }
-        if self.watcher.ending.is_none() && !self.wanted.command.is_empty() {
-            self.watcher.start(1, &self.poll)?;
+        if self.watcher.ending.is_some() {
+            return Ok(());
         }
-        // What the server has sent before waits in its interface: the path's clock begins with the command.
-        self.start = clock::monotonic();
+        if !self.wanted.command.is_empty() {
+            self.watcher.start(1)?;
+        }
+        // Both keepers were made by one thread alone. What has been sent before waits in its interface: the path's
+        // clock begins with the command.
+        let options = DriveOptions { mode: self.wanted.mode.into(), touch: TOUCH, ..DriveOptions::default() };
+        let (watch, emulator) = (Watch::default(), &mut self.emulator);
         let (watcher, taps) = (&mut self.watcher, &mut self.taps);
-        let mut failed = None;
-        let driven = drive(emulator, &mut self.poll, (self.wanted.mode, self.start), &mut |emulator, now| {
-            for tap in taps.iter_mut().flatten() {
-                tap.drain()?;
+        self.start = clock::monotonic();
+        let start = self.start;
+        let driven = thread::scope(|scope| {
+            let driver = scope.spawn(|| drive(emulator, &options, &watch));
+            let mut looked = Ok(true);
+            while !driver.is_finished() {
+                looked = look(watcher, taps, (start, &watch));
+                if !matches!(looked, Ok(true)) {
+                    break;
+                }
+                watcher.wait(LOOK);
             }
-            watcher.look(emulator, now).or_else(|e| {
-                failed = Some(e);
-                Ok(ControlFlow::Break(()))
-            })
-        });
-        driven.map_err(|e| {
+            watch.stop();
+            let driven = driver.join().unwrap_or_else(|_| Err(io::Error::other("its thread panicked")));
+            looked.map(|_| driven)
+        })?;
+        self.driven = driven.map_err(|e| {
             let text = format!("the emulation broke off: an interface of it is gone or fails: {e}");
             End::Told { text, code: 1 }
         })?;
-        failed.map_or(Ok(()), Err)
+        Ok(())
     }
 
     /// Writes what was asked for; the last event.
@@ -232,25 +183,26 @@ impl<'a> Session<'a> {
         if let Some(failure) = failure {
             return Err(failure);
         }
-        let Some(emulator) = self.emulator.take() else { return Err(io::Error::other("no emulator").into()) };
-        self.write_captures(&emulator)?;
+        self.write_captures()?;
         let mut verdicts = Vec::new();
-        for (direction, name) in emulator.directions().iter().zip(["down", "up"]) {
+        for (direction, name) in self.emulator.directions().iter().zip(["down", "up"]) {
             verdicts.extend(direction.log().iter().map(|row| VerdictRow { direction: name, row: *row }));
         }
         verdicts.sort_by_key(|v| v.row.time);
-        let unreached = emulator.directions().iter().flat_map(Direction::unreached);
-        let summary = self.watcher.last;
+        let unreached = self.emulator.directions().iter().flat_map(Direction::unreached);
+        let unreached = unreached.map(|u| u.to_string()).collect();
+        let now = Instant::ZERO + self.driven.time;
+        let summary = Summary::of(&mut self.emulator, &self.driven, now);
         Ok(Event::Over {
             code: self.watcher.code,
-            invalid: invalid(&summary),
+            invalid: summary.invalid(),
             summary,
-            unreached: unreached.map(|u| u.to_string()).collect(),
+            unreached,
             verdicts: if self.wanted.verdicts { table(&verdicts) } else { Value::Null },
         })
     }
 
-    fn write_captures(&mut self, emulator: &Emulator) -> Result<(), End> {
+    fn write_captures(&mut self) -> Result<(), End> {
         let start = self.start.saturating_add_signed(clock::realtime_offset());
         for (n, tap) in self.taps.iter_mut().enumerate() {
             let (Some(tap), Some(file)) = (tap, &self.wanted.captures[n]) else { continue };
@@ -259,7 +211,7 @@ impl<'a> Session<'a> {
                 epoch_ns: start,
                 ..Options::default()
             };
-            let verdicts = emulator.verdicts()[n];
+            let verdicts = self.emulator.verdicts()[n];
             let written = tap.drain().and_then(|()| tap.write((file, HOSTS[n]), start, verdicts, &about));
             written.map_err(|e| SpecError::writing(&file.display().to_string(), &e))?;
             let sent = tap.outgoing();
@@ -276,205 +228,45 @@ impl<'a> Session<'a> {
     }
 }
 
-impl Watcher<'_> {
-    /// Starts a program: the server's (0) or the command (1).
-    fn start(&mut self, which: usize, poll: &Poll) -> Result<(), End> {
-        let command = which == 1;
-        let argv = if command { &self.wanted.command } else { &self.wanted.server };
-        let keeper = Keeper::start(&Program {
-            argv,
-            environment: &self.environment,
-            namespace: Some(&self.ends.ends[which].namespace),
-            foreground: command.then_some(self.wanted.foreground),
-            to_stderr: !command || self.wanted.to_stderr,
-            user: self.user,
-        })?;
-        poll.add_readable(&keeper, PROGRAMS[which])?;
-        self.programs[which] = Some(keeper);
-        Ok(())
+/// Looks after everything but packets; true while the emulation goes on.
+fn look(
+    watcher: &mut Watcher<'_>,
+    taps: &mut [Option<Tap>; 2],
+    (start, watch): (u64, &Watch),
+) -> Result<bool, End> {
+    for tap in taps.iter_mut().flatten() {
+        tap.drain()?;
     }
+    let now = Instant::from_nanos(clock::monotonic().saturating_sub(start));
+    Ok(watcher.look(now, &|| Summary::so_far(&watch.live(), now))?.is_continue())
+}
 
-    /// Waits until the server's command is ready for the other.
-    fn wait_for_server(&mut self) -> Result<(), End> {
-        let begin = clock::monotonic();
-        loop {
-            let waited = clock::monotonic() - begin;
-            self.hear(Instant::ZERO, true)?;
-            if self.ending.is_some() || self.is_ready(waited)? {
-                return Ok(());
-            }
-            if waited > PATIENCE && !matches!(self.wanted.ready, Ready::After(_)) {
-                let what = match self.wanted.ready {
-                    Ready::Port(port) => format!("TCP port {port}"),
-                    _ => "any port".into(),
-                };
-                self.events.note(format!(
-                    "the server command does not listen on {what} after 5 s; COMMAND is started all the same \
-                     (--server-ready says what to wait for)"
-                ))?;
-                return Ok(());
-            }
-            let mut both = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
-            both.extend(self.programs[0].as_ref().map(|k| PollFd::new(k.as_fd(), PollFlags::POLLIN)));
-            let _ = poll(&mut both, PollTimeout::from(10_u8));
-        }
+/// Writes down what will have to be undone. Where nothing of that kind is done, a place for it may be missing.
+fn keep(wanted: &Emulation) -> Result<Option<Kept>, SpecError> {
+    let mut interfaces = Vec::new();
+    for name in wanted.between.iter().flatten() {
+        let found = Interface::look(name);
+        interfaces.push(found.map_err(|e| SpecError::new(format!("--between {name}"), e.to_string()))?);
     }
-
-    fn is_ready(&self, waited: u64) -> io::Result<bool> {
-        let server = &self.ends.ends[0].namespace;
-        match self.wanted.ready {
-            Ready::After(ns) => Ok(waited >= ns),
-            Ready::Port(port) => Ok(server.within(listening)?.contains(&("tcp", port))),
-            Ready::Listening => Ok(!server.within(listening)?.is_empty()),
-        }
-    }
-
-    /// Looks after everything; breaks when it is over.
-    fn look(&mut self, emulator: &mut Emulator, now: Instant) -> Result<ControlFlow<()>, End> {
-        self.hear(now, false)?;
-        let limit = self.wanted.duration_ns.map(Duration::from_nanos);
-        if let (Some(limit), None) = (limit.filter(|l| now >= Instant::ZERO + *l), self.ending) {
-            if !self.wanted.command.is_empty() {
-                self.code = Some(OUT_OF_TIME);
-                self.events.note(format!("COMMAND was ended after {limit} (--duration)"))?;
-            }
-            self.end(now);
-        }
-        let finished = self.programs.iter().flatten().all(Keeper::is_over);
-        let last = self.ending.is_some_and(|by| finished || now > by);
-        let beat = self.wanted.beat_ns.is_some_and(|ns| now >= self.beaten + Duration::from_nanos(ns));
-        if last || beat {
-            self.last = Summary::of(emulator, now, self.lost()?);
-            if beat && !last {
-                self.beaten = now;
-                self.events.say_if_heard(&Event::Now(self.last.clone()))?;
-            }
-        }
-        Ok(if last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    }
-
-    /// Acts on signals and on what keepers say.
-    fn hear(&mut self, now: Instant, before_command: bool) -> Result<(), End> {
-        while let Ok(Some(signal)) = self.signals.read_signal() {
-            if self.ending.is_none() {
-                self.code.get_or_insert(128 + signal.ssi_signo as i32);
-                self.end(now);
-            }
-        }
-        for which in [0, 1] {
-            let Some(keeper) = &mut self.programs[which] else { continue };
-            if keeper.is_over() {
-                continue;
-            }
-            let reports = keeper.hear();
-            let killed = keeper.was_killed();
-            for report in reports {
-                match (report, which) {
-                    (Report::Started, _) => {}
-                    (Report::Failed { why, code }, 1) => return Err(End::Told { text: why, code }),
-                    (Report::Failed { why, .. }, _) => {
-                        return Err(End::Told { text: format!("--server: {why}"), code: 1 });
-                    }
-                    (Report::Exited { code }, 1) => {
-                        self.code.get_or_insert(code);
-                        self.end(now);
-                    }
-                    (Report::Exited { code }, _) => self.server_ended(code, before_command)?,
-                }
-            }
-            if killed && self.ending.is_none() {
-                self.code.get_or_insert(128 + Signal::SIGKILL as i32);
-                self.events.note("the process that keeps a program was killed: the emulation ends")?;
-                self.end(now);
-            }
-        }
-        Ok(())
-    }
-
-    fn server_ended(&mut self, code: i32, before_command: bool) -> Result<(), End> {
-        if self.ending.is_some() {
-            return Ok(());
-        }
-        if before_command {
-            let text = format!("the server command ended with exit code {code} before COMMAND was started");
-            return Err(End::Told { text, code: 1 });
-        }
-        if code != 0 {
-            self.events.note(format!("the server command has ended with exit code {code}"))?;
-        }
-        Ok(())
-    }
-
-    /// Asks everything to end.
-    fn end(&mut self, now: Instant) {
-        if self.ending.is_none() {
-            self.ending = Some(now + END);
-            for keeper in self.programs.iter().flatten() {
-                keeper.end();
-            }
-        }
-    }
-
-    /// Ends what still runs without a path: nobody waits for it.
-    fn end_programs(&mut self) {
-        let begin = clock::monotonic();
-        for keeper in self.programs.iter_mut().flatten() {
-            keeper.end();
-            while !keeper.is_over() && clock::monotonic() - begin < END.as_nanos() {
-                let _ = poll(&mut [PollFd::new(keeper.as_fd(), PollFlags::POLLIN)], PollTimeout::from(50_u8));
-                keeper.hear();
-            }
-        }
-    }
-
-    /// Packets that interfaces lost before the emulator took them.
-    fn lost(&self) -> io::Result<u64> {
-        let mut lost = 0;
-        for end in &self.ends.ends {
-            let text = end.namespace.within(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
-            lost += dropped(&text, &end.interface).unwrap_or(0);
-        }
-        Ok(lost)
+    let needed = !interfaces.is_empty();
+    let Some(folder) = &wanted.records else { return Ok(None) };
+    match Kept::create(folder, &wanted.id, interfaces) {
+        Err(e) if needed => Err(SpecError::writing(&folder.display().to_string(), &e)),
+        kept => Ok(kept.ok()),
     }
 }
 
-/// Packets sent that an interface dropped, from `/proc/net/dev`.
-fn dropped(text: &str, interface: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.trim().strip_prefix(interface)?.strip_prefix(':'))?;
-    line.split_whitespace().nth(11)?.parse().ok()
-}
-
-/// Sockets of this thread's namespace that wait for somebody: protocol and port.
-fn listening() -> io::Result<Vec<(&'static str, u16)>> {
-    let mut found = Vec::new();
-    // The state of a TCP socket that listens is 0A, that of a UDP socket that is not connected 07.
-    for (file, protocol, state) in
-        [("tcp", "tcp", "0A"), ("tcp6", "tcp", "0A"), ("udp", "udp", "07"), ("udp6", "udp", "07")]
-    {
-        // A kernel without IPv6 has no such file.
-        let text = fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
-        for line in text.lines().skip(1) {
-            let mut fields = line.split_whitespace().skip(1);
-            let (Some(local), Some(_), Some(now)) = (fields.next(), fields.next(), fields.next()) else {
-                continue;
-            };
-            let port = local.rsplit_once(':').and_then(|(_, port)| u16::from_str_radix(port, 16).ok());
-            found.extend(port.filter(|_| now == state).map(|port| (protocol, port)));
+/// Begins the captures that are wanted.
+fn taps(wanted: &Emulation, ends: &Ends) -> Result<[Option<Tap>; 2], SpecError> {
+    let mut taps = [None, None];
+    for (n, end) in ends.ends.iter().enumerate() {
+        if wanted.captures[n].is_some() {
+            let tap = Tap::open((&end.namespace, &end.interface), None, &[]);
+            let tap = tap.map_err(|e| crate::host::system(HOSTS[n], &e))?;
+            taps[n] = Some(if ends.addresses.is_some() { tap } else { tap.facing_the_host() });
         }
     }
-    Ok(found)
-}
-
-/// Why an emulation was not what it should be.
-fn invalid(summary: &Summary) -> Option<String> {
-    if summary.missed > 0 {
-        return Some(format!(
-            "{} packets were lost before the emulator or refused behind it",
-            summary.missed
-        ));
-    }
-    let late = summary.late_mean_ns;
-    (late > LATE).then(|| format!("packets came out {:.1} ms late on average", late as f64 / 1e6))
+    Ok(taps)
 }
 
 /// The path's two directions.

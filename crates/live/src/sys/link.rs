@@ -2,13 +2,16 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
     RouteType,
@@ -18,6 +21,7 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use nix::net::if_::if_nametoindex;
 use serde::{Deserialize, Serialize};
 
+use super::namespace::Namespace;
 use super::{about, check};
 
 /// Requests to rtnetlink, answered one by one.
@@ -82,6 +86,23 @@ impl Links {
         message.attributes.extend(mtu.map(LinkAttribute::Mtu));
         message.attributes.extend(queue.map(LinkAttribute::TxQueueLen));
         self.ask(RouteNetlinkMessage::SetLink(message), 0).map_err(about(format!("interface {name}")))
+    }
+
+    /// Makes a pair of veth interfaces: `name` here, `peer` in another namespace.
+    ///
+    /// # Errors
+    /// Where one of the names is taken.
+    pub fn add_veth(&self, name: &str, (peer, namespace): (&str, &Namespace)) -> io::Result<()> {
+        let mut other = LinkMessage::default();
+        other.attributes.push(LinkAttribute::IfName(peer.to_string()));
+        other.attributes.push(LinkAttribute::NetNsFd(namespace.as_fd().as_raw_fd()));
+        let mut message = LinkMessage::default();
+        message.attributes.push(LinkAttribute::IfName(name.to_string()));
+        let data = InfoData::Veth(InfoVeth::Peer(other));
+        let info = vec![LinkInfo::Kind(InfoKind::Veth), LinkInfo::Data(data)];
+        message.attributes.push(LinkAttribute::LinkInfo(info));
+        self.ask(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
+            .map_err(about(format!("veth interfaces {name} and {peer}")))
     }
 
     /// Gives the interface an address.
@@ -163,6 +184,42 @@ fn family(address: IpAddr) -> AddressFamily {
 /// Where there is none of this name.
 pub fn index(name: &str) -> io::Result<u32> {
     if_nametoindex(name).map_err(io::Error::from).map_err(about(format!("interface {name}")))
+}
+
+/// The MTU of an interface, bytes.
+///
+/// # Errors
+/// Where there is no such interface.
+pub fn mtu(name: &str) -> io::Result<u32> {
+    number(name, libc::SIOCGIFMTU as _)
+}
+
+/// True if an interface is up.
+///
+/// # Errors
+/// Where there is no such interface.
+pub fn is_up(name: &str) -> io::Result<bool> {
+    number(name, libc::SIOCGIFFLAGS as _).map(|flags| flags & libc::IFF_UP as u32 != 0)
+}
+
+/// What an ioctl that answers with one number says of an interface.
+fn number(name: &str, command: u64) -> io::Result<u32> {
+    #[repr(C)]
+    struct Numbered {
+        name: [u8; libc::IFNAMSIZ],
+        value: u32,
+        rest: [u8; 20],
+    }
+    let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
+    let mut request = Numbered { name: [0; libc::IFNAMSIZ], value: 0, rest: [0; 20] };
+    for (to, from) in request.name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
+        *to = from;
+    }
+    // SAFETY: these commands read and write one `ifreq`, which `request` is and which outlives the call.
+    let answer = unsafe { libc::ioctl(socket.as_raw_fd(), command as _, &raw mut request) };
+    check(answer.into()).map_err(about(format!("interface {name}")))?;
+    // Flags are a short, the others an int.
+    Ok(if command == libc::SIOCGIFFLAGS as u64 { request.value & 0xffff } else { request.value })
 }
 
 /// `struct ethtool_value`.

@@ -4,12 +4,16 @@
 #![allow(unsafe_code, reason = "system calls that no library wraps")]
 
 pub mod clock;
+pub mod device;
 pub mod link;
 pub mod namespace;
 pub mod packet_socket;
 pub mod poll;
 pub mod process;
+pub mod ring;
+pub mod stamped;
 pub mod tcp_info;
+pub mod thread;
 pub mod tun;
 
 use std::io;

@@ -75,3 +75,9 @@ impl Namespace {
         done
     }
 }
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
