@@ -13,7 +13,7 @@ use crate::between::{Between, ours};
 use crate::counters::KernelCounters;
 use crate::emulator::Lateness;
 use crate::ends::Ends;
-use crate::host::{Host, system};
+use crate::host::{Host, INTERFACE, system};
 use crate::netem::NetemPath;
 use crate::packet::RealPacket;
 use crate::sys::clock;
@@ -110,7 +110,7 @@ impl<'a> Lab<'a> {
         let mut taps = [None, None];
         for (n, host) in hosts.iter().enumerate() {
             if options.captures[n].is_some() {
-                let tap = Tap::open(host, options.capture_snap_len, addresses);
+                let tap = Tap::open((&host.namespace, INTERFACE), options.capture_snap_len, &addresses);
                 taps[n] = Some(tap.map_err(|e| system(HOSTS[n], &e))?);
             }
         }
