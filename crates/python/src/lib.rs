@@ -21,7 +21,7 @@ mod _native {
     #[pymodule_export]
     use super::analysis::{Analysis, analysis_schema};
     #[pymodule_export]
-    use super::live::serve_job;
+    use super::live::{measure_emulator, serve_job};
     #[pymodule_export]
     use super::pair::PairAnalysis;
     #[pymodule_export]

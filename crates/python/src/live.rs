@@ -4,7 +4,8 @@ use std::path::Path;
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use rexmit_live::{LiveOptions, LiveOutcome, agent, guest};
+use rexmit_live::{LiveOptions, LiveOutcome, agent, guest, measure};
+use rexmit_units::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::tables::{Columns, states, verdicts};
@@ -38,6 +39,15 @@ fn tables(outcome: &LiveOutcome, options: &LiveOptions) -> Value {
         all.insert("verdicts".into(), columns(verdicts(&outcome.verdicts)));
     }
     if all.is_empty() { Value::Null } else { Value::Object(all) }
+}
+
+/// Measures the live emulator on this machine, each part for `seconds`; JSON. Raises OSError, PermissionError without
+/// root's rights.
+#[pyfunction]
+pub fn measure_emulator(py: Python<'_>, seconds: f64) -> PyResult<String> {
+    let time = Duration::from_nanos((seconds * 1e9) as u64);
+    let found = py.detach(|| measure::accuracy(time))?;
+    serde_json::to_string(&found).map_err(|e| PyOSError::new_err(e.to_string()))
 }
 
 fn columns(columns: Columns) -> Value {
