@@ -5,6 +5,7 @@
 //! emulator packets bytes=64 kind=0                     UDP packets a second; kind 0: TUN, 1: offloads, 2: veth
 //! emulator floor bytes=64                              the same through bare reads and writes of TUN devices
 //! emulator delay mode=0 pps=1000 kind=0                errors of a delay; mode 0: busy-poll, 1: hybrid, 2: sleep
+//! emulator accuracy                                    what `rexmit doctor --emulator` shows
 //! emulator rate                                        error of a rate
 //! ```
 
@@ -12,7 +13,9 @@ use std::collections::HashMap;
 use std::error::Error;
 
 use rexmit_live::Mode;
-use rexmit_live::measure::{Kind, Load, bulk, delays, floor, options, rate_error, share_cores, throughput};
+use rexmit_live::measure::{
+    Kind, Load, accuracy, bulk, delays, floor, options, rate_error, share_cores, throughput,
+};
 use rexmit_path::PathSpec;
 use rexmit_units::{Duration, QueueLimit, Rate};
 use serde_json::json;
@@ -40,6 +43,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let number = |name: &str| numbers[name];
     let kind = [Kind::Tun, Kind::Offloads, Kind::Veth][number("kind") as usize];
     let mode = [Mode::BusyPoll, Mode::HYBRID, Mode::Sleep][number("mode") as usize];
+    if part == "accuracy" {
+        println!("{}", serde_json::to_string(&accuracy(Duration::from_millis(1500))?)?);
+        return Ok(());
+    }
     let (hosts, core) = share_cores()?;
     rexmit_live::sys::thread::pin_to(&hosts)?;
     let mut options = options(mode, core);

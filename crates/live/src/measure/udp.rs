@@ -189,6 +189,9 @@ fn receiver(testbed: &Testbed) -> io::Result<UdpSocket> {
     testbed.hosts[1].within(|| {
         let socket = UdpSocket::bind((address(1), PORT))?;
         stamped::stamp(&socket, RECEIVE_BUFFER)?;
+        // The kernel begins to stamp some time after it was asked to (`net_enable_timestamp` leaves it to a worker);
+        // until then it gives the time at which a datagram is read.
+        thread::sleep(StdDuration::from_millis(200));
         Ok(socket)
     })
 }
