@@ -10,7 +10,7 @@ use std::time::Duration as StdDuration;
 use rexmit_live::measure::{Kind, Load, Testbed, address, bulk, delays};
 use rexmit_live::{DriveOptions, Mode};
 use rexmit_path::PathSpec;
-use rexmit_units::{Duration, Rate};
+use rexmit_units::{Duration, QueueLimit, Rate};
 use serde_json::json;
 
 /// One test after another: each has a thread that takes a core. `None` where this process may not make namespaces,
@@ -122,13 +122,15 @@ fn a_rate_is_kept_with_offloads_on() {
     let limited = PathSpec {
         rate: Rate::from_bits_per_second(50_000_000),
         delay: Some(Duration::from_millis(5)),
+        // Nothing is lost: after a loss, data would be read in one piece.
+        queue: Some(QueueLimit::Packets(10_000)),
         ..PathSpec::default()
     };
     let times = (Duration::from_millis(700), Duration::from_millis(1000));
     let found = bulk(Kind::Offloads, &limited, &options(Mode::HYBRID), times).unwrap();
     let nominal = 50e6 * 1448.0 / 1500.0;
     // Reads come in blocks, and this machine may be busy with other tests.
-    assert!((0.8..1.15).contains(&(found.rate / nominal)), "{} bit/s", found.rate);
+    assert!((0.8..1.15).contains(&(found.rate / nominal)), "{} bit/s, {} dropped", found.rate, found.drops);
 }
 
 #[test]
