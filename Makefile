@@ -35,10 +35,11 @@ docs: setup  ## Build the documentation into build/docs; a warning is an error.
 schema: setup  ## Write the pages and the JSON Schema that come from the code.
 	@$(BIN)/python scripts/generate_docs.py
 
-bench: setup  ## Measure speed and memory, beside ns-3, tcptrace and tshark where they are installed.
+bench: setup  ## Measure speed and memory, beside ns-3, tcptrace and tshark where installed; as root, live emulation.
 	@$(BIN)/python benches/bench.py
 	@$(BIN)/python benches/analysis.py
 	@$(BIN)/python benches/kernels.py
+	@$(BIN)/python benches/live.py
 
 wheel: setup  ## Build a wheel and run it installed alone in a fresh environment.
 	@$(BIN)/python scripts/wheel.py

@@ -3,7 +3,9 @@
 //! ```text
 //! emulator bulk rate=10000 delay=10 warm=3 time=5      one TCP flow; Mbit/s, ms one way, seconds
 //! emulator packets bytes=64 kind=0                     UDP packets a second; kind 0: TUN, 1: offloads, 2: veth
+//! emulator floor bytes=64                              the same through bare reads and writes of TUN devices
 //! emulator delay mode=0 pps=1000 kind=0                errors of a delay; mode 0: busy-poll, 1: hybrid, 2: sleep
+//! emulator accuracy                                    what `rexmit doctor --emulator` shows
 //! emulator rate                                        error of a rate
 //! ```
 
@@ -11,14 +13,16 @@ use std::collections::HashMap;
 use std::error::Error;
 
 use rexmit_live::Mode;
-use rexmit_live::measure::{Kind, Load, bulk, delays, options, rate_error, throughput};
+use rexmit_live::measure::{
+    Kind, Load, accuracy, bulk, delays, floor, options, rate_error, share_cores, throughput,
+};
 use rexmit_path::PathSpec;
 use rexmit_units::{Duration, QueueLimit, Rate};
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
-    let part = words.next().ok_or("name a part: bulk, packets, delay or rate")?;
+    let part = words.next().ok_or("name a part: bulk, packets, floor, delay or rate")?;
     let mut numbers: HashMap<String, u64> = [
         ("rate", 0),
         ("delay", 10),
@@ -39,9 +43,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let number = |name: &str| numbers[name];
     let kind = [Kind::Tun, Kind::Offloads, Kind::Veth][number("kind") as usize];
     let mode = [Mode::BusyPoll, Mode::HYBRID, Mode::Sleep][number("mode") as usize];
-    let mut options = options(mode);
-    // The hosts' threads on one core, the emulator on another.
-    rexmit_live::sys::thread::pin(0)?;
+    if part == "accuracy" {
+        println!("{}", serde_json::to_string(&accuracy(Duration::from_millis(1500))?)?);
+        return Ok(());
+    }
+    let (hosts, core) = share_cores()?;
+    rexmit_live::sys::thread::pin_to(&hosts)?;
+    let mut options = options(mode, core);
     options.pace.horizon = Duration::from_micros(number("horizon"));
     let time = Duration::from_secs(number("time"));
     let delay = Duration::from_millis(number("delay"));
@@ -60,7 +68,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "late_max_us": late.max_ns as f64 / 1e3, "invalid": found.report.invalid,
             })
         }
-        "packets" => json!({ "packets_s": throughput(kind, number("bytes") as usize, time)? }),
+        "floor" => json!({ "packets_s": floor(&options, (number("bytes") as usize, time))? }),
+        "packets" => json!({ "packets_s": throughput(kind, &options, (number("bytes") as usize, time))? }),
         "delay" => {
             let load = Load { packets_per_second: number("pps"), bytes: 64, time };
             let found = delays(kind, delay, &options, load)?;
@@ -70,8 +79,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "pause_us": found.report.longest_pause.as_millis_f64() * 1e3,
             })
         }
-        "rate" => json!({ "rate_error": rate_error(time)? }),
-        _ => return Err(format!("unknown part {part}: bulk, packets, delay or rate").into()),
+        "rate" => json!({ "rate_error": rate_error(&options, time)? }),
+        _ => return Err(format!("unknown part {part}: bulk, packets, floor, delay or rate").into()),
     };
     println!("{line}");
     Ok(())

@@ -122,13 +122,7 @@ pub fn drive<P: Port>(
     options: &DriveOptions,
     watch: &Watch,
 ) -> io::Result<DriveReport> {
-    if let Some(core) = options.core {
-        thread::pin(core)?;
-    }
-    if let Some(nice) = options.nice {
-        thread::set_nice(nice)?;
-    }
-    thread::be_punctual()?;
+    prepare(options)?;
     emulator.pool().touch(options.touch);
     let mut driver = Driver {
         before: emulator.lost()?,
@@ -146,6 +140,20 @@ pub fn drive<P: Port>(
         driver.step()?;
     }
     driver.report()
+}
+
+/// Puts this thread where `options` say, with its priority.
+///
+/// # Errors
+/// Those of what is asked for.
+pub(crate) fn prepare(options: &DriveOptions) -> io::Result<()> {
+    if let Some(core) = options.core {
+        thread::pin(core)?;
+    }
+    if let Some(nice) = options.nice {
+        thread::set_nice(nice)?;
+    }
+    thread::be_punctual()
 }
 
 struct Driver<'a, P> {

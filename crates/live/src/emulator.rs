@@ -266,29 +266,28 @@ impl<P: Port> Emulator<P> {
             let packet = due.and_then(|_| self.directions[from].poll_receive(now));
             if let (Some(packet), Some(due)) = (packet, due) {
                 let Some(packet) = self.gathered[from].add(packet, due, merges) else { continue };
-                handed += self.give(from, clock)?;
+                (handed, now) = (handed + self.gathered[from].len(), self.give(from, clock)?);
                 self.gathered[from].add(packet, due, merges);
             } else {
                 if self.gathered[from].may_wait(now, due, pace.horizon) {
                     break;
                 }
-                handed += self.give(from, clock)?;
+                (handed, now) = (handed + self.gathered[from].len(), self.give(from, clock)?);
             }
-            now = clock.now();
         }
         self.lateness.refused += self.ports[1 - from].flush()?;
         Ok(handed)
     }
 
-    /// Hands over what is gathered.
-    fn give(&mut self, from: usize, clock: &Clock) -> io::Result<usize> {
-        let Some(run) = self.gathered[from].run.take() else { return Ok(0) };
+    /// Hands over what is gathered; when.
+    fn give(&mut self, from: usize, clock: &Clock) -> io::Result<Instant> {
         let now = clock.now();
+        let Some(run) = self.gathered[from].run.take() else { return Ok(now) };
         for due in self.gathered[from].dues.drain(..) {
             self.lateness.record(now.saturating_since(due));
         }
         self.transmit(1 - from, &run)?;
-        Ok(run.packets() as usize)
+        Ok(now)
     }
 
     #[inline]
@@ -312,6 +311,10 @@ struct Gathered {
 }
 
 impl Gathered {
+    fn len(&self) -> usize {
+        self.dues.len()
+    }
+
     /// Adds a packet; gives it back where it does not go with the others.
     #[inline]
     fn add(&mut self, packet: RealPacket, due: Instant, merges: bool) -> Option<RealPacket> {

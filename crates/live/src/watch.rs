@@ -118,6 +118,11 @@ impl Watch {
         self.set(11, lost.iter().map(|l| l.sent + l.received).sum());
     }
 
+    /// One packet more came out of direction 0.
+    pub(crate) fn count_received(&self) {
+        self.values[6].fetch_add(1, Ordering::Relaxed);
+    }
+
     fn set(&self, place: usize, value: u64) {
         self.values[place].store(value, Ordering::Relaxed);
     }

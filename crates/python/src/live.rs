@@ -4,7 +4,8 @@ use std::path::Path;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use rexmit_live::{LiveOptions, LiveOutcome, agent, emulate, guest};
+use rexmit_live::{LiveOptions, LiveOutcome, agent, emulate, guest, measure};
+use rexmit_units::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::scenarios::{parse, value_error};
@@ -43,6 +44,15 @@ fn tables(outcome: &LiveOutcome, options: &LiveOptions) -> Value {
     if all.is_empty() { Value::Null } else { Value::Object(all) }
 }
 
+/// Measures the live emulator on this machine, each part for `seconds`; JSON. Raises OSError, PermissionError without
+/// root's rights.
+#[pyfunction]
+pub fn measure_emulator(py: Python<'_>, seconds: f64) -> PyResult<String> {
+    let time = Duration::from_nanos((seconds * 1e9) as u64);
+    let found = py.detach(|| measure::accuracy(time))?;
+    serde_json::to_string(&found).map_err(|e| PyOSError::new_err(e.to_string()))
+}
+
 fn columns(columns: Columns) -> Value {
     let all = columns.into_iter().map(|(name, values)| (name.to_string(), json!(values)));
     Value::Object(all.collect())
@@ -65,7 +75,8 @@ pub fn serve_emulation(py: Python<'_>, job: &str, answer: i32) -> PyResult<()> {
 #[pyfunction]
 pub fn check_path(path_json: &str) -> PyResult<(String, Vec<String>)> {
     let path = rexmit_sim::read_path(parse(path_json)?).map_err(value_error)?;
-    let whole = serde_json::to_string(&path.with_defaults()).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let whole =
+        serde_json::to_string(&path.with_defaults()).map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok((whole, path.warnings()))
 }
 

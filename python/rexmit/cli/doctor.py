@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
 from rich.text import Text
 
+from rexmit import _native
 from rexmit.cli.common import console, json_option, print_json
+from rexmit.errors import RexmitError
 from rexmit.kernel import KernelError, find_kernel
 from rexmit.run.backends import BACKENDS
 from rexmit.run.provenance import environment
@@ -19,10 +23,22 @@ from rexmit.run.provenance import environment
 _USER_NAMESPACES = Path("/proc/sys/user/max_user_namespaces")
 
 
-@click.command(epilog="\b\nExample:\n  rexmit doctor --json")
+_PART_SECONDS = 1.5
+"""How long each of the emulator's eight measurements takes, beside what it waits for."""
+_SAFE_FACTOR = 100
+"""A round trip is safe where it is this many times the error at the 99th percentile: an error below 1 %."""
+
+
+@click.command(epilog="\b\nExamples:\n  rexmit doctor --json\n  sudo rexmit doctor --emulator")
+@click.option(
+    "--emulator", is_flag=True, help="Measure the live emulator on this machine: 15 seconds, needs root."
+)
 @json_option
-def doctor(as_json: bool) -> None:
+def doctor(emulator: bool, as_json: bool) -> None:
     """Show what this machine can run and what is missing. Missing extras are no error."""
+    if emulator:
+        _emulator(as_json)
+        return
     facts = environment()
     checks = [_tshark(), _ns3(), _kernel(), _namespaces()]
     if as_json:
@@ -38,6 +54,51 @@ def doctor(as_json: bool) -> None:
             _mark(bool(check["found"])), str(check["name"]), str(check["for"]), str(check["detail"])
         )
     console().print(table)
+
+
+def _emulator(as_json: bool) -> None:
+    """Measures the emulator and says which experiments its errors allow."""
+    found = _measure()
+    found["advice"] = _advice(found)
+    if as_json:
+        print_json(found)
+        return
+    table = Table("mode", "packets/s", "p50, us", "p99, us", "largest, us", "lost", box=None, pad_edge=False)
+    for row in found["delays"]:
+        errors = [f"{row[key]:,.1f}" for key in ("p50_us", "p99_us", "max_us")]
+        table.add_row(row["mode"], f"{row['packets_per_second']:,}", *errors, f"{row['lost']:,}")
+    click.echo("error of a delay of 10 ms, from the sender's stamp to that of the receiver's kernel:")
+    console().print(table)
+    click.echo(f"error of a rate of 100 Mbit/s: {100 * found['rate_error']:+.3f} %")
+    click.echo(f"most packets of 64 bytes: {found['packets_per_second']:,} a second")
+    for line in found["advice"]:
+        click.echo(line)
+
+
+def _measure() -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(_native.measure_emulator(_PART_SECONDS))
+    except PermissionError as error:
+        raise RexmitError(f"doctor --emulator needs root, or a user namespace of its own: {error}") from None
+    except OSError as error:
+        raise RexmitError(f"this machine cannot run the live emulator: {error}") from None
+    return found
+
+
+def _advice(found: dict[str, Any]) -> list[str]:
+    """A sentence for each mode on what is safe, and one on what the emulator itself calls invalid."""
+    lines = []
+    for mode in dict.fromkeys(row["mode"] for row in found["delays"]):
+        rows = [row for row in found["delays"] if row["mode"] == mode]
+        for row in rows:
+            least = _SAFE_FACTOR * row["p99_us"] / 1000
+            load = f"{mode}, up to {row['packets_per_second']:,} packets/s"
+            lines.append(
+                f"{load}: a round trip of {least:,.1f} ms or more is right to 1 % in 99 of 100 packets"
+            )
+            if row["invalid"]:
+                lines.append(f"{load}: {row['invalid']}")
+    return lines
 
 
 def _mark(found: bool) -> Text:

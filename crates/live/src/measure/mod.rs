@@ -14,10 +14,11 @@ use rexmit_units::{Duration, Rate};
 use serde::Serialize;
 
 use crate::drive::{DriveOptions, Mode};
+use crate::sys::thread;
 
 pub use bulk::{Bulk, bulk};
-pub use testbed::{Kind, Testbed};
-pub use udp::{Delays, Load, delays, throughput};
+pub use testbed::{Kind, Testbed, address};
+pub use udp::{Delays, Load, delays, floor, throughput};
 
 /// All that [`accuracy`] measures.
 #[derive(Clone, Debug, Serialize)]
@@ -58,22 +59,35 @@ const DELAY: Duration = Duration::from_millis(10);
 
 /// Measures this machine, each part for `time`; in all about nine times that.
 ///
+/// The emulator runs on the last of this thread's cores, before everything ordinary; the hosts run on the others.
+///
 /// # Errors
 /// `PermissionDenied` without CAP_NET_ADMIN and CAP_SYS_ADMIN; what a testbed needs and the kernel lacks.
 pub fn accuracy(time: Duration) -> io::Result<Accuracy> {
+    let (hosts, core) = share_cores()?;
+    let measure = || {
+        thread::pin_to(&hosts)?;
+        measure(time, core)
+    };
+    // In a thread of its own: the caller's cores stay as they are.
+    let done = std::thread::scope(|scope| scope.spawn(measure).join());
+    done.map_err(|_| io::Error::other("the measuring thread panicked"))?
+}
+
+fn measure(time: Duration, core: usize) -> io::Result<Accuracy> {
     let mut delay_errors = Vec::new();
     for mode in [Mode::BusyPoll, Mode::HYBRID, Mode::Sleep] {
-        let options = options(mode);
         for rate in RATES {
             let load = Load { packets_per_second: rate, bytes: 64, time };
-            let found = delays(Kind::Tun, DELAY, &options, load)?;
+            let found = delays(Kind::Tun, DELAY, &options(mode, core), load)?;
             delay_errors.push(found.error(mode, rate));
         }
     }
+    let busy = options(Mode::BusyPoll, core);
     Ok(Accuracy {
         delays: delay_errors,
-        rate_error: rate_error(time)?,
-        packets_per_second: throughput(Kind::Tun, 64, time)?.round() as u64,
+        rate_error: rate_error(&busy, time)?,
+        packets_per_second: throughput(Kind::Tun, &busy, (64, time))?.round() as u64,
     })
 }
 
@@ -81,17 +95,29 @@ pub fn accuracy(time: Duration) -> io::Result<Accuracy> {
 ///
 /// # Errors
 /// As [`accuracy`].
-pub fn rate_error(time: Duration) -> io::Result<f64> {
+pub fn rate_error(options: &DriveOptions, time: Duration) -> io::Result<f64> {
     let nominal = Rate::from_bits_per_second(100_000_000);
     let path = PathSpec { rate: nominal, delay: Some(Duration::from_millis(1)), ..PathSpec::default() };
     // A tenth more than fits.
     let load = Load { packets_per_second: 9_167, bytes: 1500, time };
-    let found = udp::shaped(Kind::Tun, &path, &options(Mode::BusyPoll), load)?;
+    let found = udp::shaped(Kind::Tun, &path, options, load)?;
     Ok(found / 100e6 - 1.0)
 }
 
-/// How the emulator is driven where it is measured: on the last core, before everything ordinary.
-pub fn options(mode: Mode) -> DriveOptions {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    DriveOptions { mode, nice: Some(-20), core: Some(cores - 1), ..DriveOptions::default() }
+/// How the emulator is driven where it is measured: on a core of its own, before everything ordinary of this session.
+pub fn options(mode: Mode, core: usize) -> DriveOptions {
+    DriveOptions { mode, nice: Some(-20), core: Some(core), ..DriveOptions::default() }
+}
+
+/// This thread's cores for the hosts, and the last one for the emulator; where there is only one, both share it.
+///
+/// # Errors
+/// None on Linux.
+pub fn share_cores() -> io::Result<(Vec<usize>, usize)> {
+    let mut cores = thread::cores()?;
+    let last = cores.pop().unwrap_or(0);
+    if cores.is_empty() {
+        cores.push(last);
+    }
+    Ok((cores, last))
 }

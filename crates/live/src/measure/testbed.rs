@@ -10,7 +10,7 @@ use std::time::Duration as StdDuration;
 use rexmit_path::{Direction, PathSpec};
 use rexmit_units::Duration;
 
-use crate::drive::{DriveOptions, DriveReport, drive};
+use crate::drive::{DriveOptions, DriveReport, drive, prepare};
 use crate::emulator::Emulator;
 use crate::host::INTERFACE;
 use crate::pool::Pool;
@@ -75,6 +75,35 @@ impl Testbed {
         Ok(Self { hosts, watch, emulator })
     }
 
+    /// The same hosts with a loop of reads and writes between them in place of an emulator: what the kernel's part
+    /// costs. TUN only, from the first host to the second.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn without_emulator(options: &DriveOptions) -> io::Result<Self> {
+        let hosts = [Namespace::create()?, Namespace::create()?];
+        let tun = |n: usize| -> io::Result<Tun> {
+            let tun = hosts[n].within(|| Tun::open(INTERFACE))?;
+            configure(&hosts[n], n)?;
+            Ok(tun)
+        };
+        let (mut from, mut to) = (tun(0)?, tun(1)?);
+        let watch = Arc::new(Watch::default());
+        let (options, seen) = (*options, watch.clone());
+        let emulator = thread::spawn(move || {
+            prepare(&options)?;
+            let mut buffer = [0; 65_536];
+            while !seen.is_stopped() {
+                if let Some(len) = from.receive(&mut buffer)? {
+                    to.transmit(&buffer[..len])?;
+                    seen.count_received();
+                }
+            }
+            Ok(DriveReport::default())
+        });
+        Ok(Self { hosts, watch, emulator })
+    }
+
     /// The emulator's counters.
     pub fn watch(&self) -> &Watch {
         &self.watch
@@ -125,6 +154,19 @@ fn connect(
             }
         })
     })?;
+    configure(host, n)?;
+    if let Some(side) = side {
+        return Ok(side);
+    }
+    middle.within(|| {
+        quiet(port);
+        Links::open()?.up(port, Some(MTU), Some(QUEUE))?;
+        Ok(Box::new(Ethernet::open(port, MTU as usize)?) as Side)
+    })
+}
+
+/// Brings a host's interface up, with its address and its route.
+fn configure(host: &Namespace, n: usize) -> io::Result<()> {
     host.within(|| {
         // Else the interface would speak by itself, and its packets would count.
         quiet(INTERFACE);
@@ -133,14 +175,6 @@ fn connect(
         links.up(INTERFACE, Some(MTU), Some(QUEUE))?;
         links.add_address(INTERFACE, address(n))?;
         links.add_route(INTERFACE, address(1 - n), &Metrics::default())
-    })?;
-    if let Some(side) = side {
-        return Ok(side);
-    }
-    middle.within(|| {
-        quiet(port);
-        Links::open()?.up(port, Some(MTU), Some(QUEUE))?;
-        Ok(Box::new(Ethernet::open(port, MTU as usize)?) as Side)
     })
 }
 

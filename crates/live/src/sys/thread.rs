@@ -2,22 +2,41 @@
 
 use std::io;
 
-use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use super::{about, check};
+
+/// The cores that this thread may use.
+///
+/// # Errors
+/// None on Linux.
+pub fn cores() -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(Pid::from_raw(0))?;
+    Ok((0..CpuSet::count()).filter(|core| set.is_set(*core).unwrap_or(false)).collect())
+}
 
 /// Keeps this thread on a core.
 ///
 /// # Errors
 /// Where there is no such core, or this process may not use it.
 pub fn pin(core: usize) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    let pinned = set.set(core).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
-    pinned.map_err(io::Error::from).map_err(about(format!("core {core}")))
+    pin_to(&[core])
 }
 
-/// Sets the niceness of this thread: -20 goes first, 19 last.
+/// Keeps this thread, and those that it starts, on these cores.
+///
+/// # Errors
+/// As [`pin`].
+pub fn pin_to(cores: &[usize]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    let all: nix::Result<()> = cores.iter().try_for_each(|core| set.set(*core));
+    let pinned = all.and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
+    pinned.map_err(io::Error::from).map_err(about(format!("cores {cores:?}")))
+}
+
+/// Sets the niceness of this thread: -20 goes first, 19 last. Where the kernel groups tasks by session
+/// (`kernel.sched_autogroup_enabled`), it counts among those of this session only.
 ///
 /// # Errors
 /// Without CAP_SYS_NICE, where it is to go before others.

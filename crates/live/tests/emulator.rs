@@ -1,0 +1,163 @@
+//! The emulator between interfaces of this test: what enters, what leaves, when, and in which company.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rexmit_live::emulator::{Emulator, Pace};
+use rexmit_live::offload::{Offload, PartialChecksum, Segmentation};
+use rexmit_live::packet::{Frame, HEADER_ROOM, Run};
+use rexmit_live::pool::{Intake, Pool};
+use rexmit_live::port::{Arrival, Port};
+use rexmit_live::sys::clock::Clock;
+use rexmit_live::sys::device::Lost;
+use rexmit_path::{Direction, PathSpec};
+use rexmit_units::{Duration, Instant};
+use rexmit_wire::{IpFields, Packet, Payload, TcpSegment, Transport};
+use serde_json::json;
+
+/// An interface whose host has sent `sent`, and what it got: the packets of each write, and when.
+struct Fake {
+    file: File,
+    sent: VecDeque<(Vec<u8>, Offload)>,
+    got: Vec<(u32, Vec<u8>, u64)>,
+}
+
+impl Fake {
+    fn new(sent: impl IntoIterator<Item = (Vec<u8>, Offload)>) -> Self {
+        let file = File::open("/dev/null").unwrap();
+        Self { file, sent: sent.into_iter().collect(), got: Vec::new() }
+    }
+}
+
+impl AsFd for Fake {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Port for Fake {
+    fn receive(&mut self, intake: &mut Intake) -> io::Result<Option<Arrival>> {
+        let Some((bytes, offload)) = self.sent.pop_front() else { return Ok(None) };
+        intake.room()[..bytes.len()].copy_from_slice(&bytes);
+        let frame = Frame::new(intake.take(bytes.len()), 0, offload)?;
+        Ok(Some(Arrival { frame, is_ip: true, stamp: None }))
+    }
+
+    fn merges(&self) -> bool {
+        true
+    }
+
+    fn transmit(&mut self, run: &Run) -> io::Result<()> {
+        let mut room = [0; HEADER_ROOM];
+        let out = run.write(&mut room);
+        let data = [out.head, out.body].concat()[40..].to_vec();
+        self.got.push((run.packets(), data, rexmit_live::sys::clock::monotonic()));
+        Ok(())
+    }
+
+    fn lost(&mut self) -> io::Result<Lost> {
+        Ok(Lost::default())
+    }
+}
+
+/// A super-packet of `packets` packets with 1000 bytes of data each; their number is in each byte.
+fn super_packet(packets: u8) -> (Vec<u8>, Offload) {
+    let data: Vec<u8> = (0..packets).flat_map(|n| [n; 1000]).collect();
+    let segment = TcpSegment { payload: Payload::Bytes(data.into()), ..TcpSegment::default() };
+    let (src, dst) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+    let transport = Transport::Tcp(segment);
+    let bytes = Packet { src, dst, ip: IpFields::default(), transport, damaged: false }.emit();
+    let segmentation = Some(Segmentation { v6: false, size: 1000, header: 40 });
+    let checksum = Some(PartialChecksum { start: 20, offset: 16 });
+    (bytes, Offload { segmentation, checksum })
+}
+
+fn emulator(path: serde_json::Value, sent: &[u8]) -> Emulator<Fake> {
+    let path: PathSpec = serde_json::from_value(path).unwrap();
+    let mut streams = |_: &str| unreachable!("nothing random");
+    let mut direction = |spec, name| Direction::new(&spec, name, Duration::ZERO, &mut streams).unwrap();
+    let directions = [direction(path.down(), "down"), direction(path.up(), "up")];
+    let ports = [Fake::new(sent.iter().map(|n| super_packet(*n))), Fake::new([])];
+    Emulator::new(ports, directions, true)
+}
+
+/// The numbers of packets in what was written.
+fn numbers(got: &[(u32, Vec<u8>, u64)]) -> Vec<Vec<u8>> {
+    got.iter().map(|(_, data, _)| data.chunks(1000).map(|c| c[0]).collect()).collect()
+}
+
+const PACE: Pace = Pace { slice: Duration::from_millis(100), horizon: Duration::ZERO };
+
+fn run(emulator: &mut Emulator<Fake>, pace: Pace, time: Duration) -> Clock {
+    let clock = Clock::start();
+    while clock.now() < Instant::ZERO + time {
+        emulator.take_in_for(0, &clock, pace).unwrap();
+        emulator.hand_out_for(0, &clock, pace).unwrap();
+    }
+    clock
+}
+
+#[test]
+fn a_pattern_names_packets_on_the_wire_and_the_rest_stay_together() {
+    let mut emulator = emulator(json!({ "down": { "drop": "3,6-7" } }), &[5, 4]);
+    run(&mut emulator, PACE, Duration::from_millis(1));
+    assert_eq!(numbers(&emulator.ports()[1].got), [vec![0, 1], vec![3, 4], vec![2, 3]]);
+    let verdicts = emulator.verdicts()[0];
+    let dropped: Vec<u64> = verdicts.iter().filter(|v| v.is_drop()).map(|v| v.position).collect();
+    assert_eq!((verdicts.len(), dropped), (9, vec![3, 6, 7]));
+}
+
+#[test]
+fn a_packet_leaves_when_it_is_due_and_waits_for_others_no_longer_than_the_horizon() {
+    // 1040 bytes take 2 ms each.
+    let path = json!({ "rate": "4160 kbit/s", "delay": "3 ms" });
+    for (horizon, together) in [(0, 1), (5, 3)] {
+        let mut emulator = emulator(path.clone(), &[6]);
+        let pace = Pace { horizon: Duration::from_millis(horizon), ..PACE };
+        let clock = run(&mut emulator, pace, Duration::from_millis(40));
+        let got = &emulator.ports()[1].got;
+        assert_eq!(numbers(got).concat(), [0, 1, 2, 3, 4, 5]);
+        let mut before = 0;
+        for (packets, _, at) in got {
+            // The last packet of those is due then.
+            before += u64::from(*packets);
+            let due = Instant::ZERO + Duration::from_millis(3 + 2 * before);
+            assert!(clock.at(*at) >= due, "packet {before} came early");
+        }
+        // More where this machine was busy.
+        assert!(got[0].0 >= together, "{horizon} ms: {} packets left together", got[0].0);
+        assert_eq!(emulator.lateness().packets, 6);
+    }
+}
+
+#[test]
+fn a_lone_packet_does_not_wait() {
+    let mut emulator = emulator(json!({ "delay": "1 ms" }), &[1]);
+    let pace = Pace { horizon: Duration::from_secs(10), ..PACE };
+    run(&mut emulator, pace, Duration::from_millis(20));
+    assert_eq!(numbers(&emulator.ports()[1].got), [[0]]);
+}
+
+#[test]
+fn memory_that_runs_out_is_counted() {
+    let mut emulator = emulator(json!({ "delay": "1 ms" }), &[40, 40, 40]).with_pool(Pool::new(100_000));
+    run(&mut emulator, PACE, Duration::from_millis(5));
+    let came = emulator.ports()[1].got.iter().map(|g| u64::from(g.0)).sum::<u64>();
+    assert_eq!((came, emulator.incidents().no_room), (40, 80));
+    assert_eq!(emulator.verdicts()[0].len(), 40);
+}
+
+#[test]
+fn one_packet_at_a_time_by_a_clock_that_stands() {
+    let mut emulator = emulator(json!({ "delay": "1 ms" }), &[3]);
+    let due = Instant::ZERO + Duration::from_millis(1);
+    assert_eq!(emulator.take_in(0, Instant::ZERO).unwrap(), 3);
+    assert_eq!((emulator.next_due(), emulator.hand_out(Instant::ZERO).unwrap()), (Some(due), None));
+    for _ in 0..3 {
+        assert_eq!(emulator.hand_out(due).unwrap(), Some(1));
+    }
+    assert_eq!(emulator.hand_out(due).unwrap(), None);
+    assert_eq!(numbers(&emulator.ports()[1].got), [[0], [1], [2]]);
+}
