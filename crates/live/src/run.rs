@@ -90,6 +90,8 @@ struct Lab<'a> {
     ends: Ends,
     taps: [Option<Tap>; 2],
     poll: Poll,
+    /// Of the kernel's random numbers, where it is a guest's.
+    seed: Option<u64>,
     /// The start of the run on CLOCK_MONOTONIC.
     start: u64,
     now: Instant,
@@ -98,10 +100,6 @@ struct Lab<'a> {
 
 impl<'a> Lab<'a> {
     fn new(resolved: &'a Resolved, streams: &Streams, options: &'a LiveOptions) -> Result<Self, SpecError> {
-        if options.virtual_hz.is_some() {
-            let seeded = crate::guest::seed(streams.number("kernel.random"));
-            seeded.map_err(|e| SpecError::writing("the guest's seed", &e))?;
-        }
         let addresses = HOSTS.map(|name| resolved.address(name));
         let specs = [&resolved.scenario.hosts.server, &resolved.scenario.hosts.client];
         let hosts = [Host::create(HOSTS[0], specs[0])?, Host::create(HOSTS[1], specs[1])?];
@@ -134,6 +132,7 @@ impl<'a> Lab<'a> {
             ends,
             taps,
             poll,
+            seed: tick.map(|_| streams.number("kernel.random")),
             start,
             now: Instant::ZERO,
             limit: Instant::ZERO + resolved.scenario.limit,
@@ -145,6 +144,10 @@ impl<'a> Lab<'a> {
         // Sockets that are not connected are ready at once; what they say is heard, and nothing done before its time.
         while clock::monotonic() < self.start {
             self.wait(Instant::ZERO)?;
+        }
+        if let Some(seed) = self.seed {
+            // Now: what the kernel drew while it waited depends on what ran before.
+            crate::guest::seed(seed)?;
         }
         let (mut turns, mut beaten) = (0_u64, Instant::ZERO);
         loop {
