@@ -60,6 +60,10 @@ pub struct Answer {
     pub unreached: Vec<String>,
     /// How late the emulator was at most, nanoseconds.
     pub late_max_ns: u64,
+    /// What 99 of 100 packets did not exceed, nanoseconds.
+    pub late_p99_ns: u64,
+    /// That is more than [`SHARE`] of the round trip.
+    pub late: bool,
     /// Tables that were asked for, by their kind.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub tables: Value,
@@ -100,7 +104,24 @@ fn run_one(wanted: &JobRun, tables: Tables<'_>, beat: &mut dyn FnMut(Instant)) -
     let unreached = outcome.unreached.iter().map(ToString::to_string).collect();
     let tables = tables(&outcome, &wanted.options);
     let LiveOutcome { row, lateness, .. } = outcome;
-    Ok(Answer { run: wanted.run, row, unreached, late_max_ns: lateness.max_ns, tables })
+    let late_p99_ns = lateness.quantile(0.99).as_nanos();
+    let late = late_p99_ns > round_trip(&resolved) / SHARE;
+    Ok(Answer { run: wanted.run, row, unreached, late_max_ns: lateness.max_ns, late_p99_ns, late, tables })
+}
+
+/// A run whose emulator was later than one such part of the round trip, at the 99th percentile, is flagged.
+const SHARE: u64 = 100;
+
+/// The shortest round trip of a full packet and its answer, nanoseconds; at least 1 ms, below which no real clock is
+/// to be trusted.
+fn round_trip(resolved: &Resolved) -> u64 {
+    let (down, up) = (resolved.scenario.path.down(), resolved.scenario.path.up());
+    let sending = |rate: Option<rexmit_units::Rate>| {
+        let bits = u64::from(resolved.scenario.hosts.server.mtu) * 8;
+        rate.map_or(0, |rate| bits.saturating_mul(1_000_000_000) / rate.bits_per_second().max(1))
+    };
+    let delays = down.delay.as_nanos() + up.delay.as_nanos();
+    (delays + sending(down.rate).min(sending(up.rate))).max(1_000_000)
 }
 
 /// One line, in one call.

@@ -22,6 +22,8 @@ use crate::tap::Tap;
 
 /// Time between two signs of life of a run in real time.
 const BEAT: Duration = Duration::from_secs(5);
+/// So long before a packet is due in real time the emulator stays awake, nanoseconds.
+const EARLY: u64 = 150_000;
 /// Turns of the loop between two of a run in virtual time.
 const TURNS_A_BEAT: u64 = 200_000;
 
@@ -181,7 +183,9 @@ impl<'a> Lab<'a> {
 
     /// Waits until `due` or until something happens, and handles that.
     fn wait(&mut self, due: Instant) -> io::Result<()> {
-        let ready = self.poll.wait(self.start + due.as_nanos())?;
+        let at = self.start + due.as_nanos();
+        let virtual_time = self.options.virtual_hz.is_some();
+        let ready = if virtual_time { self.poll.wait(at)? } else { self.poll.wait_awake(at, EARLY)? };
         if ready.is_empty() {
             return Ok(());
         }

@@ -157,6 +157,10 @@ def _tell(results: Results, folder: Path, seconds: float, as_json: bool) -> int:
     if 0 < new < len(results):
         what += f", {len(results)} in all"
     click.echo(f"{results.name}: {what}, results in {folder}")
+    late = table["late"].sum() if "late" in table.columns else 0
+    if late:
+        text = f"{late} of {table.height} runs are flagged in the column late"
+        warn(f"{text}: the emulator's error was above 1 % of their round trip; see rexmit doctor --emulator")
     if failed.height:
         first = failed.row(0, named=True)
         why = first["error"] or "it did not complete"

@@ -28,6 +28,8 @@ UNITS = {
     "deliveries": "packets delivered to a host",
     "virtual_ns": "ns of virtual time in all",
     "late_max_ns": "ns that a real kernel's emulator was late at most when it handed a packet over",
+    "late_p99_ns": "ns that it was late at the 99th percentile",
+    "late": "true where that is more than 1 % of the round trip: do not trust the run's times",
     "error": "why the run failed, null where it did not",
 }
 """What a column means; kept as metadata in the file."""

@@ -24,8 +24,8 @@ from rexmit.study import StudySpec
 PIECE_SECONDS = 1.0
 """Finished runs are handed on at least this often."""
 
-LATENESS = "late_max_ns"
-"""A real kernel's column beside the model's: how late the emulator was at most."""
+LATENESS = [("late_max_ns", pa.uint64()), ("late_p99_ns", pa.uint64()), ("late", pa.bool_())]
+"""A real kernel's columns beside the model's: how late the emulator was."""
 
 _AGENT = Path(__file__).resolve().parents[1] / "_agent.py"
 
@@ -40,7 +40,7 @@ class RealBackend(ModelBackend):
         super().__init__(spec, options)
         self._unreached: Counter[str] = Counter()
         empty = self._plan.run((0, 0), 1, 0, 1)
-        self._schema = from_native(empty).schema.append(pa.field(LATENESS, pa.uint64()))
+        self._schema = pa.schema([*from_native(empty).schema, *(pa.field(*column) for column in LATENESS)])
 
     def command(self, job: Path, folder: Path) -> list[str]:
         """The command of an agent for a job."""
@@ -126,7 +126,8 @@ class RealBackend(ModelBackend):
             nothing = dict.fromkeys(self._schema.names, 0)
             return nothing | numbers | {"completed": False, "error": done.failed}
         self._unreached.update(done.answer["unreached"])
-        return {**done.answer["row"], **numbers, LATENESS: done.answer["late_max_ns"]}
+        lateness = {name: done.answer[name] for name, _ in LATENESS}
+        return {**done.answer["row"], **numbers, **lateness}
 
     def _pieces(self, rows: dict[int, dict[str, Any]]) -> Iterator[tuple[range, pa.Table]]:
         """Takes all rows out, as ranges without a gap."""

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use super::clock;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
@@ -57,6 +58,29 @@ impl Poll {
         Ok(self.epoll.add(fd, EpollEvent::new(all, number))?)
     }
 
+    /// As [`Self::wait`], but sleeps only until `early` nanoseconds before `until` and asks again and again from then
+    /// on: a sleeper may be woken late.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn wait_awake(&mut self, until: u64, early: u64) -> io::Result<Vec<Ready>> {
+        loop {
+            let now = clock::monotonic();
+            if now >= until {
+                return self.ask();
+            }
+            let ready = if until - now > early { self.wait(until - early)? } else { self.ask()? };
+            if !ready.is_empty() {
+                return Ok(ready);
+            }
+        }
+    }
+
+    /// What is ready now.
+    fn ask(&mut self) -> io::Result<Vec<Ready>> {
+        self.heard(EpollTimeout::ZERO)
+    }
+
     /// Waits until something is ready or the clock has reached `until`, nanoseconds of CLOCK_MONOTONIC. The answer
     /// is empty where the time came first.
     ///
@@ -69,7 +93,11 @@ impl Poll {
             self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
             self.armed = Some(until);
         }
-        let found = match self.epoll.wait(&mut self.events, EpollTimeout::NONE) {
+        self.heard(EpollTimeout::NONE)
+    }
+
+    fn heard(&mut self, patience: EpollTimeout) -> io::Result<Vec<Ready>> {
+        let found = match self.epoll.wait(&mut self.events, patience) {
             Err(nix::errno::Errno::EINTR) => 0,
             other => other?,
         };
