@@ -65,7 +65,8 @@ pub fn serve_emulation(py: Python<'_>, job: &str, answer: i32) -> PyResult<()> {
 #[pyfunction]
 pub fn check_path(path_json: &str) -> PyResult<(String, Vec<String>)> {
     let path = rexmit_sim::read_path(parse(path_json)?).map_err(value_error)?;
-    let whole = serde_json::to_string(&path.with_defaults()).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let whole =
+        serde_json::to_string(&path.with_defaults()).map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok((whole, path.warnings()))
 }
 
