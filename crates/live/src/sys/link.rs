@@ -219,7 +219,7 @@ fn number(name: &str, command: u64) -> io::Result<u32> {
     let answer = unsafe { libc::ioctl(socket.as_raw_fd(), command as _, &raw mut request) };
     check(answer.into()).map_err(about(format!("interface {name}")))?;
     // Flags are a short, the others an int.
-    Ok(if command == libc::SIOCGIFFLAGS as u64 { request.value & 0xffff } else { request.value })
+    Ok(if command == libc::SIOCGIFFLAGS { request.value & 0xffff } else { request.value })
 }
 
 /// `struct ethtool_value`.
