@@ -86,7 +86,8 @@ def test_exactly_the_packet_that_is_named_is_dropped(
 
 def test_a_download_has_the_rate_of_the_bottleneck(rexmit: Command, programs: tuple[str, list[str]]) -> None:
     server, client = programs
-    path = ["--rate", "8Mbit/s", "--delay", "2ms", "--queue", "50 packets"]
+    # The queue is long enough to keep the bottleneck busy through a pause of the machine.
+    path = ["--rate", "8Mbit/s", "--delay", "2ms", "--queue", "1000 packets"]
     done = rexmit("emulate", *path, "--server", f"{server} 8000 4000000", "--", *client, 8000)
     times = json.loads(done.stdout)["times"]
     # Of 1500 bytes, 1448 are data. The beginning is not the bottleneck's.
