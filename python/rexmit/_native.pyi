@@ -11,6 +11,7 @@ __all__ = [
     "PairAnalysis",
     "Plan",
     "analysis_schema",
+    "check_path",
     "parse_duration",
     "parse_rate",
     "pattern_file",
@@ -25,9 +26,8 @@ __all__ = [
     "resolve",
     "run_one",
     "schema",
-    "serve_job",
     "serve_emulation",
-    "check_path",
+    "serve_job",
     "sweep_emulations",
     "version",
 ]

@@ -17,7 +17,8 @@ from rexmit.cli.common import OUT, json_option, warn
 from rexmit.cli.emulate_settings import Setting, describe, read_path, split_settings
 from rexmit.cli.emulate_show import LiveLine, say, show_summary
 from rexmit.errors import UsageError
-from rexmit.run.emulation import INVALID, EmulationError, EmulationOptions, Listener, emulate as run_emulation
+from rexmit.run.emulation import INVALID, EmulationError, EmulationOptions, Listener
+from rexmit.run.emulation import emulate as run_emulation
 from rexmit.study.settings import parse_assignment
 
 LIVE_SECONDS = 0.5
@@ -84,7 +85,7 @@ Examples:
     "--between",
     nargs=2,
     metavar="IF1 IF2",
-    help="Stand between these Ethernet interfaces instead, IF1 being the server's side; NAMESPACE:IF for one in "
+    help="Stand between these Ethernet interfaces instead, IF1 on the server's side; NAMESPACE:IF for one in "
     "a named namespace. Without COMMAND: until Ctrl-C.",
 )
 @click.option(
@@ -97,8 +98,12 @@ Examples:
 @click.option("--mtu", type=click.IntRange(68, 65_535), help="Of both interfaces, bytes. Default: 1500.")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Of random effects.")
 @click.option("--duration", metavar="TIME", help="Ends COMMAND after this time, with exit code 124.")
-@click.option("--capture", type=OUT, metavar="DIR", help="Write pcapng captures at both ends into this folder.")
-@click.option("--verdicts", type=OUT, metavar="FILE", help="Write what the path did to each packet (parquet).")
+@click.option(
+    "--capture", type=OUT, metavar="DIR", help="Write pcapng captures at both ends into this folder."
+)
+@click.option(
+    "--verdicts", type=OUT, metavar="FILE", help="Write what the path did to each packet (parquet)."
+)
 @click.option(
     "--mode",
     type=click.Choice(["busy", "hybrid", "sleep"]),
@@ -109,7 +114,7 @@ Examples:
 @click.option(
     "--live/--no-live",
     default=None,
-    help="Show rate, queue and drops while it runs: one line on a terminal, a plain line each 10 s elsewhere. "
+    help="Show rate, queue and drops while it runs: a line on a terminal, a plain line each 10 s elsewhere. "
     "Default: on a terminal where COMMAND prints elsewhere.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="No summary at the end.")
@@ -117,6 +122,7 @@ Examples:
 @click.pass_context
 def emulate(
     context: click.Context,
+    /,
     file: Path | None,
     rest: tuple[str, ...],
     assignments: tuple[str, ...],
@@ -140,8 +146,8 @@ def emulate(
     The other end of the path is this host (root only) or the command of --server. Addresses are in
     REXMIT_CLIENT and REXMIT_SERVER. `down` is towards COMMAND. Nothing is left at the end, nor after a kill.
 
-    Any key of a path is an option as well: --shaper dummynet, --down.drop 18, --up.rate 1Mbit/s, --jitter 5ms.
-    A direction's key alone is for both. PATH.toml is a path, a scenario or a study, of which the path is taken.
+    Any key of a path is an option as well: --shaper dummynet, --down.drop 18, --up.rate 1Mbit/s, --jitter
+    5ms. A direction's key alone is for both. PATH.toml is a path, a scenario or a study, whose path is taken.
 
     With --json the summary is on standard output, and COMMAND's own output on standard error. Exit code: that
     of COMMAND; 1 if the emulator could not keep up, or there was none.
@@ -181,9 +187,7 @@ def emulate(
     context.exit(_run(options, shown))
 
 
-def _command(
-    given: tuple[str, ...], server: str | None, between: tuple[str, str] | None
-) -> tuple[str, ...]:
+def _command(given: tuple[str, ...], server: str | None, between: tuple[str, str] | None) -> tuple[str, ...]:
     """The command, or the shell in its place. Raises where the ends that are asked for cannot be."""
     if between is not None:
         if server is not None:
@@ -288,4 +292,7 @@ def _environment(path: dict[str, Any], interactive: bool) -> dict[str, str]:
     if not interactive:
         return {}
     words = describe(path)
-    return {"REXMIT_PATH": words, "PROMPT_COMMAND": f"PS1={shlex.quote(f'[{words}] ')}$PS1; unset PROMPT_COMMAND"}
+    return {
+        "REXMIT_PATH": words,
+        "PROMPT_COMMAND": f"PS1={shlex.quote(f'[{words}] ')}$PS1; unset PROMPT_COMMAND",
+    }

@@ -18,9 +18,7 @@ Setting = tuple[str, Any]
 DIRECTIONS = ("down", "up")
 
 
-def split_settings(
-    arguments: Sequence[str], own: dict[str, bool]
-) -> tuple[list[str], list[Setting]]:
+def split_settings(arguments: Sequence[str], own: dict[str, bool]) -> tuple[list[str], list[Setting]]:
     """The arguments without those that are settings of a path, and these.
 
     `own` names the command's own options and says of each whether a value follows.

@@ -1,7 +1,7 @@
 """Emulations: a process of their own that runs programs behind a path, and what it says.
 
-The process has one thread, as user namespaces demand, and leads a process group of its own, so that Ctrl-C on the
-terminal is COMMAND's alone. It ends with this one, and with it all that it has made.
+The process begins with one thread, as user namespaces demand, and leads a process group of its own, so that
+Ctrl-C on the terminal is COMMAND's alone. It ends with this one, and with it all that it has made.
 """
 
 from __future__ import annotations

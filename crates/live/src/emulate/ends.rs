@@ -178,8 +178,32 @@ fn free(wanted: Option<[IpAddr; 2]>) -> Result<[IpAddr; 2], SpecError> {
         };
     }
     let pairs = (0..MOST).map(|n| FIRST.map(|[a, b, c, d]| IpAddr::from([a, b, c, d + 4 * n])));
-    let mut free = pairs.filter(|pair| owner(pair).is_none());
+    // What a host still has to say to the client of an emulation before would be this one's first packets.
+    let heard_of = peers();
+    let mut free = pairs.filter(|pair| owner(pair).is_none() && !heard_of.contains(&pair[0]));
     free.next().ok_or_else(|| {
         SpecError::new("", "every address that would be given is taken on this host: give --address")
     })
+}
+
+/// Addresses to which this host's TCP may still send something by itself.
+fn peers() -> Vec<IpAddr> {
+    /// The state of a connection that is over; it answers only.
+    const TIME_WAIT: &str = "06";
+    let text = fs::read_to_string("/proc/thread-self/net/tcp").unwrap_or_default();
+    let peer = |line: &str| {
+        let mut fields = line.split_whitespace().skip(2);
+        let (remote, state) = (fields.next()?, fields.next()?);
+        let number = u32::from_str_radix(remote.split_once(':')?.0, 16).ok()?;
+        (state != TIME_WAIT).then(|| IpAddr::from(number.to_ne_bytes()))
+    };
+    // An IPv6 socket that carries IPv4 stands in the other table, its address in the last of four words.
+    let text6 = fs::read_to_string("/proc/thread-self/net/tcp6").unwrap_or_default();
+    let peer6 = |line: &str| {
+        let mut fields = line.split_whitespace().skip(2);
+        let (remote, state) = (fields.next()?, fields.next()?);
+        let number = u32::from_str_radix(remote.get(24..32)?, 16).ok()?;
+        (state != TIME_WAIT).then(|| IpAddr::from(number.to_ne_bytes()))
+    };
+    text.lines().skip(1).filter_map(peer).chain(text6.lines().skip(1).filter_map(peer6)).collect()
 }

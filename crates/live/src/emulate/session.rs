@@ -26,11 +26,14 @@ use crate::guest;
 use crate::packet::RealPacket;
 use crate::sys::clock;
 use crate::sys::process::{adopt_orphans, die_with, kill_children, signals};
+use crate::sys::thread::set_nice;
 use crate::tap::Tap;
 use crate::watch::Watch;
 
 /// Memory that is touched before the run, bytes.
 const TOUCH: u64 = 8 << 20;
+/// Niceness of the thread that hands packets over.
+const NICE: i32 = -10;
 /// Milliseconds between two looks at everything but packets.
 const LOOK: u8 = 50;
 
@@ -152,7 +155,11 @@ impl<'a> Session<'a> {
         self.start = clock::monotonic();
         let start = self.start;
         let driven = thread::scope(|scope| {
-            let driver = scope.spawn(|| drive(emulator, &options, &watch));
+            let driver = scope.spawn(|| {
+                // Before what is ordinary, where that is allowed: the programs were started before.
+                set_nice(NICE).ok();
+                drive(emulator, &options, &watch)
+            });
             let mut looked = Ok(true);
             while !driver.is_finished() {
                 looked = look(watcher, taps, (start, &watch));
