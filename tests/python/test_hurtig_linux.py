@@ -1,4 +1,4 @@
-"""The flows of hurtig-2006 on a real Linux in virtual time: which positions wait, and how the page tells it."""
+"""The flows of hurtig-2006 on a real Linux in virtual time: which positions wait, and what it costs."""
 
 from __future__ import annotations
 
