@@ -41,6 +41,7 @@ schema: setup  ## Write the pages and the JSON Schema that come from the code.
 bench: setup  ## Measure speed and memory, beside ns-3, tcptrace and tshark where they are installed.
 	@$(BIN)/python benches/bench.py
 	@$(BIN)/python benches/analysis.py
+	@$(BIN)/python benches/kernels.py
 
 wheel: setup  ## Build a wheel and run it installed alone in a fresh environment.
 	@$(BIN)/python scripts/wheel.py

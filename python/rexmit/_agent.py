@@ -1,4 +1,4 @@
-"""The agent's process: `python -ISB _agent.py MODULE guest|host JOB`.
+"""The agent's process: `python -ISB _agent.py MODULE guest|host JOB`, or `... MODULE emulate JOB DESCRIPTOR`.
 
 It runs in a guest as its first process, where it must start fast, so it loads the native module by its file
 and nothing else of the package.
@@ -9,16 +9,19 @@ from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 
 
-def main(module: str, place: str, job: str) -> None:
+def main(module: str, place: str, job: str, answer: str = "") -> None:
     """Serves the job in the file `job` with the native module in the file `module`."""
     loader = ExtensionFileLoader("_native", module)
     spec = spec_from_loader("_native", loader)
     assert spec is not None
     native = module_from_spec(spec)
     loader.exec_module(native)
-    native.serve_job(job, place == "guest")
+    if place == "emulate":
+        native.serve_emulation(job, int(answer))
+    else:
+        native.serve_job(job, place == "guest")
 
 
 if __name__ == "__main__":
     # A guest's kernel puts words of its own behind.
-    main(*sys.argv[1:4])
+    main(*sys.argv[1 : 5 if sys.argv[2] == "emulate" else 4])

@@ -91,9 +91,10 @@ class Study:
 
         `out` is the results folder (None keeps the results in memory), `backend` is `model`, `uml` or
         `kernel`, `jobs` the number of threads or guests (None: every core; one run at a time on `kernel`, in
-        real time). With `allow_unsupported`, settings that the backend cannot have are left out. `capture`, `state`, `verdicts` and `transmissions` (`none`, `failed` or `all`) say of
-        which runs captures, tables of state over time, of verdicts and of why each packet was sent are kept
-        in the folder. With `progress` a bar shows on standard error; a function is called with (stage, done,
+        real time). With `allow_unsupported`, settings that the backend cannot have are left out. `capture`,
+        `state`, `verdicts` and `transmissions` (`none`, `failed` or `all`) say of which runs captures, tables
+        of state over time, of verdicts and of why each packet was sent are kept in the folder. With
+        `progress` a bar shows on standard error; a function is called with (stage, done,
         total) instead. The answer is the same for any number of jobs.
 
         Raises StudyError for a wrong study, StoreError for a folder that cannot be used, Interrupted after

@@ -134,5 +134,5 @@ pub(crate) fn ours(
     addresses: [IpAddr; 2],
     verdicts: bool,
 ) -> Between {
-    Between::Ours(Box::new(Emulator::new(ports, directions, addresses, verdicts)))
+    Between::Ours(Box::new(Emulator::new(ports, directions, verdicts).only_between(addresses)))
 }

@@ -1,69 +1,99 @@
 //! The path emulator on real packets: the same [`Direction`] as in virtual time, driven by a clock.
+//!
+//! Each packet on the wire has its own position, verdict, place in the queue and due time, also where a host hands over
+//! many as one super-packet: that is split by reference on its way in, and its packets enter at one instant, as from a
+//! network card of unlimited rate. On the way out, packets of one super-packet that follow each other are put together
+//! again, within limits: none is handed over before it is due, and none waits for others longer than the horizon
+//! that [`Pace`] gives.
 
 use std::io;
 use std::net::IpAddr;
 
 use rexmit_path::{Direction, Verdict};
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
-use crate::packet::{RealPacket, is_for, octets};
+use crate::packet::{RealPacket, Run, octets};
+use crate::pool::{Intake, Pool};
+use crate::port::{Arrival, Port};
+use crate::sys::clock::Clock;
+use crate::sys::device::Lost;
 use crate::sys::tun::Tun;
 
-/// The largest IP packet.
-const LARGEST: usize = 65_535;
-
-/// How late packets came out, and what went wrong.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lateness {
-    /// Packets that came out.
-    pub packets: u64,
-    /// The longest time between the instant at which a packet was due and the one at which it was handed
-    /// over, nanoseconds.
-    pub max_ns: u64,
-    /// The sum of these times.
-    pub sum_ns: u64,
-    /// Packets that a host's interface refused.
-    pub refused: u64,
-    /// Packets that were for nobody at the other end: what a stack says by itself. They meet no path.
-    pub strays: u64,
-}
+pub use crate::lateness::Lateness;
 
 /// Two interfaces and the path between them. Port 0 is the server's, port 1 the client's, and so are the
 /// directions that they send into.
 ///
-/// To be called in a loop: [`Self::take_in`] what the hosts have sent, [`Self::hand_out`] what is due, and
-/// wait until a port is readable or [`Self::next_due`] has come.
-pub struct Emulator {
-    ports: [Tun; 2],
+/// To be called in a loop. In steps of one packet: [`Self::take_in`] what the hosts have sent, [`Self::hand_out`] what
+/// is due, and wait until a port is readable or [`Self::next_due`] has come. By a clock that runs on, many at a time:
+/// [`Self::take_in_for`], [`Self::hand_out_for`] and [`Self::next_action`], as [`crate::drive()`] does.
+pub struct Emulator<P = Tun> {
+    ports: [P; 2],
     directions: [Direction<RealPacket>; 2],
     verdicts: Option<[Vec<Verdict>; 2]>,
     lateness: Lateness,
-    buffer: Vec<u8>,
-    /// The hosts' addresses, as the IP header has them.
-    addresses: [Vec<u8>; 2],
+    incidents: Incidents,
+    intake: Intake,
+    gathered: [Gathered; 2],
+    /// When the last packet entered a direction.
+    entered: [Instant; 2],
+    /// The hosts' addresses, as the IP header has them, where packets for others meet no path.
+    addresses: Option<[Vec<u8>; 2]>,
 }
 
-impl Emulator {
-    /// The path `directions` (down, up) between the ports (server, client) of hosts with these `addresses`.
-    /// `verdicts` keeps each verdict.
-    pub fn new(
-        ports: [Tun; 2],
-        directions: [Direction<RealPacket>; 2],
-        addresses: [IpAddr; 2],
-        verdicts: bool,
-    ) -> Self {
+/// What happened beside packets' entering and leaving.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Incidents {
+    /// Packets for which the emulator had no memory left, and no position.
+    pub no_room: u64,
+    /// Frames that hold no IP packet, which passed at once.
+    pub passed: u64,
+    /// Packets that were for nobody at the other end: what a stack says by itself. They meet no path.
+    pub strays: u64,
+}
+
+/// How work is portioned when the clock runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// One kind of work is interrupted for the others after this time.
+    pub slice: Duration,
+    /// A packet that is due waits at most this long for those of its super-packet behind it that fall due meanwhile;
+    /// one that has none behind it does not wait. Zero: only what is due at the same moment leaves together.
+    pub horizon: Duration,
+}
+
+impl<P: Port> Emulator<P> {
+    /// The path `directions` (down, up) between the ports (server, client). `verdicts` keeps each verdict.
+    pub fn new(ports: [P; 2], directions: [Direction<RealPacket>; 2], verdicts: bool) -> Self {
         Self {
             ports,
             directions,
             verdicts: verdicts.then(Default::default),
             lateness: Lateness::default(),
-            buffer: vec![0; LARGEST],
-            addresses: addresses.map(octets),
+            incidents: Incidents::default(),
+            intake: Intake::new(Pool::default()),
+            gathered: Default::default(),
+            entered: [Instant::ZERO; 2],
+            addresses: None,
         }
     }
 
+    /// Takes packets between hosts with these addresses only.
+    #[must_use]
+    pub fn only_between(mut self, addresses: [IpAddr; 2]) -> Self {
+        self.addresses = Some(addresses.map(octets));
+        self
+    }
+
+    /// Takes buffers from this pool, whose limit is that of the packets on their way.
+    #[must_use]
+    pub fn with_pool(mut self, pool: Pool) -> Self {
+        self.intake = Intake::new(pool);
+        self
+    }
+
     /// The two ports, for waiting.
-    pub fn ports(&self) -> &[Tun; 2] {
+    pub fn ports(&self) -> &[P; 2] {
         &self.ports
     }
 
@@ -72,9 +102,33 @@ impl Emulator {
         &self.directions
     }
 
+    /// The same, to ask what waits in their queues.
+    pub fn directions_mut(&mut self) -> &mut [Direction<RealPacket>; 2] {
+        &mut self.directions
+    }
+
     /// How late packets came out so far.
     pub fn lateness(&self) -> &Lateness {
         &self.lateness
+    }
+
+    /// What else happened so far.
+    pub fn incidents(&self) -> Incidents {
+        self.incidents
+    }
+
+    /// The buffers.
+    pub fn pool(&self) -> &Pool {
+        self.intake.pool()
+    }
+
+    /// What each port's interface lost so far.
+    ///
+    /// # Errors
+    /// Where it is gone.
+    pub fn lost(&mut self) -> io::Result<[Lost; 2]> {
+        let [server, client] = &mut self.ports;
+        Ok([server.lost()?, client.lost()?])
     }
 
     /// The verdicts so far by direction, in the order of positions; empty where they are not kept.
@@ -88,19 +142,34 @@ impl Emulator {
     /// Those of the interface.
     pub fn take_in(&mut self, port: usize, now: Instant) -> io::Result<usize> {
         let mut taken = 0;
-        while let Some(len) = self.ports[port].receive(&mut self.buffer)? {
-            if !is_for(&self.buffer[..len], &self.addresses[1 - port]) {
-                self.lateness.strays += 1;
-                continue;
-            }
-            let packet = RealPacket { bytes: self.buffer[..len].to_vec() };
-            let verdict = self.directions[port].send(now, packet);
-            if let Some(verdicts) = &mut self.verdicts {
-                verdicts[port].push(verdict);
-            }
-            taken += 1;
+        while let Some(packets) = self.take_frame(port, |_| now)? {
+            taken += packets;
         }
         Ok(taken)
+    }
+
+    /// Takes what the host at `port` has sent, for the time of a slice; how many packets that was.
+    ///
+    /// # Errors
+    /// Those of the interface.
+    pub fn take_in_for(&mut self, port: usize, clock: &Clock, pace: Pace) -> io::Result<usize> {
+        let (mut taken, mut end) = (0, Instant::FAR_FUTURE);
+        loop {
+            let mut now = Instant::ZERO;
+            let entry = |stamp: Option<u64>| {
+                now = clock.now();
+                // Never before the last one, never in the future.
+                stamp.map_or(now, |stamp| clock.at(stamp).min(now))
+            };
+            let Some(packets) = self.take_frame(port, entry)? else { return Ok(taken) };
+            if taken == 0 {
+                end = now + pace.slice;
+            }
+            taken += packets;
+            if now >= end {
+                return Ok(taken);
+            }
+        }
     }
 
     /// Hands the next packet that is due at `now` to its host: to the client before the server where both have
@@ -114,23 +183,160 @@ impl Emulator {
         let from = usize::from(due(up) < due(down));
         let at = due(&self.directions[from]);
         let Some(packet) = self.directions[from].poll_receive(now) else { return Ok(None) };
-        let late = now.saturating_since(at).as_nanos();
-        self.lateness.packets += 1;
-        self.lateness.max_ns = self.lateness.max_ns.max(late);
-        self.lateness.sum_ns += late;
-        let port = 1 - from;
-        match self.ports[port].transmit(&packet.bytes) {
-            Ok(()) => {}
-            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::EINVAL | libc::EAGAIN)) => {
-                self.lateness.refused += 1;
-            }
-            Err(e) => return Err(e),
+        self.lateness.record(now.saturating_since(at));
+        self.transmit(1 - from, &Run::new(packet))?;
+        self.lateness.refused += self.ports[1 - from].flush()?;
+        Ok(Some(1 - from))
+    }
+
+    /// Hands what is due in direction `from` to its host, for the time of a slice; how many packets that was.
+    ///
+    /// # Errors
+    /// Those of the interface, but for packets that the host refuses: these are counted.
+    #[inline]
+    pub fn hand_out_for(&mut self, from: usize, clock: &Clock, pace: Pace) -> io::Result<usize> {
+        let next = self.next_of(from, pace);
+        if next == Instant::FAR_FUTURE {
+            return Ok(0);
         }
-        Ok(Some(port))
+        let now = clock.now();
+        if next > now { Ok(0) } else { self.hand_out_from(from, clock, (now, pace)) }
     }
 
     /// When the next packet is due.
     pub fn next_due(&self) -> Option<Instant> {
         self.directions.iter().filter_map(Direction::poll_timer).min()
+    }
+
+    /// When [`Self::hand_out_for`] next has something to do; [`Instant::FAR_FUTURE`] for never.
+    pub fn next_action(&self, pace: Pace) -> Instant {
+        self.next_of(0, pace).min(self.next_of(1, pace))
+    }
+
+    fn next_of(&self, from: usize, pace: Pace) -> Instant {
+        let due = self.directions[from].poll_timer().unwrap_or(Instant::FAR_FUTURE);
+        due.min(self.gathered[from].latest(pace.horizon).unwrap_or(Instant::FAR_FUTURE))
+    }
+
+    /// Takes one frame, if there is one; how many packets it was. `entry` says when it enters, told the interface's
+    /// own stamp.
+    #[inline]
+    fn take_frame(
+        &mut self,
+        port: usize,
+        entry: impl FnOnce(Option<u64>) -> Instant,
+    ) -> io::Result<Option<usize>> {
+        let Some(Arrival { frame, is_ip, stamp }) = self.ports[port].receive(&mut self.intake)? else {
+            return Ok(None);
+        };
+        let packets = frame.packets();
+        let now = entry(stamp).max(self.entered[port]);
+        self.entered[port] = now;
+        if !is_ip {
+            self.incidents.passed += 1;
+            self.transmit(1 - port, &Run::new(RealPacket::from(frame)))?;
+            self.lateness.refused += self.ports[1 - port].flush()?;
+        } else if self.addresses.as_ref().is_some_and(|all| !frame.is_for(&all[1 - port])) {
+            self.incidents.strays += 1;
+            return Ok(Some(0));
+        } else if self.intake.pool().is_exhausted() {
+            self.incidents.no_room += u64::from(packets);
+        } else {
+            for packet in frame.split() {
+                let verdict = self.directions[port].send(now, packet);
+                if let Some(verdicts) = &mut self.verdicts {
+                    verdicts[port].push(verdict);
+                }
+            }
+        }
+        Ok(Some(packets as usize))
+    }
+
+    fn hand_out_from(
+        &mut self,
+        from: usize,
+        clock: &Clock,
+        (mut now, pace): (Instant, Pace),
+    ) -> io::Result<usize> {
+        let end = now + pace.slice;
+        let merges = self.ports[1 - from].merges();
+        let mut handed = 0;
+        while now < end {
+            let due = self.directions[from].poll_timer();
+            let packet = due.and_then(|_| self.directions[from].poll_receive(now));
+            if let (Some(packet), Some(due)) = (packet, due) {
+                let Some(packet) = self.gathered[from].add(packet, due, merges) else { continue };
+                handed += self.give(from, clock)?;
+                self.gathered[from].add(packet, due, merges);
+            } else {
+                if self.gathered[from].may_wait(now, due, pace.horizon) {
+                    break;
+                }
+                handed += self.give(from, clock)?;
+            }
+            now = clock.now();
+        }
+        self.lateness.refused += self.ports[1 - from].flush()?;
+        Ok(handed)
+    }
+
+    /// Hands over what is gathered.
+    fn give(&mut self, from: usize, clock: &Clock) -> io::Result<usize> {
+        let Some(run) = self.gathered[from].run.take() else { return Ok(0) };
+        let now = clock.now();
+        for due in self.gathered[from].dues.drain(..) {
+            self.lateness.record(now.saturating_since(due));
+        }
+        self.transmit(1 - from, &run)?;
+        Ok(run.packets() as usize)
+    }
+
+    #[inline]
+    fn transmit(&mut self, port: usize, run: &Run) -> io::Result<()> {
+        match self.ports[port].transmit(run) {
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::EINVAL | libc::EAGAIN)) => {
+                self.lateness.refused += u64::from(run.packets());
+                Ok(())
+            }
+            other => other,
+        }
+    }
+}
+
+/// Packets of a direction that are due and leave together.
+#[derive(Debug, Default)]
+struct Gathered {
+    run: Option<Run>,
+    /// When each was due.
+    dues: Vec<Instant>,
+}
+
+impl Gathered {
+    /// Adds a packet; gives it back where it does not go with the others.
+    #[inline]
+    fn add(&mut self, packet: RealPacket, due: Instant, merges: bool) -> Option<RealPacket> {
+        match &mut self.run {
+            None => self.run = Some(Run::new(packet)),
+            Some(_) if !merges => return Some(packet),
+            Some(run) => {
+                if let Err(packet) = run.extend(packet) {
+                    return Some(packet);
+                }
+            }
+        }
+        self.dues.push(due);
+        None
+    }
+
+    /// When they leave at the latest.
+    #[inline]
+    fn latest(&self, horizon: Duration) -> Option<Instant> {
+        self.dues.first().map(|first| *first + horizon)
+    }
+
+    /// True where the next packet, due at `next`, may still go with them; also where there are none.
+    fn may_wait(&self, now: Instant, next: Option<Instant>, horizon: Duration) -> bool {
+        let Some(latest) = self.latest(horizon) else { return true };
+        now < latest && next.is_some_and(|next| next <= latest)
     }
 }

@@ -27,7 +27,6 @@ struct End {
 pub struct Ends {
     /// By connection, then by host.
     ends: Vec<[End; 2]>,
-    senders: Vec<usize>,
     /// A listening socket with its host, by number.
     listeners: Vec<(Socket, usize)>,
     /// Where numbers of sockets begin for [`Poll`].
@@ -38,11 +37,11 @@ pub struct Ends {
 /// What all connections gave.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// Every receiver read to the end.
+    /// Every transfer reached its end: of the stream, or of the last response.
     pub completed: bool,
-    /// Of the last transfer to end.
+    /// Of the longest transfer.
     pub time: Duration,
-    /// Bytes that receivers read.
+    /// Bytes that applications read.
     pub bytes: u64,
     /// Bytes that were not those written.
     pub misplaced: u64,
@@ -62,13 +61,7 @@ impl Ends {
         first: u64,
         states: bool,
     ) -> Result<Self, SpecError> {
-        let mut ends = Self {
-            ends: Vec::new(),
-            senders: Vec::new(),
-            listeners: Vec::new(),
-            first,
-            states: states.then(Vec::new),
-        };
+        let mut ends = Self { ends: Vec::new(), listeners: Vec::new(), first, states: states.then(Vec::new) };
         for plan in resolved.connections() {
             let closes = resolved.scenario.transfers[plan.transfer].close;
             let opener = plan.opener;
@@ -118,7 +111,6 @@ impl Ends {
             host += 1;
             End { socket, app, closes }
         });
-        self.senders.push(plan.sender);
         self.ends.push(ends);
         Ok(())
     }
@@ -209,9 +201,9 @@ impl Ends {
 
     /// Nothing is left to wait for: every connection is over, or its stream was read where nobody closes.
     pub fn over(&self) -> bool {
-        self.ends.iter().zip(&self.senders).all(|(pair, sender)| {
+        self.ends.iter().all(|pair| {
             let ended = |end: &End| end.app.progress().ended.is_some();
-            let receiver = &pair[1 - sender];
+            let (_, receiver) = roles(pair);
             pair.iter().all(ended) || (!receiver.closes && receiver.app.progress().finished.is_some())
         })
     }
@@ -224,8 +216,8 @@ impl Ends {
 
     /// A connection that was given up or reset, if there is one that did not complete.
     pub fn given_up(&self) -> bool {
-        self.ends.iter().zip(&self.senders).any(|(pair, sender)| {
-            pair[1 - sender].app.progress().finished.is_none()
+        self.ends.iter().any(|pair| {
+            roles(pair).1.app.progress().finished.is_none()
                 && pair.iter().any(|e| e.app.progress().ended.is_some())
         })
     }
@@ -233,14 +225,14 @@ impl Ends {
     /// What all connections gave so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals { completed: true, ..Totals::default() };
-        for (pair, &sender) in self.ends.iter().zip(&self.senders) {
-            let (from, to) = (&pair[sender], &pair[1 - sender]);
+        for pair in &self.ends {
+            let (from, to) = roles(pair);
             match total_time(from.app.progress(), to.app.progress()) {
                 Some(time) => totals.time = totals.time.max(time),
                 None => totals.completed = false,
             }
-            totals.bytes += to.app.progress().bytes_read;
             for end in pair {
+                totals.bytes += end.app.progress().bytes_read;
                 totals.misplaced += end.socket.misplaced();
                 totals.data_segments += end.socket.info().map_or(0, |i| u64::from(i.data_segs_out));
             }
@@ -252,6 +244,11 @@ impl Ends {
     pub fn into_states(self) -> Vec<StateRow> {
         self.states.unwrap_or_default()
     }
+}
+
+/// The end that the data come from, and the one that they are for.
+fn roles([server, client]: &[End; 2]) -> (&End, &End) {
+    if client.app.receives() { (server, client) } else { (client, server) }
 }
 
 /// A socket of a host, bound to its address in `plan`, not blocking, with its options.

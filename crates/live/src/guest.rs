@@ -31,7 +31,14 @@ pub fn seed(seed: u64) -> io::Result<()> {
     fs::write(file, seed.to_string()).map_err(crate::sys::about(file))
 }
 
-/// Becomes root of a user namespace of its own, where this process is not root already. It must have one thread.
+/// Lets sequence numbers and timestamps of a guest's kernel count from `start`, nanoseconds of CLOCK_MONOTONIC; where
+/// its kernel does not know how, they count from its boot.
+pub fn count_from(start: u64) {
+    let _ = fs::write("/sys/module/secure_seq/parameters/start", start.to_string());
+}
+
+/// Becomes root of a user namespace of its own, and goes to a network namespace of its own to which it may come back,
+/// where this process is not root already. It must have one thread.
 ///
 /// # Errors
 /// Where this kernel allows no user namespaces.
@@ -40,7 +47,7 @@ pub fn become_root() -> io::Result<()> {
     if user.is_root() {
         return Ok(());
     }
-    unshare(CloneFlags::CLONE_NEWUSER).map_err(|_| {
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).map_err(|_| {
         let text = "not root, and this kernel allows no user namespaces: run it as root, or set \
                     kernel.unprivileged_userns_clone=1 or user.max_user_namespaces";
         io::Error::new(io::ErrorKind::PermissionDenied, text)

@@ -3,15 +3,26 @@
 pub mod agent;
 mod between;
 pub mod counters;
+mod drive;
+pub mod emulate;
 pub mod emulator;
 pub mod ends;
 pub mod guest;
+mod header;
 pub mod host;
+mod lateness;
+pub mod measure;
 mod netem;
+pub mod offload;
 pub mod packet;
+pub mod pool;
+pub mod port;
 mod run;
 mod socket;
 pub mod sys;
 mod tap;
+mod watch;
 
+pub use drive::{DriveOptions, DriveReport, Mode, drive};
 pub use run::{LiveOptions, LiveOutcome, run};
+pub use watch::{Live, Watch};

@@ -13,7 +13,7 @@ use crate::between::{Between, ours};
 use crate::counters::KernelCounters;
 use crate::emulator::Lateness;
 use crate::ends::Ends;
-use crate::host::{Host, system};
+use crate::host::{Host, INTERFACE, system};
 use crate::netem::NetemPath;
 use crate::packet::RealPacket;
 use crate::sys::clock;
@@ -110,7 +110,7 @@ impl<'a> Lab<'a> {
         let mut taps = [None, None];
         for (n, host) in hosts.iter().enumerate() {
             if options.captures[n].is_some() {
-                let tap = Tap::open(host, options.capture_snap_len, addresses);
+                let tap = Tap::open((&host.namespace, INTERFACE), options.capture_snap_len, &addresses);
                 taps[n] = Some(tap.map_err(|e| system(HOSTS[n], &e))?);
             }
         }
@@ -122,6 +122,10 @@ impl<'a> Lab<'a> {
         let tick = options.virtual_hz.map(|hz| Duration::from_nanos(1_000_000_000 / u64::from(hz.max(1))));
         let round = tick.map_or(Duration::ZERO, |tick| tick * PHASES);
         let phase = phase.unwrap_or_else(|| streams.phase("hosts.server.tick", round));
+        let start = start(tick, phase);
+        if tick.is_some() {
+            crate::guest::count_from(start);
+        }
         Ok(Self {
             resolved,
             options,
@@ -130,7 +134,7 @@ impl<'a> Lab<'a> {
             ends,
             taps,
             poll,
-            start: start(tick, phase),
+            start,
             now: Instant::ZERO,
             limit: Instant::ZERO + resolved.scenario.limit,
         })

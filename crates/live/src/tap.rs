@@ -9,8 +9,8 @@ use rexmit_capture::{Direction, Options, Writer};
 use rexmit_path::Verdict;
 use rexmit_units::Instant;
 
-use crate::host::{Host, INTERFACE};
 use crate::packet::{is_for, octets};
+use crate::sys::namespace::Namespace;
 use crate::sys::packet_socket::{PacketSocket, Seen};
 
 /// The largest IP packet.
@@ -23,26 +23,40 @@ pub struct Tap {
     packets: Vec<(Seen, Vec<u8>)>,
     buffer: Vec<u8>,
     snap_len: usize,
-    /// The two hosts' addresses, as the IP header has them.
-    between: [Vec<u8>; 2],
+    /// The hosts' addresses, as the IP header has them; none for packets to whatever address.
+    between: Vec<Vec<u8>>,
+    /// The host is at the other end of the interface's wire.
+    wire: bool,
 }
 
 impl Tap {
-    /// Begins to capture what passes a host's interface between these addresses; `snap_len` bytes of each packet
-    /// are kept.
+    /// Begins to capture what passes an interface of a namespace between these addresses, or all where there are
+    /// none; `snap_len` bytes of each packet are kept.
     ///
     /// # Errors
     /// Without the privilege to.
-    pub fn open(host: &Host, snap_len: Option<u32>, between: [IpAddr; 2]) -> io::Result<Self> {
-        let socket = host.namespace.within(|| PacketSocket::open(INTERFACE))?;
+    pub fn open(
+        (namespace, interface): (&Namespace, &str),
+        snap_len: Option<u32>,
+        between: &[IpAddr],
+    ) -> io::Result<Self> {
+        let socket = namespace.within(|| PacketSocket::open(interface))?;
         let snap_len = snap_len.map_or(LARGEST, |n| n as usize);
         Ok(Self {
             socket,
             packets: Vec::new(),
             buffer: vec![0; LARGEST],
             snap_len,
-            between: between.map(octets),
+            between: between.iter().map(|a| octets(*a)).collect(),
+            wire: false,
         })
+    }
+
+    /// The same at an interface that faces the host: what it receives, the host has sent.
+    #[must_use]
+    pub fn facing_the_host(mut self) -> Self {
+        self.wire = true;
+        self
     }
 
     /// Takes what has been seen since the last call.
@@ -50,9 +64,12 @@ impl Tap {
     /// # Errors
     /// Those of the socket.
     pub fn drain(&mut self) -> io::Result<()> {
-        while let Some(seen) = self.socket.receive(&mut self.buffer)? {
+        while let Some(mut seen) = self.socket.receive(&mut self.buffer)? {
             let bytes = &self.buffer[..seen.len];
-            if self.between.iter().any(|address| is_for(bytes, address)) {
+            seen.outgoing ^= self.wire;
+            let is_ip = bytes.first().is_some_and(|b| matches!(b >> 4, 4 | 6));
+            let wanted = |all: &[Vec<u8>]| all.is_empty() || all.iter().any(|a| is_for(bytes, a));
+            if is_ip && wanted(&self.between) {
                 self.packets.push((seen, bytes.to_vec()));
             }
         }

@@ -18,6 +18,8 @@ pub struct Counters {
     pub dropped_by_loss: u64,
     /// Packets dropped by a full queue.
     pub queue_full: u64,
+    /// Bytes of IP packets offered that do not come out.
+    pub dropped_bytes: u64,
     /// Packets that were admitted with a bit error.
     pub corrupted: u64,
     /// Packets that were admitted and marked "congestion experienced".
@@ -38,7 +40,8 @@ impl Counters {
         self.dropped_by_pattern + self.dropped_by_loss + self.queue_full
     }
 
-    pub(crate) fn count(&mut self, verdict: &Verdict) {
+    pub(crate) fn count(&mut self, verdict: &Verdict, len: u64) {
+        self.dropped_bytes += if verdict.is_drop() { len } else { 0 };
         match verdict.fate {
             Fate::Delivered { .. } => {}
             Fate::DroppedByPattern { .. } => self.dropped_by_pattern += 1,

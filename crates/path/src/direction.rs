@@ -93,6 +93,7 @@ impl<P: Carried> Direction<P> {
         let effects = Effects::default();
         let Some(departure) = self.admit(now, len) else {
             self.counters.queue_full += 1;
+            self.counters.dropped_bytes += len;
             return Verdict { position, fate: Fate::QueueFull { limit: self.queue.limit() }, effects };
         };
         let due = self.shaper.arrive(departure, self.delay);
@@ -171,7 +172,7 @@ impl<P: Carried> Direction<P> {
         }
         let summary = self.log.is_some().then(|| Summary::from(&*packet.packet()));
         let verdict = self.judge(now, packet, len, decision);
-        self.counters.count(&verdict);
+        self.counters.count(&verdict, len);
         if let (Some(log), Some(packet)) = (&mut self.log, summary) {
             log.push(LogRow { time: now, packet, verdict });
         }

@@ -21,7 +21,7 @@ mod _native {
     #[pymodule_export]
     use super::analysis::{Analysis, analysis_schema};
     #[pymodule_export]
-    use super::live::serve_job;
+    use super::live::{check_path, serve_emulation, serve_job, sweep_emulations};
     #[pymodule_export]
     use super::pair::PairAnalysis;
     #[pymodule_export]

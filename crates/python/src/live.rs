@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use rexmit_live::{LiveOptions, LiveOutcome, agent, guest};
+use rexmit_live::{LiveOptions, LiveOutcome, agent, emulate, guest};
 use serde_json::{Map, Value, json};
 
+use crate::scenarios::{parse, value_error};
 use crate::tables::{Columns, states, verdicts};
 
 /// Runs the job in the file `job` on the kernel under this process and answers on standard output.
@@ -45,4 +46,31 @@ fn tables(outcome: &LiveOutcome, options: &LiveOptions) -> Value {
 fn columns(columns: Columns) -> Value {
     let all = columns.into_iter().map(|(name, values)| (name.to_string(), json!(values)));
     Value::Object(all.collect())
+}
+
+/// Runs the emulation in the file `job` and answers to the descriptor `answer`, which it takes over.
+///
+/// For a process of one thread that does nothing else: signals are held back, and every child is killed at the end.
+#[pyfunction]
+pub fn serve_emulation(py: Python<'_>, job: &str, answer: i32) -> PyResult<()> {
+    let wrong = |e: std::io::Error| PyOSError::new_err(format!("emulator: {e}"));
+    py.detach(|| {
+        let answer = rexmit_live::sys::adopt_descriptor(answer)?;
+        emulate::serve(Path::new(job), answer, &|rows| columns(verdicts(rows)))
+    })
+    .map_err(wrong)
+}
+
+/// A path with its defaults written out, as JSON, and what is odd about it.
+#[pyfunction]
+pub fn check_path(path_json: &str) -> PyResult<(String, Vec<String>)> {
+    let path = rexmit_sim::read_path(parse(path_json)?).map_err(value_error)?;
+    let whole = serde_json::to_string(&path.with_defaults()).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    Ok((whole, path.warnings()))
+}
+
+/// Undoes what emulations have left that were killed, by their records in `folder`; a line for each thing done.
+#[pyfunction]
+pub fn sweep_emulations(py: Python<'_>, folder: &str) -> Vec<String> {
+    py.detach(|| emulate::record::sweep(Path::new(folder)))
 }

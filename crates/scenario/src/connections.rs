@@ -23,7 +23,7 @@ pub struct ConnectionPlan {
     pub transfer: usize,
     /// The host that connects.
     pub opener: usize,
-    /// The host that sends data.
+    /// The host that sends the data; with requests, the one that answers.
     pub sender: usize,
     /// The two ends.
     pub sockets: [SocketAddr; 2],
@@ -37,14 +37,14 @@ impl Resolved {
         let copies =
             self.transfers.iter().enumerate().flat_map(|(n, t)| (0..t.connections()).map(move |c| (n, t, c)));
         copies.enumerate().map(|(number, (n, transfer, copy))| {
-            let (sender, receiver) = transfer.applications(copy);
+            let (from, to) = transfer.applications(copy);
             let opener = usize::from(transfer.opener() == Side::Client);
             let sends = usize::from(transfer.from() == Side::Client);
             let socket = |host: usize| {
                 let port = if host == opener { FIRST_PORT + number as u16 } else { SERVICE_PORT + n as u16 };
                 SocketAddr::new(self.address(HOSTS[host]), port)
             };
-            let mut apps = [App::from(sender), App::from(receiver)];
+            let mut apps = [from, to];
             if sends == 1 {
                 apps.swap(0, 1);
             }

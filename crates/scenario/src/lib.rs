@@ -20,6 +20,6 @@ pub use kernel::KernelSettings;
 pub use linux::{LinuxSpec, SysctlValue};
 pub use profiles::{builtin_profiles, resolve_profile};
 pub use row::{Row, StateRow, VerdictRow};
-pub use scenario::{HostSpec, Hosts, Resolved, Scenario, profile_schema, schema};
+pub use scenario::{HostSpec, Hosts, Resolved, Scenario, profile_schema, read_path, schema};
 pub use settings::set;
 pub use streams::Streams;

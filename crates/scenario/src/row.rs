@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 /// One run as one row of a table. Counts are over all connections of the run; `down` is server to client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Every transfer reached its end of stream.
+    /// Every transfer reached its end: of the stream, or of the last response.
     pub completed: bool,
-    /// From the opener's connect() to the receiver's end of stream, of the last transfer to end; nanoseconds.
+    /// From the opener's connect() to the receiver's end of stream, or to the end of the last response, of the
+    /// longest transfer; nanoseconds.
     pub time_ns: u64,
-    /// Bytes that the receiving applications read.
+    /// Bytes that the receiving applications read; of requests and responses, both.
     pub bytes: u64,
     /// Packets that entered the path from the server.
     pub packets_down: u64,

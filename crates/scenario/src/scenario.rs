@@ -214,6 +214,19 @@ impl Resolved {
     }
 }
 
+/// Reads and checks a path by itself. Its keys are named as in a scenario: `path.down.drop`.
+///
+/// # Errors
+/// The first key or value that does not fit.
+pub fn read_path(value: Value) -> Result<PathSpec, SpecError> {
+    refuse_lists(&serde_json::json!({ "path": &value }))?;
+    let path: PathSpec = read(value).map_err(|e| e.within("path"))?;
+    for (direction, name) in [(path.down(), "down"), (path.up(), "up")] {
+        direction.check(name).map_err(|e| SpecError::new("", e.to_string()))?;
+    }
+    Ok(path)
+}
+
 /// Refuses lists where a scenario has tables.
 fn refuse_lists(scenario: &Value) -> Result<(), SpecError> {
     for key in ["hosts", "hosts.server", "hosts.client", "path", "path.down", "path.up"] {
@@ -223,7 +236,10 @@ fn refuse_lists(scenario: &Value) -> Result<(), SpecError> {
     let transfers = scenario.get("transfers").and_then(Value::as_array);
     for (i, transfer) in transfers.into_iter().flatten().enumerate() {
         refuse_list(transfer, &format!("transfers.{i}"))?;
-        transfer.get("read").map_or(Ok(()), |read| refuse_list(read, &format!("transfers.{i}.read")))?;
+        for key in ["read", "bursts", "requests"] {
+            let table = transfer.get(key);
+            table.map_or(Ok(()), |table| refuse_list(table, &format!("transfers.{i}.{key}")))?;
+        }
     }
     for direction in ["down", "up"] {
         let changes = scenario.pointer(&format!("/path/{direction}/changes")).and_then(Value::as_array);

@@ -251,15 +251,14 @@ impl World {
         let mut misplaced = 0;
         for pair in self.ends.chunks_exact(2) {
             let [client, server] = pair else { continue };
-            let sends = |end: &End| matches!(end.app, App::Sender(_));
-            let (from, to) = if sends(client) { (client, server) } else { (server, client) };
+            let (from, to) = if client.app.receives() { (server, client) } else { (client, server) };
             match total_time(from.app.progress(), to.app.progress()) {
                 Some(time) => row.time_ns = row.time_ns.max(time.as_nanos()),
                 None => row.completed = false,
             }
-            row.bytes += to.app.progress().bytes_read;
             row.timeouts_server += server.connection.counters().timeouts;
             for end in pair {
+                row.bytes += end.app.progress().bytes_read;
                 add(&mut row, end.connection.counters());
                 misplaced += end.connection.misplaced_bytes();
             }

@@ -1,8 +1,8 @@
 //! Applications over [`rexmit_stack::Socket`]: what is written and read, and when.
 //!
 //! A [`TransferSpec`] is one transfer as people write it; [`TransferSpec::resolve`] checks it and gives a
-//! [`Transfer`], from which each copy gets its two applications, [`Sender`] and [`Receiver`]. They read no
-//! clock. A host calls, in this order:
+//! [`Transfer`], from which each copy gets its two applications: [`Sender`] and [`Receiver`], or [`Responder`] and
+//! [`Requester`]. They read no clock. A host calls, in this order:
 //!
 //! 1. [`App::handle_timer`] whenever [`App::poll_timer`] says so: the first time makes the opening side
 //!    connect;
@@ -26,6 +26,6 @@ mod apps;
 mod spec;
 mod workload;
 
-pub use apps::{App, Ending, Progress, Receiver, Sender, total_time};
+pub use apps::{App, Ending, Progress, Receiver, Requester, Responder, Sender, total_time};
 pub use spec::{ReadSpec, Side, Transfer, TransferError, TransferSpec};
-pub use workload::{Bulk, ParseError, WriteRun, Writes};
+pub use workload::{Bulk, BurstsSpec, ParseError, RequestsSpec, WriteRun, Writes};

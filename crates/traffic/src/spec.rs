@@ -4,8 +4,8 @@ use rexmit_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::apps::{Receiver, Sender};
-use crate::workload::{Bulk, Writes};
+use crate::apps::{App, Receiver, Requester, Responder, Sender};
+use crate::workload::{Bulk, BurstsSpec, RequestsSpec, Writes};
 
 /// One of the two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -35,13 +35,14 @@ impl Side {
     }
 }
 
-/// One transfer of a scenario: data in one direction over one connection, or over several alike.
+/// One transfer of a scenario: data in one direction over one connection, or over several alike. Exactly one of
+/// `writes`, `bulk` and `requests` says what is sent. Two transfers in opposite directions are two-way traffic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TransferSpec {
-    /// Who sends the data.
+    /// Who sends the data; with `requests`, who answers.
     pub from: Side,
-    /// Who receives it.
+    /// Who receives it; with `requests`, who asks.
     pub to: Side,
     /// Who opens the connection. Absent: the receiver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +50,7 @@ pub struct TransferSpec {
     /// When the connection is opened, after the start of the run.
     #[serde(default)]
     pub start: Duration,
-    /// What is written, each write waiting until the socket has taken the one before. Either this or `bulk`.
+    /// What is written, each write waiting until the socket has taken the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<Writes>,
     /// For how long, or how much, is written without a pause. A write that has begun when the time is over
@@ -63,6 +64,13 @@ pub struct TransferSpec {
     /// is later still: a thin stream. A close follows as late after the last write. Absent: no pause.
     #[serde(default)]
     pub pause: Duration,
+    /// The `writes` again and again, `pause` apart within a burst: `{ count = 100, every = "1 s" }`. Absent: once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bursts: Option<BurstsSpec>,
+    /// Requests of `to`, each answered by `from`:
+    /// `{ count = 10, request = "200 bytes", response = "10 kB", think = "5 ms", pause = "1 s" }`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestsSpec>,
     /// Connections of this kind.
     #[serde(default = "one")]
     pub connections: u32,
@@ -72,8 +80,8 @@ pub struct TransferSpec {
     /// How the receiver reads. Absent: all there is, as soon as it is there.
     #[serde(default)]
     pub read: ReadSpec,
-    /// The sender closes after its last write, and the receiver after the end of the stream. Otherwise
-    /// neither closes.
+    /// The sender closes after its last write, and the receiver after the end of the stream; with `requests`, the
+    /// asking side closes after its last response, and the answering side then. Otherwise neither closes.
     #[serde(default = "yes")]
     pub close: bool,
 }
@@ -110,21 +118,36 @@ pub enum TransferError {
     SameHost(Side),
     /// Nothing says what to write.
     #[error(
-        "one of `writes` (such as \"5000 bytes, 8 x 2500 bytes\") and `bulk` (such as \"10 s\" or \"10 MB\") is missing"
+        "one of `writes` (such as \"5000 bytes, 8 x 2500 bytes\"), `bulk` (such as \"10 s\" or \"10 MB\") and \
+         `requests` (such as {{ request = \"200 bytes\", response = \"10 kB\" }}) is missing"
     )]
     NoWorkload,
-    /// Both say what to write.
-    #[error("`writes` and `bulk` exclude each other: keep one of them")]
-    TwoWorkloads,
-    /// The writes have their own sizes.
-    #[error("`write_size` belongs to `bulk`: `writes` states the size of each write itself")]
-    WriteSizeWithWrites,
+    /// Several say what to write.
+    #[error("`{0}` and `{1}` exclude each other: keep one of them")]
+    TwoWorkloads(&'static str, &'static str),
+    /// The others have their own sizes.
+    #[error("`write_size` belongs to `bulk`: `{0}` states the size of each write itself")]
+    WriteSizeWithout(&'static str),
+    /// There is nothing to repeat.
+    #[error("`bursts` repeats `writes`, such as \"4 x 100 bytes\": it does not fit `{0}`")]
+    BurstsWithout(&'static str),
+    /// A burst would begin before the last write of the one before.
+    #[error("`bursts.every` must be above {0}, which is from a burst's first write to its last")]
+    BurstTooLong(Duration),
+    /// Requests have a pause of their own.
+    #[error(
+        "`pause` is between writes: the time between a response and the next request is `requests.pause`"
+    )]
+    PauseWithRequests,
+    /// There must be at least one.
+    #[error("`{0}` must be at least 1")]
+    NoCount(&'static str),
+    /// No counter holds so much.
+    #[error("`{0}` make more than 2^64 - 1 bytes together")]
+    TooMuch(&'static str),
     /// This size must be at least one byte.
     #[error("`{0}` must be at least 1 byte")]
     NoBytes(&'static str),
-    /// There is no connection.
-    #[error("`connections` must be at least 1")]
-    NoConnections,
     /// A reader with a rate needs to know how much a read takes.
     #[error("`read.rate` needs `read.size`, such as \"50000 bytes\"")]
     RateWithoutSize,
@@ -141,6 +164,11 @@ impl TransferSpec {
         Self { bulk: Some(bulk), ..Self::empty(from) }
     }
 
+    /// The same for requests, answered by `from`.
+    pub fn requests(from: Side, requests: RequestsSpec) -> Self {
+        Self { requests: Some(requests), ..Self::empty(from) }
+    }
+
     fn empty(from: Side) -> Self {
         Self {
             from,
@@ -151,6 +179,8 @@ impl TransferSpec {
             bulk: None,
             write_size: None,
             pause: Duration::ZERO,
+            bursts: None,
+            requests: None,
             connections: 1,
             stagger: Duration::ZERO,
             read: ReadSpec::default(),
@@ -173,7 +203,7 @@ impl TransferSpec {
             return Err(TransferError::SameHost(self.from));
         }
         if self.connections == 0 {
-            return Err(TransferError::NoConnections);
+            return Err(TransferError::NoCount("connections"));
         }
         for (key, size) in [("write_size", self.write_size), ("read.size", self.read.size)] {
             if size == Some(Bytes::ZERO) {
@@ -197,15 +227,58 @@ impl TransferSpec {
     }
 
     fn workload(&self) -> Result<Workload, TransferError> {
-        match (&self.writes, self.bulk, self.write_size) {
-            (Some(_), Some(_), _) => Err(TransferError::TwoWorkloads),
-            (None, None, _) => Err(TransferError::NoWorkload),
-            (Some(_), None, Some(_)) => Err(TransferError::WriteSizeWithWrites),
-            (Some(writes), None, None) => Ok(Workload::Writes(writes.clone())),
-            (None, Some(bulk), size) => {
-                Ok(Workload::Bulk { bulk, write_size: size.unwrap_or(BULK_WRITE).as_u64() })
-            }
+        let given = [
+            ("writes", self.writes.is_some()),
+            ("bulk", self.bulk.is_some()),
+            ("requests", self.requests.is_some()),
+        ];
+        let mut given = given.into_iter().filter_map(|(name, given)| given.then_some(name));
+        let kind = given.next().ok_or(TransferError::NoWorkload)?;
+        if let Some(other) = given.next() {
+            return Err(TransferError::TwoWorkloads(kind, other));
         }
+        if self.write_size.is_some() && self.bulk.is_none() {
+            return Err(TransferError::WriteSizeWithout(kind));
+        }
+        if self.bursts.is_some() && self.writes.is_none() {
+            return Err(TransferError::BurstsWithout(kind));
+        }
+        if let Some(writes) = &self.writes {
+            let bursts = self.bursts.map_or(Ok(1), |bursts| self.check_bursts(writes, bursts))?;
+            let every = self.bursts.map_or(Duration::ZERO, |bursts| bursts.every);
+            return Ok(Workload::Stream(Stream::Writes { writes: writes.clone(), bursts, every }));
+        }
+        if let Some(requests) = &self.requests {
+            return self.check_requests(requests).map(|()| Workload::Requests(requests.clone()));
+        }
+        let write_size = self.write_size.unwrap_or(BULK_WRITE).as_u64();
+        let stream = self.bulk.map(|bulk| Stream::Bulk { bulk, write_size });
+        stream.map(Workload::Stream).ok_or(TransferError::NoWorkload)
+    }
+
+    /// How many bursts.
+    fn check_bursts(&self, writes: &Writes, bursts: BurstsSpec) -> Result<u64, TransferError> {
+        if bursts.count == 0 {
+            return Err(TransferError::NoCount("bursts.count"));
+        }
+        if writes.total().checked_mul(bursts.count).is_none() {
+            return Err(TransferError::TooMuch("bursts"));
+        }
+        let lasts = self.pause * (writes.count() - 1);
+        if bursts.every <= lasts {
+            return Err(TransferError::BurstTooLong(lasts));
+        }
+        Ok(bursts.count)
+    }
+
+    fn check_requests(&self, requests: &RequestsSpec) -> Result<(), TransferError> {
+        if requests.count == 0 {
+            return Err(TransferError::NoCount("requests.count"));
+        }
+        if !self.pause.is_zero() {
+            return Err(TransferError::PauseWithRequests);
+        }
+        requests.total().map(drop).ok_or(TransferError::TooMuch("requests"))
     }
 }
 
@@ -217,25 +290,31 @@ pub struct Transfer {
     start: Duration,
     stagger: Duration,
     connections: u32,
-    pub(crate) workload: Workload,
+    workload: Workload,
     pub(crate) pause: Duration,
     pub(crate) read: ReadSpec,
     pub(crate) close: bool,
 }
 
-/// What a sender writes.
+/// What the two applications do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Workload {
-    Writes(Writes),
+    /// Data in one direction.
+    Stream(Stream),
+    Requests(RequestsSpec),
+}
+
+/// What a sender writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// The list so many times, each beginning so much later than the one before.
+    Writes { writes: Writes, bursts: u64, every: Duration },
     /// In writes of so many bytes.
-    Bulk {
-        bulk: Bulk,
-        write_size: u64,
-    },
+    Bulk { bulk: Bulk, write_size: u64 },
 }
 
 impl Transfer {
-    /// Who sends.
+    /// Who sends the data; with requests, who answers.
     pub fn from(&self) -> Side {
         self.from
     }
@@ -250,12 +329,13 @@ impl Transfer {
         self.connections
     }
 
-    /// Bytes that one connection carries, where that is known beforehand.
+    /// Bytes that one connection carries, requests and responses together, where that is known beforehand.
     pub fn total(&self) -> Option<u64> {
         match &self.workload {
-            Workload::Writes(writes) => Some(writes.total()),
-            Workload::Bulk { bulk: Bulk::Bytes(bytes), .. } => Some(bytes.as_u64()),
-            Workload::Bulk { bulk: Bulk::Time(_), .. } => None,
+            Workload::Stream(Stream::Writes { writes, bursts, .. }) => writes.total().checked_mul(*bursts),
+            Workload::Stream(Stream::Bulk { bulk: Bulk::Bytes(bytes), .. }) => Some(bytes.as_u64()),
+            Workload::Stream(Stream::Bulk { bulk: Bulk::Time(_), .. }) => None,
+            Workload::Requests(requests) => requests.total(),
         }
     }
 
@@ -264,9 +344,16 @@ impl Transfer {
         Instant::ZERO + self.start + self.stagger * u64::from(copy)
     }
 
-    /// The two applications of copy `copy`, from 0.
-    pub fn applications(&self, copy: u32) -> (Sender, Receiver) {
-        (Sender::new(self, copy), Receiver::new(self, copy))
+    /// The two applications of copy `copy`, from 0: first that of [`Self::from`], then the other's.
+    pub fn applications(&self, copy: u32) -> (App, App) {
+        match &self.workload {
+            Workload::Stream(stream) => {
+                (Sender::new(self, stream, copy).into(), Receiver::new(self, copy).into())
+            }
+            Workload::Requests(requests) => {
+                (Responder::new(self, requests, copy).into(), Requester::new(self, requests, copy).into())
+            }
+        }
     }
 
     /// When the application on `side` of this copy connects; `None` where it waits for the peer.

@@ -1,4 +1,4 @@
-//! What is written: lists of writes and bulk amounts, as text.
+//! What is written: lists of writes and bulk amounts as text, bursts and requests as tables.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -32,6 +32,89 @@ impl Writes {
     /// Bytes of all writes.
     pub fn total(&self) -> u64 {
         self.0.iter().map(|run| run.count * run.size).sum()
+    }
+
+    /// How many writes; at least one.
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|run| run.count).sum()
+    }
+}
+
+/// A place in a list of writes. It holds the list, which copies share.
+#[derive(Clone, Debug)]
+pub(crate) struct Cursor {
+    writes: Writes,
+    run: usize,
+    done: u64,
+}
+
+impl Cursor {
+    pub fn new(writes: &Writes) -> Self {
+        Self { writes: writes.clone(), run: 0, done: 0 }
+    }
+
+    /// The size of the next write; `None` behind the last.
+    pub fn next(&mut self) -> Option<u64> {
+        let current = self.writes.runs().get(self.run)?;
+        self.done += 1;
+        if self.done == current.count {
+            (self.run, self.done) = (self.run + 1, 0);
+        }
+        Some(current.size)
+    }
+
+    pub fn at_start(&self) -> bool {
+        (self.run, self.done) == (0, 0)
+    }
+
+    pub fn at_end(&self) -> bool {
+        self.run == self.writes.runs().len()
+    }
+
+    pub fn rewind(&mut self) {
+        (self.run, self.done) = (0, 0);
+    }
+}
+
+/// The list of writes again and again: each time is a burst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BurstsSpec {
+    /// Bursts; at least 1.
+    pub count: u64,
+    /// Each burst begins so much later than the one before, or when the socket has taken that one whole if this
+    /// is later still. Longer than a burst's pauses together.
+    pub every: Duration,
+}
+
+/// Requests, each with its response, one pair after the other on one connection. `to` asks and `from` answers,
+/// whoever opened the connection: the responses are the data. A request and a response are known by their length.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestsSpec {
+    /// Requests; at least 1. Default: 1.
+    #[serde(default = "one")]
+    pub count: u64,
+    /// What is written as each request, at once: one write (`"200 bytes"`) or several (`"200 bytes, 50 bytes"`).
+    pub request: Writes,
+    /// What is written as each response, likewise.
+    pub response: Writes,
+    /// From the arrival of the whole request to the first write of its response. Default: none.
+    #[serde(default)]
+    pub think: Duration,
+    /// From the end of a response, when it has been read whole, to the next request. Default: none.
+    #[serde(default)]
+    pub pause: Duration,
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl RequestsSpec {
+    /// Bytes of all requests and responses; `None` beyond 2^64 - 1.
+    pub fn total(&self) -> Option<u64> {
+        self.request.total().checked_add(self.response.total())?.checked_mul(self.count)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Transfers as people write them: what is read, what is refused, and in which words.
 
+use std::str::FromStr;
+
 use proptest::prelude::*;
-use rexmit_traffic::{Bulk, Side, TransferError, TransferSpec, WriteRun, Writes};
+use rexmit_traffic::{Bulk, BurstsSpec, RequestsSpec, Side, TransferError, TransferSpec, WriteRun, Writes};
 use rexmit_units::{Bytes, Duration};
 
 fn parse(json: &str) -> Result<TransferSpec, String> {
@@ -38,6 +40,40 @@ fn everything_can_be_said() {
     assert_eq!(transfer.opened_at(999).as_nanos(), 11_990_000_000);
     let text = serde_json::to_string(&spec).unwrap();
     assert_eq!(parse(&text).unwrap(), spec);
+}
+
+#[test]
+fn bursts_repeat_the_writes() {
+    let spec = parse(
+        r#"{"from": "server", "to": "client", "writes": "4 x 100 bytes", "pause": "10 ms",
+            "bursts": {"count": 100, "every": "1 s"}}"#,
+    )
+    .unwrap();
+    assert_eq!(spec.bursts, Some(BurstsSpec { count: 100, every: Duration::from_secs(1) }));
+    assert_eq!(spec.resolve().unwrap().total(), Some(40_000));
+}
+
+#[test]
+fn requests_are_answered_by_from_and_asked_by_to() {
+    let spec = parse(
+        r#"{"from": "server", "to": "client", "requests":
+            {"count": 10, "request": "200 bytes", "response": "10 kB", "think": "5 ms", "pause": "1 s"}}"#,
+    )
+    .unwrap();
+    let transfer = spec.resolve().unwrap();
+    assert_eq!((transfer.opener(), transfer.total()), (Side::Client, Some(102_000)));
+    let short = parse(
+        r#"{"from": "server", "to": "client", "requests": {"request": "1 byte, 2 bytes", "response": "1 kB"}}"#,
+    )
+    .unwrap();
+    let expected = RequestsSpec {
+        count: 1,
+        request: "1 byte, 2 bytes".parse().unwrap(),
+        response: "1 kB".parse().unwrap(),
+        think: Duration::ZERO,
+        pause: Duration::ZERO,
+    };
+    assert_eq!(short, TransferSpec::requests(Side::Server, expected));
 }
 
 #[test]
@@ -99,6 +135,26 @@ fn what_makes_no_sense_is_refused_by_key() {
         (r#""bulk": "1 s", "read": {"size": "0 bytes"}}"#, "`read.size`"),
         (r#""bulk": "1 s", "read": {"rate": "1 kbit/s"}}"#, "`read.size`"),
         (r#""bulk": "1 s", "connections": 0}"#, "`connections`"),
+        (r#""writes": "1 kB", "bursts": {"count": 0, "every": "1 s"}}"#, "`bursts.count`"),
+        (r#""writes": "1 kB", "bursts": {"count": 2, "every": "0 s"}}"#, "`bursts.every` must be above 0 s"),
+        (
+            r#""writes": "4 x 1 kB", "pause": "10 ms", "bursts": {"count": 2, "every": "30 ms"}}"#,
+            "`bursts.every` must be above 30 ms",
+        ),
+        (
+            r#""writes": "1 kB", "bursts": {"count": 18446744073709551615, "every": "1 s"}}"#,
+            "`bursts` make more",
+        ),
+        (r#""bulk": "1 s", "bursts": {"count": 2, "every": "1 s"}}"#, "`bulk`"),
+        (r#""bursts": {"count": 2, "every": "1 s"}}"#, "`writes`"),
+        (r#""bulk": "1 s", "requests": {"request": "1 kB", "response": "1 kB"}}"#, "`requests`"),
+        (r#""requests": {"count": 0, "request": "1 kB", "response": "1 kB"}}"#, "`requests.count`"),
+        (r#""pause": "1 s", "requests": {"request": "1 kB", "response": "1 kB"}}"#, "`requests.pause`"),
+        (r#""write_size": "9 bytes", "requests": {"request": "1 kB", "response": "1 kB"}}"#, "`requests`"),
+        (
+            r#""requests": {"count": 18446744073709551615, "request": "1 byte", "response": "1 kB"}}"#,
+            "`requests` make more",
+        ),
     ] {
         let error = resolve_error(&format!("{base}{rest}"));
         assert!(error.contains(key) && !error.contains('\n'), "{rest}: {error}");
@@ -114,6 +170,11 @@ fn unknown_keys_and_wrong_units_are_refused() {
     for (rest, said) in [
         (r#""conections": 2}"#, "conections"),
         (r#""read": {"sise": "1 kB"}}"#, "sise"),
+        (r#""bursts": {"cuont": 2}}"#, "cuont"),
+        (r#""bursts": {"count": 2}}"#, "every"),
+        (r#""requests": {"thinks": "1 s"}}"#, "thinks"),
+        (r#""requests": {"request": "1 kB"}}"#, "response"),
+        (r#""requests": {"request": "1 kB", "response": "5 s"}}"#, "5 s"),
         (r#""start": "5 kB"}"#, "5 kB"),
         (r#""start": 5}"#, "5"),
         (r#""opened_by": "peer"}"#, "peer"),
@@ -130,6 +191,30 @@ proptest! {
         let writes: Writes = text.join(", ").parse().unwrap();
         prop_assert_eq!(writes.to_string().parse::<Writes>().unwrap(), writes.clone());
         prop_assert_eq!(writes.total(), runs.iter().map(|(n, m)| n * m).sum::<u64>());
+    }
+
+    #[test]
+    fn transfers_survive_their_text(
+        (count, writes, size, gap) in (1_u64..1 << 40, 1_u64..1000, 1_u64..1000, 0_u64..1 << 40),
+        request in any::<bool>(),
+    ) {
+        let list: Writes = format!("{writes} x {size} bytes").parse().unwrap();
+        let pause = Duration::from_nanos(gap);
+        let spec = if request {
+            let (request, response) = (list, Writes::from_str("1 kB").unwrap());
+            TransferSpec::requests(
+                Side::Client,
+                RequestsSpec { count, request, response, think: Duration::from_nanos(count), pause },
+            )
+        } else {
+            let every = pause * writes + Duration::from_nanos(1);
+            let bursts = Some(BurstsSpec { count, every });
+            TransferSpec { pause, bursts, ..TransferSpec::writes(Side::Server, list) }
+        };
+        let text = serde_json::to_string(&spec).unwrap();
+        prop_assert_eq!(&parse(&text).unwrap(), &spec);
+        prop_assert_eq!(spec.clone().with_defaults().resolve(), spec.resolve());
+        prop_assert!(spec.resolve().is_ok());
     }
 
     #[test]

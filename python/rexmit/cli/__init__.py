@@ -17,7 +17,7 @@ USAGE = 2
 """Exit code of a command that was called wrongly."""
 
 
-COMMANDS = ("analyze", "compare", "doctor", "kernel", "pattern", "plot", "report", "run", "studies")
+COMMANDS = ("analyze", "compare", "doctor", "emulate", "kernel", "pattern", "plot", "report", "run", "studies")
 """Each is a module of its name, loaded when it is called: some take long to load."""
 
 

@@ -20,7 +20,7 @@ UNITS = {
     "replication": "from 0",
     "completed": "true when every transfer ended",
     "time_ns": "ns from the client's connect() to the end of the stream",
-    "bytes": "bytes delivered to the receiving application",
+    "bytes": "bytes delivered to the receiving applications, requests and responses both",
     "packets_down": "packets offered to the path, server to client",
     "packets_up": "packets offered to the path, client to server",
     "timeouts": "expiries of retransmission timers at both hosts, those of SYN and SYN-ACK included",

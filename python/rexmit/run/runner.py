@@ -105,7 +105,7 @@ class _Session:
         tables: list[pa.Table] = []
         with _stop_flag() as stop:
             self._sweep([range(self._spec.design.runs)], lambda _, table: tables.append(table), stop)
-        table = with_factors(pa.concat_tables(tables), self._spec.design)
+        table = with_factors(pa.concat_tables(tables).sort_by("run"), self._spec.design)
         self._warn_never_reached(self._spec.design.runs)
         return Results(table, self._record(), None, table.num_rows)
 

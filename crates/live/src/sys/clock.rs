@@ -1,6 +1,7 @@
 //! The clocks that runs are driven and stamped by, in nanoseconds.
 
 use nix::time::{ClockId, clock_gettime};
+use rexmit_units::Instant;
 
 /// CLOCK_MONOTONIC.
 pub fn monotonic() -> u64 {
@@ -29,4 +30,29 @@ pub fn realtime_offset() -> i64 {
         }
     }
     best.1
+}
+
+/// CLOCK_MONOTONIC since the start of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    start: u64,
+}
+
+impl Clock {
+    /// A run that starts now.
+    pub fn start() -> Self {
+        Self { start: monotonic() }
+    }
+
+    /// The time since the start.
+    #[inline]
+    pub fn now(&self) -> Instant {
+        self.at(monotonic())
+    }
+
+    /// An instant of CLOCK_MONOTONIC, nanoseconds, since the start.
+    #[inline]
+    pub fn at(&self, monotonic: u64) -> Instant {
+        Instant::from_nanos(monotonic.saturating_sub(self.start))
+    }
 }

@@ -1,14 +1,17 @@
 //! Interfaces, addresses and routes of this thread's namespace, by rtnetlink; offloads by ethtool's ioctl.
 
 use std::io;
-use std::net::IpAddr;
-use std::os::fd::AsRawFd;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::{AsFd, AsRawFd};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
     RouteType,
@@ -16,7 +19,9 @@ use netlink_packet_route::route::{
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use nix::net::if_::if_nametoindex;
+use serde::{Deserialize, Serialize};
 
+use super::namespace::Namespace;
 use super::{about, check};
 
 /// Requests to rtnetlink, answered one by one.
@@ -83,6 +88,23 @@ impl Links {
         self.ask(RouteNetlinkMessage::SetLink(message), 0).map_err(about(format!("interface {name}")))
     }
 
+    /// Makes a pair of veth interfaces: `name` here, `peer` in another namespace.
+    ///
+    /// # Errors
+    /// Where one of the names is taken.
+    pub fn add_veth(&self, name: &str, (peer, namespace): (&str, &Namespace)) -> io::Result<()> {
+        let mut other = LinkMessage::default();
+        other.attributes.push(LinkAttribute::IfName(peer.to_string()));
+        other.attributes.push(LinkAttribute::NetNsFd(namespace.as_fd().as_raw_fd()));
+        let mut message = LinkMessage::default();
+        message.attributes.push(LinkAttribute::IfName(name.to_string()));
+        let data = InfoData::Veth(InfoVeth::Peer(other));
+        let info = vec![LinkInfo::Kind(InfoKind::Veth), LinkInfo::Data(data)];
+        message.attributes.push(LinkAttribute::LinkInfo(info));
+        self.ask(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
+            .map_err(about(format!("veth interfaces {name} and {peer}")))
+    }
+
     /// Gives the interface an address.
     ///
     /// # Errors
@@ -108,9 +130,23 @@ impl Links {
     /// # Errors
     /// Where there is no such interface, or it refuses.
     pub fn add_route(&self, name: &str, to: IpAddr, metrics: &Metrics) -> io::Result<()> {
+        let prefix = if to.is_ipv4() { 32 } else { 128 };
+        self.route(name, (to, prefix), metrics)
+    }
+
+    /// Sends what no other route is for through the interface: packets of the family of `like`.
+    ///
+    /// # Errors
+    /// Where there is no such interface, or it refuses.
+    pub fn add_default_route(&self, name: &str, like: IpAddr) -> io::Result<()> {
+        let any = if like.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        self.route(name, (any, 0), &Metrics::default())
+    }
+
+    fn route(&self, name: &str, (to, prefix): (IpAddr, u8), metrics: &Metrics) -> io::Result<()> {
         let mut message = RouteMessage::default();
         message.header.address_family = family(to);
-        message.header.destination_prefix_length = if to.is_ipv4() { 32 } else { 128 };
+        message.header.destination_prefix_length = prefix;
         message.header.table = RouteHeader::RT_TABLE_MAIN;
         message.header.protocol = RouteProtocol::Static;
         message.header.scope = RouteScope::Link;
@@ -119,7 +155,9 @@ impl Links {
             IpAddr::V4(a) => RouteAddress::Inet(a),
             IpAddr::V6(a) => RouteAddress::Inet6(a),
         };
-        message.attributes.push(RouteAttribute::Destination(destination));
+        if prefix > 0 {
+            message.attributes.push(RouteAttribute::Destination(destination));
+        }
         message.attributes.push(RouteAttribute::Oif(index(name)?));
         let of = [
             metrics.initial_window.map(RouteMetric::InitCwnd),
@@ -148,6 +186,42 @@ pub fn index(name: &str) -> io::Result<u32> {
     if_nametoindex(name).map_err(io::Error::from).map_err(about(format!("interface {name}")))
 }
 
+/// The MTU of an interface, bytes.
+///
+/// # Errors
+/// Where there is no such interface.
+pub fn mtu(name: &str) -> io::Result<u32> {
+    number(name, libc::SIOCGIFMTU as _)
+}
+
+/// True if an interface is up.
+///
+/// # Errors
+/// Where there is no such interface.
+pub fn is_up(name: &str) -> io::Result<bool> {
+    number(name, libc::SIOCGIFFLAGS as _).map(|flags| flags & libc::IFF_UP as u32 != 0)
+}
+
+/// What an ioctl that answers with one number says of an interface.
+fn number(name: &str, command: u64) -> io::Result<u32> {
+    #[repr(C)]
+    struct Numbered {
+        name: [u8; libc::IFNAMSIZ],
+        value: u32,
+        rest: [u8; 20],
+    }
+    let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
+    let mut request = Numbered { name: [0; libc::IFNAMSIZ], value: 0, rest: [0; 20] };
+    for (to, from) in request.name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
+        *to = from;
+    }
+    // SAFETY: these commands read and write one `ifreq`, which `request` is and which outlives the call.
+    let answer = unsafe { libc::ioctl(socket.as_raw_fd(), command as _, &raw mut request) };
+    check(answer.into()).map_err(about(format!("interface {name}")))?;
+    // Flags are a short, the others an int.
+    Ok(if command == libc::SIOCGIFFLAGS as u64 { request.value & 0xffff } else { request.value })
+}
+
 /// `struct ethtool_value`.
 #[repr(C)]
 struct Value {
@@ -164,9 +238,13 @@ struct Request {
 }
 
 const SIOCETHTOOL: u64 = 0x8946;
+const ETHTOOL_GSG: u32 = 0x18;
 const ETHTOOL_SSG: u32 = 0x19;
+const ETHTOOL_GTSO: u32 = 0x1e;
 const ETHTOOL_STSO: u32 = 0x1f;
+const ETHTOOL_GGSO: u32 = 0x23;
 const ETHTOOL_SGSO: u32 = 0x24;
+const ETHTOOL_GGRO: u32 = 0x2b;
 const ETHTOOL_SGRO: u32 = 0x2c;
 
 /// Turns segmentation offloads of an interface on or off (GSO, TSO, GRO), so that what the stack hands to it
@@ -175,24 +253,69 @@ const ETHTOOL_SGRO: u32 = 0x2c;
 /// # Errors
 /// Where there is no such interface.
 pub fn set_offloads(name: &str, on: bool) -> io::Result<()> {
-    let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
     for command in [ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO, ETHTOOL_SSG] {
         if command == ETHTOOL_SSG && on {
             continue;
         }
-        let mut value = Value { command, data: on.into() };
-        let mut request = Request { name: [0; libc::IFNAMSIZ], data: &raw mut value, rest: [0; 16] };
-        for (to, from) in request.name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
-            *to = from;
-        }
-        // SAFETY: SIOCETHTOOL reads an `ifreq` and the value it points to; both outlive the call.
-        let answer = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
-        match check(answer.into()) {
-            Err(e) if e.raw_os_error() != Some(libc::EOPNOTSUPP) => {
-                return Err(about(format!("offloads of {name}"))(e));
-            }
-            _ => {}
+        ethtool(name, command, on.into())?;
+    }
+    Ok(())
+}
+
+/// Which offloads an interface has on; absent where it knows no such thing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offloads {
+    /// Scatter and gather, on which the others depend.
+    pub sg: Option<bool>,
+    /// TCP segmentation.
+    pub tso: Option<bool>,
+    /// Generic segmentation.
+    pub gso: Option<bool>,
+    /// Generic receive.
+    pub gro: Option<bool>,
+}
+
+/// The offloads of an interface.
+///
+/// # Errors
+/// Where there is no such interface.
+pub fn offloads(name: &str) -> io::Result<Offloads> {
+    let get = |command| ethtool(name, command, 0).map(|value| value.map(|v| v != 0));
+    Ok(Offloads {
+        sg: get(ETHTOOL_GSG)?,
+        tso: get(ETHTOOL_GTSO)?,
+        gso: get(ETHTOOL_GGSO)?,
+        gro: get(ETHTOOL_GGRO)?,
+    })
+}
+
+/// Sets the offloads that are named.
+///
+/// # Errors
+/// Where there is no such interface, or it refuses.
+pub fn restore_offloads(name: &str, to: &Offloads) -> io::Result<()> {
+    let all = [(ETHTOOL_SSG, to.sg), (ETHTOOL_STSO, to.tso), (ETHTOOL_SGSO, to.gso), (ETHTOOL_SGRO, to.gro)];
+    for (command, on) in all {
+        if let Some(on) = on {
+            ethtool(name, command, on.into())?;
         }
     }
     Ok(())
+}
+
+/// Asks an interface for a value, or to take one; `None` where it knows no such thing.
+fn ethtool(name: &str, command: u32, data: u32) -> io::Result<Option<u32>> {
+    let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
+    let mut value = Value { command, data };
+    let mut request = Request { name: [0; libc::IFNAMSIZ], data: &raw mut value, rest: [0; 16] };
+    for (to, from) in request.name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
+        *to = from;
+    }
+    // SAFETY: SIOCETHTOOL reads an `ifreq` and the value it points to, and writes the value; both outlive the call.
+    let answer = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
+    match check(answer.into()) {
+        Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(None),
+        Err(e) => Err(about(format!("offloads of {name}"))(e)),
+        Ok(_) => Ok(Some(value.data)),
+    }
 }

@@ -4,14 +4,33 @@
 #![allow(unsafe_code, reason = "system calls that no library wraps")]
 
 pub mod clock;
+pub mod device;
 pub mod link;
 pub mod namespace;
 pub mod packet_socket;
 pub mod poll;
+pub mod process;
+pub mod ring;
+pub mod stamped;
 pub mod tcp_info;
+pub mod thread;
 pub mod tun;
 
 use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+/// Takes over a descriptor that this process was started with.
+///
+/// # Errors
+/// Where there is no such descriptor.
+pub fn adopt_descriptor(number: i32) -> io::Result<OwnedFd> {
+    // SAFETY: F_SETFD takes a number; whoever names the number hands the descriptor over with it.
+    unsafe {
+        check(libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC).into())
+            .map_err(about("the descriptor"))?;
+        Ok(OwnedFd::from_raw_fd(number))
+    }
+}
 
 /// The answer of a system call, -1 being an error.
 fn check(answer: i64) -> io::Result<i64> {

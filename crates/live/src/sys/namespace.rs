@@ -33,6 +33,23 @@ impl Namespace {
         new
     }
 
+    /// Another descriptor of it.
+    ///
+    /// # Errors
+    /// Where no descriptor is left.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// One that has a name in the file system, as `ip netns add` makes them.
+    ///
+    /// # Errors
+    /// Where there is none of this name.
+    pub fn named(name: &str) -> io::Result<Self> {
+        let path = format!("/run/netns/{name}");
+        File::open(&path).map(Self).map_err(about(path))
+    }
+
     /// The descriptor that holds it.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
@@ -56,5 +73,11 @@ impl Namespace {
         let done = work();
         home.enter()?;
         done
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }

@@ -113,6 +113,19 @@ pub fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
     Ok(info)
 }
 
+/// The largest window that a receiver offers, bytes (TCP_WINDOW_CLAMP); a listening socket's holds for those that it
+/// accepts.
+///
+/// # Errors
+/// Where it is none of TCP.
+pub fn clamp_window(socket: impl AsFd, bytes: u32) -> io::Result<()> {
+    let (fd, option) = (socket.as_fd().as_raw_fd(), libc::TCP_WINDOW_CLAMP);
+    let len = size_of::<u32>() as libc::socklen_t;
+    // SAFETY: the option is an `int`, which outlives the call.
+    let answer = unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, option, (&raw const bytes).cast(), len) };
+    check(answer.into()).map(drop)
+}
+
 /// Bytes that wait in the receive buffer (`FIONREAD`) or the send buffer (`TIOCOUTQ`).
 ///
 /// # Errors

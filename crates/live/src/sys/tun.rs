@@ -1,15 +1,19 @@
 //! TUN devices: what a host sends is read here, what is written here the host receives.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
+use super::device::{DeviceCounters, Lost};
 use super::{about, check};
 
 /// A TUN device of this thread's namespace; it goes when it is closed.
 #[derive(Debug)]
-pub struct Tun(File);
+pub struct Tun {
+    file: File,
+    counters: Option<DeviceCounters>,
+}
 
 /// `struct ifreq` as far as TUN needs it.
 #[repr(C)]
@@ -26,6 +30,22 @@ impl Tun {
     /// Without /dev/net/tun or CAP_NET_ADMIN.
     pub fn open(name: &str) -> io::Result<Self> {
         Self::with_flags(name, libc::IFF_TUN | libc::IFF_NO_PI)
+    }
+
+    /// A new device with a virtio-net header before each packet, which offers the host to split TCP segments and to
+    /// complete checksums.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn with_offloads(name: &str) -> io::Result<Self> {
+        let tun = Self::with_flags(name, libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR)?;
+        let offers = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+        // SAFETY: TUNSETOFFLOAD takes its argument by value.
+        let answer = unsafe {
+            libc::ioctl(tun.file.as_raw_fd(), libc::TUNSETOFFLOAD as _, libc::c_ulong::from(offers))
+        };
+        check(answer.into()).map_err(about(format!("offloads of {name}")))?;
+        Ok(tun)
     }
 
     /// A new device with these flags of TUNSETIFF.
@@ -46,7 +66,7 @@ impl Tun {
         // SAFETY: TUNSETIFF reads and writes one `ifreq`, which `request` is and which outlives the call.
         let answer = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) };
         check(answer.into()).map_err(about(format!("a TUN device {name}")))?;
-        Ok(Self(file))
+        Ok(Self { file, counters: DeviceCounters::open(name).ok() })
     }
 
     /// The next packet that the host has sent, into `buffer`; `None` if there is none now.
@@ -54,11 +74,17 @@ impl Tun {
     /// # Errors
     /// Those of the device.
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        match self.0.read(buffer) {
-            Ok(len) => Ok(Some(len)),
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            Err(e) => Err(e),
-        }
+        unless_blocked(self.file.read(buffer))
+    }
+
+    /// The next packet and the header before it.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn receive_parts(&mut self, header: &mut [u8], buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let before = header.len();
+        let parts = &mut [IoSliceMut::new(header), IoSliceMut::new(buffer)];
+        Ok(unless_blocked(self.file.read_vectored(parts))?.map(|len| len.saturating_sub(before)))
     }
 
     /// Hands a packet to the host, whose stack runs within this call.
@@ -66,12 +92,36 @@ impl Tun {
     /// # Errors
     /// Those of the device.
     pub fn transmit(&mut self, packet: &[u8]) -> io::Result<()> {
-        self.0.write(packet).map(drop)
+        self.file.write(packet).map(drop)
+    }
+
+    /// Hands over a packet that lies in parts.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn transmit_parts(&mut self, parts: &[IoSlice<'_>]) -> io::Result<()> {
+        self.file.write_vectored(parts).map(drop)
+    }
+
+    /// What the device itself lost so far.
+    ///
+    /// # Errors
+    /// Where it is gone.
+    pub fn lost(&self) -> io::Result<Lost> {
+        self.counters.as_ref().map_or(Ok(Lost::default()), DeviceCounters::lost)
     }
 }
 
 impl AsFd for Tun {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.file.as_fd()
+    }
+}
+
+fn unless_blocked(read: io::Result<usize>) -> io::Result<Option<usize>> {
+    match read {
+        Ok(len) => Ok(Some(len)),
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(e) => Err(e),
     }
 }

@@ -1,6 +1,10 @@
 //! The two applications of a transfer, and what is known of their progress.
 
+mod message;
+mod reader;
 mod receiver;
+mod requester;
+mod responder;
 mod sender;
 #[cfg(test)]
 mod tests;
@@ -9,15 +13,21 @@ use rexmit_stack::{Event, Socket};
 use rexmit_units::{Duration, Instant};
 
 pub use receiver::Receiver;
+pub use requester::Requester;
+pub use responder::Responder;
 pub use sender::Sender;
 
-/// An application of either kind.
+/// An application of any kind.
 #[derive(Clone, Debug)]
 pub enum App {
     /// Writes.
     Sender(Sender),
     /// Reads.
     Receiver(Receiver),
+    /// Answers requests.
+    Responder(Responder),
+    /// Sends requests and reads their responses.
+    Requester(Requester),
 }
 
 impl App {
@@ -27,6 +37,8 @@ impl App {
         match self {
             Self::Sender(app) => app.on_event(now, event, socket),
             Self::Receiver(app) => app.on_event(now, event, socket),
+            Self::Responder(app) => app.on_event(now, event, socket),
+            Self::Requester(app) => app.on_event(now, event, socket),
         }
     }
 
@@ -35,6 +47,8 @@ impl App {
         match self {
             Self::Sender(app) => app.handle_timer(now, socket),
             Self::Receiver(app) => app.handle_timer(now, socket),
+            Self::Responder(app) => app.handle_timer(now, socket),
+            Self::Requester(app) => app.handle_timer(now, socket),
         }
     }
 
@@ -44,6 +58,8 @@ impl App {
         match self {
             Self::Sender(app) => app.poll_timer(),
             Self::Receiver(app) => app.poll_timer(),
+            Self::Responder(app) => app.poll_timer(),
+            Self::Requester(app) => app.poll_timer(),
         }
     }
 
@@ -52,7 +68,14 @@ impl App {
         match self {
             Self::Sender(app) => app.progress(),
             Self::Receiver(app) => app.progress(),
+            Self::Responder(app) => app.progress(),
+            Self::Requester(app) => app.progress(),
         }
+    }
+
+    /// The transfer's data are for this one: when it has finished, the transfer is complete.
+    pub fn receives(&self) -> bool {
+        matches!(self, Self::Receiver(_) | Self::Requester(_))
     }
 }
 
@@ -65,6 +88,18 @@ impl From<Sender> for App {
 impl From<Receiver> for App {
     fn from(app: Receiver) -> Self {
         Self::Receiver(app)
+    }
+}
+
+impl From<Responder> for App {
+    fn from(app: Responder) -> Self {
+        Self::Responder(app)
+    }
+}
+
+impl From<Requester> for App {
+    fn from(app: Requester) -> Self {
+        Self::Requester(app)
     }
 }
 
@@ -86,10 +121,11 @@ pub struct Progress {
     pub opened: Option<Instant>,
     /// The handshake was complete.
     pub connected: Option<Instant>,
-    /// The receiver read its first byte; the send buffer took the sender's first.
+    /// The receiver read its first byte, the requester the first of a response; the send buffer took the first byte
+    /// of the sender's, or of a response.
     pub first_byte: Option<Instant>,
     /// The receiver has read the whole stream: up to its end, or, where nobody closes, up to the last byte
-    /// expected. The sender: the send buffer has taken the last byte.
+    /// expected. The requester: it has read the last response. The others: the send buffer has taken the last byte.
     pub finished: Option<Instant>,
     /// The connection was over, and how.
     pub ended: Option<(Instant, Ending)>,
@@ -100,6 +136,17 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// When the application connects, while it has not.
+    #[inline]
+    fn unopened(&self, connects_at: Option<Instant>) -> Option<Instant> {
+        connects_at.filter(|_| self.opened.is_none())
+    }
+
+    fn open<S: Socket + ?Sized>(&mut self, now: Instant, socket: &mut S) {
+        self.opened = Some(now);
+        socket.connect(now);
+    }
+
     /// Notes the events that are the same for every application.
     fn note(&mut self, now: Instant, event: Event) {
         let ending = match event {
@@ -116,8 +163,8 @@ impl Progress {
     }
 }
 
-/// From connect() on whichever side opened to the end of the stream at the receiver: the time that a study
-/// calls the transmission time. `None` until the receiver has finished.
+/// From connect() on whichever side opened to the end of the stream at the receiver, or of the last response at the
+/// requester: the time that a study calls the transmission time. `None` until that one has finished.
 pub fn total_time(sender: &Progress, receiver: &Progress) -> Option<Duration> {
     Some(receiver.finished?.saturating_since(receiver.opened.or(sender.opened)?))
 }

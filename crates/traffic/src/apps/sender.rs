@@ -5,8 +5,8 @@ use rexmit_stack::{Event, Socket};
 use rexmit_units::{Duration, Instant};
 
 use super::Progress;
-use crate::spec::{Transfer, Workload};
-use crate::workload::{Bulk, Writes};
+use crate::spec::{Stream, Transfer};
+use crate::workload::{Bulk, Cursor};
 
 /// The sending application of one connection.
 #[derive(Clone, Debug)]
@@ -25,17 +25,35 @@ pub struct Sender {
 /// Which write comes next.
 #[derive(Clone, Debug)]
 enum Script {
-    Writes { writes: Writes, run: usize, done: u64 },
+    Writes { cursor: Cursor, bursts: Bursts },
     Amount { left: u64, write_size: u64 },
     Time { length: Duration, write_size: u64 },
 }
 
+/// When the list of writes begins again.
+#[derive(Clone, Debug)]
+struct Bursts {
+    /// How often it still begins.
+    left: u64,
+    every: Duration,
+    /// When the one that is going on began.
+    began: Instant,
+}
+
+/// A write that begins.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    size: u64,
+    /// When the next one begins, where that is not a pause later.
+    next: Option<Instant>,
+}
+
 impl Sender {
     /// The sender of copy `copy`, from 0, of a transfer.
-    pub fn new(transfer: &Transfer, copy: u32) -> Self {
+    pub(crate) fn new(transfer: &Transfer, stream: &Stream, copy: u32) -> Self {
         Self {
             connects_at: transfer.connects_at(transfer.from(), copy),
-            script: Script::new(&transfer.workload),
+            script: Script::new(stream),
             pending: 0,
             pause: transfer.pause,
             resumes_at: Instant::ZERO,
@@ -63,8 +81,7 @@ impl Sender {
             if self.progress.connected.is_some() {
                 return self.write(now, socket);
             }
-            self.progress.opened = Some(now);
-            socket.connect(now);
+            self.progress.open(now, socket);
         }
     }
 
@@ -72,10 +89,10 @@ impl Sender {
     #[inline]
     pub fn poll_timer(&self) -> Option<Instant> {
         if self.progress.connected.is_none() {
-            return self.connects_at.filter(|_| self.progress.opened.is_none());
+            return self.progress.unopened(self.connects_at);
         }
         let over = self.progress.finished.is_some() || self.progress.ended.is_some();
-        let waits = !self.pause.is_zero() && self.pending == 0 && !over;
+        let waits = self.pending == 0 && !over;
         waits.then_some(self.resumes_at)
     }
 
@@ -95,9 +112,9 @@ impl Sender {
                     return;
                 }
                 match self.script.next(now, connected) {
-                    Some(size) => {
-                        self.pending = size;
-                        self.resumes_at = now + self.pause;
+                    Some(write) => {
+                        self.pending = write.size;
+                        self.resumes_at = write.next.unwrap_or(now + self.pause);
                     }
                     None => return self.finish(now, socket),
                 }
@@ -123,33 +140,48 @@ impl Sender {
 }
 
 impl Script {
-    fn new(workload: &Workload) -> Self {
-        match workload {
-            Workload::Writes(writes) => Self::Writes { writes: writes.clone(), run: 0, done: 0 },
-            &Workload::Bulk { bulk: Bulk::Bytes(bytes), write_size } => {
+    fn new(stream: &Stream) -> Self {
+        match *stream {
+            Stream::Writes { ref writes, bursts, every } => Self::Writes {
+                cursor: Cursor::new(writes),
+                bursts: Bursts { left: bursts, every, began: Instant::ZERO },
+            },
+            Stream::Bulk { bulk: Bulk::Bytes(bytes), write_size } => {
                 Self::Amount { left: bytes.as_u64(), write_size }
             }
-            &Workload::Bulk { bulk: Bulk::Time(length), write_size } => Self::Time { length, write_size },
+            Stream::Bulk { bulk: Bulk::Time(length), write_size } => Self::Time { length, write_size },
         }
     }
 
-    /// The size of the next write, in bytes.
-    fn next(&mut self, now: Instant, connected: Instant) -> Option<u64> {
-        match self {
-            Self::Writes { writes, run, done } => {
-                let current = writes.runs().get(*run)?;
-                *done += 1;
-                if *done == current.count {
-                    (*run, *done) = (*run + 1, 0);
-                }
-                Some(current.size)
-            }
+    /// The write that begins now.
+    fn next(&mut self, now: Instant, connected: Instant) -> Option<Write> {
+        let size = match self {
+            Self::Writes { cursor, bursts } => return bursts.next(now, cursor),
             Self::Amount { left, write_size } => {
                 let size = (*left).min(*write_size);
                 *left -= size;
                 (size > 0).then_some(size)
             }
             Self::Time { length, write_size } => (now < connected + *length).then_some(*write_size),
+        };
+        size.map(|size| Write { size, next: None })
+    }
+}
+
+impl Bursts {
+    fn next(&mut self, now: Instant, cursor: &mut Cursor) -> Option<Write> {
+        if cursor.at_start() {
+            self.began = now;
         }
+        let size = cursor.next()?;
+        let last = cursor.at_end();
+        if last {
+            self.left -= 1;
+            if self.left > 0 {
+                cursor.rewind();
+            }
+        }
+        let next = (last && self.left > 0).then(|| self.began + self.every);
+        Some(Write { size, next })
     }
 }

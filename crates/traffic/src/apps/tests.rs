@@ -1,10 +1,13 @@
 //! The applications over a socket made of two counters.
 
+mod bursts;
+mod requests;
+
 use proptest::prelude::*;
 use rexmit_stack::{Event, Socket};
 use rexmit_units::{Bytes, Duration, Instant, Rate};
 
-use super::{App, Ending, Progress, Receiver, Sender, total_time};
+use super::{App, Ending, Progress, total_time};
 use crate::{Bulk, ReadSpec, Side, TransferSpec};
 
 /// What an application called.
@@ -74,12 +77,14 @@ fn hurtig() -> TransferSpec {
     TransferSpec::writes(Side::Server, "5000 bytes, 8 x 2500 bytes".parse().unwrap())
 }
 
-fn sender(spec: &TransferSpec) -> Sender {
-    Sender::new(&spec.resolve().unwrap(), 0)
+/// Who sends the data, or answers.
+fn sender(spec: &TransferSpec) -> App {
+    spec.resolve().unwrap().applications(0).0
 }
 
-fn receiver(spec: &TransferSpec) -> Receiver {
-    Receiver::new(&spec.resolve().unwrap(), 0)
+/// Who receives the data, or asks.
+fn receiver(spec: &TransferSpec) -> App {
+    spec.resolve().unwrap().applications(0).1
 }
 
 #[test]
@@ -282,14 +287,14 @@ fn copies_open_one_after_the_other() {
         ..hurtig()
     };
     let transfer = spec.resolve().unwrap();
-    let due = |copy| App::from(transfer.applications(copy).1).poll_timer();
+    let due = |copy| transfer.applications(copy).1.poll_timer();
     assert_eq!([due(0), due(1), due(4)], [Some(at(100)), Some(at(103)), Some(at(112))]);
 }
 
 #[test]
 fn a_connection_that_fails_says_how() {
     for (event, ending) in [(Event::Reset, Ending::Reset), (Event::TimedOut, Ending::TimedOut)] {
-        let mut app = App::from(sender(&hurtig()));
+        let mut app = sender(&hurtig());
         let mut socket = Fake::with_space(100);
         app.on_event(at(1), Event::Connected, &mut socket);
         app.on_event(at(9), event, &mut socket);

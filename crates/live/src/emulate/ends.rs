@@ -1,0 +1,185 @@
+//! The two ends of the path: namespaces of their own, or this host.
+
+use std::fs;
+use std::io;
+use std::net::IpAddr;
+
+use nix::ifaddrs::getifaddrs;
+use rexmit_scenario::{HostSpec, LinuxSpec, SpecError};
+use serde_json::Value;
+
+use super::{Emulation, record};
+use crate::host::{Host, INTERFACE, system};
+use crate::port::{Ethernet, OffloadTun, Port};
+use crate::sys::link::{Links, Metrics, index, is_up, mtu, set_offloads};
+use crate::sys::namespace::Namespace;
+use crate::sys::tun::Tun;
+
+/// Where the interface of one end is.
+#[derive(Debug)]
+pub struct End {
+    /// Its namespace.
+    pub namespace: Namespace,
+    /// Its name there.
+    pub interface: String,
+}
+
+/// Both ends, the server's first, with the emulator's side of each.
+#[derive(Debug)]
+pub struct Ends {
+    /// Where they are.
+    pub ends: [End; 2],
+    /// The client's address, then the server's; absent between two interfaces.
+    pub addresses: Option<[IpAddr; 2]>,
+}
+
+/// The client's address and the server's, unless others are asked for (100.64.0.0/10 is nobody's, RFC 6598).
+const FIRST: [[u8; 4]; 2] = [[100, 64, 0, 2], [100, 64, 0, 1]];
+/// Emulations on one host at a time, at most.
+const MOST: u8 = 60;
+/// As Ethernet has it.
+const MTU: u32 = 1500;
+/// Packets that wait between this host and the emulator at most, as for a [`Host`].
+const QUEUE: u32 = 10_000;
+
+/// The emulator's side of an interface.
+pub type Side = Box<dyn Port + Send>;
+
+/// Makes both ends.
+///
+/// # Errors
+/// A missing privilege, addresses that are taken, a kernel without TUN devices or namespaces.
+pub fn create(wanted: &Emulation) -> Result<(Ends, [Side; 2]), SpecError> {
+    let on_host = wanted.server.is_empty();
+    let addresses = if on_host { free(wanted.addresses)? } else { chosen(wanted.addresses) };
+    let [client, server] = addresses;
+    // A capture is to see packets one by one, as the path does.
+    let setup = Setup {
+        mtu: if wanted.mtu == 0 { MTU } else { wanted.mtu },
+        offloads: wanted.captures.iter().all(Option::is_none),
+    };
+    let (client_end, client_port) = in_namespace("client", &setup, client, server)?;
+    let defaulted = client_end.namespace.within(|| Links::open()?.add_default_route(INTERFACE, client));
+    defaulted.map_err(|e| system("client", &e))?;
+    let (server_end, server_port) = if on_host {
+        on_this_host(&setup, server, client).map_err(|e| system("server (this host)", &e))?
+    } else {
+        in_namespace("server", &setup, server, client)?
+    };
+    let ends = Ends { ends: [server_end, client_end], addresses: Some(addresses) };
+    Ok((ends, [server_port, client_port]))
+}
+
+/// Takes over two interfaces, `eth1` or `blue:eth1`; what they were before stands in a record by then.
+///
+/// # Errors
+/// An interface that there is not, that is down, or no Ethernet; a missing privilege.
+pub fn take_over(names: &[String; 2]) -> Result<(Ends, [Side; 2]), SpecError> {
+    let take = |name: &String| -> io::Result<(End, Side)> {
+        let (namespace, interface) = record::split(name);
+        let namespace = namespace.map_or_else(Namespace::current, |n| Namespace::named(&n))?;
+        let side = namespace.within(|| {
+            if !is_up(interface)? {
+                let text = format!("it is down: `ip link set {interface} up` first");
+                return Err(io::Error::other(text));
+            }
+            Ok(Box::new(Ethernet::open(interface, mtu(interface)? as usize)?) as Side)
+        })?;
+        Ok((End { namespace, interface: interface.to_owned() }, side))
+    };
+    let taken =
+        |name: &String| take(name).map_err(|e| SpecError::new(format!("--between {name}"), e.to_string()));
+    let ((first, first_side), (second, second_side)) = (taken(&names[0])?, taken(&names[1])?);
+    Ok((Ends { ends: [first, second], addresses: None }, [first_side, second_side]))
+}
+
+/// What holds for both interfaces.
+struct Setup {
+    mtu: u32,
+    offloads: bool,
+}
+
+impl Setup {
+    fn open(&self, name: &str) -> io::Result<Side> {
+        Ok(if self.offloads {
+            Box::new(OffloadTun(Tun::with_offloads(name)?))
+        } else {
+            Box::new(Tun::open(name)?)
+        })
+    }
+}
+
+fn in_namespace(name: &str, setup: &Setup, address: IpAddr, peer: IpAddr) -> Result<(End, Side), SpecError> {
+    let linux = LinuxSpec { offloads: Some(setup.offloads), ..LinuxSpec::default() };
+    let spec = HostSpec { stack: Value::Null, mtu: setup.mtu, address: None, tick_phase: None, linux };
+    let host = Host::create(name, &spec)?;
+    let port = host.namespace.within(|| {
+        let port = setup.open(INTERFACE)?;
+        host.bring_up(setup.mtu, address, peer)?;
+        // So that ping works for everybody; a kernel that has no such thing needs none.
+        fs::write("/proc/sys/net/ipv4/ping_group_range", "0 2147483647").ok();
+        Ok(port)
+    });
+    let port = port.map_err(|e| system(name, &e))?;
+    Ok((End { namespace: host.namespace, interface: INTERFACE.to_owned() }, port))
+}
+
+fn on_this_host(setup: &Setup, address: IpAddr, peer: IpAddr) -> io::Result<(End, Side)> {
+    let (interface, port) = unused_tun(setup)?;
+    if address.is_ipv4() {
+        // Else the interface would speak by itself.
+        fs::write(format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6"), "1").ok();
+    }
+    let links = Links::open()?;
+    set_offloads(&interface, setup.offloads)?;
+    links.up(&interface, Some(setup.mtu), Some(QUEUE))?;
+    links.add_address(&interface, address)?;
+    links.add_route(&interface, peer, &Metrics::default())?;
+    Ok((End { namespace: Namespace::current()?, interface }, port))
+}
+
+/// A TUN device under the first name that nobody has.
+fn unused_tun(setup: &Setup) -> io::Result<(String, Side)> {
+    let mut last = None;
+    for name in (0..MOST).map(|n| format!("rexmit{n}")).filter(|name| index(name).is_err()) {
+        match setup.open(&name) {
+            Ok(port) => return Ok((name, port)),
+            // Another emulation was quicker.
+            Err(e) if e.kind() == io::ErrorKind::ResourceBusy => last = Some(e),
+            Err(e) => return Err(e),
+        }
+    }
+    Err(last.unwrap_or_else(|| io::Error::other(format!("{MOST} emulations run on this host already"))))
+}
+
+fn chosen(wanted: Option<[IpAddr; 2]>) -> [IpAddr; 2] {
+    wanted.unwrap_or(FIRST.map(IpAddr::from))
+}
+
+/// The addresses, where this host has neither; without a wish the first such pair.
+fn free(wanted: Option<[IpAddr; 2]>) -> Result<[IpAddr; 2], SpecError> {
+    let all = getifaddrs().map_err(|e| SpecError::new("", format!("this host's addresses: {e}")))?;
+    let taken: Vec<(String, IpAddr)> = all
+        .filter_map(|one| {
+            let address = one.address?;
+            let v4 = address.as_sockaddr_in().map(|a| IpAddr::from(a.ip()));
+            let v6 = address.as_sockaddr_in6().map(|a| IpAddr::from(a.ip()));
+            Some((one.interface_name, v4.or(v6)?))
+        })
+        .collect();
+    let owner = |pair: &[IpAddr; 2]| taken.iter().find(|(_, address)| pair.contains(address));
+    if let Some(pair) = wanted {
+        return match owner(&pair) {
+            None => Ok(pair),
+            Some((name, address)) => {
+                let text = format!("{address} is the address of {name} on this host already: choose another");
+                Err(SpecError::new("--address", text))
+            }
+        };
+    }
+    let pairs = (0..MOST).map(|n| FIRST.map(|[a, b, c, d]| IpAddr::from([a, b, c, d + 4 * n])));
+    let mut free = pairs.filter(|pair| owner(pair).is_none());
+    free.next().ok_or_else(|| {
+        SpecError::new("", "every address that would be given is taken on this host: give --address")
+    })
+}

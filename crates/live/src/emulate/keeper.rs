@@ -1,0 +1,225 @@
+//! A keeper: the process between the emulator and a program that it runs.
+//!
+//! It adopts whatever the program leaves behind, so that nothing survives: neither a daemon that the program
+//! started, nor anything after the emulator was killed. If the keeper itself is killed, the program dies with it
+//! and the rest comes to the emulator. It leads a process group of its own, out of reach of what is sent to the
+//! terminal's.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::fcntl::OFlag;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::signalfd::SignalFd;
+use nix::unistd::{Pid, getpid, getppid, pipe2};
+use serde::{Deserialize, Serialize};
+
+use crate::sys::namespace::Namespace;
+use crate::sys::process::{
+    Place, adopt_orphans, die_with, fork_off, kill_children, lead_group, reap, signal_children, signals,
+    spawn,
+};
+
+/// Time that a program has between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_secs(2);
+/// Time that what a program has left running has.
+const GRACE_OF_REST: Duration = Duration::from_millis(500);
+
+/// A program to run.
+#[derive(Debug)]
+pub struct Program<'a> {
+    /// Its name and arguments.
+    pub argv: &'a [String],
+    /// What its environment has beside this process's own.
+    pub environment: &'a [(String, String)],
+    /// Where it runs; this process's own namespace where there is none.
+    pub namespace: Option<&'a Namespace>,
+    /// The terminal's foreground group, which it joins to be used there; without one it reads nothing.
+    pub foreground: Option<i32>,
+    /// Standard output goes to standard error.
+    pub to_stderr: bool,
+    /// The user and group that it is again, in a user namespace.
+    pub user: Option<(u32, u32)>,
+}
+
+/// What a keeper says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Report {
+    /// The program runs.
+    Started,
+    /// It could not be started: why, and the exit code that a shell gives then.
+    Failed {
+        /// One line.
+        why: String,
+        /// 126 or 127.
+        code: i32,
+    },
+    /// It has ended with this code; 128 and the signal where one ended it.
+    Exited {
+        /// The code.
+        code: i32,
+    },
+}
+
+/// A program under its keeper.
+#[derive(Debug)]
+pub struct Keeper {
+    pid: Pid,
+    reports: File,
+    heard: Vec<u8>,
+    /// Nothing more will be said: the keeper is gone.
+    over: bool,
+    /// It has said how its program ended.
+    told: bool,
+}
+
+impl Keeper {
+    /// Starts a program under a new keeper. This process must have one thread.
+    ///
+    /// # Errors
+    /// Where no process can be made. What is wrong with the program is a [`Report`].
+    pub fn start(program: &Program<'_>) -> io::Result<Self> {
+        let (reports, to) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
+        let parent = getpid();
+        let pid = fork_off(|| keep(program, to, parent).map_or(1, |()| 0))?;
+        Ok(Self { pid, reports: reports.into(), heard: Vec::new(), over: false, told: false })
+    }
+
+    /// What it has said since the last call.
+    pub fn hear(&mut self) -> Vec<Report> {
+        let mut buffer = [0; 4096];
+        while !self.over {
+            match self.reports.read(&mut buffer) {
+                Ok(0) => self.over = true,
+                Ok(len) => self.heard.extend_from_slice(&buffer[..len]),
+                Err(_) => break,
+            }
+        }
+        let whole = self.heard.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+        let lines: Vec<u8> = self.heard.drain(..whole).collect();
+        let all: Vec<Report> =
+            lines.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        self.told |= all.iter().any(|report| *report != Report::Started);
+        all
+    }
+
+    /// True if it is gone without having said how its program ended: it was killed.
+    pub fn was_killed(&self) -> bool {
+        self.over && !self.told
+    }
+
+    /// True once the keeper is gone, and with it all that it kept.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Asks the program to end; after a while it is killed.
+    pub fn end(&self) {
+        if !self.over {
+            let _ = kill(self.pid, Signal::SIGTERM);
+        }
+    }
+}
+
+impl AsFd for Keeper {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.reports.as_fd()
+    }
+}
+
+/// The keeper's process.
+fn keep(program: &Program<'_>, to: OwnedFd, parent: Pid) -> io::Result<()> {
+    let mut to = File::from(to);
+    // Everything that would end it early is held back; SIGCHLD and SIGTERM are read.
+    let all = [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
+    let signals = signals(&all)?;
+    die_with(parent, Signal::SIGTERM)?;
+    lead_group()?;
+    adopt_orphans()?;
+    let mut child = match begin(program) {
+        Ok(child) => child,
+        Err(e) => return say(&mut to, &failure(&program.argv[0], &e)),
+    };
+    drop(child.stdin.take());
+    say(&mut to, &Report::Started)?;
+    let child = Pid::from_raw(child.id() as i32);
+    let group = program.foreground.is_none();
+    let code = watch(child, group, parent, &signals);
+    say(&mut to, &Report::Exited { code }).ok();
+    if getppid() == parent && signal_children(Signal::SIGTERM)? > 0 {
+        let until = Instant::now() + GRACE_OF_REST;
+        while reap().1 && Instant::now() < until && getppid() == parent {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    kill_children();
+    Ok(())
+}
+
+fn begin(program: &Program<'_>) -> io::Result<std::process::Child> {
+    let mut command = Command::new(&program.argv[0]);
+    command.args(&program.argv[1..]).envs(program.environment.iter().map(|(k, v)| (k, v)));
+    if program.foreground.is_none() {
+        command.stdin(Stdio::null());
+    }
+    if program.to_stderr {
+        command.stdout(Stdio::from(io::stderr().as_fd().try_clone_to_owned()?));
+    }
+    let place = Place { namespace: program.namespace, group: program.foreground, user: program.user };
+    spawn(&mut command, &place)
+}
+
+/// Waits until the program has ended, killing it where it must; its exit code.
+fn watch(child: Pid, group: bool, parent: Pid, signals: &SignalFd) -> i32 {
+    let mut deadline: Option<Instant> = None;
+    loop {
+        while let (Some((pid, code)), _) = reap() {
+            if pid == child {
+                return code;
+            }
+        }
+        let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            let _ = kill(child, Signal::SIGKILL);
+            deadline = None;
+        }
+        let timeout = left.map_or(PollTimeout::NONE, |left| {
+            PollTimeout::try_from(left.as_millis() as i32 + 1).unwrap_or(PollTimeout::MAX)
+        });
+        let _ = poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], timeout);
+        while let Ok(Some(signal)) = signals.read_signal() {
+            if signal.ssi_signo != Signal::SIGTERM as u32 {
+                continue;
+            }
+            if getppid() != parent {
+                let _ = kill(child, Signal::SIGKILL);
+            } else if deadline.is_none() {
+                // A stopped process hears nothing.
+                let to = if group { Pid::from_raw(-child.as_raw()) } else { child };
+                let _ = kill(to, Signal::SIGTERM);
+                let _ = kill(to, Signal::SIGCONT);
+                deadline = Some(Instant::now() + GRACE);
+            }
+        }
+    }
+}
+
+fn failure(name: &str, error: &io::Error) -> Report {
+    let (why, code) = match error.kind() {
+        io::ErrorKind::NotFound => (format!("{name}: command not found"), 127),
+        io::ErrorKind::PermissionDenied => (format!("{name}: cannot be executed: permission denied"), 126),
+        _ => (format!("{name}: cannot be started: {error}"), 126),
+    };
+    Report::Failed { why, code }
+}
+
+fn say(to: &mut File, report: &Report) -> io::Result<()> {
+    let mut line = serde_json::to_vec(report)?;
+    line.push(b'\n');
+    to.write_all(&line)
+}

@@ -1,0 +1,127 @@
+//! `rexmit emulate`: real programs behind the emulator, each in a namespace of its own, or two interfaces with the
+//! emulator between them.
+//!
+//! One process with one thread: [`serve`] reads an [`Emulation`], makes the two ends, runs the programs under a
+//! [`keeper`] each, and drives the path until the command is over. What it has to say it writes line by line as
+//! JSON ([`Event`]). It leaves nothing: namespaces have no name, devices go when they are closed, a keeper ends all
+//! that its program has left, and what cannot go by itself stands in a [`record`], from which it is undone even
+//! after a kill.
+
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use rexmit_scenario::{SpecError, VerdictRow};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+mod ends;
+mod keeper;
+pub mod record;
+mod report;
+mod session;
+mod watcher;
+
+pub use report::{Event, Summary, Traffic};
+pub use session::serve;
+
+/// What is to be emulated.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Emulation {
+    /// What names it in the environment of its programs, and its record.
+    pub id: String,
+    /// The process that has asked for it; the emulation ends with it.
+    pub parent: i32,
+    /// The path, as a study writes it.
+    pub path: Value,
+    /// Seed of its random streams.
+    pub seed: u64,
+    /// The command at the client's end and its arguments; none: until it is stopped.
+    pub command: Vec<String>,
+    /// The command at the server's end; none: the server's end is this host.
+    pub server: Vec<String>,
+    /// Two interfaces to take over instead, `eth1` or `blue:eth1`: the server's side and the client's.
+    pub between: Option<[String; 2]>,
+    /// When the command may start, seen from the server's.
+    pub ready: Ready,
+    /// The client's address and the server's; absent: the first pair that is free.
+    pub addresses: Option<[IpAddr; 2]>,
+    /// MTU of both interfaces, bytes; 0 for 1500.
+    pub mtu: u32,
+    /// It ends after so many nanoseconds at the latest.
+    pub duration_ns: Option<u64>,
+    /// Captures at the server's end and the client's, as pcapng.
+    pub captures: [Option<PathBuf>; 2],
+    /// The path's verdicts are kept.
+    pub verdicts: bool,
+    /// How it waits for a packet's time.
+    pub mode: Mode,
+    /// Nanoseconds between two [`Event::Now`]; none are sent where absent.
+    pub beat_ns: Option<u64>,
+    /// The terminal's foreground process group.
+    pub foreground: i32,
+    /// The command's standard output goes to standard error.
+    pub to_stderr: bool,
+    /// Where records are kept; absent: nowhere.
+    pub records: Option<PathBuf>,
+    /// What the environment of both programs has beside this process's own.
+    pub environment: Vec<(String, String)>,
+}
+
+/// When the server is ready.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ready {
+    /// Once a socket in its namespace listens (TCP) or is bound (UDP).
+    #[default]
+    Listening,
+    /// Once one listens on this TCP port.
+    Port(u16),
+    /// After so many nanoseconds.
+    After(u64),
+}
+
+/// How the emulator waits for a packet's time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Never: it looks at the clock all the time.
+    Busy,
+    /// It sleeps until shortly before, then looks at the clock.
+    #[default]
+    Hybrid,
+    /// It sleeps until the kernel wakes it.
+    Sleep,
+}
+
+impl From<Mode> for crate::Mode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Busy => Self::BusyPoll,
+            Mode::Hybrid => Self::HYBRID,
+            Mode::Sleep => Self::Sleep,
+        }
+    }
+}
+
+/// Why there is no emulation.
+pub(crate) enum End {
+    Wrong(SpecError),
+    Told { text: String, code: i32 },
+}
+
+impl From<SpecError> for End {
+    fn from(error: SpecError) -> Self {
+        Self::Wrong(error)
+    }
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        Self::Told { text: error.to_string(), code: 1 }
+    }
+}
+
+/// Makes the table of verdicts.
+pub type VerdictTable<'a> = &'a dyn Fn(&[VerdictRow]) -> Value;

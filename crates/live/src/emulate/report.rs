@@ -1,0 +1,244 @@
+//! What an emulation says while it runs and at its end.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use rexmit_path::{Counters, Direction};
+use rexmit_units::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ends::Side;
+use crate::drive::DriveReport;
+use crate::emulator::Emulator;
+use crate::packet::RealPacket;
+use crate::watch::Live;
+
+/// One line of an emulation's answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Event {
+    /// Something worth a line for people.
+    Note(String),
+    /// The path is up; the addresses of the client's end and the server's, absent between two interfaces.
+    Up {
+        /// The client's, then the server's.
+        addresses: Option<[IpAddr; 2]>,
+    },
+    /// Where it is.
+    Now(Summary),
+    /// It cannot be, or broke off: one line.
+    Wrong {
+        /// What is wrong.
+        text: String,
+        /// The exit code that this means.
+        code: i32,
+    },
+    /// It is over.
+    Over {
+        /// The exit code of the command, if it ran.
+        code: Option<i32>,
+        /// What came of it.
+        summary: Summary,
+        /// Why the emulation was not what it should be, if so: one line.
+        invalid: Option<String>,
+        /// What patterns name and no packet was.
+        unreached: Vec<String>,
+        /// The path's verdicts by columns, if they were asked for.
+        verdicts: Value,
+    },
+}
+
+/// Counts so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Nanoseconds since the path was up.
+    pub time_ns: u64,
+    /// Towards the command.
+    pub down: Traffic,
+    /// From the command.
+    pub up: Traffic,
+    /// How late packets came out: half of them no more than this, nanoseconds. Known at the end.
+    pub late_p50_ns: u64,
+    /// And 99 of 100. Known at the end.
+    pub late_p99_ns: u64,
+    /// And all of them.
+    pub late_max_ns: u64,
+    /// Packets that came out more than 10 ms late. Known at the end.
+    pub too_late: u64,
+    /// Packets that came out.
+    pub deliveries: u64,
+    /// Packets that an interface refused, or lost before the emulator could take them.
+    pub missed: u64,
+}
+
+/// One direction so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Packets offered.
+    pub packets: u64,
+    /// Bytes of IP packets offered.
+    pub bytes: u64,
+    /// Packets that came out, copies included.
+    pub received: u64,
+    /// Bytes of IP packets that were not dropped.
+    pub carried_bytes: u64,
+    /// Packets in the queue now.
+    pub queue_packets: u64,
+    /// Bytes in the queue now.
+    pub queue_bytes: u64,
+    /// Dropped by a pattern.
+    pub dropped_by_pattern: u64,
+    /// Dropped by random loss.
+    pub dropped_by_loss: u64,
+    /// Dropped by a full queue.
+    pub queue_full: u64,
+    /// With a bit error.
+    pub corrupted: u64,
+    /// Marked "congestion experienced".
+    pub marked: u64,
+    /// Copies that were admitted.
+    pub duplicated: u64,
+    /// Held by a pattern.
+    pub held: u64,
+    /// Held back past others.
+    pub reordered: u64,
+}
+
+impl Traffic {
+    fn of(direction: &mut Direction<RealPacket>, now: Instant) -> Self {
+        let (queue_packets, queue_bytes) = direction.queued(now);
+        let Counters {
+            packets,
+            bytes,
+            dropped_by_pattern,
+            dropped_by_loss,
+            queue_full,
+            dropped_bytes,
+            corrupted,
+            marked,
+            duplicated,
+            held,
+            reordered,
+            received,
+        } = *direction.counters();
+        Self {
+            packets,
+            bytes,
+            received,
+            carried_bytes: bytes - dropped_bytes,
+            queue_packets,
+            queue_bytes,
+            dropped_by_pattern,
+            dropped_by_loss,
+            queue_full,
+            corrupted,
+            marked,
+            duplicated,
+            held,
+            reordered,
+        }
+    }
+}
+
+impl Summary {
+    /// At the end.
+    pub fn of(emulator: &mut Emulator<Side>, driven: &DriveReport, now: Instant) -> Self {
+        let lateness = &driven.lateness;
+        let late = |share: f64| lateness.quantile(share).as_nanos();
+        let lost: u64 = driven.lost.iter().map(|l| l.sent + l.received).sum();
+        let [down, up] = emulator.directions_mut();
+        Self {
+            time_ns: driven.time.as_nanos(),
+            down: Traffic::of(down, now),
+            up: Traffic::of(up, now),
+            late_p50_ns: late(0.5),
+            late_p99_ns: late(0.99),
+            late_max_ns: lateness.max_ns,
+            deliveries: lateness.packets,
+            too_late: lateness.later_than(LATE),
+            missed: lost + lateness.refused + driven.incidents.no_room,
+        }
+    }
+
+    /// While it runs, as far as it is known then.
+    pub fn so_far(live: &Live, now: Instant) -> Self {
+        let traffic = |n: usize| Traffic {
+            packets: live.packets[n],
+            bytes: live.bytes[n],
+            received: live.received[n],
+            carried_bytes: live.bytes[n].saturating_sub(live.dropped_bytes[n]),
+            queue_packets: live.queue_packets[n],
+            queue_bytes: live.queue_bytes[n],
+            dropped_by_pattern: live.dropped_by_pattern[n],
+            dropped_by_loss: live.dropped_by_loss[n],
+            queue_full: live.queue_full[n],
+            ..Traffic::default()
+        };
+        Self {
+            time_ns: now.as_nanos(),
+            down: traffic(0),
+            up: traffic(1),
+            late_max_ns: live.max_late_ns,
+            missed: live.refused + live.no_room + live.lost,
+            ..Self::default()
+        }
+    }
+
+    /// Why the emulation was not what it should be, if so.
+    pub fn invalid(&self) -> Option<String> {
+        if self.missed > 0 {
+            let text = "the emulator did not keep up: {} packets met no path or did not come out of it";
+            return Some(text.replace("{}", &self.missed.to_string()));
+        }
+        let few = (self.deliveries / 100).max(FEW);
+        (self.too_late > few).then(|| {
+            let (late, all) = (self.too_late, self.deliveries);
+            format!("the emulator did not keep up: {late} of {all} packets came out more than {LATE} late")
+        })
+    }
+}
+
+/// An emulation does not count where more than a hundredth of its packets came out later than this.
+const LATE: Duration = Duration::from_millis(10);
+/// As many may be so late in a short emulation: a machine's pause.
+const FEW: u64 = 20;
+
+/// Where events go.
+#[derive(Debug)]
+pub struct Events(pub File);
+
+impl Events {
+    /// Says something, in one line.
+    ///
+    /// # Errors
+    /// Where nobody listens any more.
+    pub fn say(&mut self, event: &Event) -> io::Result<()> {
+        let mut line = serde_json::to_vec(event)?;
+        line.push(b'\n');
+        self.0.write_all(&line)
+    }
+
+    /// Says something that may be missed: not at all where the listener is behind.
+    ///
+    /// # Errors
+    /// Where nobody listens any more.
+    pub fn say_if_heard(&mut self, event: &Event) -> io::Result<()> {
+        let mut room = [PollFd::new(self.0.as_fd(), PollFlags::POLLOUT)];
+        match poll(&mut room, PollTimeout::ZERO) {
+            Ok(1..) => self.say(event),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says something for people.
+    ///
+    /// # Errors
+    /// Where nobody listens any more.
+    pub fn note(&mut self, text: impl Into<String>) -> io::Result<()> {
+        self.say(&Event::Note(text.into()))
+    }
+}

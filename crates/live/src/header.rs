@@ -1,0 +1,143 @@
+//! Fields of IP and TCP headers, changed in place, and the checksums over them.
+
+/// The Internet checksum's sum over `bytes`, which begin at an even offset, folded and not inverted (RFC 1071).
+pub(crate) fn sum(bytes: &[u8]) -> u16 {
+    // Eight bytes at a time in this machine's order, which gives the same sum with its bytes swapped (RFC 1071
+    // section 2B); carries go round at the end.
+    let mut words = bytes.chunks_exact(8);
+    let mut total: u128 = 0;
+    for word in &mut words {
+        total += u128::from(u64::from_ne_bytes([
+            word[0], word[1], word[2], word[3], word[4], word[5], word[6], word[7],
+        ]));
+    }
+    let mut last = [0; 8];
+    let rest = words.remainder();
+    last[..rest.len()].copy_from_slice(rest);
+    total += u128::from(u64::from_ne_bytes(last));
+    while total > 0xffff {
+        total = (total & 0xffff) + (total >> 16);
+    }
+    u16::from_be(total as u16)
+}
+
+/// Ones' complement addition.
+fn add(a: u16, b: u16) -> u16 {
+    let (sum, carry) = a.overflowing_add(b);
+    sum + u16::from(carry)
+}
+
+pub(crate) fn word(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn put(bytes: &mut [u8], at: usize, value: u16) {
+    bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+}
+
+/// Replaces the checksum at `start + offset`, which holds the pseudo-header's sum, by that over all bytes from
+/// `start` on. UDP writes zero as its other form, since zero would say that there is none (RFC 768).
+pub(crate) fn complete_checksum(bytes: &mut [u8], start: usize, offset: usize) {
+    let sum = !sum(&bytes[start..]);
+    put(bytes, start + offset, if sum == 0 && offset == 6 { 0xffff } else { sum });
+}
+
+/// The checksum after one of the words that it covers has changed (RFC 1624 section 3).
+pub(crate) fn updated_checksum(sum: u16, before: u16, after: u16) -> u16 {
+    !add(add(!sum, !before), after)
+}
+
+/// Sets the ECN field of an IP packet to "congestion experienced"; false where it is not ECN-capable.
+pub(crate) fn mark(ip: &mut [u8]) -> bool {
+    if ip.len() < 20 {
+        return false;
+    }
+    if ip[0] >> 4 != 4 {
+        // The traffic class lies across the first two bytes; ECN is its last two bits (RFC 8200 section 3).
+        let capable = ip[1] & 0x30 != 0;
+        if capable {
+            ip[1] |= 0x30;
+        }
+        return capable;
+    }
+    let before = word(ip, 0);
+    let capable = ip[1] & 0b11 != 0;
+    if capable {
+        ip[1] |= 0b11;
+        let sum = updated_checksum(word(ip, 10), before, word(ip, 0));
+        put(ip, 10, sum);
+    }
+    capable
+}
+
+/// Length of the IP packet that `bytes` begin with, as its header says; that of `bytes` where it cannot be.
+pub(crate) fn ip_len(bytes: &[u8]) -> usize {
+    let said = match bytes.first().map(|b| b >> 4) {
+        Some(4) if bytes.len() >= 20 => usize::from(word(bytes, 2)),
+        Some(6) if bytes.len() >= 40 => 40 + usize::from(word(bytes, 4)),
+        _ => bytes.len(),
+    };
+    if (20..=bytes.len()).contains(&said) { said } else { bytes.len() }
+}
+
+/// Where the transport's checksum of an IP packet stands: the transport header's start and the offset from
+/// there. `None` for what is neither TCP nor UDP, a later fragment, and IPv6 with extension headers.
+pub(crate) fn checksum_place(ip: &[u8]) -> Option<(usize, usize)> {
+    let (start, protocol) = match ip.first()? >> 4 {
+        4 if ip.len() >= 20 && word(ip, 6) & 0x3fff == 0 => (usize::from(ip[0] & 15) * 4, ip[9]),
+        6 if ip.len() >= 40 => (40, ip[6]),
+        _ => return None,
+    };
+    let offset = match protocol {
+        rexmit_wire::PROTOCOL_TCP => 16,
+        rexmit_wire::PROTOCOL_UDP => 6,
+        _ => return None,
+    };
+    (ip.len() >= start + offset + 2).then_some((start, offset))
+}
+
+/// Makes the headers of a super-packet those of a part of it, as `tcp_gso_segment` and `inet_gso_segment` of Linux do.
+/// `head` is all before the data; `ip` and `tcp` say where these headers begin in it.
+pub(crate) fn make_part(head: &mut [u8], (ip, tcp): (usize, usize), part: &Part) {
+    let total = head.len() - ip + part.len;
+    if head[ip] >> 4 == 4 {
+        put(head, ip + 2, total as u16);
+        let ident = word(head, ip + 4).wrapping_add(part.number as u16);
+        put(head, ip + 4, ident);
+        put(head, ip + 10, 0);
+        let sum = !sum(&head[ip..tcp]);
+        put(head, ip + 10, sum);
+    } else {
+        put(head, ip + 4, (total - 40) as u16);
+    }
+    let seq = u32::from_be_bytes([head[tcp + 4], head[tcp + 5], head[tcp + 6], head[tcp + 7]]);
+    head[tcp + 4..tcp + 8].copy_from_slice(&seq.wrapping_add(part.offset).to_be_bytes());
+    if !part.is_last {
+        head[tcp + 13] &= !(FIN | PSH);
+    }
+    if part.number > 0 {
+        head[tcp + 13] &= !CWR;
+    }
+    // The pseudo-header's sum stands there, with the whole's length.
+    let len = |data: usize| (head.len() - tcp + data) as u16;
+    let sum = add(add(word(head, tcp + 16), !len(part.whole)), len(part.len));
+    put(head, tcp + 16, sum);
+}
+
+/// A part of a super-packet's data.
+pub(crate) struct Part {
+    /// Number of its first packet, from 0.
+    pub number: u32,
+    /// Bytes of data before it.
+    pub offset: u32,
+    /// Bytes of its data.
+    pub len: usize,
+    /// Bytes of data of the whole.
+    pub whole: usize,
+    /// The whole ends with it.
+    pub is_last: bool,
+}
+
+const FIN: u8 = 0x01;
+const PSH: u8 = 0x08;
+const CWR: u8 = 0x80;

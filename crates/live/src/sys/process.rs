@@ -1,0 +1,185 @@
+//! Processes: forked, bound to the life of their parent, placed in a namespace, listed, ended.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, kill, sigprocmask};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
+
+use super::about;
+use super::namespace::Namespace;
+
+/// Where and as whom a program begins.
+#[derive(Debug, Default)]
+pub struct Place<'a> {
+    /// Its network namespace; this process's own where there is none.
+    pub namespace: Option<&'a Namespace>,
+    /// The process group that it joins; a group of its own where there is none.
+    pub group: Option<i32>,
+    /// The user and group that it is again, where this process is root of a user namespace only.
+    pub user: Option<(u32, u32)>,
+}
+
+/// Runs `work` in a copy of this process, which must have one thread, and ends the copy with its answer.
+///
+/// # Errors
+/// Where no process can be made.
+pub fn fork_off(work: impl FnOnce() -> i32) -> io::Result<Pid> {
+    // SAFETY: this process has one thread, so the copy finds every lock as it left it.
+    match unsafe { fork() }? {
+        ForkResult::Parent { child } => Ok(child),
+        ForkResult::Child => {
+            let code = work();
+            // SAFETY: ends the copy at once: what the original does at its end is not for the copy to do.
+            unsafe { libc::_exit(code) }
+        }
+    }
+}
+
+/// Starts a program at its place. It is killed when this thread ends, however that comes.
+///
+/// # Errors
+/// Those of the place; `NotFound` and `PermissionDenied` for the program.
+pub fn spawn(command: &mut Command, place: &Place<'_>) -> io::Result<Child> {
+    let parent = getpid();
+    let (group, user) = (place.group, place.user);
+    let namespace = place.namespace.map(Namespace::try_clone).transpose()?;
+    let placed = move || -> io::Result<()> {
+        setpgid(Pid::from_raw(0), Pid::from_raw(group.unwrap_or(0)))?;
+        as_at_login()?;
+        if let Some(namespace) = &namespace {
+            namespace.enter()?;
+        }
+        if let Some((user, group)) = user {
+            unshare(CloneFlags::CLONE_NEWUSER)?;
+            fs::write("/proc/self/uid_map", format!("{user} 0 1"))?;
+            fs::write("/proc/self/gid_map", format!("{group} 0 1"))?;
+        }
+        // Last: a change of user would undo it.
+        die_with(parent, Signal::SIGKILL)
+    };
+    // SAFETY: this process has one thread, so its copy finds every lock, that of the allocator too, as it was left.
+    unsafe { command.pre_exec(placed) };
+    command.spawn()
+}
+
+/// Holds no signal back and ignores none, whatever this process does: a program inherits that.
+fn as_at_login() -> io::Result<()> {
+    SigSet::empty().thread_set_mask()?;
+    for signal in [Signal::SIGPIPE, Signal::SIGXFSZ, Signal::SIGINT, Signal::SIGQUIT] {
+        // SAFETY: the default action needs no handler.
+        unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl)? };
+    }
+    Ok(())
+}
+
+/// Gets `signal` when the parent, which is `parent`, ends.
+///
+/// # Errors
+/// Where it has ended already.
+pub fn die_with(parent: Pid, signal: Signal) -> io::Result<()> {
+    prctl::set_pdeathsig(signal)?;
+    if getppid() == parent { Ok(()) } else { Err(Errno::ESRCH.into()) }
+}
+
+/// Becomes the parent of every process below whose own parent has ended.
+///
+/// # Errors
+/// Those of the kernel.
+pub fn adopt_orphans() -> io::Result<()> {
+    Ok(prctl::set_child_subreaper(true)?)
+}
+
+/// Leads a process group of its own, so that what the terminal sends to the one it was in passes it by.
+///
+/// # Errors
+/// Those of the kernel.
+pub fn lead_group() -> io::Result<()> {
+    Ok(setpgid(Pid::from_raw(0), Pid::from_raw(0))?)
+}
+
+/// Holds these signals back and gives a descriptor to read them from.
+///
+/// # Errors
+/// Those of the kernel.
+pub fn signals(all: &[Signal]) -> io::Result<SignalFd> {
+    let set: SigSet = all.iter().copied().collect();
+    sigprocmask(SigmaskHow::SIG_BLOCK, Some(&set), None)?;
+    Ok(SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?)
+}
+
+/// A child that has ended, with its exit code (128 and the signal where one ended it); `None` if none has now.
+/// The second answer is true while there are others.
+pub fn reap() -> (Option<(Pid, i32)>, bool) {
+    loop {
+        return match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::Exited(pid, code)) => (Some((pid, code)), true),
+            Ok(WaitStatus::Signaled(pid, signal, _)) => (Some((pid, 128 + signal as i32)), true),
+            Ok(WaitStatus::StillAlive) => (None, true),
+            Ok(_) | Err(Errno::EINTR) => continue,
+            Err(_) => (None, false),
+        };
+    }
+}
+
+/// Sends a signal to each child of this process. How many there were.
+///
+/// # Errors
+/// Where /proc is not mounted.
+pub fn signal_children(signal: Signal) -> io::Result<usize> {
+    let own = getpid().as_raw();
+    let mut told = 0;
+    for pid in all()? {
+        if parent_of(pid) == Some(own) {
+            told += usize::from(kill(Pid::from_raw(pid), signal).is_ok());
+        }
+    }
+    Ok(told)
+}
+
+/// Kills every child, and those of theirs that come to this process as orphans, until none is left.
+pub fn kill_children() {
+    while reap().1 {
+        if signal_children(Signal::SIGKILL).is_err() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+/// The numbers of all processes.
+///
+/// # Errors
+/// Where /proc is not mounted.
+pub fn all() -> io::Result<Vec<i32>> {
+    let entries = fs::read_dir("/proc").map_err(about("/proc"))?;
+    Ok(entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect())
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    stat(pid)?.get(1)?.parse().ok()
+}
+
+/// When a process began, clock ticks since the machine did: with its number, that is unique. `None` if there is
+/// no such process or it has ended.
+pub fn began(pid: i32) -> Option<u64> {
+    let stat = stat(pid)?;
+    if stat.first()? == "Z" {
+        return None;
+    }
+    stat.get(19)?.parse().ok()
+}
+
+/// The fields of `/proc/PID/stat` behind the name, the state being the first.
+fn stat(pid: i32) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(") ")?;
+    Some(fields.split_whitespace().map(str::to_owned).collect())
+}

@@ -1,0 +1,291 @@
+"""`rexmit emulate`: runs a command behind an emulated path."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rexmit import _native
+from rexmit.cli.common import OUT, json_option, warn
+from rexmit.cli.emulate_settings import Setting, describe, read_path, split_settings
+from rexmit.cli.emulate_show import LiveLine, say, show_summary
+from rexmit.errors import UsageError
+from rexmit.run.emulation import INVALID, EmulationError, EmulationOptions, Listener, emulate as run_emulation
+from rexmit.study.settings import parse_assignment
+
+LIVE_SECONDS = 0.5
+PLAIN_SECONDS = 10.0
+
+_SETTINGS = "rexmit.settings"
+_COMMAND = "rexmit.command"
+
+
+class _WithPath(click.Command):
+    """A command whose options are its own and every key of a path; what follows `--` is another's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        own = {
+            name: not (isinstance(option, click.Option) and option.is_flag)
+            for option in self.get_params(ctx)
+            for name in option.opts
+        }
+        rest, ctx.meta[_SETTINGS] = split_settings(args[:end], own)
+        ctx.meta[_COMMAND] = tuple(args[end + 1 :])
+        return super().parse_args(ctx, rest)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What is shown, and how."""
+
+    live: bool
+    quiet: bool
+    as_json: bool
+
+
+@click.command(
+    cls=_WithPath,
+    options_metavar="[OPTIONS]",
+    epilog="""\b
+Examples:
+  rexmit emulate --rate 10Mbit/s --delay 50ms
+  rexmit emulate --rate 10Mbit/s --delay 50ms --down.drop 18 -- curl -O http://100.64.0.1:8000/file
+  rexmit emulate --delay 20ms --loss '1 %' --server 'iperf3 -s' -- sh -c 'iperf3 -c $REXMIT_SERVER'
+  rexmit emulate lab.toml --set path.up.rate='1 Mbit/s' --capture traces -- ./client""",
+)
+@click.argument("file", metavar="[PATH.toml]", required=False, type=click.Path(path_type=Path))
+@click.argument("rest", nargs=-1, metavar="[-- COMMAND [ARGS]...]")
+@click.option("--rate", help="Rate of the bottleneck, both ways, such as 10Mbit/s. Default: no limit.")
+@click.option("--delay", help="Propagation delay one way, such as 50ms. Default: none.")
+@click.option("--queue", help="What the queue holds, such as '100 packets'. Default: 1000 packets.")
+@click.option("--loss", help="Random loss, both ways, such as '1 %'. Default: none.")
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="The same as a scenario names it: --set path.down.drop=18.",
+)
+@click.option(
+    "--server",
+    metavar="COMMAND",
+    help="Runs at the other end, in a namespace of its own, and ends with COMMAND. Default: the other end is "
+    "this host.",
+)
+@click.option(
+    "--between",
+    nargs=2,
+    metavar="IF1 IF2",
+    help="Stand between these Ethernet interfaces instead, IF1 being the server's side; NAMESPACE:IF for one in "
+    "a named namespace. Without COMMAND: until Ctrl-C.",
+)
+@click.option(
+    "--server-ready",
+    metavar="PORT|TIME",
+    help="COMMAND starts once the server listens on this TCP port, or after this time. Default: once it "
+    "listens on any port, TCP or UDP.",
+)
+@click.option("--address", help="COMMAND's address; the one before is the server's. Default: 100.64.0.2.")
+@click.option("--mtu", type=click.IntRange(68, 65_535), help="Of both interfaces, bytes. Default: 1500.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Of random effects.")
+@click.option("--duration", metavar="TIME", help="Ends COMMAND after this time, with exit code 124.")
+@click.option("--capture", type=OUT, metavar="DIR", help="Write pcapng captures at both ends into this folder.")
+@click.option("--verdicts", type=OUT, metavar="FILE", help="Write what the path did to each packet (parquet).")
+@click.option(
+    "--mode",
+    type=click.Choice(["busy", "hybrid", "sleep"]),
+    default="hybrid",
+    show_default=True,
+    help="How the emulator waits for a packet's time: busy is the most punctual and takes a core.",
+)
+@click.option(
+    "--live/--no-live",
+    default=None,
+    help="Show rate, queue and drops while it runs: one line on a terminal, a plain line each 10 s elsewhere. "
+    "Default: on a terminal where COMMAND prints elsewhere.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="No summary at the end.")
+@json_option
+@click.pass_context
+def emulate(
+    context: click.Context,
+    file: Path | None,
+    rest: tuple[str, ...],
+    assignments: tuple[str, ...],
+    server: str | None,
+    between: tuple[str, str] | None,
+    server_ready: str | None,
+    address: str | None,
+    mtu: int | None,
+    seed: int,
+    duration: str | None,
+    capture: Path | None,
+    verdicts: Path | None,
+    mode: str,
+    live: bool | None,
+    quiet: bool,
+    as_json: bool,
+    **keys: str | None,
+) -> None:
+    """Run COMMAND in a network namespace of its own, behind an emulated path. Default: your shell.
+
+    The other end of the path is this host (root only) or the command of --server. Addresses are in
+    REXMIT_CLIENT and REXMIT_SERVER. `down` is towards COMMAND. Nothing is left at the end, nor after a kill.
+
+    Any key of a path is an option as well: --shaper dummynet, --down.drop 18, --up.rate 1Mbit/s, --jitter 5ms.
+    A direction's key alone is for both. PATH.toml is a path, a scenario or a study, of which the path is taken.
+
+    With --json the summary is on standard output, and COMMAND's own output on standard error. Exit code: that
+    of COMMAND; 1 if the emulator could not keep up, or there was none.
+    """
+    if rest:
+        raise UsageError(f"put -- before COMMAND: rexmit emulate [OPTIONS] -- {' '.join(rest)}")
+    settings: list[Setting] = list(context.meta[_SETTINGS])
+    for key, value in keys.items():
+        if value is not None:
+            settings += split_settings([f"--{key}", value], {})[1]
+    for text in assignments:
+        key, parsed = parse_assignment(text)
+        settings.append((_below_path(key), parsed))
+    path = read_path(file, settings)
+    for text in _native.check_path(_json(path))[1]:
+        warn(text)
+    command = _command(context.meta[_COMMAND], server, between)
+    interactive = not context.meta[_COMMAND] and bool(command)
+    shown = _Shown(_is_live(live, interactive), quiet, as_json)
+    options = EmulationOptions(
+        path=path,
+        command=command,
+        server=_words(server),
+        between=between,
+        ready=_ready(server_ready),
+        addresses=_addresses(address),
+        mtu=mtu or 0,
+        seed=seed,
+        duration_ns=None if duration is None else _duration("--duration", duration),
+        mode=mode,
+        beat_ns=_beat(shown.live),
+        capture=capture,
+        verdicts=verdicts,
+        to_stderr=as_json,
+        environment=_environment(path, interactive),
+    )
+    context.exit(_run(options, shown))
+
+
+def _command(
+    given: tuple[str, ...], server: str | None, between: tuple[str, str] | None
+) -> tuple[str, ...]:
+    """The command, or the shell in its place. Raises where the ends that are asked for cannot be."""
+    if between is not None:
+        if server is not None:
+            raise UsageError("--between and --server: the other end is either an interface or a command")
+        if between[0] == between[1]:
+            raise UsageError(f"--between {between[0]} {between[1]}: two different interfaces are needed")
+    if os.geteuid() != 0 and server is None:
+        other = "interfaces of this host cannot be used" if between else "the other end cannot be this host"
+        raise EmulationError(f"without root {other}: give --server COMMAND, or run it as root")
+    return given or (() if between else (os.environ.get("SHELL", "/bin/sh"),))
+
+
+def _run(options: EmulationOptions, shown: _Shown) -> int:
+    line = LiveLine(sys.stderr.isatty())
+
+    def note(text: str) -> None:
+        line.clear()
+        say(text)
+
+    last = run_emulation(options, Listener(note, line.show))
+    line.clear()
+    for text in last["unreached"]:
+        warn(text)
+    if shown.as_json:
+        print(_json({key: last[key] for key in ("code", "invalid", "unreached", "summary")}), flush=True)
+    elif not shown.quiet:
+        show_summary(last["summary"])
+    if last["invalid"] is not None:
+        print(f"rexmit: error: the emulation does not count: {last['invalid']}", file=sys.stderr, flush=True)
+        return INVALID
+    return last["code"] or 0
+
+
+def _json(value: Any) -> str:
+    import json
+
+    try:
+        return json.dumps(value)
+    except TypeError as error:
+        raise UsageError(f"path: {error}") from None
+
+
+def _is_live(wish: bool | None, interactive: bool) -> bool:
+    """COMMAND may use the terminal itself: then a line of ours would only disturb."""
+    if wish is not None:
+        return wish
+    return sys.stderr.isatty() and not sys.stdout.isatty() and not interactive
+
+
+def _beat(live: bool) -> int | None:
+    if not live:
+        return None
+    return int((LIVE_SECONDS if sys.stderr.isatty() else PLAIN_SECONDS) * 1e9)
+
+
+def _below_path(key: str) -> str:
+    below = key.removeprefix("scenario.")
+    if not below.startswith("path."):
+        raise UsageError(f"--set {key}: an emulation has a path only: write path.KEY=VALUE")
+    return below.removeprefix("path.")
+
+
+def _words(text: str | None) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(text or ""))
+    except ValueError as error:
+        raise UsageError(f"--server {text!r}: {error}") from None
+    if text is not None and not words:
+        raise UsageError("--server: is empty; give a command such as 'iperf3 -s'")
+    return words
+
+
+def _ready(text: str | None) -> Any:
+    if text is None:
+        return "listening"
+    if not text.isdecimal():
+        return {"after": _duration("--server-ready", text)}
+    if not 0 < int(text) < 65_536:
+        raise UsageError(f"--server-ready {text}: a port is between 1 and 65535")
+    return {"port": int(text)}
+
+
+def _duration(option: str, text: str) -> int:
+    try:
+        return _native.parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _addresses(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    try:
+        client = ipaddress.ip_address(text)
+        return str(client), str(client - 1)
+    except ValueError as error:
+        raise UsageError(f"--address: {error}; write one such as 100.64.0.2") from None
+
+
+def _environment(path: dict[str, Any], interactive: bool) -> dict[str, str]:
+    """A hint in the prompt: a shell that knows PROMPT_COMMAND (bash) shows it."""
+    if not interactive:
+        return {}
+    words = describe(path)
+    return {"REXMIT_PATH": words, "PROMPT_COMMAND": f"PS1={shlex.quote(f'[{words}] ')}$PS1; unset PROMPT_COMMAND"}

@@ -1,0 +1,200 @@
+"""Emulations: a process of their own that runs programs behind a path, and what it says.
+
+The process has one thread, as user namespaces demand, and leads a process group of its own, so that Ctrl-C on the
+terminal is COMMAND's alone. It ends with this one, and with it all that it has made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rexmit import _native
+from rexmit.errors import RexmitError
+from rexmit.run.files import write_whole
+
+_AGENT = Path(__file__).resolve().parents[1] / "_agent.py"
+
+INVALID = 1
+"""Exit code where the emulation was not what it should be."""
+
+
+@dataclass(frozen=True)
+class EmulationOptions:
+    """What is to be emulated. `path` is a scenario's; times are in ns."""
+
+    path: dict[str, Any]
+    command: tuple[str, ...]
+    server: tuple[str, ...] = ()
+    between: tuple[str, str] | None = None
+    ready: Any = "listening"
+    addresses: tuple[str, str] | None = None
+    mtu: int = 0
+    seed: int = 1
+    duration_ns: int | None = None
+    mode: str = "hybrid"
+    beat_ns: int | None = None
+    capture: Path | None = None
+    verdicts: Path | None = None
+    to_stderr: bool = False
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Listener:
+    """What is done with what an emulation says: lines for people, counts while it runs."""
+
+    note: Callable[[str], None]
+    now: Callable[[dict[str, Any]], None]
+
+
+class EmulationError(RexmitError):
+    """The emulation could not be, or broke off."""
+
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def emulate(options: EmulationOptions, listener: Listener) -> dict[str, Any]:
+    """Runs an emulation to its end and returns its last words: `code`, `summary`, `invalid`, `unreached`.
+
+    Raises EmulationError where it could not be, or broke off.
+    """
+    with tempfile.TemporaryDirectory(prefix="rexmit-") as folder, _terminal():
+        job = Path(folder) / "job.json"
+        job.write_text(json.dumps(_job(options)))
+        last = _run(job, listener, alone=not options.command)
+    if options.verdicts is not None:
+        columns = last.pop("verdicts")
+        write_whole(options.verdicts, lambda part: _write_table(part, columns), resumable=False)
+    return last
+
+
+def records() -> Path | None:
+    """Where emulations write what is to be undone after a kill; None where there is no place for it."""
+    if os.geteuid() == 0:
+        return Path("/run/rexmit")
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(runtime) / "rexmit" if runtime else None
+
+
+def _job(options: EmulationOptions) -> dict[str, Any]:
+    captures: list[str | None] = [None, None]
+    if options.capture is not None:
+        options.capture.mkdir(parents=True, exist_ok=True)
+        captures = [str(options.capture.resolve() / f"{host}.pcapng") for host in ("server", "client")]
+    place = records()
+    chosen = asdict(options)
+    for key in ("capture", "verdicts", "environment"):
+        del chosen[key]
+    return {
+        **chosen,
+        "id": uuid.uuid4().hex,
+        "parent": os.getpid(),
+        "foreground": os.getpgrp(),
+        "captures": captures,
+        "verdicts": options.verdicts is not None,
+        "records": None if place is None else str(place),
+        "environment": list(options.environment.items()),
+    }
+
+
+def _run(job: Path, listener: Listener, alone: bool) -> dict[str, Any]:
+    heard, answer = os.pipe()
+    command = [sys.executable, "-ISB", str(_AGENT), _native.__file__, "emulate", str(job), str(answer)]
+    try:
+        process = subprocess.Popen(command, pass_fds=[answer], process_group=0)
+    finally:
+        os.close(answer)
+    with open(heard, "rb") as lines, _passed_on(process, alone):
+        last = _listen(lines, listener)
+        # The descriptor is closed by the last of its processes: whatever it has started is gone.
+        code = process.wait()
+    if last is None:
+        _tidy(listener)
+        why = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+        raise EmulationError(f"the emulator was ended {why}; COMMAND and all that it had made were ended too")
+    if "wrong" in last:
+        raise EmulationError(last["wrong"]["text"], last["wrong"]["code"])
+    over: dict[str, Any] = last["over"]
+    return over
+
+
+def _listen(lines: Any, listener: Listener) -> dict[str, Any] | None:
+    """What it says until nothing is left of it; the last word."""
+    last = None
+    for line in lines:
+        event = json.loads(line)
+        if "note" in event:
+            listener.note(event["note"])
+        elif "now" in event:
+            listener.now(event["now"])
+        elif "up" not in event:
+            last = event
+    return last
+
+
+def _tidy(listener: Listener) -> None:
+    place = records()
+    if place is not None:
+        for line in _native.sweep_emulations(str(place)):
+            listener.note(line)
+
+
+@contextmanager
+def _passed_on(process: subprocess.Popen[bytes], alone: bool) -> Iterator[None]:
+    """SIGTERM and SIGHUP end the emulation; Ctrl-C is COMMAND's, and ends an emulation without one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, _: object) -> None:
+        with suppress(ProcessLookupError):
+            process.send_signal(number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        before[number] = signal.signal(number, end if alone else lambda *_: None)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _terminal() -> Iterator[None]:
+    """The terminal is ours again at the end: a shell that was killed has kept it."""
+    try:
+        group = os.tcgetpgrp(0)
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        with suppress(OSError):
+            os.tcsetpgrp(0, group)
+        signal.signal(signal.SIGTTOU, before)
+
+
+def _write_table(part: Path, columns: dict[str, list[Any]]) -> None:
+    # Loaded when there is something to write: work begins without it.
+    import pyarrow.parquet as pq
+
+    from rexmit.run.columns import table_of
+
+    pq.write_table(table_of(columns), part)

@@ -1,0 +1,116 @@
+"""The crew of agents: what it does when one crashes, hangs, or says nothing. These agents run nothing."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rexmit.errors import RexmitError, StudyError
+from rexmit.run import agents
+from rexmit.run.agents import Crew, Done, RunJob
+
+AGENT = """
+import json, os, sys, time
+job = json.load(open(sys.argv[1]))
+def say(**line): print("\\x1e" + json.dumps(line), flush=True)
+print("a guest's kernel talks on the same console", flush=True)
+for run in job["runs"]:
+    n = run["run"]
+    say(start=n)
+    {does}
+    say(run=n, row={{"n": n}}, unreached=[], late_max_ns=0)
+say(end=True)
+"""
+
+
+def crew(does: str, tmp_path: Path, size: int = 2) -> Crew:
+    script = tmp_path / "agent.py"
+    script.write_text(AGENT.format(does=does))
+
+    def launch(job: Path, folder: Path) -> list[str]:
+        return ["python3", "-IS", str(script), str(job)]
+
+    return Crew(launch, lambda run: RunJob(run, {}, 1, ""), size)
+
+
+def answers(crew: Crew, runs: int = 10, stopped: Callable[[], bool] = lambda: False) -> dict[int, Done]:
+    return {done.run: done for done in crew.work(range(runs), stopped)}
+
+
+def test_every_run_is_answered_once(tmp_path: Path) -> None:
+    done = answers(crew("pass", tmp_path), 100)
+    assert sorted(done) == list(range(100))
+    assert all(one.answer["row"]["n"] == run and one.failed is None for run, one in done.items())
+
+
+def test_a_run_that_kills_its_agent_is_tried_twice_and_the_others_go_on(tmp_path: Path) -> None:
+    tries = tmp_path / "tries"
+    dies = f"(open({str(tries)!r}, 'a').write('x'), print('Kernel panic - no luck', flush=True), os._exit(3))"
+    does = f"{dies} if n == 4 else 0"
+    done = answers(crew(does, tmp_path))
+    assert sorted(done) == list(range(10))
+    assert done[4].failed == "the agent did not survive it, 2 times: Kernel panic - no luck"
+    assert tries.read_text() == "xx"
+    assert [run for run, one in done.items() if one.failed] == [4]
+
+
+def test_a_crash_that_does_not_come_again_costs_nothing(tmp_path: Path) -> None:
+    once = tmp_path / "once"
+    does = (
+        f"os.path.exists({str(once)!r}) or (open({str(once)!r}, 'w').close(), os._exit(3)) if n == 4 else 0"
+    )
+    done = answers(crew(does, tmp_path))
+    assert sorted(done) == list(range(10))
+    assert not any(one.failed for one in done.values())
+
+
+def test_an_agent_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents, "STALL_SECONDS", 3.0)
+    done = answers(crew("time.sleep(1000) if n == 2 else 0", tmp_path))
+    assert sorted(done) == list(range(10))
+    assert "said nothing for" in str(done[2].failed)
+
+
+def test_the_same_sign_of_life_again_and_again_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agents, "STALL_SECONDS", 3.0)
+    spins = "\n    while n == 2: say(at=12); time.sleep(0.05)"
+    done = answers(crew(spins, tmp_path), 3)
+    assert "said nothing for" in str(done[2].failed)
+    assert done[0].failed is None
+
+
+def test_what_is_wrong_with_a_run_ends_the_sweep_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"run 3: hosts.server.linux: no such thing"):
+        answers(crew("say(run=n, wrong='hosts.server.linux: no such thing') if n == 3 else 0", tmp_path))
+
+
+def test_an_agent_that_never_begins_is_told_with_its_last_words(tmp_path: Path) -> None:
+    broken = crew("pass", tmp_path)
+    (tmp_path / "agent.py").write_text("raise OSError('no namespaces here')")
+    with pytest.raises(RexmitError, match=r"ended before its first run: OSError: no namespaces here"):
+        answers(broken)
+
+
+def test_a_missing_program_is_told(tmp_path: Path) -> None:
+    def launch(job: Path, folder: Path) -> list[str]:
+        return [str(tmp_path / "nothing")]
+
+    with pytest.raises(RexmitError, match=r"an agent cannot be started: .*No such file"):
+        answers(Crew(launch, lambda run: RunJob(run, {}, 1, ""), 1))
+
+
+def test_a_stop_leaves_no_process(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    does = f"open({str(pids)!r}, 'a').write(f'{{os.getpid()}}\\n'); time.sleep(0 if n < 2 else 1000)"
+    began = time.monotonic()
+    done = answers(crew(does, tmp_path), 10, lambda: pids.exists() and pids.read_text().count("\n") > 2)
+    assert time.monotonic() - began < 20
+    assert len(done) < 10
+    for pid in pids.read_text().split():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)
