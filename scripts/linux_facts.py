@@ -18,7 +18,9 @@ PATHS = ((160, 5), (160, 300), (1000, 10), (1000, 100), (10000, 5), (10000, 10),
 Times = dict[tuple[int, int], dict[int, float]]
 
 
-def collect(short: rexmit.Results, long: rexmit.Results, packets: rexmit.Results) -> dict[str, str]:
+def collect(
+    short: rexmit.Results, long: rexmit.Results, packets: rexmit.Results, window: rexmit.Results
+) -> dict[str, str]:
     """Everything that the template names. Raises AssertionError for a claim that does not hold."""
     sides, far = Sides(short), Sides(long)
     facts = {
@@ -37,6 +39,10 @@ def collect(short: rexmit.Results, long: rexmit.Results, packets: rexmit.Results
     facts |= numbers(sides)
     facts |= reordering_timer(packets)
     facts["probe_new"] = early_probe(short)
+    four = repairs(window.table(), POSITION, [*PATH, STACK]).filter(pl.col("position") == 19)
+    facts["window_four"] = _ms(four.filter(pl.col(STACK).str.contains("initial_window"))["extra_ms"][0])
+    whole = short.table().filter((pl.col(POSITION) == 0) & (pl.col("timeouts_server") > 0))
+    assert whole["retransmits"].unique().to_list() == [1], "a timer without loss sends more than one segment"
     claims(sides, far)
     return facts
 
@@ -246,15 +252,23 @@ def claims(sides: Sides, far: Sides) -> None:
     """What the prose says without a number."""
     with_probe, without = (sides.extra[stack][10000, 10][19] for stack in ("cubic", "cubic, no TLP"))
     assert abs(with_probe / without - 1) < 0.05, "the probe wins at 10,000 kbit/s and 10 ms"
+    assert (80, 5) in sides.times["cubic, no TLP"], "the timer expires without loss and without probes"
     for control in ("cubic", "reno", "bbr"):
         whole = sides.repaired[control]
         assert not whole.filter(pl.col("repair") == TIMER).height, f"{control}: a loss waits for the timer"
         assert sides.by_repair(control, PROBE, 0) == [19], control
+        beyond = [times[18] - 2.5 * ms for (_, ms), times in sides.extra[control].items()]
+        assert max(beyond) < 30, f"{control}: {max(beyond)} ms more than a round trip and a quarter"
         assert sides.by_repair(f"{control}, no TLP", TIMER) == [19], control
         assert sides.by_repair(f"{control}, no TLP, no RACK", TIMER) == [17, 18, 19], control
         assert sides.by_repair(f"{control}, no SACK", TIMER) == [17, 18, 19], control
         assert far.by_repair(control, PROBE) == [99], control
-        assert far.by_repair(f"{control}, no SACK", TIMER) == [97, 98, 99], control
+        assert far.by_repair(f"{control}, no SACK", TIMER)[-3:] == [97, 98, 99], control
+    in_the_middle = (pl.col("repair") == TIMER) & pl.col("position").is_between(20, 90)
+    for stack in far.stacks:
+        rates = far.repaired[stack].filter(in_the_middle)[PATH[0]].unique().sort().to_list()
+        expected = [160_000, 1_000_000] if stack == "reno, no SACK" else []
+        assert rates == expected, f"{stack} waits in the middle of long flows at {rates}"
 
 
 def span(positions: list[int]) -> str:

@@ -33,6 +33,13 @@ SHOWN = {
 """Figures of the short flows that the page shows, and their names there."""
 PACKETS = {"path.rate": "1000 kbit/s", "path.delay": "10 ms"}
 """The path whose captures say how each loss was repaired."""
+FIRST_WINDOW = {
+    "path.rate": "10000 kbit/s",
+    "path.delay": "300 ms",
+    "path.down.drop": {"position": "0,19"},
+    "hosts.server.linux": [{"congestion": "cubic"}, {"congestion": "cubic", "initial_window": 4}],
+}
+"""Two runs that ask whether the size of the first window explains a wait."""
 
 
 def main() -> int:
@@ -42,9 +49,10 @@ def main() -> int:
     folder: Path = options.parse_args().results
     started = time.monotonic()
     studies = {name: rexmit.Study.load(f"hurtig-2006/linux-{name}") for name in ("short", "long")}
-    studies["packets"] = studies["short"]
-    for key, value in PACKETS.items():
-        studies["packets"] = studies["packets"].set(key, value)
+    for name, levels in (("packets", PACKETS), ("window", FIRST_WINDOW)):
+        studies[name] = studies["short"]
+        for key, value in levels.items():
+            studies[name] = studies[name].set(key, value)
     results = {}
     for name, study in studies.items():
         keep = "all" if name == "packets" else "none"
@@ -54,7 +62,7 @@ def main() -> int:
         subprocess.run([Path(sys.executable).with_name("rexmit"), "plot", folder / name], check=True)
     for name, shown in SHOWN.items():
         shutil.copyfile(folder / "short" / "figures" / f"{name}.png", IMAGES / f"{shown}.png")
-    facts = linux_facts.collect(results["short"], results["long"], results["packets"])
+    facts = linux_facts.collect(**results)
     PAGE.write_text(TEMPLATE.read_text().format_map(facts))
     print(f"make linux: {PAGE.relative_to(ROOT)} written, {time.monotonic() - started:.0f} s")
     return 0
