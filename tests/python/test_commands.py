@@ -335,7 +335,8 @@ def test_runs_that_do_not_end_are_told_and_captured(
 
 def test_what_a_program_reads_is_json(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
     studies = json.loads(rexmit("studies", "--json").stdout)
-    assert [study["name"] for study in studies] == ["hurtig-2006/long", "hurtig-2006/short"]
+    parts = ("linux-long", "linux-short", "long", "short")
+    assert [study["name"] for study in studies] == [f"hurtig-2006/{part}" for part in parts]
     ran = json.loads(rexmit("run", study_file, "--out", "out", "--json").stdout)
     assert (ran["runs"], ran["failed"]) == (16, 0)
     doctor = json.loads(rexmit("doctor", "--json").stdout)

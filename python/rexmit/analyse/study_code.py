@@ -48,12 +48,14 @@ def comparison_of(results: Results) -> CompareFunction:
 def _folder_of(results: Results) -> Path:
     """The folder of the package's study of this name.
 
-    Only of the package: results come from anywhere, and must not choose what code is run.
+    Only of the package: results come from anywhere, and must not choose what code is run. And only of those
+    whose source is the publication that the folder is named after.
     """
-    for entry in list_studies():
+    published = [entry for entry in list_studies() if entry.source.startswith(entry.path.parent.name)]
+    for entry in published:
         if entry.name == results.name:
             return entry.path.parent
     raise StudyError(
         f"{results.name}: has no published numbers to compare with; those that have: "
-        + ", ".join(entry.name for entry in list_studies())
+        + ", ".join(entry.name for entry in published)
     )

@@ -6,11 +6,13 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from rexmit.plot import figures, hurtig
-from rexmit.run import Results
+from rexmit.plot import figures, hurtig, linux
+from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.files import store_error
+from rexmit.study import load_spec
 
 _HURTIG = "hurtig-2006/"
+_LINUX = "linux-"
 
 
 def draw_figures(results: Results, out: Path, formats: Sequence[str] = ()) -> list[Path]:
@@ -27,8 +29,20 @@ def draw_figures(results: Results, out: Path, formats: Sequence[str] = ()) -> li
     if not results.name.startswith(_HURTIG):
         return figures.draw_results(results.table(), results.factors, out, results.title, formats)
     flow = results.name.removeprefix(_HURTIG)
+    if flow.startswith(_LINUX):
+        reference = reference_of(results)
+        return linux.draw(results.table(), reference.table(), out, formats)
     files = [file for drawn in hurtig.draw_table(results.table(), flow, out, formats) for file in drawn]
     return files + _sequences(results, flow, out, formats)
+
+
+def reference_of(results: Results) -> Results:
+    """FreeBSD 6.0 of the model on the paths of a study of hurtig-2006 on Linux, run now, in a second."""
+    spec = load_spec(_HURTIG + results.name.removeprefix(_HURTIG + _LINUX))
+    for factor in results.spec().design.factors:
+        if factor.name != linux.STACK:
+            spec = spec.with_set(f"vary.{factor.name}", list(factor.levels))
+    return run_study(spec, None, RunOptions())
 
 
 def _sequences(results: Results, flow: str, out: Path, formats: Sequence[str]) -> list[Path]:
