@@ -165,7 +165,7 @@ class TestGuest:
         both = study().set("transfers", [there, back])
         (row,) = run("uml", both).rows(named=True)
         assert row["completed"]
-        # 125,000 bytes a second each way with headers, and what the two buffers took before the time was over.
+        # 125,000 bytes a second each way with headers, and what the buffers took before the time was over.
         assert 1_150_000 < row["bytes"] < 2_500_000
 
     def test_a_run_that_reaches_its_limit_says_so(self) -> None:
