@@ -128,6 +128,6 @@ def test_repairs_need_the_run_without_loss() -> None:
     rows |= {name: [0, 0] for name in ("timeouts_server", "fast_retransmits", "data_segments", "retransmits")}
     with pytest.raises(UsageError, match="not a run without loss"):
         repairs(pl.DataFrame(rows), "at", [])
+    failed = pl.DataFrame({**rows, "completed": [True, False], "run": [0, 1]})
     with pytest.raises(UsageError, match="1 runs did not complete"):
-        failed = pl.DataFrame({**rows, "completed": [True, False], "run": [0, 1]})
-        repairs(failed.with_columns(pl.Series("run", [0, 1])), "at", [])
+        repairs(failed, "at", [])
