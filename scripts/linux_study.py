@@ -28,7 +28,6 @@ SHOWN = {
     "late-loss-against-delay": "linux-late-loss",
     "what-a-tail-loss-costs": "linux-tail-loss",
     "positions-1000-kbit-s": "linux-positions-1000",
-    "positions-10000-kbit-s": "linux-positions-10000",
 }
 """Figures of the short flows that the page shows, and their names there."""
 PACKETS = {"path.rate": "1000 kbit/s", "path.delay": "10 ms"}

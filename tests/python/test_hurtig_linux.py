@@ -130,4 +130,4 @@ def test_repairs_need_the_run_without_loss() -> None:
         repairs(pl.DataFrame(rows), "at", [])
     failed = pl.DataFrame({**rows, "completed": [True, False], "run": [0, 1]})
     with pytest.raises(UsageError, match="1 runs did not complete"):
-        repairs(failed.with_columns(pl.Series("run", [0, 1])), "at", [])
+        repairs(failed, "at", [])
