@@ -125,7 +125,14 @@ impl ReceiveTuning {
         let memory = if emptied { self.disordered } else { self.disordered.min(bytes.saturating_mul(2)) };
         self.disordered -= memory;
         self.ordered += memory;
-        self.queue.push_back((bytes, memory));
+        // Each packet is read on its own. What came out of order is taken for full segments.
+        let packets = bytes.div_ceil(self.mss.max(1));
+        let (mut bytes, mut memory) = (bytes, memory);
+        for left in (1..=packets).rev() {
+            let (some, part) = (bytes.min(self.mss.max(1)), memory / left);
+            self.queue.push_back((some, part));
+            (bytes, memory) = (bytes - some, memory - part);
+        }
     }
 
     /// `tcp_grow_window`, without memory pressure.
@@ -151,18 +158,23 @@ impl ReceiveTuning {
         allows
     }
 
-    /// The application has read `n` bytes; `rtt` is the receiver's round-trip time.
+    /// The application has read `n` bytes; `rtt` is the receiver's round-trip time. The kernel looks after each packet
+    /// whether a round trip is over: what a read takes behind that one counts for the next.
     pub fn on_read(&mut self, now: Instant, mut n: u32, rtt: Option<Duration>) {
-        self.copied = self.copied.saturating_add(n);
-        while let Some((left, memory)) = self.queue.front_mut() {
-            if *left > n {
-                *left -= n;
-                break;
+        while let Some((left, memory)) = self.queue.front_mut().filter(|_| n > 0) {
+            let used = n.min(*left);
+            n -= used;
+            *left -= used;
+            if *left == 0 {
+                self.ordered -= *memory;
+                self.queue.pop_front();
             }
-            n -= *left;
-            self.ordered -= *memory;
-            self.queue.pop_front();
+            self.on_copied(now, used, rtt);
         }
+    }
+
+    fn on_copied(&mut self, now: Instant, n: u32, rtt: Option<Duration>) {
+        self.copied = self.copied.saturating_add(n);
         let Some(rtt) = rtt else { return };
         if now.saturating_since(self.since) < rtt {
             return;
