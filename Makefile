@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup kernel demo test lint format docs schema bench wheel lock clean
+.PHONY: help setup kernel demo test lint format docs schema bench fidelity wheel lock clean
 
 help:  ## List these commands.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -38,6 +38,9 @@ schema: setup  ## Write the pages and the JSON Schema that come from the code.
 bench: setup  ## Measure speed and memory, beside ns-3, tcptrace and tshark where they are installed.
 	@$(BIN)/python benches/bench.py
 	@$(BIN)/python benches/analysis.py
+
+fidelity: kernel  ## Compare the model with the real kernel, in virtual time and (as root) in real time.
+	@$(BIN)/python scripts/fidelity.py --page --kernel 100
 
 wheel: setup  ## Build a wheel and run it installed alone in a fresh environment.
 	@$(BIN)/python scripts/wheel.py
