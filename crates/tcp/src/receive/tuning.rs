@@ -251,3 +251,26 @@ impl ReceiverRtt {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_read_only_the_first_packet_counts_for_the_round_trip_that_is_over() {
+        let config = TuningConfig { first: rexmit_units::Bytes(131_072), most: rexmit_units::Bytes(6 << 20) };
+        let start = Instant::ZERO;
+        let (rtt, mss) = (Duration::from_millis(10), 1_448);
+        let mut tuning = ReceiveTuning::new(config, mss, 64_088, start);
+        let before = tuning.buffer;
+        for _ in 0..30 {
+            tuning.on_arrival(mss, true, true);
+        }
+        tuning.on_read(start + rtt, 30 * mss, Some(rtt));
+        assert_eq!((tuning.buffer, tuning.copied, tuning.ordered), (before, 29 * mss, 0));
+        tuning.on_arrival(mss, true, true);
+        tuning.on_read(start + rtt * 2, mss, Some(rtt));
+        assert!(tuning.buffer > before);
+        assert_eq!((tuning.copied, tuning.space), (0, 30 * mss));
+    }
+}
