@@ -5,6 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: help setup kernel demo linux test lint format docs schema bench wheel lock clean
+.PHONY: help setup kernel demo test lint format docs schema bench fidelity wheel lock clean
 
 help:  ## List these commands.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -43,6 +44,9 @@ bench: setup  ## Measure speed and memory, beside ns-3, tcptrace and tshark wher
 	@$(BIN)/python benches/analysis.py
 	@$(BIN)/python benches/kernels.py
 	@$(BIN)/python benches/live.py
+
+fidelity: kernel  ## Compare the model with the real kernel, in virtual time and (as root) in real time.
+	@$(BIN)/python scripts/fidelity.py --page --kernel 100
 
 wheel: setup  ## Build a wheel and run it installed alone in a fresh environment.
 	@$(BIN)/python scripts/wheel.py

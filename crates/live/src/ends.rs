@@ -263,6 +263,10 @@ fn open(plan: &ConnectionPlan, host: usize, linux: &LinuxSpec) -> io::Result<Soc
     if let Some(bytes) = linux.receive_buffer {
         force_buffer(&socket, bytes.as_u64(), false)?;
     }
+    if let Some(name) = &linux.congestion {
+        // By the socket: the sysctl of a namespace takes only what everybody may use.
+        socket.set_tcp_congestion(name.as_bytes())?;
+    }
     if linux.nagle == Some(false) {
         socket.set_tcp_nodelay(true)?;
     }

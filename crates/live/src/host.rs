@@ -5,6 +5,7 @@ use std::io;
 use std::net::IpAddr;
 
 use rexmit_scenario::{HostSpec, LinuxSpec, SpecError};
+use socket2::{Domain, Socket, Type};
 
 use crate::sys::link::{Links, Metrics, set_offloads};
 use crate::sys::namespace::Namespace;
@@ -72,25 +73,30 @@ impl Host {
         links.add_route(INTERFACE, peer, &metrics)
     }
 
-    /// Sets what sysctls set.
+    /// Sets what sysctls set, and tries what sockets will be asked for.
     fn set(&self, host: &str) -> Result<(), SpecError> {
+        let wrong = |text: String| SpecError::new(format!("hosts.{host}.linux"), text);
         for (name, value) in self.linux.sysctls() {
-            write_sysctl(&name, &value).map_err(|e| {
-                let key = format!("hosts.{host}.linux");
-                SpecError::new(key, refusal(&name, &value, &e))
-            })?;
+            write_sysctl(&name, &value).map_err(|e| wrong(refusal(&name, &value, &e)))?;
         }
-        Ok(())
+        let Some(name) = &self.linux.congestion else { return Ok(()) };
+        let tried = Socket::new(Domain::IPV4, Type::STREAM, None).and_then(|s| s.set_tcp_congestion(name.as_bytes()));
+        tried.map_err(|e| wrong(no_congestion_control(name, &e)))
     }
 }
 
-/// Why a sysctl could not be set, and what can be.
-fn refusal(name: &str, value: &str, error: &io::Error) -> String {
-    if name == "net.ipv4.tcp_congestion_control" {
-        let known = fs::read_to_string(sysctl_path("net.ipv4.tcp_available_congestion_control"));
-        let known = known.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(", ");
-        return format!("this kernel has no congestion control {value:?}; it has {known}");
+/// Why a congestion control could not be chosen, and which can be.
+fn no_congestion_control(name: &str, error: &io::Error) -> String {
+    if error.kind() != io::ErrorKind::NotFound {
+        return format!("congestion control {name:?} cannot be set: {error}");
     }
+    let known = fs::read_to_string(sysctl_path("net.ipv4.tcp_available_congestion_control"));
+    let known = known.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(", ");
+    format!("this kernel has no congestion control {name:?}; it has {known}")
+}
+
+/// Why a sysctl could not be set.
+fn refusal(name: &str, value: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("this kernel has no sysctl {name} for a namespace"),
         io::ErrorKind::InvalidInput => format!("{name} does not take {value:?}"),

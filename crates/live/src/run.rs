@@ -246,19 +246,12 @@ impl<'a> Lab<'a> {
             virtual_ns: self.now.as_nanos(),
             error: None,
         };
-        let timeouts = [0, 1].map(|host| self.timeouts(host, &counters[host]));
+        // Those of SYN and SYN-ACK included [Linux 6.1 net/ipv4/tcp_timer.c].
+        let timeouts = counters.each_ref().map(|c| c.get("TcpExt.TCPTimeouts"));
         row.timeouts = timeouts.iter().sum();
         row.timeouts_server = timeouts[0];
         row.error = self.error(&row, totals.misplaced);
         Ok(row)
-    }
-
-    /// Expiries of a host's timers. The kernel counts those of connections; a SYN-ACK's is no connection's yet,
-    /// so a host that opens none counts its SYN-ACKs sent again.
-    fn timeouts(&self, host: usize, counters: &KernelCounters) -> u64 {
-        let opens = self.resolved.connections().any(|plan| plan.opener == host);
-        let syn_acks = if opens { 0 } else { counters.get("TcpExt.TCPSynRetrans") };
-        counters.get("TcpExt.TCPTimeouts") + syn_acks
     }
 
     fn error(&self, row: &Row, misplaced: u64) -> Option<String> {

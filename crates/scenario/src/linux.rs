@@ -114,7 +114,6 @@ impl LinuxSpec {
         let on = |value: Option<bool>| value.map(|v| u8::from(v).to_string());
         let number = |value: Option<u8>| value.map(|v| v.to_string());
         let mut all: Vec<(String, String)> = [
-            ("tcp_congestion_control", self.congestion.clone()),
             ("tcp_sack", on(self.sack)),
             ("tcp_dsack", on(self.dsack)),
             // 2: on, and the clock is the same for every connection.

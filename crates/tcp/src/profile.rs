@@ -148,6 +148,10 @@ pub struct OptionsConfig {
     /// SACK blocks cover the number of a FIN that waits out of order (LK-SACK-1).
     #[serde(default, skip_serializing_if = "is_default")]
     pub sack_covers_fin: bool,
+    /// SACK-permitted takes the place of the NOPs before the timestamps, so that a SYN is four bytes shorter
+    /// (LK-SYN-1).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sack_before_timestamps: bool,
 }
 
 /// Socket buffers.
@@ -246,6 +250,10 @@ pub struct HandshakeConfig {
     /// absent: never.
     #[serde(default)]
     pub one_segment_after_timeouts: Option<u32>,
+    /// Nor does it matter for that why a SYN-ACK was sent again: those that answered a repeated SYN count as well
+    /// (LK-IW-2).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub one_segment_after_answers: bool,
     /// The ACK that completes a passive open counts as an ACK of new data and opens cwnd (FB-IW-2).
     pub third_segment_opens_cwnd: bool,
 }

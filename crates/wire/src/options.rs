@@ -12,27 +12,35 @@ const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
 /// Appends the options of `segment` in the order of BSD: MSS, window scale, timestamps, SACK-permitted,
-/// SACK, unknown ones, then zeros up to a multiple of four: as many bytes as
-/// [`TcpSegment::options_len`] says.
+/// SACK, unknown ones; or of Linux: MSS, SACK-permitted, timestamps, window scale and so on. Then zeros up to a
+/// multiple of four: as many bytes as [`TcpSegment::options_len`] says.
 pub(crate) fn emit(segment: &TcpSegment, out: &mut Vec<u8>) {
     let start = out.len();
     let aligned = segment.options_are_aligned();
+    let joined = segment.joins_sack_and_timestamps();
     let nops: &[u8] = if aligned { &[NOP, NOP] } else { &[] };
+    let scale = |out: &mut Vec<u8>| {
+        if let Some(shift) = segment.window_scale {
+            out.extend(&nops[..nops.len() / 2]);
+            out.extend([WINDOW_SCALE, 3, shift]);
+        }
+    };
     if let Some(mss) = segment.mss {
         out.extend([MSS, 4]);
         out.extend(mss.to_be_bytes());
     }
-    if let Some(shift) = segment.window_scale {
-        out.extend(&nops[..nops.len() / 2]);
-        out.extend([WINDOW_SCALE, 3, shift]);
+    if !joined {
+        scale(out);
     }
     if let Some(ts) = segment.timestamps {
-        out.extend(nops);
+        out.extend(if joined { &[SACK_PERMITTED, 2] } else { nops });
         out.extend([TIMESTAMPS, 10]);
         out.extend(ts.value.to_be_bytes());
         out.extend(ts.echo.to_be_bytes());
     }
-    if segment.sack_permitted {
+    if joined {
+        scale(out);
+    } else if segment.sack_permitted {
         out.extend([SACK_PERMITTED, 2]);
     }
     if !segment.sack.is_empty() {
@@ -58,6 +66,8 @@ pub struct TcpOptions {
     pub window_scale: Option<u8>,
     /// SACK-permitted (RFC 2018 section 2).
     pub sack_permitted: bool,
+    /// SACK-permitted stands right before the timestamps.
+    pub sack_before_timestamps: bool,
     /// Timestamps (RFC 7323 section 3).
     pub timestamps: Option<Timestamps>,
     /// SACK (RFC 2018 section 3).
@@ -82,10 +92,12 @@ impl TcpOptions {
     /// the list, as it does for a host (RFC 9293 section 3.1 asks that it does no harm).
     pub(crate) fn parse_all(mut options: &[u8], unknown: &mut dyn FnMut(&[u8])) -> Self {
         let mut found = Self::default();
+        let mut before = EOL;
         while let Some(&kind) = options.first() {
             if kind == EOL {
                 break;
             }
+            let previous = std::mem::replace(&mut before, kind);
             if kind == NOP {
                 options = &options[1..];
                 continue;
@@ -95,6 +107,7 @@ impl TcpOptions {
             if len < 2 {
                 break;
             }
+            found.sack_before_timestamps |= (previous, kind, len) == (SACK_PERMITTED, TIMESTAMPS, 10);
             if !found.parse_known(kind, &option[2..]) {
                 unknown(option);
             }

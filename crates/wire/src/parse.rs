@@ -123,6 +123,7 @@ fn tcp(ip: &IpPacket<'_>) -> Result<Snapped, ParseError> {
         mss: options.mss,
         window_scale: options.window_scale,
         sack_permitted: options.sack_permitted,
+        sack_before_timestamps: options.sack_before_timestamps,
         timestamps: options.timestamps,
         sack: options.sack,
         unknown_options: if unknown.is_empty() { None } else { Some(unknown.into()) },

@@ -115,6 +115,8 @@ pub struct TcpSegment {
     pub window_scale: Option<u8>,
     /// SACK-permitted option (RFC 2018 section 2).
     pub sack_permitted: bool,
+    /// Where both are there, SACK-permitted takes the place of the NOPs before the timestamps, as Linux lays them out.
+    pub sack_before_timestamps: bool,
     /// Timestamps option.
     pub timestamps: Option<Timestamps>,
     /// SACK option.
@@ -137,8 +139,8 @@ impl TcpSegment {
     pub const MAX_OPTIONS_LEN: usize = 40;
 
     /// Bytes of options, padded to a multiple of four, as BSD and Linux lay them out: MSS 4; NOP and
-    /// window scale 4; NOP, NOP and timestamps 12; SACK-permitted 2; SACK 2 + 8n with two NOPs before it.
-    /// Where that is more than a header holds, there are no NOPs.
+    /// window scale 4; NOP, NOP and timestamps 12; SACK-permitted 2, or none of its own in the place of those
+    /// NOPs; SACK 2 + 8n with two NOPs before it. Where that is more than a header holds, there are no NOPs.
     #[inline]
     pub fn options_len(&self) -> usize {
         let aligned = self.aligned_options_len();
@@ -149,6 +151,12 @@ impl TcpSegment {
     #[inline]
     pub(crate) fn options_are_aligned(&self) -> bool {
         self.aligned_options_len() <= Self::MAX_OPTIONS_LEN
+    }
+
+    /// Whether SACK-permitted stands right before the timestamps.
+    #[inline]
+    pub(crate) fn joins_sack_and_timestamps(&self) -> bool {
+        self.sack_before_timestamps && self.sack_permitted && self.timestamps.is_some()
     }
 
     #[inline]
@@ -163,7 +171,7 @@ impl TcpSegment {
         if self.timestamps.is_some() {
             n += 12;
         }
-        if self.sack_permitted {
+        if self.sack_permitted && !self.joins_sack_and_timestamps() {
             n += 2;
         }
         if !self.sack.is_empty() {

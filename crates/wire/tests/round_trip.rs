@@ -34,6 +34,7 @@ fn segment() -> TcpSegment {
         mss: None,
         window_scale: None,
         sack_permitted: false,
+        sack_before_timestamps: false,
         timestamps: None,
         sack: SackBlocks::default(),
         unknown_options: None,
@@ -203,6 +204,20 @@ fn a_syn_has_the_options_of_bsd() {
         ..segment()
     };
     assert_eq!(options(syn), [2, 4, 5, 180, 1, 3, 3, 1, 1, 1, 8, 10, 0, 0, 0, 0x11, 0, 0, 0, 0, 4, 2, 0, 0]);
+}
+
+#[test]
+fn a_syn_of_linux_is_four_bytes_shorter() {
+    let syn = TcpSegment {
+        flags: Flags::SYN,
+        mss: Some(1_460),
+        window_scale: Some(7),
+        sack_permitted: true,
+        sack_before_timestamps: true,
+        timestamps: Some(Timestamps { value: 0x11, echo: 0 }),
+        ..segment()
+    };
+    assert_eq!(options(syn), [2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 0x11, 0, 0, 0, 0, 1, 3, 3, 7]);
 }
 
 #[test]

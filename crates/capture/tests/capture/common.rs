@@ -80,6 +80,7 @@ fn segment(flags: Flags, seq: u32, ack: u32) -> TcpSegment {
         mss: None,
         window_scale: None,
         sack_permitted: false,
+        sack_before_timestamps: false,
         timestamps: Some(Timestamps { value: seq, echo: ack }),
         sack: SackBlocks::default(),
         unknown_options: None,

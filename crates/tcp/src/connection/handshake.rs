@@ -78,6 +78,7 @@ impl Connection {
             mss: Some(self.snd.max_opd as u16),
             window_scale: scaling.then(|| self.requested_scale()),
             sack_permitted: sack,
+            sack_before_timestamps: options.sack_before_timestamps,
             timestamps: stamps.then(|| Timestamps { value: self.timestamp(now), echo: 0 }),
             ..TcpSegment::default()
         };
@@ -165,6 +166,7 @@ impl Connection {
             mss: Some(self.mtu_segment() as u16),
             window_scale: self.marks.scaling.then(|| self.requested_scale()),
             sack_permitted: self.marks.sack,
+            sack_before_timestamps: self.profile.options.sack_before_timestamps,
             timestamps: self
                 .marks
                 .timestamps
@@ -248,8 +250,11 @@ impl Connection {
 
     /// Repeated losses in the handshake leave one segment to begin with (RFC 5681 section 3.1).
     fn note_handshake_timeouts(&mut self) {
-        let limit = self.profile.handshake.one_segment_after_timeouts;
-        if limit.is_some_and(|n| self.counters.timeouts >= u64::from(n)) {
+        let handshake = &self.profile.handshake;
+        let again = u64::from(self.syn_ack_sent.saturating_sub(1));
+        let answers = if handshake.one_segment_after_answers { again } else { 0 };
+        let repeated = self.counters.timeouts.max(answers);
+        if handshake.one_segment_after_timeouts.is_some_and(|n| repeated >= u64::from(n)) {
             self.window.cwnd = self.snd.mss;
         }
     }

@@ -125,7 +125,14 @@ impl ReceiveTuning {
         let memory = if emptied { self.disordered } else { self.disordered.min(bytes.saturating_mul(2)) };
         self.disordered -= memory;
         self.ordered += memory;
-        self.queue.push_back((bytes, memory));
+        // Each packet is read on its own. What came out of order is taken for full segments.
+        let packets = bytes.div_ceil(self.mss.max(1));
+        let (mut bytes, mut memory) = (bytes, memory);
+        for left in (1..=packets).rev() {
+            let (some, part) = (bytes.min(self.mss.max(1)), memory / left);
+            self.queue.push_back((some, part));
+            (bytes, memory) = (bytes - some, memory - part);
+        }
     }
 
     /// `tcp_grow_window`, without memory pressure.
@@ -151,18 +158,23 @@ impl ReceiveTuning {
         allows
     }
 
-    /// The application has read `n` bytes; `rtt` is the receiver's round-trip time.
+    /// The application has read `n` bytes; `rtt` is the receiver's round-trip time. The kernel looks after each packet
+    /// whether a round trip is over: what a read takes behind that one counts for the next.
     pub fn on_read(&mut self, now: Instant, mut n: u32, rtt: Option<Duration>) {
-        self.copied = self.copied.saturating_add(n);
-        while let Some((left, memory)) = self.queue.front_mut() {
-            if *left > n {
-                *left -= n;
-                break;
+        while let Some((left, memory)) = self.queue.front_mut().filter(|_| n > 0) {
+            let used = n.min(*left);
+            n -= used;
+            *left -= used;
+            if *left == 0 {
+                self.ordered -= *memory;
+                self.queue.pop_front();
             }
-            n -= *left;
-            self.ordered -= *memory;
-            self.queue.pop_front();
+            self.on_copied(now, used, rtt);
         }
+    }
+
+    fn on_copied(&mut self, now: Instant, n: u32, rtt: Option<Duration>) {
+        self.copied = self.copied.saturating_add(n);
         let Some(rtt) = rtt else { return };
         if now.saturating_since(self.since) < rtt {
             return;
@@ -237,5 +249,28 @@ impl ReceiverRtt {
         } else if !by_window {
             self.rtt = self.rtt - (self.rtt >> 3) + micros;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_read_only_the_first_packet_counts_for_the_round_trip_that_is_over() {
+        let config = TuningConfig { first: rexmit_units::Bytes(131_072), most: rexmit_units::Bytes(6 << 20) };
+        let start = Instant::ZERO;
+        let (rtt, mss) = (Duration::from_millis(10), 1_448);
+        let mut tuning = ReceiveTuning::new(config, mss, 64_088, start);
+        let before = tuning.buffer;
+        for _ in 0..30 {
+            tuning.on_arrival(mss, true, true);
+        }
+        tuning.on_read(start + rtt, 30 * mss, Some(rtt));
+        assert_eq!((tuning.buffer, tuning.copied, tuning.ordered), (before, 29 * mss, 0));
+        tuning.on_arrival(mss, true, true);
+        tuning.on_read(start + rtt * 2, mss, Some(rtt));
+        assert!(tuning.buffer > before);
+        assert_eq!((tuning.copied, tuning.space), (0, 30 * mss));
     }
 }

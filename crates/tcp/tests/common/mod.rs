@@ -254,6 +254,7 @@ impl Script {
             mss: s.mss,
             window_scale: s.wscale.flatten(),
             sack_permitted: s.sack_ok == Some(true),
+            sack_before_timestamps: false,
             timestamps: stamps.map(|(value, echo)| Timestamps { value, echo }),
             sack,
             unknown_options: None,

@@ -60,6 +60,8 @@ pub fn segment() -> impl Strategy<Value = TcpSegment> {
                 mss,
                 window_scale,
                 sack_permitted,
+                // What the bytes show, so only where there is something to show.
+                sack_before_timestamps: sack_permitted && timestamps.is_some() && window % 2 == 1,
                 timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
                 sack,
                 unknown_options: (!unknown.is_empty()).then(|| unknown.into()),

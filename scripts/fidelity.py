@@ -1,0 +1,119 @@
+"""Compare the model with a real kernel, and that in virtual with one in real time: `fidelity.py`.
+
+Draws scenarios at random from a fixed seed, runs each on `uml` and on the model, and writes tables, figures
+and the page docs/studies/fidelity.md. With `--kernel N`, N of them also run on this machine's kernel, which
+needs root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+from rexmit.kernel import KernelError, find_kernel
+from twins import figures, live, page, runs
+from twins.scenarios import GROUPS, draw
+from twins.tables import Comparison
+
+ROOT = Path(__file__).resolve().parent.parent
+PROFILES = ("linux-6.1", "rfc")
+SCENARIOS = 500
+REAL = 100
+
+
+def main() -> int:
+    """Run, compare and write; 2 where there is no kernel."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    options.add_argument("--scenarios", type=int, default=SCENARIOS, help="how many (default 500)")
+    options.add_argument("--kernel", type=int, default=0, metavar="N", help="how many in real time as well")
+    options.add_argument("--jobs", type=int, default=4, help="runs at the same time in real time (default 4)")
+    options.add_argument(
+        "--out", type=Path, default=ROOT / "results" / "fidelity", help="folder of the tables"
+    )
+    options.add_argument("--page", action="store_true", help="write docs/studies/fidelity.md and its figures")
+    chosen = options.parse_args()
+    try:
+        find_kernel()
+    except KernelError as error:
+        print(f"fidelity: {error}", file=sys.stderr)
+        return 2
+    if chosen.kernel and os.geteuid() != 0:
+        print("fidelity: not root, so nothing runs in real time", file=sys.stderr)
+        chosen.kernel = 0
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    took: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(prefix="rexmit-fidelity-") as scratch:
+        compared, real = run(chosen, Path(scratch), took)
+    table = compared.table()
+    compared.write(chosen.out, "scenarios")
+    if real is not None:
+        real.write_csv(chosen.out / "real-time.csv")
+    drawings(table, real, chosen.out)
+    text = page.write(page.Content(table, compared.causes(), real))
+    (chosen.out / "fidelity.md").write_text(text)
+    if chosen.page:
+        (ROOT / "docs" / "studies" / "fidelity.md").write_text(text)
+        drawings(table, real, ROOT / "docs" / "img")
+    print(page.summary_text(table))
+    print(", ".join(f"{name} {seconds:.0f} s" for name, seconds in took.items()))
+    return 0
+
+
+def run(
+    chosen: argparse.Namespace, scratch: Path, took: dict[str, float]
+) -> tuple[Comparison, pl.DataFrame | None]:
+    """Every run, and what differs."""
+    drawn = [draw(number) for number in range(chosen.scenarios)]
+    compared = Comparison(("uml", "model"))
+
+    def timed(name: str, on: Callable[..., list[runs.Ran]], profile: str, group: str) -> list[runs.Ran]:
+        began = time.monotonic()
+        told = shown(name, len(drawn))
+        answer = on([one.table(profile, GROUPS[group]) for one in drawn], scratch, told)
+        took[name] = time.monotonic() - began
+        return answer
+
+    # Settings of a real kernel mean nothing to the model, so one run of it serves every group.
+    models = {profile: timed(f"model {profile}", runs.on_model, profile, "default") for profile in PROFILES}
+    virtual = {group: timed(f"uml {group}", runs.on_uml, "linux-6.1", group) for group in GROUPS}
+    for group, left in virtual.items():
+        for profile, right in models.items():
+            compared.add((group, profile), drawn, left, right)
+    if not chosen.kernel:
+        return compared, None
+    began = time.monotonic()
+    few = live.choose(drawn, virtual["plain"], chosen.kernel)
+    real = live.compare(few, scratch, shown("real time", len(few) * (1 + live.PHASES)), chosen.jobs)
+    took["real time"] = time.monotonic() - began
+    return compared, real
+
+
+def drawings(table: pl.DataFrame, real: pl.DataFrame | None, folder: Path) -> None:
+    """The figures."""
+    figures.cumulative(table, folder / "fidelity-differences.png")
+    figures.scatter(table, folder / "fidelity-times.png")
+    if real is not None:
+        figures.lateness(real, folder / "fidelity-real-time.png")
+
+
+def shown(name: str, total: int) -> runs.Told:
+    """Shows on a terminal how many runs are done."""
+    done = 0
+
+    def told(_: int) -> None:
+        nonlocal done
+        done += 1
+        if sys.stderr.isatty():
+            print(f"\r{name}: {done} of {total} ", end="\n" if done == total else "", file=sys.stderr)
+
+    return told
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The same scenario on two backends, and what differs."""

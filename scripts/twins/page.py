@@ -1,0 +1,182 @@
+"""The page docs/studies/fidelity.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from twins import runs
+from twins.compare import NONE
+from twins.figures import TITLES
+from twins.scenarios import SEED
+from twins.tables import kinds, summary
+
+READINGS = Path(__file__).with_name("readings.md")
+REAL = Path(__file__).with_name("readings-real-time.md")
+"""What a person found out about the most frequent kinds, by hand."""
+
+SHOWN_KINDS = 10
+
+
+@dataclass(frozen=True)
+class Content:
+    """What the page tells: the table of scenarios, that of causes, and that of the runs in real time."""
+
+    table: pl.DataFrame
+    causes: pl.DataFrame
+    real: pl.DataFrame | None
+
+
+def write(content: Content) -> str:
+    """The page."""
+    parts = [
+        "# Model, virtual time, real time: how far apart",
+        "This page is written by `make fidelity`; the readings in it are by hand.",
+        *_about(content.table),
+        "## Summary",
+        summary_text(content.table),
+        "![Share of scenarios over the difference in time](../img/fidelity-differences.png)",
+        "![Time on the model over time on uml](../img/fidelity-times.png)",
+        "## Where the sequences part",
+        _kinds(content.table),
+        READINGS.read_text().strip(),
+        "## Causes of retransmissions",
+        "A retransmission of the same data for the same time is one; `none` stands where only the other "
+        "backend has it.",
+        _causes(content.causes),
+    ]
+    if content.real is not None:
+        parts += _real(content.real)
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(table: pl.DataFrame) -> list[str]:
+    count = table["scenario"].n_unique()
+    return [
+        f"{count} scenarios were drawn at random (seed {SEED}): rate 64 kbit/s to 20 Mbit/s and delay 1 to "
+        "150 ms (log-uniform), queue 5 to 200 packets, 10 to 300 kB from the server as one write or as "
+        "several, one or two losses at random positions, most of them of the server's packets, Reno or "
+        "CUBIC, and a random phase of the timer wheel. "
+        f"Each ran on `uml` ({runs.describe('uml')}) and on the model with two profiles. "
+        "Of the kernel there are two groups: *plain*, without RACK and tail probes "
+        "(`linux.recovery = 0`, `linux.early_retrans = 0`), which is what the profile `linux-6.1` describes, "
+        "and *default*, as it comes.",
+        "Sequences are *identical* if the capture at the server has the same packets in the same order: "
+        "direction, relative sequence number, length, flags but PSH, relative acknowledgment number. *Each "
+        "side* asks that of each host's packets alone. Times are those from connect() to the end of the "
+        "stream at the receiver; causes are those that the analysis finds from packets alone.",
+    ]
+
+
+def summary_text(table: pl.DataFrame) -> str:
+    """The summary as a table of Markdown."""
+    rows = [
+        [
+            row["group"],
+            row["profile"],
+            _share(row["identical"], row["scenarios"]),
+            _share(row["each_side_identical"], row["scenarios"]),
+            str(row["within_1us"]),
+            str(row["within_1ms"]),
+            _share(row["same_causes"], row["scenarios"]),
+            *(_number(row[f"{name}_ms"]) for name in ("median", "p90", "max")),
+            *(_number(row[f"{name}_percent"]) for name in ("median", "p90", "max")),
+        ]
+        for row in summary(table).iter_rows(named=True)
+    ]
+    heads = ["kernel", "profile", "identical", "each side", "times within 1 us", "1 ms", "same causes"]
+    off = [f"{name} [{unit}]" for unit in ("ms", "%") for name in ("median", "p90", "max")]
+    return _table([*heads, *off], rows)
+
+
+def _kinds(table: pl.DataFrame) -> str:
+    parts = []
+    found = kinds(table)
+    for (group, profile), rows in found.group_by("group", "profile", maintain_order=True):
+        if profile == "rfc" and group == "plain":
+            continue
+        shown = [
+            [
+                str(row["scenarios"]),
+                row["kind"],
+                f"{_number(row['median_percent'])} %",
+                f"{row['example']}: packet {row['first_packet']}, uml {row['uml_first_packet']}, "
+                f"model {row['model_first_packet']}",
+            ]
+            for row in rows.head(SHOWN_KINDS).iter_rows(named=True)
+        ]
+        others = sum(rows["scenarios"][SHOWN_KINDS:])
+        if others:
+            shown.append([str(others), "others", "", ""])
+        parts.append(f"### {TITLES[str(group)]}, against `{profile}`")
+        heads = ["scenarios", "first difference", "difference in time, median", "for example"]
+        parts.append(_table(heads, shown))
+    return "\n\n".join(parts)
+
+
+def _causes(causes: pl.DataFrame) -> str:
+    parts = []
+    ours = causes.filter(pl.col("profile") == "linux-6.1")
+    for (group,), rows in ours.group_by("group", maintain_order=True):
+        pivot = {(row["uml"], row["model"]): row["retransmissions"] for row in rows.iter_rows(named=True)}
+        names = sorted({name for pair in pivot for name in pair} - {NONE})
+        shown = [
+            [one, *(str(pivot.get((one, other), "")) for other in [*names, NONE])] for one in [*names, NONE]
+        ]
+        parts.append(f"{TITLES[str(group)]}, down, against `linux-6.1`, across:")
+        parts.append(_table(["", *names, NONE], shown))
+    return "\n\n".join(parts)
+
+
+def _real(real: pl.DataFrame) -> Sequence[str]:
+    count, same = len(real), real.filter("identical")
+    quiet = real.filter(~pl.col("shared_has_timeout"))
+    late = pl.col("late_max_ms")
+    within = [len(quiet.filter(pl.col("shared_off_ms") <= n * late)) for n in (1, 3)]
+    close = len(same.filter(pl.col("difference_ms").abs() <= late))
+    found = real.filter(~pl.col("identical")).group_by("kind").agg(pl.len(), pl.min("scenario").alias("n"))
+    rows = [[str(r["len"]), r["kind"], str(r["n"])] for r in found.sort("len", "kind").reverse().to_dicts()]
+    figures = [
+        ["emulator late at most, per run [ms]", *_quantiles(real, "late_max_ms")],
+        ["difference in time, all [ms]", *_quantiles(real, "difference_ms")],
+        ["difference in time, identical sequences [ms]", *_quantiles(same, "difference_ms")],
+        ["packets before sequences part, no timer: times apart [ms]", *_quantiles(quiet, "shared_off_ms")],
+    ]
+    return [
+        "## Real time beside virtual time",
+        f"{count} of the scenarios (Reno, RACK and TLP on, at most 2.5 s long, at most 10 Mbit/s) also ran "
+        f"on {runs.describe('kernel')} in real time, several at once, and on `uml` at eight phases of the "
+        "timer wheel, of which the nearest counts, since real time begins at any.",
+        _table(["", "median", "p90", "max"], figures),
+        f"{len(same)} of {count} sequences are identical; of these, {close} end within the lateness that "
+        f"the emulator states. Of the {len(quiet)} scenarios where no timer expires before the sequences "
+        f"part, the times of all packets up to there agree within that lateness in {within[0]}, within three "
+        f"times of it (it adds up over round trips) in {within[1]}.",
+        "![Difference over lateness](../img/fidelity-real-time.png)",
+        _table(["scenarios", "first difference", "first scenario"], rows),
+        REAL.read_text().strip(),
+    ]
+
+
+def _quantiles(table: pl.DataFrame, column: str) -> list[str]:
+    values = table[column].abs()
+    return [_number(v) for v in (values.median(), values.quantile(0.9), values.max())]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} ({100 * part / whole:.1f} %)"
+
+
+def _number(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2g}" if abs(value) < 10 else f"{value:,.0f}"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

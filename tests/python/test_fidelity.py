@@ -1,0 +1,77 @@
+"""A slice of `make fidelity`: scenarios that are the same on the model and on a real kernel stay so."""
+
+from pathlib import Path
+
+import pytest
+from rexmit.kernel import KernelError, find_kernel
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+SAME = (1, 2, 3, 5, 6, 15, 38, 40, 56, 190, 205, 254)
+"""Numbers of scenarios; each has retransmissions, and together they have every cause that the table shows."""
+
+NEAR_NS = 1_000
+
+
+def test_the_model_sends_what_linux_sends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        kernel = find_kernel()
+    except KernelError as error:
+        pytest.skip(str(error))
+    if not kernel.version.startswith("6.1."):
+        pytest.skip(f"the profile is of Linux 6.1, the kernel is {kernel.version}")
+    monkeypatch.syspath_prepend(SCRIPTS)
+    from twins import runs  # type: ignore[import-not-found]
+    from twins.compare import row_of
+    from twins.scenarios import PLAIN, draw
+
+    tables = [draw(number).table("linux-6.1", PLAIN) for number in SAME]
+    real = runs.on_uml(tables, tmp_path, lambda _: None)
+    model = runs.on_model(tables, tmp_path, lambda _: None)
+    for number, one, other in zip(SAME, real, model, strict=True):
+        row = row_of(one, other, ("uml", "model"))
+        assert row["identical"], f"{number}: {row['kind']} at {row['first_packet']}: {row}"
+        assert row["times_off_ns"] <= NEAR_NS, f"{number}: times differ by {row['times_off_ns']} ns"
+        assert row["uml_causes"] == row["model_causes"]
+        assert abs(row["difference_ms"]) * 1e6 <= NEAR_NS
+
+
+def test_a_scenario_is_drawn_for_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(SCRIPTS)
+    from twins.scenarios import draw
+
+    drawn = draw(0)
+    assert drawn == draw(0) != draw(1)
+    assert (drawn.algorithm, drawn.rate_bit_s, drawn.delay_us, drawn.queue) == ("reno", 1283176, 2906, 24)
+    assert (drawn.writes, drawn.lost_down, drawn.lost_up) == ((134858,), (73,), ())
+
+
+def test_first_differences_have_a_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(SCRIPTS)
+    import numpy as np
+    from twins.compare import confusion, first_difference
+    from twins.packets import Seen
+
+    def seen(*packets: tuple[int, int, int, int, int], causes: dict[int, str] | None = None) -> Seen:
+        causes = causes or {}
+        times = np.arange(len(packets)) * 1_000_000
+        return Seen(times, np.array(packets), causes, dict.fromkeys(causes, 2), 0)
+
+    data, again, ack, later = (1, 1, 100, 16, 1), (1, 1, 100, 16, 1), (0, 1, 0, 16, 101), (0, 1, 0, 16, 201)
+    names = ("uml", "model")
+    assert first_difference(seen(data, ack), seen(data, ack), names) is None
+    found = first_difference(seen(data, ack), seen(data, later), names)
+    assert found is not None
+    assert (found.index, found.kind, found.what) == (
+        1,
+        "uml: an acknowledgment more",
+        ("client ACK 101", "client ACK 201"),
+    )
+    probe = first_difference(seen(data, again, causes={1: "tail-probe"}), seen(data, ack), names)
+    assert probe is not None
+    assert probe.kind == "uml: a tail probe"
+    short = first_difference(seen(data), seen(data, ack), names)
+    assert short is not None
+    assert short.what == ("nothing", "client ACK 101")
+    pairs = confusion(seen(data, again, causes={1: "timeout"}), seen(data, again, causes={1: "fast"}))
+    assert list(pairs) == [("timeout", "fast")]
