@@ -42,6 +42,7 @@ fn parse(line: &str) -> (Instant, u32, Packet) {
         mss: flags.has(Flags::SYN).then_some(1460),
         window_scale: None,
         sack_permitted: false,
+        sack_before_timestamps: false,
         timestamps: None,
         sack: SackBlocks::default(),
         unknown_options: None,

@@ -62,6 +62,7 @@ impl Host {
         let links = Links::open()?;
         links.up("lo", None, None)?;
         set_offloads(INTERFACE, self.linux.offloads.unwrap_or(false))?;
+        links.quiet(INTERFACE)?;
         links.up(INTERFACE, Some(mtu), Some(QUEUE))?;
         links.add_address(INTERFACE, address)?;
         let metrics = Metrics {
@@ -80,7 +81,8 @@ impl Host {
             write_sysctl(&name, &value).map_err(|e| wrong(refusal(&name, &value, &e)))?;
         }
         let Some(name) = &self.linux.congestion else { return Ok(()) };
-        let tried = Socket::new(Domain::IPV4, Type::STREAM, None).and_then(|s| s.set_tcp_congestion(name.as_bytes()));
+        let tried =
+            Socket::new(Domain::IPV4, Type::STREAM, None).and_then(|s| s.set_tcp_congestion(name.as_bytes()));
         tried.map_err(|e| wrong(no_congestion_control(name, &e)))
     }
 }

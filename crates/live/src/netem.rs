@@ -83,6 +83,7 @@ impl NetemPath {
         let links = Links::open()?;
         for n in 0..2 {
             crate::sys::link::set_offloads(TOWARDS[n], false)?;
+            links.quiet(TOWARDS[n])?;
             links.up(TOWARDS[n], Some(mtu[n]), None)?;
             links.add_route(TOWARDS[n], addresses[n], &Metrics::default())?;
         }

@@ -132,6 +132,7 @@ fn on_this_host(setup: &Setup, address: IpAddr, peer: IpAddr) -> io::Result<(End
     }
     let links = Links::open()?;
     set_offloads(&interface, setup.offloads)?;
+    links.quiet(&interface)?;
     links.up(&interface, Some(setup.mtu), Some(QUEUE))?;
     links.add_address(&interface, address)?;
     links.add_route(&interface, peer, &Metrics::default())?;

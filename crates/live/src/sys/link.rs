@@ -80,11 +80,22 @@ impl Links {
         let mut message = LinkMessage::default();
         message.header.index = index(name)?;
         message.header.flags = LinkFlags::Up;
-        // Without multicast and address resolution the stack has nothing to say by itself.
-        message.header.flags |= LinkFlags::Noarp;
-        message.header.change_mask = LinkFlags::Up | LinkFlags::Multicast | LinkFlags::Noarp;
+        message.header.change_mask = LinkFlags::Up;
         message.attributes.extend(mtu.map(LinkAttribute::Mtu));
         message.attributes.extend(queue.map(LinkAttribute::TxQueueLen));
+        self.ask(RouteNetlinkMessage::SetLink(message), 0).map_err(about(format!("interface {name}")))
+    }
+
+    /// Leaves the stack nothing to say by itself: no multicast, no address resolution. To be called before
+    /// [`Self::up`], where every neighbour has the interface's own address or there are none.
+    ///
+    /// # Errors
+    /// Where there is no such interface.
+    pub fn quiet(&self, name: &str) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index(name)?;
+        message.header.flags = LinkFlags::Noarp;
+        message.header.change_mask = LinkFlags::Multicast | LinkFlags::Noarp;
         self.ask(RouteNetlinkMessage::SetLink(message), 0).map_err(about(format!("interface {name}")))
     }
 
