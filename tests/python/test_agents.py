@@ -71,7 +71,7 @@ def test_an_agent_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(agents, "STALL_SECONDS", 3.0)
     done = answers(crew("time.sleep(1000) if n == 2 else 0", tmp_path))
     assert sorted(done) == list(range(10))
-    assert "said nothing for" in str(done[2].failed)
+    assert "said nothing new for" in str(done[2].failed)
 
 
 def test_the_same_sign_of_life_again_and_again_is_none(
@@ -80,7 +80,7 @@ def test_the_same_sign_of_life_again_and_again_is_none(
     monkeypatch.setattr(agents, "STALL_SECONDS", 3.0)
     spins = "\n    while n == 2: say(at=12); time.sleep(0.05)"
     done = answers(crew(spins, tmp_path), 3)
-    assert "said nothing for" in str(done[2].failed)
+    assert "said nothing new for" in str(done[2].failed)
     assert done[0].failed is None
 
 

@@ -215,10 +215,10 @@ class Agent:
         descriptor = self._process.stdout.fileno()
         while not stop.is_set():
             ready, _, _ = select.select([descriptor], [], [], 0.2)
+            if time.monotonic() - heard > STALL_SECONDS:
+                self._why = f"it said nothing new for {STALL_SECONDS:.0f} s"
+                return
             if not ready:
-                if time.monotonic() - heard > STALL_SECONDS:
-                    self._why = f"it said nothing for {STALL_SECONDS:.0f} s"
-                    return
                 continue
             data = os.read(descriptor, 1 << 16)
             if not data:
