@@ -62,7 +62,7 @@ pub struct Answer {
     pub late_max_ns: u64,
     /// What 99 of 100 packets did not exceed, nanoseconds.
     pub late_p99_ns: u64,
-    /// That is more than [`SHARE`] of the round trip.
+    /// That is more than a hundredth of the round trip.
     pub late: bool,
     /// Tables that were asked for, by their kind.
     #[serde(default, skip_serializing_if = "Value::is_null")]

@@ -2,7 +2,7 @@
 //! emulator between them.
 //!
 //! One process with one thread: [`serve`] reads an [`Emulation`], makes the two ends, runs the programs under a
-//! [`keeper`] each, and drives the path until the command is over. What it has to say it writes line by line as
+//! keeper each, and drives the path until the command is over. What it has to say it writes line by line as
 //! JSON ([`Event`]). It leaves nothing: namespaces have no name, devices go when they are closed, a keeper ends all
 //! that its program has left, and what cannot go by itself stands in a [`record`], from which it is undone even
 //! after a kill.

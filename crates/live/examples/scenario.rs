@@ -1,4 +1,4 @@
-//! Runs one scenario (a JSON file) on this machine's kernel and prints its row: `cargo run --example one FILE`.
+//! Runs one scenario (a JSON file) on this machine's kernel and prints its row: `cargo run --example scenario FILE`.
 use rexmit_live::{LiveOptions, run};
 use rexmit_scenario::{Resolved, Streams};
 
