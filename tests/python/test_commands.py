@@ -60,7 +60,7 @@ def test_a_mistake_in_a_study_is_one_line_that_names_file_and_key(
         (["run", "x.toml", "--jobs", "0"], "--jobs"),
         (["run", "x.toml", "--capture", "some"], "--capture"),
         (["run", "hurtig-2006/short", "--set", "path.rate"], "KEY=VALUE"),
-        (["run", "hurtig-2006/short", "--backend", "kernel"], "not part of this release"),
+        (["run", "hurtig-2006/short", "--backend", "stack:lwip"], "not part of this release"),
         (["run", "hurtig-2006/shrt"], "did you mean 'hurtig-2006/short'?"),
         (["pattern", "make"], "give either POSITIONS"),
         (["pattern", "make", "x"], "x"),
