@@ -12,6 +12,7 @@ __all__ = [
     "Plan",
     "analysis_schema",
     "check_path",
+    "measure_emulator",
     "parse_duration",
     "parse_rate",
     "pattern_file",
