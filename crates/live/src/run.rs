@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use rexmit_capture::Options;
-use rexmit_path::{Direction, DirectionSpec, EmulatorKind, Unreached};
+use rexmit_path::{EmulatorKind, Unreached};
 use rexmit_scenario::{HOSTS, Resolved, Row, SpecError, StateRow, Streams, VerdictRow};
 use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,6 @@ use crate::emulator::Lateness;
 use crate::ends::Ends;
 use crate::host::{Host, INTERFACE, system};
 use crate::netem::NetemPath;
-use crate::packet::RealPacket;
 use crate::sys::clock;
 use crate::sys::poll::Poll;
 use crate::tap::Tap;
@@ -323,28 +322,10 @@ fn between(
     if path.emulator == Some(EmulatorKind::Netem) {
         return NetemPath::create(path, hosts, addresses, mtu).map(Between::Netem);
     }
-    let directions = directions(resolved, streams, keep.0)?;
+    let directions = streams.directions(path, keep.0)?;
     let port =
         |n: usize| hosts[n].connect(mtu[n], addresses[n], addresses[1 - n]).map_err(|e| system(HOSTS[n], &e));
     Ok(ours([port(0)?, port(1)?], directions, addresses, keep.1))
-}
-
-/// The path's two directions.
-fn directions(
-    resolved: &Resolved,
-    streams: &Streams,
-    log: bool,
-) -> Result<[Direction<RealPacket>; 2], SpecError> {
-    let mut stream = |name: &str| streams.get(name);
-    let mut direction = |spec: DirectionSpec, name: &str| {
-        // Both directions pass one machine: its ticks have one phase.
-        let phase = streams.phase("path.tick", spec.tick);
-        let built = Direction::new(&spec, name, phase, &mut stream);
-        let built = built.map_err(|e| SpecError::new("", e.to_string()))?;
-        Ok::<_, SpecError>(if log { built.with_log() } else { built })
-    };
-    let path = &resolved.scenario.path;
-    Ok([direction(path.down(), "down")?, direction(path.up(), "up")?])
 }
 
 /// Ticks after which every timer of the kernel's wheel that TCP uses falls on the same places again: those of up to

@@ -8,6 +8,7 @@ mod connections;
 mod error;
 mod kernel;
 mod linux;
+mod path;
 mod profiles;
 mod row;
 mod scenario;

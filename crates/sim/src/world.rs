@@ -50,18 +50,9 @@ impl World {
     /// The world at its start, before the first event.
     pub fn new(resolved: &Resolved, streams: &Streams, verdicts: bool) -> Result<Self, SpecError> {
         let scenario = &resolved.scenario;
-        let mut stream = |name: &str| streams.get(name);
-        let mut direction = |spec: rexmit_path::DirectionSpec, name: &str| {
-            // Both directions pass one machine: its ticks have one phase.
-            let phase = streams.phase("path.tick", spec.tick);
-            let built = Direction::new(&spec, name, phase, &mut stream)
-                .map_err(|e| SpecError::new("", e.to_string()))?;
-            Ok::<_, SpecError>(if verdicts { built.with_log() } else { built })
-        };
-        let directions = [direction(scenario.path.down(), "down")?, direction(scenario.path.up(), "up")?];
         let mut world = Self {
             now: Instant::ZERO,
-            directions,
+            directions: streams.directions(&scenario.path, verdicts)?,
             ends: Vec::new(),
             timers: Timers::default(),
             queue: VecDeque::new(),

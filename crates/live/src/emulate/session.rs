@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use nix::unistd::{Pid, getegid, geteuid};
 use rexmit_capture::Options;
-use rexmit_path::{Direction, DirectionSpec, PathSpec};
+use rexmit_path::Direction;
 use rexmit_scenario::{HOSTS, SpecError, Streams, VerdictRow, read_path};
 use rexmit_units::Instant;
 use serde_json::Value;
@@ -23,7 +23,6 @@ use super::{Emulation, End, VerdictTable};
 use crate::drive::{DriveOptions, DriveReport, drive};
 use crate::emulator::Emulator;
 use crate::guest;
-use crate::packet::RealPacket;
 use crate::sys::clock;
 use crate::sys::process::{adopt_orphans, die_with, kill_children, signals};
 use crate::sys::thread::set_nice;
@@ -97,7 +96,7 @@ impl<'a> Session<'a> {
         user: Option<(u32, u32)>,
     ) -> Result<Self, SpecError> {
         let path = read_path(wanted.path.clone())?;
-        let directions = directions(&path, wanted)?;
+        let directions = Streams::new(wanted.seed, "emulate").directions(&path, wanted.verdicts)?;
         let kept = keep(wanted)?;
         let made = wanted.between.as_ref().map_or_else(|| ends::create(wanted), ends::take_over);
         let made = made.and_then(|(ends, ports)| Ok((taps(wanted, &ends)?, ends, ports)));
@@ -274,18 +273,4 @@ fn taps(wanted: &Emulation, ends: &Ends) -> Result<[Option<Tap>; 2], SpecError> 
         }
     }
     Ok(taps)
-}
-
-/// The path's two directions.
-fn directions(path: &PathSpec, wanted: &Emulation) -> Result<[Direction<RealPacket>; 2], SpecError> {
-    let streams = Streams::new(wanted.seed, "emulate");
-    let mut stream = |name: &str| streams.get(name);
-    let mut direction = |spec: DirectionSpec, name: &str| {
-        // Both directions pass one machine: its ticks have one phase.
-        let phase = streams.phase("path.tick", spec.tick);
-        let built = Direction::new(&spec, name, phase, &mut stream);
-        let built = built.map_err(|e| SpecError::new("", e.to_string()))?;
-        Ok::<_, SpecError>(if wanted.verdicts { built.with_log() } else { built })
-    };
-    Ok([direction(path.down(), "down")?, direction(path.up(), "up")?])
 }

@@ -1,0 +1,25 @@
+//! The two directions of a path with the random streams of a run.
+
+use rexmit_path::{Carried, Direction, DirectionSpec, PathSpec};
+
+use crate::{SpecError, Streams};
+
+impl Streams {
+    /// The directions of `path`, from the server and from the client, with this run's streams; with a `log` they
+    /// keep their verdicts.
+    ///
+    /// # Errors
+    ///
+    /// [`SpecError`] with what in the path cannot be.
+    pub fn directions<P: Carried>(&self, path: &PathSpec, log: bool) -> Result<[Direction<P>; 2], SpecError> {
+        let mut stream = |name: &str| self.get(name);
+        let mut direction = |spec: DirectionSpec, name: &str| {
+            // Both directions pass one machine: its ticks have one phase.
+            let phase = self.phase("path.tick", spec.tick);
+            let built = Direction::new(&spec, name, phase, &mut stream);
+            let built = built.map_err(|e| SpecError::new("", e.to_string()))?;
+            Ok::<_, SpecError>(if log { built.with_log() } else { built })
+        };
+        Ok([direction(path.down(), "down")?, direction(path.up(), "up")?])
+    }
+}
