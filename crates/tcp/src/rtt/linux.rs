@@ -1,32 +1,39 @@
-//! The estimator of Linux 2.6.9 and 2.6.15: LX-RTO-1 to LX-RTO-5 and LX-RTO-7.
+//! The estimator of Linux (`tcp_rtt_estimator`): of 2.6.9 and 2.6.15, LX-RTO-1 to LX-RTO-5 and LX-RTO-7, and of 6.1.
 //!
-//! In whole jiffies with C's integer arithmetic. A single low sample is not let to widen the variance, and
-//! the variance term has a floor of its own, so the timeout tends to the round-trip time plus 200 ms.
+//! In C's integer arithmetic: 2.6 counts whole jiffies; 6.1 counts microseconds and rounds the timeout up to whole
+//! ticks (`__tcp_set_rto`, `usecs_to_jiffies`). A single low sample is not let to widen the variance, and the
+//! variance term has a floor of its own, so the timeout tends to the round-trip time plus 200 ms.
 
 use rexmit_units::Duration;
 use rexmit_wire::SeqNumber;
 
-use super::{Backoff, RttConfig};
+use super::{Backoff, EstimatorKind, RttConfig};
 
-/// Longest sample, in jiffies: keeps the fixed point within 31 bits.
-const MAX_SAMPLE: i32 = 1 << 24;
+/// Longest sample, in units.
+const MAX_SAMPLE: i64 = 1 << 32;
 
-/// Estimator of Linux 2.6; see [`super::RttEstimator`] for the meaning of the methods.
+/// Estimator of Linux; see [`super::RttEstimator`] for the meaning of the methods.
 #[derive(Clone, Debug)]
 pub struct Linux {
     tick: Duration,
+    /// What the arithmetic counts: jiffies or microseconds.
+    unit: Duration,
+    /// The shortest sample, in units.
+    least: i64,
     max: Duration,
-    floor: i32,
+    floor: i64,
+    /// Whether the end of the handshake ends the backoff of the SYN, and what then holds without a sample.
+    after_loss: Option<Option<Duration>>,
     syn_backoff: Backoff,
     backoff: Backoff,
-    /// In 1/8 jiffy; 0: the next sample is a first one.
-    srtt: i32,
-    /// Medium deviation, in 1/4 jiffy.
-    mdev: i32,
+    /// In 1/8 unit; 0: the next sample is a first one.
+    srtt: i64,
+    /// Medium deviation, in 1/4 unit.
+    mdev: i64,
     /// Greatest `mdev` of this round trip.
-    mdev_max: i32,
-    /// The term of the timeout, in jiffies.
-    rttvar: i32,
+    mdev_max: i64,
+    /// The term of the timeout, in units.
+    rttvar: i64,
     /// The round trip ends when this is acknowledged.
     round_end: SeqNumber,
     /// The timeout without backoff.
@@ -38,10 +45,16 @@ pub struct Linux {
 impl Linux {
     /// See [`super::RttEstimator::new`].
     pub fn new(config: &RttConfig) -> Self {
+        let micro = config.estimator == EstimatorKind::LinuxMicro;
+        let unit = if micro { Duration::from_micros(1) } else { config.tick };
         Self {
             tick: config.tick,
+            unit,
+            // LX-RTO-1: a sample of 0 counts as one jiffy.
+            least: i64::from(!micro),
             max: config.max_rto,
-            floor: in_ticks(config.variance_floor, config.tick),
+            floor: count(config.variance_floor, unit),
+            after_loss: micro.then_some(config.rto_after_syn_loss),
             syn_backoff: Backoff::new(&config.syn_backoff),
             backoff: Backoff::new(&config.backoff),
             srtt: 0,
@@ -57,8 +70,7 @@ impl Linux {
 
     /// See [`super::RttEstimator::sample`].
     pub fn sample(&mut self, rtt: Duration, una: SeqNumber, nxt: SeqNumber) {
-        // LX-RTO-1: a sample of 0 counts as one jiffy.
-        let m = in_ticks(rtt, self.tick).clamp(1, MAX_SAMPLE);
+        let m = count(rtt, self.unit).max(self.least);
         if self.srtt == 0 {
             // LX-RTO-2
             self.srtt = m << 3;
@@ -70,8 +82,21 @@ impl Linux {
             self.smooth(m);
             self.end_round(una, nxt);
         }
+        self.srtt = self.srtt.max(1);
         // LX-RTO-5
-        self.base = self.tick * ((self.srtt >> 3) + self.rttvar) as u64;
+        let rto = self.unit * ((self.srtt >> 3) + self.rttvar) as u64;
+        self.base = self.tick * rto.as_nanos().div_ceil(self.tick.as_nanos());
+        self.reset_backoff();
+    }
+
+    /// The handshake of 6.1 left no sample: the timeout falls back (`tcp_init_metrics`; RFC 6298 section 5.7).
+    pub fn handshake_complete(&mut self) {
+        let Some(after_loss) = self.after_loss else { return };
+        if self.srtt == 0
+            && let Some(rto) = after_loss
+        {
+            self.base = rto;
+        }
         self.reset_backoff();
     }
 
@@ -106,21 +131,16 @@ impl Linux {
 
     /// See [`super::RttEstimator::srtt`].
     pub fn srtt(&self) -> Option<Duration> {
-        (self.srtt != 0).then(|| Duration::from_nanos((self.tick.as_nanos() * self.srtt as u64) >> 3))
+        (self.srtt != 0).then(|| Duration::from_nanos((self.unit.as_nanos() * self.srtt as u64) >> 3))
     }
 
     /// See [`super::RttEstimator::rttvar`].
     pub fn rttvar(&self) -> Option<Duration> {
-        (self.srtt != 0).then(|| Duration::from_nanos((self.tick.as_nanos() * self.mdev as u64) >> 2))
-    }
-
-    /// The term that enters the timeout beside the smoothed time (four deviations, floored).
-    pub fn variance_term(&self) -> Duration {
-        self.tick * self.rttvar as u64
+        (self.srtt != 0).then(|| Duration::from_nanos((self.unit.as_nanos() * self.mdev as u64) >> 2))
     }
 
     /// LX-RTO-3.
-    fn smooth(&mut self, m: i32) {
+    fn smooth(&mut self, m: i64) {
         let error = m - (self.srtt >> 3);
         self.srtt += error;
         let mut change = error.abs() - (self.mdev >> 2);
@@ -147,6 +167,48 @@ impl Linux {
     }
 }
 
-fn in_ticks(d: Duration, tick: Duration) -> i32 {
-    (d.as_nanos() / tick.as_nanos().max(1)).min(1 << 28) as i32
+fn count(d: Duration, unit: Duration) -> i64 {
+    ((d.as_nanos() / unit.as_nanos().max(1)) as i64).min(MAX_SAMPLE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtt::EstimatorKind;
+
+    fn fresh() -> Linux {
+        let ms = Duration::from_millis;
+        Linux::new(&RttConfig {
+            estimator: EstimatorKind::LinuxMicro,
+            tick: ms(1),
+            initial_rto: ms(1_000),
+            min_rto: Duration::ZERO,
+            slop: Duration::ZERO,
+            max_rto: ms(120_000),
+            variance_floor: ms(200),
+            rto_after_syn_loss: Some(ms(3_000)),
+            syn_backoff: Vec::new(),
+            backoff: Vec::new(),
+        })
+    }
+
+    /// The timeouts of a kernel whose round trip grows by a queue, in whole milliseconds rounded up.
+    #[test]
+    fn the_floor_lies_under_the_variance() {
+        let mut e = fresh();
+        let mut rto = |us: u64, una: u32| {
+            e.sample(Duration::from_micros(us), SeqNumber(una), SeqNumber(una + 10));
+            e.rto().as_nanos() / 1_000_000
+        };
+        assert_eq!([rto(20_928, 1), rto(32_416, 2), rto(44_416, 3)], [221, 223, 226]);
+    }
+
+    #[test]
+    fn without_a_sample_the_timeout_falls_back() {
+        let mut e = fresh();
+        e.backoff_syn();
+        assert_eq!(e.rto(), Duration::from_secs(2));
+        e.handshake_complete();
+        assert_eq!(e.rto(), Duration::from_secs(3));
+    }
 }

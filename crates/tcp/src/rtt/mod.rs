@@ -1,4 +1,4 @@
-//! From round-trip times to the retransmission timeout: four estimators behind one enum.
+//! From round-trip times to the retransmission timeout: three estimators behind one enum.
 //!
 //! Families of methods, and who calls them when:
 //!
@@ -14,7 +14,6 @@
 mod bsd;
 mod config;
 mod linux;
-mod linux_us;
 mod rfc6298;
 #[cfg(test)]
 mod tests;
@@ -25,7 +24,6 @@ use rexmit_wire::SeqNumber;
 pub use bsd::Bsd;
 pub use config::{EstimatorKind, MAX_BACKOFF_STEPS, RttConfig, RttConfigError};
 pub use linux::Linux;
-pub use linux_us::LinuxMicro;
 pub use rfc6298::Rfc6298;
 
 use config::Backoff;
@@ -37,10 +35,8 @@ pub enum RttEstimator {
     Bsd(Bsd),
     /// RFC 6298 in nanoseconds.
     Rfc6298(Rfc6298),
-    /// Linux 2.6, in jiffies.
+    /// Linux: 2.6 in jiffies, 6.1 in microseconds.
     Linux(Linux),
-    /// Linux 6.1, in microseconds.
-    LinuxMicro(LinuxMicro),
 }
 
 impl RttEstimator {
@@ -50,8 +46,7 @@ impl RttEstimator {
         match config.estimator {
             EstimatorKind::Bsd => Self::Bsd(Bsd::new(config)),
             EstimatorKind::Rfc6298 => Self::Rfc6298(Rfc6298::new(config)),
-            EstimatorKind::Linux => Self::Linux(Linux::new(config)),
-            EstimatorKind::LinuxMicro => Self::LinuxMicro(LinuxMicro::new(config)),
+            EstimatorKind::Linux | EstimatorKind::LinuxMicro => Self::Linux(Linux::new(config)),
         }
     }
 
@@ -66,7 +61,6 @@ impl RttEstimator {
             Self::Bsd(e) => e.sample(rtt),
             Self::Rfc6298(e) => e.sample(rtt),
             Self::Linux(e) => e.sample(rtt, una, nxt),
-            Self::LinuxMicro(e) => e.sample(rtt, una, nxt),
         }
     }
 
@@ -76,7 +70,6 @@ impl RttEstimator {
             Self::Bsd(e) => e.rto(),
             Self::Rfc6298(e) => e.rto(),
             Self::Linux(e) => e.rto(),
-            Self::LinuxMicro(e) => e.rto(),
         }
     }
 
@@ -86,7 +79,6 @@ impl RttEstimator {
             Self::Bsd(e) => e.backoff(),
             Self::Rfc6298(e) => e.backoff(),
             Self::Linux(e) => e.backoff(),
-            Self::LinuxMicro(e) => e.backoff(),
         }
     }
 
@@ -96,7 +88,6 @@ impl RttEstimator {
             Self::Bsd(e) => e.backoff_syn(),
             Self::Rfc6298(e) => e.backoff_syn(),
             Self::Linux(e) => e.backoff_syn(),
-            Self::LinuxMicro(e) => e.backoff_syn(),
         }
     }
 
@@ -105,9 +96,9 @@ impl RttEstimator {
     /// ends.
     pub fn handshake_complete(&mut self) {
         match self {
-            Self::Bsd(_) | Self::Linux(_) => {}
+            Self::Bsd(_) => {}
             Self::Rfc6298(e) => e.handshake_complete(),
-            Self::LinuxMicro(e) => e.handshake_complete(),
+            Self::Linux(e) => e.handshake_complete(),
         }
     }
 
@@ -117,7 +108,6 @@ impl RttEstimator {
             Self::Bsd(e) => e.reset_backoff(),
             Self::Rfc6298(e) => e.reset_backoff(),
             Self::Linux(e) => e.reset_backoff(),
-            Self::LinuxMicro(e) => e.reset_backoff(),
         }
     }
 
@@ -127,7 +117,6 @@ impl RttEstimator {
             Self::Bsd(e) => e.shift(),
             Self::Rfc6298(e) => e.shift(),
             Self::Linux(e) => e.shift(),
-            Self::LinuxMicro(e) => e.shift(),
         }
     }
 
@@ -138,7 +127,6 @@ impl RttEstimator {
             Self::Bsd(e) => e.srtt(),
             Self::Rfc6298(e) => e.srtt(),
             Self::Linux(e) => e.srtt(),
-            Self::LinuxMicro(e) => e.srtt(),
         }
     }
 
@@ -149,7 +137,6 @@ impl RttEstimator {
             Self::Bsd(e) => e.rttvar(),
             Self::Rfc6298(e) => e.rttvar(),
             Self::Linux(e) => e.rttvar(),
-            Self::LinuxMicro(e) => e.rttvar(),
         }
     }
 
@@ -158,7 +145,7 @@ impl RttEstimator {
     pub fn half_srtt(&self) -> Duration {
         match self {
             Self::Bsd(e) => e.half_srtt(),
-            Self::Rfc6298(_) | Self::Linux(_) | Self::LinuxMicro(_) => {
+            Self::Rfc6298(_) | Self::Linux(_) => {
                 Duration::from_nanos(self.srtt().unwrap_or_default().as_nanos() / 2)
             }
         }
