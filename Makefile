@@ -4,8 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup kernel demo linux test lint format docs schema bench wheel lock clean
-.PHONY: help setup kernel demo test lint format docs schema bench fidelity wheel lock clean
+.PHONY: help setup kernel demo linux test lint format docs schema bench fidelity wheel lock clean
 
 help:  ## List these commands.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18

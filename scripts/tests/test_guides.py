@@ -46,9 +46,11 @@ def test_a_slip_would_be_seen() -> None:
 
 
 def test_the_study_of_the_guide_runs() -> None:
-    (block,) = BLOCK.findall((GUIDES / "guide" / "studies.md").read_text())
-    study = rexmit.Study.from_dict(tomllib.loads(block)).set("design.replications", 1)
+    whole, more = BLOCK.findall((GUIDES / "guide" / "studies.md").read_text())
+    study = rexmit.Study.from_dict(tomllib.loads(whole)).set("design.replications", 1)
     assert study.run(progress=False).table()["completed"].all()
+    transfers = tomllib.loads(more)["scenario"]["transfers"]
+    assert study.set("transfers", transfers).run(progress=False).table()["completed"].all()
 
 
 def test_the_profiles_of_the_guide(tmp_path: Path) -> None:
