@@ -83,6 +83,7 @@ class Study:
         resume: bool = False,
         capture: str = "none",
         state: str = "none",
+        state_at: str = "changes",
         verdicts: str = "none",
         transmissions: str = "none",
         allow_unsupported: bool = False,
@@ -93,8 +94,9 @@ class Study:
         `kernel`, `jobs` the number of threads or guests (None: every core; one run at a time on `kernel`, in
         real time). With `allow_unsupported`, settings that the backend cannot have are left out. `capture`,
         `state`, `verdicts` and `transmissions` (`none`, `failed` or `all`) say of which runs captures, tables
-        of state over time, of verdicts and of why each packet was sent are kept in the folder. With
-        `progress` a bar shows on standard error; a function is called with (stage, done,
+        of state over time, of verdicts and of why each packet was sent are kept in the folder; `state_at`
+        says when state is noted: at all `changes`, after each of the application's `writes`, or every
+        `10 ms`. With `progress` a bar shows on standard error; a function is called with (stage, done,
         total) instead. The answer is the same for any number of jobs.
 
         Raises StudyError for a wrong study, StoreError for a folder that cannot be used, Interrupted after
@@ -107,6 +109,7 @@ class Study:
             resume=resume,
             capture=capture,
             state=state,
+            state_at=state_at,
             verdicts=verdicts,
             transmissions=transmissions,
         )
@@ -138,6 +141,8 @@ def run_one(
     underscores: `path__rate="1 Mbit/s"`. `options` may have `capture_server` and `capture_client` (files
     to write, pcapng), `state`, `verdicts` and `transmissions` (True adds these tables: the hosts' state over
     time, what the path did to each packet, and why each was sent and whether what it repeats had arrived).
+    `state` may also say when it is noted: `"changes"`, which True stands for, `"writes"`, or an interval such
+    as `"10 ms"`.
 
     Returns `{"row": {...}, "warnings": [...], "state": DataFrame, "verdicts": DataFrame, "transmissions":
     DataFrame}`, the last three where asked for. Raises StudyError for a wrong setting, of one line.
@@ -147,6 +152,8 @@ def run_one(
         table = with_setting(table, name.replace("__", "."), value)
     table = inline_stacks(table, Path())
     given = {key: str(value) if isinstance(value, Path) else value for key, value in (options or {}).items()}
+    if isinstance(given.get("state"), bool):
+        given["state"] = "changes" if given["state"] else None
     try:
         answer = _native.run_one(
             to_json(table), own_seed if seed is None else seed, run_key, json.dumps(given)

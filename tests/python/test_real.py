@@ -158,6 +158,20 @@ class TestGuest:
     def test_no_reason_for_each_packet_is_told(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="does not say why it sends a packet"):
             run("uml", study(), tmp_path, transmissions="all")
+        assert not list(tmp_path.iterdir())
+
+    def test_state_at_an_interval_is_what_held_then(self, tmp_path: Path) -> None:
+        results = study(path__down__drop=[18]).run(
+            tmp_path / "grid", backend="uml", progress=False, state="all", state_at="5 ms"
+        )
+        run("uml", study(path__down__drop=[18]), tmp_path / "changes", state="all")
+        tables = [tmp_path / name / "tables" / "run-00000000-state.parquet" for name in ("grid", "changes")]
+        grid, changes = (pl.read_parquet(table).filter(host="server") for table in tables)
+        assert grid["time_ns"].to_list() == [grid["time_ns"][0] + n * 5_000_000 for n in range(grid.height)]
+        for row in grid.iter_rows(named=True):
+            last = changes.filter(pl.col("time_ns") <= row["time_ns"]).row(-1, named=True)
+            assert {**last, "time_ns": row["time_ns"]} == row
+        assert results.trace(0).keys() == {"state", "verdicts"}
 
     def test_bulk_for_a_time_in_both_directions_at_once(self) -> None:
         there = {"from": "server", "to": "client", "bulk": "5 s"}
@@ -189,6 +203,8 @@ class TestKernel:
         assert row["packets_down"] >= 20
         assert len(list((tmp_path / "captures").iterdir())) == 2
         assert namespaces_there() == before
+        with pytest.raises(UsageError, match="keep its tables as it runs"):
+            rexmit.open_results(tmp_path).trace(0)
 
     def test_only_failed_runs_are_kept_where_that_was_asked(self, tmp_path: Path) -> None:
         short = study().set("limit", "10 s")

@@ -33,6 +33,28 @@ def test_tables_are_kept_of_the_runs_asked_for(rexmit: Command, study_file: Path
     assert again.returncode == 0, again.stderr
 
 
+def test_state_is_noted_when_it_is_asked_for(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
+    def state(when: str) -> pl.DataFrame:
+        done = rexmit("run", study_file, "--out", when, "--state", "all", "--state-at", when)
+        assert done.returncode == 0, done.stderr
+        table = pl.read_parquet(tmp_path / when / "tables" / "run-00000000-state.parquet")
+        return table.filter(host="server")
+
+    changes, writes, grid = state("changes"), state("writes"), state("5 ms")
+    first = grid["time_ns"][0]
+    assert 0 <= first - changes["time_ns"][0] < 5_000_000
+    assert grid["time_ns"].to_list() == [first + n * 5_000_000 for n in range(grid.height)]
+    for row in grid.iter_rows(named=True):
+        last = changes.filter(pl.col("time_ns") <= row["time_ns"]).row(-1, named=True)
+        assert {**last, "time_ns": row["time_ns"]} == row
+    assert 1 <= writes.height < changes.height
+    assert set(writes["time_ns"]) <= set(changes["time_ns"])
+    for wrong in ("often", "0 ms", "10"):
+        done = rexmit("run", study_file, "--state", "all", "--state-at", wrong)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert f'state_at: "{wrong}"' in done.stderr
+
+
 def test_no_table_is_kept_unasked(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
     assert rexmit("run", study_file, "--out", "out", "--state", "failed").returncode == 0
     assert not list((tmp_path / "out").glob("tables/*"))

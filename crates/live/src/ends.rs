@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rexmit_scenario::{ConnectionPlan, HOSTS, LinuxSpec, Resolved, SpecError, StateRow};
+use rexmit_scenario::{ConnectionPlan, HOSTS, LinuxSpec, Resolved, Sampling, SpecError, StateLog, StateRow};
 use rexmit_stack::{Counters, Event, Snapshot};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
@@ -31,7 +31,7 @@ pub struct Ends {
     listeners: Vec<(Socket, usize)>,
     /// Where numbers of sockets begin for [`Poll`].
     first: u64,
-    states: Option<Vec<StateRow>>,
+    states: Option<StateLog>,
 }
 
 /// What all connections gave.
@@ -59,9 +59,10 @@ impl Ends {
         hosts: &[Host; 2],
         poll: &Poll,
         first: u64,
-        states: bool,
+        states: Option<Sampling>,
     ) -> Result<Self, SpecError> {
-        let mut ends = Self { ends: Vec::new(), listeners: Vec::new(), first, states: states.then(Vec::new) };
+        let mut ends =
+            Self { ends: Vec::new(), listeners: Vec::new(), first, states: states.map(StateLog::new) };
         for plan in resolved.connections() {
             let closes = resolved.scenario.transfers[plan.transfer].close;
             let opener = plan.opener;
@@ -132,7 +133,7 @@ impl Ends {
                 let end = &mut pair[host];
                 if end.app.poll_timer().is_some_and(|due| due <= now) {
                     end.app.handle_timer(now, &mut end.socket);
-                    sample(&mut self.states, (host, connection), now, &end.socket);
+                    sample(&mut self.states, (host, connection), now, end);
                 }
             }
         }
@@ -185,15 +186,15 @@ impl Ends {
                 }
             }
         }
-        sample(&mut self.states, (host, connection), now, &end.socket);
+        sample(&mut self.states, (host, connection), now, end);
     }
 
-    /// Notes the state of every connection, where it changed.
+    /// Notes the state of every connection.
     pub fn sample_all(&mut self, now: Instant) {
         if self.states.is_some() {
             for (connection, pair) in self.ends.iter().enumerate() {
                 for (host, end) in pair.iter().enumerate() {
-                    sample(&mut self.states, (host, connection), now, &end.socket);
+                    sample(&mut self.states, (host, connection), now, end);
                 }
             }
         }
@@ -242,7 +243,7 @@ impl Ends {
 
     /// The states noted.
     pub fn into_states(self) -> Vec<StateRow> {
-        self.states.unwrap_or_default()
+        self.states.map(StateLog::into_rows).unwrap_or_default()
     }
 }
 
@@ -289,16 +290,11 @@ fn force_buffer(socket: &Socket, bytes: u64, send: bool) -> io::Result<()> {
     if send { socket.set_send_buffer_size(size) } else { socket.set_recv_buffer_size(size) }
 }
 
-/// Notes the state of an end (host and connection) where it differs from the last one noted.
-fn sample(states: &mut Option<Vec<StateRow>>, end: (usize, usize), now: Instant, socket: &KernelSocket) {
-    let Some(rows) = states else { return };
-    let Some(info) = socket.info() else { return };
-    let (host, connection) = (HOSTS[end.0], end.1 as u32);
-    let state = snapshot(&info, socket.queues());
-    let last = rows.iter().rev().find(|r| r.host == host && r.connection == connection);
-    if last.is_none_or(|r| r.state != state) {
-        rows.push(StateRow { time: now, host, connection, state });
-    }
+/// Notes the state of an end (host and connection).
+fn sample(log: &mut Option<StateLog>, number: (usize, usize), now: Instant, end: &End) {
+    let Some(log) = log else { return };
+    let state = end.socket.info().map(|info| snapshot(&info, end.socket.queues()));
+    log.note(number, now, end.app.progress().bytes_written, state);
 }
 
 /// What the kernel tells, in the model's words. It counts segments where the model counts bytes.
@@ -324,6 +320,9 @@ fn snapshot(info: &TcpInfo, (send_queue, recv_queue): (u64, u64)) -> Snapshot {
             data_segments: u64::from(info.data_segs_out.saturating_sub(info.total_retrans)),
             retransmits: info.total_retrans.into(),
             packets: info.segs_out.into(),
+            // Linux 6.1 counts these for the host, not for a socket.
+            timeouts: u64::MAX,
+            fast_retransmits: u64::MAX,
             ..Counters::default()
         },
     }

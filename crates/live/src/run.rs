@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rexmit_capture::Options;
 use rexmit_path::{EmulatorKind, Unreached};
-use rexmit_scenario::{HOSTS, Resolved, Row, SpecError, StateRow, Streams, VerdictRow};
+use rexmit_scenario::{HOSTS, Resolved, Row, Sampling, SpecError, StateRow, Streams, VerdictRow};
 use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +36,8 @@ pub struct LiveOptions {
     pub capture_snap_len: Option<u32>,
     /// Comment of the captures.
     pub comment: Option<String>,
-    /// State over time.
-    pub state: bool,
+    /// State over time, and when it is noted.
+    pub state: Option<Sampling>,
     /// The path's verdicts.
     pub verdicts: bool,
     /// The clock is virtual, of a kernel with so many ticks a second: the run starts at a set phase of them.

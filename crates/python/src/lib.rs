@@ -32,6 +32,7 @@ mod _native {
     use super::plan::{Plan, run_one};
     #[pymodule_export]
     use super::scenarios::{
-        parse_duration, parse_rate, profile, profile_schema, profiles, resolve, schema, version,
+        check_sampling, parse_duration, parse_rate, profile, profile_schema, profiles, resolve, schema,
+        version,
     };
 }

@@ -35,7 +35,7 @@ pub fn serve_job(py: Python<'_>, job: &str, in_guest: bool) -> PyResult<()> {
 /// The tables that a run was asked for, each by columns.
 fn tables(outcome: &LiveOutcome, options: &LiveOptions) -> Value {
     let mut all = Map::new();
-    if options.state {
+    if options.state.is_some() {
         all.insert("state".into(), columns(states(&outcome.states)));
     }
     if options.verdicts {

@@ -100,7 +100,7 @@ pub fn run_one<'py>(
     let add = |name: &str, wanted: bool, columns: &dyn Fn() -> Columns| -> PyResult<()> {
         if wanted { answer.set_item(name, to_dict(py, columns())?) } else { Ok(()) }
     };
-    add("state", options.state, &|| states(&outcome.states))?;
+    add("state", options.state.is_some(), &|| states(&outcome.states))?;
     add("verdicts", options.verdicts, &|| verdicts(&outcome.verdicts))?;
     add("transmissions", options.transmissions, &|| transmissions(&outcome.transmissions))?;
     Ok(answer)

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use rexmit_sim::{Resolved, SpecError, builtin_profiles, resolve_profile};
+use rexmit_sim::{Resolved, Sampling, SpecError, builtin_profiles, resolve_profile};
 use rexmit_units::{Duration, Rate};
 use serde_json::Value;
 
@@ -53,6 +53,12 @@ pub fn parse_rate(text: &str) -> PyResult<u64> {
 #[pyfunction]
 pub fn parse_duration(text: &str) -> PyResult<u64> {
     text.parse().map(Duration::as_nanos).map_err(|e| PyValueError::new_err(format!("{e}")))
+}
+
+/// Refuses what is no time to note state at.
+#[pyfunction]
+pub fn check_sampling(text: &str) -> PyResult<()> {
+    text.parse::<Sampling>().map(drop).map_err(PyValueError::new_err)
 }
 
 /// A wrong setting, or a file that could not be written, as Python sees it.

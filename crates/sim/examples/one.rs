@@ -12,7 +12,11 @@ fn main() {
         "transfers": [{ "from": "server", "to": "client", "writes": writes }],
     });
     let resolved = Resolved::from_value(value).unwrap();
-    let options = RunOptions { verdicts: true, state: true, ..RunOptions::default() };
+    let options = RunOptions {
+        verdicts: true,
+        state: Some(rexmit_scenario::Sampling::Changes),
+        ..RunOptions::default()
+    };
     let outcome = run(&resolved, &Streams::new(1, ""), &options).unwrap();
     let mut isn = std::collections::HashMap::new();
     for v in &outcome.verdicts {

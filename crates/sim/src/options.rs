@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use rexmit_scenario::Sampling;
 use serde::{Deserialize, Serialize};
 
 /// What a single run writes down beside its row.
@@ -16,8 +17,8 @@ pub struct RunOptions {
     pub capture_snap_len: Option<u32>,
     /// Comment of the captures.
     pub comment: Option<String>,
-    /// State over time.
-    pub state: bool,
+    /// State over time, and when it is noted.
+    pub state: Option<Sampling>,
     /// The path's verdicts.
     pub verdicts: bool,
     /// Every packet that a TCP sent, with the reason.

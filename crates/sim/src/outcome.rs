@@ -10,7 +10,7 @@ use crate::truth::TransmissionRow;
 pub struct Outcome {
     /// The row.
     pub row: Row,
-    /// State over time, if asked for: a row after each event that changed it.
+    /// State over time, if asked for.
     pub states: Vec<StateRow>,
     /// Verdicts, if asked for, in order of time.
     pub verdicts: Vec<VerdictRow>,

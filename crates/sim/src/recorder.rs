@@ -12,13 +12,13 @@ use rexmit_wire::Packet;
 use crate::capture_file::CaptureFile;
 use crate::options::RunOptions;
 use crate::truth::{Place, Seen, TransmissionRow, Truth};
-use rexmit_scenario::StateRow;
+use rexmit_scenario::{StateLog, StateRow};
 
 /// What is written down while a run goes on.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
     captures: [Option<Capture>; 2],
-    states: Option<Vec<StateRow>>,
+    states: Option<StateLog>,
     truth: Option<Truth>,
     failure: Option<io::Error>,
 }
@@ -45,11 +45,11 @@ impl Recorder {
     pub fn new(options: &RunOptions) -> io::Result<Option<Self>> {
         let paths = [&options.capture_server, &options.capture_client];
         let captures = options.captures || paths.iter().any(|p| p.is_some());
-        if !captures && !options.state && !options.transmissions {
+        if !captures && options.state.is_none() && !options.transmissions {
             return Ok(None);
         }
         let mut recorder = Self {
-            states: options.state.then(Vec::new),
+            states: options.state.map(StateLog::new),
             truth: options.transmissions.then(Truth::default),
             ..Self::default()
         };
@@ -113,15 +113,10 @@ impl Recorder {
         }
     }
 
-    /// The state of a connection after an event.
-    pub fn state(&mut self, host: usize, connection: u32, now: Instant, of: &Connection) {
-        if let Some(rows) = &mut self.states {
-            let state = of.snapshot();
-            let host = HOSTS[host];
-            let last = rows.iter().rev().find(|r| r.host == host && r.connection == connection);
-            if last.is_none_or(|r| r.state != state) {
-                rows.push(StateRow { time: now, host, connection, state });
-            }
+    /// The state of an end (host and connection) after an event, when its application has `written` so many bytes.
+    pub fn state(&mut self, end: (usize, usize), now: Instant, written: u64, of: &Connection) {
+        if let Some(log) = &mut self.states {
+            log.note(end, now, written, Some(of.snapshot()));
         }
     }
 
@@ -138,7 +133,7 @@ impl Recorder {
                 Some(Capture::Bytes(writer)) => *bytes = writer.finish()?,
             }
         }
-        let states = self.states.unwrap_or_default();
+        let states = self.states.map(StateLog::into_rows).unwrap_or_default();
         let transmissions = self.truth.map(Truth::finish).unwrap_or_default();
         Ok(Recorded { states, transmissions, captures })
     }

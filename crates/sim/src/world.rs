@@ -191,7 +191,9 @@ impl World {
             self.unfinished -= 1;
         }
         if let Some(recorder) = &mut self.recorder {
-            recorder.state(1 - index % 2, (index / 2) as u32, now, &self.ends[index].connection);
+            let end = &self.ends[index];
+            let written = end.app.progress().bytes_written;
+            recorder.state((1 - index % 2, index / 2), now, written, &end.connection);
         }
         self.transmit(index);
         self.reschedule(index);

@@ -68,6 +68,14 @@ Examples:
     help="Write tables of both hosts' state over time (cwnd, ssthresh, srtt, rto, ...).",
 )
 @click.option(
+    "--state-at",
+    default="changes",
+    show_default=True,
+    metavar="changes|writes|TIME",
+    help="When state is noted: at every change, after each of the application's writes, or every TIME, "
+    'such as "10 ms".',
+)
+@click.option(
     "--verdicts",
     type=click.Choice(CAPTURE_CHOICES),
     default="none",
@@ -97,6 +105,7 @@ def run(
     resume: bool,
     capture: str,
     state: str,
+    state_at: str,
     verdicts: str,
     transmissions: str,
     seed: int | None,
@@ -111,7 +120,7 @@ def run(
     folder = out or Path("results") / spec.name.replace("/", "-")
     began = time.monotonic()
     with shown_progress() as progress:
-        tables = (state, verdicts, transmissions)
+        tables = (state, state_at, verdicts, transmissions)
         options = RunOptions(backend, jobs, resume, capture, *tables, allow_unsupported, progress, warn)
         try:
             results = run_study(spec, folder, options)

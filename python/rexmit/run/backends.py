@@ -44,17 +44,23 @@ class BackendOptions:
     """What a backend is told beside the study.
 
     `allow_unsupported` runs a study all the same whose settings the backend cannot have. `keep` is what a
-    backend writes down while a run happens, where running it again would not give the same.
+    backend writes down while a run happens, where running it again would not give the same. `state_at` says
+    when state is noted: `changes`, `writes` or an interval.
     """
 
     allow_unsupported: bool = False
     keep: Keep | None = None
+    state_at: str = "changes"
 
 
 class Backend(Protocol):
-    """Runs the runs of one study. With `real_time`, runs at the same time disturb each other."""
+    """Runs the runs of one study. With `real_time`, runs at the same time disturb each other.
+
+    `table_kinds` are the tables that it makes of a run.
+    """
 
     name: str
+    table_kinds: tuple[str, ...]
     real_time: bool
 
     def check(self, step: Step) -> list[str]:
@@ -89,8 +95,9 @@ class ModelBackend:
     """The built-in model."""
 
     name = "model"
+    table_kinds: tuple[str, ...] = ("state", "verdicts", "transmissions")
     on_model = True
-    real_time = False
+    real_time: bool = False
 
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
         self._spec = spec
@@ -180,7 +187,7 @@ class ModelBackend:
 
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
         """Runs one run again with these tables."""
-        answer = self._again(run, dict.fromkeys(kinds, True))
+        answer = self._again(run, asked_for(kinds, self._options.state_at))
         return {kind: from_native(answer[kind]) for kind in kinds}
 
     def _again(self, run: int, options: dict[str, Any]) -> dict[str, Any]:
@@ -206,6 +213,11 @@ def open_backend(name: str, spec: StudySpec, options: BackendOptions | None = No
     if any(kind == planned.partition(":")[0] for planned in _PLANNED):
         raise UsageError(f"backend {name!r} is not part of this release; available: {', '.join(BACKENDS)}")
     raise UsageError(f"unknown backend {name!r}{nearest(name, BACKENDS)}")
+
+
+def asked_for(kinds: Sequence[str], state_at: str) -> dict[str, Any]:
+    """What native code is told to get these tables."""
+    return {kind: state_at if kind == "state" else True for kind in kinds}
 
 
 def _next_size(size: int, seconds: float) -> int:

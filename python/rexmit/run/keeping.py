@@ -24,10 +24,13 @@ class Keep:
     capture: str = "none"
     state: str = "none"
     verdicts: str = "none"
+    state_at: str = "changes"
 
     def options(self, run: int) -> dict[str, Any]:
         """What the agent is asked for."""
-        chosen: dict[str, Any] = {"state": self.state != "none", "verdicts": self.verdicts != "none"}
+        chosen: dict[str, Any] = {"verdicts": self.verdicts != "none"}
+        if self.state != "none":
+            chosen["state"] = self.state_at
         if self.capture != "none":
             self._folder(capture_path(self.out, run, HOSTS[0]))
             chosen["captures"] = [str(self._temporary(run, host).resolve()) for host in HOSTS]

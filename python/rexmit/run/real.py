@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from rexmit import _native
-from rexmit.errors import RexmitError, UsageError
+from rexmit.errors import RexmitError
 from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, Done, RunJob
-from rexmit.run.backends import BackendOptions, ModelBackend, Step
+from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for
 from rexmit.run.columns import from_native, table_of
 from rexmit.run.guests import guest_command
 from rexmit.study import StudySpec
@@ -34,6 +34,7 @@ class RealBackend(ModelBackend):
     """A real kernel. The model's plan names its runs; agents run them."""
 
     on_model = False
+    table_kinds: tuple[str, ...] = ("state", "verdicts")
     virtual_hz: int | None = None
 
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
@@ -94,11 +95,7 @@ class RealBackend(ModelBackend):
 
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
         """Runs one run again with these tables."""
-        if "transmissions" in kinds:
-            raise UsageError(
-                f"backend {self.name}: a real kernel does not say why it sends a packet; analyze does"
-            )
-        done = self._one(run, dict.fromkeys(kinds, True))
+        done = self._one(run, asked_for(kinds, self._options.state_at))
         return {kind: table_of(done.answer["tables"][kind]) for kind in kinds}
 
     def _one(self, run: int, options: dict[str, Any]) -> Done:

@@ -15,7 +15,6 @@ from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
 from rexmit.run.backends import open_backend
 from rexmit.run.files import store_error
 from rexmit.run.store import PROVENANCE, RUNS, STUDY_JSON
-from rexmit.run.tables import TABLE_KINDS
 from rexmit.study import Design, StudySpec
 from rexmit.study.factors import parse_factor
 
@@ -132,9 +131,22 @@ class Results:
             raise store_error(given, error) from None
 
     def trace(self, run: int) -> dict[str, pl.DataFrame]:
-        """Runs one run again, exactly as it was: its `state` over time, `verdicts` and `transmissions`."""
+        """Runs one run again, exactly as it was: `state` over time, `verdicts`, a model's `transmissions`.
+
+        Raises UsageError for a run in real time, which is never the same again, or of another kernel.
+        """
         backend = open_backend(self.study["backend"], self.spec())
-        tables = backend.tables(run, TABLE_KINDS)
+        if backend.real_time:
+            text = "took real time, and no run would be the same again"
+            raise UsageError(
+                f'run {run} {text}; keep its tables as it runs, with state="all", verdicts="all"'
+            )
+        other = [
+            f"{k} {self.study.get(k)}, not {v}" for k, v in backend.facts().items() if self.study.get(k) != v
+        ]
+        if other:
+            raise UsageError(f"run {run} was run with {'; '.join(other)}: it would not be the same again")
+        tables = backend.tables(run, backend.table_kinds)
         return {kind: pl.DataFrame(pl.from_arrow(table)) for kind, table in tables.items()}
 
     def provenance(self) -> dict[str, Any]:

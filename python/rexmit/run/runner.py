@@ -46,7 +46,9 @@ class RunOptions:
 
     `capture`, `state`, `verdicts` and `transmissions` say of which runs captures, tables of the hosts' state
     over time, of the path's verdicts and of why each packet was sent are kept: none, failed or all.
-    `allow_unsupported` runs a study all the same whose settings the backend cannot have, with a warning.
+    `state_at` says when state is noted: at every change (`changes`), after each of the application's writes
+    (`writes`), or at an interval such as `10 ms`. `allow_unsupported` runs a study all the same whose
+    settings the backend cannot have, with a warning.
     """
 
     backend: str = "model"
@@ -54,6 +56,7 @@ class RunOptions:
     resume: bool = False
     capture: str = "none"
     state: str = "none"
+    state_at: str = "changes"
     verdicts: str = "none"
     transmissions: str = "none"
     allow_unsupported: bool = False
@@ -76,9 +79,20 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
             raise UsageError(f"{name}: {choice!r} is none of {', '.join(CAPTURE_CHOICES)}")
         if choice != "none" and out is None:
             raise UsageError(f"{name}: what is kept of single runs needs a folder; give one to write into")
+    try:
+        _native.check_sampling(options.state_at)
+    except ValueError as error:
+        raise UsageError(f"state_at: {error}") from None
     backend = open_backend(
-        options.backend, spec, BackendOptions(options.allow_unsupported, _keep(out, options))
+        options.backend,
+        spec,
+        BackendOptions(options.allow_unsupported, _keep(out, options), options.state_at),
     )
+    if options.transmissions != "none" and "transmissions" not in backend.table_kinds:
+        raise UsageError(
+            f"backend {backend.name}: a real kernel does not say why it sends a packet; leave transmissions "
+            "out, and analyze captures of the runs"
+        )
     cores = 1 if backend.real_time else usable_cores()
     session = _Session(spec, backend, options.jobs or cores, options)
     return session.in_memory() if out is None else session.in_folder(out)
@@ -87,7 +101,7 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
 def _keep(out: Path | None, options: RunOptions) -> Keep | None:
     if out is None:
         return None
-    return Keep(out, options.capture, options.state, options.verdicts)
+    return Keep(out, options.capture, options.state, options.verdicts, options.state_at)
 
 
 class _Session:

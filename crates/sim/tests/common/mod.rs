@@ -18,7 +18,14 @@ pub fn hurtig(rate: &str, delay: &str, position: u64) -> Value {
 
 /// Runs once with everything written down.
 pub fn run_once(scenario: Value) -> Outcome {
-    run_with(scenario, &RunOptions { state: true, verdicts: true, ..RunOptions::default() })
+    run_with(
+        scenario,
+        &RunOptions {
+            state: Some(rexmit_scenario::Sampling::Changes),
+            verdicts: true,
+            ..RunOptions::default()
+        },
+    )
 }
 
 pub fn run_with(scenario: Value, options: &RunOptions) -> Outcome {
