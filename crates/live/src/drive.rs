@@ -1,17 +1,14 @@
 //! The emulator driven by the real clock, in a thread of its own.
 
 use std::io;
-use std::os::fd::AsFd;
-use std::time::Duration as StdDuration;
 
-use nix::poll::{PollFd, PollFlags};
-use nix::sys::time::TimeSpec;
 use rexmit_units::{Duration, Instant};
 
 use crate::emulator::{Emulator, Incidents, Lateness, Pace};
 use crate::port::Port;
 use crate::sys::clock::Clock;
 use crate::sys::device::Lost;
+use crate::sys::poll::Poll;
 use crate::sys::thread;
 use crate::watch::Watch;
 
@@ -20,18 +17,22 @@ use crate::watch::Watch;
 pub enum Mode {
     /// It looks again at once, and takes a whole core.
     BusyPoll,
-    /// It sleeps until shortly before the next packet is due, then looks again and again.
+    /// It sleeps while nothing passes, until shortly before the next packet is due; then it looks again and again.
     Hybrid {
         /// How long before: as late as the machine wakes a thread, with some reserve.
         early: Duration,
+        /// It stays awake for so long after a packet, as the next one may be near: an interface does not tell when a
+        /// packet came, so that a packet which wakes it enters late.
+        linger: Duration,
     },
     /// It sleeps until a packet comes or is due.
     Sleep,
 }
 
 impl Mode {
-    /// [`Self::Hybrid`], awake 150 us before a packet is due.
-    pub const HYBRID: Self = Self::Hybrid { early: Duration::from_micros(150) };
+    /// [`Self::Hybrid`], awake from 150 us before a packet is due until 2 ms after the last one.
+    pub const HYBRID: Self =
+        Self::Hybrid { early: Duration::from_micros(150), linger: Duration::from_millis(2) };
 
     /// The mode by its name: `busy-poll`, `hybrid` or `sleep`.
     pub fn by_name(name: &str) -> Option<Self> {
@@ -70,6 +71,17 @@ pub struct DriveOptions {
     pub late: Duration,
     /// See `late`.
     pub late_share: f64,
+    /// A thread that sleeps looks this often whether it is to stop.
+    pub longest_sleep: Duration,
+}
+
+impl DriveOptions {
+    /// Where the clock stands while code runs, and time passes only for who sleeps: every packet has its moment.
+    pub fn virtual_time() -> Self {
+        let options = Self::default();
+        let pace = Pace { horizon: Duration::ZERO, ..options.pace };
+        Self { mode: Mode::Sleep, touch: 0, pace, longest_sleep: Duration::from_secs(20), ..options }
+    }
 }
 
 impl Default for DriveOptions {
@@ -82,6 +94,7 @@ impl Default for DriveOptions {
             touch: 64 << 20,
             late: Duration::from_millis(1),
             late_share: 0.01,
+            longest_sleep: Duration::from_millis(20),
         }
     }
 }
@@ -89,8 +102,6 @@ impl Default for DriveOptions {
 /// What a packet may wait for those behind it: less than a host's network card waits before it tells of packets
 /// (`ethtool -c`, rx-usecs), and thirteen full packets at 10 Gbit/s.
 const DEFAULT_HORIZON: Duration = Duration::from_micros(16);
-/// A thread that sleeps looks this often whether it is to stop.
-const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 /// Interfaces are asked this often what they lost.
 const ASK: Duration = Duration::from_secs(1);
 /// Queues are looked at this often.
@@ -124,7 +135,12 @@ pub fn drive<P: Port>(
 ) -> io::Result<DriveReport> {
     prepare(options)?;
     emulator.pool().touch(options.touch);
+    let poll = Poll::new()?;
+    for (port, number) in emulator.ports().iter().zip(0..) {
+        poll.add_readable(port, number)?;
+    }
     let mut driver = Driver {
+        poll,
         before: emulator.lost()?,
         emulator,
         options,
@@ -132,6 +148,7 @@ pub fn drive<P: Port>(
         clock: Clock::start(),
         asked: Instant::ZERO,
         looked: Instant::ZERO,
+        worked: Instant::ZERO,
         last: Instant::ZERO,
         longest_pause: Duration::ZERO,
     };
@@ -161,12 +178,15 @@ struct Driver<'a, P> {
     options: &'a DriveOptions,
     watch: &'a Watch,
     clock: Clock,
+    poll: Poll,
     /// What interfaces had lost before the start.
     before: [Lost; 2],
     /// When they were last asked.
     asked: Instant,
     /// When the queues were last looked at.
     looked: Instant,
+    /// When a packet last came or left.
+    worked: Instant,
     /// The end of the last step.
     last: Instant,
     longest_pause: Duration,
@@ -187,6 +207,7 @@ impl<P: Port> Driver<'_, P> {
         self.longest_pause = self.longest_pause.max(now.saturating_since(self.last));
         self.last = now;
         if work > 0 {
+            self.worked = now;
             self.watch.publish(self.emulator);
         }
         if now.saturating_since(self.looked) > LOOK {
@@ -207,13 +228,17 @@ impl<P: Port> Driver<'_, P> {
                 std::hint::spin_loop();
                 return Ok(());
             }
-            Mode::Hybrid { early } => early,
+            Mode::Hybrid { linger, .. } if now.saturating_since(self.worked) < linger => {
+                std::hint::spin_loop();
+                return Ok(());
+            }
+            Mode::Hybrid { early, .. } => early,
             Mode::Sleep => Duration::ZERO,
         };
         let next = self.emulator.next_action(self.options.pace);
-        let sleep = next.saturating_since(now).saturating_sub(early).min(LONGEST_SLEEP);
+        let sleep = next.saturating_since(now).saturating_sub(early).min(self.options.longest_sleep);
         if !sleep.is_zero() {
-            wait(self.emulator.ports(), sleep)?;
+            self.poll.wait(self.clock.monotonic_at(now + sleep))?;
             self.last = self.clock.now();
         }
         Ok(())
@@ -265,15 +290,5 @@ impl DriveReport {
         }
         let all = faults.join(", ");
         (!faults.is_empty()).then(|| format!("the emulator did not keep up: packets: {all}"))
-    }
-}
-
-/// Waits until a port is readable, but no longer than `time`.
-fn wait<P: AsFd>(ports: &[P; 2], time: Duration) -> io::Result<()> {
-    let mut both = ports.each_ref().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN));
-    let time = TimeSpec::from_duration(StdDuration::from_nanos(time.as_nanos()));
-    match nix::poll::ppoll(&mut both, Some(time), None) {
-        Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
-        Err(e) => Err(e.into()),
     }
 }

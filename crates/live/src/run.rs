@@ -21,8 +21,10 @@ use crate::tap::Tap;
 
 /// Time between two signs of life of a run in real time.
 const BEAT: Duration = Duration::from_secs(5);
-/// So long before a packet is due in real time the emulator stays awake, nanoseconds.
+/// So long before a packet is due in real time the emulator is awake, nanoseconds.
 const EARLY: u64 = 150_000;
+/// So long it stays awake after anything has happened, nanoseconds: a packet that woke it would enter late.
+const LINGER: u64 = 2_000_000;
 /// Turns of the loop between two of a run in virtual time.
 const TURNS_A_BEAT: u64 = 200_000;
 
@@ -184,7 +186,9 @@ impl<'a> Lab<'a> {
     fn wait(&mut self, due: Instant) -> io::Result<()> {
         let at = self.start + due.as_nanos();
         let virtual_time = self.options.virtual_hz.is_some();
-        let ready = if virtual_time { self.poll.wait(at)? } else { self.poll.wait_awake(at, EARLY)? };
+        let awake = self.start + self.now.as_nanos() + LINGER;
+        let ready =
+            if virtual_time { self.poll.wait(at)? } else { self.poll.wait_awake(at, EARLY, awake)? };
         if ready.is_empty() {
             return Ok(());
         }

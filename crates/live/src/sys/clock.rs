@@ -50,6 +50,12 @@ impl Clock {
         self.at(monotonic())
     }
 
+    /// CLOCK_MONOTONIC at an instant since the start, nanoseconds.
+    #[inline]
+    pub fn monotonic_at(&self, instant: Instant) -> u64 {
+        self.start + instant.as_nanos()
+    }
+
     /// An instant of CLOCK_MONOTONIC, nanoseconds, since the start.
     #[inline]
     pub fn at(&self, monotonic: u64) -> Instant {

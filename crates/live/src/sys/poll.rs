@@ -58,18 +58,19 @@ impl Poll {
         Ok(self.epoll.add(fd, EpollEvent::new(all, number))?)
     }
 
-    /// As [`Self::wait`], but sleeps only until `early` nanoseconds before `until` and asks again and again from then
-    /// on: a sleeper may be woken late.
+    /// As [`Self::wait`], but sleeps only from `awake` on until `early` nanoseconds before `until`, and asks again and
+    /// again before and after: a sleeper may be woken late.
     ///
     /// # Errors
     /// Those of the kernel.
-    pub fn wait_awake(&mut self, until: u64, early: u64) -> io::Result<Vec<Ready>> {
+    pub fn wait_awake(&mut self, until: u64, early: u64, awake: u64) -> io::Result<Vec<Ready>> {
         loop {
             let now = clock::monotonic();
             if now >= until {
                 return self.ask();
             }
-            let ready = if until - now > early { self.wait(until - early)? } else { self.ask()? };
+            let sleeps = now >= awake && until - now > early;
+            let ready = if sleeps { self.wait(until - early)? } else { self.ask()? };
             if !ready.is_empty() {
                 return Ok(ready);
             }
