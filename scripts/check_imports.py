@@ -78,7 +78,7 @@ LAYERS: list[set[str]] = [
     {"api"},
     {"cli"},
 ]
-ALONE = {"models", "_agent"}
+ALONE = {"models", "_agent", "_leash"}
 
 
 def main() -> int:

@@ -100,7 +100,7 @@ def test_a_missing_program_is_told(tmp_path: Path) -> None:
     def launch(job: Path, folder: Path) -> list[str]:
         return [str(tmp_path / "nothing")]
 
-    with pytest.raises(RexmitError, match=r"an agent cannot be started: .*No such file"):
+    with pytest.raises(RexmitError, match=r"nothing: cannot be started: No such file"):
         answers(Crew(launch, lambda run: RunJob(run, {}, 1, ""), 1))
 
 

@@ -18,12 +18,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rexmit.errors import RexmitError, StudyError
+from rexmit.run.cores import idle_core
+from rexmit.run.guests import guest_environment
+from rexmit.run.leash import leashed
 
 MARK = "\x1e"
 """What a line of an agent begins with; others are of a guest's kernel."""
@@ -75,11 +78,15 @@ class Done:
 class Crew:
     """Runs jobs on up to `size` agents at a time.
 
-    `launch` gives an agent's command. `make` makes the job of a run. Iterate over :meth:`work`.
+    `launch` gives an agent's command. `make` makes the job of a run. Iterate over :meth:`work`. Agents
+    that are `pinned` stay on a core each.
     """
 
-    def __init__(self, launch: Launch, make: Callable[[int], RunJob], size: int) -> None:
+    def __init__(
+        self, launch: Launch, make: Callable[[int], RunJob], size: int, pinned: bool = False
+    ) -> None:
         self._launch = launch
+        self._pinned = pinned
         self._make = make
         self._size = max(size, 1)
         self._todo: deque[int] = deque()
@@ -153,7 +160,11 @@ class Crew:
         with tempfile.TemporaryDirectory(prefix="rexmit-") as folder:
             job = Path(folder) / "job.json"
             job.write_text(json.dumps({"runs": jobs}))
-            with Agent(self._launch(job, Path(folder)), Path(folder)) as agent:
+            command = self._launch(job, Path(folder))
+            with (
+                idle_core() if self._pinned else nullcontext() as core,
+                Agent(command, Path(folder), core) as agent,
+            ):
                 return self._follow(agent, block)
 
     def _follow(self, agent: Agent, block: list[int]) -> list[int]:
@@ -181,14 +192,13 @@ class Crew:
 class Agent:
     """The process of an agent; leaving the context ends it and all that it started."""
 
-    def __init__(self, command: Sequence[str], folder: Path) -> None:
-        environment = {**os.environ, "TMPDIR": str(folder)}
+    def __init__(self, command: Sequence[str], folder: Path, core: int | None = None) -> None:
         self._process = subprocess.Popen(
-            command,
+            leashed(command, core),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env=environment,
+            env=guest_environment(folder),
             start_new_session=True,
         )
         self._words: deque[str] = deque(maxlen=40)

@@ -68,7 +68,7 @@ class RealBackend(ModelBackend):
     def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         """Runs them on `jobs` agents and yields finished ones, in ranges."""
         keep = self._options.keep
-        crew = Crew(self.command, lambda run: self._job(run, keep.options(run) if keep else {}), jobs)
+        crew = self._crew(lambda run: keep.options(run) if keep else {}, jobs)
         rows: dict[int, dict[str, Any]] = {}
         flushed = time.monotonic()
         work = crew.work(runs, stopped)
@@ -99,11 +99,14 @@ class RealBackend(ModelBackend):
         return {kind: table_of(done.answer["tables"][kind]) for kind in kinds}
 
     def _one(self, run: int, options: dict[str, Any]) -> Done:
-        crew = Crew(self.command, lambda n: self._job(n, options), 1)
+        crew = self._crew(lambda _: options, 1)
         (done,) = crew.work([run], lambda: False)
         if done.failed:
             raise RexmitError(f"run {run}: {done.failed}")
         return done
+
+    def _crew(self, options: Callable[[int], dict[str, Any]], size: int) -> Crew:
+        return Crew(self.command, lambda run: self._job(run, options(run)), size, pinned=not self.real_time)
 
     def _settle(self, done: Done, row: dict[str, Any]) -> None:
         if self._options.keep:
