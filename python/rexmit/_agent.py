@@ -1,6 +1,7 @@
-"""The agent's process: `python -ISB _agent.py MODULE guest|host JOB`, or `... MODULE emulate JOB DESCRIPTOR`.
+"""The agent's process: `python -ISB _agent.py MODULE PLACE JOB [DESCRIPTOR]`.
 
-It runs in a guest as its first process, where it must start fast, so it loads the native module by its file
+PLACE is `guest` or `host` for runs, `emulate` (with the descriptor for its answer) or `emulate-in-guest`. It
+runs in a guest as its first process, where it must start fast, so it loads the native module by its file
 and nothing else of the package.
 """
 
@@ -18,6 +19,8 @@ def main(module: str, place: str, job: str, answer: str = "") -> None:
     loader.exec_module(native)
     if place == "emulate":
         native.serve_emulation(job, int(answer))
+    elif place == "emulate-in-guest":
+        native.serve_emulation_in_guest(job)
     else:
         native.serve_job(job, place == "guest")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from rexmit.kernel import KernelError, find_kernel
 
 from .packets import LOST_SEGMENT, capture
 
@@ -92,3 +93,44 @@ def edited(path: Path, old: str, new: str) -> Path:
     assert old in text
     path.write_text(text.replace(old, new))
     return path
+
+
+SERVER = """
+import socket, sys
+listener = socket.create_server(("", int(sys.argv[1])))
+while True:
+    connection, _ = listener.accept()
+    connection.recv(1)
+    connection.sendall(bytes(int(sys.argv[2])))
+    connection.close()
+"""
+
+CLIENT = """
+import json, os, socket, sys, time
+begin = time.monotonic()
+connection = socket.create_connection((os.environ["REXMIT_SERVER"], int(sys.argv[1])), timeout=60)
+connected = time.monotonic()
+connection.sendall(b"x")
+got, times = 0, []
+while data := connection.recv(1 << 16):
+    got += len(data)
+    times.append((time.monotonic(), got))
+print(json.dumps({"connect": connected - begin, "bytes": got, "times": times}))
+"""
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> tuple[str, list[str]]:
+    """A server's command, to which its port and its answer's length are added, and a client's."""
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "client.py").write_text(CLIENT)
+    return f"{sys.executable} {tmp_path}/server.py", [sys.executable, f"{tmp_path}/client.py"]
+
+
+@pytest.fixture(scope="module")
+def guest() -> None:
+    """Skips where no kernel has been built."""
+    try:
+        find_kernel()
+    except KernelError as error:
+        pytest.skip(str(error))

@@ -17,44 +17,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from .conftest import Command
+from .conftest import CLIENT, SERVER, Command
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not Path("/dev/net/tun").exists(), reason="network namespaces and TUN need root"
 )
 
 REXMIT = [sys.executable, "-c", "import rexmit.cli; rexmit.cli.main()", "emulate"]
-
-SERVER = """
-import socket, sys
-listener = socket.create_server(("", int(sys.argv[1])))
-while True:
-    connection, _ = listener.accept()
-    connection.recv(1)
-    connection.sendall(bytes(int(sys.argv[2])))
-    connection.close()
-"""
-
-CLIENT = """
-import json, os, socket, sys, time
-begin = time.monotonic()
-connection = socket.create_connection((os.environ["REXMIT_SERVER"], int(sys.argv[1])), timeout=60)
-connected = time.monotonic()
-connection.sendall(b"x")
-got, times = 0, []
-while data := connection.recv(1 << 16):
-    got += len(data)
-    times.append((time.monotonic(), got))
-print(json.dumps({"connect": connected - begin, "bytes": got, "times": times}))
-"""
-
-
-@pytest.fixture
-def programs(tmp_path: Path) -> tuple[str, list[str]]:
-    """A server's command, to which its port and its answer's length are added, and a client's."""
-    (tmp_path / "server.py").write_text(SERVER)
-    (tmp_path / "client.py").write_text(CLIENT)
-    return f"{sys.executable} {tmp_path}/server.py", [sys.executable, f"{tmp_path}/client.py"]
 
 
 def test_a_round_trip_takes_both_delays(rexmit: Command, programs: tuple[str, list[str]]) -> None:

@@ -10,7 +10,6 @@ from rexmit import Results, Study
 from rexmit.analyse.positions import PositionCosts
 from rexmit.analyse.repairs import additional_at, average_at, repairs
 from rexmit.errors import UsageError
-from rexmit.kernel import KernelError, find_kernel
 from rexmit.report import draw_figures
 from rexmit.report.figures import reference_of
 from rexmit.study import load_spec
@@ -39,11 +38,7 @@ def one_path(name: str) -> Study:
 
 
 @pytest.fixture(scope="module")
-def results() -> Results:
-    try:
-        find_kernel()
-    except KernelError as error:
-        pytest.skip(str(error))
+def results(guest: None) -> Results:
     return one_path("linux-short").run(backend="uml", progress=False)
 
 

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 import rexmit
 from rexmit.errors import RexmitError, StudyError, UsageError
-from rexmit.kernel import KernelError, find_kernel
 
 SCENARIO: dict[str, Any] = {
     "hosts": {"server": {"stack": "linux-6.1"}, "client": {"stack": "linux-6.1"}},
@@ -27,15 +26,6 @@ def study(**vary: list[Any]) -> rexmit.Study:
     return rexmit.Study.from_dict(
         {"scenario": SCENARIO, "vary": levels, "design": {"replications": 1}}, "real"
     )
-
-
-@pytest.fixture(scope="module")
-def guest() -> None:
-    """Skips where no kernel has been built."""
-    try:
-        find_kernel()
-    except KernelError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture

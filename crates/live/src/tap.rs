@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use rexmit_capture::{Direction, Options, Writer};
@@ -27,6 +28,12 @@ pub struct Tap {
     between: Vec<Vec<u8>>,
     /// The host is at the other end of the interface's wire.
     wire: bool,
+}
+
+impl AsFd for Tap {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
 }
 
 impl Tap {

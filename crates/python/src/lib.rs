@@ -21,7 +21,9 @@ mod _native {
     #[pymodule_export]
     use super::analysis::{Analysis, analysis_schema};
     #[pymodule_export]
-    use super::live::{check_path, measure_emulator, serve_emulation, serve_job, sweep_emulations};
+    use super::live::{
+        check_path, measure_emulator, serve_emulation, serve_emulation_in_guest, serve_job, sweep_emulations,
+    };
     #[pymodule_export]
     use super::pair::PairAnalysis;
     #[pymodule_export]

@@ -66,9 +66,17 @@ pub fn serve_emulation(py: Python<'_>, job: &str, answer: i32) -> PyResult<()> {
     let wrong = |e: std::io::Error| PyOSError::new_err(format!("emulator: {e}"));
     py.detach(|| {
         let answer = rexmit_live::sys::adopt_descriptor(answer)?;
-        emulate::serve(Path::new(job), answer, &|rows| columns(verdicts(rows)))
+        let wanted = emulate::Emulation::read(Path::new(job))?;
+        emulate::serve(&wanted, answer, &|rows| columns(verdicts(rows)))
     })
     .map_err(wrong)
+}
+
+/// Runs the emulation in the file `job` as the first process of a guest, and ends the guest.
+#[pyfunction]
+pub fn serve_emulation_in_guest(py: Python<'_>, job: &str) -> PyResult<()> {
+    let served = py.detach(|| emulate::serve_in_guest(Path::new(job), &|rows| columns(verdicts(rows))));
+    served.map_err(|e| PyOSError::new_err(format!("emulation: {e}")))
 }
 
 /// A path with its defaults written out, as JSON, and what is odd about it.

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,14 @@ from rexmit.cli.emulate_show import LiveLine, say, show_summary
 from rexmit.errors import UsageError
 from rexmit.run.emulation import INVALID, EmulationError, EmulationOptions, Listener
 from rexmit.run.emulation import emulate as run_emulation
+from rexmit.run.virtual import Clock
 from rexmit.study.settings import parse_assignment
 
 LIVE_SECONDS = 0.5
 PLAIN_SECONDS = 10.0
+
+_DATE = "2026-01-01"
+_PATIENCE = "60 s"
 
 _SETTINGS = "rexmit.settings"
 _COMMAND = "rexmit.command"
@@ -107,9 +112,26 @@ Examples:
 @click.option(
     "--mode",
     type=click.Choice(["busy", "hybrid", "sleep"]),
-    default="hybrid",
-    show_default=True,
-    help="How the emulator waits for a packet's time: busy is the most punctual and takes a core.",
+    help="How the emulator waits for a packet's time: busy is the most punctual and takes a core. "
+    "Default: hybrid.",
+)
+@click.option(
+    "--virtual",
+    is_flag=True,
+    help="Run both programs in a guest with a virtual clock (`rexmit kernel build` makes it): "
+    "repeatable, faster than real time; no root. Needs COMMAND and --server; no terminal.",
+)
+@click.option(
+    "--patience",
+    metavar="TIME",
+    help="With --virtual: ends it when the virtual clock stands still for so long, as it does while "
+    f"a program computes. Default: {_PATIENCE}.",
+)
+@click.option(
+    "--date",
+    metavar="DATE",
+    help="With --virtual: what the clock shows first, such as 2026-07-01T12:00, UTC, or now. "
+    f"Default: {_DATE}, so that it is always the same.",
 )
 @click.option(
     "--live/--no-live",
@@ -135,7 +157,10 @@ def emulate(
     duration: str | None,
     capture: Path | None,
     verdicts: Path | None,
-    mode: str,
+    mode: str | None,
+    virtual: bool,
+    patience: str | None,
+    date: str | None,
     live: bool | None,
     quiet: bool,
     as_json: bool,
@@ -164,7 +189,12 @@ def emulate(
     path = read_path(file, settings)
     for text in _native.check_path(_json(path))[1]:
         warn(text)
-    command = _command(context.meta[_COMMAND], server, between)
+    given = context.meta[_COMMAND]
+    if virtual:
+        _check_virtual(given, {"--between": between, "--mode": mode}, server)
+    elif patience is not None or date is not None:
+        raise UsageError("--patience and --date: go with --virtual; the clock is this machine's otherwise")
+    command = given if virtual else _command(given, server, between)
     interactive = not context.meta[_COMMAND] and bool(command)
     shown = _Shown(_is_live(live, interactive), quiet, as_json)
     options = EmulationOptions(
@@ -177,11 +207,12 @@ def emulate(
         mtu=mtu or 0,
         seed=seed,
         duration_ns=None if duration is None else _duration("--duration", duration),
-        mode=mode,
+        mode=mode or "hybrid",
         beat_ns=_beat(shown.live),
         capture=capture,
         verdicts=verdicts,
         to_stderr=as_json,
+        virtual=_clock(date, patience) if virtual else None,
         environment=_environment(path, interactive),
     )
     context.exit(_run(options, shown))
@@ -198,6 +229,33 @@ def _command(given: tuple[str, ...], server: str | None, between: tuple[str, str
         other = "interfaces of this host cannot be used" if between else "the other end cannot be this host"
         raise EmulationError(f"without root {other}: give --server COMMAND, or run it as root")
     return given or (() if between else (os.environ.get("SHELL", "/bin/sh"),))
+
+
+def _check_virtual(command: tuple[str, ...], without: dict[str, object], server: str | None) -> None:
+    for name, value in without.items():
+        if value is not None:
+            raise UsageError(
+                f"--virtual and {name}: a guest has neither this host's interfaces nor its clock"
+            )
+    if not command or server is None:
+        what = "COMMAND" if server is not None else "--server COMMAND"
+        raise UsageError(f"--virtual: nothing but its own programs is in a guest; give {what}, too")
+
+
+def _clock(date: str | None, patience: str | None) -> Clock:
+    if date == "now":
+        start = datetime.now(UTC)
+    else:
+        try:
+            start = datetime.fromisoformat(date or _DATE)
+        except ValueError:
+            raise UsageError(f"--date {date!r}: write it as 2026-07-01 or 2026-07-01T12:00, or now") from None
+        start = start.replace(tzinfo=start.tzinfo or UTC)
+    since = start - datetime(1970, 1, 1, tzinfo=UTC)
+    if not 0 <= since.days < 365 * 200:
+        raise UsageError(f"--date {date!r}: the clock of a guest goes from 1970 to 2169")
+    start_ns = since // timedelta(microseconds=1) * 1000
+    return Clock(start_ns, _duration("--patience", patience or _PATIENCE) / 1e9)
 
 
 def _run(options: EmulationOptions, shown: _Shown) -> int:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +24,7 @@ from typing import Any
 from rexmit import _native
 from rexmit.errors import RexmitError
 from rexmit.run.files import write_whole
+from rexmit.run.virtual import BEAT_NS, Clock, StalledError, StoppedError, Streams, run_in_guest
 
 _AGENT = Path(__file__).resolve().parents[1] / "_agent.py"
 
@@ -32,7 +34,10 @@ INVALID = 1
 
 @dataclass(frozen=True)
 class EmulationOptions:
-    """What is to be emulated. `path` is a scenario's; times are in ns."""
+    """What is to be emulated. `path` is a scenario's; times are in ns.
+
+    `virtual` runs it in a guest whose clock is virtual.
+    """
 
     path: dict[str, Any]
     command: tuple[str, ...]
@@ -48,6 +53,7 @@ class EmulationOptions:
     capture: Path | None = None
     verdicts: Path | None = None
     to_stderr: bool = False
+    virtual: Clock | None = None
     environment: dict[str, str] = field(default_factory=dict)
 
 
@@ -73,9 +79,12 @@ def emulate(options: EmulationOptions, listener: Listener) -> dict[str, Any]:
     Raises EmulationError where it could not be, or broke off.
     """
     with tempfile.TemporaryDirectory(prefix="rexmit-") as folder, _terminal():
-        job = Path(folder) / "job.json"
-        job.write_text(json.dumps(_job(options)))
-        last = _run(job, listener, alone=not options.command)
+        if options.virtual:
+            last = _run_virtual(options, options.virtual, Path(folder), listener)
+        else:
+            job = Path(folder) / "job.json"
+            job.write_text(json.dumps(_job(options)))
+            last = _run(job, listener, alone=not options.command)
     if options.verdicts is not None:
         columns = last.pop("verdicts")
         write_whole(options.verdicts, lambda part: _write_table(part, columns), resumable=False)
@@ -97,7 +106,7 @@ def _job(options: EmulationOptions) -> dict[str, Any]:
         captures = [str(options.capture.resolve() / f"{host}.pcapng") for host in ("server", "client")]
     place = records()
     chosen = asdict(options)
-    for key in ("capture", "verdicts", "environment"):
+    for key in ("capture", "verdicts", "environment", "virtual"):
         del chosen[key]
     return {
         **chosen,
@@ -119,31 +128,85 @@ def _run(job: Path, listener: Listener, alone: bool) -> dict[str, Any]:
     finally:
         os.close(answer)
     with open(heard, "rb") as lines, _passed_on(process, alone):
-        last = _listen(lines, listener)
+        said = _Last(listener)
+        for line in lines:
+            said.hear(json.loads(line))
         # The descriptor is closed by the last of its processes: whatever it has started is gone.
         code = process.wait()
-    if last is None:
+    if said.nothing():
         _tidy(listener)
-        why = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-        raise EmulationError(f"the emulator was ended {why}; COMMAND and all that it had made were ended too")
-    if "wrong" in last:
-        raise EmulationError(last["wrong"]["text"], last["wrong"]["code"])
-    over: dict[str, Any] = last["over"]
-    return over
+    why = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+    return said.over(f"the emulator was ended {why}; COMMAND and all that it had made were ended too")
 
 
-def _listen(lines: Any, listener: Listener) -> dict[str, Any] | None:
-    """What it says until nothing is left of it; the last word."""
-    last = None
-    for line in lines:
-        event = json.loads(line)
+def _run_virtual(options: EmulationOptions, clock: Clock, folder: Path, listener: Listener) -> dict[str, Any]:
+    job = _job(options)
+    # A guest's first process has no parent, no terminal, and nothing that would be left.
+    job.update(parent=0, foreground=None, records=None, beat_ns=BEAT_NS)
+    job["environment"] = [*os.environ.items(), *options.environment.items()]
+    said = _Last(Listener(listener.note, _now_and_then(listener.now, options.beat_ns)))
+    streams = Streams(sys.stderr.buffer if options.to_stderr else sys.stdout.buffer, sys.stderr.buffer)
+    try:
+        words = run_in_guest(job, folder, said.hear, streams, clock)
+    except StoppedError as stop:
+        raise EmulationError("the emulation was stopped", 128 + stop.args[0]) from None
+    except StalledError as stall:
+        raise EmulationError(_spinning(stall.args[0], clock.patience)) from None
+    return said.over(f"the guest ended before the emulation was over: {words}")
+
+
+def _now_and_then(
+    show: Callable[[dict[str, Any]], None], beat_ns: int | None
+) -> Callable[[dict[str, Any]], None]:
+    """Shows some of what comes: one for each beat of this machine's clock, or none."""
+    due = time.monotonic() + (beat_ns or 0) / 1e9
+
+    def hear(now: dict[str, Any]) -> None:
+        nonlocal due
+        if beat_ns and time.monotonic() >= due:
+            due = time.monotonic() + beat_ns / 1e9
+            show(now)
+
+    return hear
+
+
+def _spinning(program: str, patience: float) -> str:
+    text = f"the virtual clock has stood still for {patience:g} s"
+    if not program:
+        return f"{text}; a program that never sleeps stops it, and a long computation needs more --patience"
+    return (
+        f"{text}: {program} runs and does not sleep. A program that waits without sleeping stops a virtual "
+        "clock; one that computes for so long needs more --patience"
+    )
+
+
+class _Last:
+    """What an emulation says, passed on; its last word is kept."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._last: dict[str, Any] | None = None
+
+    def hear(self, event: dict[str, Any]) -> None:
         if "note" in event:
-            listener.note(event["note"])
+            self._listener.note(event["note"])
         elif "now" in event:
-            listener.now(event["now"])
+            self._listener.now(event["now"])
         elif "up" not in event:
-            last = event
-    return last
+            self._last = event
+
+    def nothing(self) -> bool:
+        """It has not had a last word."""
+        return self._last is None
+
+    def over(self, otherwise: str) -> dict[str, Any]:
+        """What came of it. Raises EmulationError where nothing did: with its word, or else this one."""
+        if self._last is None:
+            raise EmulationError(otherwise)
+        if "wrong" in self._last:
+            raise EmulationError(self._last["wrong"]["text"], self._last["wrong"]["code"])
+        over: dict[str, Any] = self._last["over"]
+        return over
 
 
 def _tidy(listener: Listener) -> None:

@@ -7,21 +7,24 @@
 //! that its program has left, and what cannot go by itself stands in a [`record`], from which it is undone even
 //! after a kill.
 
+use std::fs;
 use std::io;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rexmit_scenario::{SpecError, VerdictRow};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 mod ends;
+mod guest;
 mod keeper;
 pub mod record;
 mod report;
 mod session;
 mod watcher;
 
+pub use guest::{GuestPlace, serve_in_guest};
 pub use report::{Event, Summary, Traffic};
 pub use session::serve;
 
@@ -59,14 +62,26 @@ pub struct Emulation {
     pub mode: Mode,
     /// Nanoseconds between two [`Event::Now`]; none are sent where absent.
     pub beat_ns: Option<u64>,
-    /// The terminal's foreground process group.
-    pub foreground: i32,
+    /// The terminal's foreground process group, which the command is of; without one it reads nothing.
+    pub foreground: Option<i32>,
     /// The command's standard output goes to standard error.
     pub to_stderr: bool,
     /// Where records are kept; absent: nowhere.
     pub records: Option<PathBuf>,
     /// What the environment of both programs has beside this process's own.
     pub environment: Vec<(String, String)>,
+    /// This process is the first of a guest with a virtual clock.
+    pub guest: Option<GuestPlace>,
+}
+
+impl Emulation {
+    /// The one in the file `job`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is no such job.
+    pub fn read(job: &Path) -> io::Result<Self> {
+        Ok(serde_json::from_slice(&fs::read(job)?)?)
+    }
 }
 
 /// When the server is ready.

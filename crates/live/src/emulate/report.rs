@@ -15,6 +15,7 @@ use super::ends::Side;
 use crate::drive::DriveReport;
 use crate::emulator::Emulator;
 use crate::packet::RealPacket;
+use crate::sys::write_out;
 use crate::watch::Live;
 
 /// One line of an emulation's answer.
@@ -219,7 +220,9 @@ impl Events {
     pub fn say(&mut self, event: &Event) -> io::Result<()> {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
-        self.0.write_all(&line)
+        self.0.write_all(&line)?;
+        write_out(&self.0);
+        Ok(())
     }
 
     /// Says something that may be missed: not at all where the listener is behind.

@@ -1,9 +1,8 @@
 //! One emulation from its job to its end.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::thread;
 
 use nix::sys::signal::Signal;
@@ -12,7 +11,7 @@ use nix::unistd::{Pid, getegid, geteuid};
 use rexmit_capture::Options;
 use rexmit_path::Direction;
 use rexmit_scenario::{HOSTS, SpecError, Streams, VerdictRow, read_path};
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use serde_json::Value;
 
 use super::ends::{self, Ends, Side};
@@ -34,17 +33,18 @@ const TOUCH: u64 = 8 << 20;
 /// Niceness of the thread that hands packets over.
 const NICE: i32 = -10;
 /// Milliseconds between two looks at everything but packets.
-const LOOK: u8 = 50;
+const LOOK: u32 = 50;
+/// The same at most, where the clock is virtual and nothing passes.
+const LONGEST_LOOK: u32 = 20_000;
 
-/// Runs the emulation in the file `job` and answers to `answer`. This process must have one thread.
+/// Runs an emulation and answers to `answer`. This process must have one thread.
 ///
 /// # Errors
-/// A job that cannot be read, an answer that cannot be written. What is wrong with an emulation is an answer.
-pub fn serve(job: &Path, answer: OwnedFd, table: VerdictTable<'_>) -> io::Result<()> {
-    let wanted: Emulation = serde_json::from_slice(&fs::read(job)?)?;
+/// An answer that cannot be written. What is wrong with an emulation is an answer.
+pub fn serve(wanted: &Emulation, answer: OwnedFd, table: VerdictTable<'_>) -> io::Result<()> {
     let mut events = Events(File::from(answer));
-    let done = prepare(&wanted, &mut events).and_then(|(signals, user)| {
-        let mut session = Session::create(&wanted, &mut events, signals, user)?;
+    let done = prepare(wanted, &mut events).and_then(|(signals, user)| {
+        let mut session = Session::create(wanted, &mut events, signals, user)?;
         let failure = session.run().err();
         session.finish(failure, table)
     });
@@ -148,7 +148,11 @@ impl<'a> Session<'a> {
         }
         // Both keepers were made by one thread alone. What has been sent before waits in its interface: the path's
         // clock begins with the command.
-        let options = DriveOptions { mode: self.wanted.mode.into(), touch: TOUCH, ..DriveOptions::default() };
+        let options = if self.wanted.guest.is_some() {
+            DriveOptions::virtual_time()
+        } else {
+            DriveOptions { mode: self.wanted.mode.into(), touch: TOUCH, ..DriveOptions::default() }
+        };
         let (watch, emulator) = (Watch::default(), &mut self.emulator);
         let (watcher, taps) = (&mut self.watcher, &mut self.taps);
         self.start = clock::monotonic();
@@ -160,16 +164,20 @@ impl<'a> Session<'a> {
                 drive(emulator, &options, &watch)
             });
             let mut looked = Ok(true);
+            let mut glance = Glance::default();
             while !driver.is_finished() {
                 looked = look(watcher, taps, (start, &watch));
                 if !matches!(looked, Ok(true)) {
                     break;
                 }
-                watcher.wait(LOOK);
+                let most = watcher.time_left(start);
+                glance.wait(watcher, taps, &watch, most);
             }
+            let time = Duration::from_nanos(clock::monotonic() - start);
             watch.stop();
             let driven = driver.join().unwrap_or_else(|_| Err(io::Error::other("its thread panicked")));
-            looked.map(|_| driven)
+            // One that slept has seen the end late.
+            looked.map(|_| driven.map(|driven| DriveReport { time: driven.time.min(time), ..driven }))
         })?;
         self.driven = driven.map_err(|e| {
             let text = format!("the emulation broke off: an interface of it is gone or fails: {e}");
@@ -231,6 +239,28 @@ impl<'a> Session<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// When everything but packets is looked at next.
+#[derive(Default)]
+struct Glance {
+    /// Milliseconds without an event.
+    patience: u32,
+    packets: u64,
+}
+
+impl Glance {
+    /// Waits for an event: a while, or where the clock is virtual, longer and longer while nothing passes, so that an
+    /// hour of silence is soon over. Never longer than `most` milliseconds.
+    fn wait(&mut self, watcher: &Watcher<'_>, taps: &[Option<Tap>; 2], watch: &Watch, most: u32) {
+        let packets = watch.live().packets.iter().sum();
+        let silent = watcher.wanted.guest.is_some() && packets == self.packets;
+        self.packets = packets;
+        self.patience = if silent { (2 * self.patience).clamp(LOOK, LONGEST_LOOK) } else { LOOK };
+        // A capture that is looked at rarely is looked at when it has something.
+        let taps = if silent { taps.iter().flatten().collect() } else { Vec::new() };
+        watcher.wait(self.patience.min(most), &taps);
     }
 }
 

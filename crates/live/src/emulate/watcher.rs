@@ -16,6 +16,7 @@ use super::record::Kept;
 use super::report::{Event, Events, Summary};
 use super::{Emulation, End, Ready};
 use crate::sys::clock;
+use crate::tap::Tap;
 
 /// A server that listens nowhere is waited for so long, nanoseconds.
 const PATIENCE: u64 = 5_000_000_000;
@@ -50,7 +51,7 @@ impl Watcher<'_> {
             argv,
             environment: &self.environment,
             namespace: self.ends.addresses.map(|_| &self.ends.ends[which].namespace),
-            foreground: command.then_some(self.wanted.foreground),
+            foreground: self.wanted.foreground.filter(|_| command),
             to_stderr: !command || self.wanted.to_stderr,
             user: self.user,
         })?;
@@ -78,17 +79,26 @@ impl Watcher<'_> {
                 ))?;
                 return Ok(());
             }
-            self.wait(10);
+            self.wait(10, &[]);
         }
     }
 
-    /// Waits until a signal has come, a keeper has said something, or `ms` milliseconds are over.
-    pub fn wait(&self, ms: u8) {
+    /// Milliseconds until `--duration` is over, for a path whose clock began at `start`.
+    pub fn time_left(&self, start: u64) -> u32 {
+        let passed = clock::monotonic().saturating_sub(start);
+        let left = self.wanted.duration_ns.map_or(u64::MAX, |limit| limit.saturating_sub(passed));
+        u32::try_from(left.div_ceil(1_000_000)).unwrap_or(u32::MAX)
+    }
+
+    /// Waits until a signal has come, a keeper has said something, one of the `taps` has seen something, or `ms`
+    /// milliseconds are over.
+    pub fn wait(&self, ms: u32, taps: &[&Tap]) {
         let mut all = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
         let live = self.programs.iter().flatten().filter(|keeper| !keeper.is_over());
         all.extend(live.map(|keeper| PollFd::new(keeper.as_fd(), PollFlags::POLLIN)));
+        all.extend(taps.iter().map(|tap| PollFd::new(tap.as_fd(), PollFlags::POLLIN)));
         // An interruption is no different from an event: everything is looked at.
-        let _ = poll(&mut all, PollTimeout::from(ms));
+        let _ = poll(&mut all, PollTimeout::try_from(ms).unwrap_or(PollTimeout::MAX));
     }
 
     fn is_ready(&self, waited: u64) -> io::Result<bool> {

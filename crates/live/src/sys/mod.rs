@@ -17,7 +17,7 @@ pub mod thread;
 pub mod tun;
 
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 /// Takes over a descriptor that this process was started with.
 ///
@@ -30,6 +30,20 @@ pub fn adopt_descriptor(number: i32) -> io::Result<OwnedFd> {
             .map_err(about("the descriptor"))?;
         Ok(OwnedFd::from_raw_fd(number))
     }
+}
+
+/// Hands what was written to a file over to who keeps it (of a guest: the machine), without waiting for a disk. What is
+/// no file needs none of that.
+pub fn write_out(file: impl AsFd) {
+    // SAFETY: takes a descriptor and numbers.
+    unsafe {
+        libc::sync_file_range(
+            file.as_fd().as_raw_fd(),
+            0,
+            0,
+            libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER,
+        )
+    };
 }
 
 /// The answer of a system call, -1 being an error.

@@ -1,7 +1,7 @@
 //! Packet sockets: what an interface sends and receives, stamped by the kernel.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::{about, check, link};
 
@@ -22,6 +22,12 @@ pub struct Seen {
 
 /// Room for what waits to be read.
 const RECEIVE_BUFFER: libc::c_int = 64 << 20;
+
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
 
 impl PacketSocket {
     /// A tap on interface `name`: IP packets without a link header.

@@ -1,0 +1,196 @@
+"""Emulations in virtual time: both programs and the path in a guest whose clock stands while code runs.
+
+The guest has the files of this machine and says everything through some of them, which are read as they grow.
+It ends with this process, and with it all that it has started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, BinaryIO
+
+from rexmit import _native
+from rexmit.kernel import find_kernel
+from rexmit.run.cores import idle_core
+from rexmit.run.guests import guest_command, guest_environment
+from rexmit.run.leash import leashed
+
+MEMORY = "1G"
+"""Memory of a guest with somebody's programs; what is not touched costs nothing."""
+
+BEAT_NS = 200_000_000
+"""Virtual time between two signs that the guest's clock runs."""
+
+_AGENT = Path(__file__).resolve().parents[1] / "_agent.py"
+_LOOK_SECONDS = 0.01
+_NAME = "guest"
+
+
+class StoppedError(Exception):
+    """A signal has ended the guest: its number."""
+
+
+class StalledError(Exception):
+    """The guest's clock stood still for too long: the program that ran then, where it is known."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A guest's: what it shows first (ns since 1970), and how many seconds of this machine it may stand.
+
+    While something is printed, it may stand.
+    """
+
+    start_ns: int
+    patience: float
+
+
+@dataclass
+class Streams:
+    """Where what the programs print goes."""
+
+    output: BinaryIO
+    errors: BinaryIO
+
+
+def run_in_guest(
+    job: dict[str, Any],
+    folder: Path,
+    hear: Callable[[dict[str, Any]], None],
+    streams: Streams,
+    clock: Clock,
+) -> str:
+    """Runs an emulation in a guest, calls `hear` with all that it says, and returns its kernel's last words.
+
+    Raises KernelError where none is built, StoppedError after a signal, and StalledError.
+    """
+    kernel = find_kernel()
+    files = {name: folder / name for name in ("output", "errors", "events")}
+    for path in files.values():
+        path.touch()
+    place = {"folder": os.getcwd(), **{name: str(path) for name, path in files.items()}}
+    work = folder / "job.json"
+    work.write_text(json.dumps({**job, "guest": place}))
+    agent = [sys.executable, "-ISB", str(_AGENT), _native.__file__, "emulate-in-guest", str(work)]
+    command = guest_command(
+        kernel, agent, folder, memory=MEMORY, seed=job["seed"], start_ns=clock.start_ns, name=_NAME
+    )
+    console = folder / "console"
+    with idle_core() as core, _started(leashed(command, core), console, folder) as (guest, stop):
+        tails = [_tail(files["output"], streams.output), _tail(files["errors"], streams.errors)]
+        events = _lines(files["events"])
+        heard = time.monotonic()
+        over = False
+        while not over:
+            over = guest.poll() is not None
+            new = sum(next(tail) for tail in tails)
+            for line in next(events):
+                hear(json.loads(line))
+                new += 1
+            if stop:
+                raise StoppedError(stop[0])
+            now = time.monotonic()
+            heard = now if new else heard
+            if now - heard > clock.patience:
+                raise StalledError(running(folder / "uml" / _NAME / "mconsole"))
+            if not new and not over:
+                time.sleep(_LOOK_SECONDS)
+    words = console.read_text(errors="replace").split("\n")
+    return next((word.strip() for word in reversed(words) if word.strip()), f"exit code {guest.returncode}")
+
+
+def running(console: Path) -> str:
+    """The name of the program that runs in a guest, as its kernel's management console says; or nothing."""
+    # The first lets the kernel say all of the second.
+    for line in _ask(console, "sysrq 9", "sysrq p").splitlines():
+        # As show_regs prints it: "Pid: 41, comm: python3 Not tainted 6.1.192".
+        _, found, rest = line.partition("comm: ")
+        if found:
+            return rest.split(" ")[0]
+    return ""
+
+
+def _ask(console: Path, *commands: str) -> str:
+    """What a guest's kernel answers to commands, if it does [Linux arch/um/drivers/mconsole.h]."""
+    answer = b""
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
+        channel.bind(str(console) + ".answer")
+        channel.settimeout(2)
+        for words in (command.encode() for command in commands):
+            channel.sendto(struct.pack("=Iii512s", 0xCAFEBABE, 2, len(words), words), str(console))
+            more = True
+            while more:
+                data = channel.recv(4096)
+                _, more, size = struct.unpack_from("=iii", data)
+                answer += data[12 : 12 + size].rstrip(b"\0")
+    return answer.decode(errors="replace")
+
+
+def _tail(path: Path, to: BinaryIO) -> Iterator[int]:
+    """Copies what is new in a file; yields how many bytes that were."""
+    with path.open("rb") as file:
+        while True:
+            count = 0
+            while data := file.read(1 << 16):
+                to.write(data)
+                count += len(data)
+            if count:
+                to.flush()
+            yield count
+
+
+def _lines(path: Path) -> Iterator[list[bytes]]:
+    """The lines of a file that are new and whole."""
+    left = b""
+    with path.open("rb") as file:
+        while True:
+            *whole, left = (left + file.read()).split(b"\n")
+            yield whole
+
+
+@contextmanager
+def _started(
+    command: list[str], console: Path, folder: Path
+) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
+    """A guest, ended at the end with all that it has started; and a list that gets the number of a signal."""
+    stop: list[int] = []
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+
+        def note(number: int, _: FrameType | None) -> None:
+            stop.append(number)
+
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            before[number] = signal.signal(number, note)
+    try:
+        with console.open("wb") as printed:
+            guest = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                env=guest_environment(folder),
+                start_new_session=True,
+            )
+        try:
+            yield guest, stop
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(guest.pid, signal.SIGKILL)
+            guest.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,137 @@
+"""`rexmit emulate --virtual`: programs behind the path in a guest, whose clock stands while code runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from .conftest import Command
+
+PYTHON = [sys.executable, "-IS"]
+"""Without what a user's Python reads at its start: a guest reads files slowly."""
+
+IDLE = ["--server", "sleep 1000", "--server-ready", "0ms"]
+"""A server that does nothing."""
+
+SPIN = "while True: pass"
+
+REXMIT = [sys.executable, "-c", "import rexmit.cli; rexmit.cli.main()", "emulate", "--virtual"]
+
+
+@pytest.mark.usefixtures("guest")
+class TestGuest:
+    """With a kernel."""
+
+    def test_a_transfer_takes_the_time_that_the_path_says_and_the_same_every_time(
+        self, rexmit: Command, programs: tuple[str, list[str]], tmp_path: Path
+    ) -> None:
+        server, client = (words[1:] for words in (shlex.split(programs[0]), programs[1]))
+        seen = []
+        for n in range(2):
+            path = ["--rate", "8Mbit/s", "--delay", "50ms", "--down.drop", "18", "--capture", f"traces-{n}"]
+            serve = shlex.join([*PYTHON, *server, "8000", "200000"])
+            done = rexmit("emulate", "--virtual", *path, "--server", serve, "--", *PYTHON, *client, 8000)
+            assert done.returncode == 0, done.stderr
+            told = json.loads(done.stdout)
+            # A SYN has 60 bytes: 60 us there, as much back, and two delays.
+            assert told["connect"] == pytest.approx(0.10012, abs=1e-6)
+            assert told["bytes"] == 200_000
+            assert "dropped 1 by pattern" in done.stderr
+            assert "late by 0.000 ms (p50), 0.000 ms (p99), 0.000 ms (max)" in done.stderr
+            captures = [
+                (tmp_path / f"traces-{n}" / f"{host}.pcapng").read_bytes() for host in ("server", "client")
+            ]
+            seen.append((told, captures))
+        assert seen[0] == seen[1]
+
+    def test_sleeping_takes_no_time_and_what_is_printed_stays_apart(
+        self, rexmit: Command, tmp_path: Path
+    ) -> None:
+        began = time.monotonic()
+        line = "printf out; printf err >&2; printf '\\0\\n'; pwd > where; sleep 100000; date +%s; exit 7"
+        done = rexmit("emulate", "--virtual", "-q", *IDLE, "--date", "2026-07-01", "--", "sh", "-c", line)
+        assert time.monotonic() - began < 60
+        assert done.returncode == 7
+        assert done.stdout == f"out\0\n{1_782_864_000 + 100_000}\n"
+        assert done.stderr == "err"
+        assert (tmp_path / "where").read_text().strip() == str(tmp_path)
+
+    def test_who_stops_the_clock_is_named(self, rexmit: Command) -> None:
+        done = rexmit("emulate", "--virtual", *IDLE, "--patience", "3 s", "--", *PYTHON, "-c", SPIN)
+        assert done.returncode == 1
+        assert "has stood still for 3 s: python" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+    def test_a_command_that_is_not_there(self, rexmit: Command) -> None:
+        done = rexmit("emulate", "--virtual", *IDLE, "--", "no-such-program")
+        assert (done.returncode, done.stderr) == (127, "rexmit: error: no-such-program: command not found\n")
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+    def test_nothing_is_left_whatever_ends_it(self, number: signal.Signals) -> None:
+        before = guests()
+        line = [*REXMIT, *IDLE, "--", *PYTHON, "-c", SPIN]
+        with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as emulation:
+            wait_until(lambda: bool(guests() - before))
+            emulation.send_signal(number)
+            _, errors = emulation.communicate(timeout=30)
+        wait_until(lambda: not guests() - before)
+        if number != signal.SIGKILL:
+            assert emulation.returncode == 128 + number
+            assert errors == "rexmit: error: the emulation was stopped\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--virtual", "--", "true"], "give --server COMMAND"),
+        (["--virtual", "--server", "sleep 9"], "give COMMAND"),
+        (["--virtual", "--between", "a", "b"], "--between"),
+        (["--virtual", "--mode", "busy", *IDLE, "--", "true"], "--mode"),
+        (["--virtual", "--date", "soon", *IDLE, "--", "true"], "2026-07-01"),
+        (["--virtual", "--date", "1969-01-01", *IDLE, "--", "true"], "1970"),
+        (["--virtual", "--patience", "3", *IDLE, "--", "true"], "--patience"),
+        (["--patience", "3 s", *IDLE, "--", "true"], "--virtual"),
+    ],
+)
+def test_a_mistake_is_one_line(rexmit: Command, options: list[str], text: str) -> None:
+    done = rexmit("emulate", *options)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert text in done.stderr
+
+
+def test_without_a_kernel_one_line_says_what_to_do(
+    rexmit: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("REXMIT_CACHE", str(tmp_path / "none"))
+    done = rexmit("emulate", "--virtual", *IDLE, "--", "true")
+    assert done.returncode != 0
+    assert "rexmit kernel build" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def guests() -> set[str]:
+    """Processes of guests' kernels."""
+    found = set()
+    for process in Path("/proc").iterdir():
+        try:
+            if process.name.isdecimal() and b"time-travel=" in (process / "cmdline").read_bytes():
+                found.add(process.name)
+        except OSError:
+            continue
+    return found - {str(os.getpid())}
+
+
+def wait_until(what: object) -> None:
+    assert callable(what)
+    until = time.monotonic() + 30
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.05)
