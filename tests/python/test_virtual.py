@@ -23,6 +23,25 @@ IDLE = ["--server", "sleep 1000", "--server-ready", "0ms"]
 
 SPIN = "while True: pass"
 
+SCTP_SERVER = """
+import socket, sys
+listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 132)
+listener.bind(("", 5000))
+listener.listen()
+connection, _ = listener.accept()
+print(sum(len(data) for data in iter(lambda: connection.recv(65536), b"")), file=sys.stderr, flush=True)
+"""
+
+SCTP_CLIENT = """
+import os, socket, time
+connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 132)
+connection.connect((os.environ["REXMIT_SERVER"], 5000))
+for _ in range(100):
+    connection.send(bytes(1000))
+connection.close()
+time.sleep(10)
+"""
+
 REXMIT = [sys.executable, "-c", "import rexmit.cli; rexmit.cli.main()", "emulate", "--virtual"]
 
 
@@ -51,6 +70,16 @@ class TestGuest:
             ]
             seen.append((told, captures))
         assert seen[0] == seen[1]
+
+    def test_the_guest_has_sctp_whatever_this_machine_has(self, rexmit: Command, tmp_path: Path) -> None:
+        (tmp_path / "server.py").write_text(SCTP_SERVER)
+        (tmp_path / "client.py").write_text(SCTP_CLIENT)
+        path = ["--rate", "1Mbit/s", "--delay", "50ms", "--up.drop", "20", "--capture", "traces"]
+        ends = ["--server", shlex.join([*PYTHON, "server.py"]), "--server-ready", "100ms", "--"]
+        done = rexmit("emulate", "--virtual", "-q", *path, *ends, *PYTHON, "client.py")
+        assert (done.returncode, done.stderr) == (0, "100000\n")
+        found = json.loads(rexmit("analyze", "traces/client.pcapng", "--json").stdout)
+        assert found["causes"]["sctp"] == {"fast": 1}
 
     def test_sleeping_takes_no_time_and_what_is_printed_stays_apart(
         self, rexmit: Command, tmp_path: Path
