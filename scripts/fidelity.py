@@ -32,7 +32,7 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     options.add_argument("--scenarios", type=int, default=SCENARIOS, help="how many (default 500)")
     options.add_argument("--kernel", type=int, default=0, metavar="N", help="how many in real time as well")
-    options.add_argument("--jobs", type=int, default=4, help="runs at the same time in real time (default 4)")
+    options.add_argument("--jobs", type=int, default=1, help="runs at the same time in real time (default 1)")
     options.add_argument(
         "--out", type=Path, default=ROOT / "results" / "fidelity", help="folder of the tables"
     )

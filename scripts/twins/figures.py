@@ -68,7 +68,8 @@ def lateness(table: pl.DataFrame, out: Path) -> None:
         FigureCanvasAgg(figure)
         axis = figure.add_subplot()
         ends = np.array([1e-2, 1e3])
-        axis.plot(ends, ends, color=LIGHT.grid, linewidth=1.2, zorder=1)
+        across = 10 ** np.array([np.floor(np.log10(max(table["late_max_ms"].min(), 1e-6))), 1.5])
+        axis.plot(across, across, color=LIGHT.grid, linewidth=1.2, zorder=1)
         for same, colour, mark, text in (
             (True, LIGHT.mark, "o", "the same segments"),
             (False, LIGHT.window, "^", "other segments"),
@@ -76,7 +77,7 @@ def lateness(table: pl.DataFrame, out: Path) -> None:
             rows = table.filter(pl.col("identical") == same)
             late, off = rows["late_max_ms"].to_numpy(), rows["difference_ms"].abs().to_numpy()
             axis.plot(late, np.maximum(off, ends[0]), mark, color=colour, markersize=4, alpha=0.7, label=text)
-        axis.set(xscale="log", yscale="log", ylim=ends)
+        axis.set(xscale="log", yscale="log", xlim=across, ylim=ends)
         axis.set_xlabel("latest that the emulator was [ms]")
         axis.set_ylabel("difference in completion time [ms]")
         axis.set_title("This machine's kernel in real time, against uml")
