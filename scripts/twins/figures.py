@@ -68,7 +68,8 @@ def lateness(table: pl.DataFrame, out: Path) -> None:
         FigureCanvasAgg(figure)
         axis = figure.add_subplot()
         ends = np.array([1e-2, 1e3])
-        across = 10 ** np.array([np.floor(np.log10(max(table["late_max_ms"].min(), 1e-6))), 1.5])
+        least = max(float(table["late_max_ms"].to_numpy().min()), 1e-6)
+        across = 10 ** np.array([np.floor(np.log10(least)), 1.5])
         axis.plot(across, across, color=LIGHT.grid, linewidth=1.2, zorder=1)
         for same, colour, mark, text in (
             (True, LIGHT.mark, "o", "the same segments"),
