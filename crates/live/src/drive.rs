@@ -90,7 +90,7 @@ impl Default for DriveOptions {
             mode: Mode::BusyPoll,
             core: None,
             nice: None,
-            pace: Pace { slice: Duration::from_micros(8), horizon: DEFAULT_HORIZON },
+            pace: Pace { slice: Duration::from_micros(24), horizon: DEFAULT_HORIZON },
             touch: 64 << 20,
             late: Duration::from_millis(1),
             late_share: 0.01,
