@@ -532,9 +532,9 @@ pub enum PushRule {
     /// The last one in the buffer (RFC 9293 section 3.9.1.2).
     #[default]
     EndOfBuffer,
-    /// And the second of two full ones that stand side by side, counted from the start of the stream, and leave
-    /// together (LK-PUSH-1).
-    Pairs,
+    /// And the last of those that TCP gives the device as one packet (LK-PUSH-1); where such a packet could soon be
+    /// larger, it waits (LK-DEFER-1).
+    Device,
 }
 
 /// What a probe of a closed window is made of.

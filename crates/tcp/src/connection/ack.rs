@@ -133,8 +133,9 @@ impl Connection {
             && let Some((_, sent)) = self.timed.take()
         {
             // Of a SYN here: packets of data are looked at one by one.
-            let micros = now.as_nanos() / 1_000 - sent.as_nanos() / 1_000;
-            self.rtt.sample(Duration::from_micros(micros), segment.ack, nxt);
+            let rtt = Duration::from_micros(now.as_nanos() / 1_000 - sent.as_nanos() / 1_000);
+            self.rtt.sample(rtt, segment.ack, nxt);
+            self.packets.note_rtt(rtt);
             return;
         }
         if self.marks.timestamps

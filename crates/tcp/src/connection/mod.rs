@@ -155,8 +155,6 @@ pub(crate) struct Marks {
     pub delay_ack: bool,
     /// Data or a FIN have come since the last ACK.
     pub ack_owed: bool,
-    /// The segment before was full and the first of its pair.
-    pub full_before: bool,
     /// The writer has more to come at once.
     pub more_to_come: bool,
     /// "Idle" lasts until the last piece of a write (FB-OUT-1).

@@ -33,7 +33,7 @@ impl Connection {
         }
         let idle = self.note_idle(now);
         let (waiting, max) = (self.has_unsent(), self.snd.max);
-        self.marks.full_before = false;
+        self.packets.begin_round();
         self.output_all(now, idle);
         if waiting && self.counts_packets() {
             self.validate_cwnd(now, self.snd.max != max);
@@ -51,7 +51,7 @@ impl Connection {
                 self.snd.nxt = self.board.skip_sacked(self.snd.nxt);
             }
             let plan = self.plan(now);
-            if !self.is_due(&plan, idle) {
+            if !self.is_due(&plan, idle) || self.is_deferred(now, &plan) {
                 self.keep_a_timer(now);
                 return;
             }
@@ -61,6 +61,12 @@ impl Connection {
                 return;
             }
         }
+    }
+
+    /// LK-DEFER-1: do new data wait for those that may soon go with them?
+    fn is_deferred(&mut self, now: Instant, plan: &Plan) -> bool {
+        let new_data = plan.len > 0 && !plan.hole && !self.marks.force && self.snd.nxt == self.snd.max;
+        new_data && self.profile.output.push == PushRule::Device && self.begin_device_packet(now)
     }
 
     /// FB-OUT-1 and FB-OUT-2: is the sender idle, and does it start slowly again?
@@ -260,7 +266,9 @@ impl Connection {
             space => self.resend_reason(plan.hole, seq + space),
         };
         let mut segment = TcpSegment { sack, ..self.segment(now, seq, len, fin) };
-        if self.ends_pair(&segment, plan.hole) {
+        self.packets.last_sent = now;
+        if len > 0 && !plan.hole && self.packets.device.leave() {
+            // LK-PUSH-1
             segment.flags = segment.flags.with(Flags::PSH);
         }
         if self.counts_packets() && !plan.hole && !shows_fin {
@@ -285,21 +293,6 @@ impl Connection {
         self.after_ack_sent(segment.window);
         self.emit(reason, segment);
         (plan.again || len < plan.len, len + u32::from(fin))
-    }
-
-    /// LK-PUSH-1: is this the second of a pair of full segments that leave together?
-    fn ends_pair(&mut self, segment: &TcpSegment, hole: bool) -> bool {
-        if self.profile.output.push != PushRule::Pairs {
-            return false;
-        }
-        let mss = u64::from(self.snd.mss);
-        let full = !hole && segment.payload.len() == self.snd.mss;
-        let place = match segment.payload {
-            Payload::Stream { offset, .. } => offset / mss,
-            Payload::Bytes(_) => 0,
-        };
-        let before = std::mem::replace(&mut self.marks.full_before, full && place % 2 == 0);
-        full && place % 2 == 1 && before
     }
 
     #[inline]

@@ -57,6 +57,7 @@ fn lk_rec_3_proportional_rate_reduction() {
     t.at_ms(40);
     let sent: Vec<_> = (2..=10)
         .map(|last| {
+            t.advance_ms(2);
             t.recv(sack(1, 2, last));
             numbers(&mut t)
         })
@@ -96,7 +97,7 @@ fn lk_rec_1_three_packets_are_needed_twin() {
     let mut t = ten_out(reno(json!({})), 40);
     t.at_ms(40).recv(sack(1, 5, 5));
     assert_eq!(numbers(&mut t), [11]);
-    t.recv(sack(1, 5, 6));
+    t.at_ms(42).recv(sack(1, 5, 6));
     assert_eq!(numbers(&mut t), [12]);
     t.expect_phase("disorder");
     // 2.6 takes the distance for three losses.
@@ -115,9 +116,9 @@ fn lk_rec_5_duplicates_without_sack() {
     t.at_ms(40);
     t.recv(ack(1));
     assert_eq!(numbers(&mut t), [11]);
-    t.recv(ack(1));
+    t.at_ms(42).recv(ack(1));
     assert_eq!(numbers(&mut t), [12]);
-    t.recv(ack(1));
+    t.at_ms(44).recv(ack(1));
     assert_eq!(numbers(&mut t), [1]);
     t.expect_phase("recovery").expect_ssthresh(5 * MSS);
     t.at_ms(60).recv(ack(at(5)));
@@ -170,6 +171,7 @@ fn lk_rec_6_duplicates_undo_the_reduction() {
     t.at_ms(40);
     let sent: Vec<_> = (2..=4)
         .flat_map(|last| {
+            t.advance_ms(2);
             t.recv(sack(1, 2, last));
             numbers(&mut t)
         })
@@ -275,6 +277,34 @@ fn lk_probe_1_the_probe_carries_no_data() {
     let sent = t.drain();
     assert_eq!(sent.len(), 1, "{sent:?}");
     assert_eq!((sent[0].1.seq, sent[0].1.len.unwrap_or(0)), (Some(at(2) - 1), 0));
+}
+
+/// LK-DEFER-1: room for one segment is not used at once where something was sent just now; its twin uses it.
+#[test]
+fn lk_defer_1_a_pair_is_waited_for_twin() {
+    let play = |push: &str, gap: u64| {
+        let mut t = ten_out(reno(json!({ "output": { "push": push } })), 40);
+        t.at_ms(40).recv(sack(1, 2, 2));
+        let first = numbers(&mut t);
+        t.at_ms(40 + gap).recv(sack(1, 2, 3));
+        (first, numbers(&mut t))
+    };
+    assert_eq!(play("device", 0), (vec![11], vec![]));
+    assert_eq!(play("device", 2), (vec![11], vec![12]));
+    assert_eq!(play("end-of-buffer", 0), (vec![11], vec![12]));
+}
+
+/// LK-PUSH-1: a packet for the device is larger where the round trip is short.
+#[test]
+fn lk_push_1_more_at_high_rates() {
+    let mut t = Script::server(linux(json!({}))).with_peer(peer());
+    t.establish(2);
+    t.write(20 * MSS);
+    // 14140 bytes a 1.024 ms at twice the rate of the round trip, and 65279 over 2 to the power of 2000 >> 9: room for 15.
+    for n in 1..=9 {
+        t.expect(seg(n));
+    }
+    t.expect(seg(10).psh()).expect_nothing();
 }
 
 /// LK-PUSH-1: the second of each pair is pushed.

@@ -201,6 +201,7 @@ impl Connection {
         }
         if let Some(rtt) = rtt {
             self.rtt.sample(rtt, una, nxt);
+            self.packets.note_rtt(rtt);
         }
         self.congestion.note(&mut self.window, &Note::Sample { now, rtt: last, una, nxt });
         rtt.is_some()

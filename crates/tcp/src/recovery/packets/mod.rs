@@ -6,23 +6,25 @@
 //! duplicates are counted as SACKed packets.
 //!
 //! Not modelled: RACK and TLP (RFC 8985), so this is the kernel with `tcp_recovery=0` and
-//! `tcp_early_retrans=0`; ECN and its state CWR; the pacing that RACK's timer would need; the wait of half
+//! `tcp_early_retrans=0`; ECN and its state CWR; where the packets of the send queue end; the pacing that RACK's timer would need; the wait of half
 //! a round trip after a report that was taken back (`tcp_check_sack_reneging`): only the timeout forgets.
 
 mod ack;
 mod alert;
+mod device;
 mod queue;
 mod send;
 mod timeout;
 mod undo;
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use rexmit_wire::SeqNumber;
 
 use crate::Connection;
 use crate::profile::SackRecovery;
 
 use super::Phase;
+pub(crate) use device::DevicePacket;
 pub(crate) use queue::{News, SentQueue};
 
 /// `ssthresh` where there is none, in packets (`TCP_INFINITE_SSTHRESH`).
@@ -59,6 +61,13 @@ pub(crate) struct Packets {
     /// Echo of the last timestamp.
     echo: Option<u32>,
     limited: Limited,
+    pub device: DevicePacket,
+    /// In this round of sending data wait although cwnd has room.
+    deferred: bool,
+    /// When anything last left.
+    pub last_sent: Instant,
+    /// The shortest round trip so far.
+    least_rtt: Duration,
 }
 
 /// Was the window full in the last round trip (`tcp_cwnd_validate`)?
@@ -92,6 +101,10 @@ impl Packets {
             resends: 0,
             echo: None,
             limited: Limited { by_cwnd: false, most_out: 0, until: iss, used: 0, since: Instant::ZERO },
+            device: DevicePacket::default(),
+            deferred: false,
+            last_sent: Instant::ZERO,
+            least_rtt: Duration::from_secs(3600),
         }
     }
 
@@ -103,6 +116,16 @@ impl Packets {
     /// `tcp_packets_in_flight`.
     fn in_flight(&self) -> u32 {
         self.queue.in_flight().saturating_sub(self.duplicates)
+    }
+
+    /// A round of sending begins.
+    pub fn begin_round(&mut self) {
+        (self.device, self.deferred) = (DevicePacket::default(), false);
+    }
+
+    /// A round trip was measured.
+    pub fn note_rtt(&mut self, rtt: Duration) {
+        self.least_rtt = self.least_rtt.min(rtt);
     }
 
     /// `tcp_any_retrans_done`.

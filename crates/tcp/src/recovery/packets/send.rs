@@ -49,7 +49,7 @@ impl Connection {
     /// After a round of sending: was cwnd the limit (`tcp_cwnd_validate`)?
     pub(crate) fn validate_cwnd(&mut self, now: Instant, sent: bool) {
         let (out, cwnd) = (self.packets.queue.len(), self.cwnd_packets());
-        let full = self.packets.in_flight() >= cwnd;
+        let full = self.packets.in_flight() >= cwnd || self.packets.deferred;
         if !sent && !full {
             return;
         }
