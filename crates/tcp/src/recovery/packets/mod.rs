@@ -6,8 +6,9 @@
 //! duplicates are counted as SACKed packets.
 //!
 //! Not modelled: RACK and TLP (RFC 8985), so this is the kernel with `tcp_recovery=0` and
-//! `tcp_early_retrans=0`; ECN and its state CWR; where the packets of the send queue end; the pacing that RACK's timer would need; the wait of half
-//! a round trip after a report that was taken back (`tcp_check_sack_reneging`): only the timeout forgets.
+//! `tcp_early_retrans=0`; ECN and its state CWR; where packets of the send queue end; the pacing that RACK's
+//! timer would need; the wait of half a round trip after a report that was taken back
+//! (`tcp_check_sack_reneging`): only the timeout forgets.
 
 mod ack;
 mod alert;
