@@ -6,6 +6,8 @@ use rexmit_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::SpecError;
+
 /// Settings of a real Linux kernel, for the backends `uml` and `kernel`. What is absent stays as the kernel has
 /// it, except where a default is named here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -109,6 +111,22 @@ impl std::fmt::Display for SysctlValue {
 }
 
 impl LinuxSpec {
+    /// Refuses what no kernel could heed; `host` is whose settings they are.
+    pub(crate) fn check(&self, host: &str) -> Result<(), SpecError> {
+        let wrong = |key: &str, text: &str| Err(SpecError::new(format!("hosts.{host}.linux.{key}"), text));
+        if self.rto_min.is_some_and(|d| d.is_zero() || d.as_nanos() % 1_000_000 != 0) {
+            return wrong("rto_min", "a kernel takes whole milliseconds, at least 1 ms");
+        }
+        for (key, value) in
+            [("initial_window", self.initial_window), ("initial_receive_window", self.initial_receive_window)]
+        {
+            if value == Some(0) {
+                return wrong(key, "at least one segment; leave it out for the kernel's own");
+            }
+        }
+        Ok(())
+    }
+
     /// Every sysctl that it asks for, by name, in order.
     pub fn sysctls(&self) -> Vec<(String, String)> {
         let on = |value: Option<bool>| value.map(|v| u8::from(v).to_string());

@@ -151,6 +151,7 @@ impl Resolved {
                     "an MTU is between 68 and 65535 bytes",
                 ));
             }
+            host.linux.check(name)?;
         }
         let (server, client) = (self.address("server"), self.address("client"));
         if server.is_ipv4() != client.is_ipv4() || server == client {

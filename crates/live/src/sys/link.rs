@@ -174,6 +174,8 @@ impl Links {
             metrics.initial_window.map(RouteMetric::InitCwnd),
             metrics.initial_receive_window.map(RouteMetric::InitRwnd),
             metrics.rto_min_ms.map(RouteMetric::RtoMin),
+            // TCP heeds it only where it is locked (`tcp_rto_min`).
+            metrics.rto_min_ms.map(|_| RouteMetric::Lock(1 << RTAX_RTO_MIN)),
             metrics.quick_ack.map(|on| RouteMetric::QuickAck(on.into())),
         ];
         let of: Vec<RouteMetric> = of.into_iter().flatten().collect();
@@ -247,6 +249,9 @@ struct Request {
     data: *mut Value,
     rest: [u8; 16],
 }
+
+/// The number of `rto_min` among a route's metrics.
+const RTAX_RTO_MIN: u32 = 13;
 
 const SIOCETHTOOL: u64 = 0x8946;
 const ETHTOOL_GSG: u32 = 0x18;
