@@ -78,6 +78,11 @@ impl Host {
     fn set(&self, host: &str) -> Result<(), SpecError> {
         let wrong = |text: String| SpecError::new(format!("hosts.{host}.linux"), text);
         for (name, value) in self.linux.sysctls() {
+            if !is_of_the_network(&name) {
+                return Err(wrong(format!(
+                    "sysctl {name} is not of a host's network: only those of net are"
+                )));
+            }
             write_sysctl(&name, &value).map_err(|e| wrong(refusal(&name, &value, &e)))?;
         }
         let Some(name) = &self.linux.congestion else { return Ok(()) };
@@ -104,6 +109,11 @@ fn refusal(name: &str, value: &str, error: &io::Error) -> String {
         io::ErrorKind::InvalidInput => format!("{name} does not take {value:?}"),
         _ => format!("{name} cannot be set to {value:?}: {error}"),
     }
+}
+
+/// Others are of the machine and not of a namespace: they would stay.
+fn is_of_the_network(name: &str) -> bool {
+    name.starts_with("net.") && !name.contains('/') && !name.contains("..")
 }
 
 fn sysctl_path(name: &str) -> String {
