@@ -209,7 +209,7 @@ impl Port for Ethernet {
 
     fn lost(&mut self) -> io::Result<Lost> {
         let lost = self.ring.lost()?;
-        Ok(Lost { sent: lost.sent + self.too_long, ..lost })
+        Ok(Lost { sent: lost.sent + self.too_long, too_long: self.too_long, ..lost })
     }
 }
 

@@ -83,6 +83,12 @@ pub fn take_over(names: &[String; 2]) -> Result<(Ends, [Side; 2]), SpecError> {
                 let text = format!("it is down: `ip link set {interface} up` first");
                 return Err(io::Error::other(text));
             }
+            if let Some(address) = address_of(interface)? {
+                let text = format!(
+                    "it has the address {address} of this host, whose own packets would meet no path"
+                );
+                return Err(io::Error::other(text));
+            }
             Ok(Box::new(Ethernet::open(interface, mtu(interface)? as usize)?) as Side)
         })?;
         Ok((End { namespace, interface: interface.to_owned() }, side))
@@ -91,6 +97,18 @@ pub fn take_over(names: &[String; 2]) -> Result<(Ends, [Side; 2]), SpecError> {
         |name: &String| take(name).map_err(|e| SpecError::new(format!("--between {name}"), e.to_string()));
     let ((first, first_side), (second, second_side)) = (taken(&names[0])?, taken(&names[1])?);
     Ok((Ends { ends: [first, second], addresses: None }, [first_side, second_side]))
+}
+
+/// An address of an interface of this thread's namespace by which it is reached from elsewhere, if it has one.
+fn address_of(interface: &str) -> io::Result<Option<IpAddr>> {
+    let all = getifaddrs().map_err(io::Error::from)?;
+    let mut own = all.filter(|one| one.interface_name == interface).filter_map(|one| {
+        let address = one.address?;
+        let v4 = address.as_sockaddr_in().map(|a| IpAddr::from(a.ip()));
+        let v6 = address.as_sockaddr_in6().map(|a| IpAddr::from(a.ip()));
+        v4.or(v6)
+    });
+    Ok(own.find(|address| !matches!(address, IpAddr::V6(a) if a.is_unicast_link_local())))
 }
 
 /// What holds for both interfaces.

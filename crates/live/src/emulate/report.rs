@@ -74,6 +74,8 @@ pub struct Summary {
     pub deliveries: u64,
     /// Packets that an interface refused, or lost before the emulator could take them.
     pub missed: u64,
+    /// Of these, longer than the MTU. Known at the end.
+    pub too_long: u64,
 }
 
 /// One direction so far.
@@ -162,6 +164,7 @@ impl Summary {
             deliveries: lateness.packets,
             too_late: lateness.later_than(LATE),
             missed: lost + lateness.refused + driven.incidents.no_room,
+            too_long: driven.lost.iter().map(|l| l.too_long).sum(),
         }
     }
 
@@ -191,6 +194,13 @@ impl Summary {
 
     /// Why the emulation was not what it should be, if so.
     pub fn invalid(&self) -> Option<String> {
+        if self.too_long > 0 {
+            return Some(format!(
+                "{} packets were longer than the MTU: a host beyond --between leaves it to its device to split them; \
+                 switch that off there (ethtool -K INTERFACE tso off gso off)",
+                self.too_long
+            ));
+        }
         if self.missed > 0 {
             let text = "the emulator did not keep up: {} packets met no path or did not come out of it";
             return Some(text.replace("{}", &self.missed.to_string()));

@@ -19,6 +19,8 @@ pub struct DeviceCounters {
 pub struct Lost {
     /// On their way from the host: the emulator did not take them in time (`tx_dropped`, errors and overruns).
     pub sent: u64,
+    /// Of these, longer than the interface's MTU: whoever sent them leaves it to a device to split them.
+    pub too_long: u64,
     /// On their way to the host (`rx_dropped`, errors and overruns).
     pub received: u64,
 }
@@ -57,7 +59,7 @@ fn find(text: &str, name: &str) -> Option<Lost> {
     let (_, values) = text.lines().filter_map(|l| l.split_once(':')).find(|(n, _)| n.trim() == name)?;
     let values: Vec<u64> = values.split_whitespace().map_while(|v| v.parse().ok()).collect();
     let sum = |from: usize| Some(values.get(from + 2)? + values.get(from + 3)? + values.get(from + 4)?);
-    Some(Lost { received: sum(0)?, sent: sum(8)? })
+    Some(Lost { received: sum(0)?, sent: sum(8)?, too_long: 0 })
 }
 
 #[cfg(test)]
@@ -68,7 +70,7 @@ mod tests {
     fn losses_stand_behind_the_packets() {
         let text =
             "Inter-|   Receive  |  Transmit\n face |bytes\n  eth0: 9 8 1 2 4 0 0 0 7 6 8 16 32 0 0 0\n";
-        assert_eq!(find(text, "eth0"), Some(Lost { received: 7, sent: 56 }));
+        assert_eq!(find(text, "eth0"), Some(Lost { received: 7, sent: 56, too_long: 0 }));
         assert_eq!(find(text, "eth1"), None);
     }
 }

@@ -162,7 +162,7 @@ impl Ring {
         self.missed += u64::from(statistics[1]);
         let of = self.counters.lost()?;
         // Here the interface is the emulator's own: what it receives, the host has sent.
-        Ok(Lost { sent: of.received + self.missed, received: of.sent })
+        Ok(Lost { sent: of.received + self.missed, received: of.sent, too_long: 0 })
     }
 }
 
