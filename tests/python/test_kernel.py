@@ -101,7 +101,17 @@ def test_a_build_makes_a_kernel_with_its_facts_and_leaves_the_source_alone(cache
     assert os.access(kernel.path, os.X_OK)
     assert "CONFIG_HZ=1000" in kernel.config.read_text()
     assert kernel.patches == (
-        *("hz", "clock", "failed-calls", "host-randomness", "random-seed", "neighbours", "secrets", "start"),
+        *(
+            "hz",
+            "clock",
+            "failed-calls",
+            "host-randomness",
+            "random-seed",
+            "neighbours",
+            "secrets",
+            "start",
+            "no-escape",
+        ),
     )
     assert (kernel.version, kernel.hz, kernel.unpatched, kernel.absent) == ("6.1.7", 1000, (), ())
     assert list(dict.fromkeys(stages)) == ["unpacking the source", "configuring", "compiling"]
@@ -251,7 +261,7 @@ def test_patches_find_each_anchor_once_and_say_why(tree: Path) -> None:
     patches = load_patches(patches_text(250))
     assert all(len(patch.reason) > 40 for patch in patches)
     applied, left = apply_patches(tree, patches)
-    assert (len(applied), left) == (8, [])
+    assert (len(applied), left) == (9, [])
     assert "default 250" in (tree / "arch/um/Kconfig").read_text()
     random = (tree / "drivers/char/random.c").read_text()
     assert random.count("rexmit_set_seed();") == 2

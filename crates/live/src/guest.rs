@@ -12,6 +12,7 @@ use nix::sys::reboot::{RebootMode, reboot};
 /// # Errors
 /// Where this is no guest, or its kernel lacks one of them.
 pub fn prepare() -> io::Result<()> {
+    be_first()?;
     for (kind, at) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run")] {
         mount(Some(kind), at, Some(kind), MsFlags::empty(), None::<&str>)
             .map_err(io::Error::from)
@@ -20,6 +21,14 @@ pub fn prepare() -> io::Result<()> {
     // A host has no tunnels that nobody asked for.
     let _ = fs::write("/proc/sys/net/core/fb_tunnels_only_for_init_net", "2");
     Ok(())
+}
+
+/// Nothing of this is for a machine that has another first process.
+fn be_first() -> io::Result<()> {
+    if nix::unistd::getpid().as_raw() == 1 {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, "this process is not the first of a guest"))
 }
 
 /// Seeds the random numbers of a guest's kernel anew, so that a run's depend on nothing that ran before.
@@ -60,8 +69,9 @@ pub fn become_root() -> io::Result<()> {
 /// Ends the guest.
 ///
 /// # Errors
-/// Where this process may not.
+/// Where this process is not the first of a guest: it is not this machine that is to end.
 pub fn power_off() -> io::Result<()> {
+    be_first()?;
     nix::unistd::sync();
     reboot(RebootMode::RB_POWER_OFF).map(drop).map_err(io::Error::from)
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{dup2_stderr, dup2_stdout};
 use serde::{Deserialize, Serialize};
 
+use super::report::{Event, Events};
 use super::{Emulation, VerdictTable, session};
 use crate::guest::{power_off, prepare};
 use crate::sys::about;
@@ -48,10 +49,15 @@ fn serve(job: &Path, table: VerdictTable<'_>) -> io::Result<()> {
     let place =
         wanted.guest.as_ref().ok_or_else(|| io::Error::other("the job names no place in the guest"))?;
     std::env::set_current_dir(&place.folder).map_err(about(place.folder.display()))?;
+    let events = append(&place.events, 0)?;
+    if events.metadata()?.len() > 0 {
+        let text = "a program has rebooted the guest: the emulation ended there".into();
+        return Events(events).say(&Event::Wrong { text, code: 1 });
+    }
     let through = libc::O_SYNC;
     dup2_stdout(append(&place.output, through)?)?;
     dup2_stderr(append(&place.errors, through)?)?;
-    session::serve(&wanted, append(&place.events, 0)?.into(), table)
+    session::serve(&wanted, events.into(), table)
 }
 
 /// A file to append to, with more flags of open(2).
