@@ -68,7 +68,7 @@ BANNED_CRATES = {"chrono", "getrandom", "instant", "rand", "time", "tokio", "web
 # Parts of the Python package, lowest first; parts in one row may use each other, so rows are few.
 LAYERS: list[set[str]] = [
     {"_native", "errors"},
-    {"units"},
+    {"units", "places"},
     {"kernel"},
     {"study"},
     {"run"},

@@ -116,6 +116,21 @@ class TestGuest:
         with pytest.raises(StudyError, match=r'no congestion control "cubik"; it has reno, bbr'):
             run("uml", study(hosts__server__linux__congestion=["cubik"]))
 
+    def test_the_least_timeout_is_heeded(self) -> None:
+        plain = {"early_retrans": 0, "recovery": 0}
+        late = study(hosts__server__linux__rto_min=["200 ms", "1 s", "3 s"], path__down__drop=[19])
+        for key, value in plain.items():
+            late = late.set(f"hosts.server.linux.{key}", value)
+        found = run("uml", late)
+        assert found["timeouts"].to_list() == [1, 1, 1]
+        # With the rest of the transfer; the round trip is added, and the timer wheel rounds up by an eighth at most.
+        for time, least in zip(found["time_ns"], (0.2e9, 1e9, 3e9), strict=True):
+            assert least <= time <= 1.125 * (least + 0.3e9) + 0.25e9
+
+    def test_a_sysctl_of_the_machine_is_refused(self) -> None:
+        with pytest.raises(StudyError, match=r"vm\.swappiness is not of a host's network"):
+            run("uml", study().set("hosts.server.linux.sysctl", {"vm.swappiness": 60}))
+
     def test_no_sysctl_of_that_name(self) -> None:
         wrong = study(hosts__server__linux__sysctl=[{"net.ipv4.tcp_magic": 1}])
         with pytest.raises(

@@ -49,6 +49,9 @@ def test_state_is_noted_when_it_is_asked_for(rexmit: Command, study_file: Path, 
         assert {**last, "time_ns": row["time_ns"]} == row
     assert 1 <= writes.height < changes.height
     assert set(writes["time_ns"]) <= set(changes["time_ns"])
+    alone = rexmit("run", study_file, "--state-at", "writes")
+    assert (alone.returncode, alone.stderr.count("\n")) == (2, 1)
+    assert "goes with state" in alone.stderr
     for wrong in ("often", "0 ms", "10"):
         done = rexmit("run", study_file, "--state", "all", "--state-at", wrong)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -103,6 +103,40 @@ class TestGuest:
         done = rexmit("emulate", "--virtual", *IDLE, "--", "no-such-program")
         assert (done.returncode, done.stderr) == (127, "rexmit: error: no-such-program: command not found\n")
 
+    def test_a_guest_that_is_rebooted_ends_there(self, rexmit: Command) -> None:
+        done = rexmit(
+            "emulate", "--virtual", *IDLE, "--", "sh", "-c", "echo b > /proc/sysrq-trigger; sleep 1"
+        )
+        assert done.returncode == 1
+        assert done.stderr == "rexmit: error: a program has rebooted the guest: the emulation ended there\n"
+
+    def test_a_guest_that_crashes_says_why(self, rexmit: Command) -> None:
+        done = rexmit("emulate", "--virtual", *IDLE, "--", "sh", "-c", "echo c > /proc/sysrq-trigger")
+        assert done.returncode == 1
+        assert done.stderr.endswith("Kernel panic - not syncing: sysrq triggered crash\n")
+
+    def test_a_blank_in_the_path_of_temporary_files(
+        self, rexmit: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        (tmp_path / "a blank").mkdir()
+        monkeypatch.setenv("TMPDIR", str(tmp_path / "a blank"))
+        done = rexmit("emulate", "--virtual", "-q", *IDLE, "--", "echo", "here")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "here\n", "")
+
+    def test_no_program_of_a_killed_guest_goes_on_outside(self, tmp_path: Path) -> None:
+        before, seen = guests(), tmp_path / "seen"
+        loop = f"for i in 1 2 3 4; do (while true; do sleep 0.01; uname -r >> {seen}; done) & done; wait"
+        with subprocess.Popen([*REXMIT, *IDLE, "--", "sh", "-c", loop]) as emulation:
+            wait_until(seen.exists)
+            time.sleep(1)
+            emulation.kill()
+        wait_until(lambda: not guests() - before)
+        size = seen.stat().st_size
+        time.sleep(0.5)
+        assert seen.stat().st_size == size
+        # The guest may not have written anything out yet.
+        assert len(set(seen.read_text().splitlines())) <= 1, "only the guest's kernel has answered"
+
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
     def test_nothing_is_left_whatever_ends_it(self, number: signal.Signals) -> None:
         before = guests()

@@ -141,7 +141,7 @@ def _namespaces() -> dict[str, object]:
             found, detail = False, "this kernel has no user namespaces"
     return {
         "name": "namespaces",
-        "for": "live emulation, of a later release",
+        "for": "rexmit emulate, and runs on this machine's kernel",
         "found": found,
         "detail": detail,
     }

@@ -190,6 +190,10 @@ def emulate(
     for text in _native.check_path(_json(path))[1]:
         warn(text)
     given = context.meta[_COMMAND]
+    if between is not None and (address is not None or mtu is not None):
+        raise UsageError(
+            "--between: address and MTU are those of its interfaces; leave --address and --mtu out"
+        )
     if virtual:
         _check_virtual(given, {"--between": between, "--mode": mode}, server)
     elif patience is not None or date is not None:
@@ -254,8 +258,11 @@ def _clock(date: str | None, patience: str | None) -> Clock:
     since = start - datetime(1970, 1, 1, tzinfo=UTC)
     if not 0 <= since.days < 365 * 200:
         raise UsageError(f"--date {date!r}: the clock of a guest goes from 1970 to 2169")
+    standing = _duration("--patience", patience or _PATIENCE)
+    if not standing:
+        raise UsageError("--patience 0 s: a virtual clock stands whenever a program runs; give some seconds")
     start_ns = since // timedelta(microseconds=1) * 1000
-    return Clock(start_ns, _duration("--patience", patience or _PATIENCE) / 1e9)
+    return Clock(start_ns, standing / 1e9)
 
 
 def _run(options: EmulationOptions, shown: _Shown) -> int:
@@ -340,9 +347,14 @@ def _addresses(text: str | None) -> tuple[str, str] | None:
         return None
     try:
         client = ipaddress.ip_address(text)
-        return str(client), str(client - 1)
+        server = client - 1
     except ValueError as error:
-        raise UsageError(f"--address: {error}; write one such as 100.64.0.2") from None
+        raise UsageError(f"--address {text}: {error}; write one such as 100.64.0.2") from None
+    for one in (client, server):
+        if one.is_multicast or one.is_unspecified or one.is_loopback or one.is_link_local or one.is_reserved:
+            why = f"{one} is no address of a host in a network, or of this link alone"
+            raise UsageError(f"--address {text}: {why}; write one such as 100.64.0.2")
+    return str(client), str(server)
 
 
 def _environment(path: dict[str, Any], interactive: bool) -> dict[str, str]:

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from rexmit.errors import one_line
 from rexmit.kernel.cache import Kernel
 from rexmit.kernel.errors import KernelError
+from rexmit.places import temporary_folder
 
 MEMORY = "128M"
 """Memory of a guest: enough for Python and a few namespaces. What is not touched costs nothing."""
@@ -79,10 +79,13 @@ def check_boot(kernel: Kernel, seed: int = 0) -> BootCheck:
     Raises KernelError with the guest's last words where it does not start, and where its clock or its random
     numbers do not obey.
     """
-    with tempfile.TemporaryDirectory(prefix="rexmit-boot-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         init = _write_init(folder)
-        environment = {"HOME": name, "PATH": os.environ.get("PATH", os.defpath), "TMPDIR": name}
+        environment = {
+            "HOME": str(folder),
+            "PATH": os.environ.get("PATH", os.defpath),
+            "TMPDIR": str(folder),
+        }
         started = time.monotonic()
         try:
             done = subprocess.run(

@@ -13,7 +13,6 @@ import queue
 import select
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections import deque
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from rexmit.errors import RexmitError, StudyError
+from rexmit.places import temporary_folder
 from rexmit.run.cores import idle_core
 from rexmit.run.guests import guest_environment
 from rexmit.run.leash import leashed
@@ -157,13 +157,13 @@ class Crew:
     def _one_agent(self, block: list[int]) -> list[int]:
         """Runs a block on one agent and returns what is left of it."""
         jobs = [self._make(run).to_table() for run in block]
-        with tempfile.TemporaryDirectory(prefix="rexmit-") as folder:
-            job = Path(folder) / "job.json"
+        with temporary_folder() as folder:
+            job = folder / "job.json"
             job.write_text(json.dumps({"runs": jobs}))
-            command = self._launch(job, Path(folder))
+            command = self._launch(job, folder)
             with (
                 idle_core() if self._pinned else nullcontext() as core,
-                Agent(command, Path(folder), core) as agent,
+                Agent(command, folder, core) as agent,
             ):
                 return self._follow(agent, block)
 
@@ -187,6 +187,15 @@ class Crew:
                 Done(run, {}, f"the agent did not survive it, {TRIES} times: {agent.last_words()}")
             )
         return list(left)
+
+
+def last_words(said: Sequence[str]) -> str:
+    """The line that says why a process ended, of all that it has said; nothing if there is none."""
+    lines = [line.strip() for line in said if line.strip()]
+    for sign in ("Kernel panic", "rror"):
+        if telling := [line for line in lines if sign in line]:
+            return telling[0] if sign == "Kernel panic" else telling[-1]
+    return lines[-1] if lines else ""
 
 
 class Agent:
@@ -261,8 +270,4 @@ class Agent:
         """Why it ended, as far as it said so, in one line."""
         if self._why:
             return self._why
-        telling = [word for word in self._words if "panic" in word or "rror" in word]
-        if telling:
-            return telling[-1]
-        code = self._process.poll()
-        return self._words[-1] if self._words else f"exit code {code}"
+        return last_words(self._words) or f"exit code {self._process.poll()}"

@@ -130,11 +130,11 @@ class ModelBackend:
         """A warning about settings that this backend cannot have, where that is allowed."""
         if not unsupported:
             return []
-        verb = "have" if len(unsupported) > 1 else "has"
+        verb, leave = ("have", "them") if len(unsupported) > 1 else ("has", "it")
         text = f"backend {self.name}: {', '.join(unsupported)} {verb} no effect here"
         if self._options.allow_unsupported:
             return [text]
-        raise StudyError(f"{self._where}: {text}; leave them out, or give --allow-unsupported")
+        raise StudyError(f"{self._where}: {text}; leave {leave} out, or give --allow-unsupported")
 
     def _plan_of(self, factors: Sequence[Factor]) -> _native.Plan:
         try:

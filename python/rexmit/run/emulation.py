@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -23,6 +22,7 @@ from typing import Any
 
 from rexmit import _native
 from rexmit.errors import RexmitError
+from rexmit.places import temporary_folder
 from rexmit.run.files import write_whole
 from rexmit.run.virtual import BEAT_NS, Clock, StalledError, StoppedError, Streams, run_in_guest
 
@@ -78,11 +78,13 @@ def emulate(options: EmulationOptions, listener: Listener) -> dict[str, Any]:
 
     Raises EmulationError where it could not be, or broke off.
     """
-    with tempfile.TemporaryDirectory(prefix="rexmit-") as folder, _terminal():
+    if options.verdicts is not None and not options.verdicts.resolve().parent.is_dir():
+        raise EmulationError(f"{options.verdicts}: there is no such folder to write it into", 2)
+    with temporary_folder() as folder, _terminal():
         if options.virtual:
-            last = _run_virtual(options, options.virtual, Path(folder), listener)
+            last = _run_virtual(options, options.virtual, folder, listener)
         else:
-            job = Path(folder) / "job.json"
+            job = folder / "job.json"
             job.write_text(json.dumps(_job(options)))
             last = _run(job, listener, alone=not options.command)
     if options.verdicts is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for
 from rexmit.run.columns import from_native, table_of
 from rexmit.run.guests import guest_command
+from rexmit.run.unreached import Unreached
 from rexmit.study import StudySpec
 
 PIECE_SECONDS = 1.0
@@ -39,7 +39,7 @@ class RealBackend(ModelBackend):
 
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
         super().__init__(spec, options)
-        self._unreached: Counter[str] = Counter()
+        self._unreached = Unreached()
         empty = self._plan.run((0, 0), 1, 0, 1)
         self._schema = pa.schema([*from_native(empty).schema, *(pa.field(*column) for column in LATENESS)])
 
@@ -86,7 +86,7 @@ class RealBackend(ModelBackend):
 
     def unreached(self) -> list[tuple[str, int]]:
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
-        return list(self._unreached.items())
+        return self._unreached.texts()
 
     def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
         """Runs one run again with its captures."""
@@ -125,7 +125,7 @@ class RealBackend(ModelBackend):
         if done.failed:
             nothing = dict.fromkeys(self._schema.names, 0)
             return nothing | numbers | {"completed": False, "error": done.failed}
-        self._unreached.update(done.answer["unreached"])
+        self._unreached.add(done.answer["unreached"])
         lateness = {name: done.answer[name] for name, _ in LATENESS}
         return {**done.answer["row"], **numbers, **lateness}
 

@@ -79,6 +79,10 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
             raise UsageError(f"{name}: {choice!r} is none of {', '.join(CAPTURE_CHOICES)}")
         if choice != "none" and out is None:
             raise UsageError(f"{name}: what is kept of single runs needs a folder; give one to write into")
+    if options.state_at != "changes" and options.state == "none":
+        raise UsageError(
+            f"state_at: {options.state_at!r} goes with state, which says of which runs it is kept"
+        )
     try:
         _native.check_sampling(options.state_at)
     except ValueError as error:

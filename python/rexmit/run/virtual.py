@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 
 from rexmit import _native
 from rexmit.kernel import find_kernel
+from rexmit.run.agents import last_words
 from rexmit.run.cores import idle_core
 from rexmit.run.guests import guest_command, guest_environment
 from rexmit.run.leash import leashed
@@ -108,8 +109,8 @@ def run_in_guest(
                 raise StalledError(running(folder / "uml" / _NAME / "mconsole"))
             if not new and not over:
                 time.sleep(_LOOK_SECONDS)
-    words = console.read_text(errors="replace").split("\n")
-    return next((word.strip() for word in reversed(words) if word.strip()), f"exit code {guest.returncode}")
+    words = console.read_text(errors="replace").splitlines()
+    return last_words(words) or f"exit code {guest.returncode}"
 
 
 def running(console: Path) -> str:

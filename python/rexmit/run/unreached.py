@@ -1,0 +1,49 @@
+"""What patterns named and no packet was, over the runs of a real kernel: one line a pattern."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+_NUMBERS = re.compile(r"(.+: .+?) (\d[\d, -]*) was never reached\b.*")
+_SHOWN = 8
+
+
+class Unreached:
+    """Lines of single runs, such as `path.down.drop: position 11-30 was never reached (10 packets came)`."""
+
+    def __init__(self) -> None:
+        self._runs: Counter[str] = Counter()
+        self._numbers: dict[str, set[tuple[int, int]]] = {}
+
+    def add(self, lines: Iterable[str]) -> None:
+        """Those of one run."""
+        named = set()
+        for line in lines:
+            match = _NUMBERS.fullmatch(line)
+            name = match[1] if match else line
+            named.add(name)
+            if match:
+                ranges = self._numbers.setdefault(name, set())
+                for part in match[2].split(","):
+                    first, _, last = part.strip().partition("-")
+                    ranges.add((int(first), int(last or first)))
+        self._runs.update(named)
+
+    def texts(self) -> list[tuple[str, int]]:
+        """A line a pattern, and in how many runs."""
+        return [(self._text(name), self._runs[name]) for name in sorted(self._runs)]
+
+    def _text(self, name: str) -> str:
+        if name not in self._numbers:
+            return name
+        whole: list[tuple[int, int]] = []
+        for first, last in sorted(self._numbers[name]):
+            if whole and first <= whole[-1][1] + 1:
+                whole[-1] = (whole[-1][0], max(last, whole[-1][1]))
+            else:
+                whole.append((first, last))
+        shown = [f"{first}" if first == last else f"{first}-{last}" for first, last in whole[:_SHOWN]]
+        shown += ["..."] if len(whole) > _SHOWN else []
+        return f"{name} {', '.join(shown)} was never reached"
