@@ -123,7 +123,7 @@ class TestGuest:
             late = late.set(f"hosts.server.linux.{key}", value)
         found = run("uml", late)
         assert found["timeouts"].to_list() == [1, 1, 1]
-        # With the rest of the transfer; the round trip is added, and the timer wheel rounds up by an eighth at most.
+        # With the rest of the transfer; a round trip is added, and the wheel rounds up by an eighth at most.
         for time, least in zip(found["time_ns"], (0.2e9, 1e9, 3e9), strict=True):
             assert least <= time <= 1.125 * (least + 0.3e9) + 0.25e9
 
