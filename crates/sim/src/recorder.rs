@@ -12,7 +12,7 @@ use rexmit_wire::Packet;
 use crate::capture_file::CaptureFile;
 use crate::options::RunOptions;
 use crate::truth::{Place, Seen, TransmissionRow, Truth};
-use rexmit_scenario::{StateLog, StateRow};
+use rexmit_scenario::{HOSTS, StateLog, StateRow};
 
 /// What is written down while a run goes on.
 #[derive(Debug, Default)]
@@ -37,8 +37,6 @@ enum Capture {
     File(CaptureFile),
     Bytes(Writer<Vec<u8>>),
 }
-
-pub(crate) const HOSTS: [&str; 2] = ["server", "client"];
 
 impl Recorder {
     /// `None` where nothing is to be written down.

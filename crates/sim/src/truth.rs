@@ -6,7 +6,7 @@ use rexmit_tcp::Connection;
 use rexmit_units::Instant;
 use rexmit_wire::{Flags, Packet, SeqNumber};
 
-use crate::recorder::HOSTS;
+use rexmit_scenario::HOSTS;
 
 /// A packet that a host's TCP sent.
 #[derive(Clone, Debug, PartialEq)]
