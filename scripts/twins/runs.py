@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import rexmit
-from rexmit import _native
 from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, Launch, RunJob
 from rexmit.run.guests import guest_command
+from rexmit.run.processes import agent_command
 
 from twins.packets import Seen, read_capture
 
-AGENT = Path(rexmit.__file__).parent / "_agent.py"
 CORES = os.cpu_count() or 1
 
 
@@ -61,8 +59,7 @@ def on_uml(scenarios: Tables, folder: Path, told: Told) -> list[Ran]:
     kernel = find_kernel()
 
     def launch(job: Path, beside: Path) -> list[str]:
-        agent = [sys.executable, "-ISB", str(AGENT), _native.__file__, "guest", str(job)]
-        return guest_command(kernel, agent, beside)
+        return guest_command(kernel, agent_command("guest", job), beside)
 
     return _on_agents(scenarios, folder, (launch, kernel.hz, CORES), told)
 
@@ -71,7 +68,7 @@ def on_kernel(scenarios: Tables, folder: Path, told: Told, jobs: int) -> list[Ra
     """Runs them on this machine's kernel, in real time, `jobs` at a time."""
 
     def launch(job: Path, beside: Path) -> list[str]:
-        return [sys.executable, "-ISB", str(AGENT), _native.__file__, "host", str(job)]
+        return agent_command("host", job)
 
     return _on_agents(scenarios, folder, (launch, None, jobs), told)
 
@@ -95,7 +92,7 @@ def _on_agents(scenarios: Tables, folder: Path, how: tuple[Launch, int | None, i
         return RunJob(run, scenarios[run], 1, str(run), options)
 
     def work() -> Iterator[tuple[int, Ran]]:
-        for done in Crew(launch, job, jobs).work(range(len(scenarios)), lambda: False):
+        for done in Crew(launch, job, jobs, pinned=hz is not None).work(range(len(scenarios)), lambda: False):
             if done.failed:
                 raise rexmit.RexmitError(f"scenario {done.run}: {done.failed}")
             told(done.run)

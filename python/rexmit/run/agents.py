@@ -26,7 +26,7 @@ from rexmit.errors import RexmitError, StudyError
 from rexmit.places import temporary_folder
 from rexmit.run.cores import idle_core
 from rexmit.run.guests import guest_environment
-from rexmit.run.leash import leashed
+from rexmit.run.processes import leashed
 
 MARK = "\x1e"
 """What a line of an agent begins with; others are of a guest's kernel."""

@@ -24,9 +24,8 @@ from rexmit import _native
 from rexmit.errors import RexmitError
 from rexmit.places import temporary_folder
 from rexmit.run.files import write_whole
+from rexmit.run.processes import agent_command
 from rexmit.run.virtual import BEAT_NS, Clock, StalledError, StoppedError, Streams, run_in_guest
-
-_AGENT = Path(__file__).resolve().parents[1] / "_agent.py"
 
 INVALID = 1
 """Exit code where the emulation was not what it should be."""
@@ -124,7 +123,7 @@ def _job(options: EmulationOptions) -> dict[str, Any]:
 
 def _run(job: Path, listener: Listener, alone: bool) -> dict[str, Any]:
     heard, answer = os.pipe()
-    command = [sys.executable, "-ISB", str(_AGENT), _native.__file__, "emulate", str(job), str(answer)]
+    command = agent_command("emulate", job, answer)
     try:
         process = subprocess.Popen(command, pass_fds=[answer], process_group=0)
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,13 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from rexmit import _native
 from rexmit.errors import RexmitError
 from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for
 from rexmit.run.columns import from_native, table_of
 from rexmit.run.guests import guest_command
+from rexmit.run.processes import agent_command
 from rexmit.run.unreached import Unreached
 from rexmit.study import StudySpec
 
@@ -26,8 +25,6 @@ PIECE_SECONDS = 1.0
 
 LATENESS = [("late_max_ns", pa.uint64()), ("late_p99_ns", pa.uint64()), ("late", pa.bool_())]
 """A real kernel's columns beside the model's: how late the emulator was."""
-
-_AGENT = Path(__file__).resolve().parents[1] / "_agent.py"
 
 
 class RealBackend(ModelBackend):
@@ -147,7 +144,7 @@ class KernelBackend(RealBackend):
 
     def command(self, job: Path, folder: Path) -> list[str]:
         """An interpreter of this machine."""
-        return [sys.executable, "-ISB", str(_AGENT), _native.__file__, "host", str(job)]
+        return agent_command("host", job)
 
     def describe(self) -> str:
         """The machine's kernel."""
@@ -170,8 +167,7 @@ class UmlBackend(RealBackend):
 
     def command(self, job: Path, folder: Path) -> list[str]:
         """A guest whose first process is the interpreter."""
-        agent = [sys.executable, "-ISB", str(_AGENT), _native.__file__, "guest", str(job)]
-        return guest_command(self._kernel, agent, folder)
+        return guest_command(self._kernel, agent_command("guest", job), folder)
 
     def describe(self) -> str:
         """The guest's kernel."""

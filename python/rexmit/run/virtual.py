@@ -12,7 +12,6 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,12 +21,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, BinaryIO
 
-from rexmit import _native
 from rexmit.kernel import find_kernel
 from rexmit.run.agents import last_words
 from rexmit.run.cores import idle_core
 from rexmit.run.guests import guest_command, guest_environment
-from rexmit.run.leash import leashed
+from rexmit.run.processes import agent_command, leashed
 
 MEMORY = "1G"
 """Memory of a guest with somebody's programs; what is not touched costs nothing."""
@@ -35,7 +33,6 @@ MEMORY = "1G"
 BEAT_NS = 200_000_000
 """Virtual time between two signs that the guest's clock runs."""
 
-_AGENT = Path(__file__).resolve().parents[1] / "_agent.py"
 _LOOK_SECONDS = 0.01
 _NAME = "guest"
 
@@ -85,7 +82,7 @@ def run_in_guest(
     place = {"folder": os.getcwd(), **{name: str(path) for name, path in files.items()}}
     work = folder / "job.json"
     work.write_text(json.dumps({**job, "guest": place}))
-    agent = [sys.executable, "-ISB", str(_AGENT), _native.__file__, "emulate-in-guest", str(work)]
+    agent = agent_command("emulate-in-guest", work)
     command = guest_command(
         kernel, agent, folder, memory=MEMORY, seed=job["seed"], start_ns=clock.start_ns, name=_NAME
     )
