@@ -12,6 +12,11 @@ use crate::sys::poll::Poll;
 use crate::sys::thread;
 use crate::watch::Watch;
 
+/// So long before a packet is due a hybrid is awake.
+pub(crate) const EARLY: Duration = Duration::from_micros(150);
+/// So long it stays awake after one.
+pub(crate) const LINGER: Duration = Duration::from_millis(2);
+
 /// What the emulator's thread does when nothing is due and nothing has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -31,8 +36,7 @@ pub enum Mode {
 
 impl Mode {
     /// [`Self::Hybrid`], awake from 150 us before a packet is due until 2 ms after the last one.
-    pub const HYBRID: Self =
-        Self::Hybrid { early: Duration::from_micros(150), linger: Duration::from_millis(2) };
+    pub const HYBRID: Self = Self::Hybrid { early: EARLY, linger: LINGER };
 
     /// The mode by its name: `busy-poll`, `hybrid` or `sleep`.
     pub fn by_name(name: &str) -> Option<Self> {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::between::{Between, ours};
 use crate::counters::KernelCounters;
+use crate::drive::{EARLY, LINGER};
 use crate::emulator::Lateness;
 use crate::ends::Ends;
 use crate::host::{Host, INTERFACE, system};
@@ -21,10 +22,6 @@ use crate::tap::Tap;
 
 /// Time between two signs of life of a run in real time.
 const BEAT: Duration = Duration::from_secs(5);
-/// So long before a packet is due in real time the emulator is awake, nanoseconds.
-const EARLY: u64 = 150_000;
-/// So long it stays awake after anything has happened, nanoseconds: a packet that woke it would enter late.
-const LINGER: u64 = 2_000_000;
 /// Turns of the loop between two of a run in virtual time.
 const TURNS_A_BEAT: u64 = 200_000;
 
@@ -186,9 +183,12 @@ impl<'a> Lab<'a> {
     fn wait(&mut self, due: Instant) -> io::Result<()> {
         let at = self.start + due.as_nanos();
         let virtual_time = self.options.virtual_hz.is_some();
-        let awake = self.start + self.now.as_nanos() + LINGER;
-        let ready =
-            if virtual_time { self.poll.wait(at)? } else { self.poll.wait_awake(at, EARLY, awake)? };
+        let ready = if virtual_time {
+            self.poll.wait(at)?
+        } else {
+            let awake = self.start + (self.now + LINGER).as_nanos();
+            self.poll.wait_awake(at, EARLY.as_nanos(), awake)?
+        };
         if ready.is_empty() {
             return Ok(());
         }

@@ -101,14 +101,19 @@ pub fn take_over(names: &[String; 2]) -> Result<(Ends, [Side; 2]), SpecError> {
 
 /// An address of an interface of this thread's namespace by which it is reached from elsewhere, if it has one.
 fn address_of(interface: &str) -> io::Result<Option<IpAddr>> {
-    let all = getifaddrs().map_err(io::Error::from)?;
-    let mut own = all.filter(|one| one.interface_name == interface).filter_map(|one| {
+    let mut own = addresses()?.into_iter().filter(|(name, _)| name == interface).map(|(_, address)| address);
+    Ok(own.find(|address| !matches!(address, IpAddr::V6(a) if a.is_unicast_link_local())))
+}
+
+/// Every address in this thread's namespace, with its interface.
+fn addresses() -> io::Result<Vec<(String, IpAddr)>> {
+    let all = getifaddrs()?.filter_map(|one| {
         let address = one.address?;
         let v4 = address.as_sockaddr_in().map(|a| IpAddr::from(a.ip()));
         let v6 = address.as_sockaddr_in6().map(|a| IpAddr::from(a.ip()));
-        v4.or(v6)
+        Some((one.interface_name, v4.or(v6)?))
     });
-    Ok(own.find(|address| !matches!(address, IpAddr::V6(a) if a.is_unicast_link_local())))
+    Ok(all.collect())
 }
 
 /// What holds for both interfaces.
@@ -177,15 +182,7 @@ fn chosen(wanted: Option<[IpAddr; 2]>) -> [IpAddr; 2] {
 
 /// The addresses, where this host has neither; without a wish the first such pair.
 fn free(wanted: Option<[IpAddr; 2]>) -> Result<[IpAddr; 2], SpecError> {
-    let all = getifaddrs().map_err(|e| SpecError::new("", format!("this host's addresses: {e}")))?;
-    let taken: Vec<(String, IpAddr)> = all
-        .filter_map(|one| {
-            let address = one.address?;
-            let v4 = address.as_sockaddr_in().map(|a| IpAddr::from(a.ip()));
-            let v6 = address.as_sockaddr_in6().map(|a| IpAddr::from(a.ip()));
-            Some((one.interface_name, v4.or(v6)?))
-        })
-        .collect();
+    let taken = addresses().map_err(|e| SpecError::new("", format!("this host's addresses: {e}")))?;
     let owner = |pair: &[IpAddr; 2]| taken.iter().find(|(_, address)| pair.contains(address));
     if let Some(pair) = wanted {
         return match owner(&pair) {
