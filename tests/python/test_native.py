@@ -65,7 +65,7 @@ def test_a_range_of_runs_is_cut_to_those_that_exist() -> None:
     scenario = {"hosts": {"server": host, "client": host}, "transfers": [transfer]}
     plan = _native.Plan(json.dumps(scenario), ["path.delay"], '[["1 ms", "2 ms"]]')
     sizes = [
-        len(plan.run(runs, 2, 1, 1)["run"][1]) // 4
+        len(plan.run(runs, 2, 1, 1)["runs"]["run"][1]) // 4
         for runs in [(0, 4), (1, 3), (3, 9), (4, 4), (9, 12), (3, 1)]
     ]
     assert sizes == [4, 2, 1, 0, 0, 0]

@@ -2,22 +2,25 @@
 
 use std::io;
 
-use rexmit_scenario::{ConnectionPlan, HOSTS, LinuxSpec, Resolved, Sampling, SpecError, StateLog, StateRow};
+use rexmit_scenario::{
+    ConnectionPlan, HOSTS, IntervalRow, LinuxSpec, Resolved, Sampling, SpecError, StateLog, StateRow,
+};
 use rexmit_stack::{Counters, Event, Snapshot};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::host::{Host, system};
+use crate::meter::Meter;
 use crate::socket::KernelSocket;
 use crate::sys::poll::{Poll, Readiness};
 use crate::sys::tcp_info::{PHASES, STATES, TcpInfo};
 
 /// One end of a connection.
 #[derive(Debug)]
-struct End {
-    socket: KernelSocket,
-    app: App,
+pub(crate) struct End {
+    pub socket: KernelSocket,
+    pub app: App,
     /// It closes, so that an end of the connection is to be waited for.
     closes: bool,
 }
@@ -32,6 +35,7 @@ pub struct Ends {
     /// Where numbers of sockets begin for [`Poll`].
     first: u64,
     states: Option<StateLog>,
+    meter: Option<Meter>,
 }
 
 /// What all connections gave.
@@ -61,8 +65,13 @@ impl Ends {
         first: u64,
         states: Option<Sampling>,
     ) -> Result<Self, SpecError> {
-        let mut ends =
-            Self { ends: Vec::new(), listeners: Vec::new(), first, states: states.map(StateLog::new) };
+        let mut ends = Self {
+            ends: Vec::new(),
+            listeners: Vec::new(),
+            first,
+            states: states.map(StateLog::new),
+            meter: None,
+        };
         for plan in resolved.connections() {
             let closes = resolved.scenario.transfers[plan.transfer].close;
             let opener = plan.opener;
@@ -76,6 +85,7 @@ impl Ends {
             }
             ends.add(plan, socket, closes, poll)?;
         }
+        ends.meter = resolved.scenario.intervals.as_ref().map(|what| Meter::new(what, &ends.ends));
         Ok(ends)
     }
 
@@ -121,9 +131,22 @@ impl Ends {
         self.first + (1 << 20) + 2 * connection as u64 + host as u64
     }
 
-    /// When an application next has something to do.
+    /// When an application next has something to do, or an interval begins or ends.
     pub fn next_due(&self) -> Option<Instant> {
-        self.ends.iter().flatten().filter_map(|end| end.app.poll_timer()).min()
+        let measured = self.meter.as_ref().map(Meter::due);
+        self.ends.iter().flatten().filter_map(|end| end.app.poll_timer()).chain(measured).min()
+    }
+
+    /// Before what happens at `now`: begins and ends intervals.
+    pub fn measure(&mut self, now: Instant) {
+        if let Some(meter) = &mut self.meter {
+            meter.pass(now, &self.ends);
+        }
+    }
+
+    /// What was measured by intervals, once the run is over.
+    pub fn intervals(&mut self, now: Instant) -> Vec<IntervalRow> {
+        self.meter.take().map(|meter| meter.finish(now, &self.ends)).unwrap_or_default()
     }
 
     /// Lets every application act whose time has come.
@@ -134,6 +157,9 @@ impl Ends {
                 if end.app.poll_timer().is_some_and(|due| due <= now) {
                     end.app.handle_timer(now, &mut end.socket);
                     sample(&mut self.states, (host, connection), now, end);
+                    if let Some(meter) = &mut self.meter {
+                        meter.look(connection, pair);
+                    }
                 }
             }
         }
@@ -187,6 +213,9 @@ impl Ends {
             }
         }
         sample(&mut self.states, (host, connection), now, end);
+        if let Some(meter) = &mut self.meter {
+            meter.look(connection, &self.ends[connection]);
+        }
     }
 
     /// Notes the state of every connection.
@@ -298,7 +327,7 @@ fn sample(log: &mut Option<StateLog>, number: (usize, usize), now: Instant, end:
 }
 
 /// What the kernel tells, in the model's words. It counts segments where the model counts bytes.
-fn snapshot(info: &TcpInfo, (send_queue, recv_queue): (u64, u64)) -> Snapshot {
+pub(crate) fn snapshot(info: &TcpInfo, (send_queue, recv_queue): (u64, u64)) -> Snapshot {
     /// TCP_INFINITE_SSTHRESH.
     const INFINITE: u32 = 0x7fff_ffff;
     let bytes = |segments: u32| u64::from(segments) * u64::from(info.snd_mss);

@@ -12,6 +12,7 @@ mod header;
 pub mod host;
 mod lateness;
 pub mod measure;
+mod meter;
 mod netem;
 pub mod offload;
 pub mod packet;

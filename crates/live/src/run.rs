@@ -152,6 +152,7 @@ impl<'a> Lab<'a> {
         let (mut turns, mut beaten) = (0_u64, Instant::ZERO);
         loop {
             self.tick();
+            self.ends.measure(self.now);
             turns += 1;
             let waited = self.options.virtual_hz.is_none() && self.now > beaten + BEAT;
             if turns % TURNS_A_BEAT == 0 || waited {
@@ -193,6 +194,7 @@ impl<'a> Lab<'a> {
             return Ok(());
         }
         self.tick();
+        self.ends.measure(self.now);
         // Applications first: what they make the stack send leaves with the rest.
         for (number, readiness) in &ready {
             if *number >= SOCKETS {
@@ -210,6 +212,7 @@ impl<'a> Lab<'a> {
     fn finish(mut self, failure: Option<io::Error>) -> Result<LiveOutcome, SpecError> {
         let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
         let mut row = self.row().map_err(wrong)?;
+        row.intervals = self.ends.intervals(self.now);
         if let Some(e) = failure {
             row.error = Some(format!("the run broke off: {e}"));
         }
@@ -248,6 +251,7 @@ impl<'a> Lab<'a> {
             deliveries: passed.delivered,
             virtual_ns: self.now.as_nanos(),
             error: None,
+            intervals: Vec::new(),
         };
         // Those of SYN and SYN-ACK included [Linux 6.1 net/ipv4/tcp_timer.c].
         let timeouts = counters.each_ref().map(|c| c.get("TcpExt.TCPTimeouts"));

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::numbers::Whole;
 use crate::scenarios::{parse, value_error};
-use crate::tables::{Columns, row_to_dict, rows, states, to_dict, transmissions, verdicts};
+use crate::tables::{Columns, intervals, row_to_dict, rows, states, to_dict, transmissions, verdicts};
 
 /// A base scenario and what varies in it.
 #[pyclass(frozen)]
@@ -53,7 +53,8 @@ impl Plan {
         self.plan.run_key(run.0 / replications, run.0 % replications)
     }
 
-    /// Runs `runs` (from the first to before the second) on `jobs` threads and returns columns, a row a run.
+    /// Runs `runs` (from the first to before the second) on `jobs` threads and returns columns of two tables: `runs`, a
+    /// row a run, and `intervals`, what was measured by intervals.
     #[allow(clippy::too_many_arguments, reason = "Python names them; `self` and `py` are no choice")]
     fn run<'py>(
         &self,
@@ -67,7 +68,10 @@ impl Plan {
         let options = BatchOptions { replications: replications.0, seed: seed.0, jobs: jobs.size() };
         let found = py.detach(|| self.plan.run(start..stop.max(start), options)).map_err(value_error)?;
         self.unreached.lock().unwrap_or_else(PoisonError::into_inner).merge(found.unreached);
-        to_dict(py, rows(start, options.replications.max(1), &found.rows))
+        let answer = PyDict::new(py);
+        answer.set_item("runs", to_dict(py, rows(start, options.replications.max(1), &found.rows))?)?;
+        answer.set_item("intervals", to_dict(py, intervals(start, &found.rows))?)?;
+        Ok(answer)
     }
 
     /// What patterns named and no packet was, in the runs of this plan so far: a text, and in how many runs.

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use rexmit_sim::{Row, StateRow, TransmissionRow, VerdictRow};
+use rexmit_sim::{IntervalRow, Row, StateRow, TransmissionRow, VerdictRow};
 use rexmit_units::{Duration, Instant};
 
 /// A table by columns.
@@ -20,6 +20,10 @@ pub enum Values {
     I64(Vec<i64>),
     /// Times, counts, bytes.
     U64(Vec<u64>),
+    /// The same where some are not known.
+    Known(Vec<Option<u64>>),
+    /// Means; what is not known is no number.
+    F64(Vec<Option<f64>>),
     /// Text where there is any.
     Text(Vec<Option<String>>),
 }
@@ -31,10 +35,20 @@ impl Values {
             Self::U32(v) => ("<u4", v.into_iter().flat_map(u32::to_le_bytes).collect()),
             Self::I64(v) => ("<i8", v.into_iter().flat_map(i64::to_le_bytes).collect()),
             Self::U64(v) => ("<u8", v.into_iter().flat_map(u64::to_le_bytes).collect()),
+            Self::Known(v) => {
+                let least = |n: Option<u64>| n.map_or(-1, |n| i64::try_from(n).unwrap_or(i64::MAX));
+                (KNOWN, v.into_iter().flat_map(|n| least(n).to_le_bytes()).collect())
+            }
+            Self::F64(v) => {
+                ("<f8", v.into_iter().flat_map(|n| n.unwrap_or(f64::NAN).to_le_bytes()).collect())
+            }
             Self::Text(v) => ("utf8-json", serde_json::to_vec(&v).unwrap_or_default()),
         }
     }
 }
+
+/// Type name of signed numbers of 64 bits of which those below zero stand for nothing.
+const KNOWN: &str = "<i8-known";
 
 /// The columns as Python takes them: name to (type, bytes).
 pub fn to_dict(py: Python<'_>, columns: Columns) -> PyResult<Bound<'_, PyDict>> {
@@ -76,6 +90,37 @@ pub fn rows(start: u64, replications: u64, rows: &[Row]) -> Columns {
     columns.extend(NUMBERS.iter().map(|(name, get)| (*name, Values::U64(rows.iter().map(get).collect()))));
     columns.push(("error", Values::Text(rows.iter().map(|r| r.error.clone()).collect())));
     columns
+}
+
+/// What was measured by intervals in these rows of runs numbered from `start`.
+pub fn intervals(start: u64, rows: &[Row]) -> Columns {
+    let runs = rows.iter().enumerate();
+    let all: Vec<_> =
+        runs.flat_map(|(n, row)| row.intervals.iter().map(move |i| (start + n as u64, i))).collect();
+    let small = |get: &dyn Fn(&IntervalRow) -> u32| Values::U32(all.iter().map(|(_, i)| get(i)).collect());
+    let number = |get: &dyn Fn(&IntervalRow) -> u64| Values::U64(all.iter().map(|(_, i)| get(i)).collect());
+    let known =
+        |get: &dyn Fn(&IntervalRow) -> Option<u64>| Values::Known(all.iter().map(|(_, i)| get(i)).collect());
+    let mean =
+        |get: &dyn Fn(&IntervalRow) -> Option<f64>| Values::F64(all.iter().map(|(_, i)| get(i)).collect());
+    vec![
+        ("run", Values::U32(all.iter().map(|(run, _)| *run as u32).collect())),
+        ("interval", small(&|i| i.interval)),
+        ("from_ns", number(&|i| i.from_ns)),
+        ("to_ns", number(&|i| i.to_ns)),
+        ("connection", small(&|i| i.connection)),
+        ("host", Values::Text(all.iter().map(|(_, i)| Some(i.host.clone())).collect())),
+        ("bytes", number(&|i| i.bytes)),
+        ("written", number(&|i| i.written)),
+        ("data_segments", number(&|i| i.data_segments)),
+        ("retransmits", number(&|i| i.retransmits)),
+        ("timeouts", known(&|i| i.timeouts)),
+        ("fast_retransmits", known(&|i| i.fast_retransmits)),
+        ("cwnd_mean", mean(&|i| i.cwnd_mean)),
+        ("cwnd_max", known(&|i| i.cwnd_max)),
+        ("srtt_mean_ns", mean(&|i| i.srtt_mean_ns)),
+        ("srtt_sd_ns", mean(&|i| i.srtt_sd_ns)),
+    ]
 }
 
 /// One row, name to value.

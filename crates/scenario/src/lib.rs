@@ -6,6 +6,7 @@
 
 mod connections;
 mod error;
+mod intervals;
 mod kernel;
 mod linux;
 mod path;
@@ -18,6 +19,7 @@ mod streams;
 
 pub use connections::{ConnectionPlan, FIRST_PORT, HOSTS, SERVICE_PORT};
 pub use error::SpecError;
+pub use intervals::{IntervalLog, IntervalRow, Intervals, Sender, Tally};
 pub use kernel::KernelSettings;
 pub use linux::{LinuxSpec, SysctlValue};
 pub use profiles::{builtin_profiles, resolve_profile};

@@ -5,6 +5,8 @@ use rexmit_stack::Snapshot;
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
 
+use crate::IntervalRow;
+
 /// One run as one row of a table. Counts are over all connections of the run; `down` is server to client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -39,6 +41,9 @@ pub struct Row {
     pub virtual_ns: u64,
     /// Why the run is not valid, if it is not.
     pub error: Option<String>,
+    /// What was sent in each interval, where the scenario has some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<IntervalRow>,
 }
 
 /// State of an endpoint at an instant.

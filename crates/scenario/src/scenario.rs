@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::SpecError;
 use crate::error::{read, refuse_list};
+use crate::intervals::Intervals;
 use crate::linux::LinuxSpec;
 use crate::profiles::resolve_profile;
 
@@ -33,6 +34,10 @@ pub struct Scenario {
     /// The run ends at this virtual time at the latest; above zero. Default: 1 h.
     #[serde(default = "default_limit")]
     pub limit: Duration,
+    /// Spans of time that are measured by themselves, in the table `intervals`: `"5 s"` for one after another, or
+    /// `"0 s-150 s, 150 s-270 s"`. Absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Intervals>,
 }
 
 fn default_limit() -> Duration {

@@ -14,6 +14,7 @@
 
 mod batch;
 mod capture_file;
+mod meter;
 mod options;
 mod outcome;
 mod recorder;

@@ -9,6 +9,7 @@ use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{SeqNumber, Transport};
 
+use crate::meter::Meter;
 use crate::recorder::Recorder;
 use crate::timers::Timers;
 use crate::truth::Seen;
@@ -19,9 +20,9 @@ use rexmit_scenario::{FIRST_PORT, Resolved};
 
 /// One end of a connection with its application.
 #[derive(Debug)]
-struct End {
-    connection: Connection,
-    app: App,
+pub(crate) struct End {
+    pub connection: Connection,
+    pub app: App,
     /// When the heap next looks at it; [`Instant::FAR_FUTURE`] if it does not.
     scheduled: Instant,
     ended: bool,
@@ -39,6 +40,7 @@ pub(crate) struct World {
     unfinished: usize,
     limit: Instant,
     deliveries: u64,
+    meter: Option<Meter>,
     pub recorder: Option<Recorder>,
 }
 
@@ -59,9 +61,11 @@ impl World {
             unfinished: 0,
             limit: Instant::ZERO + scenario.limit,
             deliveries: 0,
+            meter: None,
             recorder: None,
         };
         world.populate(resolved, streams);
+        world.meter = scenario.intervals.as_ref().map(|what| Meter::new(what, &world.ends));
         Ok(world)
     }
 
@@ -115,6 +119,9 @@ impl World {
             return false;
         }
         self.now = next;
+        if let Some(meter) = &mut self.meter {
+            meter.pass(next, &self.ends);
+        }
         if down == next {
             self.arrive(0);
         } else if up == next {
@@ -190,6 +197,9 @@ impl World {
             end.ended = true;
             self.unfinished -= 1;
         }
+        if let Some(meter) = &mut self.meter {
+            meter.look(index, &self.ends[index]);
+        }
         if let Some(recorder) = &mut self.recorder {
             let end = &self.ends[index];
             let written = end.app.progress().bytes_written;
@@ -229,8 +239,8 @@ impl World {
         }
     }
 
-    /// What the run gave.
-    pub fn row(&self) -> Row {
+    /// What the run gave; it ends what is measured by intervals.
+    pub fn row(&mut self) -> Row {
         let mut row = Row {
             completed: true,
             deliveries: self.deliveries,
@@ -257,6 +267,7 @@ impl World {
             }
         }
         row.error = self.error(row.completed, misplaced);
+        row.intervals = self.meter.take().map(|meter| meter.finish(self.now, &self.ends)).unwrap_or_default();
         row
     }
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.run.columns import from_native
+from rexmit.run.intervals import measures, nest
 from rexmit.study import Factor, StudySpec
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class ModelBackend:
         self._design = spec.design
         self._where = spec.path or spec.name
         self._plan = self._plan_of(self._design.factors)
+        self._measures = measures(spec)
 
     def check(self, step: Step) -> list[str]:
         """Warnings of the native code, which builds every run's scenario to find errors."""
@@ -169,8 +171,9 @@ class ModelBackend:
         while at < runs.stop and not stopped():
             chunk = range(at, min(at + size, runs.stop))
             began = time.monotonic()
-            columns = self._plan.run((chunk.start, chunk.stop), design.replications, design.seed, jobs)
-            yield chunk, from_native(columns)
+            found = self._plan.run((chunk.start, chunk.stop), design.replications, design.seed, jobs)
+            table = from_native(found["runs"])
+            yield chunk, nest(table, from_native(found["intervals"])) if self._measures else table
             size = _next_size(size, time.monotonic() - began)
             at = chunk.stop
 

@@ -15,6 +15,9 @@ from rexmit.units import as_numbers
 JSON_COLUMN = "utf8-json"
 """Type name of a column that comes as a JSON list of texts and nulls."""
 
+KNOWN_COLUMN = "<i8-known"
+"""Type name of a column of whole numbers of which those below zero stand for nothing."""
+
 UNITS = {
     "run": "number of the run in the design, from 0",
     "replication": "from 0",
@@ -41,6 +44,11 @@ def from_native(columns: Mapping[str, tuple[str, bytes]]) -> pa.Table:
     for name, (kind, data) in columns.items():
         if kind == JSON_COLUMN:
             array = pa.array(json.loads(data), type=pa.string())
+        elif kind == KNOWN_COLUMN:
+            numbers = np.frombuffer(data, dtype="<i8")
+            array = pa.array(numbers, mask=numbers < 0).cast(pa.uint64())
+        elif kind == "<f8":
+            array = pa.array(np.frombuffer(data, dtype=kind), from_pandas=True)
         else:
             array = pa.array(np.frombuffer(data, dtype=np.dtype(kind)))
         if name == "completed":

@@ -16,6 +16,7 @@ from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for
 from rexmit.run.columns import from_native, table_of
 from rexmit.run.guests import guest_command
+from rexmit.run.intervals import INTERVALS, NESTED
 from rexmit.run.processes import agent_command
 from rexmit.run.unreached import Unreached
 from rexmit.study import StudySpec
@@ -37,8 +38,9 @@ class RealBackend(ModelBackend):
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
         super().__init__(spec, options)
         self._unreached = Unreached()
-        empty = self._plan.run((0, 0), 1, 0, 1)
-        self._schema = pa.schema([*from_native(empty).schema, *(pa.field(*column) for column in LATENESS)])
+        empty = from_native(self._plan.run((0, 0), 1, 0, 1)["runs"])
+        measured = [(INTERVALS, NESTED)] if self._measures else []
+        self._schema = pa.schema([*empty.schema, *(pa.field(*column) for column in (*LATENESS, *measured))])
 
     def command(self, job: Path, folder: Path) -> list[str]:
         """The command of an agent for a job."""
@@ -121,10 +123,10 @@ class RealBackend(ModelBackend):
         numbers = {"run": done.run, "replication": done.run % self._design.replications}
         if done.failed:
             nothing = dict.fromkeys(self._schema.names, 0)
-            return nothing | numbers | {"completed": False, "error": done.failed}
+            return nothing | numbers | {"completed": False, "error": done.failed, INTERVALS: []}
         self._unreached.add(done.answer["unreached"])
         lateness = {name: done.answer[name] for name, _ in LATENESS}
-        return {**done.answer["row"], **numbers, **lateness}
+        return {INTERVALS: [], **done.answer["row"], **numbers, **lateness}
 
     def _pieces(self, rows: dict[int, dict[str, Any]]) -> Iterator[tuple[range, pa.Table]]:
         """Takes all rows out, as ranges without a gap."""

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
 from rexmit.run.backends import open_backend
 from rexmit.run.files import store_error
-from rexmit.run.store import PROVENANCE, RUNS, STUDY_JSON
+from rexmit.run.store import INTERVALS_FILE, PROVENANCE, RUNS, STUDY_JSON
 from rexmit.study import Design, StudySpec
 from rexmit.study.factors import parse_factor
 
@@ -34,9 +34,15 @@ class Results:
     """
 
     def __init__(
-        self, table: pa.Table, study: dict[str, Any], folder: Path | None, new_runs: int = 0
+        self,
+        table: pa.Table,
+        study: dict[str, Any],
+        folder: Path | None,
+        new_runs: int = 0,
+        intervals: pa.Table | None = None,
     ) -> None:
         self._table = table
+        self._intervals = intervals
         self.study = study
         """The content of study.json: the resolved scenario, factors and levels, replications, seed."""
         self.folder = folder
@@ -73,6 +79,26 @@ class Results:
     def table(self) -> pl.DataFrame:
         """The table for Polars: a row a run, sorted by run."""
         frame = pl.from_arrow(self._table)
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+    def intervals(self) -> pl.DataFrame:
+        """What was measured by intervals: a row an interval and sender, with the factors of its run.
+
+        Columns beside those of the factors: `run`, `replication`, `interval`, `from_ns`, `to_ns`,
+        `connection`, `host` (who sends), `bytes` (read by the other end's application), `goodput_bit_s`,
+        `written`, `data_segments`, `retransmits`, `timeouts`, `fast_retransmits`, and of the state after each
+        write, weighted by its bytes: `cwnd_mean`, `cwnd_max`, `srtt_mean_ns`, `srtt_sd_ns`. Raises UsageError
+        where the scenario has no `intervals`.
+        """
+        table = self._intervals
+        if table is None and self.folder is not None and (self.folder / INTERVALS_FILE).exists():
+            table = _read_table(self.folder / INTERVALS_FILE)
+        if table is None:
+            raise UsageError(
+                f'{self.name}: nothing was measured by intervals; give the scenario intervals = "5 s"'
+            )
+        frame = pl.from_arrow(table)
         assert isinstance(frame, pl.DataFrame)
         return frame
 
@@ -166,8 +192,12 @@ def open_results(folder: str | Path) -> Results:
     path = folder / RUNS
     if not path.exists():
         raise StoreError(f"{folder}: is not finished; repeat its `rexmit run` with --out {folder} --resume")
+    return Results(_read_table(path), study, folder)
+
+
+def _read_table(path: Path) -> pa.Table:
     try:
-        return Results(pq.read_table(path), study, folder)
+        return pq.read_table(path)
     except (OSError, pa.ArrowInvalid) as error:
         raise StoreError(f"{path}: cannot be read: {one_line(error)}") from None
 

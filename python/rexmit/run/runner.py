@@ -21,6 +21,7 @@ from rexmit.run.backends import CHECKED_AT_ONCE, Backend, BackendOptions, open_b
 from rexmit.run.capture import CAPTURE_CHOICES, capture_runs
 from rexmit.run.columns import with_factors
 from rexmit.run.files import store_error
+from rexmit.run.intervals import split
 from rexmit.run.keeping import Keep
 from rexmit.run.lock import FolderLock
 from rexmit.run.provenance import Provenance, usable_cores
@@ -123,9 +124,10 @@ class _Session:
         tables: list[pa.Table] = []
         with _stop_flag() as stop:
             self._sweep([range(self._spec.design.runs)], lambda _, table: tables.append(table), stop)
-        table = with_factors(pa.concat_tables(tables).sort_by("run"), self._spec.design)
+        whole = with_factors(pa.concat_tables(tables).sort_by("run"), self._spec.design)
+        table, intervals = split(whole)
         self._warn_never_reached(self._spec.design.runs)
-        return Results(table, self._record(), None, table.num_rows)
+        return Results(table, self._record(), None, table.num_rows, intervals)
 
     def in_folder(self, out: Path) -> Results:
         """Runs into a folder that no other run may use meanwhile."""

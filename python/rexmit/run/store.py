@@ -5,6 +5,7 @@
     provenance.json  version, seed, machine, kernel, command lines, times
     parts/           finished runs while the study is under way, one file a chunk
     runs.parquet     a row a run, sorted by run; written at the end, whole or not at all
+    intervals.parquet  a row an interval and sender, where the scenario has intervals; written just before
     captures/        pcapng files where asked for
 
 `runs.parquet` holds nothing of time or machine, and is made of the runs in order: the same study gives the
@@ -26,10 +27,12 @@ import tomli_w
 from rexmit.errors import StoreError, one_line
 from rexmit.run.columns import with_factors
 from rexmit.run.files import TEMPORARY, store_error, write_json, write_text, write_whole
+from rexmit.run.intervals import split
 from rexmit.run.lock import LOCK_NAME
 from rexmit.study import Design
 
 RUNS = "runs.parquet"
+INTERVALS_FILE = "intervals.parquet"
 STUDY_JSON = "study.json"
 STUDY_TOML = "study.toml"
 PROVENANCE = "provenance.json"
@@ -98,7 +101,10 @@ class Store:
         if not path.exists():
             parts = [self._part_path(runs) for runs in self._stored()]
             responses = pa.concat_tables([_read_table(part) for part in parts])
-            table = with_factors(responses, self._design)
+            table, intervals = split(with_factors(responses, self._design))
+            if intervals is not None:
+                measured = self.folder / INTERVALS_FILE
+                write_whole(measured, lambda temporary: write_runs(intervals, temporary))
             write_whole(path, lambda temporary: write_runs(table, temporary))
         with contextlib.suppress(OSError):
             for part in self._parts.glob("*"):
