@@ -106,6 +106,30 @@ class TestGuest:
         for name in ("time_ns", "bytes", "packets_down", "retransmits", "drops_down"):
             assert ours[name] == theirs[name], name
 
+    def test_a_discipline_of_the_kernel_stands_before_the_bottleneck(self) -> None:
+        limits = ["pfifo limit 3", "pfifo limit 1000", "bfifo limit 4600", "codel", "fq_codel", "pie", "cake"]
+        queues = study(path__emulator=["netem"], path__qdisc=limits).set(
+            "transfers.0.writes", "40 x 2500 bytes"
+        )
+        rows = run("uml", queues).rows(named=True)
+        assert [row["error"] for row in rows] == [None] * len(limits)
+        drops = {row["path.qdisc"]: row["drops_down"] for row in rows}
+        # Ten segments leave at once: a few places lose some, many none; 4600 bytes hold three frames of 1514.
+        assert drops["pfifo limit 3"] == drops["bfifo limit 4600"] > 0
+        assert drops["pfifo limit 1000"] == 0
+        # The bottleneck counts frames of 1514 bytes for 1448 bytes of data.
+        assert rows[1]["time_ns"] > 40 * 2500 * 8 * 1000 * 1514 // 1448
+
+    def test_a_discipline_that_is_not_there_or_not_linux_is_told(self) -> None:
+        with pytest.raises(
+            StudyError, match=r"path\.down\.qdisc: a discipline .* path\.emulator = \"netem\""
+        ):
+            run("uml", study(path__qdisc=["fq_codel"]))
+        with pytest.raises(RexmitError, match=r"between the two: tc: .*fq_kodel"):
+            run("uml", study(path__emulator=["netem"], path__qdisc=["fq_kodel"]))
+        with pytest.raises(StudyError, match=r"path\.qdisc: .*no queueing discipline"):
+            run("uml", study(path__emulator=["netem"], path__qdisc=["fq; reboot"]))
+
     def test_what_netem_cannot_do_is_refused(self) -> None:
         with pytest.raises(
             StudyError, match=r"path\.down\.drop has no effect here; leave .* --allow-unsupported"

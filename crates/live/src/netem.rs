@@ -1,4 +1,4 @@
-//! A path of the kernel's own: a router between the hosts whose interfaces have netem.
+//! A path of the kernel's own: a router between the hosts whose interfaces have netem, or another discipline.
 //!
 //! It is here to compare with. Both emulators count IP bytes, so netem is told to forget the 14 bytes of Ethernet.
 
@@ -9,9 +9,9 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rexmit_path::{DirectionSpec, LossModel, PathSpec};
+use rexmit_path::{DirectionSpec, LossModel, PathSpec, Qdisc};
 use rexmit_scenario::SpecError;
-use rexmit_units::QueueLimit;
+use rexmit_units::{QueueLimit, Rate};
 
 use crate::between::Passed;
 use crate::host::{Host, INTERFACE, system};
@@ -58,7 +58,16 @@ impl NetemPath {
         made.namespace.within(routes).map_err(wrong)?;
         // What the server sends goes down, out of the interface towards the client.
         for (n, direction) in [(1, path.down()), (0, path.up())] {
-            made.namespace.within(|| batch("tc", &qdisc(TOWARDS[n], &direction))).map_err(wrong)?;
+            let Some(discipline) = &direction.qdisc else {
+                made.namespace.within(|| batch("tc", &netem(TOWARDS[n], &direction))).map_err(wrong)?;
+                continue;
+            };
+            // The delay comes first: behind a discipline of its own it would hide from that how full the queue is.
+            let delay = DirectionSpec { rate: None, queue: BEFORE, ..direction.clone() };
+            let sender = &hosts[1 - n].namespace;
+            sender.within(|| batch("tc", &netem(INTERFACE, &delay))).map_err(wrong)?;
+            let lines = bottleneck(TOWARDS[n], direction.rate, discipline);
+            made.namespace.within(|| batch("tc", &lines)).map_err(wrong)?;
         }
         Ok(made)
     }
@@ -108,8 +117,29 @@ impl NetemPath {
     }
 }
 
+/// What the delay before a discipline holds at most: all that propagates.
+const BEFORE: QueueLimit = QueueLimit::Packets(1_000_000);
+/// Bucket of the token bucket behind a discipline: one frame.
+const BUCKET: u32 = 1600;
+
+/// A discipline before a bottleneck of this rate, as `tc` reads it.
+fn bottleneck(name: &str, rate: Option<Rate>, discipline: &Qdisc) -> String {
+    let Some(rate) = rate.map(Rate::bits_per_second) else {
+        return format!("qdisc add dev {name} root {discipline}\n");
+    };
+    if discipline.name() == "cake" {
+        // The only one with a bottleneck of its own; it counts from the IP header on.
+        let options = discipline.options();
+        return format!("qdisc add dev {name} root cake bandwidth {rate}bit overhead 14 {options}\n");
+    }
+    format!(
+        "qdisc add dev {name} root handle 1: tbf rate {rate}bit burst {BUCKET} limit 1000000\n\
+         qdisc add dev {name} parent 1:1 {discipline}\n"
+    )
+}
+
 /// The netem of a direction, as `tc` reads it.
-fn qdisc(name: &str, direction: &DirectionSpec) -> String {
+fn netem(name: &str, direction: &DirectionSpec) -> String {
     let mut line = format!("qdisc add dev {name} root netem");
     if !direction.delay.is_zero() {
         line += &format!(" delay {}us", direction.delay.as_nanos() as f64 / 1e3);
@@ -162,6 +192,6 @@ fn batch(program: &str, lines: &str) -> io::Result<()> {
     }
     let words = String::from_utf8_lossy(&done.stderr);
     let words = words.lines().next().unwrap_or("it failed without a word").trim();
-    let hint = if words.contains("qdisc kind is unknown") { ": this kernel has no netem" } else { "" };
+    let hint = if words.contains("qdisc kind is unknown") { ": this kernel does not have it" } else { "" };
     Err(io::Error::other(format!("{program}: {words}{hint}")))
 }

@@ -2,7 +2,7 @@
 
 use rexmit_units::Duration;
 
-use crate::spec::{Change, DirectionSpec, ShaperKind};
+use crate::spec::{Change, DirectionSpec, EmulatorKind, PathSpec, ShaperKind};
 
 /// The smallest queue in bytes: the smallest MTU, so that any link's packets could pass.
 const SMALLEST_QUEUE: u64 = 68;
@@ -47,6 +47,9 @@ pub enum PathError {
         /// Number of the change, from 0.
         index: usize,
     },
+    /// A queueing discipline of Linux without Linux.
+    #[error("path.{0}.qdisc: a discipline of the Linux kernel goes with path.emulator = \"netem\"")]
+    QdiscOfOthers(String),
     /// A queue that no packet fits into.
     #[error(
         "path.{0}.queue: no packet fits in; allowed: at least 1 packet or {SMALLEST_QUEUE} bytes, the smallest MTU"
@@ -82,6 +85,22 @@ impl PathError {
             _ if moments.iter().filter(|m| **m).count() == 1 => Ok(()),
             _ => Err(Self::ChangeMoment { name, index }),
         }
+    }
+}
+
+impl PathSpec {
+    /// Checks what the types allow and a path does not.
+    ///
+    /// # Errors
+    /// Names the key and what is allowed.
+    pub fn check(&self) -> Result<(), PathError> {
+        for (direction, name) in [(self.down(), "down"), (self.up(), "up")] {
+            direction.check(name)?;
+            if direction.qdisc.is_some() && self.emulator != Some(EmulatorKind::Netem) {
+                return Err(PathError::QdiscOfOthers(name.into()));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -47,7 +47,7 @@ pub use error::PathError;
 pub use pattern::{Pattern, Positions, Times};
 pub use spec::{
     Change, DirectionOverride, DirectionSpec, EmulatorKind, GilbertElliott, Hold, Impairments, Jitter,
-    LossModel, PathSpec, Reorder, ShaperKind, Spread,
+    LossModel, PathSpec, Qdisc, Reorder, ShaperKind, Spread,
 };
 pub use unreached::{Missed, Unreached};
 pub use verdict::{Duplicated, Effects, Fate, Verdict};

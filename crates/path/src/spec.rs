@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::Pattern;
 
 mod effects;
+mod qdisc;
 mod random;
 
 pub use effects::{Hold, Reorder};
+pub use qdisc::Qdisc;
 pub use random::{GilbertElliott, Jitter, LossModel, Spread};
 
 /// The path between two hosts. What stands here holds for both directions; `down` and `up` override it.
@@ -38,6 +40,10 @@ pub struct PathSpec {
     /// Time between ticks of a shaper that works at ticks. Default: 1 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick: Option<Duration>,
+    /// The queueing discipline before the bottleneck, of the Linux kernel: with the emulator `netem` only. It takes the
+    /// place of `queue`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub qdisc: Option<Qdisc>,
     /// From server to client.
     #[serde(skip_serializing_if = "DirectionOverride::is_empty")]
     pub down: DirectionOverride,
@@ -65,6 +71,9 @@ pub struct DirectionOverride {
     /// Time between ticks in this direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick: Option<Duration>,
+    /// The Linux kernel's queueing discipline in this direction; with the emulator `netem` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub qdisc: Option<Qdisc>,
     /// Packets that are lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop: Option<Pattern>,
@@ -157,8 +166,10 @@ pub enum EmulatorKind {
     /// This one.
     #[default]
     Rexmit,
-    /// The Linux kernel's own netem, to compare with: of the backends `uml` and `kernel` only, and for rate, delay,
-    /// queue in packets and independent loss only. Its queue holds propagating packets as well.
+    /// The Linux kernel's own: of the backends `uml` and `kernel` only, and for rate, delay, queue in packets and
+    /// independent loss only. Without `qdisc`, netem does all of that, and its queue holds propagating packets as
+    /// well. With `qdisc`, netem delays packets first, then this discipline queues them before a bottleneck (tbf, or
+    /// cake itself) that counts the 14 bytes of Ethernet with each packet.
     Netem,
 }
 
@@ -186,6 +197,9 @@ pub struct DirectionSpec {
     pub shaper: ShaperKind,
     /// Time between ticks.
     pub tick: Duration,
+    /// The Linux kernel's queueing discipline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub qdisc: Option<Qdisc>,
     /// What happens to packets.
     #[serde(flatten)]
     pub impairments: Impairments,
@@ -199,6 +213,7 @@ impl Default for DirectionSpec {
             queue: DEFAULT_QUEUE,
             shaper: ShaperKind::default(),
             tick: DEFAULT_TICK,
+            qdisc: None,
             impairments: Impairments::default(),
         }
     }
@@ -260,7 +275,7 @@ impl PathSpec {
             for (key, _) in own.patterns() {
                 note(&key, true);
             }
-            note("queue", matches!(direction.queue, QueueLimit::Bytes(_)));
+            note("queue", direction.qdisc.is_none() && matches!(direction.queue, QueueLimit::Bytes(_)));
             note("shaper", direction.shaper != ShaperKind::Exact);
             note("loss", matches!(own.loss, Some(LossModel::GilbertElliott(_))));
             note("jitter", own.jitter.is_some());
@@ -276,6 +291,7 @@ impl PathSpec {
             queue: own.queue.or(self.queue).unwrap_or(DEFAULT_QUEUE),
             shaper: own.shaper.or(self.shaper).unwrap_or_default(),
             tick: own.tick.or(self.tick).unwrap_or(DEFAULT_TICK),
+            qdisc: own.qdisc.clone().or_else(|| self.qdisc.clone()),
             impairments: own.impairments(),
         }
     }

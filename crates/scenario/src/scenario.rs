@@ -162,10 +162,7 @@ impl Resolved {
         if server.is_ipv4() != client.is_ipv4() || server == client {
             return Err(SpecError::new("hosts", "the two addresses must differ and be of one family"));
         }
-        for (direction, name) in [(scenario.path.down(), "down"), (scenario.path.up(), "up")] {
-            direction.check(name).map_err(|e| SpecError::new("", e.to_string()))?;
-        }
-        Ok(())
+        check_path(&scenario.path)
     }
 
     /// Address of `server` or `client`.
@@ -227,10 +224,12 @@ impl Resolved {
 pub fn read_path(value: Value) -> Result<PathSpec, SpecError> {
     refuse_lists(&serde_json::json!({ "path": &value }))?;
     let path: PathSpec = read(value).map_err(|e| e.within("path"))?;
-    for (direction, name) in [(path.down(), "down"), (path.up(), "up")] {
-        direction.check(name).map_err(|e| SpecError::new("", e.to_string()))?;
-    }
+    check_path(&path)?;
     Ok(path)
+}
+
+fn check_path(path: &PathSpec) -> Result<(), SpecError> {
+    path.check().map_err(|e| SpecError::new("", e.to_string()))
 }
 
 /// Refuses lists where a scenario has tables.
