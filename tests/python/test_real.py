@@ -125,7 +125,7 @@ class TestGuest:
             StudyError, match=r"path\.down\.qdisc: a discipline .* path\.emulator = \"netem\""
         ):
             run("uml", study(path__qdisc=["fq_codel"]))
-        with pytest.raises(RexmitError, match=r"between the two: tc: .*fq_kodel"):
+        with pytest.raises(RexmitError, match=r"path\.qdisc: .*fq_kodel: tc: "):
             run("uml", study(path__emulator=["netem"], path__qdisc=["fq_kodel"]))
         with pytest.raises(StudyError, match=r"path\.qdisc: .*no queueing discipline"):
             run("uml", study(path__emulator=["netem"], path__qdisc=["fq; reboot"]))

@@ -67,7 +67,11 @@ impl NetemPath {
             let sender = &hosts[1 - n].namespace;
             sender.within(|| batch("tc", &netem(INTERFACE, &delay))).map_err(wrong)?;
             let lines = bottleneck(TOWARDS[n], direction.rate, discipline);
-            made.namespace.within(|| batch("tc", &lines)).map_err(wrong)?;
+            let refused = |e: io::Error| {
+                let about = io::Error::new(e.kind(), format!("{discipline}: {e}"));
+                SpecError { key: "path.qdisc".into(), ..system("between the two", &about) }
+            };
+            made.namespace.within(|| batch("tc", &lines)).map_err(refused)?;
         }
         Ok(made)
     }
