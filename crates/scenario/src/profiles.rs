@@ -12,6 +12,7 @@ use crate::error::{nearest, read};
 
 const FILES: &[(&str, &str)] = &[
     ("freebsd-6.0", include_str!("../../../profiles/freebsd-6.0.toml")),
+    ("linux-2.6.9", include_str!("../../../profiles/linux-2.6.9.toml")),
     ("linux-2.6.15", include_str!("../../../profiles/linux-2.6.15.toml")),
     ("linux-6.1", include_str!("../../../profiles/linux-6.1.toml")),
     ("rfc", include_str!("../../../profiles/rfc.toml")),

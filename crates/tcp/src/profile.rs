@@ -356,6 +356,17 @@ pub enum RecoveryExit {
     Moderated,
 }
 
+/// How far rate halving lowers cwnd by itself (LX-ST-7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HalvingFloor {
+    /// As far as the congestion control says: `reno` to half of ssthresh, `bic` to ssthresh (2.6.15).
+    #[default]
+    Algorithm,
+    /// To half of ssthresh, whatever the congestion control (2.6.9).
+    HalfSsthresh,
+}
+
 /// Loss recovery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -390,6 +401,14 @@ pub struct RecoveryConfig {
     pub ssthresh_kept_in_recovery: bool,
     /// Forget SACK reports at a timeout (RFC 6675 section 5.1, RFC 2018 section 5).
     pub forget_sack_at_timeout: bool,
+    /// `rate-halving`: how far an ACK of recovery may lower cwnd (LX-ST-7).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub halving_floor: HalvingFloor,
+    /// `rate-halving`: a reduction is taken back where timestamps or D-SACK show that nothing had to be sent again
+    /// (LX-ST-11). Until that is settled, a recovery that has ended still leaves the sender in doubt: its ACKs count
+    /// as dubious ones (LX-ST-10).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reduction_undo: bool,
     /// `prr`: F-RTO asks after a timeout whether it was needed (RFC 5682 section 3.1, LK-REC-8).
     #[serde(default, skip_serializing_if = "is_default")]
     pub frto: bool,
@@ -505,6 +524,10 @@ pub struct OutputConfig {
     /// Which segments of data carry PSH.
     #[serde(default, skip_serializing_if = "is_default")]
     pub push: PushRule,
+    /// The congestion window, in segments, stands in the urgent pointer of every segment without URG and SYN, where a
+    /// capture finds it: the second patch of klaver-2005. A receiver does not look at it (RFC 9293 section 3.8.5).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cwnd_in_urgent_pointer: bool,
     /// Every ACK carries our FIN again until it is acknowledged (BSD). Otherwise only a retransmission does.
     #[serde(default)]
     pub fin_on_every_ack: bool,

@@ -37,6 +37,18 @@ pub enum Growth {
     PerPacket,
 }
 
+/// How often an acknowledgment of new data makes the window grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GrowthCount {
+    /// Once.
+    #[default]
+    Acks,
+    /// Once for each segment that it acknowledges, a part of one for a whole one, while nothing is suspected: the
+    /// patch of klaver-2005, against delayed acknowledgments (LX-ACK-5). Else once.
+    Segments,
+}
+
 /// Up to where slow start goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -45,6 +57,12 @@ pub enum SlowStartCondition {
     UpToSsthresh,
     /// While cwnd < ssthresh (RFC 5681 section 3.1 leaves equality open).
     BelowSsthresh,
+}
+
+impl GrowthCount {
+    fn is_acks(&self) -> bool {
+        *self == Self::Acks
+    }
 }
 
 /// When an acknowledgment of new data makes the window grow.
@@ -166,6 +184,9 @@ pub struct CongestionConfig {
     pub algorithm: AlgorithmKind,
     /// What an acknowledgment adds; for `cubic` in slow start only.
     pub growth: Growth,
+    /// How often an acknowledgment does so; `segments` goes with `per-ack` and `counter`.
+    #[serde(default, skip_serializing_if = "GrowthCount::is_acks")]
+    pub counts: GrowthCount,
     /// In congestion avoidance per ACK, an increment that would round to nothing is one byte (FreeBSD 7.x;
     /// RFC 5681 section 3.1).
     #[serde(default)]
@@ -211,6 +232,8 @@ pub enum CongestionConfigError {
     Packets,
     /// HyStart without integer CUBIC.
     Hystart,
+    /// Segments counted where bytes or packets are.
+    Counts,
 }
 
 impl CongestionConfig {
@@ -239,6 +262,9 @@ impl CongestionConfig {
         if !fits {
             return Err(CongestionConfigError::Packets);
         }
+        if self.counts == GrowthCount::Segments && !matches!(self.growth, Growth::PerAck | Growth::Counter) {
+            return Err(CongestionConfigError::Counts);
+        }
         if self.cubic.hystart.is_some() && !cubic {
             return Err(CongestionConfigError::Hystart);
         }
@@ -254,6 +280,7 @@ impl std::fmt::Display for CongestionConfigError {
             Self::Beta => "`cubic.beta` must be between 0 and 1, both excluded",
             Self::Bic => "`bic.beta` must be between 1 and 1023, the other constants of `bic` at least 1",
             Self::Packets => "growth `per-packet` goes with `reno` and with `cubic.arithmetic` `integer`, and that only with it",
+            Self::Counts => "`counts` of `segments` goes with growth `per-ack` and `counter`",
             Self::Hystart => "`cubic.hystart` goes with `cubic.arithmetic` `integer`",
         })
     }

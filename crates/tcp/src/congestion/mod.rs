@@ -29,7 +29,7 @@ use rexmit_wire::SeqNumber;
 pub use bic::Bic;
 pub use config::{
     AlgorithmKind, BicConfig, CongestionConfig, CongestionConfigError, CubicArithmetic, CubicConfig, Growth,
-    GrowthCondition, HystartConfig, SlowStartCondition, SsthreshRule,
+    GrowthCondition, GrowthCount, HystartConfig, SlowStartCondition, SsthreshRule,
 };
 pub use cubic::Cubic;
 pub use cubic_integer::CubicInteger;

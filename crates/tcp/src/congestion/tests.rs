@@ -10,13 +10,14 @@ use rexmit_units::{Duration, Instant};
 
 use super::{
     Ack, AlgorithmKind, BicConfig, Congestion, CongestionConfig, CongestionControl, CubicConfig, During,
-    Growth, GrowthCondition, Loss, SlowStartCondition, SsthreshRule, Window,
+    Growth, GrowthCondition, GrowthCount, Loss, SlowStartCondition, SsthreshRule, Window,
 };
 
 const MSS: u32 = 1448;
 
 fn freebsd() -> CongestionConfig {
     CongestionConfig {
+        counts: GrowthCount::Acks,
         algorithm: AlgorithmKind::Reno,
         growth: Growth::PerAck,
         at_least_one: false,

@@ -5,7 +5,7 @@ use rexmit_units::{Duration, Instant};
 use rexmit_wire::{SeqNumber, TcpSegment};
 
 use super::{Connection, State, Timers};
-use crate::congestion::{Ack, CongestionControl};
+use crate::congestion::{Ack, CongestionControl, GrowthCount};
 use crate::profile::RttSource;
 use crate::recovery::Phase;
 
@@ -30,6 +30,7 @@ impl Connection {
             return true;
         }
         let in_flight = self.outstanding();
+        self.note_doubts(segment);
         let sack_news = self.marks.sack
             && (!segment.sack.is_empty() || !self.board.is_empty())
             && self.board.on_ack(self.snd.una, segment.ack, &segment.sack, self.snd.max);
@@ -37,13 +38,20 @@ impl Connection {
             return self.on_old_ack(now, segment, window, sack_news);
         }
         let was_recovering = self.in_recovery();
-        *need_output |= self.on_new_ack(now, segment, window, in_flight);
+        *need_output |= self.on_new_ack(now, segment, window, (in_flight, sack_news));
         self.after_new_ack(now, sack_news, was_recovering);
         true
     }
 
-    /// An ACK of new data; `in_flight` was outstanding before it. True if an attempt to send must follow.
-    fn on_new_ack(&mut self, now: Instant, segment: &TcpSegment, window: u32, in_flight: u32) -> bool {
+    /// An ACK of new data; `in_flight` was outstanding before it, and `sack_news` says whether it reports more. True
+    /// if an attempt to send must follow.
+    fn on_new_ack(
+        &mut self,
+        now: Instant,
+        segment: &TcpSegment,
+        window: u32,
+        (in_flight, sack_news): (u32, bool),
+    ) -> bool {
         let ack = segment.ack;
         let skip_growth = self.takes_fast_path(segment, window);
         let was_recovering = self.in_recovery();
@@ -70,7 +78,9 @@ impl Connection {
                 cwnd_limited: in_flight + self.snd.mss > self.window.cwnd,
                 during: self.recovery.phase.during(),
             };
-            self.congestion.on_ack(&mut self.window, &info);
+            for _ in 0..self.growth_steps(acked, sack_news) {
+                self.congestion.on_ack(&mut self.window, &info);
+            }
         }
         self.take_acknowledged(acked - u32::from(first_of_passive), segment);
         self.end_recovery(now, ack);
@@ -82,6 +92,16 @@ impl Connection {
         self.after_our_fin(now, ack);
         self.wake_writer();
         all || self.uses_pipe()
+    }
+
+    /// How often an ACK of `acked` bytes makes the window grow (LX-ACK-5): the kernel's undisturbed path is an ACK
+    /// without news of SACK while nothing is suspected (LX-ST-2).
+    fn growth_steps(&self, acked: u32, sack_news: bool) -> u32 {
+        let is_open = self.recovery.phase == Phase::Open && !self.recovery.doubts.is_pending();
+        match self.profile.congestion.counts {
+            GrowthCount::Segments if is_open && !sack_news => acked.div_ceil(self.snd.mss),
+            _ => 1,
+        }
     }
 
     /// BSD's header prediction: a pure ACK with an unchanged window outside recovery, while cwnd covers that

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rexmit_stack::{Counters, Endpoint, Event, Reason, Snapshot, Socket, Transmission};
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::{Packet, SeqNumber, TcpSegment, Transport};
+use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
 
 use crate::clock::Clock;
 use crate::congestion::{Congestion, Window};
@@ -353,6 +353,9 @@ impl Connection {
     pub(crate) fn emit(&mut self, reason: Reason, mut segment: TcpSegment) {
         segment.src_port = self.local.port();
         segment.dst_port = self.remote.port();
+        if self.profile.output.cwnd_in_urgent_pointer && !segment.flags.any(Flags::SYN.with(Flags::URG)) {
+            segment.urgent = (self.window.cwnd / self.window.mss).min(u32::from(u16::MAX)) as u16;
+        }
         self.counters.packets += 1;
         let ip = rexmit_wire::IpFields { ident: self.counters.packets as u16, ..Default::default() };
         self.out.push_back(Transmission {

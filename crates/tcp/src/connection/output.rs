@@ -278,6 +278,7 @@ impl Connection {
             self.board.resent(seq, len + u32::from(fin));
             if self.uses_pipe() {
                 self.stop_timing_within(seq, len);
+                self.note_resent(now);
             }
             self.start_rexmt_if_off(now);
         } else if self.marks.force && persisting {

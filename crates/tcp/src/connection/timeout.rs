@@ -69,6 +69,7 @@ impl Connection {
         let config = &self.profile.recovery;
         let kept = (!first && config.ssthresh_once_per_segment)
             || (self.in_recovery() && config.ssthresh_kept_in_recovery);
+        self.begin_doubts_of_timeout(!kept);
         if !kept {
             self.window.ssthresh = self.congestion.ssthresh_on_loss(&self.window, &loss);
         }

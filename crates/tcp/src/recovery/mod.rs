@@ -1,6 +1,7 @@
 //! What was lost, and what is done about it. One file per way to recover.
 
 mod bsd_sack;
+mod doubts;
 mod newreno;
 mod packets;
 mod rate_halving;
@@ -16,6 +17,7 @@ use crate::Connection;
 use crate::congestion::{CongestionControl, During, Loss};
 use crate::profile::{PlainRecovery, RecoveryExit, SackRecovery};
 
+use doubts::Doubts;
 pub(crate) use packets::Packets;
 pub(crate) use scoreboard::Scoreboard;
 
@@ -84,6 +86,8 @@ pub(crate) struct Recovery {
     /// Partial ACKs of this recovery.
     pub partials: u32,
     pub undo: Option<Undo>,
+    /// Rate halving: was the last reduction needed?
+    pub doubts: Doubts,
     /// Why the next segment that is sent again is sent, or new data, where something has just decided on that;
     /// else [`Reason::New`].
     pub decision: Reason,
@@ -112,6 +116,7 @@ impl Recovery {
             rescue: iss,
             partials: 0,
             undo: None,
+            doubts: Doubts::default(),
             decision: Reason::New,
         }
     }
@@ -150,6 +155,7 @@ impl Connection {
         // RFC 5681 section 3.2 step 2: what limited transmit sent does not count.
         let in_flight = self.flight().saturating_sub(self.recovery.limited_bytes);
         let loss = Loss { in_flight, snd_wnd: self.snd.wnd, now };
+        self.begin_doubts();
         self.window.ssthresh = self.congestion.ssthresh_on_loss(&self.window, &loss);
         self.recovery.phase = Phase::Recovery;
         self.recovery.recover = self.snd.max;

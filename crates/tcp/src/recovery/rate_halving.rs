@@ -5,7 +5,7 @@ use rexmit_units::Instant;
 
 use crate::Connection;
 use crate::congestion::CongestionControl;
-use crate::profile::SackRecovery;
+use crate::profile::{HalvingFloor, SackRecovery};
 
 /// A burst is at most so many segments (LX-ST-4: `max_burst`).
 const BURST: u32 = 3;
@@ -44,7 +44,11 @@ impl Connection {
         self.recovery.halving += 1;
         let less = self.recovery.halving / 2;
         self.recovery.halving %= 2;
-        if less > 0 && self.window.cwnd > self.congestion.recovery_floor(&self.window) {
+        let floor = match self.profile.recovery.halving_floor {
+            HalvingFloor::Algorithm => self.congestion.recovery_floor(&self.window),
+            HalvingFloor::HalfSsthresh => self.window.ssthresh / 2,
+        };
+        if less > 0 && self.window.cwnd > floor {
             self.window.cwnd = self.window.cwnd.saturating_sub(less * mss);
         }
         self.window.cwnd = self.window.cwnd.min(self.pipe() + mss).max(mss);

@@ -31,6 +31,9 @@ impl Connection {
         if ack != self.snd.una || self.flight() == 0 {
             return;
         }
+        if self.settle_doubts() {
+            self.output(now);
+        }
         if self.in_recovery() {
             self.counters.dup_acks += 1;
             if self.halves() {
@@ -51,13 +54,19 @@ impl Connection {
         }
         if self.in_recovery() {
             if self.halves() {
-                self.mark_lost(false);
+                if !self.take_back_partial() {
+                    self.mark_lost(false);
+                }
                 self.halve();
             }
             return;
         }
         if was_recovering && self.halves() {
+            self.take_back_at_exit();
+            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh); // LX-ST-10, `tcp_complete_cwr`
             self.moderate();
+        } else {
+            self.settle_doubts();
         }
         if news {
             // RFC 6675 section 5: DupAcks is cleared by the acknowledgment, then counts this ACK.

@@ -98,6 +98,17 @@ impl Scoreboard {
         self.forget_resent();
     }
 
+    /// What [`Self::lose_all`] found outstanding up to `max` is not missing after all; what was missing before stays
+    /// so.
+    pub fn forgive(&mut self, max: SeqNumber) {
+        if let Some(last) = self.holes.back().copied().filter(|h| h.end == max && self.fack == Some(max)) {
+            self.holes.pop_back();
+            self.hole_bytes -= last.len();
+            self.resent_bytes -= last.resent();
+            self.fack = Some(last.start);
+        }
+    }
+
     /// Bytes SACKed above `una`.
     pub fn sacked_bytes(&self, una: SeqNumber) -> u32 {
         match self.fack {

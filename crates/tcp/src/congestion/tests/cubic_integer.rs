@@ -3,7 +3,8 @@ use rexmit_wire::SeqNumber;
 
 use super::super::{
     Ack, AlgorithmKind, BicConfig, CongestionConfig, CongestionControl, CubicArithmetic, CubicConfig, During,
-    Growth, GrowthCondition, HystartConfig, Loss, Note, SlowStartCondition, SsthreshRule, Window,
+    Growth, GrowthCondition, GrowthCount, HystartConfig, Loss, Note, SlowStartCondition, SsthreshRule,
+    Window,
 };
 use super::{CubicInteger, cubic_root};
 
@@ -13,6 +14,7 @@ fn cubic() -> CubicInteger {
     let hystart =
         HystartConfig { train: true, delay: true, low_window: 16, spacing: Duration::from_millis(2) };
     CubicInteger::new(&CongestionConfig {
+        counts: GrowthCount::Acks,
         algorithm: AlgorithmKind::Cubic,
         growth: Growth::PerPacket,
         at_least_one: false,
