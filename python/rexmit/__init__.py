@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from rexmit._native import version as _version
 
 if TYPE_CHECKING:
-    from rexmit import analyse
+    from rexmit import analyse, models
     from rexmit.api import Study, analyze, analyze_pair, profile, profiles, read_capture, run_one, schema
-    from rexmit.errors import Interrupted, RexmitError, StoreError, StudyError, UsageError
+    from rexmit.errors import Interrupted, ModelError, RexmitError, StoreError, StudyError, UsageError
     from rexmit.plot.connections import Connection
     from rexmit.report.analysis import Analysis, PairAnalysis
     from rexmit.run import Results, open_results
@@ -30,6 +30,7 @@ __all__ = [
     "Analysis",
     "Connection",
     "Interrupted",
+    "ModelError",
     "PairAnalysis",
     "Results",
     "RexmitError",
@@ -41,6 +42,7 @@ __all__ = [
     "analyze",
     "analyze_pair",
     "list_studies",
+    "models",
     "open_results",
     "profile",
     "profiles",
@@ -57,7 +59,8 @@ _HOMES = {
     "list_studies": "rexmit.study",
     "open_results": "rexmit.run",
     **dict.fromkeys(
-        ("Interrupted", "RexmitError", "StoreError", "StudyError", "UsageError"), "rexmit.errors"
+        ("Interrupted", "ModelError", "RexmitError", "StoreError", "StudyError", "UsageError"),
+        "rexmit.errors",
     ),
     **dict.fromkeys(
         ("Study", "analyze", "analyze_pair", "profile", "profiles", "read_capture", "run_one", "schema"),
@@ -68,8 +71,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "analyse":
-        return import_module("rexmit.analyse")
+    if name in ("analyse", "models"):
+        return import_module(f"rexmit.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
