@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
+import rexmit
 from hypothesis import given
 from hypothesis import strategies as st
 from rexmit.errors import StudyError
@@ -256,3 +257,91 @@ def test_wrong_labels_are_refused_in_one_line(given_levels: object, text: str) -
     with pytest.raises(StudyError) as caught:
         parse_factor("a", given_levels)
     assert text in str(caught.value)
+
+
+TOGETHER = """
+[scenario]
+hosts.server.stack = "freebsd-6.0"
+hosts.client.stack = "freebsd-6.0"
+[[scenario.transfers]]
+from = "server"
+to = "client"
+writes = "2500 bytes"
+[vary.link]
+labels = ["3", "12"]
+[vary.link.together]
+"path.down.rate" = ["3000 kbit/s", "2400 kbit/s"]
+path.up.rate = ["1000 kbit/s", "196 kbit/s"]
+"hosts.server.stack.recovery.dupack_threshold" = [3, 2]
+[vary]
+"path.delay" = ["1 ms", "2 ms"]
+"""
+
+
+class TestTogether:
+    """Settings that vary together are one factor."""
+
+    @pytest.fixture
+    def study(self, tmp_path: Path) -> rexmit.Study:
+        """Two links at two delays."""
+        path = tmp_path / "links.toml"
+        path.write_text(TOGETHER)
+        return rexmit.Study.load(path)
+
+    def test_each_level_sets_all_its_settings(self, study: rexmit.Study) -> None:
+        assert study.runs == 4
+        scenario = study.spec.scenario_of(3)
+        assert scenario["path"] == {
+            "down": {"rate": "2400 kbit/s"},
+            "up": {"rate": "196 kbit/s"},
+            "delay": "2 ms",
+        }
+        assert scenario["hosts"]["server"]["stack"]["recovery"]["dupack_threshold"] == 2
+
+    def test_the_table_has_the_label_and_every_setting(self, study: rexmit.Study, tmp_path: Path) -> None:
+        results = study.run(tmp_path / "out", progress=False)
+        table = results.table()
+        assert table["link"].to_list() == ["3", "3", "12", "12"]
+        assert table["path.up.rate_bit_s"].to_list() == [1_000_000] * 2 + [196_000] * 2
+        assert table["hosts.server.stack.recovery.dupack_threshold"].to_list() == [3, 3, 2, 2]
+        assert results.run_number(link="12", path__delay="2 ms") == 3
+        again = rexmit.Study.load(tmp_path / "out" / "study.toml")
+        assert again.run(progress=False).table().drop("link").equals(table.drop("link"))
+        assert rexmit.open_results(tmp_path / "out").spec().design == study.spec.design
+
+    def test_some_of_its_levels_are_chosen_by_their_labels(self, study: rexmit.Study) -> None:
+        assert study.set("link", "12").run(progress=False).table()["path.down.rate"].unique().to_list() == [
+            "2400 kbit/s"
+        ]
+        with pytest.raises(StudyError, match=r"vary\.link: '30' is none of its levels.*: 3, 12"):
+            study.set("link", "30")
+        with pytest.raises(StudyError, match=r"path\.up\.rate: varies with others as link"):
+            study.set("path.up.rate", "1 Mbit/s")
+
+    def test_without_labels_a_level_is_called_after_its_values(self) -> None:
+        factor = parse_factor("link", {"together": {"path.rate": ["1 Mbit/s"], "path.delay": ["2 ms"]}})
+        assert factor.labels == ("1 Mbit/s, 2 ms",)
+        assert parse_factor("link", factor_to_toml(factor)) == factor
+
+    @pytest.mark.parametrize(
+        ("given", "text"),
+        [
+            ({"together": {}}, "no table of settings"),
+            ({"together": ["path.rate"]}, "no table of settings"),
+            ({"together": {"path.rate": "1 Mbit/s"}}, r"together\.path\.rate: '1 Mbit/s' is no list"),
+            ({"together": {"a": [1, 2], "b": [1]}}, "a has 2, b has 1 levels"),
+            ({"together": {"a": [1, 2]}, "labels": ["x"]}, "no 2 texts or numbers"),
+            ({"together": {"a": [1]}, "steps": 1}, "unknown key 'steps'"),
+        ],
+    )
+    def test_what_does_not_fit_is_told(self, given: object, text: str) -> None:
+        with pytest.raises(StudyError, match=text):
+            parse_factor("link", given)
+
+    def test_a_setting_is_not_varied_twice(self, tmp_path: Path) -> None:
+        path = tmp_path / "twice.toml"
+        path.write_text(
+            TOGETHER.replace('"path.delay"', '"path.up.rate"').replace('["1 ms", "2 ms"]', '["1 Mbit/s"]')
+        )
+        with pytest.raises(StudyError, match=r"vary\.path\.up\.rate: stands there twice"):
+            rexmit.Study.load(path)

@@ -65,8 +65,15 @@ const POINTS_AT_A_TIME: u64 = 8;
 /// Levels of a factor that are tried before all others, so that a typing error in one is told at once.
 const LEVELS_TRIED_FIRST: usize = 1000;
 
+/// The settings of a level of a factor that varies several together: `{"together": {setting: value, ...}}`.
+fn together(level: &Value) -> Option<&serde_json::Map<String, Value>> {
+    let table = level.as_object()?;
+    if table.len() == 1 { table.get("together")?.as_object() } else { None }
+}
+
 impl Plan {
-    /// A plan.
+    /// A plan. A level of a factor is the value of the setting that the factor is named after, or
+    /// `{"together": {setting: value, ...}}` of one that varies several settings together.
     ///
     /// # Errors
     /// A factor without a level, or more levels lists than factors.
@@ -108,7 +115,14 @@ impl Plan {
     fn scenario_at(&self, indices: &[usize]) -> Result<Value, SpecError> {
         let mut value = self.base.clone();
         for ((factor, levels), &i) in self.factors.iter().zip(&self.levels).zip(indices) {
-            set(&mut value, factor, levels[i].clone())?;
+            match together(&levels[i]) {
+                None => set(&mut value, factor, levels[i].clone())?,
+                Some(settings) => {
+                    for (setting, level) in settings {
+                        set(&mut value, setting, level.clone())?;
+                    }
+                }
+            }
         }
         Ok(value)
     }

@@ -89,7 +89,10 @@ def with_factors(responses: pa.Table, design: Design) -> pa.Table:
     for factor in design.factors:
         repeat //= len(factor.levels)
         indices = pa.array((runs // repeat) % len(factor.levels))
-        for name, values in _factor_columns(factor.name, factor.labels):
+        columns = _factor_columns(factor.name, factor.labels)
+        for setting in factor.settings:
+            columns += _factor_columns(setting, factor.columns_of(setting))
+        for name, values in columns:
             array = values.take(indices)
             arrays.append(array)
             fields.append(_field(name, array.type))

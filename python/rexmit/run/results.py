@@ -16,7 +16,7 @@ from rexmit.run.backends import open_backend
 from rexmit.run.files import store_error
 from rexmit.run.store import INTERVALS_FILE, PROVENANCE, RUNS, STUDY_JSON
 from rexmit.study import Design, StudySpec
-from rexmit.study.factors import parse_factor
+from rexmit.study.factors import TOGETHER, parse_factor
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -116,7 +116,7 @@ class Results:
         """The study as it was run, every default filled in."""
         factors = []
         for factor in self.study["factors"]:
-            given = {key: factor[key] for key in ("levels", "labels") if key in factor}
+            given = {key: factor[key] for key in ("levels", "labels", TOGETHER) if key in factor}
             factors.append(parse_factor(factor["name"], given))
         design = Design(tuple(factors), self.study["replications"], self.study["seed"])
         return StudySpec(self.name, None, {"title": self.title}, self.study["scenario"], design)

@@ -29,6 +29,7 @@ from rexmit.run.results import Results
 from rexmit.run.store import PROVENANCE, Store
 from rexmit.run.tables import TABLE_KINDS, write_tables
 from rexmit.study import Factor, StudySpec
+from rexmit.study.factors import factor_to_toml
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how many are done and how many there are.
@@ -241,6 +242,8 @@ class _Session:
 
 
 def _factor_record(factor: Factor) -> dict[str, Any]:
+    if factor.settings:
+        return {"name": factor.name, "labels": list(factor.labels), **factor_to_toml(factor)}
     record = {"name": factor.name, "levels": list(factor.levels)}
     return record | ({"labels": list(factor.labels)} if factor.has_own_labels else {})
 

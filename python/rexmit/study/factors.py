@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,17 +14,24 @@ MOST_LEVELS = 1_000_000
 """A range with more levels than this is taken for a slip."""
 
 _RANGE = re.compile(r"(\d+)(?:\.\.(\d+))?")
-_LEVEL_TABLES = {"position": {"position"}, "range": {"range", "step", "unit"}, "levels": {"levels", "labels"}}
+TOGETHER = "together"
+_LEVEL_TABLES = {
+    "position": {"position"},
+    "range": {"range", "step", "unit"},
+    "levels": {"levels", "labels"},
+    TOGETHER: {TOGETHER, "labels"},
+}
 
 Label = str | int | float | bool
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A setting that varies.
+    """A setting that varies, or several that vary together.
 
     `name` is the dotted name of the setting. `levels` are the values as the scenario takes them and
-    `labels` the same as they stand in a table of results: text, numbers, or JSON text for tables.
+    `labels` the same as they stand in a table of results: text, numbers, or JSON text for tables. Of several
+    settings the name is free, and a level is `{"together": {setting: value, ...}}`.
     """
 
     name: str
@@ -36,6 +44,31 @@ class Factor:
         return all(isinstance(level, dict) and set(level) == {"position"} for level in self.levels)
 
     @property
+    def settings(self) -> tuple[str, ...]:
+        """The settings that vary together; none where the factor is a setting itself."""
+        first = self.levels[0]
+        return tuple(first[TOGETHER]) if _is_together(first) else ()
+
+    def assigned(self, level: int) -> dict[str, Any]:
+        """What the level of this number sets: setting to value."""
+        value = self.levels[level]
+        return dict(value[TOGETHER]) if self.settings else {self.name: value}
+
+    def columns_of(self, setting: str) -> tuple[Label, ...]:
+        """The values of one of the settings that vary together, as they stand in a table of results."""
+        return tuple(_label(level[TOGETHER][setting]) for level in self.levels)
+
+    def with_labels(self, labels: Sequence[Any]) -> Factor:
+        """The factor with the levels of these labels alone. Raises StudyError for an unknown one."""
+        for label in labels:
+            if label not in self.labels:
+                known = ", ".join(map(str, self.labels))
+                told = f"{label!r} is none of its levels, each of which sets several settings: {known}"
+                raise StudyError(f"vary.{self.name}: {told}")
+        at = [self.labels.index(label) for label in labels]
+        return Factor(self.name, tuple(self.levels[n] for n in at), tuple(self.labels[n] for n in at))
+
+    @property
     def has_own_labels(self) -> bool:
         """True where the labels do not follow from the levels: a profile's file, now its content."""
         return self.labels != tuple(_label(level) for level in self.levels)
@@ -46,8 +79,10 @@ def parse_factor(name: str, given: Any) -> Factor:
 
     Takes a list of values; `{ position = "0..20" }` (also `"0,4,10..12"`), one level for a pattern that hits
     just that packet, 0 for none; `{ range = "10..50", step = 10, unit = "ms" }`;
-    `{ levels = [..], labels = [..] }`, values and what a table of results calls them. Raises StudyError for
-    an empty factor, for equal levels and for anything else.
+    `{ levels = [..], labels = [..] }`, values and what a table of results calls them;
+    `{ together = { "SETTING" = [..], "SETTING" = [..] }, labels = [..] }`, settings that vary together, the
+    first level of each with the first of the others. Raises StudyError for an empty factor, for equal levels
+    and for anything else.
     """
     levels = _levels(name, given)
     if not levels:
@@ -65,6 +100,9 @@ def factor_to_toml(factor: Factor) -> Any:
     """The entry in `[vary]` that gives this factor again."""
     if factor.is_position:
         return {"position": ",".join(_runs([level["position"] for level in factor.levels]))}
+    if factor.settings:
+        settings = {name: [level[TOGETHER][name] for level in factor.levels] for name in factor.settings}
+        return {TOGETHER: settings} | ({"labels": list(factor.labels)} if factor.has_own_labels else {})
     if factor.has_own_labels:
         return {"levels": list(factor.levels), "labels": list(factor.labels)}
     return list(factor.levels)
@@ -88,6 +126,8 @@ def _levels(name: str, given: Any) -> list[Any]:
             _refuse_unknown(name, given, keys)
             if kind == "levels":
                 return _levels(name, _list(name, kind, given[kind]))
+            if kind == TOGETHER:
+                return _together(name, given[kind])
             return _positions(name, given) if kind == "position" else _range(name, given)
     unknown = next(iter(given), "")
     raise StudyError(f"vary.{name}: unknown kind of levels {unknown!r}{nearest(unknown, _LEVEL_TABLES)}")
@@ -103,6 +143,35 @@ def _list(name: str, key: str, given: Any) -> list[Any]:
     if not isinstance(given, list):
         raise StudyError(f"vary.{name}.{key}: {given!r} is no list; write [..]")
     return given
+
+
+def _together(name: str, given: Any) -> list[Any]:
+    settings = dict(_settings(given)) if isinstance(given, dict) else {}
+    if not settings:
+        raise StudyError(
+            f'vary.{name}.together: {given!r} is no table of settings; write {{ "path.rate" = [..] }}'
+        )
+    for setting, values in settings.items():
+        _list(name, f"together.{setting}", values)
+    lengths = {setting: len(values) for setting, values in settings.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{setting} has {length}" for setting, length in lengths.items())
+        raise StudyError(f"vary.{name}.together: {told} levels; give each setting as many")
+    rows = zip(*settings.values(), strict=True)
+    return [{TOGETHER: dict(zip(settings, row, strict=True))} for row in rows]
+
+
+def _settings(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings, whether their names are quoted or written as dotted keys."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _settings(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _is_together(level: Any) -> bool:
+    return isinstance(level, dict) and set(level) == {TOGETHER}
 
 
 def _own_labels(name: str, given: Any, levels: int) -> tuple[Label, ...]:
@@ -158,6 +227,8 @@ def _label(level: Any) -> Label:
         return position
     if isinstance(level, str | int | float | bool):
         return level
+    if _is_together(level):
+        return ", ".join(str(_label(value)) for value in level[TOGETHER].values())
     return json.dumps(level, sort_keys=True, separators=(",", ":"), default=str)
 
 

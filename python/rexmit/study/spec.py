@@ -55,18 +55,32 @@ class StudySpec:
             key = rest
         name = rest if own == "vary" else key
         if own == "vary" or name in names:
-            factor = inline_levels(parse_factor(name, value if is_levels(value) else [value]), Path())
+            factor = self._factor(name, value)
             factors = [factor if f.name == name else f for f in self.design.factors]
             return self._with_factors(factors if name in names else [*factors, factor])
+        for factor in self.design.factors:
+            if key in factor.settings:
+                raise StudyError(
+                    f"{key}: varies with others as {factor.name}; set {factor.name}, or that anew"
+                )
         if key in _TEXTS:
             return replace(self, texts={**self.texts, key: str(value)})
         return replace(self, scenario=inline_stacks(with_setting(self.scenario, key, value), Path()))
 
+    def _factor(self, name: str, value: Any) -> Factor:
+        """A factor of this name with other levels; of one that varies settings together, some of its own."""
+        given = value if is_levels(value) else [value]
+        own = next((factor for factor in self.design.factors if factor.name == name), None)
+        if own is not None and own.settings and isinstance(given, list):
+            return own.with_labels(given)
+        return inline_levels(parse_factor(name, given), Path())
+
     def base(self) -> Table:
         """The scenario that each run starts from; ready for settings inside an inherited stack."""
         table = self.scenario
-        for factor in self.design.factors:
-            head, stack, tail = factor.name.partition(".stack.")
+        names = [name for factor in self.design.factors for name in (factor.settings or (factor.name,))]
+        for name in names:
+            head, stack, tail = name.partition(".stack.")
             given = get_setting(table, f"{head}.stack") if stack else None
             if tail and isinstance(given, str):
                 table = with_setting(table, f"{head}.stack", {"inherits": given})
@@ -76,14 +90,15 @@ class StudySpec:
         """The scenario of the run of this number, its levels filled in."""
         table = self.scenario
         for factor, level in zip(self.design.factors, self.design.point(run).levels, strict=True):
-            table = with_setting(table, factor.name, factor.levels[level])
+            for setting, value in factor.assigned(level).items():
+                table = with_setting(table, setting, value)
         return table
 
     def to_table(self, scenario: Table | None = None) -> Table:
         """The study as its file would say it; with `scenario`, with that one (a resolved one) in place."""
         table: Table = {key: self.texts[key] for key in _TEXTS if key in self.texts}
         table["scenario"] = self.scenario if scenario is None else scenario
-        table["vary"] = {factor.name: factor_to_toml(factor) for factor in self.design.factors}
+        table["vary"] = _in_order({factor.name: factor_to_toml(factor) for factor in self.design.factors})
         table["design"] = {"replications": self.design.replications, "seed": self.design.seed}
         return table
 
@@ -131,12 +146,20 @@ def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
         raise StudyError("scenario: is missing; a study needs a table [scenario]")
     folder = path.parent if path is not None else Path()
     factors = [inline_levels(parse_factor(key, value), folder) for key, value in _flat(_table(table, "vary"))]
-    names = [factor.name for factor in factors]
+    names = [name for factor in factors for name in (factor.name, *factor.settings)]
     for factor_name in names:
         if names.count(factor_name) > 1:
             raise StudyError(f"vary.{factor_name}: stands there twice")
     design = parse_design(_table(table, "design"), factors)
     return StudySpec(name, path, texts, inline_stacks(scenario, folder), design)
+
+
+def _in_order(vary: Table) -> Table:
+    """`[vary]` so that its order stays when it is written: TOML has values before tables."""
+    tables = [isinstance(given, dict) for given in vary.values()]
+    if tables == sorted(tables):
+        return vary
+    return {name: {"levels": given} if isinstance(given, list) else given for name, given in vary.items()}
 
 
 def _table(table: Table, key: str) -> Table:
