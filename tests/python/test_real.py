@@ -111,6 +111,7 @@ class TestGuest:
         queues = study(path__emulator=["netem"], path__qdisc=limits).set(
             "transfers.0.writes", "40 x 2500 bytes"
         )
+        queues = queues.set("path.overhead", "14 bytes")
         rows = run("uml", queues).rows(named=True)
         assert [row["error"] for row in rows] == [None] * len(limits)
         drops = {row["path.qdisc"]: row["drops_down"] for row in rows}
@@ -126,7 +127,9 @@ class TestGuest:
         ):
             run("uml", study(path__qdisc=["fq_codel"]))
         with pytest.raises(RexmitError, match=r"path\.qdisc: .*fq_kodel: tc: "):
-            run("uml", study(path__emulator=["netem"], path__qdisc=["fq_kodel"]))
+            run("uml", study(path__emulator=["netem"], path__qdisc=["fq_kodel"], path__overhead=["14 bytes"]))
+        with pytest.raises(StudyError, match=r"path\.down\.overhead.*no effect"):
+            run("uml", study(path__emulator=["netem"], path__qdisc=["fq_codel"]))
         with pytest.raises(StudyError, match=r"path\.qdisc: .*no queueing discipline"):
             run("uml", study(path__emulator=["netem"], path__qdisc=["fq; reboot"]))
 

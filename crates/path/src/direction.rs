@@ -1,18 +1,19 @@
 //! One direction of a path: impairments, queue, shaper, delay line.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rexmit_units::{Duration, Instant, QueueLimit, Rate};
+use rexmit_units::{Duration, Instant, QueueLimit};
 use rexmit_wire::Packet;
 
 use crate::carried::Carried;
 use crate::counters::{Counters, LogRow, Summary};
 use crate::error::PathError;
 use crate::ingress::{Decision, Ingress};
-use crate::line::Line;
+use crate::outlet::{Link, Outlet};
 use crate::queue::Queue;
 use crate::schedule::Schedule;
 use crate::shaper::Shaper;
 use crate::spec::DirectionSpec;
+use crate::ticks::Ticks;
 use crate::unreached::Unreached;
 use crate::verdict::{Duplicated, Effects, Fate, Verdict};
 
@@ -24,18 +25,18 @@ use crate::verdict::{Duplicated, Effects, Fate, Verdict};
 /// [`unreached`](Self::unreached). Time never runs backwards between calls. Where a packet enters at the
 /// instant at which another leaves the queue, the place is free.
 pub struct Direction<P = Packet> {
-    rate: Option<Rate>,
-    delay: Duration,
-    schedule: Option<Schedule>,
-    ingress: Option<Ingress>,
+    /// Nothing but queue, shaper and delay: done with a packet at once.
+    plain: bool,
+    overhead: u64,
+    schedule: Schedule,
     queue: Queue,
     shaper: Shaper,
-    line: Line<P>,
+    outlet: Outlet<P>,
     /// When the last packet leaves the shaper.
     departed: Instant,
-    /// No packet that keeps its order comes out before.
-    floor: Instant,
     counters: Counters,
+    ingress: Option<Ingress>,
+    first_link: Option<Link>,
     log: Option<Vec<LogRow>>,
 }
 
@@ -53,22 +54,20 @@ impl<P: Carried> Direction<P> {
         streams: &mut dyn FnMut(&str) -> Xoshiro256PlusPlus,
     ) -> Result<Self, PathError> {
         PathError::check(spec, name, phase)?;
-        let effects = &spec.impairments;
-        let overtakes = effects.hold.as_ref().is_some_and(|h| !h.keep_order)
-            || effects.reorder.is_some()
-            || effects.jitter.as_ref().is_some_and(|j| j.reorder);
-        let shaper = Shaper::new(spec.shaper, spec.tick, phase);
+        let ticks = Ticks::new(spec.tick, phase);
+        let shaper = Shaper::new(spec.shaper, ticks);
+        let (schedule, ingress) = (Schedule::new(spec), Ingress::new(&spec.impairments, name, streams));
         Ok(Self {
-            rate: spec.rate,
-            delay: spec.delay,
-            schedule: Schedule::new(spec),
-            ingress: Ingress::new(effects, name, streams),
-            queue: Queue::new(spec.queue, shaper.byte_rule()),
+            plain: ingress.is_none() && schedule.is_fixed() && spec.link.is_none(),
+            overhead: spec.overhead.as_u64(),
+            schedule,
+            queue: Queue::new(spec.queue, shaper.byte_rule(), spec.link.is_some()),
             shaper,
-            line: if overtakes { Line::sorted() } else { Line::fifo() },
+            outlet: Outlet::new(spec, ticks),
             departed: Instant::ZERO,
-            floor: Instant::ZERO,
             counters: Counters::default(),
+            ingress,
+            first_link: Link::new(spec.link),
             log: None,
         })
     }
@@ -77,6 +76,7 @@ impl<P: Carried> Direction<P> {
     #[must_use]
     pub fn with_log(mut self) -> Self {
         self.log = Some(Vec::new());
+        self.plain = false;
         self
     }
 
@@ -86,7 +86,7 @@ impl<P: Carried> Direction<P> {
         let len = packet.ip_len();
         self.counters.packets += 1;
         self.counters.bytes += len;
-        if self.ingress.is_some() || self.schedule.is_some() || self.log.is_some() {
+        if !self.plain {
             return self.send_impaired(now, packet, len);
         }
         let position = self.counters.packets;
@@ -96,22 +96,21 @@ impl<P: Carried> Direction<P> {
             self.counters.dropped_bytes += len;
             return Verdict { position, fate: Fate::QueueFull { limit: self.queue.limit() }, effects };
         };
-        let due = self.shaper.arrive(departure, self.delay);
-        self.line.push(due, packet);
+        let due = self.outlet.pass(departure, self.schedule.delay(departure), packet);
         Verdict { position, fate: Fate::Delivered { at: Some(due) }, effects }
     }
 
     /// When the next packet comes out; `None` if none is on its way.
     #[inline]
     pub fn poll_timer(&self) -> Option<Instant> {
-        self.line.next_due()
+        self.outlet.next_due()
     }
 
     /// The next packet that is due at or before `now`. Packets due at the same instant come out in the order
     /// in which they were sent.
     #[inline]
     pub fn poll_receive(&mut self, now: Instant) -> Option<P> {
-        let packet = self.line.pop(now)?;
+        let packet = self.outlet.pop(now)?;
         self.counters.received += 1;
         Some(packet)
     }
@@ -128,7 +127,7 @@ impl<P: Carried> Direction<P> {
 
     /// Packets on their way: queued, being sent and propagating.
     pub fn in_transit(&self) -> usize {
-        self.line.len()
+        self.outlet.len()
     }
 
     /// Packets and bytes in the queue at `now`, the packet being sent included.
@@ -149,29 +148,28 @@ impl<P: Carried> Direction<P> {
     /// The departure of a packet that enters the queue at `now`; `None` if it is full.
     #[inline]
     fn admit(&mut self, now: Instant, len: u64) -> Option<Instant> {
+        let len = len + self.overhead;
         if !self.queue.admits(now, len) {
             return None;
         }
-        let rate = match &self.schedule {
-            None => self.rate,
-            Some(schedule) => schedule.rate(self.shaper.starts(now)),
-        };
+        let rate = self.schedule.rate(|| self.shaper.starts(now));
         let departure = self.shaper.depart(now, len, rate).max(self.departed);
         self.departed = departure;
-        self.queue.push(departure, len);
+        self.queue.push(now, departure, len);
         Some(departure)
     }
 
     #[inline]
     fn send_impaired(&mut self, now: Instant, packet: P, len: u64) -> Verdict {
         let position = self.counters.packets;
+        let bytes = len + self.overhead;
+        self.queue.forget(now);
+        let entry = self.first_link.as_mut().map_or(now, |link| link.pass(now, bytes));
         let decision =
-            self.ingress.as_mut().map_or_else(Decision::default, |i| i.decide(now, position, &packet));
-        if let Some(schedule) = &mut self.schedule {
-            schedule.change(now, decision.rate, decision.delay);
-        }
+            self.ingress.as_mut().map_or_else(Decision::default, |i| i.decide(entry, position, &packet));
+        self.schedule.change(entry, decision.rate, decision.delay);
         let summary = self.log.is_some().then(|| Summary::from(&*packet.packet()));
-        let verdict = self.judge(now, packet, len, decision);
+        let verdict = self.judge(entry, packet, len, decision);
         self.counters.count(&verdict, len);
         if let (Some(log), Some(packet)) = (&mut self.log, summary) {
             log.push(LogRow { time: now, packet, verdict });
@@ -197,7 +195,7 @@ impl<P: Carried> Direction<P> {
         }
         let marked = decision.mark && packet.mark();
         let copy = decision.duplicate.then(|| packet.clone());
-        let at = self.propagate(departure, packet, &decision);
+        let at = self.propagate(departure, packet, len, &decision);
         let duplicated = match copy {
             None => Duplicated::No,
             Some(copy) => self.send_copy(now, copy, len),
@@ -217,50 +215,15 @@ impl<P: Carried> Direction<P> {
         match self.admit(now, len) {
             None => Duplicated::CopyDropped,
             Some(departure) => {
-                self.propagate(departure, copy, &Decision::default());
+                self.propagate(departure, copy, len, &Decision::default());
                 Duplicated::Delivered
             }
         }
     }
 
-    /// Puts a packet that leaves the shaper at `departure` into the delay line; returns when it comes out, if
-    /// that is known.
     #[inline]
-    fn propagate(&mut self, departure: Instant, packet: P, decision: &Decision) -> Option<Instant> {
-        let delay = self.schedule.as_ref().map_or(self.delay, |s| s.delay(departure));
-        let mut due = vary(self.shaper.arrive(departure, delay), decision.jitter, departure);
-        let mut in_order = !decision.overtakes;
-        if let Some((by, keep_order)) = decision.hold {
-            due += by;
-            in_order &= keep_order;
-        }
-        if decision.reorder.is_none() {
-            if in_order {
-                // Where a delay gets shorter, packets wait for those before them.
-                due = due.max(self.floor);
-                self.floor = due;
-            } else if decision.hold.is_some() {
-                // Held behind those before it; those after it are free to overtake.
-                due = due.max(self.floor);
-            }
-        }
-        match (&mut self.line, decision.reorder) {
-            (Line::Sorted(sorted), Some((past, within))) => {
-                sorted.push_back_past(due, due + within, past, packet);
-                None
-            }
-            (line, _) => {
-                line.push(due, packet);
-                if let Line::Sorted(sorted) = line {
-                    sorted.passed(due);
-                }
-                Some(due)
-            }
-        }
+    fn propagate(&mut self, departure: Instant, packet: P, len: u64, decision: &Decision) -> Option<Instant> {
+        let bytes = len + self.overhead;
+        self.outlet.propagate((departure, &self.schedule), (packet, bytes), decision)
     }
-}
-
-/// `due` with a variation in ns, never before `earliest`.
-fn vary(due: Instant, nanos: i64, earliest: Instant) -> Instant {
-    Instant::from_nanos(due.as_nanos().saturating_add_signed(nanos)).max(earliest)
 }

@@ -30,6 +30,7 @@ mod error;
 mod flow;
 mod ingress;
 mod line;
+mod outlet;
 pub mod pattern;
 mod queue;
 mod random;
@@ -37,6 +38,7 @@ mod schedule;
 mod select;
 mod shaper;
 mod spec;
+mod ticks;
 mod unreached;
 mod verdict;
 

@@ -21,14 +21,18 @@ pub(crate) enum ByteRule {
 pub(crate) struct Queue {
     limit: QueueLimit,
     rule: ByteRule,
-    /// Departure and length in bytes of each packet inside.
+    /// Departure and length in bytes of each packet inside at the last admission.
     inside: VecDeque<(Instant, u32)>,
     bytes: u64,
+    /// Entry, departure and length of each packet, where admissions lie ahead of the clock: behind a link, on which a
+    /// packet's entry is known before it enters.
+    ahead: Option<VecDeque<(Instant, Instant, u32)>>,
 }
 
 impl Queue {
-    pub fn new(limit: QueueLimit, rule: ByteRule) -> Self {
-        Self { limit, rule, inside: VecDeque::new(), bytes: 0 }
+    pub fn new(limit: QueueLimit, rule: ByteRule, ahead: bool) -> Self {
+        let ahead = ahead.then(VecDeque::new);
+        Self { limit, rule, inside: VecDeque::new(), bytes: 0, ahead }
     }
 
     pub fn limit(&self) -> QueueLimit {
@@ -48,17 +52,34 @@ impl Queue {
         }
     }
 
-    /// Takes a packet that leaves at `departure`, no earlier than any before it.
+    /// Takes a packet that enters at `now` and leaves at `departure`, no earlier than any before it.
     #[inline]
-    pub fn push(&mut self, departure: Instant, len: u64) {
+    pub fn push(&mut self, now: Instant, departure: Instant, len: u64) {
         self.inside.push_back((departure, len as u32));
         self.bytes += len;
+        if let Some(ahead) = &mut self.ahead {
+            ahead.push_back((now, departure, len as u32));
+        }
     }
 
     /// Packets and bytes inside at `now`.
     pub fn occupancy(&mut self, now: Instant) -> (u64, u64) {
-        self.leave(now);
-        (self.inside.len() as u64, self.bytes)
+        self.forget(now);
+        let Some(ahead) = &self.ahead else {
+            self.leave(now);
+            return (self.inside.len() as u64, self.bytes);
+        };
+        let inside = ahead.iter().take_while(|packet| packet.0 <= now);
+        inside.fold((0, 0), |(packets, bytes), packet| (packets + 1, bytes + u64::from(packet.2)))
+    }
+
+    /// Forgets packets that have left at `now`, the time of the clock.
+    #[inline]
+    pub fn forget(&mut self, now: Instant) {
+        let Some(ahead) = &mut self.ahead else { return };
+        while ahead.front().is_some_and(|packet| packet.1 <= now) {
+            ahead.pop_front();
+        }
     }
 
     #[inline]

@@ -37,37 +37,47 @@ impl<T: Copy> Setting<T> {
 
 /// Rate and delay of a direction with their changes.
 pub(crate) struct Schedule {
-    rate: Setting<Option<Rate>>,
-    delay: Setting<Duration>,
+    rate: Option<Rate>,
+    delay: Duration,
+    /// Absent where nothing changes.
+    changing: Option<Box<(Setting<Option<Rate>>, Setting<Duration>)>>,
 }
 
 impl Schedule {
-    /// `None` where nothing changes.
-    pub fn new(spec: &DirectionSpec) -> Option<Self> {
+    pub fn new(spec: &DirectionSpec) -> Self {
         let changes = &spec.impairments.changes;
-        (!changes.is_empty()).then(|| Self {
-            rate: Setting::new(spec.rate, changes, |c| c.rate.map(Some)),
-            delay: Setting::new(spec.delay, changes, |c| c.delay),
-        })
+        let changing = (!changes.is_empty()).then(|| {
+            let rate = Setting::new(spec.rate, changes, |c| c.rate.map(Some));
+            Box::new((rate, Setting::new(spec.delay, changes, |c| c.delay)))
+        });
+        Self { rate: spec.rate, delay: spec.delay, changing }
+    }
+
+    /// True where nothing changes.
+    pub fn is_fixed(&self) -> bool {
+        self.changing.is_none()
     }
 
     /// Takes note that the packet that enters at `now` brings a new rate or delay.
     pub fn change(&mut self, now: Instant, rate: Option<Rate>, delay: Option<Duration>) {
+        let Some(changing) = &mut self.changing else { return };
         if rate.is_some() {
-            self.rate.by_packet = Some((now, rate));
+            changing.0.by_packet = Some((now, rate));
         }
         if let Some(delay) = delay {
-            self.delay.by_packet = Some((now, delay));
+            changing.1.by_packet = Some((now, delay));
         }
     }
 
-    /// The rate for the packet that entered last, where its sending starts at `at`.
-    pub fn rate(&self, at: Instant) -> Option<Rate> {
-        self.rate.at(at)
+    /// The rate for the packet that entered last, where its sending starts at the instant that `at` gives.
+    #[inline]
+    pub fn rate(&self, at: impl FnOnce() -> Instant) -> Option<Rate> {
+        self.changing.as_ref().map_or(self.rate, |changing| changing.0.at(at()))
     }
 
     /// The delay for the packet that entered last, where its sending ends at `at`.
+    #[inline]
     pub fn delay(&self, at: Instant) -> Duration {
-        self.delay.at(at)
+        self.changing.as_ref().map_or(self.delay, |changing| changing.1.at(at))
     }
 }

@@ -1,12 +1,13 @@
-//! Shapers: when the last bit of a packet leaves the bottleneck, and when the packet arrives after that.
+//! Shapers: when the last bit of a packet leaves the bottleneck.
 //!
-//! A shaper works in order and decides on admission, so a new one (token bucket, netem's timer, a router's
-//! committed rate) is one more variant with the same two questions.
+//! A shaper works in order and knows the departure of a packet on admission; a new one of that kind is one more
+//! variant with the same questions.
 
-use rexmit_units::{Duration, Instant, Rate, TransmitClock};
+use rexmit_units::{Instant, Rate, TransmitClock};
 
 use crate::queue::ByteRule;
 use crate::spec::ShaperKind;
+use crate::ticks::Ticks;
 
 mod dummynet;
 
@@ -21,10 +22,10 @@ pub(crate) enum Shaper {
 }
 
 impl Shaper {
-    pub fn new(kind: ShaperKind, tick: Duration, phase: Duration) -> Self {
+    pub fn new(kind: ShaperKind, ticks: Ticks) -> Self {
         match kind {
             ShaperKind::Exact => Self::Exact(TransmitClock::default()),
-            ShaperKind::Dummynet => Self::Dummynet(Dummynet::new(tick, phase)),
+            ShaperKind::Dummynet => Self::Dummynet(Dummynet::new(ticks)),
         }
     }
 
@@ -44,15 +45,6 @@ impl Shaper {
         match self {
             Self::Exact(clock) => now.max(clock.free_at()),
             Self::Dummynet(dummynet) => now.max(dummynet.busy_until()),
-        }
-    }
-
-    /// When a packet that leaves at `departure` has crossed a link of `delay`.
-    #[inline]
-    pub fn arrive(&self, departure: Instant, delay: Duration) -> Instant {
-        match self {
-            Self::Exact(_) => departure + delay,
-            Self::Dummynet(dummynet) => dummynet.arrive(departure, delay),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a path is, as a study writes it. The JSON Schema and the reference come from these types.
 
-use rexmit_units::{Duration, QueueLimit, Rate};
+use rexmit_units::{Bytes, Duration, QueueLimit, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,17 +16,25 @@ pub use random::{GilbertElliott, Jitter, LossModel, Spread};
 
 /// The path between two hosts. What stands here holds for both directions; `down` and `up` override it.
 ///
-/// Stages, in order: impairments as packets enter, the queue, the shaper, the propagation delay. A packet
-/// that is still propagating takes no place in the queue.
+/// Stages, in order: the sender's link, impairments, the queue, the shaper, the propagation delay, the receiver's
+/// link. A packet that is still propagating takes no place in the queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PathSpec {
     /// Whose emulator it is. Default: `rexmit`, the same for every backend.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emulator: Option<EmulatorKind>,
-    /// Rate of the bottleneck, counted over IP packets. Absent: no limit.
+    /// Rate of the bottleneck, counted over IP packets with their `overhead`. Absent: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// Rate of the links to the hosts, one before and one behind the bottleneck. Packets pass each in order, one
+    /// after the other, and wait without limit: before the first as in the sender's own interface. Absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<Rate>,
+    /// Bytes of the link layer that shaper, links and a queue in bytes count beside the IP packet, such as
+    /// `"14 bytes"` of Ethernet. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<Bytes>,
     /// Propagation delay, one way. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
@@ -59,6 +67,12 @@ pub struct DirectionOverride {
     /// Rate of the bottleneck in this direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// Rate of the links in this direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<Rate>,
+    /// Bytes of the link layer in this direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<Bytes>,
     /// Propagation delay in this direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
@@ -169,7 +183,7 @@ pub enum EmulatorKind {
     /// The Linux kernel's own: of the backends `uml` and `kernel` only, and for rate, delay, queue in packets and
     /// independent loss only. Without `qdisc`, netem does all of that, and its queue holds propagating packets as
     /// well. With `qdisc`, netem delays packets first, then this discipline queues them before a bottleneck (tbf, or
-    /// cake itself) that counts the 14 bytes of Ethernet with each packet.
+    /// cake itself) that counts the 14 bytes of Ethernet with each packet: `overhead` must say so.
     Netem,
 }
 
@@ -189,6 +203,10 @@ pub enum ShaperKind {
 pub struct DirectionSpec {
     /// Rate of the bottleneck; `None` for no limit.
     pub rate: Option<Rate>,
+    /// Rate of the links before and behind the bottleneck; `None` for none.
+    pub link: Option<Rate>,
+    /// Bytes of the link layer beside each IP packet.
+    pub overhead: Bytes,
     /// Propagation delay.
     pub delay: Duration,
     /// What the queue holds.
@@ -209,6 +227,8 @@ impl Default for DirectionSpec {
     fn default() -> Self {
         Self {
             rate: None,
+            link: None,
+            overhead: Bytes::ZERO,
             delay: Duration::ZERO,
             queue: DEFAULT_QUEUE,
             shaper: ShaperKind::default(),
@@ -219,6 +239,8 @@ impl Default for DirectionSpec {
     }
 }
 
+/// What Linux counts with each packet before an Ethernet interface.
+const ETHERNET: Bytes = Bytes(14);
 /// As netem and Linux devices have it.
 const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(1000);
 /// FreeBSD 6 with HZ = 1000 (EM-DN-1).
@@ -275,6 +297,9 @@ impl PathSpec {
             for (key, _) in own.patterns() {
                 note(&key, true);
             }
+            note("link", direction.link.is_some());
+            let counted = if direction.qdisc.is_some() { ETHERNET } else { Bytes::ZERO };
+            note("overhead", direction.overhead != counted);
             note("queue", direction.qdisc.is_none() && matches!(direction.queue, QueueLimit::Bytes(_)));
             note("shaper", direction.shaper != ShaperKind::Exact);
             note("loss", matches!(own.loss, Some(LossModel::GilbertElliott(_))));
@@ -287,6 +312,8 @@ impl PathSpec {
     fn direction(&self, own: &DirectionOverride) -> DirectionSpec {
         DirectionSpec {
             rate: own.rate.or(self.rate),
+            link: own.link.or(self.link),
+            overhead: own.overhead.or(self.overhead).unwrap_or(Bytes::ZERO),
             delay: own.delay.or(self.delay).unwrap_or(Duration::ZERO),
             queue: own.queue.or(self.queue).unwrap_or(DEFAULT_QUEUE),
             shaper: own.shaper.or(self.shaper).unwrap_or_default(),

@@ -1,0 +1,133 @@
+//! What lies behind the shaper: the propagation delay, the second link, extra delay, and the order of arrival.
+
+use rexmit_units::{Duration, Instant, Rate, TransmitClock};
+
+use crate::ingress::Decision;
+use crate::line::Line;
+use crate::schedule::Schedule;
+use crate::spec::{DirectionSpec, ShaperKind};
+use crate::ticks::Ticks;
+
+/// A link that packets pass in order, one after the other. Those that wait for it are not limited.
+pub(crate) struct Link {
+    rate: Rate,
+    clock: TransmitClock,
+}
+
+impl Link {
+    /// `None` where there is none.
+    pub fn new(rate: Option<Rate>) -> Option<Self> {
+        rate.map(|rate| Self { rate, clock: TransmitClock::default() })
+    }
+
+    /// When the last bit of a packet of so many bytes, there from `now` on, has left.
+    pub fn pass(&mut self, now: Instant, bytes: u64) -> Instant {
+        self.clock.transmit(now, bytes, self.rate)
+    }
+}
+
+/// Packets behind the shaper.
+pub(crate) struct Outlet<P> {
+    /// Where the delay is cut to whole ticks (EM-DN-5).
+    ticks: Option<Ticks>,
+    link: Option<Link>,
+    line: Line<P>,
+    /// No packet that keeps its order comes out before.
+    floor: Instant,
+}
+
+impl<P> Outlet<P> {
+    pub fn new(spec: &DirectionSpec, ticks: Ticks) -> Self {
+        let effects = &spec.impairments;
+        let overtakes = effects.hold.as_ref().is_some_and(|h| !h.keep_order)
+            || effects.reorder.is_some()
+            || effects.jitter.as_ref().is_some_and(|j| j.reorder);
+        Self {
+            ticks: (spec.shaper == ShaperKind::Dummynet).then_some(ticks),
+            link: Link::new(spec.link),
+            line: if overtakes { Line::sorted() } else { Line::fifo() },
+            floor: Instant::ZERO,
+        }
+    }
+
+    /// When the next packet comes out.
+    #[inline]
+    pub fn next_due(&self) -> Option<Instant> {
+        self.line.next_due()
+    }
+
+    /// The next packet, if it is due at `now`.
+    #[inline]
+    pub fn pop(&mut self, now: Instant) -> Option<P> {
+        self.line.pop(now)
+    }
+
+    /// How many packets are on their way.
+    pub fn len(&self) -> usize {
+        self.line.len()
+    }
+
+    /// Puts a packet in that leaves the shaper at `departure` and meets nothing but the delay; returns when it comes
+    /// out. There is no link.
+    #[inline]
+    pub fn pass(&mut self, departure: Instant, delay: Duration, packet: P) -> Instant {
+        let due = self.propagated(departure, delay);
+        self.line.push(due, packet);
+        due
+    }
+
+    /// Puts a packet of so many bytes in that leaves the shaper at `departure`; returns when it comes out, if that is
+    /// known.
+    #[inline]
+    pub fn propagate(
+        &mut self,
+        (departure, schedule): (Instant, &Schedule),
+        (packet, bytes): (P, u64),
+        decision: &Decision,
+    ) -> Option<Instant> {
+        let arrival = self.propagated(departure, schedule.delay(departure));
+        // The second link: its order is that of departures, also where the delay gets shorter.
+        let out = self.link.as_mut().map_or(arrival, |link| link.pass(arrival, bytes));
+        // What varies is the delay, which does not fall below zero.
+        let mut due = vary(out, decision.jitter, departure + out.saturating_since(arrival));
+        let mut in_order = !decision.overtakes;
+        if let Some((by, keep_order)) = decision.hold {
+            due += by;
+            in_order &= keep_order;
+        }
+        if decision.reorder.is_none() {
+            if in_order {
+                // Where a delay gets shorter, packets wait for those before them.
+                due = due.max(self.floor);
+                self.floor = due;
+            } else if decision.hold.is_some() {
+                // Held behind those before it; those after it are free to overtake.
+                due = due.max(self.floor);
+            }
+        }
+        match (&mut self.line, decision.reorder) {
+            (Line::Sorted(sorted), Some((past, within))) => {
+                sorted.push_back_past(due, due + within, past, packet);
+                None
+            }
+            (line, _) => {
+                line.push(due, packet);
+                if let Line::Sorted(sorted) = line {
+                    sorted.passed(due);
+                }
+                Some(due)
+            }
+        }
+    }
+
+    /// When a packet that leaves the shaper at `departure` has propagated.
+    #[inline]
+    fn propagated(&self, departure: Instant, delay: Duration) -> Instant {
+        self.ticks.as_ref().map_or_else(|| departure + delay, |ticks| ticks.after(departure, delay))
+    }
+}
+
+/// `due` with a variation in ns, never before `earliest`.
+fn vary(due: Instant, nanos: i64, earliest: Instant) -> Instant {
+    Instant::from_nanos(due.as_nanos().saturating_add_signed(nanos)).max(earliest)
+}
