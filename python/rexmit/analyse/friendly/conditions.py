@@ -185,7 +185,7 @@ def window_growth(found: Growth, every: int | None, disturbed: str | None) -> Fi
         why = "no cycle" if not found.cycles else f"cycles of {count(found.rounds)} round trips"
         return Finding(GROWTH, Verdict.UNSEEN, f"there is {why} to see growth in", told)
     text = (
-        f"a loss leaves {share(found.kept)} of the window, which then grows by {count(found.slope)} segments "
+        f"a loss leaves {share(found.kept)} of the window, which then grows by {count(found.slope)} of an MSS "
         "each round trip"
     )
     return Finding(GROWTH, Verdict.HOLDS, text + ("" if found.bend is None else ", in a line"), told)
@@ -226,7 +226,7 @@ def _unlike_reno(found: Growth, every: int | None) -> list[str]:
     if found.slope is not None:
         slopes = (found.slope, found.slope * (every or 2))
         if not any(RENO_SLOPE[0] <= slope <= RENO_SLOPE[1] for slope in slopes):
-            wrong.append(f"the window grows by {count(found.slope)} segments each round trip")
+            wrong.append(f"the window grows by {count(found.slope)} of an MSS each round trip")
     if found.bend is not None and abs(found.bend) > BENT:
         course = "slows down as it nears the last peak" if found.bend > 0 else "gets faster and faster"
         wrong.append(f"its growth {course}")

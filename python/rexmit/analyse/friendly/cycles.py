@@ -1,4 +1,4 @@
-"""Congestion-avoidance cycles between loss events, and the choice of a window of whole cycles in equilibrium."""
+"""Congestion-avoidance cycles between loss events, and the choice of a window of cycles in equilibrium."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SPREADS = (0.05, 0.1, 0.2)
 """How much larger the greatest peak W of a window may be than its least one, where that is over a segment."""
 
 NEARLY_ALL = 0.9
-"""Of the cycles that are alike by the loosest of `SPREADS`: what a tighter one has to keep to be preferred."""
+"""Of the cycles alike by the loosest of `SPREADS`: what a tighter one has to keep to be preferred."""
 
 LEAST_CYCLES = 3
 """Cycles alike in a row below which nothing is measured."""
@@ -76,14 +76,15 @@ def find_cycles(flow: Direction) -> Cycles:
     start, stop = rows[:-1], rows[1:]
     peaks = np.round(flow.level[rows])
 
-    def sums(values: Integers | Floats) -> Integers | Floats:
-        total = np.concatenate([np.zeros(1, values.dtype), np.cumsum(values)])
-        return total[stop] - total[start]
+    def sums(values: Integers) -> Integers:
+        total = np.concatenate([np.zeros(1, np.int64), np.cumsum(values)])
+        found: Integers = total[stop] - total[start]
+        return found
 
-    samples, rtt, flight = (np.zeros(len(sent.time), kind) for kind in (np.int64, np.int64, np.float64))
+    samples, rtt, flight = (np.zeros(len(sent.time), np.int64) for _ in range(3))
     samples[flow.rtt_row] = 1
     rtt[flow.rtt_row] = flow.rtt
-    flight[flow.rtt_row] = sent.flight[flow.rtt_row]
+    flight[flow.rtt_row] = sent.outstanding[flow.rtt_row]
     fresh = np.diff(sent.edge, prepend=sent.edge[:1] - sent.bytes[:1])
     return Cycles(
         start=start,
@@ -93,13 +94,13 @@ def find_cycles(flow: Direction) -> Cycles:
         stop_peak=peaks[1:],
         lost=events.lost[keep][:-1],
         timeout=events.timeout[keep][:-1],
-        segments=sums(sent.segments).astype(np.int64),
-        payload=sums(fresh).astype(np.int64),
-        sent=sums(sent.bytes).astype(np.int64),
+        segments=sums(sent.segments),
+        payload=sums(fresh),
+        sent=sums(sent.bytes),
         time=sent.time[stop] - sent.time[start],
-        samples=sums(samples).astype(np.int64),
-        rtt=sums(rtt).astype(np.int64),
-        flight=sums(flight),
+        samples=sums(samples),
+        rtt=sums(rtt),
+        flight=sums(flight) / flow.mss,
     )
 
 

@@ -20,7 +20,7 @@ TABLES = ("segments", "sacks", "rtt")
 """Tables with a row a packet that an analysis has to read for this."""
 
 LEAST_SEGMENTS = 100
-"""Segments on the wire below which a direction is too short to be looked at: no cycle is in equilibrium then."""
+"""Segments on the wire below which a direction is too short to be looked at."""
 
 URG = 0x20
 NEVER = np.iinfo(np.int64).max
@@ -59,8 +59,8 @@ class Sent:
     """Packets with data of the side, in the order of the capture.
 
     `segments` counts each as packets of one MSS on the wire. `edge` is the highest sequence number sent so
-    far, `flight` the segments outstanding after the packet, `room` the bytes of the advertised window left
-    after it. `cwnd` is in segments, 0 where the packet does not carry it.
+    far, `outstanding` the bytes neither acknowledged nor reported after the packet, `room` the bytes of the
+    advertised window left after it. `cwnd` is in segments, 0 where the packet does not carry it.
     """
 
     number: Integers
@@ -70,7 +70,7 @@ class Sent:
     segments: Integers
     new: Truths
     edge: Integers
-    flight: Floats
+    outstanding: Integers
     room: Integers
     cwnd: Integers
 
@@ -94,7 +94,7 @@ class Acks:
 
 @dataclass(frozen=True)
 class Events:
-    """Loss events: the row of `Sent` whose packet was lost first, segments lost, whether a timer was needed."""
+    """Loss events: the row of `Sent` that was lost first, segments lost, whether a timer was needed."""
 
     row: Integers
     lost: Integers
@@ -128,8 +128,8 @@ class Direction:
 
     @property
     def level(self) -> Floats:
-        """cwnd in segments where packets carry it, else the segments outstanding, after each packet."""
-        return self.sent.cwnd.astype(np.float64) if self.carries_cwnd else self.sent.flight
+        """The window in segments after each packet: cwnd where packets carry it, else what is outstanding."""
+        return self.sent.cwnd.astype(np.float64) if self.carries_cwnd else self.sent.outstanding / self.mss
 
     def of(self, name: str, of_receiver: bool = False) -> Any:
         """A fact of the connection's row about the sender of the data, or about its receiver."""
@@ -137,7 +137,7 @@ class Direction:
 
 
 def directions(tables: Tables, connection: int | None = None) -> Iterator[Direction]:
-    """Each direction that carries at least `LEAST_SEGMENTS` segments; of one connection all that carry data."""
+    """Each direction that carries `LEAST_SEGMENTS` segments; of one connection all that carry data."""
     rows = long_enough(tables.connections, connection)
     numbers = sorted({row["connection"] for row, _ in rows})
     parts = {
@@ -211,7 +211,7 @@ def _sent(data: pl.DataFrame, acks: Acks, mss: int) -> Sent:
         segments=np.maximum(-(-length // mss), 1),
         new=(data["kind"].cast(pl.String) == "new").to_numpy(),
         edge=edge,
-        flight=_whole(data, "outstanding") / mss,
+        outstanding=_whole(data, "outstanding"),
         room=room,
         cwnd=np.where(_whole(data, "flags") & URG, 0, urgent),
     )
@@ -269,9 +269,8 @@ def _mss(row: Row, side: str, own: pl.DataFrame) -> int:
     fitting = lengths if offered is None else lengths.filter(lengths <= offered)
     if len(fitting) < 0.01 * len(lengths) and offered is not None:
         return int(offered) - (12 if row[f"{side}_timestamps"] else 0)
-    counted = fitting.value_counts(sort=True)
-    most = counted.filter(pl.col("count") >= counted["count"].max() / 2)
-    return int(most["len"].max())  # type: ignore[arg-type]
+    lengths_seen, often = np.unique(fitting.to_numpy(), return_counts=True)
+    return int(lengths_seen[often >= often.max() / 2].max())
 
 
 def _whole(frame: pl.DataFrame, name: str) -> Integers:

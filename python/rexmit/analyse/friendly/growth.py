@@ -78,7 +78,7 @@ def growth(flow: Direction, cycles: Cycles, which: Sequence[int]) -> Growth:
 
 
 def _share(tops: Floats, starts: list[int], end: int) -> Floats:
-    """When each top is reached, in round trips; the last one is cut off by the loss, and counts by its rows."""
+    """When each top is reached, in round trips; the loss cuts the last one off, so it counts by its rows."""
     at = np.arange(1.0, len(tops) + 1)
     whole = starts[-1] - starts[-2]
     at[-1] = at[-2] + min((end - starts[-1]) / max(whole, 1), 1.0)

@@ -65,7 +65,7 @@ class Judged:
 def judge(tables: Tables, connection: int | None = None) -> Iterator[Judged]:
     """Judges each direction of an analysis that carries enough data, or all of one connection.
 
-    The analysis reads the tables `segments`, `sacks` and `rtt` where it has not yet. Nothing is drawn or printed.
+    It reads the tables `segments`, `sacks` and `rtt` where it has not yet. Nothing is drawn or printed.
     """
     for flow in directions(tables, connection):
         yield judge_direction(flow)

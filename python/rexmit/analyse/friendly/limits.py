@@ -11,7 +11,7 @@ from rexmit.analyse.friendly.cycles import Cycles
 from rexmit.analyse.friendly.direction import Direction, Floats, Integers, Truths
 
 DIP_SEGMENTS, DIP_SHARE = 3.0, 0.25
-"""What is outstanding has fallen if it is so many segments and this share below what it was since the loss."""
+"""What is outstanding has fallen if it is so many segments and this share below its most since the loss."""
 
 FLAT_ROUNDS = 20
 """Round trips without loss in which a window that may grow has to be seen growing."""

@@ -60,8 +60,9 @@ def measure(flow: Direction, cycles: Cycles, window: Window) -> Measured:
     number = len(window)
     ones = np.ones(number)
     segments, lost = (values[at].astype(np.float64) for values in (cycles.segments, cycles.lost))
-    time, samples = cycles.time[at] / 1e9, cycles.samples[at].astype(np.float64)
-    rate = _Ratio(8.0 * cycles.payload[at], time)
+    time: Floats = cycles.time[at] / 1e9
+    samples = cycles.samples[at].astype(np.float64)
+    rate = _Ratio(8.0 * cycles.payload[at].astype(np.float64), time)
     rtt = _Ratio(cycles.rtt[at].astype(np.float64), samples) if samples.sum() else None
     peaks = cycles.peak[at]
     odd = float((peaks % 2 == 1).mean())
@@ -85,7 +86,7 @@ def measure(flow: Direction, cycles: Cycles, window: Window) -> Measured:
 
 
 class _Ratio:
-    """The ratio of two sums over cycles; each cycle's share in its error, to first order (the delta method)."""
+    """The ratio of two sums over cycles, and each cycle's share in its error (the delta method)."""
 
     def __init__(self, above: Floats, below: Floats) -> None:
         self.value = float(above.sum() / below.sum())

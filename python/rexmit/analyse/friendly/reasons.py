@@ -33,9 +33,10 @@ REORDERED_SEGMENTS = 0.001
 def losses(flow: Direction) -> Finding:
     """Without a loss p is 0, and the formula gives an infinite rate (klaver-2005, section 5.2)."""
     events = len(flow.events.row)
-    told: Evidence = {"loss_events": events, "segments": int(flow.sent.segments.sum())}
+    segments = int(flow.sent.segments.sum())
+    told: Evidence = {"loss_events": events, "segments": segments}
     if not events:
-        text = f"none of {count(told['segments'])} segments was lost: p = 0, and the formula says nothing"
+        text = f"none of {count(segments)} segments was lost: p = 0, and the formula says nothing"
         return Finding(LOSSES, Verdict.FAILS, text, told)
     return Finding(LOSSES, Verdict.HOLDS, f"there are {plural(events, 'loss event')}", told)
 
@@ -51,7 +52,7 @@ def enough_cycles(cycles: Cycles) -> Finding:
 
 
 def timeouts(flow: Direction) -> Finding:
-    """A timeout is no congestion avoidance: the window falls to one segment. Those that end slow start may."""
+    """A timeout is no congestion avoidance: the window falls to one segment. The one of slow start may be."""
     late = flow.events.timeout[1:]
     number = int(late.sum())
     told: Evidence = {"timeouts": number, "loss_events": len(flow.events.timeout)}
