@@ -42,7 +42,7 @@ Examples:
     "--plot",
     "figure",
     type=OUT,
-    help="File to draw the window over time to, .svg, .png or .pdf: of the connection, or of the largest flow.",
+    help="File to draw the window over time to (.svg, .png, .pdf), of the connection or the largest flow.",
 )
 @json_option
 def tcp_friendly(

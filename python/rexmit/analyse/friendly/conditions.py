@@ -185,8 +185,8 @@ def window_growth(found: Growth, every: int | None, disturbed: str | None) -> Fi
         why = "no cycle" if not found.cycles else f"cycles of {count(found.rounds)} round trips"
         return Finding(GROWTH, Verdict.UNSEEN, f"there is {why} to see growth in", told)
     text = (
-        f"a loss leaves {share(found.kept)} of the window, which then grows by {count(found.slope)} of an MSS "
-        "each round trip"
+        f"a loss leaves {share(found.kept)} of the window, which then grows by {count(found.slope)} of an "
+        "MSS each round trip"
     )
     return Finding(GROWTH, Verdict.HOLDS, text + ("" if found.bend is None else ", in a line"), told)
 

@@ -89,15 +89,15 @@ def _stretches(flow: Direction, cycles: Cycles) -> Iterator[tuple[int, int]]:
     if not len(fresh):
         return
     last = int(fresh[-1])
-    if not len(rows):
-        yield int(fresh[0]), last
+    again = np.flatnonzero(~sent.new)
+    first = min([last, *rows[:1].tolist(), *again[:1].tolist()])
+    yield int(fresh[0]), first
+    if first == last:
         return
-    yield int(fresh[0]), int(rows.min())
     for begin, end in zip(cycles.recovered.tolist(), cycles.stop.tolist(), strict=True):
         if begin < end:
             yield begin, end
-    again = np.flatnonzero(~sent.new)
-    edge = sent.edge[max(int(rows.max()), int(again[-1]) if len(again) else 0)]
+    edge = sent.edge[max(rows[-1:].tolist() + again[-1:].tolist())]
     done = np.searchsorted(flow.acks.highest, edge)
     if done < len(flow.acks.number):
         begin = int(np.searchsorted(sent.number, flow.acks.number[done]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -102,10 +103,14 @@ class _Ratio:
         return _interval(scale * self.value * other.value, influence)
 
 
+@lru_cache
+def _factor(freedom: int) -> float:
+    return t_quantile(0.5 + CONFIDENCE / 2, freedom)
+
+
 def _interval(value: float, influence: Floats) -> Estimate:
     number = len(influence)
     if number < 2:
         return Estimate(value, math.nan, math.nan)
-    factor = t_quantile(0.5 + CONFIDENCE / 2, min(number - 1, MOST_FREEDOM))
-    half = factor * float(np.std(influence, ddof=1)) / math.sqrt(number)
+    half = _factor(min(number - 1, MOST_FREEDOM)) * float(np.std(influence, ddof=1)) / math.sqrt(number)
     return Estimate(value, max(value - half, 0.0), value + half)

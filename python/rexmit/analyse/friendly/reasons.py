@@ -78,7 +78,7 @@ def reordering(flow: Direction, cycles: Cycles) -> Finding:
             f"{plural(len(flow.spurious), 'retransmission')} had not been needed: packets overtake each other"
         )
         return Finding(REORDERING, Verdict.FAILS, text, told)
-    text = f"{count(episodes)} signs of it" if episodes else "no sign of it"
+    text = f"{plural(episodes, 'sign')} of it" if episodes else "no sign of it"
     return Finding(REORDERING, Verdict.HOLDS, text, told)
 
 
