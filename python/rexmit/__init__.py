@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rexmit._native import version as _version
 
 if TYPE_CHECKING:
-    from rexmit import analyse
+    from rexmit import analyse, models
     from rexmit.api import (
         Study,
         analyze,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         schema,
         tcp_friendly,
     )
-    from rexmit.errors import Interrupted, RexmitError, StoreError, StudyError, UsageError
+    from rexmit.errors import Interrupted, ModelError, RexmitError, StoreError, StudyError, UsageError
     from rexmit.plot.connections import Connection
     from rexmit.report.analysis import Analysis, PairAnalysis
     from rexmit.report.friendly import TcpFriendly
@@ -41,6 +41,7 @@ __all__ = [
     "Analysis",
     "Connection",
     "Interrupted",
+    "ModelError",
     "PairAnalysis",
     "Results",
     "RexmitError",
@@ -53,6 +54,7 @@ __all__ = [
     "analyze",
     "analyze_pair",
     "list_studies",
+    "models",
     "open_results",
     "profile",
     "profiles",
@@ -71,7 +73,8 @@ _HOMES = {
     "list_studies": "rexmit.study",
     "open_results": "rexmit.run",
     **dict.fromkeys(
-        ("Interrupted", "RexmitError", "StoreError", "StudyError", "UsageError"), "rexmit.errors"
+        ("Interrupted", "ModelError", "RexmitError", "StoreError", "StudyError", "UsageError"),
+        "rexmit.errors",
     ),
     **dict.fromkeys(
         (
@@ -85,8 +88,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "analyse":
-        return import_module("rexmit.analyse")
+    if name in ("analyse", "models"):
+        return import_module(f"rexmit.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

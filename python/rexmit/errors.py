@@ -23,6 +23,10 @@ class StudyError(UsageError):
     """A study or scenario is wrong. The message names the file, the key and what is allowed."""
 
 
+class ModelError(UsageError, ValueError):
+    """An argument of a formula lies outside its domain. The message names the argument and what it may be."""
+
+
 class StoreError(RexmitError):
     """A results folder cannot be used: in use, not empty, unwritable, full or of another study."""
 
