@@ -17,10 +17,21 @@ from rexmit._native import version as _version
 
 if TYPE_CHECKING:
     from rexmit import analyse, models
-    from rexmit.api import Study, analyze, analyze_pair, profile, profiles, read_capture, run_one, schema
+    from rexmit.api import (
+        Study,
+        analyze,
+        analyze_pair,
+        profile,
+        profiles,
+        read_capture,
+        run_one,
+        schema,
+        tcp_friendly,
+    )
     from rexmit.errors import Interrupted, ModelError, RexmitError, StoreError, StudyError, UsageError
     from rexmit.plot.connections import Connection
     from rexmit.report.analysis import Analysis, PairAnalysis
+    from rexmit.report.friendly import TcpFriendly
     from rexmit.run import Results, open_results
     from rexmit.study import list_studies
 
@@ -37,6 +48,7 @@ __all__ = [
     "StoreError",
     "Study",
     "StudyError",
+    "TcpFriendly",
     "UsageError",
     "analyse",
     "analyze",
@@ -49,6 +61,7 @@ __all__ = [
     "read_capture",
     "run_one",
     "schema",
+    "tcp_friendly",
 ]
 
 _HOMES = {
@@ -56,6 +69,7 @@ _HOMES = {
     "Connection": "rexmit.plot.connections",
     "PairAnalysis": "rexmit.report.analysis",
     "Results": "rexmit.run",
+    "TcpFriendly": "rexmit.report.friendly",
     "list_studies": "rexmit.study",
     "open_results": "rexmit.run",
     **dict.fromkeys(
@@ -63,7 +77,10 @@ _HOMES = {
         "rexmit.errors",
     ),
     **dict.fromkeys(
-        ("Study", "analyze", "analyze_pair", "profile", "profiles", "read_capture", "run_one", "schema"),
+        (
+            *("Study", "analyze", "analyze_pair", "profile", "profiles", "read_capture", "run_one", "schema"),
+            "tcp_friendly",
+        ),
         "rexmit.api",
     ),
 }

@@ -24,6 +24,7 @@ from rexmit.study.spec import parse_spec
 if TYPE_CHECKING:
     from rexmit.plot.connections import Connection
     from rexmit.report.analysis import Analysis, PairAnalysis
+    from rexmit.report.friendly import TcpFriendly
 
 
 class Study:
@@ -216,6 +217,33 @@ def analyze_pair(
     for text in found.warnings:
         warnings.warn(text, stacklevel=2)
     return found
+
+
+def tcp_friendly(
+    captures: str | Path | Analysis | Sequence[str | Path],
+    *,
+    connection: int | None = None,
+    filter: str | None = None,  # noqa: A002 - the field's word
+) -> TcpFriendly:
+    """Says of the flows of captures whether the TCP-friendly formula may be applied, and measures them.
+
+    `captures` are files (pcapng or pcap), made at the sender, or an open analysis (`rexmit.analyze`). Each
+    direction with at least 100 segments is judged, of a `connection` each that carries data. The answer has
+    the tables `flows` (the verdict, and p, rate, RTT and F over whole cycles in equilibrium, with 95 %
+    intervals over cycles), `cycles`, `conditions` (klaver-2005, chapter 2, with the evidence), and
+    `predictions` (what each formula gives for the measured p). `filter` keeps some packets only.
+
+    ```python
+    found = rexmit.tcp_friendly("sender.pcapng")
+    print(found.flows["applies", "failed", "p", "f"], found.predictions["formula", "f", "error"])
+    ```
+
+    Warns (UserWarning) of a capture that breaks off. Raises UsageError for a file that is no capture and for
+    a connection that is not there.
+    """
+    from rexmit.report.friendly import tcp_friendly as put
+
+    return put(captures, connection, filter)
 
 
 def read_capture(capture: str | Path) -> list[Connection]:

@@ -23,6 +23,7 @@ COMMANDS = (
     "doctor",
     "emulate",
     "kernel",
+    "model",
     "pattern",
     "plot",
     "report",

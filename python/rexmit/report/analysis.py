@@ -66,6 +66,11 @@ class Analysis:
         return self.arrow(name).to_pandas()
 
     @property
+    def captures(self) -> list[Path]:
+        """The files that were read."""
+        return list(self._paths)
+
+    @property
     def connections(self) -> pl.DataFrame:
         """A row a TCP connection."""
         return self._polars("connections")

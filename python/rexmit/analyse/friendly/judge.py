@@ -1,0 +1,145 @@
+"""One direction after another: its cycles, its window and measures, and the verdict on each condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rexmit.analyse.friendly import conditions, reasons
+from rexmit.analyse.friendly.cycles import Cycles, Window, choose_window, find_cycles
+from rexmit.analyse.friendly.direction import Direction, Tables, directions
+from rexmit.analyse.friendly.finding import (
+    CONDITIONS,
+    DATA,
+    GROWTH,
+    LENGTH,
+    ONE_LOSS,
+    RECEIVER_WINDOW,
+    VANTAGE,
+    Applies,
+    Finding,
+    Verdict,
+    applies,
+)
+from rexmit.analyse.friendly.growth import Growth, growth
+from rexmit.analyse.friendly.limits import limits
+from rexmit.analyse.friendly.measures import Measured, measure
+
+MOST_CYCLES = 500
+"""Cycles whose growth is looked at, spread over all."""
+
+BY_FLIGHT = (RECEIVER_WINDOW, DATA, GROWTH)
+"""Conditions that rest on what is outstanding, which is seen at the sender only."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is said of a direction. `every` is 1 or 2: which segments are acknowledged, where consistent."""
+
+    flow: Direction
+    cycles: Cycles
+    window: Window | None
+    measured: Measured | None
+    growth: Growth
+    every: int | None
+    findings: list[Finding]
+
+    @property
+    def applies(self) -> Applies:
+        """Whether the formula may be applied."""
+        return applies(self.findings)
+
+    @property
+    def failed(self) -> list[Finding]:
+        """What forbids the formula."""
+        return [finding for finding in self.findings if finding.decides]
+
+    @property
+    def ack_ratio(self) -> int:
+        """Segments for each step of the window's growth, b of padhye-1998: 2 where the sender counts ACKs."""
+        return 2 if self.every == 2 and not conditions.counts_segments(self.growth, self.every) else 1
+
+
+def judge(tables: Tables, connection: int | None = None) -> Iterator[Judged]:
+    """Judges each direction of an analysis that carries enough data, or all of one connection.
+
+    It reads the tables `segments`, `sacks` and `rtt` where it has not yet. Nothing is drawn or printed.
+    """
+    for flow in directions(tables, connection):
+        yield judge_direction(flow)
+
+
+def judge_direction(flow: Direction) -> Judged:
+    """Judges one direction."""
+    cycles = find_cycles(flow)
+    window = choose_window(cycles)
+    place = reasons.vantage(flow)
+    if place.verdict is Verdict.FAILS:
+        window = None
+    rows = _rows(flow, cycles, window)
+    ack_finding, every = conditions.ack_strategy(flow, cycles, rows)
+    found = limits(flow, cycles, rows)
+    seen = growth(flow, cycles, _grown(cycles, window))
+    mixed = reasons.reordering(flow, cycles)
+    limiting = [conditions.receiver_window(flow, found), conditions.always_data(found)]
+    disturbed = _disturbed([*limiting, mixed])
+    which = window.slice if window is not None else slice(1, None)
+    findings = [
+        conditions.one_loss(cycles, which),
+        ack_finding,
+        *limiting,
+        conditions.sack(flow),
+        conditions.window_growth(seen, every, disturbed),
+        conditions.equilibrium(cycles, window, disturbed),
+        reasons.losses(flow),
+        reasons.enough_cycles(cycles),
+        reasons.timeouts(flow),
+        mixed,
+        place,
+        reasons.length(flow),
+    ]
+    if place.verdict is Verdict.FAILS:
+        findings = [_unseen(finding) for finding in findings]
+    findings.sort(key=lambda finding: CONDITIONS.index(finding.condition))
+    measured = None if window is None else measure(flow, cycles, window)
+    return Judged(flow, cycles, window, measured, seen, every, findings)
+
+
+def _rows(flow: Direction, cycles: Cycles, window: Window | None) -> slice:
+    """The rows of what was sent that are looked at: the window's, or all."""
+    if window is None:
+        return slice(0, len(flow.sent.number))
+    return slice(int(cycles.start[window.first]), int(cycles.stop[window.last - 1]))
+
+
+def _grown(cycles: Cycles, window: Window | None) -> list[int]:
+    """The cycles in which growth is looked at."""
+    if window is not None:
+        which = np.arange(window.first, window.last)
+    else:
+        which = np.flatnonzero(~cycles.timeout)
+        which = which[which > 0]
+    step = -(-len(which) // MOST_CYCLES) or 1
+    return [int(cycle) for cycle in which[::step]]
+
+
+def _disturbed(findings: list[Finding]) -> str | None:
+    """What keeps cycles from being the congestion window's own, in words."""
+    words = {
+        "receiver-window": "the receiver's window limits",
+        "data": "the application limits",
+        "reordering": "reordering disturbs",
+    }
+    wrong = [words[finding.condition.name] for finding in findings if finding.verdict is Verdict.FAILS]
+    return " and ".join(wrong) if wrong else None
+
+
+def _unseen(finding: Finding) -> Finding:
+    """Away from the sender its window is not seen."""
+    kept = (VANTAGE, LENGTH)
+    by_flight = finding.condition in BY_FLIGHT or finding.condition.name in ("equilibrium", ONE_LOSS.name)
+    if finding.condition in kept or not by_flight:
+        return finding
+    return Finding(finding.condition, Verdict.UNSEEN, "seen at the sender only", finding.evidence)

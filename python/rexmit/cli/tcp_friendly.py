@@ -1,0 +1,131 @@
+"""`rexmit model tcp-friendly`: may the formula be applied to flows of a capture, and what does it give."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rexmit.cli.common import OUT, json_option, print_json, warn
+from rexmit.cli.reading import ReadingProgress
+from rexmit.errors import UsageError, printable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rexmit.report.friendly import TcpFriendly
+
+TABLES = ("flows", "cycles", "conditions", "predictions")
+
+
+@click.command(
+    "tcp-friendly",
+    epilog="""\b
+Examples:
+  rexmit model tcp-friendly sender.pcapng
+  rexmit model tcp-friendly sender.pcapng --plot window.svg
+  rexmit model tcp-friendly runs/*.pcapng --out flows.csv
+  rexmit model tcp-friendly sender.pcapng --connection 3 --out cycles.parquet --table cycles""",
+)
+@click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=click.Path(path_type=Path))
+@click.option("--connection", type=click.IntRange(min=1), help="Look at one connection, however short.")
+@click.option("--filter", "condition", metavar="TEXT", help="Judge only packets such as 'tcp.port == 5001'.")
+@click.option("--out", type=OUT, help="File to write a table to, .parquet or .csv.")
+@click.option(
+    "--table",
+    type=click.Choice(TABLES),
+    help="Which table --out writes. Default: flows, a row a direction with verdict and measures.",
+)
+@click.option(
+    "--plot",
+    "figure",
+    type=OUT,
+    help="File to draw the window over time to (.svg, .png, .pdf), of the connection or the largest flow.",
+)
+@json_option
+def tcp_friendly(
+    captures: tuple[Path, ...],
+    connection: int | None,
+    condition: str | None,
+    out: Path | None,
+    table: str | None,
+    figure: Path | None,
+    as_json: bool,
+) -> None:
+    """Say whether the TCP-friendly formula may be applied to the flows of CAPTURE, and which condition fails.
+
+    CAPTURE is best made at the sender, before the bottleneck. Each direction with at least 100 segments is
+    judged by the seven conditions of klaver-2005, chapter 2; p, rate, RTT and the average window are measured
+    over whole congestion-avoidance cycles in equilibrium, and laid beside what each formula gives for that p.
+    Exit code 1 if a capture is damaged; all that could be read is shown all the same.
+    """
+    form = _form(out)
+    if table is not None and out is None:
+        raise UsageError("--table does nothing without --out FILE; give both")
+    if connection is not None and len(captures) > 1:
+        raise UsageError("--connection names a connection of one capture; give one")
+    found, damaged = _look(captures, connection, condition)
+    written = []
+    if out is not None:
+        _write(found.table(table or "flows"), out, form)
+        written.append(out)
+    if figure is not None:
+        written += found.plot(figure, connection)
+    if as_json:
+        print_json(_json(found))
+    else:
+        _print(found, written)
+    click.get_current_context().exit(1 if damaged else 0)
+
+
+def _look(
+    captures: tuple[Path, ...], connection: int | None, condition: str | None
+) -> tuple[TcpFriendly, bool]:
+    from rexmit.report.friendly import TcpFriendly, look, open_capture
+
+    looked, damaged = [], False
+    for path in captures:
+        with ReadingProgress(path.name) as progress:
+            found = open_capture(path, condition, progress)
+        looked.append(look(found, str(path), connection))
+        damaged = damaged or found.summary.damaged
+    return TcpFriendly(looked), damaged
+
+
+def _print(found: TcpFriendly, written: list[Path]) -> None:
+    from rexmit.cli.common import console
+    from rexmit.report.terminal_friendly import print_looked
+
+    out = console()
+    for looked in found.looked:
+        print_looked(out, looked, len(found.looked) > 1)
+    for path in written:
+        click.echo(printable(path))
+
+
+def _json(found: TcpFriendly) -> dict[str, Any]:
+    for looked in found.looked:
+        for text in looked.warnings:
+            warn(f"{looked.capture}: {text}")
+    rows = {name: found.table(name).to_dicts() for name in ("flows", "conditions", "predictions")}
+    for row in rows["conditions"]:
+        row["evidence"] = json.loads(row["evidence"])
+    short = {looked.capture: looked.too_short for looked in found.looked}
+    return {**rows, "too_short": short}
+
+
+def _form(out: Path | None) -> str:
+    ending = "" if out is None else out.suffix.lower()
+    if out is not None and ending not in (".parquet", ".csv"):
+        raise UsageError(
+            f"--out {out}: cannot write {ending or 'a file without ending'!r}; end it in .parquet or .csv"
+        )
+    return ending
+
+
+def _write(table: pl.DataFrame, out: Path, form: str) -> None:
+    from rexmit.run.files import write_whole
+
+    write_whole(out, table.write_csv if form == ".csv" else table.write_parquet, resumable=False)
