@@ -50,7 +50,8 @@ def _sequences(results: Results, flow: str, out: Path, formats: Sequence[str]) -
     numbers = _numbers(results)
 
     def capture(panel: hurtig.Panel, path: Path) -> None:
-        results.capture(numbers[panel.kbit_s, panel.delay_ms, panel.position], **{panel.host: path})
+        server, client = (path if panel.host == host else None for host in ("server", "client"))
+        results.capture(numbers[panel.kbit_s, panel.delay_ms, panel.position], server=server, client=client)
 
     files: list[Path] = []
     with tempfile.TemporaryDirectory() as work:

@@ -87,10 +87,12 @@ class RealBackend(ModelBackend):
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
         return self._unreached.texts()
 
-    def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
+    def capture(
+        self, run: int, server: Path | None, client: Path | None, snap_len: int | None = None
+    ) -> dict[str, Any]:
         """Runs one run again with its captures."""
         files = [None if path is None else str(path.resolve()) for path in (server, client)]
-        return self._row(self._one(run, {"captures": files}))
+        return self._row(self._one(run, {"captures": files, "capture_snap_len": snap_len}))
 
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
         """Runs one run again with these tables."""

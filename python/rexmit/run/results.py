@@ -142,16 +142,22 @@ class Results:
         return design.number(indices)
 
     def capture(
-        self, run: int, *, server: str | Path | None = None, client: str | Path | None = None
+        self,
+        run: int,
+        *,
+        server: str | Path | None = None,
+        client: str | Path | None = None,
+        snap_len: int | None = None,
     ) -> dict[str, Any]:
         """Runs one run again, exactly as it was, and writes its captures (pcapng) to these files.
 
+        `snap_len` is the most bytes of a packet that are kept, all where it is None; 128 hold every header.
         Returns the row of the run.
         """
         backend = open_backend(self.study["backend"], self.spec())
         paths = [None if path is None else Path(path) for path in (server, client)]
         try:
-            return backend.capture(run, *paths)
+            return backend.capture(run, *paths, snap_len)
         except OSError as error:
             given = next(path for path in paths if path is not None)
             raise store_error(given, error) from None
