@@ -75,9 +75,8 @@ def test_costs_need_a_run_without_loss_and_complete_runs() -> None:
 
 
 def published(value: str, tolerance: str = "") -> Published:
-    return Published(
-        "P-1", "20", "80", "5", "", "time", value, "percent", "text", "here", tolerance, "because"
-    )
+    place = {"flow": "20", "kbit_s": "80", "delay_ms": "5", "position": ""}
+    return Published("P-1", "time", value, "percent", "text", "here", tolerance, "because", place=place)
 
 
 @pytest.mark.parametrize(

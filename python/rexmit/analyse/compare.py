@@ -6,8 +6,8 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,6 @@ class Published:
     """
 
     id: str
-    flow: str
-    kbit_s: str
-    delay_ms: str
-    position: str
     quantity: str
     value: str
     unit: str
@@ -46,15 +42,14 @@ class Published:
     deviation: str = ""
     """How ours is known to differ: a difference in `unit`, or what a row of counts shows; mostly empty."""
     deviation_reason: str = ""
+    place: Mapping[str, str] = field(default_factory=dict)
+    """The study's own columns, which say where it was measured: `kbit_s`, `position`, ...; some may be empty."""
 
     @property
     def what(self) -> str:
         """The quantity and where it was taken, for a table."""
-        where = [f"{self.flow} packets"]
-        where += [f"{self.kbit_s} kbit/s"] if self.kbit_s else []
-        where += [f"{self.delay_ms} ms"] if self.delay_ms else []
-        where += [f"position {self.position}"] if self.position else []
-        return f"{self.quantity} ({', '.join(where)})"
+        where = [_PLACES.get(name, f"{name} {{}}").format(text) for name, text in self.place.items() if text]
+        return f"{self.quantity} ({', '.join(where)})" if where else self.quantity
 
     def interval(self) -> tuple[float, float]:
         """What the printed value allows, without tolerance: a point, a range, or a half line.
@@ -79,6 +74,19 @@ class Published:
     def allows(self, ours: float) -> bool:
         """Whether ours lies within the printed value or range, widened by the tolerance."""
         return abs(self.difference(ours)) <= float(self.tolerance or 0) + 1e-9
+
+
+_COLUMNS = {column.name for column in fields(Published)} - {"place"}
+_PLACES = {
+    "where": "{}",
+    "flow": "{} packets",
+    "kbit_s": "{} kbit/s",
+    "delay_ms": "{} ms",
+    "down_kbit_s": "{} kbit/s down",
+    "up_kbit_s": "{} kbit/s up",
+    "buffer": "buffer {}",
+}
+"""How a study's own column is written; others as `name value`."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +134,7 @@ class Check:
     def row(self) -> dict[str, Any]:
         """The check as a flat row for a table or for JSON."""
         row = asdict(self.published)
+        row |= row.pop("place")
         row |= {"what": self.published.what, "ours": self.ours, "difference": self.shown_difference}
         return row | {"verdict": self.verdict, "note": self.note}
 
@@ -156,7 +165,8 @@ def load_published(path: Path) -> list[Published]:
             if None in row or None in row.values():
                 raise StudyError(f"{path}, line {number}: has more or fewer columns than the head")
             try:
-                published = Published(**row)
+                place = {name: row.pop(name) for name in list(row) if name not in _COLUMNS}
+                published = Published(**row, place=place)
                 float(published.tolerance or 0)
             except (TypeError, ValueError) as error:
                 raise StudyError(f"{path}, line {number}: {error}") from None

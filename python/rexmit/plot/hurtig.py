@@ -233,12 +233,12 @@ def _published(figure: LossFigure) -> list[tuple[float, float]]:
     packets = "20" if figure.flow == "short" else "100"
     rows = load_published(find_study(f"hurtig-2006/{figure.flow}")[1].parent / "published.csv")
     return [
-        (float(row.delay_ms), row.interval()[0])
+        (float(row.place["delay_ms"]), row.interval()[0])
         for row in rows
-        if (row.flow, row.position) == (packets, position)
+        if (row.place["flow"], row.place["position"]) == (packets, position)
         and row.quantity.startswith(quantity)
-        and row.kbit_s.isdecimal()
-        and row.delay_ms.isdecimal()
+        and row.place["kbit_s"].isdecimal()
+        and row.place["delay_ms"].isdecimal()
         and row.interval()[0] == row.interval()[1]
     ]
 

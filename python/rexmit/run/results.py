@@ -155,9 +155,9 @@ class Results:
         Returns the row of the run.
         """
         backend = open_backend(self.study["backend"], self.spec())
-        paths = [None if path is None else Path(path) for path in (server, client)]
+        first, second = paths = [None if path is None else Path(path) for path in (server, client)]
         try:
-            return backend.capture(run, *paths, snap_len)
+            return backend.capture(run, first, second, snap_len)
         except OSError as error:
             given = next(path for path in paths if path is not None)
             raise store_error(given, error) from None
