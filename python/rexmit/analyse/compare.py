@@ -43,7 +43,7 @@ class Published:
     """How ours is known to differ: a difference in `unit`, or what a row of counts shows; mostly empty."""
     deviation_reason: str = ""
     place: Mapping[str, str] = field(default_factory=dict)
-    """The study's own columns, which say where it was measured: `kbit_s`, `position`, ...; some may be empty."""
+    """The study's own columns, which say where it was measured, such as `kbit_s`; some may be empty."""
 
     @property
     def what(self) -> str:
