@@ -21,6 +21,7 @@ impl Connection {
         }
         self.state = State::SynSent;
         self.last_arrival = now;
+        self.inflight.begin(self.clock.ticks(now));
         self.send_syn(now);
         self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
     }
@@ -237,6 +238,7 @@ impl Connection {
 
     /// The handshake's third segment reaches the passive side: the first congestion window is settled.
     pub(super) fn complete_passive_open(&mut self, now: Instant) {
+        self.inflight.begin(self.clock.ticks(now));
         self.start_tuning(now);
         self.state = if self.marks.close_wanted { State::FinWait1 } else { State::Established };
         self.rtt.handshake_complete();
