@@ -229,7 +229,9 @@ impl Connection {
         self.snd.max_wnd = self.snd.wnd;
         self.snd.wl1 = segment.seq;
         self.snd.wl2 = segment.ack;
-        self.recovery.recover = self.snd.una;
+        if self.counts_packets() {
+            self.recovery.recover = self.snd.una;
+        }
         self.note_handshake_timeouts();
         self.marks.ack_now = true;
         self.raise(Event::Connected);
