@@ -11,7 +11,9 @@ use crate::SpecError;
 use crate::error::{nearest, read};
 
 const FILES: &[(&str, &str)] = &[
+    ("freebsd-5.4", include_str!("../../../profiles/freebsd-5.4.toml")),
     ("freebsd-6.0", include_str!("../../../profiles/freebsd-6.0.toml")),
+    ("freebsd-7.2", include_str!("../../../profiles/freebsd-7.2.toml")),
     ("linux-2.6.9", include_str!("../../../profiles/linux-2.6.9.toml")),
     ("linux-2.6.15", include_str!("../../../profiles/linux-2.6.15.toml")),
     ("linux-6.1", include_str!("../../../profiles/linux-6.1.toml")),

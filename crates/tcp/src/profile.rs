@@ -172,9 +172,27 @@ pub struct BufferConfig {
     pub write_piece: Option<Bytes>,
     /// A blocked writer goes on when this much space, or all that it still needs, is free (FB-BUF-3).
     pub low_water: Bytes,
+    /// The send buffer grows with the window and what waits in it; absent: it stays as it is (FB-WIN-7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_growth: Option<GrowthConfig>,
+    /// The receive buffer grows with what arrives in a round trip; absent: it stays as it is, or as `window.tuning`
+    /// says (FB-WIN-8).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_growth: Option<GrowthConfig>,
     /// Most segments kept out of order; absent: as many as the window allows (FB-ACK-8).
     #[serde(default)]
     pub reassembly_limit: Option<u32>,
+}
+
+/// A buffer of FreeBSD 7 that grows in steps (FB-WIN-7, FB-WIN-8). It never takes more than eight ninths of
+/// `buffers.max`: the first step that would ends its growth (FB-BUF-5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GrowthConfig {
+    /// What a step adds.
+    pub step: Bytes,
+    /// No step goes beyond this.
+    pub most: Bytes,
 }
 
 /// How the shift count of the window scale option is chosen.
@@ -356,6 +374,19 @@ pub enum RecoveryExit {
     Moderated,
 }
 
+/// From where `bsd` counts what is out in recovery, when a duplicate may let cwnd grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BsdPipe {
+    /// From the highest byte that was ever reported; before the first report of a connection the window does not
+    /// grow (6.0 and later, FB-FR-5).
+    #[default]
+    HighestReport,
+    /// From una, less what was reported and what is missing and was not sent again (5.4, FB-FR-5a). The two differ
+    /// where nothing above una is reported.
+    Una,
+}
+
 /// How far rate halving lowers cwnd by itself (LX-ST-7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -390,6 +421,12 @@ pub struct RecoveryConfig {
     pub sack_entry_guard: bool,
     /// A partial ACK in recovery is answered even when no data can go (FB-FR-7).
     pub partial_ack_answers: bool,
+    /// `bsd`: from where what is out is counted, when duplicates let the window grow.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub bsd_pipe: BsdPipe,
+    /// `bsd`: a partial ACK may raise cwnd above ssthresh: 5.4 does not cap it there (FB-FR-6).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub partial_ack_uncapped: bool,
     /// The window with which recovery ends.
     pub exit: RecoveryExit,
     /// An ACK within srtt/2 of the first timeout restores cwnd, ssthresh and nxt (FB-RTO-7).

@@ -97,6 +97,10 @@ const VARIANTS: &[&str] = &[
     r#"{"buffers":{"receive":"262144 bytes","send":"262144 bytes"}}"#,
     r#"{"buffers":{"reassembly_limit":2}}"#,
     r#"{"delayed_ack":{"policy":"immediate"}}"#,
+    r#"{"congestion":{"inflight":{"on":true,"rtt_threshold":"0 s"}}}"#,
+    r#"{"recovery":{"bsd_pipe":"una","partial_ack_uncapped":true}}"#,
+    r#"{"buffers":{"send_growth":{"step":"4096 bytes","most":"65536 bytes"}}}"#,
+    r#"{"recovery":{"reduction_undo":true,"halving_floor":"half-ssthresh"}}"#,
     r#"{"delayed_ack":{"policy":"every-second"}}"#,
     r#"{"delayed_ack":{"policy":"quick-ack","quick_credit":4}}"#,
     r#"{"output":{"nagle":"off"}}"#,
@@ -110,7 +114,7 @@ const VARIANTS: &[&str] = &[
 
 /// A profile that comes with rexmit, and what is changed of it.
 fn variant() -> impl Strategy<Value = (&'static str, &'static str)> {
-    let bases = prop_oneof![3 => Just("freebsd-6.0"), 1 => Just("rfc"), 1 => Just("linux-2.6.15"), 1 => Just("linux-2.6.9"), 2 => Just("linux-6.1")];
+    let bases = prop_oneof![3 => Just("freebsd-6.0"), 1 => Just("freebsd-5.4"), 1 => Just("freebsd-7.2"), 1 => Just("rfc"), 1 => Just("linux-2.6.15"), 1 => Just("linux-2.6.9"), 2 => Just("linux-6.1")];
     (bases, prop::sample::select(VARIANTS))
 }
 

@@ -1,6 +1,6 @@
 //! What a profile says about growth and reduction of the congestion window.
 
-use rexmit_units::Duration;
+use rexmit_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -176,6 +176,42 @@ impl Default for BicConfig {
     }
 }
 
+/// FreeBSD's `inflight`: the sender keeps no more out than the product of bandwidth and delay and a few segments
+/// (FB-INF-1, FB-OUT-4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InflightConfig {
+    /// Whether it does so (`net.inet.tcp.inflight.enable`).
+    pub on: bool,
+    /// Least window, and never below two segments (`inflight.min`).
+    pub least: Bytes,
+    /// Greatest window (`inflight.max`).
+    pub most: Bytes,
+    /// Tenths of a segment that are added to the product (`inflight.stab`).
+    pub stab: u32,
+    /// No limit while the least round-trip time that was seen is shorter (`inflight.rttthresh`).
+    pub rtt_threshold: Duration,
+}
+
+impl InflightConfig {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for InflightConfig {
+    fn default() -> Self {
+        // FB-INF-1.
+        Self {
+            on: false,
+            least: Bytes(6_144),
+            most: Bytes(65_535 << 14),
+            stab: 20,
+            rtt_threshold: Duration::from_millis(10),
+        }
+    }
+}
+
 /// Congestion control of a profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -205,6 +241,9 @@ pub struct CongestionConfig {
     /// The threshold before the first congestion event, in segments; absent: none (LX-BIC-4).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_ssthresh: Option<u32>,
+    /// A window by the measured bandwidth beside cwnd.
+    #[serde(default, skip_serializing_if = "InflightConfig::is_default")]
+    pub inflight: InflightConfig,
     /// Constants of `cubic`.
     #[serde(default)]
     pub cubic: CubicConfig,

@@ -19,6 +19,7 @@ mod config;
 mod cubic;
 mod cubic_integer;
 mod hystart;
+mod inflight;
 mod reno;
 #[cfg(test)]
 mod tests;
@@ -29,10 +30,11 @@ use rexmit_wire::SeqNumber;
 pub use bic::Bic;
 pub use config::{
     AlgorithmKind, BicConfig, CongestionConfig, CongestionConfigError, CubicArithmetic, CubicConfig, Growth,
-    GrowthCondition, GrowthCount, HystartConfig, SlowStartCondition, SsthreshRule,
+    GrowthCondition, GrowthCount, HystartConfig, InflightConfig, SlowStartCondition, SsthreshRule,
 };
 pub use cubic::Cubic;
 pub use cubic_integer::CubicInteger;
+pub use inflight::{Inflight, RttView};
 pub use reno::Reno;
 
 /// The windows of a sender, in bytes.

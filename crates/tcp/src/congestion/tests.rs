@@ -10,7 +10,7 @@ use rexmit_units::{Duration, Instant};
 
 use super::{
     Ack, AlgorithmKind, BicConfig, Congestion, CongestionConfig, CongestionControl, CubicConfig, During,
-    Growth, GrowthCondition, GrowthCount, Loss, SlowStartCondition, SsthreshRule, Window,
+    Growth, GrowthCondition, GrowthCount, InflightConfig, Loss, SlowStartCondition, SsthreshRule, Window,
 };
 
 const MSS: u32 = 1448;
@@ -18,6 +18,7 @@ const MSS: u32 = 1448;
 fn freebsd() -> CongestionConfig {
     CongestionConfig {
         counts: GrowthCount::Acks,
+        inflight: InflightConfig::default(),
         algorithm: AlgorithmKind::Reno,
         growth: Growth::PerAck,
         at_least_one: false,

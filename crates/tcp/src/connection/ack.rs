@@ -5,7 +5,7 @@ use rexmit_units::{Duration, Instant};
 use rexmit_wire::{SeqNumber, TcpSegment};
 
 use super::{Connection, State, Timers};
-use crate::congestion::{Ack, CongestionControl, GrowthCount};
+use crate::congestion::{Ack, CongestionControl, GrowthCount, RttView};
 use crate::profile::RttSource;
 use crate::recovery::Phase;
 
@@ -59,6 +59,7 @@ impl Connection {
         self.recovery.dupacks = 0;
         self.undo_bad_retransmit(now);
         self.sample_rtt(now, segment);
+        self.measure_bandwidth(now, ack);
         let all = ack == self.snd.max;
         if all {
             self.timers.rexmt = Timers::OFF;
@@ -166,13 +167,14 @@ impl Connection {
             if units as i32 <= -1 {
                 return; // An echo of what was never sent.
             }
+            let age = units;
             let units = match source {
                 RttSource::TimestampsPlusTick => units + 1,
                 _ => units.max(1),
             };
-            let rtt = self.profile.clock.timestamp_unit * u64::from(units);
+            let unit = self.profile.clock.timestamp_unit;
             self.timed = None;
-            self.rtt.sample(rtt, segment.ack, nxt);
+            self.take_sample(unit * u64::from(units), (segment.ack, nxt), unit * u64::from(age));
             return;
         }
         if let Some((seq, sent)) = self.timed
@@ -181,7 +183,35 @@ impl Connection {
             self.timed = None;
             let ticks = self.clock.ticks(now) - self.clock.ticks(sent);
             let rtt = self.clock.span(ticks.max(1));
-            self.rtt.sample(rtt, segment.ack, nxt);
+            self.take_sample(rtt, (segment.ack, nxt), self.clock.span(ticks));
+        }
+    }
+
+    /// FB-INF-1: at every ACK of new data, after its sample.
+    fn measure_bandwidth(&mut self, now: Instant, ack: SeqNumber) {
+        if !self.profile.congestion.inflight.on {
+            return;
+        }
+        if let Some(view) = self.rtt_view() {
+            self.inflight.on_ack(self.clock.ticks(now), ack, self.snd.mss, view);
+        }
+    }
+
+    /// The round-trip time in the units of FreeBSD (FB-RTT-2).
+    fn rtt_view(&self) -> Option<RttView> {
+        let tick = self.profile.rtt.tick.as_nanos().max(1);
+        let of = |d: Duration, parts: u64| (d.as_nanos() * parts).div_ceil(tick) as i64;
+        let (srtt, rttvar) = (self.rtt.srtt()?, self.rtt.rttvar()?);
+        Some(RttView { srtt: of(srtt, 32), rttvar: of(rttvar, 16), hz: (1_000_000_000 / tick) as i64 })
+    }
+
+    /// Hands a sample to the estimator; `ticks` of it are what was measured.
+    fn take_sample(&mut self, rtt: Duration, (ack, nxt): (SeqNumber, SeqNumber), measured: Duration) {
+        self.rtt.sample(rtt, ack, nxt);
+        if self.profile.congestion.inflight.on
+            && let Some(view) = self.rtt_view()
+        {
+            self.inflight.on_sample(measured.as_nanos() / self.profile.rtt.tick.as_nanos().max(1), view);
         }
     }
 

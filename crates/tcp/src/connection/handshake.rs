@@ -21,6 +21,7 @@ impl Connection {
         }
         self.state = State::SynSent;
         self.last_arrival = now;
+        self.inflight.begin(self.clock.ticks(now));
         self.send_syn(now);
         self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
     }
@@ -228,7 +229,9 @@ impl Connection {
         self.snd.max_wnd = self.snd.wnd;
         self.snd.wl1 = segment.seq;
         self.snd.wl2 = segment.ack;
-        self.recovery.recover = self.snd.una;
+        if self.counts_packets() {
+            self.recovery.recover = self.snd.una;
+        }
         self.note_handshake_timeouts();
         self.marks.ack_now = true;
         self.raise(Event::Connected);
@@ -237,6 +240,7 @@ impl Connection {
 
     /// The handshake's third segment reaches the passive side: the first congestion window is settled.
     pub(super) fn complete_passive_open(&mut self, now: Instant) {
+        self.inflight.begin(self.clock.ticks(now));
         self.start_tuning(now);
         self.state = if self.marks.close_wanted { State::FinWait1 } else { State::Established };
         self.rtt.handshake_complete();

@@ -93,6 +93,9 @@ impl Connection {
         }
         let window = u32::from(segment.window) << scale;
         let mut need_output = false;
+        if !segment.payload.is_empty() {
+            self.grow_receive_buffer(&segment, window);
+        }
         if !self.on_ack(now, &segment, window, &mut need_output) {
             return;
         }

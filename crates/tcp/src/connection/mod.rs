@@ -9,7 +9,7 @@ use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
 
 use crate::clock::Clock;
-use crate::congestion::{Congestion, Window};
+use crate::congestion::{Congestion, Inflight, Window};
 use crate::delayed_ack::{Compressed, QuickAck};
 use crate::profile::Profile;
 use crate::receive::{Reassembly, ReceiveTuning, ReceiverRtt, SackList};
@@ -19,6 +19,7 @@ use crate::send_buffer::SendBuffer;
 
 mod ack;
 mod duplicate;
+mod growth;
 mod handshake;
 mod input;
 mod output;
@@ -205,6 +206,8 @@ pub struct Connection {
     timed: Option<(SeqNumber, Instant)>,
     pub(crate) window: Window,
     pub(crate) congestion: Congestion,
+    /// A window by the measured bandwidth.
+    pub(crate) inflight: Inflight,
     pub(crate) recovery: Recovery,
     pub(crate) board: Scoreboard,
     /// What is out, where packets are counted.
@@ -218,6 +221,8 @@ pub struct Connection {
     syn_ack_timeouts: u32,
     /// Doublings of the persist timer.
     pub(crate) persist_shift: u8,
+    /// Buffers that grow.
+    growth: growth::Growth,
     /// Bytes for which a blocked writer waits.
     pub(crate) writer_needs: u32,
     events: u8,
@@ -284,6 +289,7 @@ impl Connection {
             timed: None,
             window: Window { cwnd: max_opd, ssthresh: u32::MAX, mss: max_opd, max: u32::MAX },
             congestion: Congestion::new(&profile.congestion),
+            inflight: Inflight::new(profile.congestion.inflight, iss),
             recovery: Recovery::new(iss),
             board: Scoreboard::default(),
             packets: Packets::new(profile.recovery.dupack_threshold, iss),
@@ -292,6 +298,7 @@ impl Connection {
             syn_ack_sent: 0,
             syn_ack_timeouts: 0,
             persist_shift: 0,
+            growth: growth::Growth::default(),
             writer_needs: 0,
             events: 0,
             counters: Counters::default(),
@@ -355,6 +362,9 @@ impl Connection {
         segment.dst_port = self.remote.port();
         if self.profile.output.cwnd_in_urgent_pointer && !segment.flags.any(Flags::SYN.with(Flags::URG)) {
             segment.urgent = (self.window.cwnd / self.window.mss).min(u32::from(u16::MAX)) as u16;
+        }
+        if let Some(stamps) = segment.timestamps {
+            self.note_stamp_sent(stamps.value);
         }
         self.counters.packets += 1;
         let ip = rexmit_wire::IpFields { ident: self.counters.packets as u16, ..Default::default() };

@@ -113,7 +113,8 @@ impl Connection {
     }
 
     fn plan(&mut self, now: Instant) -> Plan {
-        let mut window = self.snd.wnd.min(self.window.cwnd);
+        let mut window = self.send_window();
+        self.grow_send_buffer(window);
         let mut may_fin = self.state.wants_fin();
         let permit = if self.marks.force && window == 0 {
             may_fin &= self.off() >= i64::from(self.buffer.len());

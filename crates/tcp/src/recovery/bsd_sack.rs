@@ -6,6 +6,7 @@ use rexmit_wire::SeqNumber;
 
 use super::Permit;
 use crate::Connection;
+use crate::profile::BsdPipe;
 
 impl Connection {
     /// One segment, from the first hole; nothing where the scoreboard is empty (FB-FR-3).
@@ -18,8 +19,16 @@ impl Connection {
     /// One segment more while less than ssthresh is out (FB-FR-5). Without a SACK block ever seen, fack has
     /// no meaning and the window does not grow.
     pub(super) fn bsd_sack_on_duplicate(&mut self) {
-        let Some(fack) = self.board.fack() else { return };
-        let awnd = i64::from(self.snd.nxt.diff(fack)) + i64::from(self.board.resent_bytes());
+        let awnd = match self.profile.recovery.bsd_pipe {
+            BsdPipe::HighestReport => {
+                let Some(fack) = self.board.fack() else { return };
+                i64::from(self.snd.nxt.diff(fack)) + i64::from(self.board.resent_bytes())
+            }
+            BsdPipe::Una => {
+                let missing = self.board.hole_bytes() - self.board.resent_bytes();
+                self.off() - i64::from(self.board.sacked_bytes(self.snd.una)) - i64::from(missing)
+            }
+        };
         // The kernel compares as unsigned: a negative awnd is a huge one.
         if awnd >= 0 && awnd < i64::from(self.window.ssthresh) {
             self.window.cwnd = (self.window.cwnd + self.snd.mss).min(self.window.ssthresh);
@@ -35,7 +44,8 @@ impl Connection {
         let segments = if acked / self.snd.mss > 2 { 2 } else { 1 };
         let new_data = self.snd.nxt.diff(self.recovery.new_data).max(0) as u32;
         let cwnd = self.board.resent_bytes() + new_data + segments * self.snd.mss;
-        self.window.cwnd = cwnd.min(self.window.ssthresh);
+        let capped = !self.profile.recovery.partial_ack_uncapped;
+        self.window.cwnd = if capped { cwnd.min(self.window.ssthresh) } else { cwnd };
         self.marks.ack_now = self.marks.ack_now || self.profile.recovery.partial_ack_answers;
         self.output(now);
     }

@@ -273,10 +273,15 @@ impl Connection {
         self.permit_by_window()
     }
 
-    /// What the smaller of the two windows leaves.
+    /// The smallest of the peer's window, cwnd and, where it is in use, the window by bandwidth (FB-OUT-4).
+    #[inline]
+    pub(crate) fn send_window(&self) -> u32 {
+        self.snd.wnd.min(self.window.cwnd).min(self.inflight.window())
+    }
+
+    /// What the smallest of the windows leaves.
     pub(crate) fn permit_by_window(&self) -> Permit {
-        let window = self.snd.wnd.min(self.window.cwnd);
-        Permit::Next { len: i64::from(self.buffer.len().min(window)) - self.off() }
+        Permit::Next { len: i64::from(self.buffer.len().min(self.send_window())) - self.off() }
     }
 
     /// Why what ends at `end` leaves again, from a hole or from nxt: what has just been decided goes for the

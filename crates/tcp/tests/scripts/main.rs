@@ -12,4 +12,5 @@ mod pathology;
 mod receiver;
 mod recovery;
 mod timeouts;
+mod versions;
 mod windows;

@@ -15,6 +15,7 @@ fn cubic() -> CubicInteger {
         HystartConfig { train: true, delay: true, low_window: 16, spacing: Duration::from_millis(2) };
     CubicInteger::new(&CongestionConfig {
         counts: GrowthCount::Acks,
+        inflight: crate::congestion::InflightConfig::default(),
         algorithm: AlgorithmKind::Cubic,
         growth: Growth::PerPacket,
         at_least_one: false,

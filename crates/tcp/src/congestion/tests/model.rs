@@ -42,6 +42,7 @@ fn any_config() -> impl Strategy<Value = CongestionConfig> {
     (any::<[bool; 6]>(), algorithm, growth, rule, 1_u32..10).prop_map(
         |(flags, algorithm, growth, ssthresh, abc_limit)| CongestionConfig {
             counts: GrowthCount::Acks,
+            inflight: InflightConfig::default(),
             algorithm,
             growth,
             at_least_one: flags[1],
