@@ -23,6 +23,8 @@ COMMANDS = (
     "doctor",
     "emulate",
     "kernel",
+    "merge",
+    "model",
     "pattern",
     "plot",
     "report",
