@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rexmit.plot.connections import Connection
     from rexmit.report.analysis import Analysis, PairAnalysis
     from rexmit.report.friendly import TcpFriendly
-    from rexmit.run import Results, open_results
+    from rexmit.run import Results, merge_results, open_results
     from rexmit.study import list_studies
 
 __version__ = _version()
@@ -54,6 +54,7 @@ __all__ = [
     "analyze",
     "analyze_pair",
     "list_studies",
+    "merge_results",
     "models",
     "open_results",
     "profile",
@@ -71,6 +72,7 @@ _HOMES = {
     "Results": "rexmit.run",
     "TcpFriendly": "rexmit.report.friendly",
     "list_studies": "rexmit.study",
+    "merge_results": "rexmit.run",
     "open_results": "rexmit.run",
     **dict.fromkeys(
         ("Interrupted", "ModelError", "RexmitError", "StoreError", "StudyError", "UsageError"),

@@ -42,13 +42,20 @@ def measures(spec: StudySpec) -> bool:
 
 def nest(runs: pa.Table, rows: pa.Table) -> pa.Table:
     """`runs` with the rows of intervals of each (a column `run` says whose, in order) as one more column."""
-    counts = np.zeros(runs.num_rows + 1, dtype=np.int32)
     first = runs.column("run")[0].as_py() if runs.num_rows else 0
+    column = nested_column(runs.num_rows, rows, first)
+    return runs.append_column(pa.field(INTERVALS, NESTED), column)
+
+
+def nested_column(runs: int, rows: pa.Table | None, first: int = 0) -> pa.ListArray | None:
+    """The rows of intervals of so many runs, numbered from `first`, as a column of theirs; None of none."""
+    if rows is None:
+        return None
+    counts = np.zeros(runs + 1, dtype=np.int32)
     np.add.at(counts, rows.column("run").to_numpy().astype(np.int64) - first + 1, 1)
     arrays = [rows.column(name).combine_chunks().cast(kind) for name, kind, _ in _FIELDS]
     values = pa.StructArray.from_arrays(arrays, fields=list(_ROW))
-    column = pa.ListArray.from_arrays(pa.array(np.cumsum(counts, dtype=np.int32)), values)
-    return runs.append_column(pa.field(INTERVALS, NESTED), column)
+    return pa.ListArray.from_arrays(pa.array(np.cumsum(counts, dtype=np.int32)), values)
 
 
 def split(table: pa.Table) -> tuple[pa.Table, pa.Table | None]:
