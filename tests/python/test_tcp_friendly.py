@@ -400,7 +400,7 @@ def test_the_command_says_the_verdict_the_measures_and_the_formulas(rexmit: Comm
 def test_the_command_says_which_condition_fails_and_predicts_nothing(rexmit: Command, tmp_path: Path) -> None:
     path = capture(tmp_path, server=LINUX_6)
     done = rexmit("model", "tcp-friendly", path)
-    assert "No: 6 window grows as Reno's." in done.stdout
+    assert "No. What fails: 6 window grows as Reno's." in done.stdout
     assert "of the window, not half" in done.stdout
     assert "Klaver" not in done.stdout
 

@@ -187,8 +187,8 @@ def window_growth(found: Growth, every: int | None, disturbed: str | None) -> Fi
         why = "no cycle" if not found.cycles else f"cycles of {count(found.rounds)} round trips"
         return Finding(GROWTH, Verdict.UNSEEN, f"there is {why} to see growth in", told)
     text = (
-        f"a loss leaves {share(found.kept)} of the window, which then grows by {count(found.slope)} of an "
-        "MSS each round trip"
+        f"a loss leaves {share(found.kept)} of the window, which then grows by {count(found.slope)} MSS "
+        "each round trip"
     )
     return Finding(GROWTH, Verdict.HOLDS, text + ("" if found.bend is None else ", in a line"), told)
 
@@ -231,7 +231,7 @@ def _unlike_reno(found: Growth, every: int | None) -> list[str]:
     if found.slope is not None:
         slopes = (found.slope, found.slope * (every or 2))
         if not any(RENO_SLOPE[0] <= slope <= RENO_SLOPE[1] for slope in slopes):
-            wrong.append(f"the window grows by {count(found.slope)} of an MSS each round trip")
+            wrong.append(f"the window grows by {count(found.slope)} MSS each round trip")
     if found.bend is not None and found.bent is not None and found.bent > BENT:
         course = "slows down as it nears the last peak" if found.bend > 0 else "gets faster and faster"
         wrong.append(f"its growth {course if abs(found.bend) > BENT else 'is not in a line'}")
