@@ -1,13 +1,18 @@
 """Quantities of the scenario as numbers, for axes and for arithmetic.
 
-The native code is the one reader of units; this asks it.
+The native code is the reader of rates and times; this asks it. It lends Python none for amounts of data.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from fractions import Fraction
 
 from rexmit import _native
+
+UNIT_NAMES = ("bit_s", "ns")
+"""Units of rates and of times, as columns end."""
 
 
 def as_numbers(labels: Sequence[object]) -> tuple[str, list[int]] | None:
@@ -18,9 +23,39 @@ def as_numbers(labels: Sequence[object]) -> tuple[str, list[int]] | None:
     if not labels or not all(isinstance(label, str) for label in labels):
         return None
     texts = [str(label) for label in labels]
-    for unit, parse in (("bit_s", _native.parse_rate), ("ns", _native.parse_duration)):
+    for unit, parse in zip(UNIT_NAMES, (_native.parse_rate, _native.parse_duration), strict=True):
         try:
             return unit, [parse(text) for text in texts]
         except ValueError:
             continue
     return None
+
+
+def parse_bytes(text: str) -> int:
+    """An amount of data such as `64 KiB`, in bytes, read as a scenario reads it.
+
+    Raises ValueError of one line for what is none, or no whole number of bytes.
+    """
+    found = _BYTES.fullmatch(text.strip())
+    if found is None or found[2] not in _BYTE_UNITS:
+        known = ", ".join(unit for unit in _BYTE_UNITS if unit not in ("byte", "B"))
+        raise ValueError(f"{text!r} is no amount of data such as '64 KiB'; units: {known}")
+    count = Fraction(found[1]) * _BYTE_UNITS[found[2]]
+    if count.denominator != 1 or count > MOST_BYTES:
+        raise ValueError(f"{text!r} is not a whole number of bytes that 64 bits hold")
+    return int(count)
+
+
+MOST_BYTES = 2**64 - 1
+_BYTES = re.compile(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?)\s*(\w+)", re.ASCII)
+_BYTE_UNITS = {
+    "bytes": 1,
+    "kB": 1000,
+    "MB": 1000**2,
+    "GB": 1000**3,
+    "KiB": 1 << 10,
+    "MiB": 1 << 20,
+    "GiB": 1 << 30,
+    "byte": 1,
+    "B": 1,
+}

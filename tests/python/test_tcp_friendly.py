@@ -433,12 +433,23 @@ def test_the_window_is_drawn(rexmit: Command, steady: Path, tmp_path: Path, endi
         (["{}", "--out", "flows.xls"], "--out flows.xls: cannot write '.xls'; end it in .parquet or .csv"),
         (["{}", "--table", "cycles"], "--table does nothing without --out FILE; give both"),
         (["{}", "{}", "--connection", "1"], "--connection names a connection of one capture; give one"),
+        (["{}", "--mss", "1448 bytes"], "--mss is of numbers, not of captures"),
+        (["--loss", "0.01", "--rtt", "40 ms", "--connection", "1"], "--connection needs a CAPTURE"),
+        (["--loss", "0.01"], "name a CAPTURE, or give --loss P and --rtt TIME"),
+        ([], "name a CAPTURE, or give --loss P and --rtt TIME"),
     ],
 )
 def test_a_slip_is_one_line(rexmit: Command, steady: Path, arguments: list[str], message: str) -> None:
     done = rexmit("model", "tcp-friendly", *(text.format(steady) for text in arguments))
     assert done.returncode == 2
     assert done.stderr == f"rexmit: error: {message.format(steady)}\n"
+
+
+def test_numbers_take_the_place_of_a_capture(rexmit: Command) -> None:
+    done = rexmit("model", "tcp-friendly", "--loss", "0.01", "--rtt", "100 ms", "--json")
+    assert done.returncode == 0
+    results = {row["formula"]: row["segments"] for row in json.loads(done.stdout)["results"]}
+    assert results["mathis"] == pytest.approx((3 / 2) ** 0.5 / 0.1, rel=1e-3)
 
 
 PUBLIC = sorted((linux.CAPTURES / "public").glob("*.pcap*"))

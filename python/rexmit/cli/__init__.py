@@ -23,6 +23,7 @@ COMMANDS = (
     "doctor",
     "emulate",
     "kernel",
+    "merge",
     "model",
     "pattern",
     "plot",

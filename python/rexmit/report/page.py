@@ -69,7 +69,7 @@ def _facts(results: Results) -> str:
     }
     facts["runs"] = f"{len(results):,}"
     facts["varies"] = ", ".join(f"{f['name']} ({len(f['levels'])} levels)" for f in results.study["factors"])
-    facts["seed"] = results.study["seed"]
+    facts["seed"] = ", ".join(map(str, results.study.get("seeds", [results.study["seed"]])))
     facts["made by"] = f"rexmit {provenance.get('version')}, backend {results.study['backend']}"
     facts["on"] = f"{provenance.get('system')} {provenance.get('kernel')}, {provenance.get('machine')}"
     rows = [

@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rexmit.run.backends import Backend, open_backend
+    from rexmit.run.merge import merge_results
     from rexmit.run.results import Results, open_results
     from rexmit.run.runner import RunOptions, run_study
 
-__all__ = ["Backend", "Results", "RunOptions", "open_backend", "open_results", "run_study"]
+__all__ = ["Backend", "Results", "RunOptions", "merge_results", "open_backend", "open_results", "run_study"]
 
 _HOMES = {
     "Backend": "backends",
     "Results": "results",
     "RunOptions": "runner",
+    "merge_results": "merge",
     "open_backend": "backends",
     "open_results": "results",
     "run_study": "runner",

@@ -215,6 +215,15 @@ def open_backend(name: str, spec: StudySpec, options: BackendOptions | None = No
     raise UsageError(f"unknown backend {name!r}{nearest(name, BACKENDS)}")
 
 
+def is_real_time(name: str) -> bool:
+    """Whether the backend of this name takes real time, so that no run of it is the same again."""
+    if name not in BACKENDS or name == "model":
+        return False
+    from rexmit.run.real import KernelBackend, UmlBackend
+
+    return (UmlBackend if name == "uml" else KernelBackend).real_time
+
+
 def asked_for(kinds: Sequence[str], state_at: str) -> dict[str, Any]:
     """What native code is told to get these tables."""
     return {kind: state_at if kind == "state" else True for kind in kinds}

@@ -10,7 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from rexmit.study import Design
-from rexmit.units import as_numbers
+from rexmit.units import UNIT_NAMES, as_numbers
+
+SEED_COLUMNS = ("seed", "seed_replication")
+"""What tells the runs of merged results apart, where one seed and the replication do not."""
 
 JSON_COLUMN = "utf8-json"
 """Type name of a column that comes as a JSON list of texts and nulls."""
@@ -31,6 +34,8 @@ UNITS = {
     "late_p99_ns": "ns that it was late at the 99th percentile",
     "late": "true where that is more than 1 % of the round trip: do not trust the run's times",
     "error": "why the run failed, null where it did not",
+    "seed": "of merged results: the seed of the run",
+    "seed_replication": "of merged results: the run's replication under that seed, from 0",
 }
 """What a column means; kept as metadata in the file."""
 
@@ -90,6 +95,11 @@ def with_factors(responses: pa.Table, design: Design) -> pa.Table:
             arrays.append(responses.column(name))
             fields.append(_field(name, arrays[-1].type))
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields)).combine_chunks()
+
+
+def factor_columns(name: str) -> tuple[str, ...]:
+    """The names that a factor's columns may have."""
+    return (name, *(f"{name}_{unit}" for unit in UNIT_NAMES))
 
 
 def _factor_columns(name: str, labels: tuple[str | int | float | bool, ...]) -> list[tuple[str, pa.Array]]:

@@ -35,7 +35,7 @@ class Provenance:
         sessions = _earlier(path)
         self._session: dict[str, Any] = {
             "command": shlex.join(sys.argv),
-            "started": _now(),
+            "started": now(),
             "ended": None,
             "jobs": jobs,
             "outcome": "started",
@@ -52,7 +52,7 @@ class Provenance:
 
     def end(self, outcome: str, **facts: Any) -> None:
         """Writes how the session ended: `finished`, `interrupted` or `failed`."""
-        self._session.update(ended=_now(), outcome=outcome, **facts)
+        self._session.update(ended=now(), outcome=outcome, **facts)
         write_json(self._path, self._content)
 
 
@@ -79,7 +79,8 @@ def _earlier(path: Path) -> list[Any]:
     return sessions if isinstance(sessions, list) else []
 
 
-def _now() -> str:
+def now() -> str:
+    """The time of the day, in UTC."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
 
 

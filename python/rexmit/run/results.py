@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,11 @@ import pyarrow.parquet as pq
 
 from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
 from rexmit.run.backends import open_backend
+from rexmit.run.columns import SEED_COLUMNS
 from rexmit.run.files import store_error
 from rexmit.run.store import PROVENANCE, RUNS, STUDY_JSON
 from rexmit.study import Design, StudySpec
-from rexmit.study.factors import parse_factor
+from rexmit.study.factors import factor_from_record
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -88,10 +90,7 @@ class Results:
 
     def spec(self) -> StudySpec:
         """The study as it was run, every default filled in."""
-        factors = []
-        for factor in self.study["factors"]:
-            given = {key: factor[key] for key in ("levels", "labels") if key in factor}
-            factors.append(parse_factor(factor["name"], given))
+        factors = [factor_from_record(factor) for factor in self.study["factors"]]
         design = Design(tuple(factors), self.study["replications"], self.study["seed"])
         return StudySpec(self.name, None, {"title": self.title}, self.study["scenario"], design)
 
@@ -122,20 +121,24 @@ class Results:
 
         Returns the row of the run.
         """
-        backend = open_backend(self.study["backend"], self.spec())
+        spec, own = self._as_run(run)
+        backend = open_backend(self.study["backend"], spec)
         paths = [None if path is None else Path(path) for path in (server, client)]
         try:
-            return backend.capture(run, *paths)
+            row = backend.capture(own, *paths)
         except OSError as error:
             given = next(path for path in paths if path is not None)
             raise store_error(given, error) from None
+        numbers = {"run": run, "replication": run % self.study["replications"]}
+        return {name: numbers.get(name, value) for name, value in row.items()}
 
     def trace(self, run: int) -> dict[str, pl.DataFrame]:
         """Runs one run again, exactly as it was: `state` over time, `verdicts`, a model's `transmissions`.
 
         Raises UsageError for a run in real time, which is never the same again, or of another kernel.
         """
-        backend = open_backend(self.study["backend"], self.spec())
+        spec, own = self._as_run(run)
+        backend = open_backend(self.study["backend"], spec)
         if backend.real_time:
             text = "took real time, and no run would be the same again"
             raise UsageError(
@@ -146,8 +149,18 @@ class Results:
         ]
         if other:
             raise UsageError(f"run {run} was run with {'; '.join(other)}: it would not be the same again")
-        tables = backend.tables(run, backend.table_kinds)
+        tables = backend.tables(own, backend.table_kinds)
         return {kind: pl.DataFrame(pl.from_arrow(table)) for kind, table in tables.items()}
+
+    def _as_run(self, run: int) -> tuple[StudySpec, int]:
+        """The study and the number under which a run was run: of merged results, those of its own seed."""
+        spec = self.spec()
+        if SEED_COLUMNS[0] not in self._table.column_names:
+            return spec, run
+        levels = spec.design.point(run).levels
+        seed, replication = (int(self._table.column(name)[run].as_py()) for name in SEED_COLUMNS)
+        design = Design(spec.design.factors, replication + 1, seed)
+        return replace(spec, design=design), design.number(levels, replication)
 
     def provenance(self) -> dict[str, Any]:
         """What ran it, on what, when: the content of provenance.json; empty for results in memory."""

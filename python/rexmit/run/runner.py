@@ -27,7 +27,8 @@ from rexmit.run.provenance import Provenance, usable_cores
 from rexmit.run.results import Results
 from rexmit.run.store import PROVENANCE, Store
 from rexmit.run.tables import TABLE_KINDS, write_tables
-from rexmit.study import Factor, StudySpec
+from rexmit.study import StudySpec
+from rexmit.study.factors import factor_to_record
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how many are done and how many there are.
@@ -212,7 +213,7 @@ class _Session:
             "backend": self._backend.name,
             **self._backend.facts(),
             "scenario": self._backend.resolved(),
-            "factors": [_factor_record(factor) for factor in spec.design.factors],
+            "factors": [factor_to_record(factor) for factor in spec.design.factors],
             "replications": spec.design.replications,
             "seed": spec.design.seed,
             "runs": spec.design.runs,
@@ -236,11 +237,6 @@ class _Session:
     def _warn(self, text: str) -> None:
         if self._options.warn:
             self._options.warn(text)
-
-
-def _factor_record(factor: Factor) -> dict[str, Any]:
-    record = {"name": factor.name, "levels": list(factor.levels)}
-    return record | ({"labels": list(factor.labels)} if factor.has_own_labels else {})
 
 
 def _runs_to_keep(table: pa.Table, choice: str) -> list[int]:

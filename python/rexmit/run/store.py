@@ -66,7 +66,7 @@ class Store:
         else:
             write_json(self.folder / STUDY_JSON, record)
         if not (self.folder / STUDY_TOML).exists():
-            write_text(self.folder / STUDY_TOML, tomli_w.dumps(_without_nulls(resolved)))
+            write_text(self.folder / STUDY_TOML, tomli_w.dumps(without_nulls(resolved)))
         try:
             self._parts.mkdir(exist_ok=True)
             for left in (*self.folder.rglob(f"*{TEMPORARY}"),):
@@ -127,7 +127,7 @@ class Store:
             ) from None
         except (OSError, ValueError) as error:
             raise StoreError(f"{path}: cannot be read ({error}); choose another --out") from None
-        difference = first_difference(_decisive(before), _decisive(json.loads(json.dumps(record))))
+        difference = first_difference(decisive(before), decisive(json.loads(json.dumps(record))))
         if difference:
             raise StoreError(f"{self.folder}: holds another study: {difference}; choose another --out")
 
@@ -150,7 +150,8 @@ def first_difference(before: Any, now: Any, name: str = "") -> str | None:
     return f"{name} was {_short(before)}, is {_short(now)}"
 
 
-def _decisive(record: dict[str, Any]) -> dict[str, Any]:
+def decisive(record: dict[str, Any]) -> dict[str, Any]:
+    """A record without what changes no result."""
     return {key: value for key, value in record.items() if key not in _WORDS}
 
 
@@ -179,10 +180,10 @@ def _read_table(path: Path) -> pa.Table:
         ) from None
 
 
-def _without_nulls(value: Any) -> Any:
+def without_nulls(value: Any) -> Any:
     """TOML has no null; an absent key says the same."""
     if isinstance(value, dict):
-        return {key: _without_nulls(entry) for key, entry in value.items() if entry is not None}
+        return {key: without_nulls(entry) for key, entry in value.items() if entry is not None}
     if isinstance(value, list):
-        return [_without_nulls(entry) for entry in value if entry is not None]
+        return [without_nulls(entry) for entry in value if entry is not None]
     return value

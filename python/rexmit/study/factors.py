@@ -70,6 +70,17 @@ def factor_to_toml(factor: Factor) -> Any:
     return list(factor.levels)
 
 
+def factor_to_record(factor: Factor) -> dict[str, Any]:
+    """The factor as study.json has it."""
+    record = {"name": factor.name, "levels": list(factor.levels)}
+    return record | ({"labels": list(factor.labels)} if factor.has_own_labels else {})
+
+
+def factor_from_record(record: dict[str, Any]) -> Factor:
+    """The factor of an entry of study.json. Raises StudyError where it is none."""
+    return parse_factor(record["name"], {key: record[key] for key in ("levels", "labels") if key in record})
+
+
 def is_levels(value: Any) -> bool:
     """True for what stands for several levels, false for a single value."""
     return isinstance(value, list) or (isinstance(value, dict) and not _LEVEL_TABLES.keys().isdisjoint(value))

@@ -1,0 +1,227 @@
+"""What merritt-2010's rule for an uplink's buffer asks for, measured: from captures, or from states of runs.
+
+The RTT of the download alone, and the largest windows of the download and of the upload while both run
+(section 6.4 of the study). What makes a value doubtful is said with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from rexmit.analyse.quantities import share, size
+from rexmit.errors import UsageError, printable
+
+FAR, TOO_FAR = 0.1, 0.5
+"""Shares of the RTT between a capture and a sender: above the first a value is doubted, above the second an
+RTT is refused."""
+
+UNKNOWN = 2**64 - 1
+"""In a table of state: nobody knows."""
+
+UNFILLED = 1.25
+"""A congestion window so many times what was ever in flight limited nothing."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A value in seconds or bytes, where it comes from, and what makes it doubtful."""
+
+    value: float
+    source: str
+    doubts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class UplinkMeasured:
+    """The measured inputs of the rule."""
+
+    rtt: Measured
+    max_window_down: Measured
+    max_window_up: Measured
+
+
+@dataclass(frozen=True)
+class CapturedFlows:
+    """The table `connections` of a capture, and its name for messages."""
+
+    name: str
+    connections: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """A connection's data in one direction: who sends, and what the capture shows of it."""
+
+    where: str
+    sender: str
+    receiver: str
+    row: dict[str, Any]
+    side: str
+
+    def of(self, column: str) -> Any:
+        return self.row[f"{self.side}_{column}"]
+
+    @property
+    def label(self) -> str:
+        return f"{self.where}, connection {self.row['connection']}"
+
+    @property
+    def distance(self) -> float | None:
+        """The share of the round-trip time that lies between the capture and the sender."""
+        client = self.row["vantage_client_share"]
+        if client is None:
+            return None
+        return float(client if self.side == "client" else 1 - client)
+
+
+def uplink_from_captures(alone: CapturedFlows, both: Sequence[CapturedFlows]) -> UplinkMeasured:
+    """The inputs from a capture of the download alone and captures, at one or both ends, of both transfers.
+
+    The download is the flow with most data in the first; in the others it is the one with most data in the
+    same direction, the upload the one with most data in the other. Raises UsageError where one is not there,
+    or where the first capture is too far from the sender to show its RTT.
+    """
+    download = _largest(_flows(alone), alone.name, "a download")
+    flows = [_flows(capture) for capture in both]
+    names = ", ".join(printable(capture.name) for capture in both)
+    there, back = (download.sender, download.receiver), (download.receiver, download.sender)
+    down, up = (
+        [[flow for flow in of_one if (flow.sender, flow.receiver) == way] for of_one in flows]
+        for way in (there, back)
+    )
+    return UplinkMeasured(
+        _rtt(download),
+        _outstanding(down, names, f"the download from {there[0]} to {there[1]}"),
+        _outstanding(up, names, f"an upload from {back[0]} to {back[1]}"),
+    )
+
+
+def uplink_from_state(table: pl.DataFrame, scenario: dict[str, Any], where: str) -> UplinkMeasured:
+    """The inputs from the table of state of one run, whose scenario says which connection is which.
+
+    The download is sent by the server, the upload by the client. The RTT is the mean of the sender's smoothed
+    RTT over the rows before the upload's first one, the windows are the largest cwnd of all rows, as the
+    study's own scripts take them. Raises UsageError where the run has not one of each, or the upload began
+    before the download had an RTT.
+    """
+    download, upload = (_only_connection(scenario, sender, where) for sender in ("server", "client"))
+    down = _rows(table, "server", download)
+    up = _rows(table, "client", upload)
+    if down.is_empty() or up.is_empty():
+        raise UsageError(
+            f"{where}: has no rows of the {'download' if down.is_empty() else 'upload'}'s sender"
+        )
+    begin = up["time_ns"].min()
+    alone = down.filter((pl.col("time_ns") < begin) & (pl.col("srtt_ns") != UNKNOWN))["srtt_ns"]
+    if alone.is_empty():
+        raise UsageError(
+            f"{where}: the upload began before the download had an RTT; start it later, or give --rtt"
+        )
+    mean = alone.cast(pl.Float64).mean()
+    assert isinstance(mean, float)
+    source = f"{where}: mean of {alone.len():,} smoothed RTTs of the download before the upload began"
+    return UplinkMeasured(
+        Measured(mean / 1e9, source),
+        _largest_cwnd(down, where, "download"),
+        _largest_cwnd(up, where, "upload"),
+    )
+
+
+def _rtt(download: _Flow) -> Measured:
+    count, mean = download.of("rtt_count"), download.of("rtt_mean_ns")
+    far = download.distance
+    if far is not None and far > TOO_FAR:
+        raise UsageError(
+            f"{download.label}: was captured {share(far)} of the RTT away from the download's sender, where "
+            "ACKs show no RTT; capture at the sender, or give --rtt"
+        )
+    if not count:
+        raise UsageError(f"{download.label}: has no RTT sample of the download; give --rtt")
+    doubts = []
+    if far is None:
+        doubts.append("it does not show how far from the sender it was made; the RTT counts from there")
+    elif far > FAR:
+        doubts.append(
+            f"the capture lies {share(far)} of the RTT away from the sender, and the RTT lacks that"
+        )
+    return Measured(mean / 1e9, f"{download.label}: mean of {count:,} RTT samples", tuple(doubts))
+
+
+def _outstanding(flows: Sequence[Sequence[_Flow]], names: str, what: str) -> Measured:
+    """The most that was outstanding in any capture of the flow: one at the sender shows all."""
+    largest = [_largest(of_one, names, what) for of_one in flows if any(map(_data, of_one))]
+    if not largest:
+        raise UsageError(f"{names}: holds no TCP data of {what}; give the capture that does")
+    widest = max(largest, key=lambda flow: int(flow.of("max_outstanding")))
+    doubts = []
+    if widest.distance is None:
+        doubts.append("it does not show how far from the sender it was made; there more may be outstanding")
+    elif widest.distance > FAR:
+        doubts.append(
+            f"the capture lies {share(widest.distance)} of the RTT away from the sender, and what is on its "
+            "way between them is not counted: capture at that end, too (--both may be given twice)"
+        )
+    source = f"{widest.label}: most bytes outstanding"
+    return Measured(float(widest.of("max_outstanding")), source, tuple(doubts))
+
+
+def _flows(capture: CapturedFlows) -> list[_Flow]:
+    found = []
+    for row in capture.connections.iter_rows(named=True):
+        hosts = {side: _host(row[f"{side}_address"]) for side in ("client", "server")}
+        for side, other in (("client", "server"), ("server", "client")):
+            found.append(_Flow(printable(capture.name), hosts[side], hosts[other], row, side))
+    return found
+
+
+def _largest(flows: Sequence[_Flow], names: str, what: str) -> _Flow:
+    found = max(flows, key=_data, default=None)
+    if found is None or not _data(found):
+        raise UsageError(f"{names}: holds no TCP data of {what}; give the capture that does")
+    return found
+
+
+def _data(flow: _Flow) -> int:
+    return int(flow.of("unique_bytes"))
+
+
+def _host(address: str) -> str:
+    """The address without its port; printable, as anything from a capture."""
+    return printable(address.rpartition(":")[0].strip("[]"))
+
+
+def _only_connection(scenario: dict[str, Any], sender: str, where: str) -> int:
+    number = 0
+    found: list[int] = []
+    for transfer in scenario.get("transfers", []):
+        count = int(transfer.get("connections", 1))
+        if transfer.get("from", "server") == sender:
+            found += range(number, number + count)
+        number += count
+    if len(found) != 1:
+        what = "download from the server" if sender == "server" else "upload from the client"
+        raise UsageError(f"{where}: has {len(found) or 'no'} {what}s, and the rule is for one; give numbers")
+    return found[0]
+
+
+def _rows(table: pl.DataFrame, host: str, connection: int) -> pl.DataFrame:
+    return table.filter((pl.col("host") == host) & (pl.col("connection") == connection))
+
+
+def _largest_cwnd(rows: pl.DataFrame, where: str, what: str) -> Measured:
+    known = rows.filter(pl.col("cwnd") != UNKNOWN)
+    if known.is_empty():
+        option = "--max-window-down" if what == "download" else "--max-window-up"
+        raise UsageError(f"{where}: knows no cwnd of the {what}; give {option}")
+    most, flight = (max(known[column].to_list()) for column in ("cwnd", "in_flight"))
+    doubts: tuple[str, ...] = ()
+    if most > UNFILLED * flight:
+        doubts = (
+            f"at most {size(flight)} were ever in flight: cwnd grew beyond what was sent, and something else "
+            "(a window, a buffer, the application) was the limit",
+        )
+    return Measured(float(most), f"{where}: largest cwnd of the {what}", doubts)

@@ -1,0 +1,99 @@
+"""`rexmit merge`: joins results of one study, and averages over replications."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import polars as pl
+
+from rexmit.analyse.averages import averages, check_responses
+from rexmit.cli.common import OUT, json_option, print_json, warn
+from rexmit.errors import UsageError
+from rexmit.run import Results, merge_results, open_results
+from rexmit.run.files import write_text
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  rexmit merge results/seed-1 results/seed-2 --out results/both
+  rexmit merge results/part-1 results/part-2 results/part-3 --out results/whole --json
+  rexmit merge results/both --averages averages.csv --response time_ns"""
+)
+@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
+@click.option("--out", type=OUT, help="New results folder.")
+@click.option(
+    "--averages",
+    "file",
+    type=OUT,
+    metavar="FILE.csv",
+    help="Write the mean of each response over the replications of each combination of levels, with n, "
+    "standard deviation and Student's 95 % confidence interval. One DIR is enough for this, and no --out.",
+)
+@click.option(
+    "--response",
+    "responses",
+    multiple=True,
+    metavar="COLUMN",
+    help="Of these columns only. May be given several times. Default: every column of numbers.",
+)
+@click.option(
+    "--skip-duplicates", is_flag=True, help="Take a run that is in several folders once; it must be the same."
+)
+@json_option
+def merge(
+    folders: tuple[Path, ...],
+    out: Path | None,
+    file: Path | None,
+    responses: tuple[str, ...],
+    skip_duplicates: bool,
+    as_json: bool,
+) -> None:
+    """Join results of the same study: runs with other seeds, with other levels, or parts of one design.
+
+    The scenario, the factors, the backend and the version must be the same, and every combination of levels
+    must have as many runs in the end. The result is a results folder like any other; provenance.json keeps
+    that of each DIR.
+    """
+    if out is None and file is None:
+        raise UsageError("merge has nothing to write; give --out DIR, --averages FILE.csv, or both")
+    if out is not None and len(folders) < 2:
+        raise UsageError(f"{folders[0]}: is one folder; name two or more to merge into --out")
+    if responses and file is None:
+        raise UsageError("--response says of what --averages are; give that, too")
+    if responses:
+        # Before anything is stored: a wrong name leaves nothing behind.
+        first = open_results(folders[0])
+        check_responses(first.table(), first.factors, responses)
+    results = merge_results(folders, out, skip_duplicates)
+    if file is not None:
+        found = averages(results.table(), results.factors, responses)
+        write_text(file, found.write_csv(), resumable=False)
+    _tell(results, folders, file, as_json)
+
+
+def _tell(results: Results, folders: tuple[Path, ...], file: Path | None, as_json: bool) -> None:
+    study = results.study
+    facts = {
+        "study": results.name,
+        "sources": [str(folder) for folder in folders],
+        "folder": None if results.folder is None else str(results.folder),
+        "averages": None if file is None else str(file),
+        "runs": len(results),
+        "replications": study["replications"],
+        "seeds": study.get("seeds", [study["seed"]]),
+    }
+    failed = results.table().filter(pl.col("error").is_not_null()).height
+    if as_json:
+        print_json(facts)
+    else:
+        where = [f"results in {results.folder}"] if results.folder else []
+        where += [f"averages in {file}"] if file else []
+        click.echo(
+            f"{results.name}: {len(folders)} folders, {len(results)} runs, {study['replications']} "
+            f"replications, seeds {', '.join(map(str, facts['seeds']))}; {', '.join(where)}"
+        )
+    if failed:
+        left = ", and left out of the averages" if file else ""
+        warn(f"{failed} of {len(results)} runs failed: they are kept as such{left}")
