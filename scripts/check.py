@@ -24,6 +24,8 @@ BIN = Path(sys.executable).parent
 LINT = "lint"
 DOCS = "docs"
 TESTS = "tests"
+# Pages whose examples are run.
+EXECUTED = ["README.md", "docs/guide/python.md", "docs/guide/tcp-friendly.md"]
 # A test that cannot run here says so in one of these ways; both carry the reason.
 PYTEST_SKIP = re.compile(r"^SKIPPED \[(\d+)\] (.*)$")
 CARGO_SKIP = re.compile(r"^test (\S+) \.\.\. ignored(?:, (.*))?$")
@@ -96,9 +98,7 @@ def checks(scratch: Path) -> list[Check]:
         # Where nothing may be skipped the kernel is built; elsewhere its absence is a skip.
         Check("kernel", TESTS, [python, "scripts/kernel.py"]),
         Check("pytest", TESTS, [str(BIN / "pytest"), "-rs", f"--basetemp={scratch / 'pytest'}"]),
-        Check(
-            "README examples", TESTS, [python, "scripts/readme_test.py", "README.md", "docs/guide/python.md"]
-        ),
+        Check("README examples", TESTS, [python, "scripts/readme_test.py", *EXECUTED]),
         Check("wheel alone", TESTS, [python, "scripts/wheel.py"]),
     ]
 

@@ -1,70 +1,85 @@
-"""`rexmit model throughput`: every formula of TCP's throughput, one beside the other."""
+"""`rexmit model tcp-friendly` from numbers: every formula of TCP's throughput, one beside the other."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import click
 
 from rexmit.analyse.quantities import NOTHING, duration, rate, share
-from rexmit.cli.common import console, json_option, print_json
+from rexmit.cli.common import console, print_json
 from rexmit.cli.quantity import BYTES, SHARE, TIME
+from rexmit.errors import UsageError
 from rexmit.models import FORMULAS, Flow, loss_of_delivered
 
 
-@click.command(
-    "throughput",
-    epilog="""\b
-Examples:
-  rexmit model throughput --loss 0.01 --mss "1448 bytes" --rtt "100 ms"
-  rexmit model throughput --loss "0.1 %" --loss "1 %" --rtt "40 ms" --rto "250 ms" --delayed-acks
-  rexmit model throughput --loss 1e-6 --rtt "80 ms" --max-window "64 KiB" --json""",
+@dataclass(frozen=True)
+class Given:
+    """What the options of `formula_options` say."""
+
+    losses: tuple[float, ...] = ()
+    mss: float = 1448.0
+    rtt: float | None = None
+    rto: float | None = None
+    delayed_acks: bool = False
+    max_window: float | None = None
+    counts_dropped: bool = False
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def formula_options(command: Command) -> Command:
+    """Adds the options of a command that puts numbers into formulas, named as the fields of `Given`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS = (
+    click.option(
+        "--loss",
+        "losses",
+        type=SHARE,
+        multiple=True,
+        metavar="P",
+        help="Loss events over segments, such as 0.01 or '1 %'. May be given several times.",
+    ),
+    click.option("--rtt", type=TIME, help="Mean round-trip time, such as '100 ms'."),
+    click.option("--mss", type=BYTES, default="1448 bytes", show_default=True, help="Payload of a segment."),
+    click.option("--rto", type=TIME, help="First retransmission timeout. Default: 4 times the RTT."),
+    click.option("--delayed-acks", is_flag=True, help="The receiver acknowledges every second segment."),
+    click.option("--max-window", type=BYTES, help="The receiver's window, where it may limit."),
+    click.option(
+        "--counts-dropped",
+        is_flag=True,
+        help="P was counted before the queue, so that the segments include the dropped ones: Klaver's "
+        "formulas take P/(1-P), loss events over delivered segments.",
+    ),
 )
-@click.option(
-    "--loss",
-    "losses",
-    type=SHARE,
-    multiple=True,
-    required=True,
-    metavar="P",
-    help="Loss events over segments, such as 0.01 or '1 %'. May be given several times.",
-)
-@click.option("--mss", type=BYTES, default="1448 bytes", show_default=True, help="Payload of a segment.")
-@click.option("--rtt", type=TIME, required=True, help="Mean round-trip time, such as '100 ms'.")
-@click.option("--rto", type=TIME, help="First retransmission timeout. Default: 4 times the RTT.")
-@click.option("--delayed-acks", is_flag=True, help="The receiver acknowledges every second segment.")
-@click.option("--max-window", type=BYTES, help="The receiver's window, where it may limit.")
-@click.option(
-    "--counts-dropped",
-    is_flag=True,
-    help="P was counted before the queue, so that the segments include the dropped ones: Klaver's formulas "
-    "take P/(1-P), loss events over delivered segments.",
-)
-@json_option
-def throughput(
-    losses: tuple[float, ...],
-    mss: float,
-    rtt: float,
-    rto: float | None,
-    delayed_acks: bool,
-    max_window: float | None,
-    counts_dropped: bool,
-    as_json: bool,
-) -> None:
-    """Print what every formula of TCP's throughput gives at a loss rate.
+
+
+def print_formulas(given: Given, as_json: bool) -> None:
+    """Prints what every formula of TCP's throughput gives at each loss rate.
 
     Segments in flight on average, the rate of payload, and whether the formula's assumptions can hold there;
     what they are, and where each formula comes from, is below the table.
     """
-    flow = Flow(mss, rtt, rto, delayed_acks, max_window / mss if max_window is not None else None)
-    rows = [row for p in losses for row in _rows(p, flow, counts_dropped)]
+    if not given.losses or given.rtt is None:
+        raise UsageError("name a CAPTURE, or give --loss P and --rtt TIME")
+    most = None if given.max_window is None else given.max_window / given.mss
+    flow = Flow(given.mss, given.rtt, given.rto, given.delayed_acks, most)
+    rows = [row for p in given.losses for row in _rows(p, flow, given.counts_dropped)]
     if as_json:
-        given = {"mss_bytes": mss, "rtt_s": rtt, "rto_s": rto, "delayed_acks": delayed_acks}
-        given |= {"max_window_segments": flow.max_window, "counts_dropped": counts_dropped}
+        told = {"mss_bytes": flow.mss, "rtt_s": flow.rtt, "rto_s": flow.rto}
+        told |= {"delayed_acks": flow.delayed_acks, "max_window_segments": flow.max_window}
+        told |= {"counts_dropped": given.counts_dropped}
         sources = {
             f.name: {"title": f.title, "source": f.source, "holds": f.holds} for f in FORMULAS.values()
         }
-        print_json({"flow": given, "results": rows, "formulas": sources})
+        print_json({"flow": told, "results": rows, "formulas": sources})
         return
     _print(rows, flow)
 

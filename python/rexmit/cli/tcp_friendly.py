@@ -1,14 +1,17 @@
-"""`rexmit model tcp-friendly`: may the formula be applied to flows of a capture, and what does it give."""
+"""`rexmit model tcp-friendly`: formulas of TCP's throughput, put to captures and to numbers."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from rexmit.cli.common import OUT, json_option, print_json, warn
+from rexmit.cli.model_formulas import Given, formula_options, print_formulas
 from rexmit.cli.reading import ReadingProgress
 from rexmit.errors import UsageError, printable
 
@@ -20,76 +23,123 @@ if TYPE_CHECKING:
 TABLES = ("flows", "cycles", "conditions", "predictions")
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What the options of `capture_options` say."""
+
+    connection: int | None = None
+    condition: str | None = None
+    out: Path | None = None
+    table: str | None = None
+    figure: Path | None = None
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def capture_options(command: Command) -> Command:
+    """Adds the options of a command that judges captures, named as the fields of `Asked`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS = (
+    click.option("--connection", type=click.IntRange(min=1), help="Look at one connection, however short."),
+    click.option(
+        "--filter", "condition", metavar="TEXT", help="Judge only packets such as 'tcp.port == 5001'."
+    ),
+    click.option("--out", type=OUT, help="File to write a table to, .parquet or .csv."),
+    click.option(
+        "--table",
+        type=click.Choice(TABLES),
+        help="Which table --out writes. Default: flows, a row a direction with verdict and measures.",
+    ),
+    click.option(
+        "--plot",
+        "figure",
+        type=OUT,
+        help="File to draw the window over time to (.svg, .png, .pdf), of the connection or largest flow.",
+    ),
+)
+
+
 @click.command(
     "tcp-friendly",
     epilog="""\b
 Examples:
-  rexmit model tcp-friendly sender.pcapng
   rexmit model tcp-friendly sender.pcapng --plot window.svg
   rexmit model tcp-friendly runs/*.pcapng --out flows.csv
-  rexmit model tcp-friendly sender.pcapng --connection 3 --out cycles.parquet --table cycles""",
+  rexmit model tcp-friendly sender.pcapng --connection 3 --out cycles.parquet --table cycles
+  rexmit model tcp-friendly --loss 0.01 --mss "1448 bytes" --rtt "100 ms"
+  rexmit model tcp-friendly --loss "0.1 %" --loss "1 %" --rtt "40 ms" --rto "250 ms" --delayed-acks""",
 )
-@click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=click.Path(path_type=Path))
-@click.option("--connection", type=click.IntRange(min=1), help="Look at one connection, however short.")
-@click.option("--filter", "condition", metavar="TEXT", help="Judge only packets such as 'tcp.port == 5001'.")
-@click.option("--out", type=OUT, help="File to write a table to, .parquet or .csv.")
-@click.option(
-    "--table",
-    type=click.Choice(TABLES),
-    help="Which table --out writes. Default: flows, a row a direction with verdict and measures.",
-)
-@click.option(
-    "--plot",
-    "figure",
-    type=OUT,
-    help="File to draw the window over time to (.svg, .png, .pdf), of the connection or the largest flow.",
-)
+@click.argument("captures", nargs=-1, metavar="[CAPTURE]...", type=click.Path(path_type=Path))
+@capture_options
+@formula_options
 @json_option
+@click.pass_context
 def tcp_friendly(
-    captures: tuple[Path, ...],
-    connection: int | None,
-    condition: str | None,
-    out: Path | None,
-    table: str | None,
-    figure: Path | None,
-    as_json: bool,
+    context: click.Context, /, captures: tuple[Path, ...], as_json: bool, **options: Any
 ) -> None:
-    """Say whether the TCP-friendly formula may be applied to the flows of CAPTURE, and which condition fails.
+    """Put the formulas of TCP's throughput to the flows of captures, or to numbers.
 
-    CAPTURE is best made at the sender, before the bottleneck. Each direction with at least 100 segments is
-    judged by the seven conditions of klaver-2005, chapter 2; p, rate, RTT and the average window are measured
-    over whole congestion-avoidance cycles in equilibrium, and laid beside what each formula gives for that p.
-    Exit code 1 if a capture is damaged; all that could be read is shown all the same.
+    Of each CAPTURE, best made at the sender before the bottleneck: may the TCP-friendly formula be applied to
+    its flows, and which of the seven conditions of klaver-2005, chapter 2, fails? Of each direction with at
+    least 100 segments, p, rate, RTT and the average window are measured over whole congestion-avoidance
+    cycles in equilibrium, and laid beside what each formula gives for that p. Exit code 1 if a capture is
+    damaged; all that could be read is shown all the same.
+
+    Without one, --loss and --rtt: what each formula gives for these, and whether its assumptions can hold.
     """
-    form = _form(out)
-    if table is not None and out is None:
+    of_numbers = {field.name for field in fields(Given)}
+    numbers = {name: value for name, value in options.items() if name in of_numbers}
+    others = {name: value for name, value in options.items() if name not in of_numbers}
+    _refuse(context, numbers if captures else others, bool(captures))
+    if not captures:
+        print_formulas(Given(**numbers), as_json)
+        return
+    context.exit(judge_captures(captures, Asked(**others), as_json))
+
+
+def _refuse(context: click.Context, names: Iterable[str], captures: bool) -> None:
+    """Raises UsageError for an option that goes with the other way to ask."""
+    for parameter in context.command.params:
+        given = parameter.name in names and context.get_parameter_source(parameter.name or "")
+        if given and given is not click.core.ParameterSource.DEFAULT:
+            about = "is of numbers, not of captures" if captures else "needs a CAPTURE"
+            raise UsageError(f"{parameter.opts[0]} {about}")
+
+
+def judge_captures(captures: Sequence[Path], asked: Asked, as_json: bool) -> int:
+    """Judges captures, writes what was asked for and prints the rest; the exit code."""
+    if asked.table is not None and asked.out is None:
         raise UsageError("--table does nothing without --out FILE; give both")
-    if connection is not None and len(captures) > 1:
+    if asked.connection is not None and len(captures) > 1:
         raise UsageError("--connection names a connection of one capture; give one")
-    found, damaged = _look(captures, connection, condition)
+    form = _form(asked.out)
+    found, damaged = _look(captures, asked)
     written = []
-    if out is not None:
-        _write(found.table(table or "flows"), out, form)
-        written.append(out)
-    if figure is not None:
-        written += found.plot(figure, connection)
+    if asked.out is not None:
+        _write(found.table(asked.table or "flows"), asked.out, form)
+        written.append(asked.out)
+    if asked.figure is not None:
+        written += found.plot(asked.figure, asked.connection)
     if as_json:
         print_json(_json(found))
     else:
         _print(found, written)
-    click.get_current_context().exit(1 if damaged else 0)
+    return 1 if damaged else 0
 
 
-def _look(
-    captures: tuple[Path, ...], connection: int | None, condition: str | None
-) -> tuple[TcpFriendly, bool]:
+def _look(captures: Sequence[Path], asked: Asked) -> tuple[TcpFriendly, bool]:
     from rexmit.report.friendly import TcpFriendly, look, open_capture
 
     looked, damaged = [], False
     for path in captures:
         with ReadingProgress(path.name) as progress:
-            found = open_capture(path, condition, progress)
-        looked.append(look(found, str(path), connection))
+            found = open_capture(path, asked.condition, progress)
+        looked.append(look(found, str(path), asked.connection))
         damaged = damaged or found.summary.damaged
     return TcpFriendly(looked), damaged
 

@@ -60,6 +60,7 @@ FLOWS: Columns = {
     "segments_per_round": (pl.Float64, "growth after it, segments for each round trip"),
     "bend": (pl.Float64, "0 for growth in a line, above 0 where it slows down, below 0 where it speeds up"),
     "window_cycles": (pl.Int64, "cycles of the measurement window; none, as all that follows, without one"),
+    "window_period": (pl.Int64, "1, or 2 where every second cycle is alike"),
     "window_start_ns": (pl.Int64, "its beginning, ns since 1970"),
     "window_end_ns": (pl.Int64, "its end"),
     "window_segments": (pl.Int64, "segments sent in it, the lost ones counted"),
@@ -280,6 +281,7 @@ def _measures(one: Judged) -> Row:
     start = int(one.flow.sent.time[one.cycles.start[window.first]])
     row: Row = {
         "window_cycles": measured.cycles,
+        "window_period": window.period,
         "window_start_ns": start,
         "window_end_ns": int(one.flow.sent.time[one.cycles.stop[window.last - 1]]),
         "window_segments": measured.segments,

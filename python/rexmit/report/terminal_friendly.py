@@ -37,14 +37,17 @@ def print_judged(console: Console, one: Judged) -> None:
     """Prints a direction: may the formula be applied, the conditions, the measures, the formulas' answers."""
     row = one.flow.connection
     console.print(Text.assemble((f"{row['connection']:>4}  ", STRONG), route(row, one.flow.side)))
-    console.print(Padding(_answer(one), (0, 0, 0, 6)))
+    console.print(Padding(_answer(one), (0, 0, 0, 6), expand=False))
     console.print()
     _print_conditions(console, one)
     if one.measured is not None:
-        console.print()
+        measured = one.measured
+        length = duration(1e9 * measured.seconds)
+        over = f"{plural(measured.cycles, 'cycle')}, {plural(measured.segments, 'segment')}, {length}"
+        console.print(Text(f"\nMeasured over {over}", style=STRONG))
         print_table(console, _measures(one))
     if one.applies is not Applies.NO and (rows := list(predictions({}, one))):
-        console.print()
+        console.print(Text("\nWhat formulas give for this p", style=STRONG))
         print_table(console, _predictions(rows))
 
 
@@ -54,7 +57,7 @@ def _answer(one: Judged) -> Text:
     if one.applies is Applies.YES:
         return text.append("Yes.", style=GOOD)
     if one.applies is Applies.NO:
-        text.append("No: ", style=BAD)
+        text.append("No. What fails: ", style=BAD)
         return text.append(f"{', '.join(found.condition.label for found in one.failed)}.", style=BAD)
     unseen = [found.condition.label for found in one.findings if found.verdict is Verdict.UNSEEN]
     text.append("As far as can be seen. ", style="yellow")
@@ -71,17 +74,13 @@ def _print_conditions(console: Console, one: Judged) -> None:
             Text(found.verdict.value, style=_STYLES[found.verdict]),
             found.sentence,
         )
-    console.print(Padding(table, (0, 0, 0, 2)))
+    console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
 
 def _measures(one: Judged) -> Table:
     measured = one.measured
     assert measured is not None
-    length = duration(1e9 * measured.seconds)
-    head = (
-        f"measured over {plural(measured.cycles, 'cycle')}, {plural(measured.segments, 'segment')}, {length}"
-    )
-    table = _table(head, "value", "95 % over cycles", "")
+    table = _table("", "value", "95 % over cycles", "")
     source = "cwnd in the urgent pointer field" if one.flow.carries_cwnd else "from what is outstanding"
     if one.window is not None:
         left = len(one.cycles) - len(one.window)
@@ -109,7 +108,7 @@ def _measures(one: Judged) -> Table:
 
 
 def _predictions(rows: list[dict[str, object]]) -> Table:
-    table = _table("formula", "F", "rate", "off by", "with p, delivered", "")
+    table = _table("", "F", "rate", "off by", "with p, delivered", "")
     for row in rows:
         cells = [_share(row.get("error")), _share(row.get("error_delivered"))]
         note = "" if row["holds"] else "outside the range of its assumptions"

@@ -4,12 +4,13 @@
 cycles in equilibrium, the measures over that window, and a verdict on each of the study's seven conditions.
 """
 
-from rexmit.analyse.friendly.cycles import Cycles, Window, choose_window, find_cycles
+from rexmit.analyse.friendly.cycles import Cycles, find_cycles
 from rexmit.analyse.friendly.direction import LEAST_SEGMENTS, TABLES, Direction, Tables, directions
 from rexmit.analyse.friendly.finding import CONDITIONS, Applies, Condition, Finding, Verdict
 from rexmit.analyse.friendly.growth import Growth
 from rexmit.analyse.friendly.judge import Judged, judge, judge_direction
 from rexmit.analyse.friendly.measures import CONFIDENCE, Estimate, Measured, measure
+from rexmit.analyse.friendly.window import Window, choose_window
 
 __all__ = [
     "CONDITIONS",

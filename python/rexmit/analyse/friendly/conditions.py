@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rexmit.analyse.friendly.cycles import LEAST_SHARE, Cycles, Window, in_recovery
+from rexmit.analyse.friendly.cycles import Cycles, in_recovery
 from rexmit.analyse.friendly.direction import Direction
 from rexmit.analyse.friendly.finding import (
     ACKS,
@@ -20,6 +20,7 @@ from rexmit.analyse.friendly.finding import (
 )
 from rexmit.analyse.friendly.growth import Growth
 from rexmit.analyse.friendly.limits import Limits
+from rexmit.analyse.friendly.window import LEAST_SHARE, Window
 from rexmit.analyse.quantities import count, plural, share, size
 
 SEVERAL = 0.05
@@ -175,6 +176,7 @@ def window_growth(found: Growth, every: int | None, disturbed: str | None) -> Fi
         "kept": found.kept,
         "segments_per_round": found.slope,
         "bend": found.bend,
+        "bent": found.bent,
     }
     wrong = _unlike_reno(found, every)
     if wrong and disturbed:
@@ -185,8 +187,8 @@ def window_growth(found: Growth, every: int | None, disturbed: str | None) -> Fi
         why = "no cycle" if not found.cycles else f"cycles of {count(found.rounds)} round trips"
         return Finding(GROWTH, Verdict.UNSEEN, f"there is {why} to see growth in", told)
     text = (
-        f"a loss leaves {share(found.kept)} of the window, which then grows by {count(found.slope)} of an "
-        "MSS each round trip"
+        f"a loss leaves {share(found.kept)} of the window, which then grows by {count(found.slope)} MSS "
+        "each round trip"
     )
     return Finding(GROWTH, Verdict.HOLDS, text + ("" if found.bend is None else ", in a line"), told)
 
@@ -206,7 +208,10 @@ def equilibrium(cycles: Cycles, window: Window | None, disturbed: str | None) ->
         told["variation_of_segments"] = float(np.std(each) / np.mean(each))
         told["variation_of_w"] = float(np.std(cycles.peak[1:]) / np.mean(cycles.peak[1:]))
     if alike and alike >= LEAST_SHARE * number:
-        text = f"{count(alike)} of {count(number)} cycles after slow start are alike, one after another"
+        manner = "" if window is None or window.period == 1 else " in pairs that alternate"
+        text = (
+            f"{count(alike)} of {count(number)} cycles after slow start, one after another, are alike{manner}"
+        )
         return Finding(EQUILIBRIUM, Verdict.HOLDS, text, told)
     if disturbed or number < 3:
         text = disturbed or f"{plural(number, 'cycle')} after slow start cannot show whether they repeat"
@@ -226,10 +231,10 @@ def _unlike_reno(found: Growth, every: int | None) -> list[str]:
     if found.slope is not None:
         slopes = (found.slope, found.slope * (every or 2))
         if not any(RENO_SLOPE[0] <= slope <= RENO_SLOPE[1] for slope in slopes):
-            wrong.append(f"the window grows by {count(found.slope)} of an MSS each round trip")
-    if found.bend is not None and abs(found.bend) > BENT:
+            wrong.append(f"the window grows by {count(found.slope)} MSS each round trip")
+    if found.bend is not None and found.bent is not None and found.bent > BENT:
         course = "slows down as it nears the last peak" if found.bend > 0 else "gets faster and faster"
-        wrong.append(f"its growth {course}")
+        wrong.append(f"its growth {course if abs(found.bend) > BENT else 'is not in a line'}")
     return wrong
 
 

@@ -24,7 +24,8 @@ class Growth:
     `kept` is what a loss leaves of the window: the level in the first round trip after recovery, less the
     segment by which it has grown until then, over W. `slope` is segments for each round trip, `bend` the area
     between the growth and its chord, of the rectangle around both: 0 for a straight line, up to 0.5 for
-    growth that slows down (concave), down to -0.5 for growth that speeds up.
+    growth that slows down (concave), down to -0.5 for growth that speeds up; `bent` is its size, whatever its
+    sign.
     """
 
     cycles: int
@@ -33,6 +34,7 @@ class Growth:
     kept: float | None
     slope: float | None
     bend: float | None
+    bent: float | None
 
 
 def next_round(flow: Direction) -> Integers:
@@ -64,16 +66,18 @@ def growth(flow: Direction, cycles: Cycles, which: Sequence[int]) -> Growth:
             tops = np.maximum.reduceat(level[:end], np.array(starts))
             seen.append((_share(tops, starts, end), tops, float(cycles.peak[cycle])))
     if not seen:
-        return Growth(0, 0.0, 0.0, None, None, None)
+        return Growth(0, 0.0, 0.0, None, None, None, None)
     straight = [_slope(at, tops) for at, tops, _ in seen if at[-1] >= LEAST_ROUNDS]
     long = [(at, tops) for at, tops, _ in seen if len(tops) > BENT_ROUNDS and np.ptp(tops) >= BENT_RISE]
+    bends = [_bend(at[:-1], tops[:-1]) for at, tops in long]
     return Growth(
         cycles=len(seen),
         rounds=float(np.median([at[-1] for at, _, _ in seen])),
         peak=float(np.median([peak for _, _, peak in seen])),
         kept=float(np.median([(tops[0] - 1) / peak for _, tops, peak in seen])),
         slope=float(np.median(straight)) if straight else None,
-        bend=float(np.median([_bend(at[:-1], tops[:-1]) for at, tops in long])) if long else None,
+        bend=float(np.median(bends)) if bends else None,
+        bent=float(np.median(np.abs(bends))) if bends else None,
     )
 
 

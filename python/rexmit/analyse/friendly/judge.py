@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rexmit.analyse.friendly import conditions, reasons
-from rexmit.analyse.friendly.cycles import Cycles, Window, choose_window, find_cycles
+from rexmit.analyse.friendly.cycles import Cycles, find_cycles
 from rexmit.analyse.friendly.direction import Direction, Tables, directions
 from rexmit.analyse.friendly.finding import (
     CONDITIONS,
@@ -26,6 +26,7 @@ from rexmit.analyse.friendly.finding import (
 from rexmit.analyse.friendly.growth import Growth, growth
 from rexmit.analyse.friendly.limits import limits
 from rexmit.analyse.friendly.measures import Measured, measure
+from rexmit.analyse.friendly.window import Window, choose_window
 
 MOST_CYCLES = 500
 """Cycles whose growth is looked at, spread over all."""
@@ -85,14 +86,15 @@ def judge_direction(flow: Direction) -> Judged:
     mixed = reasons.reordering(flow, cycles)
     limiting = [conditions.receiver_window(flow, found), conditions.always_data(found)]
     disturbed = _disturbed([*limiting, mixed])
-    which = window.slice if window is not None else slice(1, None)
+    steady = conditions.equilibrium(cycles, window, disturbed)
+    in_equilibrium = window is not None and steady.verdict is Verdict.HOLDS
     findings = [
-        conditions.one_loss(cycles, which),
+        conditions.one_loss(cycles, window.slice if window and in_equilibrium else slice(1, None)),
         ack_finding,
         *limiting,
         conditions.sack(flow),
         conditions.window_growth(seen, every, disturbed),
-        conditions.equilibrium(cycles, window, disturbed),
+        steady,
         reasons.losses(flow),
         reasons.enough_cycles(cycles),
         reasons.timeouts(flow),

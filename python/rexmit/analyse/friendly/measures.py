@@ -8,8 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from rexmit.analyse.friendly.cycles import Cycles, Window
-from rexmit.analyse.friendly.direction import Direction, Floats
+from rexmit.analyse.friendly.cycles import Cycles
+from rexmit.analyse.friendly.direction import Direction, Floats, Integers
+from rexmit.analyse.friendly.window import Window
 from rexmit.analyse.stats import t_quantile
 
 CONFIDENCE = 0.95
@@ -56,16 +57,19 @@ class Measured:
 
 
 def measure(flow: Direction, cycles: Cycles, window: Window) -> Measured:
-    """Measures a window. Each cycle counts as one independent observation of numerators and denominators."""
-    at = window.slice
+    """Measures a window. Each cycle, or pair that alternates, counts as one independent observation."""
     number = len(window)
-    ones = np.ones(number)
-    segments, lost = (values[at].astype(np.float64) for values in (cycles.segments, cycles.lost))
-    time: Floats = cycles.time[at] / 1e9
-    samples = cycles.samples[at].astype(np.float64)
-    rate = _Ratio(8.0 * cycles.payload[at].astype(np.float64), time)
-    rtt = _Ratio(cycles.rtt[at].astype(np.float64), samples) if samples.sum() else None
-    peaks = cycles.peak[at]
+
+    def periods(values: Integers | Floats) -> Floats:
+        found: Floats = values[window.slice].astype(np.float64).reshape(-1, window.period).sum(axis=1)
+        return found
+
+    ones = periods(np.ones(len(cycles)))
+    segments, lost, samples = (periods(each) for each in (cycles.segments, cycles.lost, cycles.samples))
+    time = periods(cycles.time) / 1e9
+    rate = _Ratio(8.0 * periods(cycles.payload), time)
+    rtt = _Ratio(periods(cycles.rtt), samples) if samples.sum() else None
+    peaks = cycles.peak[window.slice]
     odd = float((peaks % 2 == 1).mean())
     return Measured(
         cycles=number,
@@ -78,8 +82,8 @@ def measure(flow: Direction, cycles: Cycles, window: Window) -> Measured:
         rate=rate.estimate(),
         rtt=None if rtt is None else rtt.estimate(),
         f=None if rtt is None else rate.times(rtt, 1 / (8e9 * flow.mss)),
-        f_samples=_Ratio(cycles.flight[at], samples).estimate() if samples.sum() else None,
-        w=_Ratio(peaks, ones).estimate(),
+        f_samples=_Ratio(periods(cycles.flight), samples).estimate() if samples.sum() else None,
+        w=_Ratio(periods(cycles.peak), ones).estimate(),
         parity="odd" if odd >= 0.9 else "even" if odd <= 0.1 else "mixed",
         w_start=float(peaks[0]),
         w_stop=float(cycles.stop_peak[window.last - 1]),

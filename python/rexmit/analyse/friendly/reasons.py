@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rexmit.analyse.friendly.cycles import LEAST_CYCLES, Cycles, in_recovery
+from rexmit.analyse.friendly.cycles import Cycles, in_recovery
 from rexmit.analyse.friendly.direction import LEAST_SEGMENTS, Direction
 from rexmit.analyse.friendly.finding import (
     CYCLES,
@@ -17,6 +17,7 @@ from rexmit.analyse.friendly.finding import (
     Finding,
     Verdict,
 )
+from rexmit.analyse.friendly.window import LEAST_CYCLES
 from rexmit.analyse.quantities import count, plural, share
 from rexmit.analyse.words import AT_END
 
