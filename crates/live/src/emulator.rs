@@ -64,7 +64,10 @@ pub struct Pace {
 
 impl<P: Port> Emulator<P> {
     /// The path `directions` (down, up) between the ports (server, client). `verdicts` keeps each verdict.
-    pub fn new(ports: [P; 2], directions: [Direction<RealPacket>; 2], verdicts: bool) -> Self {
+    pub fn new(ports: [P; 2], mut directions: [Direction<RealPacket>; 2], verdicts: bool) -> Self {
+        if verdicts {
+            directions.iter_mut().for_each(Direction::keep_late_verdicts);
+        }
         Self {
             ports,
             directions,
@@ -178,6 +181,8 @@ impl<P: Port> Emulator<P> {
     /// # Errors
     /// Those of the interface, but for a packet that the host refuses: that is counted.
     pub fn hand_out(&mut self, now: Instant) -> io::Result<Option<usize>> {
+        self.advance(0, now);
+        self.advance(1, now);
         let due = |d: &Direction<RealPacket>| d.poll_timer().unwrap_or(Instant::FAR_FUTURE);
         let [down, up] = &self.directions;
         let from = usize::from(due(up) < due(down));
@@ -203,7 +208,7 @@ impl<P: Port> Emulator<P> {
         if next > now { Ok(0) } else { self.hand_out_from(from, clock, (now, pace)) }
     }
 
-    /// When the next packet is due.
+    /// When the next packet is due, or something happens in a queue.
     pub fn next_due(&self) -> Option<Instant> {
         self.directions.iter().filter_map(Direction::poll_timer).min()
     }
@@ -248,8 +253,27 @@ impl<P: Port> Emulator<P> {
                     verdicts[port].push(verdict);
                 }
             }
+            self.settle(port);
         }
         Ok(Some(packets as usize))
+    }
+
+    /// Lets happen in a direction what happens at or before `now`; what is due then comes out, and nothing else does.
+    #[inline]
+    fn advance(&mut self, from: usize, now: Instant) {
+        self.directions[from].advance(now);
+        self.settle(from);
+    }
+
+    /// Keeps the verdicts of a direction that were undecided until now.
+    #[inline]
+    fn settle(&mut self, direction: usize) {
+        let Some(verdicts) = &mut self.verdicts else { return };
+        while let Some(verdict) = self.directions[direction].poll_verdict() {
+            if let Some(kept) = verdicts[direction].get_mut(verdict.position as usize - 1) {
+                *kept = verdict;
+            }
+        }
     }
 
     fn hand_out_from(
@@ -262,6 +286,7 @@ impl<P: Port> Emulator<P> {
         let merges = self.ports[1 - from].merges();
         let mut handed = 0;
         while now < end {
+            self.advance(from, now);
             let due = self.directions[from].poll_timer();
             let packet = due.and_then(|_| self.directions[from].poll_receive(now));
             if let (Some(packet), Some(due)) = (packet, due) {

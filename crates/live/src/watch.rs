@@ -13,7 +13,7 @@ use crate::sys::device::Lost;
 pub struct Watch {
     stop: AtomicBool,
     begun: AtomicBool,
-    values: [AtomicU64; 24],
+    values: [AtomicU64; 26],
 }
 
 /// The counters at one moment. Those of a direction: down, then up.
@@ -31,6 +31,8 @@ pub struct Live {
     pub dropped_by_loss: [u64; 2],
     /// Packets that found the queue full.
     pub queue_full: [u64; 2],
+    /// Packets that did not fit into the token bucket.
+    pub too_long: [u64; 2],
     /// Bytes of IP packets that the path dropped.
     pub dropped_bytes: [u64; 2],
     /// Packets in the queue, as of the last tenth of a second.
@@ -71,6 +73,7 @@ impl Watch {
             dropped_by_pattern: [get(12), get(13)],
             dropped_by_loss: [get(14), get(15)],
             queue_full: [get(16), get(17)],
+            too_long: [get(24), get(25)],
             dropped_bytes: [get(18), get(19)],
             queue_packets: [get(20), get(21)],
             queue_bytes: [get(22), get(23)],
@@ -100,6 +103,7 @@ impl Watch {
             self.set(14 + n, counters.dropped_by_loss);
             self.set(16 + n, counters.queue_full);
             self.set(18 + n, counters.dropped_bytes);
+            self.set(24 + n, counters.too_long);
         }
         self.set(8, emulator.lateness().max_ns);
         self.set(9, emulator.lateness().refused);

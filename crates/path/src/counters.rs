@@ -18,6 +18,8 @@ pub struct Counters {
     pub dropped_by_loss: u64,
     /// Packets dropped by a full queue.
     pub queue_full: u64,
+    /// Packets that do not fit into the token bucket.
+    pub too_long: u64,
     /// Bytes of IP packets offered that do not come out.
     pub dropped_bytes: u64,
     /// Packets that were admitted with a bit error.
@@ -37,16 +39,17 @@ pub struct Counters {
 impl Counters {
     /// Packets offered that do not come out.
     pub fn drops(&self) -> u64 {
-        self.dropped_by_pattern + self.dropped_by_loss + self.queue_full
+        self.dropped_by_pattern + self.dropped_by_loss + self.queue_full + self.too_long
     }
 
     pub(crate) fn count(&mut self, verdict: &Verdict, len: u64) {
         self.dropped_bytes += if verdict.is_drop() { len } else { 0 };
         match verdict.fate {
-            Fate::Delivered { .. } => {}
+            Fate::Delivered { .. } | Fate::Undecided => {}
             Fate::DroppedByPattern { .. } => self.dropped_by_pattern += 1,
             Fate::DroppedByLoss => self.dropped_by_loss += 1,
             Fate::QueueFull { .. } => self.queue_full += 1,
+            Fate::TooLong { .. } => self.too_long += 1,
         }
         let effects = &verdict.effects;
         self.corrupted += u64::from(effects.corrupted);

@@ -1,43 +1,58 @@
-//! One direction of a path: impairments, queue, shaper, delay line.
+//! One direction of a path: link, impairments, queue, shaper, delay line, link.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rexmit_units::{Duration, Instant, QueueLimit};
 use rexmit_wire::Packet;
 
+use crate::ahead::Ahead;
+use crate::books::Books;
 use crate::carried::Carried;
 use crate::counters::{Counters, LogRow, Summary};
+use crate::discipline::Discipline;
 use crate::error::PathError;
 use crate::ingress::{Decision, Ingress};
 use crate::outlet::{Link, Outlet};
-use crate::queue::Queue;
 use crate::schedule::Schedule;
-use crate::shaper::Shaper;
+use crate::shaper::{Bucket, Shaper};
 use crate::spec::DirectionSpec;
+use crate::station::{Around, Server, Station};
 use crate::ticks::Ticks;
 use crate::unreached::Unreached;
 use crate::verdict::{Duplicated, Effects, Fate, Verdict};
+use crate::waiting::{Extra, Waiting};
 
 /// One direction of a path.
 ///
-/// Families of methods: *commands* [`send`](Self::send) puts a packet in; *poll*
-/// [`poll_timer`](Self::poll_timer) says when to call [`poll_receive`](Self::poll_receive), which hands
-/// packets out until it answers `None`; *getters* [`counters`](Self::counters), [`log`](Self::log),
-/// [`unreached`](Self::unreached). Time never runs backwards between calls. Where a packet enters at the
-/// instant at which another leaves the queue, the place is free.
+/// Families of methods: *commands* [`send`](Self::send) puts a packet in, [`advance`](Self::advance) lets time pass;
+/// *poll* [`poll_timer`](Self::poll_timer) says when to call [`poll_receive`](Self::poll_receive), which hands
+/// packets out until it answers `None`, and [`poll_verdict`](Self::poll_verdict); *getters*
+/// [`counters`](Self::counters), [`log`](Self::log), [`unreached`](Self::unreached). Time never runs backwards between
+/// calls. Where a packet enters at the instant at which another leaves the queue, the place is free.
+///
+/// There are two kinds. Where nothing that comes later can matter to a packet that is inside (the shapers `exact`,
+/// `dummynet` and `cisco` with a plain queue), its verdict is final at once and says when it comes out. Else (`tbf`)
+/// the direction is served event by event: [`Self::poll_timer`] also names moments at which only something inside
+/// happens and nothing comes out, and a verdict may be [`Fate::Undecided`] at first. Each of those becomes final once,
+/// when its packet leaves the queue: in the log, in the counters, and, where they are asked for by
+/// [`keep_late_verdicts`](Self::keep_late_verdicts), through [`Self::poll_verdict`]. Those of packets that are inside
+/// at the end remain undecided.
 pub struct Direction<P = Packet> {
     /// Nothing but queue, shaper and delay: done with a packet at once.
     plain: bool,
     overhead: u64,
     schedule: Schedule,
-    queue: Queue,
-    shaper: Shaper,
+    bottleneck: Bottleneck<P>,
     outlet: Outlet<P>,
-    /// When the last packet leaves the shaper.
-    departed: Instant,
-    counters: Counters,
+    books: Books,
     ingress: Option<Ingress>,
     first_link: Option<Link>,
-    log: Option<Vec<LogRow>>,
+    /// The latest instant that was told; kept where it matters.
+    now: Instant,
+}
+
+enum Bottleneck<P> {
+    Ahead(Ahead),
+    Station(Box<Station<P>>),
 }
 
 impl<P: Carried> Direction<P> {
@@ -55,89 +70,131 @@ impl<P: Carried> Direction<P> {
     ) -> Result<Self, PathError> {
         PathError::check(spec, name, phase)?;
         let ticks = Ticks::new(spec.tick, phase);
-        let shaper = Shaper::new(spec.shaper, ticks);
         let (schedule, ingress) = (Schedule::new(spec), Ingress::new(&spec.impairments, name, streams));
+        let bottleneck = Bottleneck::new(spec, ticks);
+        let is_ahead = matches!(bottleneck, Bottleneck::Ahead(_));
         Ok(Self {
-            plain: ingress.is_none() && schedule.is_fixed() && spec.link.is_none(),
+            plain: is_ahead && ingress.is_none() && schedule.is_fixed() && spec.link.is_none(),
             overhead: spec.overhead.as_u64(),
             schedule,
-            queue: Queue::new(spec.queue, shaper.byte_rule(), spec.link.is_some()),
-            shaper,
+            bottleneck,
             outlet: Outlet::new(spec, ticks),
-            departed: Instant::ZERO,
-            counters: Counters::default(),
+            books: Books::default(),
             ingress,
             first_link: Link::new(spec.link),
-            log: None,
+            now: Instant::ZERO,
         })
     }
 
     /// Keeps a log of verdicts from now on.
     #[must_use]
     pub fn with_log(mut self) -> Self {
-        self.log = Some(Vec::new());
+        self.books.keep_log();
         self.plain = false;
         self
     }
 
-    /// Takes a packet at `now` and says at once what becomes of it.
+    /// Keeps verdicts that are not known at once, from now on, for [`Self::poll_verdict`], which is to be asked for
+    /// them then.
+    pub fn keep_late_verdicts(&mut self) {
+        self.books.keep_late();
+    }
+
+    /// Takes a packet at `now` and says at once what becomes of it, or that it is undecided.
     #[inline]
     pub fn send(&mut self, now: Instant, packet: P) -> Verdict {
         let len = packet.ip_len();
-        self.counters.packets += 1;
-        self.counters.bytes += len;
+        self.books.counters.packets += 1;
+        self.books.counters.bytes += len;
+        let Bottleneck::Ahead(ahead) = &mut self.bottleneck else {
+            return self.send_lazily(now, packet, len);
+        };
         if !self.plain {
             return self.send_impaired(now, packet, len);
         }
-        let position = self.counters.packets;
+        let position = self.books.counters.packets;
         let effects = Effects::default();
-        let Some(departure) = self.admit(now, len) else {
-            self.counters.queue_full += 1;
-            self.counters.dropped_bytes += len;
-            return Verdict { position, fate: Fate::QueueFull { limit: self.queue.limit() }, effects };
+        let Some(departure) = ahead.admit(now, len + self.overhead, &self.schedule) else {
+            self.books.counters.queue_full += 1;
+            self.books.counters.dropped_bytes += len;
+            return Verdict { position, fate: Fate::QueueFull { limit: ahead.limit() }, effects };
         };
         let due = self.outlet.pass(departure, self.schedule.delay(departure), packet);
         Verdict { position, fate: Fate::Delivered { at: Some(due) }, effects }
     }
 
-    /// When the next packet comes out; `None` if none is on its way.
+    /// When something happens next; `None` if no packet is inside.
     #[inline]
     pub fn poll_timer(&self) -> Option<Instant> {
-        self.outlet.next_due()
+        match &self.bottleneck {
+            Bottleneck::Ahead(_) => self.outlet.next_due(),
+            Bottleneck::Station(station) => {
+                self.outlet.next_due().into_iter().chain(station.next_event()).min()
+            }
+        }
     }
 
     /// The next packet that is due at or before `now`. Packets due at the same instant come out in the order
     /// in which they were sent.
     #[inline]
     pub fn poll_receive(&mut self, now: Instant) -> Option<P> {
+        self.advance(now);
         let packet = self.outlet.pop(now)?;
-        self.counters.received += 1;
+        self.books.counters.received += 1;
         Some(packet)
+    }
+
+    /// Does what happens inside at or before `now`. After that, [`Self::poll_timer`] names a moment at or before `now`
+    /// only where a packet comes out then.
+    #[inline]
+    pub fn advance(&mut self, now: Instant) {
+        let Bottleneck::Station(station) = &mut self.bottleneck else { return };
+        self.now = self.now.max(now);
+        let (schedule, outlet, books) = (&mut self.schedule, &mut self.outlet, &mut self.books);
+        station.advance(self.now, &mut Around { schedule, outlet, books });
+    }
+
+    /// A verdict that was undecided and is final now, one for each such packet, in the order in which they become known.
+    /// None of the packet for which [`Self::send`] has answered a final one.
+    #[inline]
+    pub fn poll_verdict(&mut self) -> Option<Verdict> {
+        self.books.next_late()
     }
 
     /// What the direction has done so far.
     pub fn counters(&self) -> &Counters {
-        &self.counters
+        &self.books.counters
     }
 
     /// The log, empty unless asked for by [`with_log`](Self::with_log).
     pub fn log(&self) -> &[LogRow] {
-        self.log.as_deref().unwrap_or_default()
+        self.books.log()
     }
 
-    /// Packets on their way: queued, being sent and propagating.
+    /// Packets on their way: on the first link, queued, being sent and propagating.
     pub fn in_transit(&self) -> usize {
-        self.outlet.len()
+        let waiting = match &self.bottleneck {
+            Bottleneck::Ahead(_) => 0,
+            Bottleneck::Station(station) => station.len(),
+        };
+        self.outlet.len() + waiting
     }
 
-    /// Packets and bytes in the queue at `now`, the packet being sent included.
+    /// Packets and bytes in the queue at `now`, the packet being sent and the overhead included.
     pub fn queued(&mut self, now: Instant) -> (u64, u64) {
-        self.queue.occupancy(now)
+        self.advance(now);
+        match &mut self.bottleneck {
+            Bottleneck::Ahead(ahead) => ahead.occupancy(now),
+            Bottleneck::Station(station) => station.occupancy(self.now),
+        }
     }
 
     /// What the queue holds.
     pub fn queue_limit(&self) -> QueueLimit {
-        self.queue.limit()
+        match &self.bottleneck {
+            Bottleneck::Ahead(ahead) => ahead.limit(),
+            Bottleneck::Station(station) => station.limit(),
+        }
     }
 
     /// What patterns name and no packet has been so far; to be asked at the end of a run.
@@ -145,85 +202,99 @@ impl<P: Carried> Direction<P> {
         self.ingress.as_ref().map(Ingress::unreached).unwrap_or_default()
     }
 
-    /// The departure of a packet that enters the queue at `now`; `None` if it is full.
-    #[inline]
-    fn admit(&mut self, now: Instant, len: u64) -> Option<Instant> {
-        let len = len + self.overhead;
-        if !self.queue.admits(now, len) {
-            return None;
+    /// A packet for a bottleneck that is served event by event.
+    fn send_lazily(&mut self, now: Instant, packet: P, len: u64) -> Verdict {
+        self.advance(now);
+        let (now, position, bytes) = (self.now, self.books.counters.packets, len + self.overhead);
+        let entry = self.first_link.as_mut().map_or(now, |link| link.pass(now, bytes));
+        let decision = self.ingress.as_mut().map(|ingress| ingress.decide(entry, position, &packet));
+        let fate = decision.as_ref().and_then(|decision| decision.fate(position));
+        let undecided = Verdict { position, fate: Fate::Undecided, effects: Effects::default() };
+        let summary = self.books.has_log().then(|| Summary::from(&*packet.packet()));
+        self.books.note(now, summary, undecided);
+        self.books.send(position);
+        let Bottleneck::Station(station) = &mut self.bottleneck else { return undecided };
+        if let Some(fate) = fate {
+            self.books.settle(Verdict { fate, ..undecided }, len);
+        } else {
+            let extra = decision.map(|decision| Box::new(Extra { decision, ..Extra::default() }));
+            let waiting =
+                Waiting { packet, bytes: bytes as u32, position, entered: entry, marked: None, extra };
+            let (schedule, outlet, books) = (&mut self.schedule, &mut self.outlet, &mut self.books);
+            station.send((now, entry), waiting, &mut Around { schedule, outlet, books });
         }
-        let rate = self.schedule.rate(|| self.shaper.starts(now));
-        let departure = self.shaper.depart(now, len, rate).max(self.departed);
-        self.departed = departure;
-        self.queue.push(now, departure, len);
-        Some(departure)
+        self.books.sent().unwrap_or(undecided)
     }
 
     #[inline]
     fn send_impaired(&mut self, now: Instant, packet: P, len: u64) -> Verdict {
-        let position = self.counters.packets;
+        let Bottleneck::Ahead(ahead) = &mut self.bottleneck else {
+            return self.send_lazily(now, packet, len);
+        };
+        let position = self.books.counters.packets;
+        ahead.forget(now);
         let bytes = len + self.overhead;
-        self.queue.forget(now);
         let entry = self.first_link.as_mut().map_or(now, |link| link.pass(now, bytes));
         let decision =
             self.ingress.as_mut().map_or_else(Decision::default, |i| i.decide(entry, position, &packet));
         self.schedule.change(entry, decision.rate, decision.delay);
-        let summary = self.log.is_some().then(|| Summary::from(&*packet.packet()));
-        let verdict = self.judge(entry, packet, len, decision);
-        self.counters.count(&verdict, len);
-        if let (Some(log), Some(packet)) = (&mut self.log, summary) {
-            log.push(LogRow { time: now, packet, verdict });
-        }
+        let summary = self.books.has_log().then(|| Summary::from(&*packet.packet()));
+        let (schedule, outlet) = (&self.schedule, &mut self.outlet);
+        let verdict = judge((ahead, schedule, outlet), (entry, position), (packet, bytes), &decision);
+        self.books.counters.count(&verdict, len);
+        self.books.note(now, summary, verdict);
         verdict
     }
+}
 
-    #[inline]
-    fn judge(&mut self, now: Instant, mut packet: P, len: u64, decision: Decision) -> Verdict {
-        let position = self.counters.packets;
-        let dropped = |fate| Verdict { position, fate, effects: Effects::default() };
-        if decision.drop {
-            return dropped(Fate::DroppedByPattern { position });
+impl<P: Carried> Bottleneck<P> {
+    fn new(spec: &DirectionSpec, ticks: Ticks) -> Self {
+        let overhead = spec.overhead.as_u64();
+        if let Some(shaper) = Shaper::new(spec.shaper, ticks, overhead) {
+            return Self::Ahead(Ahead::new(spec.queue, shaper, spec.link.is_some()));
         }
-        if decision.lost {
-            return dropped(Fate::DroppedByLoss);
-        }
-        let Some(departure) = self.admit(now, len) else {
-            return dropped(Fate::QueueFull { limit: self.queue.limit() });
-        };
-        if decision.corrupt {
-            packet.damage();
-        }
-        let marked = decision.mark && packet.mark();
-        let copy = decision.duplicate.then(|| packet.clone());
-        let at = self.propagate(departure, packet, len, &decision);
-        let duplicated = match copy {
-            None => Duplicated::No,
-            Some(copy) => self.send_copy(now, copy, len),
-        };
-        let effects = Effects {
-            corrupted: decision.corrupt,
-            duplicated,
-            held: decision.hold.map(|h| h.0),
-            reordered: decision.reorder.map(|r| r.0),
-            marked,
-        };
-        Verdict { position, fate: Fate::Delivered { at }, effects }
+        let bucket = Bucket::new(ticks, spec.burst.map_or(0, |burst| burst.as_u64()));
+        let server = Server::Bucket { bucket, head: None, watchdog: Instant::ZERO };
+        Self::Station(Box::new(Station::new(spec.queue, overhead, Discipline::new(), server)))
     }
+}
 
-    /// Puts a copy into the queue; no other impairment looks at it.
-    fn send_copy(&mut self, now: Instant, copy: P, len: u64) -> Duplicated {
-        match self.admit(now, len) {
-            None => Duplicated::CopyDropped,
-            Some(departure) => {
-                self.propagate(departure, copy, len, &Decision::default());
-                Duplicated::Delivered
-            }
+/// What becomes of a packet with so many bytes, those of the link layer included, that enters at `now`.
+#[inline]
+fn judge<P: Carried>(
+    (ahead, schedule, outlet): (&mut Ahead, &Schedule, &mut Outlet<P>),
+    (now, position): (Instant, u64),
+    (mut packet, bytes): (P, u64),
+    decision: &Decision,
+) -> Verdict {
+    let dropped = |fate| Verdict { position, fate, effects: Effects::default() };
+    if let Some(fate) = decision.fate(position) {
+        return dropped(fate);
+    }
+    let Some(departure) = ahead.admit(now, bytes, schedule) else {
+        return dropped(Fate::QueueFull { limit: ahead.limit() });
+    };
+    if decision.corrupt {
+        packet.damage();
+    }
+    let marked = decision.mark && packet.mark();
+    let copy = decision.duplicate.then(|| packet.clone());
+    let at = outlet.propagate((departure, schedule), (packet, bytes), decision);
+    // A copy enters right behind; no other impairment looks at it.
+    let duplicated = match copy.map(|copy| (copy, ahead.admit(now, bytes, schedule))) {
+        None => Duplicated::No,
+        Some((_, None)) => Duplicated::CopyDropped,
+        Some((copy, Some(departure))) => {
+            outlet.propagate((departure, schedule), (copy, bytes), &Decision::default());
+            Duplicated::Delivered
         }
-    }
-
-    #[inline]
-    fn propagate(&mut self, departure: Instant, packet: P, len: u64, decision: &Decision) -> Option<Instant> {
-        let bytes = len + self.overhead;
-        self.outlet.propagate((departure, &self.schedule), (packet, bytes), decision)
-    }
+    };
+    let effects = Effects {
+        corrupted: decision.corrupt,
+        duplicated,
+        held: decision.hold.map(|h| h.0),
+        reordered: decision.reorder.map(|r| r.0),
+        marked,
+    };
+    Verdict { position, fate: Fate::Delivered { at }, effects }
 }

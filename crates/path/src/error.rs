@@ -1,6 +1,6 @@
 //! What can be wrong with a path.
 
-use rexmit_units::Duration;
+use rexmit_units::{Bytes, Duration};
 
 use crate::spec::{Change, DirectionSpec, EmulatorKind, PathSpec, ShaperKind};
 
@@ -22,6 +22,41 @@ pub enum PathError {
         phase: Duration,
         /// As given.
         tick: Duration,
+    },
+    /// A shaper that limits nothing.
+    #[error("path.{name}.rate: the shaper {shaper} needs one, such as \"1 Mbit/s\"")]
+    NoRate {
+        /// `down` or `up`.
+        name: String,
+        /// The shaper.
+        shaper: &'static str,
+    },
+    /// A bucket where there is none.
+    #[error("path.{0}burst: only the shaper tbf has a bucket; leave it out")]
+    NoBucket(String),
+    /// A bucket that no packet fits into.
+    #[error("path.{name}.burst: no packet fits in; allowed: at least {least} bytes")]
+    SmallBucket {
+        /// `down` or `up`.
+        name: String,
+        /// The smallest MTU with its overhead.
+        least: u64,
+    },
+    /// A bucket that packets of a host do not fit into.
+    #[error(
+        "path.{name}.burst: packets of {mtu} bytes (the sender's MTU) with {overhead} of overhead do not fit into {burst} \
+         bytes; allowed: at least {} bytes",
+        mtu + overhead
+    )]
+    LongPackets {
+        /// `down` or `up`.
+        name: String,
+        /// Of the sender, bytes.
+        mtu: u64,
+        /// Bytes.
+        overhead: u64,
+        /// Bytes.
+        burst: u64,
     },
     /// A change without a moment or with several.
     #[error("path.{name}.changes.{index}: allowed: exactly one of at, packet and when")]
@@ -61,13 +96,24 @@ impl PathError {
     /// Checks what the types of `spec` allow and a path does not.
     pub(crate) fn check(spec: &DirectionSpec, name: &str, phase: Duration) -> Result<(), Self> {
         use rexmit_units::QueueLimit::{Bytes, Packets};
-        if spec.shaper == ShaperKind::Dummynet {
+        if spec.shaper != ShaperKind::Exact {
             if spec.tick.is_zero() {
                 return Err(Self::NoTick(name.into()));
             }
             if phase >= spec.tick {
                 return Err(Self::Phase { name: name.into(), phase, tick: spec.tick });
             }
+        }
+        let least = SMALLEST_QUEUE + spec.overhead.as_u64();
+        match (spec.shaper, spec.rate, spec.burst) {
+            (shaper @ (ShaperKind::Tbf | ShaperKind::Cisco), None, _) => {
+                return Err(Self::NoRate { name: name.into(), shaper: shaper.name() });
+            }
+            (ShaperKind::Tbf, _, Some(burst)) if burst.as_u64() < least => {
+                return Err(Self::SmallBucket { name: name.into(), least });
+            }
+            (ShaperKind::Tbf, ..) | (_, _, None) => {}
+            (_, _, Some(_)) => return Err(Self::NoBucket(format!("{name}."))),
         }
         if matches!(spec.queue, Packets(0) | Bytes(..SMALLEST_QUEUE)) {
             return Err(Self::NoQueue(name.into()));
@@ -89,15 +135,19 @@ impl PathError {
 }
 
 impl PathSpec {
-    /// Checks what the types allow and a path does not.
+    /// Checks what the types allow and a path does not, for both directions.
     ///
     /// # Errors
     /// Names the key and what is allowed.
     pub fn check(&self) -> Result<(), PathError> {
-        for (direction, name) in [(self.down(), "down"), (self.up(), "up")] {
-            direction.check(name)?;
-            if direction.qdisc.is_some() && self.emulator != Some(EmulatorKind::Netem) {
-                return Err(PathError::QdiscOfOthers(name.into()));
+        let directions = [(self.down(), "down"), (self.up(), "up")];
+        if self.burst.is_some() && directions.iter().all(|d| d.0.shaper != ShaperKind::Tbf) {
+            return Err(PathError::NoBucket(String::new()));
+        }
+        for (spec, name) in &directions {
+            PathError::check(spec, name, Duration::ZERO)?;
+            if spec.qdisc.is_some() && self.emulator != Some(EmulatorKind::Netem) {
+                return Err(PathError::QdiscOfOthers((*name).into()));
             }
         }
         Ok(())
@@ -105,11 +155,15 @@ impl PathSpec {
 }
 
 impl DirectionSpec {
-    /// Checks what the types allow and a path does not. `name` is `down` or `up`.
+    /// Checks that packets of the sender's MTU (bytes) can pass. `name` is `down` or `up`.
     ///
     /// # Errors
     /// Names the key and what is allowed.
-    pub fn check(&self, name: &str) -> Result<(), PathError> {
-        PathError::check(self, name, Duration::ZERO)
+    pub fn check_mtu(&self, name: &str, mtu: u64) -> Result<(), PathError> {
+        let (burst, overhead) = (self.burst.unwrap_or(Bytes(u64::MAX)).as_u64(), self.overhead.as_u64());
+        if mtu + overhead <= burst {
+            return Ok(());
+        }
+        Err(PathError::LongPackets { name: name.into(), mtu, overhead, burst })
     }
 }

@@ -10,6 +10,7 @@ use crate::random::{JitterProcess, LossProcess};
 use crate::select::{Seen, Selector};
 use crate::spec::Impairments;
 use crate::unreached::Unreached;
+use crate::verdict::Fate;
 
 /// Every impairment of a direction, with its state.
 pub(crate) struct Ingress {
@@ -51,6 +52,17 @@ pub(crate) struct Decision {
     pub rate: Option<Rate>,
     /// The new delay from this packet on.
     pub delay: Option<Duration>,
+}
+
+impl Decision {
+    /// Why it does not reach the queue, if so.
+    #[inline]
+    pub fn fate(&self, position: u64) -> Option<Fate> {
+        if self.drop {
+            return Some(Fate::DroppedByPattern { position });
+        }
+        self.lost.then_some(Fate::DroppedByLoss)
+    }
 }
 
 impl Ingress {

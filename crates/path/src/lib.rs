@@ -23,9 +23,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ahead;
+mod books;
 mod carried;
 mod counters;
 mod direction;
+mod discipline;
 mod error;
 mod flow;
 mod ingress;
@@ -38,9 +41,11 @@ mod schedule;
 mod select;
 mod shaper;
 mod spec;
+mod station;
 mod ticks;
 mod unreached;
 mod verdict;
+mod waiting;
 
 pub use carried::Carried;
 pub use counters::{Counters, LogRow, Summary};

@@ -40,15 +40,22 @@ pub(crate) struct Schedule {
     rate: Option<Rate>,
     delay: Duration,
     /// Absent where nothing changes.
-    changing: Option<Box<(Setting<Option<Rate>>, Setting<Duration>)>>,
+    changing: Option<Box<Changing>>,
+}
+
+struct Changing {
+    rate: Setting<Option<Rate>>,
+    delay: Setting<Duration>,
 }
 
 impl Schedule {
     pub fn new(spec: &DirectionSpec) -> Self {
         let changes = &spec.impairments.changes;
         let changing = (!changes.is_empty()).then(|| {
-            let rate = Setting::new(spec.rate, changes, |c| c.rate.map(Some));
-            Box::new((rate, Setting::new(spec.delay, changes, |c| c.delay)))
+            Box::new(Changing {
+                rate: Setting::new(spec.rate, changes, |c| c.rate.map(Some)),
+                delay: Setting::new(spec.delay, changes, |c| c.delay),
+            })
         });
         Self { rate: spec.rate, delay: spec.delay, changing }
     }
@@ -62,22 +69,22 @@ impl Schedule {
     pub fn change(&mut self, now: Instant, rate: Option<Rate>, delay: Option<Duration>) {
         let Some(changing) = &mut self.changing else { return };
         if rate.is_some() {
-            changing.0.by_packet = Some((now, rate));
+            changing.rate.by_packet = Some((now, rate));
         }
         if let Some(delay) = delay {
-            changing.1.by_packet = Some((now, delay));
+            changing.delay.by_packet = Some((now, delay));
         }
     }
 
     /// The rate for the packet that entered last, where its sending starts at the instant that `at` gives.
     #[inline]
     pub fn rate(&self, at: impl FnOnce() -> Instant) -> Option<Rate> {
-        self.changing.as_ref().map_or(self.rate, |changing| changing.0.at(at()))
+        self.changing.as_ref().map_or(self.rate, |changing| changing.rate.at(at()))
     }
 
     /// The delay for the packet that entered last, where its sending ends at `at`.
     #[inline]
     pub fn delay(&self, at: Instant) -> Duration {
-        self.changing.as_ref().map_or(self.delay, |changing| changing.1.at(at))
+        self.changing.as_ref().map_or(self.delay, |changing| changing.delay.at(at))
     }
 }

@@ -9,9 +9,21 @@ use crate::queue::ByteRule;
 use crate::spec::ShaperKind;
 use crate::ticks::Ticks;
 
+mod bucket;
+mod cisco;
 mod dummynet;
 
+pub(crate) use bucket::Bucket;
+use cisco::Cisco;
 use dummynet::Dummynet;
+
+/// What one bit counts where rates are multiplied by nanoseconds.
+const BIT: u64 = 1_000_000_000;
+
+/// So many bytes, in bit x 10^9: one bit/s for one nanosecond is one unit.
+fn units(bytes: u64) -> u64 {
+    bytes.saturating_mul(8 * BIT)
+}
 
 /// One shaper with its state.
 pub(crate) enum Shaper {
@@ -19,14 +31,19 @@ pub(crate) enum Shaper {
     Exact(TransmitClock),
     /// Works at ticks.
     Dummynet(Dummynet),
+    /// Has credit from ticks.
+    Cisco(Cisco),
 }
 
 impl Shaper {
-    pub fn new(kind: ShaperKind, ticks: Ticks) -> Self {
-        match kind {
+    /// The shaper, if it is one that knows departures on admission; `overhead` in bytes.
+    pub fn new(kind: ShaperKind, ticks: Ticks, overhead: u64) -> Option<Self> {
+        Some(match kind {
             ShaperKind::Exact => Self::Exact(TransmitClock::default()),
             ShaperKind::Dummynet => Self::Dummynet(Dummynet::new(ticks)),
-        }
+            ShaperKind::Cisco => Self::Cisco(Cisco::new(ticks, overhead)),
+            ShaperKind::Tbf => return None,
+        })
     }
 
     /// When a packet of `len` bytes admitted at `now` leaves, at `rate` (`None`: no limit). Never earlier than
@@ -37,6 +54,8 @@ impl Shaper {
             (Self::Exact(clock), Some(rate)) => clock.transmit(now, len, rate),
             (Self::Exact(clock), None) => now.max(clock.free_at()),
             (Self::Dummynet(dummynet), rate) => dummynet.depart(now, len, rate),
+            (Self::Cisco(cisco), Some(rate)) => cisco.depart(now, len, rate),
+            (Self::Cisco(cisco), None) => now.max(cisco.busy_until()),
         }
     }
 
@@ -45,13 +64,23 @@ impl Shaper {
         match self {
             Self::Exact(clock) => now.max(clock.free_at()),
             Self::Dummynet(dummynet) => now.max(dummynet.busy_until()),
+            Self::Cisco(cisco) => now.max(cisco.busy_until()),
+        }
+    }
+
+    /// When a packet that has waited begins to be sent, where the one before has left at `now`: at a part of a
+    /// nanosecond before, which the clock of the transmitter keeps.
+    pub fn resumes(&self, now: Instant) -> Instant {
+        match self {
+            Self::Exact(clock) => clock.free_at().min(now),
+            Self::Dummynet(_) | Self::Cisco(_) => now,
         }
     }
 
     /// How a limit in bytes is compared.
     pub fn byte_rule(&self) -> ByteRule {
         match self {
-            Self::Exact(_) => ByteRule::MustFit,
+            Self::Exact(_) | Self::Cisco(_) => ByteRule::MustFit,
             Self::Dummynet(_) => ByteRule::MayOverrun,
         }
     }

@@ -45,13 +45,18 @@ pub struct PathSpec {
     /// How the bottleneck sends. Default: `exact`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<ShaperKind>,
-    /// Time between ticks of a shaper that works at ticks. Default: 1 ms.
+    /// Time between ticks of a shaper that works at ticks: dummynet's tick, tbf's jiffy, cisco's Tc. Default: 1 ms;
+    /// 4 ms for `cisco`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick: Option<Duration>,
     /// The queueing discipline before the bottleneck, of the Linux kernel: with the emulator `netem` only. It takes the
     /// place of `queue`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub qdisc: Option<Qdisc>,
+    /// What the bucket of `tbf` holds. Packets that are longer, their `overhead` included, do not pass. Default: 1600
+    /// bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Bytes>,
     /// From server to client.
     #[serde(skip_serializing_if = "DirectionOverride::is_empty")]
     pub down: DirectionOverride,
@@ -88,6 +93,9 @@ pub struct DirectionOverride {
     /// The Linux kernel's queueing discipline in this direction; with the emulator `netem` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub qdisc: Option<Qdisc>,
+    /// What the bucket of `tbf` holds in this direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Bytes>,
     /// Packets that are lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop: Option<Pattern>,
@@ -196,6 +204,12 @@ pub enum ShaperKind {
     Exact,
     /// As FreeBSD's dummynet of 2005: packets leave at ticks, the delay is cut to whole ticks.
     Dummynet,
+    /// As Linux's token bucket filter of 2.6.9: a packet leaves when the tokens of `burst` cover it; else the kernel
+    /// looks again after whole jiffies of `tick`, or when another packet comes.
+    Tbf,
+    /// As a router's average-rate shaper (Cisco IOS 12.4): each Tc (`tick`) brings credit of rate x Tc; packets leave
+    /// at once while it covers them, at the rate of `link`.
+    Cisco,
 }
 
 /// One direction, with every default filled in.
@@ -218,6 +232,9 @@ pub struct DirectionSpec {
     /// The Linux kernel's queueing discipline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub qdisc: Option<Qdisc>,
+    /// What a token bucket holds; `None` where the shaper has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Bytes>,
     /// What happens to packets.
     #[serde(flatten)]
     pub impairments: Impairments,
@@ -232,7 +249,8 @@ impl Default for DirectionSpec {
             delay: Duration::ZERO,
             queue: DEFAULT_QUEUE,
             shaper: ShaperKind::default(),
-            tick: DEFAULT_TICK,
+            tick: ShaperKind::default().default_tick(),
+            burst: None,
             qdisc: None,
             impairments: Impairments::default(),
         }
@@ -243,8 +261,30 @@ impl Default for DirectionSpec {
 const ETHERNET: Bytes = Bytes(14);
 /// As netem and Linux devices have it.
 const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(1000);
-/// FreeBSD 6 with HZ = 1000 (EM-DN-1).
-const DEFAULT_TICK: Duration = Duration::from_millis(1);
+/// A full Ethernet frame and a little (EM-TB-4).
+const DEFAULT_BURST: Bytes = Bytes(1600);
+
+impl ShaperKind {
+    /// Its name in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Dummynet => "dummynet",
+            Self::Tbf => "tbf",
+            Self::Cisco => "cisco",
+        }
+    }
+
+    /// FreeBSD 6 and Linux 2.6.9 with HZ = 1000 (EM-DN-1, EM-TB-1); the Tc of study 001 (EM-CI-1).
+    pub fn default_tick(self) -> Duration {
+        Duration::from_millis(if self == Self::Cisco { 4 } else { 1 })
+    }
+
+    /// True where each direction has ticks of its own: it is a machine of its own.
+    pub fn is_a_machine_a_direction(self) -> bool {
+        self == Self::Cisco
+    }
+}
 
 impl PathSpec {
     /// From server to client, with every default filled in.
@@ -260,11 +300,23 @@ impl PathSpec {
     /// The same path with every default written out, for the record.
     #[must_use]
     pub fn with_defaults(&self) -> Self {
+        let shaper = self.shaper.unwrap_or_default();
+        let tick = self.tick.unwrap_or(shaper.default_tick());
+        let burst = self.burst.or((shaper == ShaperKind::Tbf).then_some(DEFAULT_BURST));
+        // A direction with another shaper may have other defaults.
+        let own = |own: &DirectionOverride, all: DirectionSpec| DirectionOverride {
+            tick: own.tick.or((all.tick != tick).then_some(all.tick)),
+            burst: own.burst.or(all.burst.filter(|_| burst.is_none())),
+            ..own.clone()
+        };
         Self {
             delay: Some(self.delay.unwrap_or(Duration::ZERO)),
             queue: Some(self.queue.unwrap_or(DEFAULT_QUEUE)),
-            shaper: Some(self.shaper.unwrap_or_default()),
-            tick: Some(self.tick.unwrap_or(DEFAULT_TICK)),
+            shaper: Some(shaper),
+            tick: Some(tick),
+            burst,
+            down: own(&self.down, self.down()),
+            up: own(&self.up, self.up()),
             ..self.clone()
         }
     }
@@ -310,14 +362,18 @@ impl PathSpec {
     }
 
     fn direction(&self, own: &DirectionOverride) -> DirectionSpec {
+        let shaper = own.shaper.or(self.shaper).unwrap_or_default();
+        // What stands for both directions is for those that have a bucket.
+        let burst = own.burst.or(self.burst.filter(|_| shaper == ShaperKind::Tbf));
         DirectionSpec {
             rate: own.rate.or(self.rate),
             link: own.link.or(self.link),
             overhead: own.overhead.or(self.overhead).unwrap_or(Bytes::ZERO),
             delay: own.delay.or(self.delay).unwrap_or(Duration::ZERO),
             queue: own.queue.or(self.queue).unwrap_or(DEFAULT_QUEUE),
-            shaper: own.shaper.or(self.shaper).unwrap_or_default(),
-            tick: own.tick.or(self.tick).unwrap_or(DEFAULT_TICK),
+            shaper,
+            tick: own.tick.or(self.tick).unwrap_or(shaper.default_tick()),
+            burst: burst.or((shaper == ShaperKind::Tbf).then_some(DEFAULT_BURST)),
             qdisc: own.qdisc.clone().or_else(|| self.qdisc.clone()),
             impairments: own.impairments(),
         }

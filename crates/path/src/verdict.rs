@@ -38,6 +38,14 @@ pub enum Fate {
         /// What the queue holds.
         limit: QueueLimit,
     },
+    /// It does not fit into the token bucket.
+    TooLong {
+        /// Its bytes, with those of the link layer.
+        bytes: u64,
+    },
+    /// It is in the queue, or on the link before it, and may still be dropped: see
+    /// [`poll_verdict`](crate::Direction::poll_verdict).
+    Undecided,
 }
 
 /// What was done to a packet besides its fate; several may hold at a time.
@@ -71,13 +79,19 @@ impl Verdict {
     /// True if the packet does not come out.
     #[inline]
     pub fn is_drop(&self) -> bool {
-        !matches!(self.fate, Fate::Delivered { .. })
+        !matches!(self.fate, Fate::Delivered { .. } | Fate::Undecided)
+    }
+
+    /// True if nothing can change it any more.
+    #[inline]
+    pub fn is_final(&self) -> bool {
+        self.fate != Fate::Undecided
     }
 
     /// True if the packet just passes: no comment needed.
     #[inline]
     pub fn is_plain(&self) -> bool {
-        !self.is_drop() && self.effects == Effects::default()
+        matches!(self.fate, Fate::Delivered { .. }) && self.effects == Effects::default()
     }
 }
 
@@ -103,6 +117,8 @@ impl fmt::Display for Fate {
                 }
                 f.write_str(")")
             }
+            Self::TooLong { bytes } => write!(f, "dropped: longer than the token bucket ({bytes} bytes)"),
+            Self::Undecided => f.write_str("still in the queue"),
         }
     }
 }

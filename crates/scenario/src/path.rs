@@ -14,8 +14,9 @@ impl Streams {
     pub fn directions<P: Carried>(&self, path: &PathSpec, log: bool) -> Result<[Direction<P>; 2], SpecError> {
         let mut stream = |name: &str| self.get(name);
         let mut direction = |spec: DirectionSpec, name: &str| {
-            // Both directions pass one machine: its ticks have one phase.
-            let phase = self.phase("path.tick", spec.tick);
+            // Where both directions pass one machine, its ticks have one phase.
+            let own = spec.shaper.is_a_machine_a_direction().then(|| format!("path.{name}.tick"));
+            let phase = self.phase(own.as_deref().unwrap_or("path.tick"), spec.tick);
             let built = Direction::new(&spec, name, phase, &mut stream);
             let built = built.map_err(|e| SpecError::new("", e.to_string()))?;
             Ok::<_, SpecError>(if log { built.with_log() } else { built })

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rexmit_path::{EmulatorKind, PathSpec};
+use rexmit_path::{EmulatorKind, PathError, PathSpec};
 use rexmit_tcp::Profile;
 use rexmit_traffic::{Transfer, TransferSpec};
 use rexmit_units::Duration;
@@ -162,7 +162,11 @@ impl Resolved {
         if server.is_ipv4() != client.is_ipv4() || server == client {
             return Err(SpecError::new("hosts", "the two addresses must differ and be of one family"));
         }
-        check_path(&scenario.path)
+        let path = &scenario.path;
+        let wrong = |e: PathError| SpecError::new("", e.to_string());
+        path.check().map_err(wrong)?;
+        path.down().check_mtu("down", scenario.hosts.server.mtu.into()).map_err(wrong)?;
+        path.up().check_mtu("up", scenario.hosts.client.mtu.into()).map_err(wrong)
     }
 
     /// Address of `server` or `client`.
@@ -224,12 +228,8 @@ impl Resolved {
 pub fn read_path(value: Value) -> Result<PathSpec, SpecError> {
     refuse_lists(&serde_json::json!({ "path": &value }))?;
     let path: PathSpec = read(value).map_err(|e| e.within("path"))?;
-    check_path(&path)?;
+    path.check().map_err(|e| SpecError::new("", e.to_string()))?;
     Ok(path)
-}
-
-fn check_path(path: &PathSpec) -> Result<(), SpecError> {
-    path.check().map_err(|e| SpecError::new("", e.to_string()))
 }
 
 /// Refuses lists where a scenario has tables.

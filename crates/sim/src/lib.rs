@@ -19,6 +19,7 @@ mod options;
 mod outcome;
 mod recorder;
 mod run;
+mod tape;
 mod timers;
 mod truth;
 mod unreached;

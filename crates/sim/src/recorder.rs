@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rexmit_capture::{Direction, Options, Writer};
+use rexmit_capture::{Options, Writer};
 use rexmit_path::Verdict;
 use rexmit_stack::{Endpoint, Transmission};
 use rexmit_tcp::Connection;
@@ -11,13 +11,14 @@ use rexmit_wire::Packet;
 
 use crate::capture_file::CaptureFile;
 use crate::options::RunOptions;
+use crate::tape::{Capture, Tape};
 use crate::truth::{Place, Seen, TransmissionRow, Truth};
 use rexmit_scenario::{HOSTS, StateLog, StateRow};
 
 /// What is written down while a run goes on.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
-    captures: [Option<Capture>; 2],
+    captures: [Option<Tape>; 2],
     states: Option<StateLog>,
     truth: Option<Truth>,
     failure: Option<io::Error>,
@@ -29,13 +30,6 @@ pub(crate) struct Recorded {
     pub states: Vec<StateRow>,
     pub transmissions: Vec<TransmissionRow>,
     pub captures: [Vec<u8>; 2],
-}
-
-/// Where a capture goes.
-#[derive(Debug)]
-enum Capture {
-    File(CaptureFile),
-    Bytes(Writer<Vec<u8>>),
 }
 
 impl Recorder {
@@ -64,7 +58,8 @@ impl Recorder {
                 }
                 Some(path) => Some(Capture::File(CaptureFile::create(path, HOSTS[i], &about)?)),
                 None => None,
-            };
+            }
+            .map(Tape::new);
         }
         Ok(Some(recorder))
     }
@@ -83,17 +78,19 @@ impl Recorder {
             let place = Place { position: verdict.position, initial: from.initial_sequence() };
             truth.sent(end, now, transmission, place);
         }
-        let comment = (!verdict.is_plain()).then(|| verdict.to_string());
-        let written = self.captures[host]
-            .as_mut()
-            .map(|file| file.write(now, packet, Direction::Outbound, comment.as_deref()));
+        let written = self.captures[host].as_mut().map(|tape| tape.sent(now, packet, verdict));
+        self.note(written);
+    }
+
+    /// The path's verdict on an earlier packet of `host`, undecided until now.
+    pub fn settled(&mut self, host: usize, verdict: &Verdict) {
+        let written = self.captures[host].as_mut().map(|tape| tape.settled(verdict));
         self.note(written);
     }
 
     /// A packet arrives at `host`.
     pub fn received(&mut self, host: usize, now: Instant, packet: &Packet) {
-        let written =
-            self.captures[host].as_mut().map(|file| file.write(now, packet, Direction::Inbound, None));
+        let written = self.captures[host].as_mut().map(|tape| tape.received(now, packet));
         self.note(written);
     }
 
@@ -124,30 +121,13 @@ impl Recorder {
             return Err(e);
         }
         let mut captures = [Vec::new(), Vec::new()];
-        for (capture, bytes) in self.captures.into_iter().zip(&mut captures) {
-            match capture {
-                None => {}
-                Some(Capture::File(file)) => file.finish()?,
-                Some(Capture::Bytes(writer)) => *bytes = writer.finish()?,
+        for (tape, bytes) in self.captures.into_iter().zip(&mut captures) {
+            if let Some(tape) = tape {
+                *bytes = tape.finish()?;
             }
         }
         let states = self.states.map(StateLog::into_rows).unwrap_or_default();
         let transmissions = self.truth.map(Truth::finish).unwrap_or_default();
         Ok(Recorded { states, transmissions, captures })
-    }
-}
-
-impl Capture {
-    fn write(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        direction: Direction,
-        comment: Option<&str>,
-    ) -> io::Result<()> {
-        match self {
-            Self::File(file) => file.write_directed(now, packet, Some(direction), comment),
-            Self::Bytes(writer) => writer.write_directed(now, packet, Some(direction), comment),
-        }
     }
 }

@@ -17,7 +17,7 @@ use rexmit_scenario::Streams;
 pub fn run(resolved: &Resolved, streams: &Streams, options: &RunOptions) -> Result<Outcome, SpecError> {
     let io = |e: std::io::Error| SpecError::writing("a capture", &e);
     let mut world = World::new(resolved, streams, options.verdicts)?;
-    world.recorder = Recorder::new(options).map_err(io)?;
+    world.record(Recorder::new(options).map_err(io)?);
     world.run();
     let row = world.row();
     let (directions, recorder) = world.into_logs();

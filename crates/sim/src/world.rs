@@ -41,7 +41,7 @@ pub(crate) struct World {
     limit: Instant,
     deliveries: u64,
     meter: Option<Meter>,
-    pub recorder: Option<Recorder>,
+    recorder: Option<Recorder>,
 }
 
 fn end_index(connection: usize, host: usize) -> usize {
@@ -101,6 +101,14 @@ impl World {
         }
     }
 
+    /// Writes down what happens from now on.
+    pub fn record(&mut self, recorder: Option<Recorder>) {
+        if recorder.is_some() {
+            self.directions.iter_mut().for_each(Direction::keep_late_verdicts);
+        }
+        self.recorder = recorder;
+    }
+
     /// Runs until everything is over, nothing can happen any more, or the limit is reached.
     pub fn run(&mut self) {
         while self.step() {}
@@ -134,7 +142,9 @@ impl World {
 
     /// A packet comes out of a direction.
     fn arrive(&mut self, direction: usize) {
-        let Some(packet) = self.directions[direction].poll_receive(self.now) else { return };
+        let packet = self.directions[direction].poll_receive(self.now);
+        self.settle(direction);
+        let Some(packet) = packet else { return };
         let host = 1 - direction;
         self.deliveries += 1;
         if let Some(recorder) = &mut self.recorder {
@@ -223,6 +233,16 @@ impl World {
                     recorder.sent((host, (index / 2) as u32), self.now, (&sent, from), &verdict);
                 }
             }
+            self.settle(host);
+        }
+    }
+
+    /// Writes down verdicts of a direction that were undecided until now.
+    #[inline]
+    fn settle(&mut self, direction: usize) {
+        let Some(recorder) = &mut self.recorder else { return };
+        while let Some(verdict) = self.directions[direction].poll_verdict() {
+            recorder.settled(direction, &verdict);
         }
     }
 

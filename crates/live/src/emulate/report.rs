@@ -99,6 +99,8 @@ pub struct Traffic {
     pub dropped_by_loss: u64,
     /// Dropped by a full queue.
     pub queue_full: u64,
+    /// Dropped as longer than the token bucket.
+    pub longer_than_burst: u64,
     /// With a bit error.
     pub corrupted: u64,
     /// Marked "congestion experienced".
@@ -120,6 +122,7 @@ impl Traffic {
             dropped_by_pattern,
             dropped_by_loss,
             queue_full,
+            too_long: longer_than_burst,
             dropped_bytes,
             corrupted,
             marked,
@@ -138,6 +141,7 @@ impl Traffic {
             dropped_by_pattern,
             dropped_by_loss,
             queue_full,
+            longer_than_burst,
             corrupted,
             marked,
             duplicated,
@@ -180,6 +184,7 @@ impl Summary {
             dropped_by_pattern: live.dropped_by_pattern[n],
             dropped_by_loss: live.dropped_by_loss[n],
             queue_full: live.queue_full[n],
+            longer_than_burst: live.too_long[n],
             ..Traffic::default()
         };
         Self {

@@ -4,6 +4,7 @@
 
 use rexmit_units::{Instant, Rate};
 
+use super::units;
 use crate::ticks::Ticks;
 
 /// A pipe of a fixed rate.
@@ -29,7 +30,7 @@ impl Dummynet {
             self.last = current;
             self.credit = 0;
         }
-        let need = len.saturating_mul(8_000_000_000);
+        let need = units(len);
         let per_tick = rate.bits_per_second().saturating_mul(self.ticks.nanos());
         let ticks = need.saturating_sub(self.credit).div_ceil(per_tick);
         self.credit = self.credit.saturating_add(ticks.saturating_mul(per_tick)) - need;

@@ -1,0 +1,87 @@
+//! What a direction writes down: counters, the log, and verdicts that were not known at once.
+
+use std::collections::VecDeque;
+
+use rexmit_units::Instant;
+
+use crate::counters::{Counters, LogRow, Summary};
+use crate::verdict::Verdict;
+
+/// The books of a direction.
+#[derive(Default)]
+pub(crate) struct Books {
+    pub counters: Counters,
+    log: Option<Log>,
+    /// Verdicts that became known after their packet was sent, where they are wanted.
+    late: Option<VecDeque<Verdict>>,
+    /// The packet being sent, and what is known of it meanwhile.
+    sending: Option<(u64, Option<Verdict>)>,
+}
+
+#[derive(Default)]
+struct Log {
+    rows: Vec<LogRow>,
+    /// Packets before the first row.
+    before: u64,
+}
+
+impl Books {
+    /// Keeps a log from now on.
+    pub fn keep_log(&mut self) {
+        self.log = Some(Log { rows: Vec::new(), before: self.counters.packets });
+    }
+
+    /// Keeps late verdicts from now on.
+    pub fn keep_late(&mut self) {
+        self.late.get_or_insert_default();
+    }
+
+    /// The log, empty where there is none.
+    pub fn log(&self) -> &[LogRow] {
+        self.log.as_ref().map(|log| log.rows.as_slice()).unwrap_or_default()
+    }
+
+    /// True where a log is kept.
+    pub fn has_log(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// The next late verdict.
+    pub fn next_late(&mut self) -> Option<Verdict> {
+        self.late.as_mut()?.pop_front()
+    }
+
+    /// Adds a row of the log, where there is one.
+    #[inline]
+    pub fn note(&mut self, time: Instant, packet: Option<Summary>, verdict: Verdict) {
+        if let (Some(log), Some(packet)) = (&mut self.log, packet) {
+            log.rows.push(LogRow { time, packet, verdict });
+        }
+    }
+
+    /// From here to [`Self::sent`], the verdict on packet `position` is not late.
+    pub fn send(&mut self, position: u64) {
+        self.sending = Some((position, None));
+    }
+
+    /// The verdict on the packet that was being sent, if it is known.
+    pub fn sent(&mut self) -> Option<Verdict> {
+        self.sending.take()?.1
+    }
+
+    /// The verdict on a packet of `len` bytes has become known.
+    pub fn settle(&mut self, verdict: Verdict, len: u64) {
+        self.counters.count(&verdict, len);
+        if let Some(log) = &mut self.log {
+            let row = verdict.position.checked_sub(log.before + 1).and_then(|i| log.rows.get_mut(i as usize));
+            if let Some(row) = row {
+                row.verdict = verdict;
+            }
+        }
+        match (&mut self.sending, &mut self.late) {
+            (Some((position, known)), _) if *position == verdict.position => *known = Some(verdict),
+            (_, Some(late)) => late.push_back(verdict),
+            _ => {}
+        }
+    }
+}
