@@ -146,7 +146,10 @@ fn cases(usual: u32) -> u32 {
 fn fault(pair: &Pair, profiles: &[Arc<Profile>; 2]) -> Option<String> {
     for (i, (end, profile)) in pair.ends.iter().zip(profiles).enumerate() {
         let s = rexmit_stack::Endpoint::snapshot(&end.conn);
+        let grown = profile.buffers.receive_growth.map_or(0, |g| g.most.0);
         let receive = profile.window.tuning.map_or(profile.buffers.receive, |tuning| tuning.most).0;
+        let sent =
+            profile.buffers.send_growth.map_or(profile.buffers.send, |g| g.most.max(profile.buffers.send)).0;
         // SYN and FIN take a number each.
         let numbered = s.send_queue + 1 + u64::from(s.state == "SYN-RECEIVED");
         let rules = [
@@ -154,8 +157,8 @@ fn fault(pair: &Pair, profiles: &[Arc<Profile>; 2]) -> Option<String> {
             ("cwnd of 0", s.cwnd > 0),
             ("ssthresh below two segments", s.ssthresh >= 64),
             ("more in flight than in the buffer", s.in_flight <= numbered),
-            ("a send buffer beyond its limit", s.send_queue <= profile.buffers.send.0 + 1460),
-            ("a receive buffer beyond its limit", s.recv_queue <= receive + 1460),
+            ("a send buffer beyond its limit", s.send_queue <= sent + 1460),
+            ("a receive buffer beyond its limit", s.recv_queue <= receive.max(grown) + 1460),
         ];
         if let Some((text, _)) = rules.iter().find(|(_, holds)| !holds) {
             return Some(format!("end {i} at {:?}: {text}: {s:?}", pair.now));
