@@ -15,7 +15,8 @@ import pytest
 import rexmit
 from hypothesis import given
 from hypothesis import strategies as st
-from rexmit.analyse.friendly import Cycles, Verdict, choose_window, judge
+from rexmit.analyse.friendly import Cycles, Growth, Verdict, choose_window, judge
+from rexmit.analyse.friendly.conditions import Manner, counts_segments
 from rexmit.analyse.friendly.measures import _Ratio
 
 from .conftest import Command
@@ -360,6 +361,24 @@ def test_cycles_that_alternate_are_alike_in_pairs() -> None:
     window = choose_window(cycles)
     assert window is not None
     assert (window.first, len(window), window.period) == (1, 8, 2)
+
+
+@pytest.mark.parametrize(
+    ("every", "per_ack", "slope", "counts"),
+    [
+        (2, 2.0, 0.46, False),  # Reno of Linux with every second segment acknowledged
+        (2, 2.0, 0.93, True),  # klaver-2005's patch with the same
+        (None, 1.53, 0.49, False),
+        (None, 1.53, 0.80, True),
+        (1, 1.0, 0.93, False),  # nothing to tell them apart by
+        (2, 2.0, 3.0, False),  # not Reno at all
+    ],
+)
+def test_a_sender_that_counts_segments_grows_faster_than_its_acks(
+    every: int | None, per_ack: float, slope: float, counts: bool
+) -> None:
+    growth = Growth(cycles=9, rounds=9.0, peak=14.0, kept=0.5, slope=slope, bend=None, bent=None)
+    assert counts_segments(growth, Manner(every, per_ack)) is counts
 
 
 def test_slow_start_and_what_follows_it_are_left_out() -> None:

@@ -260,7 +260,7 @@ def _flow(key: Row, one: Judged) -> Row:
         "segments": int(flow.sent.segments.sum()),
         "loss_events": len(flow.events.row),
         "cycles": len(one.cycles),
-        "acked_every": one.every,
+        "acked_every": one.manner.every,
         "cwnd_from": "urgent pointer" if flow.carries_cwnd else "outstanding",
         "kept": one.growth.kept,
         "segments_per_round": one.growth.slope,

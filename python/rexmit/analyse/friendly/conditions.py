@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from rexmit.analyse.friendly.cycles import Cycles, in_recovery
@@ -41,6 +43,9 @@ RENO_SLOPE = (0.7, 1.3)
 BENT = 0.12
 """Bend from which on growth is no straight line."""
 
+FEW_ACKS, FASTER = 1.2, 1.1
+"""Segments for each ACK, and growth over what that many would give, that show a sender counting segments."""
+
 TELLING_PEAK = 10
 """W from which on half of it and CUBIC's 0.7 are told apart."""
 
@@ -61,26 +66,39 @@ def one_loss(cycles: Cycles, which: slice) -> Finding:
     return Finding(ONE_LOSS, Verdict.FAILS, text, told)
 
 
-def ack_strategy(flow: Direction, cycles: Cycles, rows: slice) -> tuple[Finding, int | None]:
-    """Condition 2: every segment is acknowledged, or every second one; and which of these, 1 or 2."""
+@dataclass(frozen=True)
+class Manner:
+    """How a receiver acknowledges: every 1 or 2 segments where it is consistent, and how many on average."""
+
+    every: int | None = None
+    mean: float = 1.0
+
+
+def ack_strategy(flow: Direction, cycles: Cycles, rows: slice, seen: Growth) -> tuple[Finding, Manner]:
+    """Condition 2: every segment is acknowledged, or every second one.
+
+    A sender that grows by segments acknowledged and not by ACKs, as klaver-2005's did, needs neither
+    (section 3.1).
+    """
     sent, acks = flow.sent, flow.acks
     last = min(rows.stop, len(sent.number)) - 1
     if last < 0:
-        return Finding(ACKS, Verdict.UNSEEN, "there are no segments to be acknowledged"), None
+        return Finding(ACKS, Verdict.UNSEEN, "there are no segments to be acknowledged"), Manner()
     ends, total = sent.end[sent.new], np.concatenate([[0], np.cumsum(sent.segments[sent.new])])
     covered = np.diff(total[np.searchsorted(ends, acks.highest, side="right")], prepend=0)
     inside = (acks.number > sent.number[rows.start]) & (acks.number <= sent.number[last])
     plain = inside & acks.advance & (covered > 0) & ~in_recovery(flow, cycles, acks.number)
     each = covered[plain]
     if not len(each):
-        return Finding(ACKS, Verdict.UNSEEN, "no acknowledgment of new data was seen"), None
+        return Finding(ACKS, Verdict.UNSEEN, "no acknowledgment of new data was seen"), Manner()
     shares = {number: float(each[each == number].sum() / each.sum()) for number in (1, 2)}
     mean = float(each.mean())
     told: Evidence = {"every_segment": shares[1], "every_second": shares[2], "segments_per_ack": mean}
     for number, name in ((1, "every segment"), (2, "every second segment")):
         if shares[number] >= CONSISTENT:
             text = f"{name} is acknowledged ({share(shares[number])} of them so)"
-            return Finding(ACKS, Verdict.HOLDS, text, told), number
+            return Finding(ACKS, Verdict.HOLDS, text, told), Manner(number, mean)
+    manner = Manner(None, mean)
     if mean > 2.5:
         text = f"an ACK covers {count(mean)} segments on average: the receiver or the path puts ACKs together"
     else:
@@ -88,7 +106,12 @@ def ack_strategy(flow: Direction, cycles: Cycles, rows: slice) -> tuple[Finding,
             f"the receiver changes its manner: {share(shares[1])} of the segments are acknowledged one by "
             f"one, {share(shares[2])} in pairs"
         )
-    return Finding(ACKS, Verdict.FAILS, text, told), None
+    if counts_segments(seen, manner):
+        text += (
+            f"; but the window grows by {count(seen.slope)} MSS each round trip: the sender counts segments"
+        )
+        return Finding(ACKS, Verdict.HOLDS, text, told), manner
+    return Finding(ACKS, Verdict.FAILS, text, told), manner
 
 
 def receiver_window(flow: Direction, found: Limits) -> Finding:
@@ -193,9 +216,11 @@ def window_growth(found: Growth, every: int | None, disturbed: str | None) -> Fi
     return Finding(GROWTH, Verdict.HOLDS, text + ("" if found.bend is None else ", in a line"), told)
 
 
-def counts_segments(found: Growth, every: int | None) -> bool:
-    """Whether the sender grows by segments acknowledged and not by ACKs: a segment each round trip anyhow."""
-    return every == 2 and found.slope is not None and RENO_SLOPE[0] <= found.slope <= RENO_SLOPE[1]
+def counts_segments(found: Growth, manner: Manner) -> bool:
+    """Whether the sender grows by segments acknowledged: clearly faster than its ACKs would let it."""
+    if found.slope is None or not RENO_SLOPE[0] <= found.slope <= RENO_SLOPE[1]:
+        return False
+    return manner.mean >= FEW_ACKS and found.slope > FASTER / manner.mean
 
 
 def equilibrium(cycles: Cycles, window: Window | None, disturbed: str | None) -> Finding:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rexmit.analyse.friendly import conditions, reasons
+from rexmit.analyse.friendly.conditions import Manner
 from rexmit.analyse.friendly.cycles import Cycles, find_cycles
 from rexmit.analyse.friendly.direction import Direction, Tables, directions
 from rexmit.analyse.friendly.finding import (
@@ -37,14 +38,14 @@ BY_FLIGHT = (RECEIVER_WINDOW, DATA, GROWTH)
 
 @dataclass(frozen=True)
 class Judged:
-    """What is said of a direction. `every` is 1 or 2: which segments are acknowledged, where consistent."""
+    """What is said of a direction."""
 
     flow: Direction
     cycles: Cycles
     window: Window | None
     measured: Measured | None
     growth: Growth
-    every: int | None
+    manner: Manner
     findings: list[Finding]
 
     @property
@@ -59,8 +60,8 @@ class Judged:
 
     @property
     def ack_ratio(self) -> int:
-        """Segments for each step of the window's growth, b of padhye-1998: 2 where the sender counts ACKs."""
-        return 2 if self.every == 2 and not conditions.counts_segments(self.growth, self.every) else 1
+        """Segments for each step of the window's growth, b of PFTK: 2 where delayed ACKs are counted."""
+        return 2 if self.manner.every == 2 and not conditions.counts_segments(self.growth, self.manner) else 1
 
 
 def judge(tables: Tables, connection: int | None = None) -> Iterator[Judged]:
@@ -80,9 +81,9 @@ def judge_direction(flow: Direction) -> Judged:
     if place.verdict is Verdict.FAILS:
         window = None
     rows = _rows(flow, cycles, window)
-    ack_finding, every = conditions.ack_strategy(flow, cycles, rows)
-    found = limits(flow, cycles, rows)
     seen = growth(flow, cycles, _grown(cycles, window))
+    ack_finding, manner = conditions.ack_strategy(flow, cycles, rows, seen)
+    found = limits(flow, cycles, rows)
     mixed = reasons.reordering(flow, cycles)
     limiting = [conditions.receiver_window(flow, found), conditions.always_data(found)]
     disturbed = _disturbed([*limiting, mixed])
@@ -93,7 +94,7 @@ def judge_direction(flow: Direction) -> Judged:
         ack_finding,
         *limiting,
         conditions.sack(flow),
-        conditions.window_growth(seen, every, disturbed),
+        conditions.window_growth(seen, manner.every, disturbed),
         steady,
         reasons.losses(flow),
         reasons.enough_cycles(cycles),
@@ -106,7 +107,7 @@ def judge_direction(flow: Direction) -> Judged:
         findings = [_unseen(finding) for finding in findings]
     findings.sort(key=lambda finding: CONDITIONS.index(finding.condition))
     measured = None if window is None else measure(flow, cycles, window)
-    return Judged(flow, cycles, window, measured, seen, every, findings)
+    return Judged(flow, cycles, window, measured, seen, manner, findings)
 
 
 def _rows(flow: Direction, cycles: Cycles, window: Window | None) -> slice:
