@@ -10,7 +10,7 @@ import rexmit
 from rexmit.analyse.positions import PositionCosts
 from rexmit.analyse.repairs import PROBE, RECOVERY, TIMER, additional_at, average_at, repairs
 from rexmit.plot.linux import PATH, POSITION, STACK, reference_costs, shares
-from rexmit.report.figures import reference_of
+from rexmit.report.studies.hurtig_2006 import reference_of
 
 FREEBSD = "FreeBSD 6.0"
 SHOWN = ("cubic", "cubic, no TLP", "cubic, no TLP, no RACK", "cubic, no SACK", "reno", "bbr")

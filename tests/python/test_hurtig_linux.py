@@ -11,7 +11,7 @@ from rexmit.analyse.positions import PositionCosts
 from rexmit.analyse.repairs import additional_at, average_at, repairs
 from rexmit.errors import UsageError
 from rexmit.report import draw_figures
-from rexmit.report.figures import reference_of
+from rexmit.report.studies.hurtig_2006 import reference_of
 from rexmit.study import load_spec
 
 STACK, POSITION = "hosts.server.linux", "path.down.drop"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
-from rexmit.plot import figures, hurtig, linux
-from rexmit.run import Results, RunOptions, run_study
+from rexmit.plot import figures
+from rexmit.run import Results
 from rexmit.run.files import store_error
-from rexmit.study import load_spec
+from rexmit.study import list_studies
 
-_HURTIG = "hurtig-2006/"
-_LINUX = "linux-"
+_STUDIES = "rexmit.report.studies"
 
 
 def draw_figures(results: Results, out: Path, formats: Sequence[str] = ()) -> list[Path]:
@@ -26,49 +26,9 @@ def draw_figures(results: Results, out: Path, formats: Sequence[str] = ()) -> li
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise store_error(out, error) from None
-    if not results.name.startswith(_HURTIG):
+    name = f"{_STUDIES}.{results.name.partition('/')[0].replace('-', '_')}"
+    # Of the package's own studies alone: a name that results bring along chooses nothing else to run.
+    if results.name not in {entry.name for entry in list_studies()} or find_spec(name) is None:
         return figures.draw_results(results.table(), results.factors, out, results.title, formats)
-    flow = results.name.removeprefix(_HURTIG)
-    if flow.startswith(_LINUX):
-        reference = reference_of(results)
-        return linux.draw(results.table(), reference.table(), out, formats)
-    files = [file for drawn in hurtig.draw_table(results.table(), flow, out, formats) for file in drawn]
-    return files + _sequences(results, flow, out, formats)
-
-
-def reference_of(results: Results) -> Results:
-    """FreeBSD 6.0 of the model on the paths of a study of hurtig-2006 on Linux, run now, in a second."""
-    spec = load_spec(_HURTIG + results.name.removeprefix(_HURTIG + _LINUX))
-    for factor in results.spec().design.factors:
-        if factor.name != linux.STACK:
-            spec = spec.with_set(f"vary.{factor.name}", list(factor.levels))
-    return run_study(spec, None, RunOptions())
-
-
-def _sequences(results: Results, flow: str, out: Path, formats: Sequence[str]) -> list[Path]:
-    """The time-sequence graphs of single runs, which are run again with captures."""
-    numbers = _numbers(results)
-
-    def capture(panel: hurtig.Panel, path: Path) -> None:
-        server, client = (path if panel.host == host else None for host in ("server", "client"))
-        results.capture(numbers[panel.kbit_s, panel.delay_ms, panel.position], server=server, client=client)
-
-    files: list[Path] = []
-    with tempfile.TemporaryDirectory() as work:
-        for figure in hurtig.SEQUENCE_FIGURES:
-            wanted = {(panel.kbit_s, panel.delay_ms, panel.position) for panel in figure.panels}
-            if figure.flow == flow and wanted <= set(numbers):
-                files += hurtig.draw_sequences(figure, capture, Path(work), out, formats)
+    files: list[Path] = import_module(name).draw(results, out, formats)
     return files
-
-
-def _numbers(results: Results) -> dict[tuple[int, int, int], int]:
-    """The first run of each path and position, by kbit/s, ms and position."""
-    first = results.table().unique(
-        ["path.rate", "path.delay", "path.down.drop"], keep="first", maintain_order=True
-    )
-    columns = ("path.rate_bit_s", "path.delay_ns", "path.down.drop", "run")
-    return {
-        (rate // 1000, delay // 1_000_000, position): run
-        for rate, delay, position, run in first.select(columns).rows()
-    }
