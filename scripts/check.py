@@ -97,7 +97,9 @@ def checks(scratch: Path) -> list[Check]:
         Check("kernel", TESTS, [python, "scripts/kernel.py"]),
         Check("pytest", TESTS, [str(BIN / "pytest"), "-rs", f"--basetemp={scratch / 'pytest'}"]),
         Check(
-            "README examples", TESTS, [python, "scripts/readme_test.py", "README.md", "docs/guide/python.md"]
+            "README examples",
+            TESTS,
+            [python, "scripts/readme_test.py", "README.md", "docs/guide/python.md", "docs/guide/models.md"],
         ),
         Check("wheel alone", TESTS, [python, "scripts/wheel.py"]),
     ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rexmit.errors import Interrupted, ModelError, RexmitError, StoreError, StudyError, UsageError
     from rexmit.plot.connections import Connection
     from rexmit.report.analysis import Analysis, PairAnalysis
-    from rexmit.run import Results, open_results
+    from rexmit.run import Results, merge_results, open_results
     from rexmit.study import list_studies
 
 __version__ = _version()
@@ -42,6 +42,7 @@ __all__ = [
     "analyze",
     "analyze_pair",
     "list_studies",
+    "merge_results",
     "models",
     "open_results",
     "profile",
@@ -57,6 +58,7 @@ _HOMES = {
     "PairAnalysis": "rexmit.report.analysis",
     "Results": "rexmit.run",
     "list_studies": "rexmit.study",
+    "merge_results": "rexmit.run",
     "open_results": "rexmit.run",
     **dict.fromkeys(
         ("Interrupted", "ModelError", "RexmitError", "StoreError", "StudyError", "UsageError"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import polars as pl
 
-from rexmit.analyse.averages import averages, check_responses
+from rexmit.analyse.means import averages, check_responses
 from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.errors import UsageError
 from rexmit.run import Results, merge_results, open_results
