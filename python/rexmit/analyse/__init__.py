@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         Published,
         load_published,
     )
+    from rexmit.analyse.means import averages
     from rexmit.analyse.positions import PositionCosts, position_costs, position_times
     from rexmit.analyse.stats import summarise, t_quantile
 
@@ -26,6 +27,7 @@ __all__ = [
     "Comparison",
     "PositionCosts",
     "Published",
+    "averages",
     "load_published",
     "position_costs",
     "position_times",
@@ -38,6 +40,7 @@ _HOMES = {
     **dict.fromkeys(("Published", "load_published"), "compare"),
     **dict.fromkeys(("PositionCosts", "position_costs", "position_times"), "positions"),
     **dict.fromkeys(("summarise", "t_quantile"), "stats"),
+    "averages": "means",
 }
 """Where each name comes from: loaded when it is used, because tables take long to load."""
 
