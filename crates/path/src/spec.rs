@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::Pattern;
 
+mod aqm;
 mod effects;
 mod random;
 
+pub use aqm::{Algorithm, Aqm, Codel, FqCodel, Pie, Red};
 pub use effects::{Hold, Reorder};
 pub use random::{GilbertElliott, Jitter, LossModel, Spread};
 
@@ -40,6 +42,10 @@ pub struct PathSpec {
     /// packet being sent counts. Default: 1000 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLimit>,
+    /// Active queue management: who is dropped or marked before the queue is full. Behind the shapers `exact`, `tbf`
+    /// and `cisco`. Default: `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<Aqm>,
     /// How the bottleneck sends. Default: `exact`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<ShaperKind>,
@@ -78,6 +84,9 @@ pub struct DirectionOverride {
     /// What the queue in this direction holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLimit>,
+    /// Active queue management in this direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<Aqm>,
     /// How the bottleneck in this direction sends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<ShaperKind>,
@@ -214,6 +223,8 @@ pub struct DirectionSpec {
     pub delay: Duration,
     /// What the queue holds.
     pub queue: QueueLimit,
+    /// Who is dropped or marked before that.
+    pub aqm: Aqm,
     /// How the bottleneck sends.
     pub shaper: ShaperKind,
     /// Time between ticks.
@@ -234,6 +245,7 @@ impl Default for DirectionSpec {
             overhead: Bytes::ZERO,
             delay: Duration::ZERO,
             queue: DEFAULT_QUEUE,
+            aqm: Aqm::None,
             shaper: ShaperKind::default(),
             tick: ShaperKind::default().default_tick(),
             burst: None,
@@ -335,6 +347,7 @@ impl PathSpec {
             note("link", direction.link.is_some());
             note("overhead", direction.overhead != Bytes::ZERO);
             note("queue", matches!(direction.queue, QueueLimit::Bytes(_)));
+            note("aqm", direction.aqm != Aqm::None);
             note("shaper", direction.shaper != ShaperKind::Exact);
             note("loss", matches!(own.loss, Some(LossModel::GilbertElliott(_))));
             note("jitter", own.jitter.is_some());
@@ -353,6 +366,7 @@ impl PathSpec {
             overhead: own.overhead.or(self.overhead).unwrap_or(Bytes::ZERO),
             delay: own.delay.or(self.delay).unwrap_or(Duration::ZERO),
             queue: own.queue.or(self.queue).unwrap_or(DEFAULT_QUEUE),
+            aqm: own.aqm.or(self.aqm).unwrap_or_default(),
             shaper,
             tick: own.tick.or(self.tick).unwrap_or(shaper.default_tick()),
             burst: burst.or((shaper == ShaperKind::Tbf).then_some(DEFAULT_BURST)),
