@@ -14,7 +14,7 @@ use crate::ingress::{Decision, Ingress};
 use crate::outlet::{Link, Outlet};
 use crate::schedule::Schedule;
 use crate::shaper::{Bucket, Shaper};
-use crate::spec::DirectionSpec;
+use crate::spec::{Aqm, DirectionSpec};
 use crate::station::{Around, Server, Station};
 use crate::ticks::Ticks;
 use crate::unreached::Unreached;
@@ -30,8 +30,8 @@ use crate::waiting::{Extra, Waiting};
 /// calls. Where a packet enters at the instant at which another leaves the queue, the place is free.
 ///
 /// There are two kinds. Where nothing that comes later can matter to a packet that is inside (the shapers `exact`,
-/// `dummynet` and `cisco` with a plain queue), its verdict is final at once and says when it comes out. Else (`tbf`)
-/// the direction is served event by event: [`Self::poll_timer`] also names moments at which only something inside
+/// `dummynet` and `cisco` with a plain queue), its verdict is final at once and says when it comes out. Else (`tbf`,
+/// active queue management) the direction is served event by event: [`Self::poll_timer`] also names moments at which only something inside
 /// happens and nothing comes out, and a verdict may be [`Fate::Undecided`] at first. Each of those becomes final once,
 /// when its packet leaves the queue: in the log, in the counters, and, where they are asked for by
 /// [`keep_late_verdicts`](Self::keep_late_verdicts), through [`Self::poll_verdict`]. Those of packets that are inside
@@ -71,7 +71,7 @@ impl<P: Carried> Direction<P> {
         PathError::check(spec, name, phase)?;
         let ticks = Ticks::new(spec.tick, phase);
         let (schedule, ingress) = (Schedule::new(spec), Ingress::new(&spec.impairments, name, streams));
-        let bottleneck = Bottleneck::new(spec, ticks);
+        let bottleneck = Bottleneck::new(spec, ticks, || streams(&format!("path.{name}.aqm")));
         let is_ahead = matches!(bottleneck, Bottleneck::Ahead(_));
         Ok(Self {
             plain: is_ahead && ingress.is_none() && schedule.is_fixed() && spec.link.is_none(),
@@ -248,14 +248,20 @@ impl<P: Carried> Direction<P> {
 }
 
 impl<P: Carried> Bottleneck<P> {
-    fn new(spec: &DirectionSpec, ticks: Ticks) -> Self {
+    fn new(spec: &DirectionSpec, ticks: Ticks, stream: impl FnOnce() -> Xoshiro256PlusPlus) -> Self {
         let overhead = spec.overhead.as_u64();
-        if let Some(shaper) = Shaper::new(spec.shaper, ticks, overhead) {
-            return Self::Ahead(Ahead::new(spec.queue, shaper, spec.link.is_some()));
-        }
-        let bucket = Bucket::new(ticks, spec.burst.map_or(0, |burst| burst.as_u64()));
-        let server = Server::Bucket { bucket, head: None, watchdog: Instant::ZERO };
-        Self::Station(Box::new(Station::new(spec.queue, overhead, Discipline::new(), server)))
+        let server = match Shaper::new(spec.shaper, ticks, overhead) {
+            Some(shaper) if spec.aqm == Aqm::None => {
+                return Self::Ahead(Ahead::new(spec.queue, shaper, spec.link.is_some()));
+            }
+            Some(shaper) => Server::Timed { shaper, busy_until: Instant::ZERO, bytes: 0 },
+            None => {
+                let bucket = Bucket::new(ticks, spec.burst.map_or(0, |burst| burst.as_u64()));
+                Server::Bucket { bucket, head: None, watchdog: Instant::ZERO }
+            }
+        };
+        let discipline = Discipline::new(&spec.aqm, stream);
+        Self::Station(Box::new(Station::new(spec.queue, overhead, discipline, server)))
     }
 }
 
@@ -295,6 +301,7 @@ fn judge<P: Carried>(
         held: decision.hold.map(|h| h.0),
         reordered: decision.reorder.map(|r| r.0),
         marked,
+        marked_by: None,
     };
     Verdict { position, fate: Fate::Delivered { at }, effects }
 }

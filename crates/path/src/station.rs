@@ -14,7 +14,7 @@ use crate::discipline::{Discipline, Room};
 use crate::outlet::Outlet;
 use crate::schedule::Schedule;
 use crate::shaper::{Bucket, Shaper};
-use crate::verdict::{Duplicated, Effects, Fate, Verdict};
+use crate::verdict::{AqmMark, Duplicated, Effects, Fate, Verdict};
 use crate::waiting::{Dropped, Extra, Twin, Waiting};
 
 /// Queue and server.
@@ -232,13 +232,17 @@ impl<P: Carried> Station<P> {
         let (position, twin, bytes) = (waiting.position, waiting.twin(), u64::from(waiting.bytes));
         let extra = waiting.extra.map_or_else(Extra::default, |extra| *extra);
         let decision = extra.decision;
+        let mark = |after| self.discipline.algorithm().map(|by| AqmMark { by, after });
+        // One that had been marked as it entered stays that one's.
+        let marked_by = waiting.marked.and_then(mark).filter(|_| !extra.marked);
         let at = around.outlet.propagate((departure, around.schedule), (waiting.packet, bytes), &decision);
         let effects = Effects {
             corrupted: decision.corrupt,
             duplicated: Duplicated::No,
             held: decision.hold.map(|h| h.0),
             reordered: decision.reorder.map(|r| r.0),
-            marked: extra.marked,
+            marked: extra.marked || marked_by.is_some(),
+            marked_by,
         };
         let verdict = Verdict { position, fate: Fate::Delivered { at }, effects };
         self.judge((verdict, bytes - self.overhead), twin, around.books);
@@ -268,6 +272,7 @@ impl<P: Carried> Station<P> {
         } else {
             twins.copy = Some(match verdict.fate {
                 Fate::Delivered { .. } => Duplicated::Delivered,
+                Fate::DroppedByAqm { by, .. } => Duplicated::CopyDroppedByAqm { by },
                 _ => Duplicated::CopyDropped,
             });
         }
