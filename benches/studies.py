@@ -1,8 +1,8 @@
 """Time the published studies on the model, whole: `make bench`.
 
-Each study is run as a user runs it (`rexmit run` and `rexmit compare`, on every core) in processes of their own. A
-comparison that measures captures repeats the runs, and its time counts. Packets are those that the paths took.
-Everything is also written to `build/bench/studies.json`.
+Each study is run as a user runs it (`rexmit run` and `rexmit compare`, on every core) in processes of their own.
+A comparison that measures captures repeats the runs, and its time counts. Packets are those that the paths
+took. Everything is also written to `build/bench/studies.json`.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ def main() -> int:
             continue
         with tempfile.TemporaryDirectory() as work:
             told = measure(asked, Path(work))
-        whole = told["run_s"] + told["compare_s"]
+        whole, millions = told["run_s"] + told["compare_s"], told["packets"] / 1e6
         verdict = "as asked" if whole <= asked.seconds else "MISSED"
         print(
-            f"{asked.name}: {told['runs']:.0f} runs in {told['run_s']:.1f} s, {told['packets'] / 1e6:.1f} million packets,"
-            f" {told['packets'] / told['run_s'] / 1e6:.2f} million/s; compared in {told['compare_s']:.1f} s;"
+            f"{asked.name}: {told['runs']:.0f} runs in {told['run_s']:.1f} s, {millions:.1f} million packets,"
+            f" {millions / told['run_s']:.2f} million/s; compared in {told['compare_s']:.1f} s;"
             f" {whole / asked.seconds:.2f} of the {asked.seconds:.0f} s asked for: {verdict}"
         )
         found[asked.name] = told | {"asked_s": asked.seconds}
