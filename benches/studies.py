@@ -1,6 +1,6 @@
 """Time the published studies on the model, whole: `make bench`.
 
-Each study is run as a user runs it (`rexmit run` and `rexmit compare`, on every core) in processes of their own.
+Each study is run as a user runs it (`rexmit run`, `rexmit compare`, on every core) in processes of its own.
 A comparison that measures captures repeats the runs, and its time counts. Packets are those that the paths
 took. Everything is also written to `build/bench/studies.json`.
 """
@@ -59,7 +59,8 @@ def measure(asked: Asked, work: Path) -> dict[str, float]:
     )
     compare = rexmit_command("compare", *folders) if asked.compared else 0.0
     tables = [rexmit.open_results(folder).table() for folder in folders]
-    packets = sum(int(table["packets_down"].sum() + table["packets_up"].sum()) for table in tables)
+    directions = ("packets_down", "packets_up")
+    packets = sum(int(table[name].sum()) for table in tables for name in directions)
     return {
         "run_s": run,
         "compare_s": compare,
