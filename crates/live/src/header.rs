@@ -170,3 +170,43 @@ pub(crate) struct Part {
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
+
+#[cfg(test)]
+mod tests {
+    use rexmit_path::Carried;
+    use rexmit_wire::{IpFields, Packet, Payload, TcpSegment, Transport, UdpDatagram};
+
+    use super::*;
+
+    #[test]
+    fn flows_are_those_of_the_model() {
+        let payload = Payload::Bytes(vec![7; 20].into());
+        let tcp =
+            TcpSegment { src_port: 80, dst_port: 5000, payload: payload.clone(), ..TcpSegment::default() };
+        let udp = UdpDatagram { src_port: 53, dst_port: 6000, payload: payload.clone() };
+        for (src, dst) in [("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")] {
+            for transport in [
+                Transport::Tcp(tcp.clone()),
+                Transport::Udp(udp.clone()),
+                Transport::Other { protocol: 132, payload: payload.clone() },
+            ] {
+                let (src, dst) = (src.parse().unwrap(), dst.parse().unwrap());
+                let packet = Packet { src, dst, ip: IpFields::default(), transport, damaged: false };
+                assert_eq!(flow(&packet.emit()), packet.flow());
+            }
+        }
+        // A fragment has no ports; what is cut short is read as far as it goes.
+        let packet = Packet {
+            src: [10, 0, 0, 1].into(),
+            dst: [10, 0, 0, 2].into(),
+            ip: IpFields::default(),
+            transport: Transport::Udp(udp),
+            damaged: false,
+        };
+        let mut bytes = packet.emit();
+        bytes[6] |= 0x20;
+        assert_eq!((flow(&bytes).2, flow(&bytes).3), (17, 0));
+        assert_eq!(flow(&bytes[..10]).2, 255);
+        assert_eq!(flow(&[]).2, 255);
+    }
+}

@@ -25,10 +25,9 @@ fn mark_or_drop<P: Carried>(
     by: Algorithm,
     ecn: bool,
 ) -> Result<(), Fate> {
-    let after = packet.sojourn(now);
     if ecn && packet.packet.mark() {
-        packet.marked = Some(after);
+        packet.marked = true;
         return Ok(());
     }
-    Err(Fate::DroppedByAqm { by, after: Some(after) })
+    Err(Fate::DroppedFromQueue { by, after: packet.sojourn(now) })
 }

@@ -52,7 +52,7 @@ impl Counters {
             Fate::DroppedByPattern { .. } => self.dropped_by_pattern += 1,
             Fate::DroppedByLoss => self.dropped_by_loss += 1,
             Fate::QueueFull { .. } => self.queue_full += 1,
-            Fate::DroppedByAqm { .. } => self.dropped_by_aqm += 1,
+            Fate::DroppedOnArrival { .. } | Fate::DroppedFromQueue { .. } => self.dropped_by_aqm += 1,
             Fate::TooLong { .. } => self.too_long += 1,
         }
         let effects = &verdict.effects;

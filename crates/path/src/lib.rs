@@ -58,4 +58,4 @@ pub use spec::{
     Hold, Impairments, Jitter, LossModel, PathSpec, Pie, Qdisc, Red, Reorder, ShaperKind, Spread,
 };
 pub use unreached::{Missed, Unreached};
-pub use verdict::{AqmMark, Duplicated, Effects, Fate, Verdict};
+pub use verdict::{Duplicated, Effects, Fate, Verdict};

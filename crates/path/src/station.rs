@@ -14,7 +14,7 @@ use crate::discipline::{Discipline, Room};
 use crate::outlet::Outlet;
 use crate::schedule::Schedule;
 use crate::shaper::{Bucket, Shaper};
-use crate::verdict::{AqmMark, Duplicated, Effects, Fate, Verdict};
+use crate::verdict::{Duplicated, Effects, Fate, Verdict};
 use crate::waiting::{Dropped, Extra, Twin, Waiting};
 
 /// Queue and server.
@@ -232,10 +232,10 @@ impl<P: Carried> Station<P> {
         let (position, twin, bytes) = (waiting.position, waiting.twin(), u64::from(waiting.bytes));
         let extra = waiting.extra.map_or_else(Extra::default, |extra| *extra);
         let decision = extra.decision;
-        let mark = |after| self.discipline.algorithm().map(|by| AqmMark { by, after });
-        // One that had been marked as it entered stays that one's.
-        let marked_by = waiting.marked.and_then(mark).filter(|_| !extra.marked);
-        let at = around.outlet.propagate((departure, around.schedule), (waiting.packet, bytes), &decision);
+        // A mark from before it entered stays a pattern's.
+        let marked_by = self.discipline.algorithm().filter(|_| waiting.marked && !extra.marked);
+        let on = (&*around.schedule, &decision);
+        let at = around.outlet.propagate(waiting.packet, (departure, bytes), on);
         let effects = Effects {
             corrupted: decision.corrupt,
             duplicated: Duplicated::No,
@@ -272,7 +272,9 @@ impl<P: Carried> Station<P> {
         } else {
             twins.copy = Some(match verdict.fate {
                 Fate::Delivered { .. } => Duplicated::Delivered,
-                Fate::DroppedByAqm { by, .. } => Duplicated::CopyDroppedByAqm { by },
+                Fate::DroppedOnArrival { by } | Fate::DroppedFromQueue { by, .. } => {
+                    Duplicated::CopyDroppedByAqm { by }
+                }
                 _ => Duplicated::CopyDropped,
             });
         }

@@ -40,12 +40,17 @@ pub enum Fate {
         /// What the queue holds.
         limit: QueueLimit,
     },
-    /// The queue's management dropped it.
-    DroppedByAqm {
+    /// The queue's management dropped it as it came.
+    DroppedOnArrival {
         /// Which algorithm.
         by: Algorithm,
-        /// How long it had been in the queue; `None` where it was dropped as it came.
-        after: Option<Duration>,
+    },
+    /// The queue's management dropped it from the queue.
+    DroppedFromQueue {
+        /// Which algorithm.
+        by: Algorithm,
+        /// How long it had been there.
+        after: Duration,
     },
     /// It does not fit into the token bucket.
     TooLong {
@@ -71,16 +76,7 @@ pub struct Effects {
     /// Marked "congestion experienced" (RFC 3168).
     pub marked: bool,
     /// That was by the queue's management; a pattern marks before.
-    pub marked_by: Option<AqmMark>,
-}
-
-/// A mark by a queue's management.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AqmMark {
-    /// Which algorithm.
-    pub by: Algorithm,
-    /// How long the packet had been in the queue.
-    pub after: Duration,
+    pub marked_by: Option<Algorithm>,
 }
 
 /// Whether a packet was duplicated, and what became of the copy.
@@ -142,8 +138,8 @@ impl fmt::Display for Fate {
                 }
                 f.write_str(")")
             }
-            Self::DroppedByAqm { by, after: None } => write!(f, "dropped by {} on arrival", by.name()),
-            Self::DroppedByAqm { by, after: Some(after) } => {
+            Self::DroppedOnArrival { by } => write!(f, "dropped by {} on arrival", by.name()),
+            Self::DroppedFromQueue { by, after } => {
                 write!(f, "dropped by {} after {} ms in the queue", by.name(), after.as_millis_f64())
             }
             Self::TooLong { bytes } => write!(f, "dropped: longer than the token bucket ({bytes} bytes)"),
@@ -177,11 +173,8 @@ impl fmt::Display for Effects {
         if self.marked {
             f.write_str(", marked congestion experienced")?;
         }
-        if let Some(AqmMark { by, after }) = self.marked_by {
+        if let Some(by) = self.marked_by {
             write!(f, " by {}", by.name())?;
-            if !after.is_zero() {
-                write!(f, " after {} ms in the queue", after.as_millis_f64())?;
-            }
         }
         Ok(())
     }

@@ -91,7 +91,7 @@ fn codel_marks() {
     // At 110, 210, 290 and 340 ms.
     assert_eq!(marked, [12, 22, 30, 35]);
     assert_eq!(path.counters().marked, 4);
-    let text = "delivered, marked congestion experienced by codel after 110 ms in the queue";
+    let text = "delivered, marked congestion experienced by codel";
     assert_eq!(final_verdicts(&path)[11].to_string(), text);
     let mut path = down(&format!("{SLOW}aqm = {{ codel = {{ ecn = false }} }}"));
     for ident in 1..=40 {

@@ -57,10 +57,10 @@ impl<P: Carried> PieQueue<P> {
             controller.accumulated = 0.0;
             let mild = controller.probability <= config.ecn_threshold.as_f64();
             if !(config.ecn && mild && packet.packet.mark()) {
-                dropped.push((packet, Fate::DroppedByAqm { by: Algorithm::Pie, after: None }));
+                dropped.push((packet, Fate::DroppedOnArrival { by: Algorithm::Pie }));
                 return;
             }
-            packet.marked = Some(Duration::ZERO);
+            packet.marked = true;
         } else if controller.is_calm(config) {
             controller.burst_allowance = config.burst;
         }

@@ -2,7 +2,7 @@
 
 use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rexmit_units::{Duration, Instant, QueueLimit, Rate};
+use rexmit_units::{Instant, QueueLimit, Rate};
 
 use crate::carried::Carried;
 use crate::discipline::Room;
@@ -66,10 +66,10 @@ impl<P: Carried> RedQueue<P> {
         if hit {
             self.count = 0;
             if !(mild && self.config.ecn && packet.packet.mark()) {
-                dropped.push((packet, Fate::DroppedByAqm { by: Algorithm::Red, after: None }));
+                dropped.push((packet, Fate::DroppedOnArrival { by: Algorithm::Red }));
                 return;
             }
-            packet.marked = Some(Duration::ZERO);
+            packet.marked = true;
         }
         if room.holds(self.queue.len() + 1, self.queue.bytes() + u64::from(packet.bytes)) {
             self.queue.push(packet);
