@@ -169,7 +169,8 @@ pub struct Impairments {
     pub changes: Vec<Change>,
 }
 
-/// A change of rate or delay from a moment on. The later of two changes holds.
+/// A change of rate or delay from a moment on. The later of two changes holds. With `tbf` and with queue management, one
+/// by a packet holds from the moment at which that packet enters the queue, also for those that wait before it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {

@@ -56,7 +56,7 @@ pub struct Codel {
     /// Time in the queue that is acceptable for long. Default: 5 ms (RFC 8289, section 4.3).
     pub target: Duration,
     /// The time in which it must be met at least once: of the order of a round trip. Default: 100 ms (RFC 8289,
-    /// section 4.3).
+    /// section 4.2).
     pub interval: Duration,
     /// Marks packets instead of dropping them, where they are ECN-capable. Default: true.
     pub ecn: bool,
@@ -111,14 +111,14 @@ pub struct Pie {
 #[serde(deny_unknown_fields, default)]
 pub struct Red {
     /// Average queue up to which nothing is dropped, in packets or bytes. Default: 5 packets (Floyd and Jacobson 1993,
-    /// section 6).
+    /// section 5).
     pub min: QueueLimit,
     /// Average queue up to which the probability rises to `probability`, in the same unit. Default: 15 packets (three
     /// times `min`).
     pub max: QueueLimit,
-    /// Probability at `max`. Default: 0.02 (Floyd and Jacobson 1993, section 8).
+    /// Probability at `max`. Default: 0.02 (Floyd and Jacobson 1993, section 5).
     pub probability: Probability,
-    /// Weight of the present queue in the average. Default: 0.002 (Floyd and Jacobson 1993, section 8).
+    /// Weight of the present queue in the average. Default: 0.002 (Floyd and Jacobson 1993, section 5).
     pub weight: Probability,
     /// Above `max` the probability rises on to 1 at twice `max`; `false`: everything is dropped from `max` on. Default:
     /// true (Floyd 2000).
