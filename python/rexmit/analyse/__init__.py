@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     )
     from rexmit.analyse.positions import PositionCosts, position_costs, position_times
     from rexmit.analyse.stats import summarise, t_quantile
+    from rexmit.analyse.both_ways import crossing, over_span, two_way, window_phase
 
 __all__ = [
     "NOT_COVERED",
@@ -26,11 +27,15 @@ __all__ = [
     "Comparison",
     "PositionCosts",
     "Published",
+    "crossing",
     "load_published",
+    "over_span",
     "position_costs",
     "position_times",
     "summarise",
     "t_quantile",
+    "two_way",
+    "window_phase",
 ]
 
 _HOMES = {
@@ -38,6 +43,7 @@ _HOMES = {
     **dict.fromkeys(("Published", "load_published"), "compare"),
     **dict.fromkeys(("PositionCosts", "position_costs", "position_times"), "positions"),
     **dict.fromkeys(("summarise", "t_quantile"), "stats"),
+    **dict.fromkeys(("crossing", "over_span", "two_way", "window_phase"), "both_ways"),
 }
 """Where each name comes from: loaded when it is used, because tables take long to load."""
 
