@@ -228,13 +228,14 @@ def _from_captures(alone: Path, both: tuple[Path, ...]) -> Inputs:
 
 
 def _read(path: Path) -> CapturedFlows:
-    from rexmit.analyse.captures import Options
+    from rexmit.analyse.captures import SMALL, Options
     from rexmit.analyse.uplink import CapturedFlows
     from rexmit.cli.reading import ReadingProgress
     from rexmit.report.analysis import read
 
     with ReadingProgress(path.name) as progress:
-        return CapturedFlows(path.name, read([path], Options(), progress).connections)
+        found = read([path], Options(tables=(*SMALL, "segments", "rtt")), progress)
+    return CapturedFlows(path.name, found.connections, found.segments, found.rtt)
 
 
 def _measured(found: UplinkMeasured) -> Inputs:
