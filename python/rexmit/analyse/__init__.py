@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rexmit.analyse.both_ways import crossing, over_span, two_way, window_phase
     from rexmit.analyse.compare import (
         NOT_COVERED,
         OUTSIDE,
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     )
     from rexmit.analyse.positions import PositionCosts, position_costs, position_times
     from rexmit.analyse.stats import summarise, t_quantile
-    from rexmit.analyse.both_ways import crossing, over_span, two_way, window_phase
 
 __all__ = [
     "NOT_COVERED",

@@ -62,7 +62,7 @@ class TwoWaySpans:
             try:
                 ends[side] = starts[side] + _native.parse_duration(str(transfer.get("bulk")))
             except ValueError:
-                raise UsageError(f"the transfer from the {side} needs a time: bulk = \"240 s\"") from None
+                raise UsageError(f'the transfer from the {side} needs a time: bulk = "240 s"') from None
         if set(starts) != {"server", "client"}:
             raise UsageError("needs a download from the server and an upload from the client")
         if starts["client"] <= starts["server"] + settle:

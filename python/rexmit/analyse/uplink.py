@@ -181,7 +181,7 @@ def _rtt(download: _Flow, until: int | None) -> Measured:
 def _outstanding(
     flows: Sequence[Sequence[_Flow]], begins: Sequence[int | None], names: str, what: str
 ) -> Measured:
-    """The most that was outstanding, from the upload's begin on, in any capture: one at the sender shows all."""
+    """The most outstanding from the upload's begin on, in any capture: one at the sender shows all."""
     largest = []
     for of_one, begin in zip(flows, begins, strict=True):
         if any(map(_data, of_one)):

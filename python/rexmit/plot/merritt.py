@@ -1,6 +1,7 @@
 """The figures of the study merritt-2010 (chapters 1, 5 and 6 of the thesis), numbered as there.
 
-Those over buffers come from :func:`rexmit.analyse.two_way`, those over time from intervals of the single runs.
+Those over buffers come from :func:`rexmit.analyse.two_way`, those over time from
+intervals of single runs.
 """
 
 from __future__ import annotations
@@ -63,7 +64,10 @@ def draw_buffers(
     runs: pl.DataFrame, published: Sequence[Published], numbered: bool, out: Path, formats: Sequence[str]
 ) -> Iterator[list[Path]]:
     """Draws the figures over buffers; `runs` are those of `two_way`, with `buffer` in packets."""
-    number = (lambda text: f"Figure {text}: ") if numbered else (lambda text: "")
+
+    def number(text: str) -> str:
+        return f"Figure {text}: " if numbered else ""
+
     yield _save(_performance(runs, published, number("5.1")), "5.1" if numbered else "", out, formats)
     yield _save(_phase(runs), "", out, formats)
     deviation = _over_links(
@@ -276,9 +280,7 @@ def _mean_line(
 ) -> None:
     """The mean over runs against the buffer."""
     at, mean = zip(*_means(part, column), strict=True)
-    (drawn,) = axes.plot(
-        at, mean, color=colour, linestyle=line, marker=marker, markersize=4, label=label
-    )
+    (drawn,) = axes.plot(at, mean, color=colour, linestyle=line, marker=marker, markersize=4, label=label)
     drawn.set_gid(f"line-{column}-{label}")
 
 
@@ -318,7 +320,9 @@ def _rings(axes: Axes, points: Sequence[tuple[float, float]]) -> None:
     if points:
         x, y = zip(*points, strict=True)
         (rings,) = axes.plot(x, y, linestyle="none", marker="o", markersize=10, color=LIGHT.ink)
-        rings.set(markerfacecolor="none", markeredgewidth=1.4, label="as published", zorder=4, gid="published")
+        rings.set(
+            markerfacecolor="none", markeredgewidth=1.4, label="as published", zorder=4, gid="published"
+        )
 
 
 def _handles(sheet: Figure) -> list[Line2D]:

@@ -17,7 +17,9 @@ PUBLISHED = Path(__file__).parent.parent / "published.csv"
 def compare(results: Sequence[Results]) -> Comparison:
     """Checks every row of published.csv that these results cover."""
     evidence = Evidence(results)
-    return Comparison("merritt-2010", [_check(published, evidence) for published in load_published(PUBLISHED)])
+    return Comparison(
+        "merritt-2010", [_check(published, evidence) for published in load_published(PUBLISHED)]
+    )
 
 
 def _check(published: Published, evidence: Evidence) -> Check:

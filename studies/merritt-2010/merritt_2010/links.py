@@ -59,9 +59,11 @@ class Link:
         return crossing(list(zip(self.buffers, self.means("bound"), strict=True)))
 
     def whole(self) -> Link:
-        """This link, if all buffers of the thesis were run on it. Raises Uncovered otherwise."""
+        """The same link, if all buffers of the thesis were run on it. Raises Uncovered otherwise."""
         if not set(BUFFERS) <= set(self.buffers):
-            raise Uncovered("says something about all buffers of table 4.1; these results have a part of them")
+            raise Uncovered(
+                "says something about all buffers of table 4.1; these results have a part of them"
+            )
         return self
 
 
