@@ -74,6 +74,17 @@ impl Host {
         links.add_route(INTERFACE, peer, &metrics)
     }
 
+    /// Lets connections keep their hash, where the kernel has the switch and nobody has set it.
+    ///
+    /// A sender gives its packets a hash, and another one after a timeout. Disciplines that tell flows apart take it,
+    /// and between namespaces it stays with the packet: a flow's new packets would pass its old ones. On a wire no hash
+    /// travels. To be called in its namespace.
+    pub fn keep_hash(&self) {
+        if !self.linux.sysctl.contains_key(TXREHASH) {
+            write_sysctl(TXREHASH, "0").ok();
+        }
+    }
+
     /// Sets what sysctls set, and tries what sockets will be asked for.
     fn set(&self, host: &str) -> Result<(), SpecError> {
         let wrong = |text: String| SpecError::new(format!("hosts.{host}.linux"), text);
@@ -91,6 +102,9 @@ impl Host {
         tried.map_err(|e| wrong(no_congestion_control(name, &e)))
     }
 }
+
+/// Whether a connection takes another hash after a timeout (Linux 5.18 and later).
+const TXREHASH: &str = "net.core.txrehash";
 
 /// Why a congestion control could not be chosen, and which can be.
 fn no_congestion_control(name: &str, error: &io::Error) -> String {

@@ -64,8 +64,12 @@ impl NetemPath {
             };
             // The delay comes first: behind a discipline of its own it would hide from that how full the queue is.
             let delay = DirectionSpec { rate: None, queue: BEFORE, ..direction.clone() };
-            let sender = &hosts[1 - n].namespace;
-            sender.within(|| batch("tc", &netem(INTERFACE, &delay))).map_err(wrong)?;
+            let sender = &hosts[1 - n];
+            let before = || {
+                sender.keep_hash();
+                batch("tc", &netem(INTERFACE, &delay))
+            };
+            sender.namespace.within(before).map_err(wrong)?;
             let lines = bottleneck(TOWARDS[n], direction.rate, discipline);
             let refused = |e: io::Error| {
                 let about = io::Error::new(e.kind(), format!("{discipline}: {e}"));

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rexmit.analyse.both_ways import crossing, over_span, two_way, window_phase
     from rexmit.analyse.compare import (
         NOT_COVERED,
         OUTSIDE,
@@ -28,11 +29,15 @@ __all__ = [
     "PositionCosts",
     "Published",
     "averages",
+    "crossing",
     "load_published",
+    "over_span",
     "position_costs",
     "position_times",
     "summarise",
     "t_quantile",
+    "two_way",
+    "window_phase",
 ]
 
 _HOMES = {
@@ -41,6 +46,7 @@ _HOMES = {
     **dict.fromkeys(("PositionCosts", "position_costs", "position_times"), "positions"),
     **dict.fromkeys(("summarise", "t_quantile"), "stats"),
     "averages": "means",
+    **dict.fromkeys(("crossing", "over_span", "two_way", "window_phase"), "both_ways"),
 }
 """Where each name comes from: loaded when it is used, because tables take long to load."""
 

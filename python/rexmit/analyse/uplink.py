@@ -46,17 +46,19 @@ class UplinkMeasured:
 
 @dataclass(frozen=True)
 class CapturedFlows:
-    """The table `connections` of a capture, and its name for messages."""
+    """The tables of a capture, and its name for messages."""
 
     name: str
     connections: pl.DataFrame
+    segments: pl.DataFrame
+    rtt: pl.DataFrame
 
 
 @dataclass(frozen=True)
 class _Flow:
     """A connection's data in one direction: who sends, and what the capture shows of it."""
 
-    where: str
+    capture: CapturedFlows
     sender: str
     receiver: str
     row: dict[str, Any]
@@ -67,7 +69,17 @@ class _Flow:
 
     @property
     def label(self) -> str:
-        return f"{self.where}, connection {self.row['connection']}"
+        return f"{printable(self.capture.name)}, connection {self.row['connection']}"
+
+    def own(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Rows of a table that are of this connection and side."""
+        return table.filter((pl.col("connection") == self.row["connection"]) & (pl.col("side") == self.side))
+
+    @property
+    def begin(self) -> int:
+        """When its first data were seen, ns."""
+        data = self.own(self.capture.segments).filter(pl.col("len") > 0)["time_ns"]
+        return int(data.min())  # type: ignore[arg-type]
 
     @property
     def distance(self) -> float | None:
@@ -82,8 +94,10 @@ def uplink_from_captures(alone: CapturedFlows, both: Sequence[CapturedFlows]) ->
     """The inputs from a capture of the download alone and captures, at one or both ends, of both transfers.
 
     The download is the flow with most data in the first; in the others it is the one with most data in the
-    same direction, the upload the one with most data in the other. Raises UsageError where one is not there,
-    or where the first capture is too far from the sender to show its RTT.
+    same direction, the upload the one with most data in the other. A capture may hold both times, one after
+    the other: the RTT is taken before the upload's first data there, the windows from these on. Raises
+    UsageError where a flow is not there, or where the first capture is too far from the sender to show its
+    RTT.
     """
     download = _largest(_flows(alone), alone.name, "a download")
     flows = [_flows(capture) for capture in both]
@@ -93,10 +107,11 @@ def uplink_from_captures(alone: CapturedFlows, both: Sequence[CapturedFlows]) ->
         [[flow for flow in of_one if (flow.sender, flow.receiver) == way] for of_one in flows]
         for way in (there, back)
     )
+    begins = [_begin(of_one) for of_one in up]
     return UplinkMeasured(
-        _rtt(download),
-        _outstanding(down, names, f"the download from {there[0]} to {there[1]}"),
-        _outstanding(up, names, f"an upload from {back[0]} to {back[1]}"),
+        _rtt(download, _begin([flow for flow in _flows(alone) if (flow.sender, flow.receiver) == back])),
+        _outstanding(down, begins, names, f"the download from {there[0]} to {there[1]}"),
+        _outstanding(up, begins, names, f"an upload from {back[0]} to {back[1]}"),
     )
 
 
@@ -104,9 +119,10 @@ def uplink_from_state(table: pl.DataFrame, scenario: dict[str, Any], where: str)
     """The inputs from the table of state of one run, whose scenario says which connection is which.
 
     The download is sent by the server, the upload by the client. The RTT is the mean of the sender's smoothed
-    RTT over the rows before the upload's first one, the windows are the largest cwnd of all rows, as the
-    study's own scripts take them. Raises UsageError where the run has not one of each, or the upload began
-    before the download had an RTT.
+    RTT over the rows before the upload's first one, the windows are the largest cwnd from that one on: the
+    slow start with which the download began says nothing of it (section 6.4 starts the upload behind it, but
+    the study's own script takes the whole log). Raises UsageError where the run has not one of each, or the
+    upload began before the download had an RTT.
     """
     download, upload = (_only_connection(scenario, sender, where) for sender in ("server", "client"))
     down = _rows(table, "server", download)
@@ -126,21 +142,32 @@ def uplink_from_state(table: pl.DataFrame, scenario: dict[str, Any], where: str)
     source = f"{where}: mean of {alone.len():,} smoothed RTTs of the download before the upload began"
     return UplinkMeasured(
         Measured(mean / 1e9, source),
-        _largest_cwnd(down, where, "download"),
+        _largest_cwnd(down.filter(pl.col("time_ns") >= begin), where, "download"),
         _largest_cwnd(up, where, "upload"),
     )
 
 
-def _rtt(download: _Flow) -> Measured:
-    count, mean = download.of("rtt_count"), download.of("rtt_mean_ns")
+def _begin(flows: Sequence[_Flow]) -> int | None:
+    """When the flow with most data began; None where none has any."""
+    found = max(flows, key=_data, default=None)
+    return found.begin if found is not None and _data(found) else None
+
+
+def _rtt(download: _Flow, until: int | None) -> Measured:
     far = download.distance
     if far is not None and far > TOO_FAR:
         raise UsageError(
             f"{download.label}: was captured {share(far)} of the RTT away from the download's sender, where "
             "ACKs show no RTT; capture at the sender, or give --rtt"
         )
+    count, mean = download.of("rtt_count"), download.of("rtt_mean_ns")
+    before = ""
+    if until is not None:
+        samples = download.own(download.capture.rtt).filter(pl.col("method") == "ack")
+        alone = samples.filter(pl.col("time_ns") < until)["rtt_ns"]
+        count, mean, before = alone.len(), alone.mean(), " before the upload began"
     if not count:
-        raise UsageError(f"{download.label}: has no RTT sample of the download; give --rtt")
+        raise UsageError(f"{download.label}: has no RTT sample of the download{before}; give --rtt")
     doubts = []
     if far is None:
         doubts.append("it does not show how far from the sender it was made; the RTT counts from there")
@@ -148,15 +175,23 @@ def _rtt(download: _Flow) -> Measured:
         doubts.append(
             f"the capture lies {share(far)} of the RTT away from the sender, and the RTT lacks that"
         )
-    return Measured(mean / 1e9, f"{download.label}: mean of {count:,} RTT samples", tuple(doubts))
+    return Measured(mean / 1e9, f"{download.label}: mean of {count:,} RTT samples{before}", tuple(doubts))
 
 
-def _outstanding(flows: Sequence[Sequence[_Flow]], names: str, what: str) -> Measured:
-    """The most that was outstanding in any capture of the flow: one at the sender shows all."""
-    largest = [_largest(of_one, names, what) for of_one in flows if any(map(_data, of_one))]
-    if not largest:
-        raise UsageError(f"{names}: holds no TCP data of {what}; give the capture that does")
-    widest = max(largest, key=lambda flow: int(flow.of("max_outstanding")))
+def _outstanding(
+    flows: Sequence[Sequence[_Flow]], begins: Sequence[int | None], names: str, what: str
+) -> Measured:
+    """The most outstanding from the upload's begin on, in any capture: one at the sender shows all."""
+    largest = []
+    for of_one, begin in zip(flows, begins, strict=True):
+        if any(map(_data, of_one)):
+            found = _largest(of_one, names, what)
+            sent = found.own(found.capture.segments).filter(pl.col("len") > 0)
+            most = sent.filter(pl.col("time_ns") >= (begin or 0))["outstanding"].max()
+            largest.append((int(most or 0), found))  # type: ignore[call-overload]
+    if not any(most for most, _ in largest):
+        raise UsageError(f"{names}: holds no TCP data of {what} while both run; give the capture that does")
+    most, widest = max(largest, key=lambda entry: entry[0])
     doubts = []
     if widest.distance is None:
         doubts.append("it does not show how far from the sender it was made; there more may be outstanding")
@@ -165,8 +200,7 @@ def _outstanding(flows: Sequence[Sequence[_Flow]], names: str, what: str) -> Mea
             f"the capture lies {share(widest.distance)} of the RTT away from the sender, and what is on its "
             "way between them is not counted: capture at that end, too (--both may be given twice)"
         )
-    source = f"{widest.label}: most bytes outstanding"
-    return Measured(float(widest.of("max_outstanding")), source, tuple(doubts))
+    return Measured(float(most), f"{widest.label}: most bytes outstanding while both run", tuple(doubts))
 
 
 def _flows(capture: CapturedFlows) -> list[_Flow]:
@@ -174,7 +208,7 @@ def _flows(capture: CapturedFlows) -> list[_Flow]:
     for row in capture.connections.iter_rows(named=True):
         hosts = {side: _host(row[f"{side}_address"]) for side in ("client", "server")}
         for side, other in (("client", "server"), ("server", "client")):
-            found.append(_Flow(printable(capture.name), hosts[side], hosts[other], row, side))
+            found.append(_Flow(capture, hosts[side], hosts[other], row, side))
     return found
 
 
@@ -224,4 +258,4 @@ def _largest_cwnd(rows: pl.DataFrame, where: str, what: str) -> Measured:
             f"at most {size(flight)} were ever in flight: cwnd grew beyond what was sent, and something else "
             "(a window, a buffer, the application) was the limit",
         )
-    return Measured(float(most), f"{where}: largest cwnd of the {what}", doubts)
+    return Measured(float(most), f"{where}: largest cwnd of the {what} while both run", doubts)

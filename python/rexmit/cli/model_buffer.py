@@ -11,6 +11,8 @@ import click
 from rexmit import _native
 from rexmit.analyse.quantities import NOTHING, duration, rate, size
 from rexmit.cli.common import console, json_option, print_json
+from rexmit.cli.model_buffer_sweep import refuse_without, simulate_options
+from rexmit.cli.model_buffer_sweep import simulate as simulate_link
 from rexmit.cli.quantity import BYTES, RATE, TIME
 from rexmit.errors import StoreError, UsageError, one_line
 from rexmit.models import (
@@ -59,6 +61,7 @@ Inputs = dict[str, Input]
 Examples:
   rexmit model buffer-size --up-rate "196 kbit/s" --down-rate "2.4 Mbit/s" --rtt "200 ms" \\
       --max-window-down "73 kB" --max-window-up "10 kB"
+  rexmit model buffer-size --simulate --down-rate "16 Mbit/s" --up-rate "1 Mbit/s" --delay "15 ms"
   rexmit model buffer-size --results results/both --run 3
   rexmit model buffer-size --up-rate "1 Mbit/s" --download-alone alone.pcapng \\
       --both both-server.pcapng --both both-client.pcapng""",
@@ -93,6 +96,7 @@ Examples:
     metavar="CAPTURE",
     help="A capture of download and upload together; may be given twice, once for each end.",
 )
+@simulate_options
 @json_option
 def buffer_size(
     up_rate: float | None,
@@ -106,14 +110,24 @@ def buffer_size(
     run: int | None,
     download_alone: Path | None,
     both: tuple[Path, ...],
+    simulate: bool,
     as_json: bool,
+    **simulation: Any,
 ) -> None:
     """Print how large the buffer of a slow uplink may be, so that an upload does not stop a download.
 
-    The rule is merritt-2010's equation (6.6). Its inputs come from options, from states of runs, or from
-    captures; an option goes before what is measured. Where each came from, what the result means and what
-    the rule assumes is printed with it, and the classic rules beside it.
+    The rule is merritt-2010's equation (6.6). Its inputs come from options, from states of runs, from
+    captures, or from a simulation of the link; an option goes before what is measured. Where each came from,
+    what the result means and what the rule assumes is printed with it, and the classic rules beside it. With
+    --simulate, so is the buffer that is really best there.
     """
+    if simulate:
+        others = (rtt, max_window_down, max_window_up, results, run, download_alone)
+        if any(value is not None for value in others) or both:
+            raise UsageError("--simulate measures RTT and windows itself; give the link alone")
+        simulate_link(down_rate, up_rate, flows, simulation, as_json)
+        return
+    refuse_without(simulation)
     named = {"up_rate": up_rate, "down_rate": down_rate, "rtt": rtt}
     named |= {"max_window_down": max_window_down, "max_window_up": max_window_up}
     given = {name: Input(value, GIVEN) for name, value in named.items() if value is not None}
@@ -214,7 +228,7 @@ def _facts(inputs: Inputs, measures: UplinkMeasures, packets: int, flows: int) -
 def _measures(inputs: Inputs) -> UplinkMeasures:
     missing = [f"--{name.replace('_', '-')}" for name in REQUIRED if name not in inputs]
     if missing:
-        measure = "or measure with --results DIR, or with --download-alone and --both"
+        measure = "or measure with --results DIR, with --download-alone and --both, or with --simulate"
         only = f"buffer-size needs {', '.join(missing)}"
         raise UsageError(f"{only}; give {'it' if len(missing) == 1 else 'them'}, {measure}")
     values = {name: inputs[name].value for name in (*REQUIRED, "packet")}
@@ -228,13 +242,14 @@ def _from_captures(alone: Path, both: tuple[Path, ...]) -> Inputs:
 
 
 def _read(path: Path) -> CapturedFlows:
-    from rexmit.analyse.captures import Options
+    from rexmit.analyse.captures import SMALL, Options
     from rexmit.analyse.uplink import CapturedFlows
     from rexmit.cli.reading import ReadingProgress
     from rexmit.report.analysis import read
 
     with ReadingProgress(path.name) as progress:
-        return CapturedFlows(path.name, read([path], Options(), progress).connections)
+        found = read([path], Options(tables=(*SMALL, "segments", "rtt")), progress)
+    return CapturedFlows(path.name, found.connections, found.segments, found.rtt)
 
 
 def _measured(found: UplinkMeasured) -> Inputs:

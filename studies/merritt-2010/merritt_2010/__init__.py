@@ -1,0 +1,30 @@
+"""The published numbers of merritt-2010 beside those of a run: called by `rexmit compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rexmit import Results
+from rexmit.analyse import Check, Comparison, Published, load_published
+
+from .checks import CHECKS, drain
+from .links import Evidence, Uncovered
+
+PUBLISHED = Path(__file__).parent.parent / "published.csv"
+
+
+def compare(results: Sequence[Results]) -> Comparison:
+    """Checks every row of published.csv that these results cover."""
+    evidence = Evidence(results)
+    return Comparison(
+        "merritt-2010", [_check(published, evidence) for published in load_published(PUBLISHED)]
+    )
+
+
+def _check(published: Published, evidence: Evidence) -> Check:
+    check = drain if published.id.startswith("T-001-5.1") else CHECKS[published.id]
+    try:
+        return check(published, evidence)
+    except Uncovered as gap:
+        return Check.not_covered(published, str(gap))
