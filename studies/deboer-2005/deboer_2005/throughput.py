@@ -9,6 +9,9 @@ import polars as pl
 import rexmit
 
 
+_COLUMNS = {"tick": "path.tick", "ack_loss": "path.down.loss", "queue": "path.up.queue"}
+
+
 class Uncovered(Exception):  # noqa: N818 - no error: the results given say nothing about a row
     """These results say nothing about a published row."""
 
@@ -18,6 +21,10 @@ class Evidence:
 
     def __init__(self, results: Sequence[rexmit.Results]) -> None:
         self._tests = {result.name.partition("/")[2]: Test(result) for result in results}
+
+    def has(self, name: str) -> bool:
+        """True if there are runs of this file."""
+        return name in self._tests
 
     def of(self, name: str) -> Test:
         """The runs of a file. Raises Uncovered without them."""
@@ -66,7 +73,7 @@ class Test:
     def _runs(self, levels: dict[str, object]) -> pl.DataFrame:
         rows = self.frame
         for name, value in levels.items():
-            column = {"tick": "path.tick", "ack_loss": "path.down.loss"}.get(name, name)
+            column = _COLUMNS.get(name, name)
             rows = rows.filter(pl.col(column) == value)
         if rows.is_empty():
             told = ", ".join(f"{name} {value}" for name, value in levels.items())
