@@ -1,4 +1,4 @@
-"""The tables of studies/klaver-2005/README.md and the figures of its page, from runs: what they say comes from these.
+"""Writes the tables of studies/klaver-2005/README.md and the figures of its page, from runs.
 
 Runs the parts of the study on the model, or takes them from `--results`; the part on Linux 6.1 is taken from
 `--linux`, a folder of `rexmit run klaver-2005/linux --backend uml --capture all`, and its table stays as it
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 import shutil
 import tempfile
 import time
@@ -50,7 +49,9 @@ SHOWN = {
 def main() -> None:
     """Run or open every part, write its tables and figures."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--results", type=Path, help="folder with a results folder for each part; absent: run")
+    options.add_argument(
+        "--results", type=Path, help="folder with a results folder for each part; absent: run"
+    )
     options.add_argument("--linux", type=Path, help="results of klaver-2005/linux on uml")
     given = options.parse_args()
     started = time.monotonic()
@@ -75,10 +76,11 @@ def write(tables: dict[str, str]) -> None:
     """Puts each table between its marks in the README."""
     text = README.read_text()
     for name, table in tables.items():
-        marks = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-        pattern = re.escape(marks[0]) + ".*?" + re.escape(marks[1])
-        text, count = re.subn(pattern, lambda _, m=marks, t=table: m[0] + t + m[1], text, flags=re.DOTALL)
-        assert count == 1, name
+        before, mark, rest = text.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition(f"<!-- /{name} -->")
+        assert mark, name
+        assert end, name
+        text = before + mark + table + end + after
     README.write_text(text)
 
 

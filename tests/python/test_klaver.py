@@ -132,7 +132,7 @@ def test_the_receiver_s_first_sack_costs_a_second_segment_at_100_kbit_s() -> Non
     first, second = np.flatnonzero(cycle.lost)
     assert (first, second) == (1, 13)
     gaps = np.diff(cycle.time)
-    # ACKs are 121 ms apart; the first SACK comes 22 ms after the ACK before it, which was 40 ms delayed and more.
+    # ACKs are 121 ms apart; the first SACK comes 22 ms after the ACK before it, which was 40 ms late.
     assert gaps[1 : second - 1] == pytest.approx(0.121, abs=0.002)
     assert gaps[second - 1] == pytest.approx(0.022, abs=0.001)
     study = study.set("hosts.client.stack.delayed_ack.policy", "immediate")
@@ -177,7 +177,9 @@ class TestFigures:
 
     def test_of_table_5_1(self, tmp_path: Path) -> None:
         study = Study.load("klaver-2005/controlled").set("design.replications", 1)
-        study = study.set("case", ["100 kbit/s, 4 kB, 0 ms", "1 Mbit/s, 16 kB, 0 ms", "1 Mbit/s, 8 kB, 250 ms"])
+        study = study.set(
+            "case", ["100 kbit/s, 4 kB, 0 ms", "1 Mbit/s, 16 kB, 0 ms", "1 Mbit/s, 8 kB, 250 ms"]
+        )
         files = draw_figures(study.run(progress=False), tmp_path, ["svg", "pdf"])
         assert [file.name for file in files] == [
             f"{name}.{form}" for name in ("figure-5-1", "relative-errors") for form in ("svg", "pdf")
