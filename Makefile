@@ -41,6 +41,7 @@ schema: setup  ## Write the pages and the JSON Schema that come from the code.
 bench: setup  ## Measure speed and memory, beside ns-3, tcptrace and tshark where installed; as root, live emulation.
 	@$(BIN)/python benches/bench.py
 	@$(BIN)/python benches/analysis.py
+	@$(BIN)/python benches/studies.py
 	@$(BIN)/python benches/kernels.py
 	@$(BIN)/python benches/live.py
 

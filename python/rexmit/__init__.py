@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         run_one,
         schema,
         tcp_friendly,
+        tcp_friendly_runs,
     )
     from rexmit.errors import Interrupted, ModelError, RexmitError, StoreError, StudyError, UsageError
     from rexmit.plot.connections import Connection
@@ -63,6 +64,7 @@ __all__ = [
     "run_one",
     "schema",
     "tcp_friendly",
+    "tcp_friendly_runs",
 ]
 
 _HOMES = {
@@ -81,7 +83,7 @@ _HOMES = {
     **dict.fromkeys(
         (
             *("Study", "analyze", "analyze_pair", "profile", "profiles", "read_capture", "run_one", "schema"),
-            "tcp_friendly",
+            *("tcp_friendly", "tcp_friendly_runs"),
         ),
         "rexmit.api",
     ),

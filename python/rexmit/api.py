@@ -22,6 +22,8 @@ from rexmit.study.settings import Table, with_setting
 from rexmit.study.spec import parse_spec
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rexmit.plot.connections import Connection
     from rexmit.report.analysis import Analysis, PairAnalysis
     from rexmit.report.friendly import TcpFriendly
@@ -244,6 +246,23 @@ def tcp_friendly(
     from rexmit.report.friendly import tcp_friendly as put
 
     return put(captures, connection, filter)
+
+
+def tcp_friendly_runs(
+    results: Results, runs: Sequence[int] | None = None, *, sender: str = "server"
+) -> pl.DataFrame:
+    """Puts the runs of a study to the TCP-friendly formula: all of them, or those of these numbers.
+
+    Each is measured as by `tcp_friendly`, by the capture at the host `sender` that is in the results folder,
+    or else by one of a repetition of the run. Returns the table of runs with the columns of `flows` beside
+    (`segments` as `sent_segments`, `failed` as `failed_conditions`), and for each formula of `models.FORMULAS`
+    a column `error_NAME`, such as `error_mathis`: how much more it gives for p_delivered than the F
+    that was measured, as a share; `error_klaver` is of klaver-2005's formula for the parity of W. A run with
+    less than 100 segments has nulls there, one without a measurement window in most.
+    """
+    from rexmit.report.friendly_runs import tcp_friendly_runs as put
+
+    return put(results, runs, sender)
 
 
 def read_capture(capture: str | Path) -> list[Connection]:

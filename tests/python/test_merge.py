@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import rexmit
-from rexmit.analyse.averages import averages
+from rexmit.analyse import averages
 from rexmit.errors import StoreError, UsageError
 from rexmit.run import Results, merge_results, open_results
 from rexmit.run.store import write_runs

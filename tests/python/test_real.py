@@ -12,6 +12,9 @@ import polars as pl
 import pytest
 import rexmit
 from rexmit.errors import RexmitError, StudyError, UsageError
+from rexmit.run.agents import Done
+from rexmit.run.backends import open_backend
+from rexmit.run.real import KernelBackend
 
 SCENARIO: dict[str, Any] = {
     "hosts": {"server": {"stack": "linux-6.1"}, "client": {"stack": "linux-6.1"}},
@@ -263,6 +266,16 @@ def test_the_model_refuses_what_only_a_kernel_has() -> None:
     with pytest.raises(StudyError, match=r"hosts\.server\.linux\.recovery has no effect here"):
         run("model", kernels)
     assert run("model", kernels, allow_unsupported=True).height == 2
+
+
+def test_a_run_without_an_answer_is_a_row_that_says_why() -> None:
+    backend = open_backend("kernel", study(path__delay=["10 ms", "20 ms"]).spec)
+    assert isinstance(backend, KernelBackend)
+    rows = {run: backend._row(Done(run, {}, "the agent did not survive it")) for run in (0, 1)}
+    ((runs, table),) = backend._pieces(rows)
+    assert (runs, table.num_rows) == (range(2), 2)
+    assert table.column("error").to_pylist() == ["the agent did not survive it"] * 2
+    assert table.column("late").to_pylist() == table.column("completed").to_pylist() == [False, False]
 
 
 def namespaces_there() -> set[str]:

@@ -1,4 +1,8 @@
-//! Fields of IP and TCP headers, changed in place, and the checksums over them.
+//! Fields of IP and TCP headers, read and changed in place, and the checksums over them.
+
+use std::net::IpAddr;
+
+use rexmit_path::FlowKey;
 
 /// The Internet checksum's sum over `bytes`, which begin at an even offset, folded and not inverted (RFC 1071).
 pub(crate) fn sum(bytes: &[u8]) -> u16 {
@@ -96,6 +100,31 @@ pub(crate) fn checksum_place(ip: &[u8]) -> Option<(usize, usize)> {
     (ip.len() >= start + offset + 2).then_some((start, offset))
 }
 
+/// The flow of an IP packet. Fragments have no ports: all of a datagram are of one flow. What cannot be read is of none
+/// in particular.
+pub(crate) fn flow(ip: &[u8]) -> FlowKey {
+    let v4 = |at: usize| IpAddr::from([ip[at], ip[at + 1], ip[at + 2], ip[at + 3]]);
+    let v6 = |at: usize| {
+        let mut octets = [0; 16];
+        octets.copy_from_slice(&ip[at..at + 16]);
+        IpAddr::from(octets)
+    };
+    let (source, destination, protocol, start) = match ip.first().map(|b| b >> 4) {
+        Some(4) if ip.len() >= 20 => {
+            let whole = word(ip, 6) & 0x3fff == 0;
+            (v4(12), v4(16), ip[9], whole.then_some(usize::from(ip[0] & 15) * 4))
+        }
+        Some(6) if ip.len() >= 40 => (v6(8), v6(24), ip[6], Some(40)),
+        _ => (IpAddr::from([0; 4]), IpAddr::from([0; 4]), 255, None),
+    };
+    let has_ports = matches!(protocol, rexmit_wire::PROTOCOL_TCP | rexmit_wire::PROTOCOL_UDP);
+    let (from, to) = match start.filter(|start| has_ports && ip.len() >= start + 4) {
+        Some(start) => (word(ip, start), word(ip, start + 2)),
+        None => (0, 0),
+    };
+    (source, destination, protocol, from, to)
+}
+
 /// Makes the headers of a super-packet those of a part of it, as `tcp_gso_segment` and `inet_gso_segment` of Linux do.
 /// `head` is all before the data; `ip` and `tcp` say where these headers begin in it.
 pub(crate) fn make_part(head: &mut [u8], (ip, tcp): (usize, usize), part: &Part) {
@@ -141,3 +170,43 @@ pub(crate) struct Part {
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
+
+#[cfg(test)]
+mod tests {
+    use rexmit_path::Carried;
+    use rexmit_wire::{IpFields, Packet, Payload, TcpSegment, Transport, UdpDatagram};
+
+    use super::*;
+
+    #[test]
+    fn flows_are_those_of_the_model() {
+        let payload = Payload::Bytes(vec![7; 20].into());
+        let tcp =
+            TcpSegment { src_port: 80, dst_port: 5000, payload: payload.clone(), ..TcpSegment::default() };
+        let udp = UdpDatagram { src_port: 53, dst_port: 6000, payload: payload.clone() };
+        for (src, dst) in [("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")] {
+            for transport in [
+                Transport::Tcp(tcp.clone()),
+                Transport::Udp(udp.clone()),
+                Transport::Other { protocol: 132, payload: payload.clone() },
+            ] {
+                let (src, dst) = (src.parse().unwrap(), dst.parse().unwrap());
+                let packet = Packet { src, dst, ip: IpFields::default(), transport, damaged: false };
+                assert_eq!(flow(&packet.emit()), packet.flow());
+            }
+        }
+        // A fragment has no ports; what is cut short is read as far as it goes.
+        let packet = Packet {
+            src: [10, 0, 0, 1].into(),
+            dst: [10, 0, 0, 2].into(),
+            ip: IpFields::default(),
+            transport: Transport::Udp(udp),
+            damaged: false,
+        };
+        let mut bytes = packet.emit();
+        bytes[6] |= 0x20;
+        assert_eq!((flow(&bytes).2, flow(&bytes).3), (17, 0));
+        assert_eq!(flow(&bytes[..10]).2, 255);
+        assert_eq!(flow(&[]).2, 255);
+    }
+}

@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rexmit_path::Carried;
+use rexmit_path::{Carried, FlowKey};
 use rexmit_wire::{IpFields, Packet, Payload, Transport};
 
 use crate::header::{self, Part};
@@ -161,6 +161,10 @@ impl Carried for RealPacket {
     fn packet(&self) -> Cow<'_, Packet> {
         let bytes = self.to_bytes();
         Cow::Owned(Packet::parse(&bytes).unwrap_or_else(|_| unknown(&bytes)))
+    }
+
+    fn flow(&self) -> FlowKey {
+        header::flow(&self.frame.bytes[self.frame.link..])
     }
 
     /// Inverts the last byte: part of the data, or of the header where there are none. Either way the

@@ -13,7 +13,7 @@ use crate::sys::device::Lost;
 pub struct Watch {
     stop: AtomicBool,
     begun: AtomicBool,
-    values: [AtomicU64; 26],
+    values: [AtomicU64; 28],
 }
 
 /// The counters at one moment. Those of a direction: down, then up.
@@ -31,6 +31,8 @@ pub struct Live {
     pub dropped_by_loss: [u64; 2],
     /// Packets that found the queue full.
     pub queue_full: [u64; 2],
+    /// Packets that the queue's management dropped.
+    pub dropped_by_aqm: [u64; 2],
     /// Packets that did not fit into the token bucket.
     pub too_long: [u64; 2],
     /// Bytes of IP packets that the path dropped.
@@ -74,6 +76,7 @@ impl Watch {
             dropped_by_loss: [get(14), get(15)],
             queue_full: [get(16), get(17)],
             too_long: [get(24), get(25)],
+            dropped_by_aqm: [get(26), get(27)],
             dropped_bytes: [get(18), get(19)],
             queue_packets: [get(20), get(21)],
             queue_bytes: [get(22), get(23)],
@@ -104,6 +107,7 @@ impl Watch {
             self.set(16 + n, counters.queue_full);
             self.set(18 + n, counters.dropped_bytes);
             self.set(24 + n, counters.too_long);
+            self.set(26 + n, counters.dropped_by_aqm);
         }
         self.set(8, emulator.lateness().max_ns);
         self.set(9, emulator.lateness().refused);

@@ -161,3 +161,66 @@ fn one_packet_at_a_time_by_a_clock_that_stands() {
     assert_eq!(emulator.hand_out(due).unwrap(), None);
     assert_eq!(numbers(&emulator.ports()[1].got), [[0], [1], [2]]);
 }
+
+/// Packets that are dropped from the queue, and marked in it, are so on real packets as on the model's: at the same
+/// moments, with the same verdicts; their memory goes back.
+#[test]
+fn a_managed_queue_is_the_model_s() {
+    for path in [
+        json!({ "rate": "1 Mbit/s", "delay": "3 ms", "down": { "aqm": "codel" } }),
+        json!({ "rate": "1 Mbit/s", "aqm": { "fq_codel": { "interval": "20 ms" } }, "link": "100 Mbit/s" }),
+        json!({ "rate": "1 Mbit/s", "shaper": "tbf", "queue": "40 kB", "overhead": "14 bytes" }),
+    ] {
+        let mut emulator = emulator(path.clone(), &[50]);
+        assert_eq!(emulator.take_in(0, Instant::ZERO).unwrap(), 50);
+        let mut at = Vec::new();
+        while let Some(due) = emulator.next_due() {
+            while emulator.hand_out(due).unwrap().is_some() {
+                at.push(due);
+            }
+        }
+        let spec: PathSpec = serde_json::from_value(path).unwrap();
+        let mut streams = |_: &str| unreachable!("nothing random");
+        let direction = Direction::new(&spec.down(), "down", Duration::ZERO, &mut streams).unwrap();
+        let mut direction = direction.with_log();
+        let bytes = super_packet(1).0;
+        for _ in 0..50 {
+            direction.send(Instant::ZERO, Packet::parse(&bytes).unwrap());
+        }
+        let mut model = Vec::new();
+        while let Some(due) = direction.poll_timer() {
+            model.extend(direction.poll_receive(due).map(|_| due));
+        }
+        assert_eq!(at, model);
+        let verdicts: Vec<_> = direction.log().iter().map(|row| row.verdict).collect();
+        assert_eq!(emulator.verdicts()[0], verdicts);
+        let dropped = verdicts.iter().filter(|v| v.is_drop()).count();
+        assert!(dropped > 0, "something is dropped");
+        assert_eq!((emulator.lateness().packets, emulator.lateness().max_ns), (50 - dropped as u64, 0));
+        // What is read into stays.
+        let intake = emulator.pool().out();
+        assert!(intake <= rexmit_live::pool::LARGEST as u64, "{intake} bytes are still out");
+    }
+}
+
+/// By a clock that runs on as well: what happens in the queue happens at its time, however late anybody looks.
+#[test]
+fn a_managed_queue_by_the_clock() {
+    let mut emulator = emulator(json!({ "rate": "10 Mbit/s", "down": { "aqm": "codel" } }), &[60]);
+    let codel = json!({ "rate": "10 Mbit/s", "down": { "aqm": { "codel": { "target": "1 ms", "interval": "5 ms" } } } });
+    run(&mut emulator, PACE, Duration::from_millis(80));
+    assert_eq!(
+        emulator.ports()[1].got.iter().map(|g| g.0).sum::<u32>(),
+        60,
+        "too short for an interval of 100 ms"
+    );
+    let mut emulator = self::emulator(codel, &[60]);
+    run(&mut emulator, PACE, Duration::from_millis(80));
+    let dropped: Vec<u64> =
+        emulator.verdicts()[0].iter().filter(|v| v.is_drop()).map(|v| v.position).collect();
+    // 1040 bytes take 0.832 ms: above the target from the third on, at 1.664 ms; the first at 6.664 ms or after goes.
+    assert_eq!(dropped[0], 10);
+    assert!(emulator.verdicts()[0].iter().all(|v| v.is_final()));
+    let got = emulator.ports()[1].got.iter().map(|g| u64::from(g.0)).sum::<u64>();
+    assert_eq!(got + dropped.len() as u64, 60);
+}

@@ -2,7 +2,13 @@
 
 use std::borrow::Cow;
 
-use rexmit_wire::Packet;
+use std::net::IpAddr;
+
+use rexmit_wire::{Packet, Transport};
+
+/// What tells flows apart: source and destination address, protocol, source and destination port (0 where the protocol
+/// has none).
+pub type FlowKey = (IpAddr, IpAddr, u8, u16, u16);
 
 /// A packet as a [`crate::Direction`] needs it.
 ///
@@ -14,6 +20,9 @@ pub trait Carried: Clone {
 
     /// The packet as a value. Its payload counts for its length alone.
     fn packet(&self) -> Cow<'_, Packet>;
+
+    /// The flow that it belongs to.
+    fn flow(&self) -> FlowKey;
 
     /// Damages it, so that its receiver finds a wrong checksum.
     fn damage(&mut self);
@@ -31,6 +40,15 @@ impl Carried for Packet {
     #[inline]
     fn packet(&self) -> Cow<'_, Packet> {
         Cow::Borrowed(self)
+    }
+
+    fn flow(&self) -> FlowKey {
+        let (protocol, source, destination) = match &self.transport {
+            Transport::Tcp(t) => (6, t.src_port, t.dst_port),
+            Transport::Udp(u) => (17, u.src_port, u.dst_port),
+            Transport::Other { protocol, .. } => (*protocol, 0, 0),
+        };
+        (self.src, self.dst, protocol, source, destination)
     }
 
     fn damage(&mut self) {

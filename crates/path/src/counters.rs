@@ -18,6 +18,8 @@ pub struct Counters {
     pub dropped_by_loss: u64,
     /// Packets dropped by a full queue.
     pub queue_full: u64,
+    /// Packets dropped by the queue's management.
+    pub dropped_by_aqm: u64,
     /// Packets that do not fit into the token bucket.
     pub too_long: u64,
     /// Bytes of IP packets offered that do not come out.
@@ -39,7 +41,8 @@ pub struct Counters {
 impl Counters {
     /// Packets offered that do not come out.
     pub fn drops(&self) -> u64 {
-        self.dropped_by_pattern + self.dropped_by_loss + self.queue_full + self.too_long
+        let queue = self.queue_full + self.dropped_by_aqm + self.too_long;
+        self.dropped_by_pattern + self.dropped_by_loss + queue
     }
 
     pub(crate) fn count(&mut self, verdict: &Verdict, len: u64) {
@@ -49,6 +52,7 @@ impl Counters {
             Fate::DroppedByPattern { .. } => self.dropped_by_pattern += 1,
             Fate::DroppedByLoss => self.dropped_by_loss += 1,
             Fate::QueueFull { .. } => self.queue_full += 1,
+            Fate::DroppedOnArrival { .. } | Fate::DroppedFromQueue { .. } => self.dropped_by_aqm += 1,
             Fate::TooLong { .. } => self.too_long += 1,
         }
         let effects = &verdict.effects;

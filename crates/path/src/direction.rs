@@ -14,7 +14,7 @@ use crate::ingress::{Decision, Ingress};
 use crate::outlet::{Link, Outlet};
 use crate::schedule::Schedule;
 use crate::shaper::{Bucket, Shaper};
-use crate::spec::DirectionSpec;
+use crate::spec::{Aqm, DirectionSpec};
 use crate::station::{Around, Server, Station};
 use crate::ticks::Ticks;
 use crate::unreached::Unreached;
@@ -30,8 +30,8 @@ use crate::waiting::{Extra, Waiting};
 /// calls. Where a packet enters at the instant at which another leaves the queue, the place is free.
 ///
 /// There are two kinds. Where nothing that comes later can matter to a packet that is inside (the shapers `exact`,
-/// `dummynet` and `cisco` with a plain queue), its verdict is final at once and says when it comes out. Else (`tbf`)
-/// the direction is served event by event: [`Self::poll_timer`] also names moments at which only something inside
+/// `dummynet` and `cisco` with a plain queue), its verdict is final at once and says when it comes out. Else (`tbf`,
+/// active queue management) the direction is served event by event: [`Self::poll_timer`] also names moments at which only something inside
 /// happens and nothing comes out, and a verdict may be [`Fate::Undecided`] at first. Each of those becomes final once,
 /// when its packet leaves the queue: in the log, in the counters, and, where they are asked for by
 /// [`keep_late_verdicts`](Self::keep_late_verdicts), through [`Self::poll_verdict`]. Those of packets that are inside
@@ -71,7 +71,7 @@ impl<P: Carried> Direction<P> {
         PathError::check(spec, name, phase)?;
         let ticks = Ticks::new(spec.tick, phase);
         let (schedule, ingress) = (Schedule::new(spec), Ingress::new(&spec.impairments, name, streams));
-        let bottleneck = Bottleneck::new(spec, ticks);
+        let bottleneck = Bottleneck::new(spec, ticks, || streams(&format!("path.{name}.aqm")));
         let is_ahead = matches!(bottleneck, Bottleneck::Ahead(_));
         Ok(Self {
             plain: is_ahead && ingress.is_none() && schedule.is_fixed() && spec.link.is_none(),
@@ -106,21 +106,21 @@ impl<P: Carried> Direction<P> {
         let len = packet.ip_len();
         self.books.counters.packets += 1;
         self.books.counters.bytes += len;
-        let Bottleneck::Ahead(ahead) = &mut self.bottleneck else {
-            return self.send_lazily(now, packet, len);
-        };
-        if !self.plain {
-            return self.send_impaired(now, packet, len);
+        match &mut self.bottleneck {
+            Bottleneck::Ahead(ahead) if self.plain => {
+                let position = self.books.counters.packets;
+                let effects = Effects::default();
+                let Some(departure) = ahead.admit(now, len + self.overhead, &self.schedule) else {
+                    self.books.counters.queue_full += 1;
+                    self.books.counters.dropped_bytes += len;
+                    return Verdict { position, fate: Fate::QueueFull { limit: ahead.limit() }, effects };
+                };
+                let due = self.outlet.pass(departure, self.schedule.delay(departure), packet);
+                Verdict { position, fate: Fate::Delivered { at: Some(due) }, effects }
+            }
+            Bottleneck::Ahead(_) => self.send_impaired(now, packet, len),
+            Bottleneck::Station(_) => self.send_lazily(now, packet, len),
         }
-        let position = self.books.counters.packets;
-        let effects = Effects::default();
-        let Some(departure) = ahead.admit(now, len + self.overhead, &self.schedule) else {
-            self.books.counters.queue_full += 1;
-            self.books.counters.dropped_bytes += len;
-            return Verdict { position, fate: Fate::QueueFull { limit: ahead.limit() }, effects };
-        };
-        let due = self.outlet.pass(departure, self.schedule.delay(departure), packet);
-        Verdict { position, fate: Fate::Delivered { at: Some(due) }, effects }
     }
 
     /// When something happens next; `None` if no packet is inside.
@@ -139,15 +139,22 @@ impl<P: Carried> Direction<P> {
     #[inline]
     pub fn poll_receive(&mut self, now: Instant) -> Option<P> {
         self.advance(now);
-        let packet = self.outlet.pop(now)?;
-        self.books.counters.received += 1;
-        Some(packet)
+        // Counted before it is taken, so that it is copied once less.
+        self.books.counters.received += u64::from(self.outlet.is_due(now));
+        self.outlet.pop(now)
     }
 
     /// Does what happens inside at or before `now`. After that, [`Self::poll_timer`] names a moment at or before `now`
     /// only where a packet comes out then.
     #[inline]
     pub fn advance(&mut self, now: Instant) {
+        if matches!(self.bottleneck, Bottleneck::Station(_)) {
+            self.advance_station(now);
+        }
+    }
+
+    #[inline(never)]
+    fn advance_station(&mut self, now: Instant) {
         let Bottleneck::Station(station) = &mut self.bottleneck else { return };
         self.now = self.now.max(now);
         let (schedule, outlet, books) = (&mut self.schedule, &mut self.outlet, &mut self.books);
@@ -203,6 +210,7 @@ impl<P: Carried> Direction<P> {
     }
 
     /// A packet for a bottleneck that is served event by event.
+    #[inline(never)]
     fn send_lazily(&mut self, now: Instant, packet: P, len: u64) -> Verdict {
         self.advance(now);
         let (now, position, bytes) = (self.now, self.books.counters.packets, len + self.overhead);
@@ -219,7 +227,7 @@ impl<P: Carried> Direction<P> {
         } else {
             let extra = decision.map(|decision| Box::new(Extra { decision, ..Extra::default() }));
             let waiting =
-                Waiting { packet, bytes: bytes as u32, position, entered: entry, marked: None, extra };
+                Waiting { packet, bytes: bytes as u32, position, entered: entry, marked: false, extra };
             let (schedule, outlet, books) = (&mut self.schedule, &mut self.outlet, &mut self.books);
             station.send((now, entry), waiting, &mut Around { schedule, outlet, books });
         }
@@ -240,7 +248,7 @@ impl<P: Carried> Direction<P> {
         self.schedule.change(entry, decision.rate, decision.delay);
         let summary = self.books.has_log().then(|| Summary::from(&*packet.packet()));
         let (schedule, outlet) = (&self.schedule, &mut self.outlet);
-        let verdict = judge((ahead, schedule, outlet), (entry, position), (packet, bytes), &decision);
+        let verdict = judge((ahead, schedule, outlet), packet, (entry, position, bytes), &decision);
         self.books.counters.count(&verdict, len);
         self.books.note(now, summary, verdict);
         verdict
@@ -248,14 +256,20 @@ impl<P: Carried> Direction<P> {
 }
 
 impl<P: Carried> Bottleneck<P> {
-    fn new(spec: &DirectionSpec, ticks: Ticks) -> Self {
+    fn new(spec: &DirectionSpec, ticks: Ticks, stream: impl FnOnce() -> Xoshiro256PlusPlus) -> Self {
         let overhead = spec.overhead.as_u64();
-        if let Some(shaper) = Shaper::new(spec.shaper, ticks, overhead) {
-            return Self::Ahead(Ahead::new(spec.queue, shaper, spec.link.is_some()));
-        }
-        let bucket = Bucket::new(ticks, spec.burst.map_or(0, |burst| burst.as_u64()));
-        let server = Server::Bucket { bucket, head: None, watchdog: Instant::ZERO };
-        Self::Station(Box::new(Station::new(spec.queue, overhead, Discipline::new(), server)))
+        let server = match Shaper::new(spec.shaper, ticks, overhead) {
+            Some(shaper) if spec.aqm == Aqm::None => {
+                return Self::Ahead(Ahead::new(spec.queue, shaper, spec.link.is_some()));
+            }
+            Some(shaper) => Server::Timed { shaper, busy_until: Instant::ZERO, bytes: 0 },
+            None => {
+                let bucket = Bucket::new(ticks, spec.burst.map_or(0, |burst| burst.as_u64()));
+                Server::Bucket { bucket, head: None, watchdog: Instant::ZERO }
+            }
+        };
+        let discipline = Discipline::new(&spec.aqm, stream);
+        Self::Station(Box::new(Station::new(spec.queue, overhead, discipline, server)))
     }
 }
 
@@ -263,8 +277,8 @@ impl<P: Carried> Bottleneck<P> {
 #[inline]
 fn judge<P: Carried>(
     (ahead, schedule, outlet): (&mut Ahead, &Schedule, &mut Outlet<P>),
-    (now, position): (Instant, u64),
-    (mut packet, bytes): (P, u64),
+    mut packet: P,
+    (now, position, bytes): (Instant, u64, u64),
     decision: &Decision,
 ) -> Verdict {
     let dropped = |fate| Verdict { position, fate, effects: Effects::default() };
@@ -279,13 +293,13 @@ fn judge<P: Carried>(
     }
     let marked = decision.mark && packet.mark();
     let copy = decision.duplicate.then(|| packet.clone());
-    let at = outlet.propagate((departure, schedule), (packet, bytes), decision);
+    let at = outlet.propagate(packet, (departure, bytes), (schedule, decision));
     // A copy enters right behind; no other impairment looks at it.
     let duplicated = match copy.map(|copy| (copy, ahead.admit(now, bytes, schedule))) {
         None => Duplicated::No,
         Some((_, None)) => Duplicated::CopyDropped,
         Some((copy, Some(departure))) => {
-            outlet.propagate((departure, schedule), (copy, bytes), &Decision::default());
+            outlet.propagate(copy, (departure, bytes), (schedule, &Decision::default()));
             Duplicated::Delivered
         }
     };
@@ -295,6 +309,7 @@ fn judge<P: Carried>(
         held: decision.hold.map(|h| h.0),
         reordered: decision.reorder.map(|r| r.0),
         marked,
+        marked_by: None,
     };
     Verdict { position, fate: Fate::Delivered { at }, effects }
 }

@@ -2,7 +2,7 @@
 
 use rexmit_units::{Bytes, Duration};
 
-use crate::spec::{Change, DirectionSpec, EmulatorKind, PathSpec, ShaperKind};
+use crate::spec::{Aqm, Change, DirectionSpec, EmulatorKind, PathSpec, ShaperKind};
 
 /// The smallest queue in bytes: the smallest MTU, so that any link's packets could pass.
 const SMALLEST_QUEUE: u64 = 68;
@@ -58,6 +58,19 @@ pub enum PathError {
         /// Bytes.
         burst: u64,
     },
+    /// Queue management where there is none.
+    #[error("path.{0}.aqm: the shaper dummynet has a plain queue; allowed: the shapers exact, tbf and cisco")]
+    NoAqm(String),
+    /// A parameter of queue management.
+    #[error("path.{name}.aqm.{key}: {allowed}")]
+    Aqm {
+        /// `down` or `up`.
+        name: String,
+        /// The key.
+        key: &'static str,
+        /// What may stand there.
+        allowed: &'static str,
+    },
     /// A change without a moment or with several.
     #[error("path.{name}.changes.{index}: allowed: exactly one of at, packet and when")]
     ChangeMoment {
@@ -103,6 +116,12 @@ impl PathError {
             if phase >= spec.tick {
                 return Err(Self::Phase { name: name.into(), phase, tick: spec.tick });
             }
+        }
+        if let Some((key, allowed)) = spec.aqm.fault() {
+            return Err(Self::Aqm { name: name.into(), key, allowed });
+        }
+        if spec.aqm != Aqm::None && spec.shaper == ShaperKind::Dummynet {
+            return Err(Self::NoAqm(name.into()));
         }
         let least = SMALLEST_QUEUE + spec.overhead.as_u64();
         match (spec.shaper, spec.rate, spec.burst) {

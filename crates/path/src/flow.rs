@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
-use std::net::IpAddr;
 
-use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
+use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment};
+
+use crate::carried::{Carried, FlowKey};
 
 /// One packet as its flow sees it.
 #[derive(Clone, Copy, Debug)]
@@ -44,13 +45,11 @@ impl FlowView {
     }
 }
 
-type Key = (IpAddr, IpAddr, u8, u16, u16);
-
 /// Follows every flow of a direction.
 #[derive(Default)]
 pub(crate) struct FlowTracker {
     // Looked up, never iterated; a fixed hasher all the same, so that no run differs from another.
-    index: HashMap<Key, usize, BuildHasherDefault<DefaultHasher>>,
+    index: HashMap<FlowKey, usize, BuildHasherDefault<DefaultHasher>>,
     flows: Vec<FlowState>,
 }
 
@@ -68,7 +67,7 @@ struct FlowState {
 impl FlowTracker {
     /// Takes the next packet of the direction into account and says what it is.
     pub fn observe(&mut self, packet: &Packet) -> FlowView {
-        let key = key(packet);
+        let key = packet.flow();
         let next = self.flows.len();
         let index = *self.index.entry(key).or_insert(next);
         if index == next {
@@ -109,13 +108,4 @@ impl FlowState {
         }
         SegmentView { flags: tcp.flags, offset, len, number, repeats }
     }
-}
-
-fn key(packet: &Packet) -> Key {
-    let (protocol, source, destination) = match &packet.transport {
-        Transport::Tcp(t) => (6, t.src_port, t.dst_port),
-        Transport::Udp(u) => (17, u.src_port, u.dst_port),
-        Transport::Other { protocol, .. } => (*protocol, 0, 0),
-    };
-    (packet.src, packet.dst, protocol, source, destination)
 }

@@ -5,11 +5,11 @@
 //! virtual time and live traffic. What a path is, as a study writes it, is a [`PathSpec`]; which packets an
 //! effect is for is a [`Pattern`].
 //!
-//! Stages, in order: impairments decide as a packet enters; the queue admits it or not; the shaper sends it;
-//! the delay line carries it. Extra delay, jitter and reordering act in the delay line, so they never change
-//! what the queue holds.
+//! Stages, in order: the first link carries a packet; impairments decide as it enters; the queue admits it or not,
+//! and its management may drop it later; the shaper sends it; the delay line and the second link carry it. Extra delay,
+//! jitter and reordering act behind that, so they never change what the queue holds.
 //!
-//! Not modelled: several bottlenecks in a row, queues that drop from the head or by probability.
+//! Not modelled: several bottlenecks in a row.
 //!
 //! ```
 //! use rexmit_path::{Direction, PathSpec};
@@ -24,6 +24,7 @@
 //! ```
 
 mod ahead;
+mod aqm;
 mod books;
 mod carried;
 mod counters;
@@ -47,14 +48,14 @@ mod unreached;
 mod verdict;
 mod waiting;
 
-pub use carried::Carried;
+pub use carried::{Carried, FlowKey};
 pub use counters::{Counters, LogRow, Summary};
 pub use direction::Direction;
 pub use error::PathError;
 pub use pattern::{Pattern, Positions, Times};
 pub use spec::{
-    Change, DirectionOverride, DirectionSpec, EmulatorKind, GilbertElliott, Hold, Impairments, Jitter,
-    LossModel, PathSpec, Qdisc, Reorder, ShaperKind, Spread,
+    Algorithm, Aqm, Change, Codel, DirectionOverride, DirectionSpec, EmulatorKind, FqCodel, GilbertElliott,
+    Hold, Impairments, Jitter, LossModel, PathSpec, Pie, Qdisc, Red, Reorder, ShaperKind, Spread,
 };
 pub use unreached::{Missed, Unreached};
 pub use verdict::{Duplicated, Effects, Fate, Verdict};

@@ -7,15 +7,15 @@ use rexmit_units::Instant;
 
 /// Packets on their way. Those due at the same instant come out in the order in which they were put in.
 pub(crate) enum Line<P> {
-    /// Where no packet overtakes another.
-    Fifo(VecDeque<(Instant, P)>),
+    /// Where no packet overtakes another: the instants beside the packets, which are large.
+    Fifo(VecDeque<Instant>, VecDeque<P>),
     /// Where one may.
     Sorted(Sorted<P>),
 }
 
 impl<P> Line<P> {
     pub fn fifo() -> Self {
-        Self::Fifo(VecDeque::new())
+        Self::Fifo(VecDeque::new(), VecDeque::new())
     }
 
     pub fn sorted() -> Self {
@@ -26,9 +26,10 @@ impl<P> Line<P> {
     #[inline]
     pub fn push(&mut self, due: Instant, packet: P) {
         match self {
-            Self::Fifo(queue) => {
-                debug_assert!(queue.back().is_none_or(|b| b.0 <= due), "a packet would overtake");
-                queue.push_back((due, packet));
+            Self::Fifo(dues, packets) => {
+                debug_assert!(dues.back().is_none_or(|last| *last <= due), "a packet would overtake");
+                packets.push_back(packet);
+                dues.push_back(due);
             }
             Self::Sorted(sorted) => sorted.push(due, packet),
         }
@@ -38,7 +39,7 @@ impl<P> Line<P> {
     #[inline]
     pub fn next_due(&self) -> Option<Instant> {
         match self {
-            Self::Fifo(queue) => queue.front().map(|f| f.0),
+            Self::Fifo(dues, _) => dues.front().copied(),
             Self::Sorted(sorted) => sorted.next_due(),
         }
     }
@@ -47,11 +48,12 @@ impl<P> Line<P> {
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<P> {
         match self {
-            Self::Fifo(queue) => {
-                if queue.front()?.0 > now {
+            Self::Fifo(dues, packets) => {
+                if *dues.front()? > now {
                     return None;
                 }
-                queue.pop_front().map(|f| f.1)
+                dues.pop_front();
+                packets.pop_front()
             }
             Self::Sorted(sorted) => sorted.pop(now),
         }
@@ -60,7 +62,7 @@ impl<P> Line<P> {
     /// How many packets are on their way.
     pub fn len(&self) -> usize {
         match self {
-            Self::Fifo(queue) => queue.len(),
+            Self::Fifo(dues, _) => dues.len(),
             Self::Sorted(sorted) => sorted.heap.len() + sorted.waiting.len(),
         }
     }

@@ -56,6 +56,12 @@ impl<P> Outlet<P> {
         self.line.next_due()
     }
 
+    /// True if a packet comes out at or before `now`.
+    #[inline]
+    pub fn is_due(&self, now: Instant) -> bool {
+        self.line.next_due().is_some_and(|due| due <= now)
+    }
+
     /// The next packet, if it is due at `now`.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<P> {
@@ -81,9 +87,9 @@ impl<P> Outlet<P> {
     #[inline]
     pub fn propagate(
         &mut self,
-        (departure, schedule): (Instant, &Schedule),
-        (packet, bytes): (P, u64),
-        decision: &Decision,
+        packet: P,
+        (departure, bytes): (Instant, u64),
+        (schedule, decision): (&Schedule, &Decision),
     ) -> Option<Instant> {
         let arrival = self.propagated(departure, schedule.delay(departure));
         // The second link: its order is that of departures, also where the delay gets shorter.

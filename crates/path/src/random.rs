@@ -108,8 +108,12 @@ impl JitterProcess {
         }
     }
 
-    /// From 0 up to but not 1, in steps of 2^-53.
     fn unit(&mut self) -> f64 {
-        (self.stream.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+        unit(self.stream.next_u64())
     }
+}
+
+/// A draw as a number from 0 up to but not 1, in steps of 2^-53.
+pub(crate) fn unit(draw: u64) -> f64 {
+    (draw >> 11) as f64 / (1u64 << 53) as f64
 }

@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Pattern;
 
+mod aqm;
 mod effects;
 mod qdisc;
 mod random;
 
+pub use aqm::{Algorithm, Aqm, Codel, FqCodel, Pie, Red};
 pub use effects::{Hold, Reorder};
 pub use qdisc::Qdisc;
 pub use random::{GilbertElliott, Jitter, LossModel, Spread};
@@ -42,6 +44,10 @@ pub struct PathSpec {
     /// packet being sent counts. Default: 1000 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLimit>,
+    /// Active queue management: who is dropped or marked before the queue is full. Behind the shapers `exact`, `tbf`
+    /// and `cisco`. Default: `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<Aqm>,
     /// How the bottleneck sends. Default: `exact`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<ShaperKind>,
@@ -84,6 +90,9 @@ pub struct DirectionOverride {
     /// What the queue in this direction holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLimit>,
+    /// Active queue management in this direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<Aqm>,
     /// How the bottleneck in this direction sends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<ShaperKind>,
@@ -160,7 +169,8 @@ pub struct Impairments {
     pub changes: Vec<Change>,
 }
 
-/// A change of rate or delay from a moment on. The later of two changes holds.
+/// A change of rate or delay from a moment on. The later of two changes holds. With `tbf` and with queue management, one
+/// by a packet holds from the moment at which that packet enters the queue, also for those that wait before it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
@@ -225,6 +235,8 @@ pub struct DirectionSpec {
     pub delay: Duration,
     /// What the queue holds.
     pub queue: QueueLimit,
+    /// Who is dropped or marked before that.
+    pub aqm: Aqm,
     /// How the bottleneck sends.
     pub shaper: ShaperKind,
     /// Time between ticks.
@@ -248,6 +260,7 @@ impl Default for DirectionSpec {
             overhead: Bytes::ZERO,
             delay: Duration::ZERO,
             queue: DEFAULT_QUEUE,
+            aqm: Aqm::None,
             shaper: ShaperKind::default(),
             tick: ShaperKind::default().default_tick(),
             burst: None,
@@ -353,6 +366,7 @@ impl PathSpec {
             let counted = if direction.qdisc.is_some() { ETHERNET } else { Bytes::ZERO };
             note("overhead", direction.overhead != counted);
             note("queue", direction.qdisc.is_none() && matches!(direction.queue, QueueLimit::Bytes(_)));
+            note("aqm", direction.aqm != Aqm::None);
             note("shaper", direction.shaper != ShaperKind::Exact);
             note("loss", matches!(own.loss, Some(LossModel::GilbertElliott(_))));
             note("jitter", own.jitter.is_some());
@@ -371,6 +385,7 @@ impl PathSpec {
             overhead: own.overhead.or(self.overhead).unwrap_or(Bytes::ZERO),
             delay: own.delay.or(self.delay).unwrap_or(Duration::ZERO),
             queue: own.queue.or(self.queue).unwrap_or(DEFAULT_QUEUE),
+            aqm: own.aqm.or(self.aqm).unwrap_or_default(),
             shaper,
             tick: own.tick.or(self.tick).unwrap_or(shaper.default_tick()),
             burst: burst.or((shaper == ShaperKind::Tbf).then_some(DEFAULT_BURST)),

@@ -232,13 +232,17 @@ impl<P: Carried> Station<P> {
         let (position, twin, bytes) = (waiting.position, waiting.twin(), u64::from(waiting.bytes));
         let extra = waiting.extra.map_or_else(Extra::default, |extra| *extra);
         let decision = extra.decision;
-        let at = around.outlet.propagate((departure, around.schedule), (waiting.packet, bytes), &decision);
+        // A mark from before it entered stays a pattern's.
+        let marked_by = self.discipline.algorithm().filter(|_| waiting.marked && !extra.marked);
+        let on = (&*around.schedule, &decision);
+        let at = around.outlet.propagate(waiting.packet, (departure, bytes), on);
         let effects = Effects {
             corrupted: decision.corrupt,
             duplicated: Duplicated::No,
             held: decision.hold.map(|h| h.0),
             reordered: decision.reorder.map(|r| r.0),
-            marked: extra.marked,
+            marked: extra.marked || marked_by.is_some(),
+            marked_by,
         };
         let verdict = Verdict { position, fate: Fate::Delivered { at }, effects };
         self.judge((verdict, bytes - self.overhead), twin, around.books);
@@ -268,6 +272,9 @@ impl<P: Carried> Station<P> {
         } else {
             twins.copy = Some(match verdict.fate {
                 Fate::Delivered { .. } => Duplicated::Delivered,
+                Fate::DroppedOnArrival { by } | Fate::DroppedFromQueue { by, .. } => {
+                    Duplicated::CopyDroppedByAqm { by }
+                }
                 _ => Duplicated::CopyDropped,
             });
         }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use rexmit_units::{Duration, Instant, QueueLimit};
 
+use crate::spec::Algorithm;
+
 /// What the path did to one packet: its fate, and every effect on the way.
 ///
 /// [`fmt::Display`] gives the text that captures carry as a comment, such as `dropped by pattern at position
@@ -38,6 +40,18 @@ pub enum Fate {
         /// What the queue holds.
         limit: QueueLimit,
     },
+    /// The queue's management dropped it as it came.
+    DroppedOnArrival {
+        /// Which algorithm.
+        by: Algorithm,
+    },
+    /// The queue's management dropped it from the queue.
+    DroppedFromQueue {
+        /// Which algorithm.
+        by: Algorithm,
+        /// How long it had been there.
+        after: Duration,
+    },
     /// It does not fit into the token bucket.
     TooLong {
         /// Its bytes, with those of the link layer.
@@ -61,6 +75,8 @@ pub struct Effects {
     pub reordered: Option<u32>,
     /// Marked "congestion experienced" (RFC 3168).
     pub marked: bool,
+    /// That was by the queue's management; a pattern marks before.
+    pub marked_by: Option<Algorithm>,
 }
 
 /// Whether a packet was duplicated, and what became of the copy.
@@ -73,6 +89,11 @@ pub enum Duplicated {
     Delivered,
     /// The copy found the queue full.
     CopyDropped,
+    /// The copy was dropped by the queue's management.
+    CopyDroppedByAqm {
+        /// Which algorithm.
+        by: Algorithm,
+    },
 }
 
 impl Verdict {
@@ -117,6 +138,10 @@ impl fmt::Display for Fate {
                 }
                 f.write_str(")")
             }
+            Self::DroppedOnArrival { by } => write!(f, "dropped by {} on arrival", by.name()),
+            Self::DroppedFromQueue { by, after } => {
+                write!(f, "dropped by {} after {} ms in the queue", by.name(), after.as_millis_f64())
+            }
             Self::TooLong { bytes } => write!(f, "dropped: longer than the token bucket ({bytes} bytes)"),
             Self::Undecided => f.write_str("still in the queue"),
         }
@@ -133,6 +158,9 @@ impl fmt::Display for Effects {
             Duplicated::No => {}
             Duplicated::Delivered => f.write_str(", duplicated")?,
             Duplicated::CopyDropped => f.write_str(", duplicated (copy dropped: queue full)")?,
+            Duplicated::CopyDroppedByAqm { by } => {
+                write!(f, ", duplicated (copy dropped by {})", by.name())?;
+            }
         }
         if let Some(by) = self.held {
             write!(f, ", held for {} ms", by.as_millis_f64())?;
@@ -144,6 +172,9 @@ impl fmt::Display for Effects {
         }
         if self.marked {
             f.write_str(", marked congestion experienced")?;
+        }
+        if let Some(by) = self.marked_by {
+            write!(f, " by {}", by.name())?;
         }
         Ok(())
     }

@@ -16,8 +16,8 @@ pub(crate) struct Waiting<P> {
     pub position: u64,
     /// When it came to the queue.
     pub entered: Instant,
-    /// It was marked in the queue, after this time.
-    pub marked: Option<Duration>,
+    /// The queue's management has marked it.
+    pub marked: bool,
     /// What impairments want, where they want anything.
     pub extra: Option<Box<Extra>>,
 }

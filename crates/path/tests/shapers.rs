@@ -260,6 +260,20 @@ fn arrivals() -> impl Strategy<Value = Vec<(u64, u32)>> {
     prop::collection::vec((prop_oneof![Just(0), 0..4_000_000u64], 28..1500u32), 1..150)
 }
 
+/// Which packets come out and when, where they arrive with these gaps from `start` on.
+fn come_out(direction: &mut Direction, packets: &[(u64, u32)], start: Instant) -> Vec<(Instant, u16)> {
+    let (mut now, mut out) = (start, Vec::new());
+    for (ident, &(gap, len)) in packets.iter().enumerate() {
+        now += Duration::from_nanos(gap);
+        while let Some(due) = direction.poll_timer().filter(|due| *due <= now) {
+            out.extend(direction.poll_receive(due).map(|p| (due, p.ip.ident)));
+        }
+        direction.send(now, udp(len, ident as u16));
+    }
+    out.extend(idents(direction));
+    out
+}
+
 proptest! {
     /// In no span of time does more leave than the bucket and the rate allow; nothing is lost that was not dropped, and
     /// the order is kept.
@@ -290,6 +304,19 @@ proptest! {
                 prop_assert!(bits * 1_000_000_000 <= 1600 * 8 * 1_000_000_000 + u128::from(rate) * span);
             }
         }
+    }
+
+    /// EM-TB-7: netem outside a bucket delays packets before it, a path behind it. For whole jiffies that is the same:
+    /// the same packets are dropped, and the others come out at the same times.
+    #[test]
+    fn a_delay_of_whole_jiffies_may_stand_before_or_behind_a_bucket(
+        packets in arrivals(), rate in 50_000..20_000_000u64, delay in 0..300u64, phase in 0..1_000_000u64,
+    ) {
+        let toml = format!("rate = \"{rate} bit/s\"\nshaper = \"tbf\"\nqueue = \"8 KiB\"");
+        let phase = Duration::from_nanos(phase);
+        let behind = come_out(&mut down_at(&format!("{toml}\ndelay = \"{delay} ms\""), phase), &packets, ms(0));
+        let before = come_out(&mut down_at(&toml, phase), &packets, ms(delay));
+        prop_assert_eq!(behind, before);
     }
 
     /// A router's shaper that is always busy keeps its rate to the credit that there may be.

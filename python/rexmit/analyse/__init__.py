@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Published,
         load_published,
     )
+    from rexmit.analyse.means import averages
     from rexmit.analyse.positions import PositionCosts, position_costs, position_times
     from rexmit.analyse.stats import summarise, t_quantile
 
@@ -27,6 +28,7 @@ __all__ = [
     "Comparison",
     "PositionCosts",
     "Published",
+    "averages",
     "crossing",
     "load_published",
     "over_span",
@@ -43,6 +45,7 @@ _HOMES = {
     **dict.fromkeys(("Published", "load_published"), "compare"),
     **dict.fromkeys(("PositionCosts", "position_costs", "position_times"), "positions"),
     **dict.fromkeys(("summarise", "t_quantile"), "stats"),
+    "averages": "means",
     **dict.fromkeys(("crossing", "over_span", "two_way", "window_phase"), "both_ways"),
 }
 """Where each name comes from: loaded when it is used, because tables take long to load."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from rexmit.analyse.quantities import share, size
+from rexmit.analyse.quantities import plural, share, size
 from rexmit.errors import UsageError, printable
 
 FAR, TOO_FAR = 0.1, 0.5
@@ -237,8 +237,8 @@ def _only_connection(scenario: dict[str, Any], sender: str, where: str) -> int:
             found += range(number, number + count)
         number += count
     if len(found) != 1:
-        what = "download from the server" if sender == "server" else "upload from the client"
-        raise UsageError(f"{where}: has {len(found) or 'no'} {what}s, and the rule is for one; give numbers")
+        what = plural(len(found), "download" if sender == "server" else "upload")
+        raise UsageError(f"{where}: has {what} from the {sender}, and the rule is for one; give numbers")
     return found[0]
 
 

@@ -11,6 +11,7 @@ REASONS = {
     "dropped_by_pattern": "by pattern",
     "dropped_by_loss": "by random loss",
     "queue_full": "by a full queue",
+    "dropped_by_aqm": "by the queue's management",
     "longer_than_burst": "longer than the token bucket",
 }
 EFFECTS = {

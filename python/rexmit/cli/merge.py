@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import polars as pl
 
-from rexmit.analyse.averages import averages, check_responses
+from rexmit.analyse.means import averages, check_responses
 from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.errors import UsageError
 from rexmit.run import Results, merge_results, open_results
@@ -75,6 +75,7 @@ def merge(
 
 def _tell(results: Results, folders: tuple[Path, ...], file: Path | None, as_json: bool) -> None:
     study = results.study
+    seeds = study.get("seeds", [study["seed"]])
     facts = {
         "study": results.name,
         "sources": [str(folder) for folder in folders],
@@ -82,7 +83,7 @@ def _tell(results: Results, folders: tuple[Path, ...], file: Path | None, as_jso
         "averages": None if file is None else str(file),
         "runs": len(results),
         "replications": study["replications"],
-        "seeds": study.get("seeds", [study["seed"]]),
+        "seeds": seeds,
     }
     failed = results.table().filter(pl.col("error").is_not_null()).height
     if as_json:
@@ -92,7 +93,8 @@ def _tell(results: Results, folders: tuple[Path, ...], file: Path | None, as_jso
         where += [f"averages in {file}"] if file else []
         click.echo(
             f"{results.name}: {len(folders)} folders, {len(results)} runs, {study['replications']} "
-            f"replications, seeds {', '.join(map(str, facts['seeds']))}; {', '.join(where)}"
+            f"replications, {'seeds' if len(seeds) > 1 else 'seed'} {', '.join(map(str, seeds))}; "
+            f"{', '.join(where)}"
         )
     if failed:
         left = ", and left out of the averages" if file else ""

@@ -45,6 +45,7 @@ from rexmit.run.store import (
 )
 from rexmit.study import Design, StudySpec
 from rexmit.study.factors import Factor, factor_from_record, factor_to_record
+from rexmit.units import as_numbers
 
 KEPT = ("captures", "tables")
 """Folders with files of single runs, `run-NUMBER-...`."""
@@ -67,6 +68,7 @@ def merge_results(
     Raises StoreError of one line that names what differs, which runs are missing, or which are there twice;
     with `skip_duplicates` these are taken once, if they agree.
     """
+    started = now()
     sources = _open([Path(folder) for folder in folders])
     _check_same_study(sources)
     factors = _joined_factors(sources)
@@ -84,7 +86,7 @@ def merge_results(
                 folder / INTERVALS_FILE, lambda temporary: write_runs(intervals, temporary), resumable=False
             )
         _keep_files(folder, sources, rows)
-        write_json(folder / PROVENANCE, _provenance(sources, rows, record))
+        write_json(folder / PROVENANCE, _provenance(sources, rows, record, started))
     return Results(table, record, out)
 
 
@@ -176,8 +178,6 @@ def _joined_factors(sources: Sequence[_Source]) -> tuple[Factor, ...]:
 
 def _heights(labels: Sequence[Any], rising: bool = False) -> list[float] | None:
     """The labels as numbers in one unit; None where they are none, or where they should rise and do not."""
-    from rexmit.units import as_numbers
-
     numbers = as_numbers(labels)
     if numbers is not None:
         heights = [float(value) for value in numbers[1]]
@@ -417,9 +417,11 @@ def _keep_files(folder: Path, sources: Sequence[_Source], rows: pl.DataFrame) ->
                     shutil.copyfile(path, target)
 
 
-def _provenance(sources: Sequence[_Source], rows: pl.DataFrame, record: dict[str, Any]) -> dict[str, Any]:
+def _provenance(
+    sources: Sequence[_Source], rows: pl.DataFrame, record: dict[str, Any], started: str
+) -> dict[str, Any]:
     taken = dict(rows.group_by("source").len().iter_rows())
-    session = {"command": shlex.join(sys.argv), "started": now(), "ended": now(), "outcome": "merged"}
+    session = {"command": shlex.join(sys.argv), "started": started, "ended": now(), "outcome": "merged"}
     return {
         "seed": record["seed"],
         **environment(),

@@ -124,7 +124,7 @@ class RealBackend(ModelBackend):
         """The columns of a run."""
         numbers = {"run": done.run, "replication": done.run % self._design.replications}
         if done.failed:
-            nothing = dict.fromkeys(self._schema.names, 0)
+            nothing = {field.name: False if pa.types.is_boolean(field.type) else 0 for field in self._schema}
             return nothing | numbers | {"completed": False, "error": done.failed, INTERVALS: []}
         self._unreached.add(done.answer["unreached"])
         lateness = {name: done.answer[name] for name, _ in LATENESS}

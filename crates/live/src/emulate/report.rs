@@ -99,6 +99,8 @@ pub struct Traffic {
     pub dropped_by_loss: u64,
     /// Dropped by a full queue.
     pub queue_full: u64,
+    /// Dropped by the queue's management.
+    pub dropped_by_aqm: u64,
     /// Dropped as longer than the token bucket.
     pub longer_than_burst: u64,
     /// With a bit error.
@@ -122,6 +124,7 @@ impl Traffic {
             dropped_by_pattern,
             dropped_by_loss,
             queue_full,
+            dropped_by_aqm,
             too_long: longer_than_burst,
             dropped_bytes,
             corrupted,
@@ -141,6 +144,7 @@ impl Traffic {
             dropped_by_pattern,
             dropped_by_loss,
             queue_full,
+            dropped_by_aqm,
             longer_than_burst,
             corrupted,
             marked,
@@ -184,6 +188,7 @@ impl Summary {
             dropped_by_pattern: live.dropped_by_pattern[n],
             dropped_by_loss: live.dropped_by_loss[n],
             queue_full: live.queue_full[n],
+            dropped_by_aqm: live.dropped_by_aqm[n],
             longer_than_burst: live.too_long[n],
             ..Traffic::default()
         };

@@ -1,0 +1,236 @@
+"""The figures of klaver-2005 that come from a table of measured runs: chapter 5, and what we add to it.
+
+`frame` is what `rexmit.tcp_friendly_runs` returns. Errors are of formulas against the measured F, both at the
+loss events over delivered segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import StrMethodFormatter
+
+from rexmit.models.tcp_friendly import (
+    KLAVER_LARGEST_P,
+    KLAVER_SMALLEST_WINDOW,
+    MATHIS_C,
+    MATHIS_C_DELAYED,
+    klaver_even_window,
+    klaver_odd_window,
+    mathis_window,
+)
+from rexmit.plot import style
+
+CASE, RATE, DELAY, QUEUE = "case", "path.down.rate_bit_s", "path.down.delay_ns", "path.down.queue"
+COUNTS, POLICY = "hosts.server.stack.congestion.counts", "hosts.client.stack.delayed_ack.policy"
+ALGORITHM = "hosts.server.stack.congestion.algorithm"
+FRAME_BITS = 8 * 1514
+"""Bits of a full packet with its Ethernet header: what the bucket counts."""
+KIB = 1024
+
+LARGE_RTT = "large initial RTT"
+
+Curve = tuple[str, Callable[[Any], Any], dict[str, Any]]
+CURVES: tuple[Curve, ...] = (
+    ("classic, (2.4)", mathis_window, {"color": "#d5231e", "linestyle": (0, (6, 2))}),
+    ("odd W, (4.14)", klaver_odd_window, {"color": "#0072b2", "linestyle": "-"}),
+    ("even W, (4.15)", klaver_even_window, {"color": "#008f68", "linestyle": (0, (1, 1))}),
+)
+ERRORS = (
+    ("error_klaver", "new formula of W's parity", "o", "#0072b2"),
+    ("error_reno", "classic", "s", "#d5231e"),
+    ("error_pftk_full", "PFTK, full", "^", "#e08e00"),
+)
+"""Columns, names, markers and colours of the figure of errors."""
+
+SHARES = (-6.0, 47.0)
+"""Percent shown in the figure of errors; what lies beyond is an arrow at the edge."""
+
+CONTROLS = {"reno": ("o", "#0072b2", "Reno"), "cubic": ("D", "#d5231e", "CUBIC")}
+COUNT_LOOKS = {"segments": ("-", "segments counted"), "acks": ((0, (4, 2)), "ACKs counted")}
+POLICY_LOOKS = {
+    "immediate": ("o", "#0072b2", "each segment acknowledged"),
+    "quick-ack": ("s", "#1a1a1a", "Linux's delayed ACKs"),
+    "every-second": ("^", "#d5231e", "every second segment"),
+}
+
+
+def packets_of(queue: str) -> int:
+    """Full packets that a queue of so many KiB holds."""
+    return int(queue.split()[0]) * KIB // (FRAME_BITS // 8)
+
+
+def large_rtt(frame: pl.DataFrame) -> list[bool]:
+    """For each run, whether the pipe holds more packets than the buffer: the thesis's large initial RTT."""
+    return [
+        rate * delay / 1e9 / FRAME_BITS > packets_of(queue)
+        for rate, delay, queue in frame.select(RATE, DELAY, QUEUE).iter_rows()
+    ]
+
+
+def mean_by(frame: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
+    """The mean of each number over replications; text as it is in the first of them."""
+    numbers = [name for name, kind in frame.schema.items() if kind.is_numeric() and name not in factors]
+    rest = [name for name in frame.columns if name not in numbers and name not in factors]
+    return frame.group_by(list(factors), maintain_order=True).agg(
+        *(pl.col(name).mean() for name in numbers), *(pl.col(name).first() for name in rest)
+    )
+
+
+def figure_5_1(frame: pl.DataFrame) -> Figure:
+    """Loss against the mean number of segments outstanding, log-log: the three curves and our points."""
+    points = mean_by(frame, [CASE]).filter(pl.col("f").is_not_null())
+    large = np.array(large_rtt(points))
+    small = points["w"].to_numpy() < KLAVER_SMALLEST_WINDOW
+    sheet, axes = _log_log("Mean segments outstanding, rate x RTT / MSS")
+    handles = _curves(axes, points["p_delivered"].to_numpy())
+    looks = (
+        (~large & ~small, "o", "none", "controlled"),
+        (large & ~small, "^", style.LIGHT.ink, f"controlled, {LARGE_RTT}"),
+        (small, "x", style.LIGHT.ink, "W = 3: outside the model of chapter 4"),
+    )
+    for chosen, marker, face, label in looks:
+        if chosen.any():
+            handles += _points(axes, points.filter(pl.Series(chosen)), marker, face, label)
+    axes.set_title("Figure 5.1: measured points and formulas", loc="left")
+    axes.legend(handles=handles, loc="lower left")
+    return sheet
+
+
+def figure_errors(frame: pl.DataFrame) -> Figure:
+    """How much more each formula gives than was measured: a row a point, by its loss rate."""
+    points = mean_by(frame, [CASE]).filter(pl.col("error_klaver").is_not_null()).sort("p_delivered")
+    sheet = Figure(figsize=(8.4, 0.235 * points.height + 1.7), layout="constrained")
+    axes = sheet.add_subplot()
+    rows = np.arange(points.height)
+    handles: list[Line2D] = []
+    for column, label, marker, colour in ERRORS:
+        values = 100 * points[column].to_numpy()
+        far = values > SHARES[1]
+        shown = np.minimum(values, SHARES[1] - 1)
+        face = colour if column == "error_klaver" else "none"
+        (line,) = axes.plot(shown[~far], rows[~far], marker, color=colour, markerfacecolor=face, label=label)
+        line.set(markersize=5.5, linestyle="none", zorder=3)
+        axes.plot(shown[far], rows[far], ">", color=colour, markersize=5)
+        handles.append(line)
+    _intervals(axes, points, rows)
+    axes.axvline(0, color=style.LIGHT.ink, linewidth=0.8)
+    axes.axvspan(-3, 3, color=style.LIGHT.grid, alpha=0.6, linewidth=0, zorder=0)
+    axes.set_yticks(rows, [f"{case}   W = {w:.0f}" for case, w in points.select(CASE, "w").iter_rows()])
+    axes.set_ylim(-0.7, points.height - 0.3)
+    axes.set_xlim(*SHARES)
+    axes.set_xlabel("Formula against measured F (%); grey: 3 % either way")
+    axes.set_title("Relative error of each formula, points with little loss below", loc="left")
+    style.legend_below(sheet, handles)
+    return sheet
+
+
+def _intervals(axes: Axes, points: pl.DataFrame, rows: np.ndarray[Any, Any]) -> None:
+    """The interval of F over cycles, as one of the new formula's error; mostly narrower than a mark."""
+    measured = points.select("error_klaver", "f", "f_low", "f_high").rows()
+    for row, (error, f, low, high) in zip(rows, measured, strict=True):
+        if low and high:
+            ends = [100 * ((1 + error) * f / end - 1) for end in (high, low)]
+            axes.plot(ends, [row, row], color="#0072b2", linewidth=1.4, zorder=2)
+
+
+def figure_linux(frame: pl.DataFrame, title: str) -> Figure:
+    """The points of Reno and CUBIC of another system beside the curves."""
+    points = mean_by(frame, [ALGORITHM, CASE]).filter(pl.col("f").is_not_null())
+    sheet, axes = _log_log("Mean segments outstanding, rate x RTT / MSS")
+    handles = _curves(axes, points["p_delivered"].to_numpy())
+    for algorithm, (marker, colour, name) in CONTROLS.items():
+        chosen = points.filter(pl.col(ALGORITHM) == algorithm)
+        if chosen.height:
+            handles += _points(axes, chosen, marker, "none" if algorithm == "reno" else colour, name, colour)
+    axes.set_title(title, loc="left")
+    axes.legend(handles=handles, loc="lower left")
+    return sheet
+
+
+def figure_acks(frame: pl.DataFrame) -> Figure:
+    """The constant C = F sqrt(p) against W, by what the sender counts and what the receiver acknowledges."""
+    constant = pl.col("f") * pl.col("p_delivered").sqrt()
+    points = mean_by(frame, [COUNTS, POLICY, CASE]).with_columns(constant.alias("c")).sort("w")
+    sheet = Figure(figsize=(7.6, 4.6), layout="constrained")
+    axes = sheet.add_subplot()
+    handles = []
+    at_rate = pl.col(RATE) == points[RATE].max()
+    for counts, (dashes, counted) in COUNT_LOOKS.items():
+        for policy, (marker, colour, acknowledged) in POLICY_LOOKS.items():
+            own = points.filter(
+                (pl.col(COUNTS) == counts) & (pl.col(POLICY) == policy) & at_rate & (pl.col(DELAY) == 0)
+            )
+            (line,) = axes.plot(own["w"], own["c"], marker=marker, color=colour, linestyle=dashes)
+            line.set(markerfacecolor="none" if counts == "acks" else colour, markersize=5)
+            line.set_label(f"{counted}, {acknowledged}")
+            handles.append(line)
+    for value, text in (
+        (MATHIS_C, "1.22, classic"),
+        (MATHIS_C_DELAYED, "1.22 / √2 = 0.87"),
+        (MATHIS_C / 2, "1.22 / 2, as the thesis says"),
+    ):
+        axes.axhline(value, color=style.LIGHT.ink, linewidth=0.7, linestyle=(0, (1, 2)))
+        axes.annotate(
+            text, (0, value), (4, 3), ("axes fraction", "data"), "offset points", fontsize=8
+        )
+    axes.set_xscale("log")
+    axes.set_xticks([5, 10, 20, 50, 100], ["5", "10", "20", "50", "100"])
+    axes.minorticks_off()
+    axes.set_ylim(0.55, 1.32)
+    axes.set_xlabel("Maximum window W (segments)")
+    axes.set_ylabel("C = F √p")
+    axes.set_title("What delayed ACKs do to the constant (1 Mbit/s, no delay)", loc="left")
+    style.legend_below(sheet, handles)
+    return sheet
+
+
+def _log_log(quantity: str) -> tuple[Figure, Axes]:
+    sheet = Figure(figsize=(7.2, 5.2), layout="constrained")
+    axes = sheet.add_subplot()
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("Loss events for each segment delivered, p")
+    axes.set_ylabel(quantity)
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    return sheet, axes
+
+
+def _curves(axes: Axes, p: np.ndarray[Any, Any]) -> list[Line2D]:
+    """The three formulas over their range, from a little below the least p that was measured."""
+    at = np.geomspace(float(p.min()) / 1.5, KLAVER_LARGEST_P, 400)
+    handles: list[Line2D] = []
+    for label, formula, look in CURVES:
+        handles += axes.plot(at, formula(at), label=label, linewidth=1.3, zorder=1, **look)
+    return handles
+
+
+def _points(
+    axes: Axes, points: pl.DataFrame, marker: str, face: str, label: str, colour: str = style.LIGHT.ink
+) -> list[Line2D]:
+    (line,) = axes.plot(points["p_delivered"], points["f"], marker, color=colour, markerfacecolor=face)
+    line.set(linestyle="none", markersize=6, markeredgewidth=1.1, label=label, zorder=4)
+    return [line]
+
+
+def draw_table(name: str, frame: pl.DataFrame, out: Path, formats: Sequence[str], kernel: str) -> list[Path]:
+    """Draws the figures of a part of the study into the folder `out` and returns the files.
+
+    `kernel` names what ran it where the part is `linux`.
+    """
+    if name == "controlled":
+        drawn = [("figure-5-1", figure_5_1(frame)), ("relative-errors", figure_errors(frame))]
+    elif name == "acks":
+        drawn = [("constant", figure_acks(frame))]
+    elif name == "linux":
+        drawn = [("linux-points", figure_linux(frame, f"Points of {kernel} beside the formulas of 1997 and 2005"))]
+    else:
+        drawn = []
+    return [file for stem, sheet in drawn for file in style.save(sheet, out / stem, formats)]
