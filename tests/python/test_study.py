@@ -24,6 +24,8 @@ SCENARIO = {
 
 def test_the_studies_of_the_package_have_the_size_of_the_thesis() -> None:
     assert {entry.name: load_spec(entry.name).design.runs for entry in list_studies()} == {
+        "asymmetric-today/disciplines": 72,
+        "asymmetric-today/model": 216,
         "hurtig-2006/linux-long": 10_908,
         "hurtig-2006/linux-short": 27_720,
         "hurtig-2006/long": 16_968,
@@ -33,6 +35,8 @@ def test_the_studies_of_the_package_have_the_size_of_the_thesis() -> None:
         "klaver-2005/cycles": 3,
         "klaver-2005/enschede": 3,
         "klaver-2005/linux": 16,
+        "merritt-2010/own-link": 57,
+        "merritt-2010/two-way": 90,
     }
 
 

@@ -187,8 +187,8 @@ def _outstanding(
         if any(map(_data, of_one)):
             found = _largest(of_one, names, what)
             sent = found.own(found.capture.segments).filter(pl.col("len") > 0)
-            most = sent.filter(pl.col("time_ns") >= (begin or 0))["outstanding"].max()
-            largest.append((int(most or 0), found))  # type: ignore[call-overload]
+            seen = sent.filter(pl.col("time_ns") >= (begin or 0))["outstanding"].to_list()
+            largest.append((max(seen, default=0), found))
     if not any(most for most, _ in largest):
         raise UsageError(f"{names}: holds no TCP data of {what} while both run; give the capture that does")
     most, widest = max(largest, key=lambda entry: entry[0])

@@ -148,8 +148,8 @@ def _rules(sweep: Sweep, link: Link, flows: int) -> dict[str, float | None]:
 def _tell(sweep: Sweep, link: Link, rules: dict[str, float | None]) -> None:
     rates = f"{rate(link.down_rate)} down, {rate(link.up_rate)} up"
     click.echo(
-        f"Simulated: {rates}, {duration(link.delay * 1e9)} one way, {link.down_buffer} packets at the downlink, "
-        f"{link.stack}; {sweep.rows['runs'].sum()} runs"
+        f"Simulated: {rates}, {duration(link.delay * 1e9)} one way, "
+        f"{link.down_buffer} packets at the downlink, {link.stack}; {sweep.rows['runs'].sum()} runs"
     )
     click.echo(
         f"The download alone has {share(sweep.alone_share)} of its rate, RTT {duration(sweep.rtt * 1e9)}\n"
@@ -228,4 +228,4 @@ def _table(*titles: str) -> Any:
 _NOTE = f"""\
 Performance is the smaller of the two shares of the rates (merritt-2010, equation 1.2), from 10 s after the
 upload's start on. The rule (6.6) is taken where its estimate meets the buffer (figure 6.2); it asks what the
-download keeps, not what both get. {NOTHING} stands where there is no such buffer, or none of that size was tried."""
+download keeps, not what both get. {NOTHING} stands where there is no such buffer, or none of that size."""

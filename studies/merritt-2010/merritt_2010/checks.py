@@ -32,12 +32,12 @@ def _estimate(published: Published, evidence: Evidence) -> Check:
     bounds = ", ".join(
         f"{bound:.1f} at {buffer}" for buffer, bound in zip(link.buffers, link.means("bound"), strict=True)
     )
-    found = link.estimate()
+    found, none = link.estimate(), published.deviation == "none"
+    note = f"(6.6) gives {bounds}"
     if found is None:
-        check = Check.of_statement(published, False, "below 5, or none")
-        verdict = RECORDED if published.deviation == "none" else OUTSIDE
-        return replace(check, verdict=verdict, note=f"(6.6) gives {bounds}")
-    return Check.of_number(published, found, f"(6.6) gives {bounds}")
+        return Check(published, RECORDED if none else OUTSIDE, "below 5, or none", note=note)
+    plain = replace(published, deviation="", deviation_reason="") if none else published
+    return replace(Check.of_number(plain, found, note), published=published)
 
 
 def _performance(published: Published, evidence: Evidence) -> Check:

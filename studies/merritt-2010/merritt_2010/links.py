@@ -51,6 +51,8 @@ class Link:
     def range(self, measure: str, buffer: float) -> tuple[float, float]:
         """The least and the greatest of single runs at the buffers nearest around one."""
         near = [b for b in self.buffers if abs(b - buffer) < 5]
+        if not near:
+            raise Uncovered(f"these results have no run on {self.name} around {buffer} packets")
         values = self.runs.filter(pl.col("buffer").is_in(near))[measure]
         return float(values.min()), float(values.max())  # type: ignore[arg-type]
 

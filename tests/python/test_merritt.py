@@ -1,0 +1,245 @@
+"""The study merritt-2010 comes out again, and its procedure works on its own runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from rexmit import Results, Study
+from rexmit.analyse import Comparison, crossing, load_published, over_span, two_way, window_phase
+from rexmit.analyse.study_code import comparison_of
+from rexmit.analyse.sweep import Sweep, own_link, parse_buffers
+from rexmit.cli.compare import to_markdown
+from rexmit.errors import UsageError
+from rexmit.report import draw_figures
+from rexmit.run import RunOptions, run_study
+
+from .conftest import Command
+
+STUDY = Path(__file__).parents[2] / "studies" / "merritt-2010"
+SECOND = 10**9
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return Study.load("merritt-2010/two-way").run(progress=False)
+
+
+@pytest.fixture(scope="module")
+def comparison(results: Results) -> Comparison:
+    return comparison_of(results)([results])
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the middle link with what the procedure asks for: state after writes, and two captures."""
+    study = Study.load("merritt-2010/two-way").set("link", "2400/196").set("offset", "0 ms")
+    out = tmp_path_factory.mktemp("merritt") / "one"
+    study.set("path.up.queue", "15 packets").run(
+        out, progress=False, capture="all", state="all", state_at="writes"
+    )
+    return out
+
+
+@pytest.mark.parametrize("published", load_published(STUDY / "published.csv"), ids=lambda row: row.id)
+def test_published(published: object, comparison: Comparison) -> None:
+    (check,) = [check for check in comparison.checks if check.published == published]
+    expected = "differs as recorded" if check.published.deviation else "within"
+    assert check.verdict == expected, f"published {check.published.value}, ours {check.ours} {check.note}"
+
+
+def test_every_published_number_is_there() -> None:
+    ids = {row.id.rstrip("ab") for row in load_published(STUDY / "published.csv")}
+    assert {f"P-001-{n}" for n in range(1, 17)} <= ids
+
+
+def test_the_readme_shows_this_comparison(comparison: Comparison) -> None:
+    text = (STUDY / "README.md").read_text()
+    assert to_markdown(comparison).strip() in text
+
+
+def test_every_run_completes(results: Results) -> None:
+    table = results.table()
+    assert table["completed"].all()
+    assert table["error"].is_null().all()
+
+
+def test_a_part_of_the_study_leaves_the_rest_uncovered() -> None:
+    part = Study.load("merritt-2010/two-way").set("link", "2400/196").set("path.up.queue", ["15 packets"])
+    verdicts = {
+        check.published.id: check.verdict for check in comparison_of_run(part.run(progress=False)).checks
+    }
+    assert verdicts["P-001-2"] == verdicts["P-001-11"] == "within"
+    assert verdicts["P-001-1"] == verdicts["P-001-5a"] == verdicts["P-001-14"] == "not covered"
+
+
+def comparison_of_run(results: Results) -> Comparison:
+    return comparison_of(results)([results])
+
+
+def test_another_system_does_not_pass() -> None:
+    """Hosts whose windows cannot grow past 16 kB keep no queue: nothing of the study is left."""
+    study = Study.load("merritt-2010/two-way").set("offset", "0 ms")
+    for host in ("server", "client"):
+        study = study.set(
+            f"hosts.{host}.stack", {"inherits": "freebsd-6.0", "buffers": {"receive": "16 kB"}}
+        )
+    assert not comparison_of_run(study.run(progress=False)).passed
+
+
+def test_the_figures_are_drawn(results: Results, tmp_path: Path) -> None:
+    files = {file.name for file in draw_figures(results, tmp_path, ["svg"])}
+    numbers = ("1-01", "5-01", "5-02-to-5-05", "5-06-and-5-07", "5-08-to-5-11", "5-12", "6-02")
+    for number in numbers:
+        (name,) = [name for name in files if name.startswith(f"figure-{number}-")]
+        assert "<svg" in (tmp_path / name).read_text()
+    assert "phase-of-the-two-windows-over-all-buffers.svg" in files
+    assert len(files) == len(numbers) + 1
+    shown = next(tmp_path.glob("figure-5-01-*")).read_text()
+    assert shown.count('id="published"') == 3
+
+
+class TestMeasures:
+    """What intervals of a second put together say is what one interval over them says."""
+
+    def test_a_span_is_its_intervals_put_together(self) -> None:
+        study = Study.load("merritt-2010/two-way").set("link", "2400/196").set("offset", "0 ms")
+        study = study.set("path.up.queue", ["15 packets", "50 packets"])
+        fine = over_span(study.run(progress=False).intervals(), 130 * SECOND, 240 * SECOND)
+        whole = study.set("intervals", "130 s-240 s").run(progress=False).intervals()
+        assert fine.select("run", "host").equals(whole.select("run", "host"))
+        for column in ("bytes", "written", "data_segments", "retransmits", "timeouts", "cwnd_max"):
+            assert fine[column].to_list() == whole[column].to_list(), column
+        for column in ("goodput_bit_s", "cwnd_mean", "srtt_mean_ns", "srtt_sd_ns"):
+            np.testing.assert_allclose(fine[column], whole[column], rtol=1e-6)
+
+    def test_shares_are_of_the_path_and_performance_is_the_smaller(self, results: Results) -> None:
+        runs = two_way(results)
+        assert runs.height == 90
+        assert set(runs["up_rate"]) == {1e6, 196e3, 1e5}
+        assert (runs["performance"] == runs.select(pl.min_horizontal("down_share", "up_share"))[:, 0]).all()
+        assert runs["down_share"].max() < 1448 / 1514
+
+    def test_windows_that_move_together_and_against_each_other(self) -> None:
+        down = [10.0, 20, 30, 40, 10, 20, 30, 40]
+        same, together = window_phase(windows(down, [value / 10 for value in down]))
+        assert (same, round(together, 9)) == (1.0, 1.0)
+        same, together = window_phase(windows(down, [9 - value / 10 for value in down]))
+        assert (same, round(together, 9)) == (-1.0, -1.0)
+
+    def test_a_window_without_a_write_stays(self) -> None:
+        same, _ = window_phase(windows([1.0, 2, 3, 4], [None, 5.0, None, 6.0]))
+        assert same == pytest.approx(1 / 3)
+
+    def test_where_the_estimate_meets_the_buffer(self) -> None:
+        assert crossing([(5, 20), (10, 20), (15, 15.0)]) == 15
+        assert crossing([(10, 20), (20, 10)]) == 15
+        assert crossing([(5, 4), (10, 20)]) is None
+        assert crossing([(5, 20), (10, 20)]) == 10
+
+    def test_it_needs_intervals_within_the_spans(self) -> None:
+        study = Study.load("merritt-2010/two-way").set("link", "2400/196").set("path.up.queue", "5 packets")
+        with pytest.raises(UsageError, match='no interval lies within the spans; .*"1 s"'):
+            two_way(study.set("offset", "0 ms").set("intervals", "100 s").run(progress=False))
+
+
+class TestProcedure:
+    """Section 6.4 on a run of the study's own: 2400/196 has 17 packets in table 6.2."""
+
+    def test_from_states(self, one: Path, rexmit: Command) -> None:
+        found = facts(rexmit("model", "buffer-size", "--results", str(one), "--json"))
+        assert found["packets"] == 17
+        # The slow start at the download's own start had 170 kB and more: it says nothing of the time with both.
+        assert found["inputs"]["max_window_down"]["value"] < 80_000
+
+    def test_from_captures_at_both_ends(self, one: Path, rexmit: Command) -> None:
+        server, client = (
+            str(one / "captures" / f"run-00000000-{host}.pcapng") for host in ("server", "client")
+        )
+        options = ["--up-rate", "196 kbit/s", "--download-alone", server, "--both", server, "--both", client]
+        found = facts(rexmit("model", "buffer-size", *options, "--json"))
+        assert found["packets"] == 17
+        assert found["inputs"]["rtt"]["source"].endswith("RTT samples before the upload began")
+        assert 0.18 < found["inputs"]["rtt"]["value"] < 0.21
+
+    def test_by_simulation(self, rexmit: Command, tmp_path: Path) -> None:
+        options = ["--down-rate", "2400 kbit/s", "--up-rate", "196 kbit/s", "--buffers", "5,10..30/5,50"]
+        told = rexmit("model", "buffer-size", "--simulate", *options, "--json", "--plot", str(tmp_path))
+        found = facts(told)
+        assert [row["buffer"] for row in found["buffers"]] == [5, 10, 15, 20, 25, 30, 50]
+        rules = found["rules"]
+        assert 15 <= rules["rule_6_6"]["packets"] <= 18
+        best = max(found["buffers"], key=lambda row: row["performance"])
+        assert rules["best"]["packets"] == best["buffer"]
+        assert rules["best"]["performance"] == best["performance"]
+        assert rules["keeping_90_percent"]["packets"] < rules["best"]["packets"]
+        assert rules["bdp_uplink"]["packets"] == pytest.approx(196e3 * found["alone"]["rtt_s"] / 12000)
+        assert {file.suffix for file in tmp_path.iterdir()} == {".svg", ".png"}
+
+    def test_the_simulation_is_told(self, rexmit: Command) -> None:
+        options = ["--down-rate", "3 Mbit/s", "--up-rate", "1 Mbit/s", "--buffers", "5,50"]
+        told = rexmit("model", "buffer-size", "--simulate", *options, "--delay", "20 ms")
+        assert told.returncode == 0
+        assert "3 Mbit/s down, 1 Mbit/s up, 20 ms one way" in told.stdout
+        assert "largest Performance in simulation" in told.stdout
+        assert "6 of 6" in told.stderr
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--simulate", "--up-rate", "1 Mbit/s"], "--simulate needs both rates"),
+            (["--delay", "5 ms"], "--delay goes with --simulate"),
+            (["--simulate", "--rtt", "1 s"], "--simulate measures RTT and windows itself"),
+            (
+                ["--simulate", "--up-rate", "1 Mbit/s", "--down-rate", "3 Mbit/s", "--buffers", "5..1"],
+                "'5..1': from 1 packet up",
+            ),
+        ],
+    )
+    def test_mistakes_are_told(self, options: list[str], message: str, rexmit: Command) -> None:
+        told = rexmit("model", "buffer-size", *options)
+        assert told.returncode == 2
+        assert message in told.stderr
+
+
+def test_your_own_link_is_plain_settings(rexmit: Command, tmp_path: Path) -> None:
+    settings = {"path.down.rate": "8 Mbit/s", "path.up.rate": "512 kbit/s", "path.delay": "10 ms"}
+    options = [part for key, value in settings.items() for part in ("--set", f'{key}="{value}"')]
+    queues = ["--set", 'path.up.queue=["10 packets", "40 packets"]']
+    told = rexmit("run", "merritt-2010/own-link", *options, *queues, "--out", str(tmp_path / "own"))
+    assert told.returncode == 0, told.stderr
+    told = rexmit("plot", str(tmp_path / "own"), "--json")
+    names = {Path(file).name for file in json.loads(told.stdout)}
+    assert "performance-against-the-uplink-s-buffer.svg" in names
+
+
+def test_a_sweep_is_over_one_link() -> None:
+    spec = own_link({"path.down.rate": "3 Mbit/s", "offset": "0 ms"}, [5, 10])
+    several = spec.with_set("vary.path.up.rate", ["100 kbit/s", "1 Mbit/s"])
+    with pytest.raises(UsageError, match="a sweep is over buffers in packets, of one link"):
+        Sweep.of(run_study(several, None, RunOptions()))
+
+
+def test_buffers_are_read_as_written() -> None:
+    assert parse_buffers("5, 1..3, 20..50/15") == [1, 2, 3, 5, 20, 35, 50]
+    for wrong in ("", "0", "3..1", "1..x", "1..10/0", "1..5000"):
+        with pytest.raises(ValueError, match="packet"):
+            parse_buffers(wrong)
+
+
+def windows(down: list[float], up: list[float | None]) -> pl.DataFrame:
+    rows = [
+        {"host": host, "from_ns": at * SECOND, "cwnd_mean": value}
+        for host, values in (("server", down), ("client", up))
+        for at, value in enumerate(values)
+    ]
+    return pl.DataFrame(rows, schema={"host": pl.String, "from_ns": pl.Int64, "cwnd_mean": pl.Float64})
+
+
+def facts(told: object) -> dict[str, object]:
+    assert told.returncode == 0, told.stderr  # type: ignore[attr-defined]
+    found: dict[str, object] = json.loads(told.stdout)  # type: ignore[attr-defined]
+    return found
