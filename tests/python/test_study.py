@@ -24,6 +24,16 @@ SCENARIO = {
 
 def test_the_studies_of_the_package_have_the_size_of_the_thesis() -> None:
     assert {entry.name: load_spec(entry.name).design.runs for entry in list_studies()} == {
+        "deboer-2005/acks": 24,
+        "deboer-2005/buffers": 100,
+        "deboer-2005/linux-buffers": 20,
+        "deboer-2005/linux-loss": 32,
+        "deboer-2005/live": 8,
+        "deboer-2005/newreno": 160,
+        "deboer-2005/queue": 21,
+        "deboer-2005/reassembly": 42,
+        "deboer-2005/sack": 160,
+        "deboer-2005/tick": 24,
         "hurtig-2006/linux-long": 10_908,
         "hurtig-2006/linux-short": 27_720,
         "hurtig-2006/long": 16_968,

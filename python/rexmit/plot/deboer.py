@@ -1,10 +1,10 @@
 """The figures of the study deboer-2005 (chapter 5 of the thesis), numbered as there, with what theory allows.
 
-Throughput is what iperf's client reports: bytes written over the time of the test. The most that theory allows is
-the least of the link's rate, the window a round trip and, where packets are lost, the window of Ott et al., which
-knows no timeouts. The TCP-friendly rate, with timeouts, is that of Padhye et al.: an estimate and no bound, since it
-takes the rest of a window to be lost with its first packet. Both are of the loss of the data alone: half of what the
-label says, as the script halves it for two pipes.
+Throughput is what iperf's client reports: bytes written over the time of the test. The most that theory
+allows is the least of the link's rate, the window a round trip and, where packets are lost, the window of Ott
+et al., which knows no timeouts. The TCP-friendly rate, with timeouts, is that of Padhye et al.: an estimate
+and no bound, since it takes the rest of a window to be lost with its first packet. Both are of the loss of
+the data alone: half of what the label says, as the script halves it for two pipes.
 """
 
 from __future__ import annotations
@@ -100,9 +100,7 @@ def draw_buffers(frame: pl.DataFrame, rfc1323: int, out: Path, formats: Sequence
         return style.save(sheet, out / _file(number), formats)
 
 
-def draw_loss(
-    frame: pl.DataFrame, number: str, out: Path, formats: Sequence[str] = ()
-) -> list[Path]:
+def draw_loss(frame: pl.DataFrame, number: str, out: Path, formats: Sequence[str] = ()) -> list[Path]:
     """Figure 5.3, 5.4 or 5.5: throughput against loss, a line a latency."""
     lines = []
     for latency in frame["latency"].unique(maintain_order=True):
@@ -220,7 +218,14 @@ def _lines(axes: Axes, lines: Sequence[Line]) -> list[Line2D]:
         if line.friendly:
             axes.plot(*zip(*line.friendly, strict=True), linestyle=":", linewidth=1.2, color=colour)
         drawn = axes.errorbar(
-            x, means, yerr=[below, above], color=colour, marker=marker, markersize=5, capsize=2.5, linewidth=1.3
+            x,
+            means,
+            yerr=[below, above],
+            color=colour,
+            marker=marker,
+            markersize=5,
+            capsize=2.5,
+            linewidth=1.3,
         )
         drawn.lines[0].set_label(line.label)
         handles.append(Line2D([], [], color=colour, marker=marker, markersize=5, label=line.label))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from statistics import mean
 
 from rexmit.analyse import Check, Published
@@ -38,10 +39,11 @@ def _independent(published: Published, evidence: Evidence) -> Check:
     reported = test.written(rfc1323=0, bufspace=BUFFERS[-1], latency="100 ms")
     received = test.received(rfc1323=0, bufspace=BUFFERS[-1], latency="100 ms")
     worst = max(spreads, key=lambda latency: spreads[latency])
-    ours = f"buffers differ by at most {100 * spreads[worst]:.1f} % ({worst}); {len(over)} points above the bound"
+    differ = f"buffers differ by at most {100 * spreads[worst]:.1f} % ({worst})"
+    ours = f"{differ}; {len(over)} points above the bound"
     note = (
-        f"as received; iperf's client counts what it writes, {reported:.1f} instead of {received:.1f} Mbit/s at "
-        "100 ms with 16 MB, which it fills in the first moments"
+        f"as received; iperf's client counts what it writes, {reported:.1f} instead of {received:.1f} Mbit/s "
+        "at 100 ms with 16 MB, which it fills in the first moments"
     )
     return Check.of_statement(published, max(spreads.values()) < 0.05 and not over, ours, note)
 
@@ -79,7 +81,7 @@ def _larger_helps(published: Published, evidence: Evidence) -> Check:
         latency: [test.received(rfc1323=1, bufspace=size, latency=latency) for size in BUFFERS]
         for latency in ("50 ms", "100 ms")
     }
-    grows = all(b > 1.2 * a for values in rows.values() for a, b in zip(values, values[1:], strict=False))
+    grows = all(b > 1.2 * a for values in rows.values() for a, b in pairwise(values))
     told = "; ".join(f"{ms}: {', '.join(f'{v:.0f}' for v in values)}" for ms, values in rows.items())
     return Check.of_statement(published, grows, f"{told} Mbit/s for {', '.join(map(str, BUFFERS))} bytes")
 
@@ -87,7 +89,7 @@ def _larger_helps(published: Published, evidence: Evidence) -> Check:
 def _drastic(published: Published, evidence: Evidence) -> Check:
     test = evidence.of("sack")
     values = {loss: test.written(sack=0, loss=loss, latency="0 ms") for loss in LOSSES}
-    odd = [b for a, b in zip(LOSSES, LOSSES[1:], strict=False) if values[b] > values[a]]
+    odd = [b for a, b in pairwise(LOSSES) if values[b] > values[a]]
     note = f"but more at {', '.join(odd)} than one step before: see P-004-7" if odd else ""
     return Check.of_statement(published, values["0 %"] > 100 * values["10 %"], _row(values), note)
 
@@ -107,7 +109,7 @@ def _sack_equal(published: Published, evidence: Evidence) -> Check:
 def _newreno_falls(published: Published, evidence: Evidence) -> Check:
     test = evidence.of("newreno")
     values = {loss: test.written(newreno=1, loss=loss, latency="0 ms") for loss in LOSSES}
-    falls = all(values[a] > values[b] for a, b in zip(LOSSES, LOSSES[1:], strict=False))
+    falls = all(values[a] > values[b] for a, b in pairwise(LOSSES))
     return Check.of_statement(published, falls, _row(values))
 
 

@@ -82,7 +82,7 @@ def _draw_wait(results: Results, out: Path, formats: Sequence[str]) -> list[Path
         sheet = Figure(figsize=tsg.SIZE, layout="constrained")
         axes = sheet.subplots()
         handles = tsg.plot(axes, seen, tsg.View("client", (at - 0.0007, at + 0.0009)))
-        title = "SACK, 0 ms: of 64 segments behind a loss the receiver keeps 48, and the timer must repair the rest"
+        title = "SACK, 0 ms: the receiver keeps 48 segments behind a loss, and the timer must repair the rest"
         axes.set_title(title, loc="left", fontweight="bold", fontsize=9)
         style.legend_below(sheet, handles)
         return style.save(sheet, out / "reassembly-packets", formats)
