@@ -166,6 +166,41 @@ def draw_queue(frame: pl.DataFrame, out: Path, formats: Sequence[str] = ()) -> l
         return style.save(sheet, out / "queue", formats)
 
 
+def draw_levels(
+    frame: pl.DataFrame, across: str, sides: Sequence[str], title: str, out: Path, formats: Sequence[str] = ()
+) -> list[Path]:
+    """Throughput against the levels of one factor, a line for each combination of the others; one figure."""
+    names = frame[across].unique(maintain_order=True).to_list()
+    lines = []
+    for key in frame.select(sides).unique(maintain_order=True).rows():
+        rows = frame.filter(pl.all_horizontal(pl.col(s) == k for s, k in zip(sides, key, strict=True)))
+        points = [
+            (float(x), rows.filter(pl.col(across) == name)["mbit_s"].to_list())
+            for x, name in enumerate(names)
+        ]
+        text = ", ".join(_WORDS.get(s, "{}").format(k) for s, k in zip(sides, key, strict=True))
+        lines.append(Line(text, points))
+    with style.styled(style.LIGHT):
+        sheet = Figure(figsize=(8, 5), layout="constrained")
+        axes = sheet.subplots()
+        handles = _lines(axes, lines)
+        axes.set_xticks(range(len(names)), labels=[str(name) for name in names])
+        axes.set_xlabel(_ACROSS[across])
+        _mbit(axes, "log")
+        axes.set_title(title, loc="left", fontweight="bold")
+        style.legend_below(sheet, handles)
+        return style.save(sheet, out / "throughput", formats)
+
+
+_WORDS = {"bufspace": "{} bytes", "path.tick": "tick {}", "sack": "SACK {}"}
+_ACROSS = {
+    "latency": "Latency, both ways",
+    "loss": "Loss as the script names it; half of it in each direction",
+    "path.down.loss": "Loss of ACKs",
+    "bufspace": "Buffers that are asked for (bytes)",
+}
+
+
 def _draw_by_loss(lines: Sequence[Line], number: str, out: Path, formats: Sequence[str]) -> list[Path]:
     with style.styled(style.LIGHT):
         sheet = Figure(figsize=(8, 5), layout="constrained")
@@ -252,6 +287,11 @@ def _mbit(axes: Axes, scale: str) -> None:
     axes.set_ylabel("Throughput (Mbit/s)")
     if scale == "log":
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        low, high = axes.get_ylim()
+        few = high < 100 * low
+        axes.yaxis.set_minor_formatter(
+            lambda value, _: f"{value:g}" if few and f"{value:e}"[0] in "25" else ""
+        )
     else:
         axes.set_ylim(bottom=0)
 
