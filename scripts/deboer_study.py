@@ -1,7 +1,7 @@
 """The study deboer-2005 from nothing to its page: every file on the model, and on Linux 6.1 with `--linux`.
 
-Writes the tables of studies/deboer-2005/README.md between its marks, and the figures that its page shows. Every
-number of a table comes from the results. Results stay in results/deboer-2005 and are gone on with.
+Writes the tables of studies/deboer-2005/README.md between its marks, and the figures that its page shows.
+Every number of a table comes from the results. Results stay in results/deboer-2005 and are gone on with.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main() -> int:
 
 
 def table(results: rexmit.Results, sides: Sequence[str], top: str) -> str:
-    """A Markdown table of mean throughput in Mbit/s, with half the 95 % interval where there are several runs."""
+    """A Markdown table of mean throughput in Mbit/s, with half the 95 % interval where it can be told."""
     seconds = float(results.study["scenario"]["transfers"][0]["bulk"].removesuffix(" s"))
     frame = throughputs(results.table(), results.intervals(), seconds)
     found = averages(frame, [*sides, top], ["mbit_s"])

@@ -23,7 +23,7 @@ use crate::tap::Tap;
 /// Time between two signs of life of a run in real time.
 const BEAT: Duration = Duration::from_secs(5);
 /// Turns of the loop between two of a run in virtual time.
-const TURNS_A_BEAT: u64 = 200_000;
+const TURNS_A_BEAT: u64 = 20_000;
 
 /// What a run writes down beside its row, and how it is timed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

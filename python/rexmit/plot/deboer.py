@@ -1,10 +1,10 @@
 """The figures of the study deboer-2005 (chapter 5 of the thesis), numbered as there, with what theory allows.
 
-Throughput is what iperf's client reports: bytes written over the time of the test. The most that theory allows is
-the least of the link's rate, the window a round trip and, where packets are lost, the window of Ott et al., which
-knows no timeouts. The TCP-friendly rate, with timeouts, is that of Padhye et al.: an estimate and no bound, since it
-takes the rest of a window to be lost with its first packet. Both are of the loss of the data alone: half of what the
-label says, as the script halves it for two pipes.
+Throughput is what iperf's client reports: bytes written over the time of the test. The most that theory
+allows is the least of the link's rate, the window a round trip and, where packets are lost, the window of Ott
+et al., which knows no timeouts. The TCP-friendly rate, with timeouts, is that of Padhye et al.: an estimate
+and no bound, since it takes the rest of a window to be lost with its first packet. Both are of the loss of
+the data alone: half of what the label says, as the script halves it for two pipes.
 """
 
 from __future__ import annotations
@@ -100,9 +100,7 @@ def draw_buffers(frame: pl.DataFrame, rfc1323: int, out: Path, formats: Sequence
         return style.save(sheet, out / _file(number), formats)
 
 
-def draw_loss(
-    frame: pl.DataFrame, number: str, out: Path, formats: Sequence[str] = ()
-) -> list[Path]:
+def draw_loss(frame: pl.DataFrame, number: str, out: Path, formats: Sequence[str] = ()) -> list[Path]:
     """Figure 5.3, 5.4 or 5.5: throughput against loss, a line a latency."""
     lines = []
     for latency in frame["latency"].unique(maintain_order=True):
@@ -168,6 +166,41 @@ def draw_queue(frame: pl.DataFrame, out: Path, formats: Sequence[str] = ()) -> l
         return style.save(sheet, out / "queue", formats)
 
 
+def draw_levels(
+    frame: pl.DataFrame, across: str, sides: Sequence[str], title: str, out: Path, formats: Sequence[str] = ()
+) -> list[Path]:
+    """Throughput against the levels of one factor, a line for each combination of the others; one figure."""
+    names = frame[across].unique(maintain_order=True).to_list()
+    lines = []
+    for key in frame.select(sides).unique(maintain_order=True).rows():
+        rows = frame.filter(pl.all_horizontal(pl.col(s) == k for s, k in zip(sides, key, strict=True)))
+        points = [
+            (float(x), rows.filter(pl.col(across) == name)["mbit_s"].to_list())
+            for x, name in enumerate(names)
+        ]
+        text = ", ".join(_WORDS.get(s, "{}").format(k) for s, k in zip(sides, key, strict=True))
+        lines.append(Line(text, points))
+    with style.styled(style.LIGHT):
+        sheet = Figure(figsize=(8, 5), layout="constrained")
+        axes = sheet.subplots()
+        handles = _lines(axes, lines)
+        axes.set_xticks(range(len(names)), labels=[str(name) for name in names])
+        axes.set_xlabel(_ACROSS[across])
+        _mbit(axes, "log")
+        axes.set_title(title, loc="left", fontweight="bold")
+        style.legend_below(sheet, handles)
+        return style.save(sheet, out / "throughput", formats)
+
+
+_WORDS = {"bufspace": "{} bytes", "path.tick": "tick {}", "sack": "SACK {}"}
+_ACROSS = {
+    "latency": "Latency, both ways",
+    "loss": "Loss as the script names it; half of it in each direction",
+    "path.down.loss": "Loss of ACKs",
+    "bufspace": "Buffers that are asked for (bytes)",
+}
+
+
 def _draw_by_loss(lines: Sequence[Line], number: str, out: Path, formats: Sequence[str]) -> list[Path]:
     with style.styled(style.LIGHT):
         sheet = Figure(figsize=(8, 5), layout="constrained")
@@ -220,7 +253,14 @@ def _lines(axes: Axes, lines: Sequence[Line]) -> list[Line2D]:
         if line.friendly:
             axes.plot(*zip(*line.friendly, strict=True), linestyle=":", linewidth=1.2, color=colour)
         drawn = axes.errorbar(
-            x, means, yerr=[below, above], color=colour, marker=marker, markersize=5, capsize=2.5, linewidth=1.3
+            x,
+            means,
+            yerr=[below, above],
+            color=colour,
+            marker=marker,
+            markersize=5,
+            capsize=2.5,
+            linewidth=1.3,
         )
         drawn.lines[0].set_label(line.label)
         handles.append(Line2D([], [], color=colour, marker=marker, markersize=5, label=line.label))
@@ -247,6 +287,11 @@ def _mbit(axes: Axes, scale: str) -> None:
     axes.set_ylabel("Throughput (Mbit/s)")
     if scale == "log":
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        low, high = axes.get_ylim()
+        few = high < 100 * low
+        axes.yaxis.set_minor_formatter(
+            lambda value, _: f"{value:g}" if few and f"{value:e}"[0] in "25" else ""
+        )
     else:
         axes.set_ylim(bottom=0)
 

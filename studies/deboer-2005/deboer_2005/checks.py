@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from statistics import mean
 
 from rexmit.analyse import Check, Published
@@ -38,10 +39,11 @@ def _independent(published: Published, evidence: Evidence) -> Check:
     reported = test.written(rfc1323=0, bufspace=BUFFERS[-1], latency="100 ms")
     received = test.received(rfc1323=0, bufspace=BUFFERS[-1], latency="100 ms")
     worst = max(spreads, key=lambda latency: spreads[latency])
-    ours = f"buffers differ by at most {100 * spreads[worst]:.1f} % ({worst}); {len(over)} points above the bound"
+    differ = f"buffers differ by at most {100 * spreads[worst]:.1f} % ({worst})"
+    ours = f"{differ}; {len(over)} points above the bound"
     note = (
-        f"as received; iperf's client counts what it writes, {reported:.1f} instead of {received:.1f} Mbit/s at "
-        "100 ms with 16 MB, which it fills in the first moments"
+        f"as received; iperf's client counts what it writes, {reported:.1f} instead of {received:.1f} Mbit/s "
+        "at 100 ms with 16 MB, which it fills in the first moments"
     )
     return Check.of_statement(published, max(spreads.values()) < 0.05 and not over, ours, note)
 
@@ -79,7 +81,7 @@ def _larger_helps(published: Published, evidence: Evidence) -> Check:
         latency: [test.received(rfc1323=1, bufspace=size, latency=latency) for size in BUFFERS]
         for latency in ("50 ms", "100 ms")
     }
-    grows = all(b > 1.2 * a for values in rows.values() for a, b in zip(values, values[1:], strict=False))
+    grows = all(b > 1.2 * a for values in rows.values() for a, b in pairwise(values))
     told = "; ".join(f"{ms}: {', '.join(f'{v:.0f}' for v in values)}" for ms, values in rows.items())
     return Check.of_statement(published, grows, f"{told} Mbit/s for {', '.join(map(str, BUFFERS))} bytes")
 
@@ -87,7 +89,7 @@ def _larger_helps(published: Published, evidence: Evidence) -> Check:
 def _drastic(published: Published, evidence: Evidence) -> Check:
     test = evidence.of("sack")
     values = {loss: test.written(sack=0, loss=loss, latency="0 ms") for loss in LOSSES}
-    odd = [b for a, b in zip(LOSSES, LOSSES[1:], strict=False) if values[b] > values[a]]
+    odd = [b for a, b in pairwise(LOSSES) if values[b] > values[a]]
     note = f"but more at {', '.join(odd)} than one step before: see P-004-7" if odd else ""
     return Check.of_statement(published, values["0 %"] > 100 * values["10 %"], _row(values), note)
 
@@ -107,7 +109,7 @@ def _sack_equal(published: Published, evidence: Evidence) -> Check:
 def _newreno_falls(published: Published, evidence: Evidence) -> Check:
     test = evidence.of("newreno")
     values = {loss: test.written(newreno=1, loss=loss, latency="0 ms") for loss in LOSSES}
-    falls = all(values[a] > values[b] for a, b in zip(LOSSES, LOSSES[1:], strict=False))
+    falls = all(values[a] > values[b] for a, b in pairwise(LOSSES))
     return Check.of_statement(published, falls, _row(values))
 
 
@@ -160,8 +162,12 @@ def _acks(published: Published, evidence: Evidence) -> Check:
             a, b = (test.written(bufspace=size, latency=latency, ack_loss=p) for p in ("0 %", "1 %"))
             rows.append(b / a - 1)
     ours = f"1 % of ACKs lost changes throughput by {100 * min(rows):+.2g} to {100 * max(rows):+.2g} %"
-    note = "the gain came from the host's processor, which the model does not have: see the text"
+    note = "the share that the study lost is not known; at 10 and 50 % a lost first ACK may end slow start"
     return Check.of_statement(published, max(map(abs, rows)) < SAME, ours, note)
+
+
+def _input_queue(published: Published, evidence: Evidence) -> Check:
+    raise Uncovered("hosts have neither a processor nor an input queue here")
 
 
 def _sack_values(evidence: Evidence) -> dict[str, float]:
@@ -187,5 +193,6 @@ CHECKS: dict[str, Function] = {
     "P-004-8b": _newreno_irregular,
     "P-004-9": _better_without,
     "P-004-10": _tick,
-    "P-004-11": _acks,
+    "P-004-11": _input_queue,
+    "P-004-11b": _acks,
 }

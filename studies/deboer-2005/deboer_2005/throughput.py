@@ -8,7 +8,6 @@ from statistics import mean, stdev
 import polars as pl
 import rexmit
 
-
 _COLUMNS = {"tick": "path.tick", "ack_loss": "path.down.loss", "queue": "path.up.queue"}
 
 

@@ -9,11 +9,20 @@ from pathlib import Path
 import polars as pl
 from matplotlib.figure import Figure
 
-from rexmit.plot import connections, deboer, figures, style, tsg
+from rexmit.plot import connections, deboer, style, tsg
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.study import load_spec
 
 _STUDY = "deboer-2005/"
+_CONGESTION = "hosts.client.linux.congestion"
+_LEVELS = {
+    "tick": ("latency", ("bufspace", "path.tick")),
+    "acks": ("path.down.loss", ("bufspace", "latency")),
+    "linux-buffers": ("bufspace", ("latency", _CONGESTION)),
+    "linux-loss": ("loss", ("latency", _CONGESTION, "sack")),
+    "live": ("bufspace", ("latency",)),
+}
+"""Of the other files: the factor across a figure, and those that make its lines."""
 _LIMIT = "hosts.server.stack.buffers.reassembly_limit"
 
 
@@ -36,8 +45,8 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     elif name == "queue":
         files += deboer.draw_queue(frame, out, formats)
     else:
-        factors = [factor for factor in results.factors if factor in frame.columns]
-        files += figures.draw_results(frame, factors, out, results.title, formats)
+        across, sides = _LEVELS[name]
+        files += deboer.draw_levels(frame, across, sides, results.title, out, formats)
     return files
 
 
@@ -82,7 +91,7 @@ def _draw_wait(results: Results, out: Path, formats: Sequence[str]) -> list[Path
         sheet = Figure(figsize=tsg.SIZE, layout="constrained")
         axes = sheet.subplots()
         handles = tsg.plot(axes, seen, tsg.View("client", (at - 0.0007, at + 0.0009)))
-        title = "SACK, 0 ms: of 64 segments behind a loss the receiver keeps 48, and the timer must repair the rest"
+        title = "SACK, 0 ms: the receiver keeps 48 segments behind a loss, and the timer must repair the rest"
         axes.set_title(title, loc="left", fontweight="bold", fontsize=9)
         style.legend_below(sheet, handles)
         return style.save(sheet, out / "reassembly-packets", formats)
