@@ -1,8 +1,8 @@
 """The study asymmetric-today, from nothing to its page.
 
-Runs both parts, draws, writes docs/studies/asymmetric-today.md. The part on Linux 6.1 needs the kernel with the
-virtual clock (`make kernel`). Every number of the tables comes from the results; what the page's prose claims
-is checked, and a claim that no longer holds is an error. Results stay in results/asymmetric-today and are gone
+Runs both parts, draws, writes docs/studies/asymmetric-today.md. The part on Linux 6.1 needs the kernel with
+the virtual clock (`make kernel`). Every number of the tables comes from the results; what the prose claims
+is checked, and a claim that no longer holds is an error. Results stay in results/asymmetric-today, gone
 on with.
 """
 
