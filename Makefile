@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup kernel demo linux test lint format docs schema bench fidelity wheel lock clean
+.PHONY: help setup kernel demo studies linux test lint format docs schema bench fidelity wheel lock clean
 
 help:  ## List these commands.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -17,6 +17,9 @@ kernel: setup  ## Build the virtual-time Linux kernel, once.
 
 demo: setup  ## Run the study hurtig-2006 (23,898 runs), compare with the published numbers, draw its figures.
 	@$(BIN)/python scripts/demo.py
+
+studies: setup  ## Run the four published studies on the model, compare them, draw their figures; some 5 minutes.
+	@$(BIN)/python scripts/studies.py
 
 linux: kernel  ## Run hurtig-2006 on Linux 6.1 in virtual time and write the page about it; some 8 minutes.
 	@$(BIN)/python scripts/linux_study.py

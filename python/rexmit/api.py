@@ -255,9 +255,9 @@ def tcp_friendly_runs(
 
     Each is measured as by `tcp_friendly`, by the capture at the host `sender` that is in the results folder,
     or else by one of a repetition of the run. Returns the table of runs with the columns of `flows` beside
-    (`segments` as `sent_segments`, `failed` as `failed_conditions`), and for each formula of `models.FORMULAS`
-    a column `error_NAME`, such as `error_mathis`: how much more it gives for p_delivered than the F
-    that was measured, as a share; `error_klaver` is of klaver-2005's formula for the parity of W. A run with
+    (`segments` as `sent_segments`, `failed` as `failed_conditions`), and for each of `models.FORMULAS` a
+    column `error_NAME`, such as `error_mathis`: how much more it gives for p_delivered than the F that
+    was measured, as a share; `error_klaver` is of klaver-2005's formula for the parity of W. A run with
     less than 100 segments has nulls there, one without a measurement window in most.
     """
     from rexmit.report.friendly_runs import tcp_friendly_runs as put

@@ -336,7 +336,11 @@ def test_runs_that_do_not_end_are_told_and_captured(
 def test_what_a_program_reads_is_json(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
     studies = json.loads(rexmit("studies", "--json").stdout)
     parts = ("linux-long", "linux-short", "long", "short")
-    assert [study["name"] for study in studies] == [f"hurtig-2006/{part}" for part in parts]
+    names = [study["name"] for study in studies]
+    assert [name for name in names if name.startswith("hurtig-2006")] == [
+        f"hurtig-2006/{part}" for part in parts
+    ]
+    assert names == sorted(names)
     ran = json.loads(rexmit("run", study_file, "--out", "out", "--json").stdout)
     assert (ran["runs"], ran["failed"]) == (16, 0)
     doctor = json.loads(rexmit("doctor", "--json").stdout)
@@ -526,10 +530,11 @@ def test_no_python_beside_a_study_is_ever_run(rexmit: Command, study_file: Path,
         compared = rexmit("compare", "out")
         assert compared.returncode == 2
         (line,) = compared.stderr.splitlines()
-        assert line == (
+        assert line.startswith(
             f"rexmit: error: {name}: has no published numbers to compare with; "
-            "those that have: hurtig-2006/long, hurtig-2006/short"
+            "those that have: "
         )
+        assert "linux" not in line
         assert rexmit("report", "out").returncode == 0
         assert rexmit("plot", "out").returncode == 0
     assert not (tmp_path / "was-run").exists()

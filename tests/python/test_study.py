@@ -30,6 +30,11 @@ def test_the_studies_of_the_package_have_the_size_of_the_thesis() -> None:
         "hurtig-2006/linux-short": 27_720,
         "hurtig-2006/long": 16_968,
         "hurtig-2006/short": 6_930,
+        "klaver-2005/acks": 66,
+        "klaver-2005/controlled": 84,
+        "klaver-2005/cycles": 3,
+        "klaver-2005/enschede": 3,
+        "klaver-2005/linux": 16,
         "merritt-2010/own-link": 57,
         "merritt-2010/two-way": 90,
     }

@@ -1,8 +1,10 @@
 """The figures of the study deboer-2005 (chapter 5 of the thesis), numbered as there, with what theory allows.
 
-Throughput is what iperf's client reports: bytes written over the time of the test. A bound is the least of the
-link's rate, the window a round trip and, where packets are lost, the model of Padhye et al. with the loss of the data
-alone: half of what the label says, as the script halves it for two pipes.
+Throughput is what iperf's client reports: bytes written over the time of the test. The most that theory allows is
+the least of the link's rate, the window a round trip and, where packets are lost, the window of Ott et al., which
+knows no timeouts. The TCP-friendly rate, with timeouts, is that of Padhye et al.: an estimate and no bound, since it
+takes the rest of a window to be lost with its first packet. Both are of the loss of the data alone: half of what the
+label says, as the script halves it for two pipes.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from rexmit.models import pftk_window
+from rexmit.models import ott_window, pftk_window
 from rexmit.plot import style
 
 ROUND_TRIP_MS = {"0 ms": 0.23, "5 ms": 4.0, "10 ms": 10.0, "50 ms": 50.0, "100 ms": 100.0}
@@ -37,11 +39,12 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a figure: points (x, Mbit/s of each run), and its bound (x, Mbit/s)."""
+    """A line of a figure: points (x, Mbit/s of each run), and what theory says (x, Mbit/s)."""
 
     label: str
     points: Sequence[tuple[float, Sequence[float]]]
     bound: Sequence[tuple[float, float]] = ()
+    friendly: Sequence[tuple[float, float]] = ()
 
 
 def throughputs(runs: pl.DataFrame, intervals: pl.DataFrame, seconds: float) -> pl.DataFrame:
@@ -55,9 +58,15 @@ def bound(window: float, latency: str, mss: int, loss: float = 0.0, line_mbit_s:
     rtt = ROUND_TRIP_MS[latency]
     limits = [line_mbit_s * mss / FRAME, window * 8 / rtt / 1e3]
     if loss > 0:
-        segments = pftk_window(loss, rtt, rtt + SLOP_MS, window / mss, b=1)
-        limits.append(float(segments) * mss * 8 / rtt / 1e3)
+        limits.append(float(ott_window(loss)) * mss * 8 / rtt / 1e3)
     return min(limits)
+
+
+def friendly(window: float, latency: str, mss: int, loss: float) -> float:
+    """The TCP-friendly rate of Padhye et al., Mbit/s; arguments as of :func:`bound`."""
+    rtt = ROUND_TRIP_MS[latency]
+    segments = pftk_window(loss, rtt, rtt + SLOP_MS, window / mss, b=1)
+    return min(float(segments) * mss * 8 / rtt / 1e3, bound(window, latency, mss))
 
 
 def draw_buffers(frame: pl.DataFrame, rfc1323: int, out: Path, formats: Sequence[str] = ()) -> list[Path]:
@@ -172,12 +181,15 @@ def _draw_by_loss(lines: Sequence[Line], number: str, out: Path, formats: Sequen
 
 def _by_loss(label: str, rows: pl.DataFrame, latency: str) -> Line:
     """The line of a latency; x is the number of the loss among those of the study, the first being none."""
-    points, bounds = [], []
+    points, bounds, estimates = [], [], []
     for loss in rows["loss"].unique(maintain_order=True):
         x = _LOSSES.index(loss)
         points.append((float(x), rows.filter(pl.col("loss") == loss)["mbit_s"].to_list()))
-        bounds.append((float(x), bound(65535, latency, 1448, _probability(loss) / 2)))
-    return Line(label, points, bounds)
+        p = _probability(loss) / 2
+        bounds.append((float(x), bound(65535, latency, 1448, p)))
+        if p > 0:
+            estimates.append((float(x), friendly(65535, latency, 1448, p)))
+    return Line(label, points, bounds, estimates)
 
 
 _LOSSES = ["0 %", "0.01 %", "0.1 %", "0.5 %", "1 %", "2 %", "5 %", "10 %"]
@@ -204,15 +216,20 @@ def _lines(axes: Axes, lines: Sequence[Line]) -> list[Line2D]:
         below = [mean - min(values) for mean, (_, values) in zip(means, line.points, strict=True)]
         above = [max(values) - mean for mean, (_, values) in zip(means, line.points, strict=True)]
         if line.bound:
-            axes.plot(*zip(*line.bound, strict=True), linestyle="--", linewidth=0.9, color=colour, alpha=0.8)
+            axes.plot(*zip(*line.bound, strict=True), linestyle="--", linewidth=0.9, color=colour)
+        if line.friendly:
+            axes.plot(*zip(*line.friendly, strict=True), linestyle=":", linewidth=1.2, color=colour)
         drawn = axes.errorbar(
             x, means, yerr=[below, above], color=colour, marker=marker, markersize=5, capsize=2.5, linewidth=1.3
         )
         drawn.lines[0].set_label(line.label)
         handles.append(Line2D([], [], color=colour, marker=marker, markersize=5, label=line.label))
     if any(line.bound for line in lines):
-        ink = style.LIGHT.ink
-        handles.append(Line2D([], [], color=ink, linestyle="--", linewidth=0.9, label="most that theory allows"))
+        ink, text = style.LIGHT.ink, "most that theory allows"
+        handles.append(Line2D([], [], color=ink, linestyle="--", linewidth=0.9, label=text))
+    if any(line.friendly for line in lines):
+        text = "TCP-friendly rate (Padhye et al.)"
+        handles.append(Line2D([], [], color=style.LIGHT.ink, linestyle=":", linewidth=1.2, label=text))
     return handles
 
 

@@ -172,15 +172,15 @@ def figure_acks(frame: pl.DataFrame) -> Figure:
             line.set(markerfacecolor="none" if counts == "acks" else colour, markersize=5)
             line.set_label(f"{counted}, {acknowledged}")
             handles.append(line)
-    for value, text in (
-        (MATHIS_C, "1.22, classic"),
-        (MATHIS_C_DELAYED, "1.22 / √2 = 0.87"),
-        (MATHIS_C / 2, "1.22 / 2, as the thesis says"),
+    below: dict[str, Any] = {"xy": (1, MATHIS_C_DELAYED), "xytext": (-4, -11), "ha": "right"}
+    for text, place in (
+        ("1.22, classic", {"xy": (0, MATHIS_C), "xytext": (4, 3)}),
+        ("1.22 / √2 = 0.87", below),
+        ("1.22 / 2, as the thesis says", {"xy": (0, MATHIS_C / 2), "xytext": (4, 3)}),
     ):
-        axes.axhline(value, color=style.LIGHT.ink, linewidth=0.7, linestyle=(0, (1, 2)))
-        axes.annotate(
-            text, (0, value), (4, 3), ("axes fraction", "data"), "offset points", fontsize=8
-        )
+        axes.axhline(place["xy"][1], color=style.LIGHT.ink, linewidth=0.7, linestyle=(0, (1, 2)))
+        look: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        axes.annotate(text, fontsize=8, **look, **place)
     axes.set_xscale("log")
     axes.set_xticks([5, 10, 20, 50, 100], ["5", "10", "20", "50", "100"])
     axes.minorticks_off()
@@ -230,7 +230,9 @@ def draw_table(name: str, frame: pl.DataFrame, out: Path, formats: Sequence[str]
     elif name == "acks":
         drawn = [("constant", figure_acks(frame))]
     elif name == "linux":
-        drawn = [("linux-points", figure_linux(frame, f"Points of {kernel} beside the formulas of 1997 and 2005"))]
+        drawn = [
+            ("linux-points", figure_linux(frame, f"Points of {kernel} beside the formulas of 1997 and 2005"))
+        ]
     else:
         drawn = []
     return [file for stem, sheet in drawn for file in style.save(sheet, out / stem, formats)]

@@ -69,7 +69,8 @@ def figure_cycle(cycle: Cycle, number: str) -> Figure:
     handles = _segments(axes, cycle)
     sent, lost = len(cycle.time), int(cycle.lost.sum())
     axes.set_title(
-        f"Figure {number}: a cycle with W = {cycle.peak}, {sent} segments sent, {sent - lost} delivered", loc="left"
+        f"Figure {number}: a cycle with W = {cycle.peak}, {sent} segments sent, {sent - lost} delivered",
+        loc="left",
     )
     axes.set_ylabel("Congestion window (segments)")
     axes.set_xlabel("Time since the window reached W (s)")
@@ -109,8 +110,12 @@ def figure_rtt(cycle: Cycle, number: str) -> Figure:
     base = float(np.nanmin(cycle.rtt)) * 0.72
     axes.plot(without, np.full(len(without), base), "|", color=style.LIGHT.retransmission, markersize=7)
     axes.annotate(
-        f"{len(without)} segments without an unambiguous sample", (float(without.max()), base), (8, -3),
-        textcoords="offset points", color=style.LIGHT.retransmission, fontsize=8.5,
+        f"{len(without)} segments without an unambiguous sample",
+        (float(without.max()), base),
+        (8, -3),
+        textcoords="offset points",
+        color=style.LIGHT.retransmission,
+        fontsize=8.5,
     )
     title = f"Figure {number}: round-trip times of a cycle with W = {cycle.peak}, {int(timed.sum())} samples"
     axes.set_title(title, loc="left")

@@ -26,7 +26,8 @@ def _distance(published: Published, row: dict[str, float]) -> Check:
         raise Uncovered(f"W = {row['w']:.0f} at p = {row['p_delivered']:.3f}: outside the formulas' domain")
     classic = float(models.mathis_window(row["p_delivered"])) / row["f"] - 1
     note = (
-        f"p = {row['p_delivered']:.5f}, F = {row['f']:.2f}, W = {row['w']:.4g}, {row['window_cycles']:.0f} cycles; "
+        f"p = {row['p_delivered']:.5f}, F = {row['f']:.2f}, W = {row['w']:.4g}, "
+        f"{row['window_cycles']:.0f} cycles; "
         f"the classic formula gives {100 * classic:+.1f} %"
     )
     return Check.of_number(published, 100 * (1 / (1 + row["error_klaver"]) - 1), note)
@@ -91,7 +92,9 @@ def _nearer(published: Published, evidence: Evidence) -> Check:
             wrong += [case] if abs(classic) < abs(error) else []
     if not checked:
         raise Uncovered("no point of these results lies where the curves are apart")
-    return Check.of_statement(published, not wrong, f"{checked - len(wrong)} of {checked} points", "; ".join(wrong))
+    return Check.of_statement(
+        published, not wrong, f"{checked - len(wrong)} of {checked} points", "; ".join(wrong)
+    )
 
 
 def _differ_at_high_p(published: Published, evidence: Evidence) -> Check:

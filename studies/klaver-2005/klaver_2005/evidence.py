@@ -33,15 +33,12 @@ class Evidence:
         return self._measured[name]
 
     def points(self, name: str) -> pl.DataFrame:
-        """Means over replications of a part: p_delivered, f, w, window_cycles, window_lost; parity, errors."""
+        """Means over replications of what is measured in a part, and the parity and verdict of the first."""
         frame = self.part(name)
         by = [factor for factor in self._results[name].factors if factor in frame.columns]
         means = ("p_delivered", "f", "w", "window_cycles", "window_lost", "error_klaver")
-        return frame.group_by(by or ["replication"], maintain_order=True).agg(
-            *(pl.col(column).mean() for column in means),
-            pl.col("parity", "failed_conditions", "path.down.rate_bit_s").first()
-            if "path.down.rate_bit_s" in frame.columns
-            else pl.col("parity", "failed_conditions").first(),
+        return frame.group_by(by or ["error"], maintain_order=True).agg(
+            pl.col(*means).mean(), pl.col("parity", "failed_conditions").first()
         )
 
     def point(self, name: str, case: str) -> dict[str, float]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
+from matplotlib.figure import Figure
 
 from rexmit.plot import connections, deboer, figures, style, tsg
 from rexmit.run import Results, RunOptions, run_study
@@ -78,11 +79,9 @@ def _draw_wait(results: Results, out: Path, formats: Sequence[str]) -> list[Path
         return []
     at = (int(again[0]) - int(sent.time_ns[0])) / 1e9
     with style.styled(style.LIGHT):
-        from matplotlib.figure import Figure
-
         sheet = Figure(figsize=tsg.SIZE, layout="constrained")
         axes = sheet.subplots()
-        handles = tsg.plot(axes, seen, tsg.View("client", (at - 0.0007, at + 0.0018)))
+        handles = tsg.plot(axes, seen, tsg.View("client", (at - 0.0007, at + 0.0009)))
         title = "SACK, 0 ms: of 64 segments behind a loss the receiver keeps 48, and the timer must repair the rest"
         axes.set_title(title, loc="left", fontweight="bold", fontsize=9)
         style.legend_below(sheet, handles)

@@ -22,7 +22,7 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
             (one,) = _judged(results, "replication").values()
             return style.save(friendly.figure(one, style.LIGHT), out / "window", formats)
         if part == "cycles":
-            return klaver_cycle.draw_cycles(_judged(results), out, formats)
+            return klaver_cycle.draw_cycles(_judged(results, klaver.CASE), out, formats)
         kernel = "Linux 6.1" if results.study["backend"] != "model" else "the model of Linux 6.1"
         return klaver.draw_table(part, tcp_friendly_runs(results), out, formats, kernel)
 

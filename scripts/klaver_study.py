@@ -1,0 +1,177 @@
+"""Writes the tables of studies/klaver-2005/README.md and the figures of its page, from runs.
+
+Runs the parts of the study on the model, or takes them from `--results`; the part on Linux 6.1 is taken from
+`--linux`, a folder of `rexmit run klaver-2005/linux --backend uml --capture all`, and its table stays as it
+is without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import polars as pl
+import rexmit
+from rexmit.analyse import summarise
+from rexmit.analyse.study_code import comparison_of
+from rexmit.cli.compare import to_markdown
+from rexmit.report import draw_figures
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "studies" / "klaver-2005" / "README.md"
+IMAGES = ROOT / "docs" / "img"
+PARTS = ("controlled", "acks", "cycles", "enschede")
+CASE, COUNTS = "case", "hosts.server.stack.congestion.counts"
+POLICY, ALGORITHM = "hosts.client.stack.delayed_ack.policy", "hosts.server.stack.congestion.algorithm"
+FORMULAS = {
+    "error_klaver_odd": "odd W",
+    "error_klaver_even": "even W",
+    "error_reno": "classic",
+    "error_ott": "Ott",
+    "error_pftk_full": "PFTK, full",
+    "error_pftk": "PFTK",
+}
+POLICIES = ("immediate", "quick-ack", "every-second")
+SHOWN = {
+    "controlled": ("figure-5-1", "relative-errors"),
+    "acks": ("constant",),
+    "cycles": ("figure-4-1", "figure-4-2", "figure-4-3", "figure-4-4", "figure-4-5", "figure-2-1"),
+    "linux": ("linux-points",),
+}
+"""Figures of each part that the page shows."""
+
+
+def main() -> None:
+    """Run or open every part, write its tables and figures."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument(
+        "--results", type=Path, help="folder with a results folder for each part; absent: run"
+    )
+    options.add_argument("--linux", type=Path, help="results of klaver-2005/linux on uml")
+    given = options.parse_args()
+    started = time.monotonic()
+    results = {name: _results(name, given.results) for name in PARTS}
+    tables = {
+        "errors": errors(rexmit.tcp_friendly_runs(results["controlled"])),
+        "constants": constants(rexmit.tcp_friendly_runs(results["acks"])),
+        "compare": to_markdown(comparison_of(results["controlled"])(list(results.values()))),
+    }
+    if given.linux:
+        results["linux"] = rexmit.open_results(given.linux)
+        model = rexmit.Study.load("klaver-2005/linux").run(progress=False)
+        tables["linux"] = linux(*(rexmit.tcp_friendly_runs(one) for one in (results["linux"], model)))
+    write(tables)
+    for name, shown in SHOWN.items():
+        if name in results:
+            _figures(results[name], shown)
+    print(f"klaver-2005: {README.relative_to(ROOT)} and figures, {time.monotonic() - started:.0f} s")
+
+
+def write(tables: dict[str, str]) -> None:
+    """Puts each table between its marks in the README."""
+    text = README.read_text()
+    for name, table in tables.items():
+        before, mark, rest = text.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition(f"<!-- /{name} -->")
+        assert mark, name
+        assert end, name
+        text = before + mark + table + end + after
+    README.write_text(text)
+
+
+def errors(frame: pl.DataFrame) -> str:
+    """The relative error of each formula at each point, with 95 % intervals over replications."""
+    parts = {}
+    for column in FORMULAS:
+        found = summarise(frame.filter(pl.col(column).is_not_null()), [CASE], column)
+        parts[column] = {row["case"]: row for row in found.iter_rows(named=True)}
+    head = ["point", "W", "cycles", "p", "F", "± over cycles", *FORMULAS.values(), "may it be applied?"]
+    rows = []
+    for case, *values in frame.group_by(CASE, maintain_order=True).agg(MEASURED).iter_rows():
+        w, cycles, p, f, low, high, applies, failed = values
+        said = {"no": f"no: {failed}", "unclear": "as far as can be seen"}.get(applies, applies)
+        if f is None:
+            rows.append([case, *["-"] * (len(head) - 2), said])
+            continue
+        cells = [_error(parts[column].get(case)) for column in FORMULAS]
+        spread = f"{(high - low) / 2:.3f}"
+        rows.append([case, f"{w:.4g}", f"{cycles:.0f}", f"{p:.3g}", f"{f:.2f}", spread, *cells, said])
+    return _markdown(head, rows)
+
+
+MEASURED = [
+    pl.col("w").mean(),
+    pl.col("window_cycles").mean(),
+    pl.col("p_delivered").mean(),
+    pl.col("f", "f_low", "f_high").mean(),
+    pl.col("applies", "failed_conditions").first(),
+]
+
+
+def _error(row: dict[str, float] | None) -> str:
+    if row is None:
+        return "-"
+    half = "" if row["high"] is None else f" ± {100 * (row['high'] - row['mean']):.2f}"
+    return f"{100 * row['mean']:+.2f}{half} %"
+
+
+def constants(frame: pl.DataFrame) -> str:
+    """C for each combination of what the sender counts and what the receiver acknowledges."""
+    constant = (pl.col("f") * pl.col("p_delivered").sqrt()).alias("c")
+    keyed = {tuple(key): c for *key, c in frame.select(CASE, COUNTS, POLICY, constant).iter_rows()}
+    cases = frame[CASE].unique(maintain_order=True)
+    columns = [(counts, policy) for counts in ("segments", "acks") for policy in POLICIES]
+    head = ["path", *(f"{counts}, {policy}" for counts, policy in columns), "acks, every-second / immediate"]
+    rows = []
+    for case in cases:
+        values = [keyed[case, counts, policy] for counts, policy in columns]
+        rows.append([case, *(f"{value:.3f}" for value in values), f"{values[5] / values[3]:.3f}"])
+    return _markdown(head, rows)
+
+
+def linux(kernel: pl.DataFrame, model: pl.DataFrame) -> str:
+    """Reno and CUBIC of the kernel: the errors of the formulas, and those of the model's."""
+    chosen = model.select(ALGORITHM, CASE, 1 / pl.col("p_delivered"), "error_klaver")
+    own = {(algorithm, case): found for algorithm, case, *found in chosen.iter_rows()}
+    head = ["", "path", "W", "cycles", "lost each", "segments each", "F", *FORMULAS.values(), "CUBIC"]
+    head.append("model: segments each, new formula")
+    rows = []
+    for row in kernel.iter_rows(named=True):
+        key = row[ALGORITHM], row[CASE]
+        cells = [_percent(row[column]) for column in (*FORMULAS, "error_cubic")]
+        segments, error = own[key]
+        each = [f"{row['window_lost'] / row['window_cycles']:.2f}", f"{1 / row['p_delivered']:.1f}"]
+        shown = [f"{row['w']:.4g}", f"{row['window_cycles']}", *each, f"{row['f']:.2f}"]
+        rows.append([*key, *shown, *cells, f"{segments:.1f}, {_percent(error)}"])
+    return _markdown(head, rows)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None or math.isnan(share) else f"{100 * share:+.1f} %"
+
+
+def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _results(name: str, folder: Path | None) -> rexmit.Results:
+    if folder is not None:
+        return rexmit.open_results(folder / name)
+    return rexmit.Study.load(f"klaver-2005/{name}").run(progress=False)
+
+
+def _figures(results: rexmit.Results, shown: Sequence[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for file in draw_figures(results, Path(folder), ["png"]):
+            if file.stem in shown:
+                shutil.copyfile(file, IMAGES / f"klaver-{file.stem}.png")
+
+
+if __name__ == "__main__":
+    main()
