@@ -84,9 +84,7 @@ def test_another_system_does_not_pass() -> None:
     """Hosts whose windows cannot grow past 16 kB keep no queue: nothing of the study is left."""
     study = Study.load("merritt-2010/two-way").set("offset", "0 ms")
     for host in ("server", "client"):
-        study = study.set(
-            f"hosts.{host}.stack", {"inherits": "freebsd-6.0", "buffers": {"receive": "16 kB"}}
-        )
+        study = study.set(f"hosts.{host}.stack", {"inherits": "freebsd-6.0", "buffers": {"receive": "16 kB"}})
     assert not comparison_of_run(study.run(progress=False)).passed
 
 
@@ -142,7 +140,7 @@ class TestMeasures:
 
     def test_it_needs_intervals_within_the_spans(self) -> None:
         study = Study.load("merritt-2010/two-way").set("link", "2400/196").set("path.up.queue", "5 packets")
-        with pytest.raises(UsageError, match='no interval lies within the spans; .*"1 s"'):
+        with pytest.raises(UsageError, match=r'no interval lies within the spans; .*"1 s"'):
             two_way(study.set("offset", "0 ms").set("intervals", "100 s").run(progress=False))
 
 
@@ -152,7 +150,7 @@ class TestProcedure:
     def test_from_states(self, one: Path, rexmit: Command) -> None:
         found = facts(rexmit("model", "buffer-size", "--results", str(one), "--json"))
         assert found["packets"] == 17
-        # The slow start at the download's own start had 170 kB and more: it says nothing of the time with both.
+        # The slow start at the download's own start had 170 kB and more: not of the time with both.
         assert found["inputs"]["max_window_down"]["value"] < 80_000
 
     def test_from_captures_at_both_ends(self, one: Path, rexmit: Command) -> None:

@@ -124,6 +124,25 @@ class TestGuest:
         # The bottleneck counts frames of 1514 bytes for 1448 bytes of data.
         assert rows[1]["time_ns"] > 40 * 2500 * 8 * 1000 * 1514 // 1448
 
+    def test_a_connection_keeps_its_hash_before_a_discipline(self) -> None:
+        """Between namespaces a hash travels with the packet; one that changes would split a flow's queue."""
+        two_way = rexmit.Study.load("asymmetric-today/disciplines").set("path.up.qdisc", ["cake"])
+        for key, value in {
+            "link": "3000/100",
+            "congestion": "cubic",
+            "transfers.0.bulk": "70 s",
+            "transfers.1.bulk": "30 s",
+        }.items():
+            two_way = two_way.set(key, value)
+        changing = {"net.core.txrehash": 1}
+        again = two_way.set("hosts.client.linux.sysctl", changing).set("hosts.server.linux.sysctl", changing)
+        kept, changed = (
+            each.run(None, backend="uml", progress=False).intervals().filter(pl.col("host") == "client")
+            for each in (two_way, again)
+        )
+        assert kept["bytes"].sum() > 1.1 * changed["bytes"].sum()
+        assert 3 * kept["retransmits"].sum() < changed["retransmits"].sum()
+
     def test_a_discipline_that_is_not_there_or_not_linux_is_told(self) -> None:
         with pytest.raises(
             StudyError, match=r"path\.down\.qdisc: a discipline .* path\.emulator = \"netem\""

@@ -1,10 +1,10 @@
-"""The figures of asymmetric-today: what download and upload get, and how long their round trips are, by discipline."""
+"""The figures of asymmetric-today: shares and round-trip times of download and upload, by discipline."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -17,6 +17,8 @@ from rexmit.plot import style
 LIGHT = style.LIGHT
 MARKERS = ("o", "s", "^", "D")
 """One for each congestion control."""
+LINES: tuple[Literal[":", "--", "-."], ...] = (":", "--", "-.")
+"""Likewise."""
 
 
 def draw(
@@ -54,7 +56,9 @@ def _sheet(
     """A panel for each link, a row for each discipline."""
     links = runs["link"].unique(maintain_order=True).to_list()
     with style.styled(LIGHT):
-        sheet = Figure(figsize=(3.6 * max(len(links), 2), 1.6 + 0.55 * len(disciplines)), layout="constrained")
+        sheet = Figure(
+            figsize=(3.6 * max(len(links), 2), 1.6 + 0.55 * len(disciplines)), layout="constrained"
+        )
         grid = sheet.subplots(1, len(links), squeeze=False, sharey=True)
         for axes, link in zip(grid.flat, links, strict=True):
             axes.set_title(f"{link} kbit/s", loc="left", fontweight="normal")
@@ -69,9 +73,7 @@ def _sheet(
     ]
 
 
-def _points(
-    axes: Axes, part: pl.DataFrame, disciplines: Sequence[str], first: str, second: str
-) -> None:
+def _points(axes: Axes, part: pl.DataFrame, disciplines: Sequence[str], first: str, second: str) -> None:
     """A line a congestion control and discipline: filled for the download, open for the upload."""
     controls = part["congestion"].unique(maintain_order=True).to_list()
     means = part.group_by("discipline", "congestion").agg(pl.col(first, second).mean())
@@ -87,28 +89,26 @@ def _points(
 def _alone(axes: Axes, part: pl.DataFrame) -> None:
     """The RTT of the download alone, which the discipline of the uplink hardly changes."""
     controls = part["congestion"].unique(maintain_order=True).to_list()
-    lines = (":", "--", "-.")
     for number, control in enumerate(controls):
         value = part.filter(pl.col("congestion") == control)["alone_rtt_ms"].mean()
         axes.axvline(
             float(value),  # type: ignore[arg-type]
             color=LIGHT.late,
             linewidth=1,
-            linestyle=lines[number % len(lines)],
+            linestyle=LINES[number % len(LINES)],
             zorder=1,
         )
 
 
 def _legend(sheet: Figure, runs: pl.DataFrame, down: str, up: str, alone: str = "") -> None:
     controls = runs["congestion"].unique(maintain_order=True).to_list()
-    lines = (":", "--", "-.")
     look: dict[str, Any] = {"color": LIGHT.ink, "linestyle": "none", "markersize": 5}
     handles = [Line2D([], [], marker=MARKERS[n], label=name, **look) for n, name in enumerate(controls)]
     handles.append(Line2D([], [], marker="o", label=f"filled: {down}", **look))
     handles.append(Line2D([], [], marker="o", markerfacecolor=LIGHT.background, label=f"open: {up}", **look))
     if alone:
         handles += [
-            Line2D([], [], color=LIGHT.late, linestyle=lines[n % len(lines)], label=f"{alone}, {name}")
+            Line2D([], [], color=LIGHT.late, linestyle=LINES[n % len(LINES)], label=f"{alone}, {name}")
             for n, name in enumerate(controls)
         ]
     with style.styled(LIGHT):
