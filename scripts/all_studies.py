@@ -1,8 +1,8 @@
 """The four published studies on the model, from nothing to figures: `make studies`.
 
-Runs every file of each study that needs no real kernel into `results/studies`, sets the published numbers beside
-ours and draws the figures. Goes on with `--resume` after an interruption. Ends with 1 where a number lies
-outside its tolerance.
+Runs every file of each study that needs no real kernel into `results/studies`, sets the published numbers
+beside ours and draws the figures. Goes on with `--resume` after an interruption. Ends with 1 where a number
+lies outside its tolerance.
 """
 
 from __future__ import annotations
