@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 import rexmit
-from rexmit.analyse.averages import averages
+from rexmit.analyse import averages
 from rexmit.analyse.study_code import comparison_of
 from rexmit.cli.compare import to_markdown
 from rexmit.plot.deboer import throughputs
