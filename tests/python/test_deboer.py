@@ -7,8 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from rexmit import Results, Study, merge_results
-from rexmit.analyse import Comparison, load_published
-from rexmit.analyse.averages import averages
+from rexmit.analyse import Comparison, averages, load_published
 from rexmit.analyse.study_code import comparison_of
 from rexmit.plot import deboer
 from rexmit.report.figures import draw_figures
