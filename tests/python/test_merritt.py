@@ -100,6 +100,17 @@ def test_the_figures_are_drawn(results: Results, tmp_path: Path) -> None:
     assert shown.count('id="published"') == 3
 
 
+def test_the_report_is_one_page_with_the_figures(rexmit: Command, tmp_path: Path) -> None:
+    study = Study.load("merritt-2010/two-way").set("link", "2400/196").set("offset", "0 ms")
+    study.set("path.up.queue", ["5 packets", "15 packets"]).run(tmp_path / "part", progress=False)
+    told = rexmit("report", tmp_path / "part")
+    assert told.returncode == 0, told.stderr
+    page = (tmp_path / "part" / "report.html").read_text()
+    assert "link (1 levels), path.up.queue (2 levels), offset (1 levels)" in page
+    assert "Published beside ours" in page
+    assert page.count("<svg") >= 4
+
+
 class TestMeasures:
     """What intervals of a second put together say is what one interval over them says."""
 
@@ -162,6 +173,18 @@ class TestProcedure:
         assert found["packets"] == 17
         assert found["inputs"]["rtt"]["source"].endswith("RTT samples before the upload began")
         assert 0.18 < found["inputs"]["rtt"]["value"] < 0.21
+
+    def test_of_several_runs_a_line_each(self, rexmit: Command, tmp_path: Path) -> None:
+        study = Study.load("merritt-2010/two-way").set("link", ["3000/1000", "2400/196"])
+        study = study.set("offset", "0 ms").set("path.up.queue", "15 packets")
+        study.run(tmp_path / "two", progress=False, state="all", state_at="writes")
+        told = rexmit("model", "buffer-size", "--results", tmp_path / "two")
+        assert told.returncode == 0, told.stderr
+        lines = [line.split() for line in told.stdout.splitlines()]
+        assert lines[0][:2] == ["run", "link"]
+        # On 3000/1000 the rule has no buffer: 50 packets of R1 hold too small a window for it.
+        assert (lines[1][1], lines[1][-1]) == ("3000/1000", "-")
+        assert (lines[2][1], lines[2][-1]) == ("2400/196", "17")
 
     def test_by_simulation(self, rexmit: Command, tmp_path: Path) -> None:
         options = ["--down-rate", "2400 kbit/s", "--up-rate", "196 kbit/s", "--buffers", "5,10..30/5,50"]

@@ -271,7 +271,7 @@ def _from_results(folder: Path, run: int | None, given: Inputs, flows: int, as_j
     if as_json:
         print_json(rows)
         return
-    varied = [factor["name"] for factor in results.study["factors"] if len(factor["levels"]) > 1]
+    varied = [factor.name for factor in results.spec().design.factors if len(factor.labels) > 1]
     table = _table("run", *varied, "RTT", "W_D", "W_U", "bound", "packets")
     for row in rows:
         levels = [str(row["levels"][name]) for name in varied]

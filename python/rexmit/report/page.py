@@ -68,7 +68,8 @@ def _facts(results: Results) -> str:
         key: results.study[key] for key in ("question", "source") if key in results.study
     }
     facts["runs"] = f"{len(results):,}"
-    facts["varies"] = ", ".join(f"{f['name']} ({len(f['levels'])} levels)" for f in results.study["factors"])
+    factors = results.spec().design.factors
+    facts["varies"] = ", ".join(f"{factor.name} ({len(factor.labels)} levels)" for factor in factors)
     facts["seed"] = ", ".join(map(str, results.study.get("seeds", [results.study["seed"]])))
     facts["made by"] = f"rexmit {provenance.get('version')}, backend {results.study['backend']}"
     facts["on"] = f"{provenance.get('system')} {provenance.get('kernel')}, {provenance.get('machine')}"
