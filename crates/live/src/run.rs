@@ -58,6 +58,8 @@ pub struct LiveOutcome {
     pub lateness: Lateness,
 }
 
+/// So long before a run's start in virtual time, nanoseconds, its hosts and what is between them are made.
+const SETTING_UP: u64 = 500_000_000;
 /// Numbers of the emulator's two ports for [`Poll`].
 const PORTS: [u64; 2] = [0, 1];
 /// Where those of sockets begin.
@@ -100,6 +102,25 @@ struct Lab<'a> {
 
 impl<'a> Lab<'a> {
     fn new(resolved: &'a Resolved, streams: &Streams, options: &'a LiveOptions) -> Result<Self, SpecError> {
+        let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
+        let mut poll = Poll::new().map_err(wrong)?;
+        let phase = resolved.scenario.hosts.server.tick_phase;
+        let tick = options.virtual_hz.map(|hz| Duration::from_nanos(1_000_000_000 / u64::from(hz.max(1))));
+        let round = tick.map_or(Duration::ZERO, |tick| tick * PHASES);
+        let phase = phase.unwrap_or_else(|| streams.phase("hosts.server.tick", round));
+        let start = start(tick, phase);
+        if tick.is_some() {
+            // Some disciplines of the kernel have timers that run from the moment at which they are made (PIE's).
+            while clock::monotonic() < start - SETTING_UP {
+                poll.wait(start - SETTING_UP).map_err(wrong)?;
+            }
+            crate::guest::count_from(start);
+        }
+        let seed = tick.map(|_| streams.number("kernel.random"));
+        if let Some(seed) = seed {
+            // A discipline may draw as it is made, too.
+            crate::guest::seed(seed).map_err(wrong)?;
+        }
         let addresses = HOSTS.map(|name| resolved.address(name));
         let specs = [&resolved.scenario.hosts.server, &resolved.scenario.hosts.client];
         let hosts = [Host::create(HOSTS[0], specs[0])?, Host::create(HOSTS[1], specs[1])?];
@@ -112,18 +133,8 @@ impl<'a> Lab<'a> {
                 taps[n] = Some(tap.map_err(|e| system(HOSTS[n], &e))?);
             }
         }
-        let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
-        let poll = Poll::new().map_err(wrong)?;
         between.watch(&poll, PORTS).map_err(wrong)?;
         let ends = Ends::open(resolved, &hosts, &poll, SOCKETS, options.state)?;
-        let phase = resolved.scenario.hosts.server.tick_phase;
-        let tick = options.virtual_hz.map(|hz| Duration::from_nanos(1_000_000_000 / u64::from(hz.max(1))));
-        let round = tick.map_or(Duration::ZERO, |tick| tick * PHASES);
-        let phase = phase.unwrap_or_else(|| streams.phase("hosts.server.tick", round));
-        let start = start(tick, phase);
-        if tick.is_some() {
-            crate::guest::count_from(start);
-        }
         Ok(Self {
             resolved,
             options,
@@ -132,7 +143,7 @@ impl<'a> Lab<'a> {
             ends,
             taps,
             poll,
-            seed: tick.map(|_| streams.number("kernel.random")),
+            seed,
             start,
             now: Instant::ZERO,
             limit: Instant::ZERO + resolved.scenario.limit,
