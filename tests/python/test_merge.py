@@ -417,3 +417,8 @@ def test_what_was_measured_by_intervals_is_merged_and_factors_that_set_several_s
     assert merged.table().equals(whole.table())
     assert merged.intervals().equals(whole.intervals())
     assert rexmit.open_results(tmp_path / "merged").intervals().equals(whole.intervals())
+
+    (tmp_path / "part-0" / "intervals.parquet").unlink()
+    with pytest.raises(StoreError, match=r"part-0: holds no intervals\.parquet, which the others hold"):
+        rexmit.merge_results([tmp_path / "part-1", tmp_path / "part-0"], tmp_path / "again")
+    assert not (tmp_path / "again").exists()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rexmit.errors import StudyError
 from rexmit.study import Design, Factor, find_study, list_studies, load_spec
-from rexmit.study.factors import factor_to_toml, parse_factor
+from rexmit.study.factors import COLUMNS, factor_to_toml, parse_factor
 from rexmit.study.settings import get_setting, parse_assignment, with_setting
 from rexmit.study.spec import parse_spec
 
@@ -364,3 +364,18 @@ class TestTogether:
         )
         with pytest.raises(StudyError, match=r"vary\.path\.up\.rate: stands there twice"):
             rexmit.Study.load(path)
+
+
+def test_a_name_of_ones_own_is_no_column_of_the_results() -> None:
+    settings = {"together": {"path.rate": ["1 Mbit/s", "2 Mbit/s"]}}
+    for name in ("bytes", "host", "seed", "run"):
+        with pytest.raises(StudyError, match=rf"vary\.{name}: is the name of a column of the results"):
+            parse_factor(name, settings)
+
+
+def test_every_column_of_the_results_is_kept_from_factors(tmp_path: Path) -> None:
+    path = tmp_path / "links.toml"
+    path.write_text(TOGETHER.replace("[scenario]\n", '[scenario]\nintervals = "1 s"\n', 1))
+    results = rexmit.Study.load(path).run(progress=False)
+    columns = {*results.table().columns, *results.intervals().columns}
+    assert {name for name in columns if "." not in name} - {"link"} <= COLUMNS

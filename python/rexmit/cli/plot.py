@@ -49,8 +49,8 @@ Examples:
     "forms",
     type=click.Choice(FORMATS),
     multiple=True,
-    help="Of a CAPTURE. html is a page with all graphs that can be moved and enlarged, xplot a file for "
-    "xplot.org or jPlot. May be given several times. Default: what --out ends in, or svg and png.",
+    help="svg, png or pdf; of a CAPTURE also html, a page with all graphs that can be moved and enlarged, and "
+    "xplot, for xplot.org or jPlot. May be given several times. Default: what --out ends in, or svg and png.",
 )
 @click.option("--state", type=click.Path(path_type=Path), help="Table of states of the run, for cwnd.")
 @json_option
@@ -68,14 +68,14 @@ def plot(
 ) -> None:
     """Draw the figures of a results folder, or graphs of a connection of a capture (pcapng, pcap).
 
-    Figures of DIR go to DIR/figures, the graph of CAPTURE beside it, as SVG and PNG, unless --out says
-    otherwise. The symbols are those of tcptrace; retransmissions are told apart by their cause.
+    Figures of DIR go to DIR/figures, the graph of CAPTURE beside it, as SVG and PNG, unless --out or
+    --format says otherwise. The symbols are those of tcptrace; retransmissions are told apart by their cause.
     """
     if what.is_dir():
         from rexmit.report import draw_figures
         from rexmit.run import open_results
 
-        files = draw_figures(open_results(what), out or what / "figures")
+        files = draw_figures(open_results(what), out or what / "figures", _of_figures(forms))
     elif what.is_file():
         from rexmit.plot.graphs import View
 
@@ -88,6 +88,14 @@ def plot(
     else:
         for file in files:
             click.echo(printable(file))
+
+
+def _of_figures(forms: tuple[str, ...]) -> tuple[str, ...]:
+    drawn = ("svg", "png", "pdf")
+    for form in forms:
+        if form not in drawn:
+            raise UsageError(f"--format {form}: is of captures; figures of a study are {', '.join(drawn)}")
+    return forms
 
 
 def _graphs(

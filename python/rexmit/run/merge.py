@@ -314,9 +314,9 @@ def _joined(
     if len(seeds) > 1 or not (rows["place"] == rows["replication"]).all():
         for name, own in zip(SEED_COLUMNS, ("seed", "replication"), strict=True):
             columns[name] = rows[own].to_arrow()
-    nested = [nested_column(len(source.results), source.results.interval_table()) for source in sources]
-    if all(column is not None for column in nested):
-        columns[INTERVALS] = pa.chunked_array(nested).take(rows["row"].to_arrow())
+    nested = _intervals(sources)
+    if nested is not None:
+        columns[INTERVALS] = nested.take(rows["row"].to_arrow())
     study = sources[0].results.study
     spec = StudySpec(study["name"], None, {}, study["scenario"], design)
     record = {
@@ -331,6 +331,20 @@ def _joined(
     if SEED_COLUMNS[0] in columns:
         record["seeds"] = seeds
     return with_factors(pa.table(columns), design), record
+
+
+def _intervals(sources: Sequence[_Source]) -> pa.ChunkedArray | None:
+    """What was measured by intervals in all of them, nested by run; None where nothing was."""
+    nested = [nested_column(len(source.results), source.results.interval_table()) for source in sources]
+    if all(column is None for column in nested):
+        return None
+    for source, column in zip(sources, nested, strict=True):
+        if column is None:
+            raise StoreError(
+                f"{source.folder}: holds no {INTERVALS_FILE}, which the others hold; run it again into "
+                "another --out, or merge without it"
+            )
+    return pa.chunked_array(nested)
 
 
 def _responses(source: _Source) -> pa.Table:

@@ -24,6 +24,15 @@ _LEVEL_TABLES = {
 
 Label = str | int | float | bool
 
+COLUMNS = {
+    *("run", "replication", "seed", "seed_replication", "completed", "time_ns", "bytes", "packets_down"),
+    *("packets_up", "data_segments", "retransmits", "timeouts", "timeouts_server", "fast_retransmits"),
+    *("drops_down", "drops_up", "deliveries", "virtual_ns", "late_max_ns", "late_p99_ns", "late", "error"),
+    *("intervals", "interval", "from_ns", "to_ns", "connection", "host", "goodput_bit_s", "written"),
+    *("cwnd_mean", "cwnd_max", "srtt_mean_ns", "srtt_sd_ns"),
+}
+"""Columns of the tables of results: no factor that sets several settings may have such a name."""
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -85,6 +94,8 @@ def parse_factor(name: str, given: Any) -> Factor:
     and for anything else.
     """
     levels = _levels(name, given)
+    if _is_together(next(iter(levels), None)) and name in COLUMNS:
+        raise StudyError(f"vary.{name}: is the name of a column of the results; choose another")
     if not levels:
         raise StudyError(f"vary.{name}: has no levels; give at least one, or remove the line")
     labels = _own_labels(name, given, len(levels)) or tuple(_label(level) for level in levels)
