@@ -1,6 +1,6 @@
 //! What can be wrong with a path.
 
-use rexmit_units::{Bytes, Duration};
+use rexmit_units::Duration;
 
 use crate::spec::{Aqm, Change, DirectionSpec, PathSpec, ShaperKind};
 
@@ -151,29 +151,24 @@ impl PathError {
 }
 
 impl PathSpec {
-    /// Checks what the types allow and a path does not, for both directions.
+    /// Checks what the types allow and a path does not, for both directions; with the MTUs (bytes) of the hosts that send
+    /// into `down` and `up`, where they are known, also that their packets can pass.
     ///
     /// # Errors
     /// Names the key and what is allowed.
-    pub fn check(&self) -> Result<(), PathError> {
+    pub fn check(&self, mtu: Option<[u64; 2]>) -> Result<(), PathError> {
         let directions = [(self.down(), "down"), (self.up(), "up")];
         if self.burst.is_some() && directions.iter().all(|d| d.0.shaper != ShaperKind::Tbf) {
             return Err(PathError::NoBucket(String::new()));
         }
-        directions.iter().try_for_each(|(spec, name)| PathError::check(spec, name, Duration::ZERO))
-    }
-}
-
-impl DirectionSpec {
-    /// Checks that packets of the sender's MTU (bytes) can pass. `name` is `down` or `up`.
-    ///
-    /// # Errors
-    /// Names the key and what is allowed.
-    pub fn check_mtu(&self, name: &str, mtu: u64) -> Result<(), PathError> {
-        let (burst, overhead) = (self.burst.unwrap_or(Bytes(u64::MAX)).as_u64(), self.overhead.as_u64());
-        if mtu + overhead <= burst {
-            return Ok(());
+        for (n, (spec, name)) in directions.iter().enumerate() {
+            PathError::check(spec, name, Duration::ZERO)?;
+            let (Some(mtu), Some(burst)) = (mtu.map(|mtu| mtu[n]), spec.burst) else { continue };
+            let (overhead, burst) = (spec.overhead.as_u64(), burst.as_u64());
+            if mtu + overhead > burst {
+                return Err(PathError::LongPackets { name: (*name).into(), mtu, overhead, burst });
+            }
         }
-        Err(PathError::LongPackets { name: name.into(), mtu, overhead, burst })
+        Ok(())
     }
 }
