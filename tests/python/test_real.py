@@ -160,9 +160,9 @@ class TestGuest:
         ):
             run("uml", study(path__qdisc=["fq_codel"]))
         with pytest.raises(RexmitError, match=r"path\.qdisc: .*fq_kodel: tc: "):
-            run("uml", study(path__emulator=["netem"], path__qdisc=["fq_kodel"], path__overhead=["14 bytes"]))
-        with pytest.raises(StudyError, match=r"path\.down\.overhead.*no effect"):
-            run("uml", study(path__emulator=["netem"], path__qdisc=["fq_codel"]))
+            run("uml", study(path__emulator=["netem"], path__qdisc=["fq_kodel"]))
+        with pytest.raises(StudyError, match=r"path\.down\.overhead: 38 bytes; .* leave it out, or write"):
+            run("uml", study(path__emulator=["netem"], path__qdisc=["fq_codel"], path__overhead=["38 bytes"]))
         with pytest.raises(StudyError, match=r"path\.qdisc: .*no queueing discipline"):
             run("uml", study(path__emulator=["netem"], path__qdisc=["fq; reboot"]))
 

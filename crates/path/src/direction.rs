@@ -115,7 +115,8 @@ impl<P: Carried> Direction<P> {
                     self.books.counters.dropped_bytes += len;
                     return Verdict { position, fate: Fate::QueueFull { limit: ahead.limit() }, effects };
                 };
-                let due = self.outlet.pass(departure, self.schedule.delay(departure), packet);
+                let due = self.outlet.propagated(departure, self.schedule.delay(departure));
+                self.outlet.line.push(due, packet);
                 Verdict { position, fate: Fate::Delivered { at: Some(due) }, effects }
             }
             Bottleneck::Ahead(_) => self.send_impaired(now, packet, len),
@@ -126,11 +127,10 @@ impl<P: Carried> Direction<P> {
     /// When something happens next; `None` if no packet is inside.
     #[inline]
     pub fn poll_timer(&self) -> Option<Instant> {
+        let due = self.outlet.next_due();
         match &self.bottleneck {
-            Bottleneck::Ahead(_) => self.outlet.next_due(),
-            Bottleneck::Station(station) => {
-                self.outlet.next_due().into_iter().chain(station.next_event()).min()
-            }
+            Bottleneck::Ahead(_) => due,
+            Bottleneck::Station(station) => station.next_event_or(due),
         }
     }
 
@@ -139,9 +139,9 @@ impl<P: Carried> Direction<P> {
     #[inline]
     pub fn poll_receive(&mut self, now: Instant) -> Option<P> {
         self.advance(now);
-        // Counted before it is taken, so that it is copied once less.
-        self.books.counters.received += u64::from(self.outlet.is_due(now));
-        self.outlet.pop(now)
+        let packet = self.outlet.pop(now);
+        self.books.counters.received += u64::from(packet.is_some());
+        packet
     }
 
     /// Does what happens inside at or before `now`. After that, [`Self::poll_timer`] names a moment at or before `now`

@@ -1,8 +1,8 @@
 //! What can be wrong with a path.
 
-use rexmit_units::{Bytes, Duration};
+use rexmit_units::Duration;
 
-use crate::spec::{Aqm, Change, DirectionSpec, EmulatorKind, PathSpec, ShaperKind};
+use crate::spec::{Aqm, Change, DirectionSpec, ETHERNET, EmulatorKind, PathSpec, ShaperKind};
 
 /// The smallest queue in bytes: the smallest MTU, so that any link's packets could pass.
 const SMALLEST_QUEUE: u64 = 68;
@@ -98,6 +98,17 @@ pub enum PathError {
     /// A queueing discipline of Linux without Linux.
     #[error("path.{0}.qdisc: a discipline of the Linux kernel goes with path.emulator = \"netem\"")]
     QdiscOfOthers(String),
+    /// A queueing discipline of Linux that would count otherwise than Linux does.
+    #[error(
+        "path.{name}.overhead: {overhead} bytes; a discipline of the Linux kernel counts the 14 of Ethernet with each \
+         packet: leave it out, or write \"14 bytes\""
+    )]
+    QdiscOverhead {
+        /// `down` or `up`.
+        name: String,
+        /// As given, bytes.
+        overhead: u64,
+    },
     /// A queue that no packet fits into.
     #[error(
         "path.{0}.queue: no packet fits in; allowed: at least 1 packet or {SMALLEST_QUEUE} bytes, the smallest MTU"
@@ -154,35 +165,33 @@ impl PathError {
 }
 
 impl PathSpec {
-    /// Checks what the types allow and a path does not, for both directions.
+    /// Checks what the types allow and a path does not, for both directions; with the MTUs (bytes) of the hosts that send
+    /// into `down` and `up`, where they are known, also that their packets can pass.
     ///
     /// # Errors
     /// Names the key and what is allowed.
-    pub fn check(&self) -> Result<(), PathError> {
+    pub fn check(&self, mtu: Option<[u64; 2]>) -> Result<(), PathError> {
         let directions = [(self.down(), "down"), (self.up(), "up")];
         if self.burst.is_some() && directions.iter().all(|d| d.0.shaper != ShaperKind::Tbf) {
             return Err(PathError::NoBucket(String::new()));
         }
-        for (spec, name) in &directions {
+        for (n, (spec, name)) in directions.iter().enumerate() {
             PathError::check(spec, name, Duration::ZERO)?;
             if spec.qdisc.is_some() && self.emulator != Some(EmulatorKind::Netem) {
                 return Err(PathError::QdiscOfOthers((*name).into()));
             }
+            if spec.qdisc.is_some() && spec.overhead != ETHERNET {
+                return Err(PathError::QdiscOverhead {
+                    name: (*name).into(),
+                    overhead: spec.overhead.as_u64(),
+                });
+            }
+            let (Some(mtu), Some(burst)) = (mtu.map(|mtu| mtu[n]), spec.burst) else { continue };
+            let (overhead, burst) = (spec.overhead.as_u64(), burst.as_u64());
+            if mtu + overhead > burst {
+                return Err(PathError::LongPackets { name: (*name).into(), mtu, overhead, burst });
+            }
         }
         Ok(())
-    }
-}
-
-impl DirectionSpec {
-    /// Checks that packets of the sender's MTU (bytes) can pass. `name` is `down` or `up`.
-    ///
-    /// # Errors
-    /// Names the key and what is allowed.
-    pub fn check_mtu(&self, name: &str, mtu: u64) -> Result<(), PathError> {
-        let (burst, overhead) = (self.burst.unwrap_or(Bytes(u64::MAX)).as_u64(), self.overhead.as_u64());
-        if mtu + overhead <= burst {
-            return Ok(());
-        }
-        Err(PathError::LongPackets { name: name.into(), mtu, overhead, burst })
     }
 }

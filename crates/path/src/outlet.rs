@@ -31,7 +31,8 @@ pub(crate) struct Outlet<P> {
     /// Where the delay is cut to whole ticks (EM-DN-5).
     ticks: Option<Ticks>,
     link: Option<Link>,
-    line: Line<P>,
+    /// Packets on their way; a caller may put those in that meet nothing but the delay.
+    pub line: Line<P>,
     /// No packet that keeps its order comes out before.
     floor: Instant,
 }
@@ -56,12 +57,6 @@ impl<P> Outlet<P> {
         self.line.next_due()
     }
 
-    /// True if a packet comes out at or before `now`.
-    #[inline]
-    pub fn is_due(&self, now: Instant) -> bool {
-        self.line.next_due().is_some_and(|due| due <= now)
-    }
-
     /// The next packet, if it is due at `now`.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<P> {
@@ -71,15 +66,6 @@ impl<P> Outlet<P> {
     /// How many packets are on their way.
     pub fn len(&self) -> usize {
         self.line.len()
-    }
-
-    /// Puts a packet in that leaves the shaper at `departure` and meets nothing but the delay; returns when it comes
-    /// out. There is no link.
-    #[inline]
-    pub fn pass(&mut self, departure: Instant, delay: Duration, packet: P) -> Instant {
-        let due = self.propagated(departure, delay);
-        self.line.push(due, packet);
-        due
     }
 
     /// Puts a packet of so many bytes in that leaves the shaper at `departure`; returns when it comes out, if that is
@@ -128,7 +114,7 @@ impl<P> Outlet<P> {
 
     /// When a packet that leaves the shaper at `departure` has propagated.
     #[inline]
-    fn propagated(&self, departure: Instant, delay: Duration) -> Instant {
+    pub fn propagated(&self, departure: Instant, delay: Duration) -> Instant {
         self.ticks.as_ref().map_or_else(|| departure + delay, |ticks| ticks.after(departure, delay))
     }
 }

@@ -34,7 +34,7 @@ pub struct PathSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<Rate>,
     /// Bytes of the link layer that shaper, links and a queue in bytes count beside the IP packet, such as
-    /// `"14 bytes"` of Ethernet. Default: none.
+    /// `"14 bytes"` of Ethernet. Default: none, but 14 bytes with `qdisc`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Bytes>,
     /// Propagation delay, one way. Default: none.
@@ -201,7 +201,7 @@ pub enum EmulatorKind {
     /// The Linux kernel's own: of the backends `uml` and `kernel` only, and for rate, delay, queue in packets and
     /// independent loss only. Without `qdisc`, netem does all of that, and its queue holds propagating packets as
     /// well. With `qdisc`, netem delays packets first, then this discipline queues them before a bottleneck (tbf, or
-    /// cake itself) that counts the 14 bytes of Ethernet with each packet: `overhead` must say so.
+    /// cake itself) that counts the 14 bytes of Ethernet with each packet, which is what `overhead` is then.
     Netem,
 }
 
@@ -271,7 +271,7 @@ impl Default for DirectionSpec {
 }
 
 /// What Linux counts with each packet before an Ethernet interface.
-const ETHERNET: Bytes = Bytes(14);
+pub(crate) const ETHERNET: Bytes = Bytes(14);
 /// As netem and Linux devices have it.
 const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(1000);
 /// A full Ethernet frame and a little (EM-TB-4).
@@ -326,7 +326,7 @@ impl PathSpec {
             delay: Some(self.delay.unwrap_or(Duration::ZERO)),
             queue: Some(self.queue.unwrap_or(DEFAULT_QUEUE)),
             shaper: Some(shaper),
-            tick: Some(tick),
+            tick: [self.down(), self.up()].iter().any(|d| d.shaper != ShaperKind::Exact).then_some(tick),
             burst,
             down: own(&self.down, self.down()),
             up: own(&self.up, self.up()),
@@ -337,6 +337,17 @@ impl PathSpec {
     /// What is odd about the path before any packet has come, a line each, with the key.
     pub fn warnings(&self) -> Vec<String> {
         let mut all = Vec::new();
+        let ticks = [self.down(), self.up()].map(|direction| direction.shaper != ShaperKind::Exact);
+        let given = [
+            ("path.tick", self.tick, ticks[0] || ticks[1]),
+            ("path.down.tick", self.down.tick, ticks[0]),
+            ("path.up.tick", self.up.tick, ticks[1]),
+        ];
+        for (key, tick, used) in given {
+            if tick.is_some() && !used {
+                all.push(format!("{key}: the shaper `exact` has no ticks; name another, such as dummynet"));
+            }
+        }
         for (name, direction) in [("path.down", &self.down), ("path.up", &self.up)] {
             let impairments = direction.impairments();
             for (key, pattern) in impairments.patterns() {
@@ -363,8 +374,7 @@ impl PathSpec {
                 note(&key, true);
             }
             note("link", direction.link.is_some());
-            let counted = if direction.qdisc.is_some() { ETHERNET } else { Bytes::ZERO };
-            note("overhead", direction.overhead != counted);
+            note("overhead", direction.qdisc.is_none() && direction.overhead != Bytes::ZERO);
             note("queue", direction.qdisc.is_none() && matches!(direction.queue, QueueLimit::Bytes(_)));
             note("aqm", direction.aqm != Aqm::None);
             note("shaper", direction.shaper != ShaperKind::Exact);
@@ -379,17 +389,19 @@ impl PathSpec {
         let shaper = own.shaper.or(self.shaper).unwrap_or_default();
         // What stands for both directions is for those that have a bucket.
         let burst = own.burst.or(self.burst.filter(|_| shaper == ShaperKind::Tbf));
+        let qdisc = own.qdisc.clone().or_else(|| self.qdisc.clone());
+        let counted = if qdisc.is_some() { ETHERNET } else { Bytes::ZERO };
         DirectionSpec {
             rate: own.rate.or(self.rate),
             link: own.link.or(self.link),
-            overhead: own.overhead.or(self.overhead).unwrap_or(Bytes::ZERO),
+            overhead: own.overhead.or(self.overhead).unwrap_or(counted),
             delay: own.delay.or(self.delay).unwrap_or(Duration::ZERO),
             queue: own.queue.or(self.queue).unwrap_or(DEFAULT_QUEUE),
             aqm: own.aqm.or(self.aqm).unwrap_or_default(),
             shaper,
             tick: own.tick.or(self.tick).unwrap_or(shaper.default_tick()),
             burst: burst.or((shaper == ShaperKind::Tbf).then_some(DEFAULT_BURST)),
-            qdisc: own.qdisc.clone().or_else(|| self.qdisc.clone()),
+            qdisc,
             impairments: own.impairments(),
         }
     }

@@ -91,15 +91,15 @@ impl<P: Carried> Station<P> {
         self.coming.len() + self.discipline.len() as usize + usize::from(head)
     }
 
-    /// When something happens to a packet inside.
-    #[inline]
-    pub fn next_event(&self) -> Option<Instant> {
+    /// When something happens to a packet inside, or `due` if that is before.
+    #[inline(never)]
+    pub fn next_event_or(&self, due: Option<Instant>) -> Option<Instant> {
         let service = match &self.server {
             Server::Timed { busy_until, .. } => (self.discipline.len() > 0).then_some(*busy_until),
             Server::Bucket { head, watchdog, .. } => head.as_ref().map(|_| *watchdog),
         };
         let arrival = self.coming.front().map(|coming| coming.0);
-        service.into_iter().chain(arrival).min()
+        service.into_iter().chain(arrival).chain(due).min()
     }
 
     /// Takes a packet that comes to the queue at `at`, which may lie ahead. Everything before the present has been

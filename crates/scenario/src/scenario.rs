@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rexmit_path::{EmulatorKind, PathError, PathSpec};
+use rexmit_path::{EmulatorKind, PathSpec};
 use rexmit_tcp::Profile;
 use rexmit_traffic::{Transfer, TransferSpec};
 use rexmit_units::Duration;
@@ -162,11 +162,8 @@ impl Resolved {
         if server.is_ipv4() != client.is_ipv4() || server == client {
             return Err(SpecError::new("hosts", "the two addresses must differ and be of one family"));
         }
-        let path = &scenario.path;
-        let wrong = |e: PathError| SpecError::new("", e.to_string());
-        path.check().map_err(wrong)?;
-        path.down().check_mtu("down", scenario.hosts.server.mtu.into()).map_err(wrong)?;
-        path.up().check_mtu("up", scenario.hosts.client.mtu.into()).map_err(wrong)
+        let mtu = [&scenario.hosts.server, &scenario.hosts.client].map(|host| host.mtu.into());
+        scenario.path.check(Some(mtu)).map_err(|e| SpecError::new("", e.to_string()))
     }
 
     /// Address of `server` or `client`.
@@ -228,7 +225,7 @@ impl Resolved {
 pub fn read_path(value: Value) -> Result<PathSpec, SpecError> {
     refuse_lists(&serde_json::json!({ "path": &value }))?;
     let path: PathSpec = read(value).map_err(|e| e.within("path"))?;
-    path.check().map_err(|e| SpecError::new("", e.to_string()))?;
+    path.check(None).map_err(|e| SpecError::new("", e.to_string()))?;
     Ok(path)
 }
 

@@ -142,11 +142,15 @@ impl World {
 
     /// A packet comes out of a direction.
     fn arrive(&mut self, direction: usize) {
-        let packet = self.directions[direction].poll_receive(self.now);
-        self.settle(direction);
-        let Some(packet) = packet else { return };
+        let Some(packet) = self.directions[direction].poll_receive(self.now) else {
+            self.settle(direction);
+            return;
+        };
         let host = 1 - direction;
         self.deliveries += 1;
+        if self.recorder.is_some() {
+            self.settle(direction);
+        }
         if let Some(recorder) = &mut self.recorder {
             recorder.received(host, self.now, &packet);
         }
@@ -231,9 +235,9 @@ impl World {
                     let verdict = self.directions[host].send(self.now, sent.packet.clone());
                     let from = &self.ends[index].connection;
                     recorder.sent((host, (index / 2) as u32), self.now, (&sent, from), &verdict);
+                    self.settle(host);
                 }
             }
-            self.settle(host);
         }
     }
 
