@@ -286,9 +286,14 @@ fn paths_round_trip_and_show_defaults() {
     let full = spec.with_defaults();
     assert_eq!((full.down(), full.up()), (spec.down(), spec.up()));
     let json = serde_json::to_value(PathSpec::default().with_defaults()).expect("JSON");
-    let expected =
-        serde_json::json!({ "delay": "0 s", "queue": "1000 packets", "shaper": "exact", "tick": "1 ms" });
+    let expected = serde_json::json!({ "delay": "0 s", "queue": "1000 packets", "shaper": "exact" });
     assert_eq!(json, expected);
+    let ticking = path("shaper = \"dummynet\"").with_defaults();
+    assert_eq!(ticking.tick, Some(rexmit_units::Duration::from_millis(1)));
+    assert!(ticking.warnings().is_empty() && full.warnings().is_empty());
+    let idle = path("tick = \"5 ms\"\n[up]\nshaper = \"tbf\"\n[down]\ntick = \"2 ms\"");
+    let warned = idle.warnings();
+    assert!(warned.len() == 1 && warned[0].starts_with("path.down.tick: "), "{warned:?}");
 }
 
 /// The examples of the module's documentation are what it says: patterns.
