@@ -268,7 +268,7 @@ def test_a_capture_at_the_receiver_tells_nothing_of_the_window(tmp_path: Path) -
     assert flow["p"] is None
     assert found.predictions.height == 0
     verdicts = dict(found.conditions.select("condition", "verdict").rows())
-    for name in ("data", "growth", "equilibrium", "receiver-window", "one-loss"):
+    for name in ("data", "growth", "equilibrium", "receiver-window", "one-loss", "timeouts"):
         assert verdicts[name] == Verdict.UNSEEN.value
     assert verdicts["sack"] == "holds"
 
