@@ -450,6 +450,11 @@ def test_the_window_is_drawn(rexmit: Command, steady: Path, tmp_path: Path, endi
         (["none.pcapng"], "none.pcapng: there is no such capture"),
         (["{}", "--connection", "7"], "no connection 7; {} has 1 TCP connection, counted from 1"),
         (["{}", "--out", "flows.xls"], "--out flows.xls: cannot write '.xls'; end it in .parquet or .csv"),
+        (["{}", "--plot", "x.xyz"], "--plot x.xyz: cannot draw '.xyz'; end it in .svg, .png or .pdf"),
+        (
+            ["{}", "--plot", "nope/x.svg"],
+            "--plot nope/x.svg: there is no folder nope; make it, or choose another",
+        ),
         (["{}", "--table", "cycles"], "--table does nothing without --out FILE; give both"),
         (["{}", "{}", "--connection", "1"], "--connection names a connection of one capture; give one"),
         (["{}", "--mss", "1448 bytes"], "--mss is of numbers, not of captures"),
