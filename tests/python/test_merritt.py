@@ -98,6 +98,8 @@ def test_the_figures_are_drawn(results: Results, tmp_path: Path) -> None:
     assert len(files) == len(numbers) + 1
     shown = next(tmp_path.glob("figure-5-01-*")).read_text()
     assert shown.count('id="published"') == 3
+    estimates = next(tmp_path.glob("figure-6-02-*")).read_text()
+    assert all(link in estimates for link in ("3:1", "12:1", "30:1"))
 
 
 def test_the_report_is_one_page_with_the_figures(rexmit: Command, tmp_path: Path) -> None:
