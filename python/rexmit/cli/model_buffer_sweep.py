@@ -245,5 +245,5 @@ def _table(*titles: str) -> Any:
 _NOTE = f"""\
 Performance is the smaller of the two shares of the rates (merritt-2010, equation 1.2), from 10 s after the
 upload's start on. The rule (6.6) is taken where its estimate meets the buffer (figure 6.2); it asks what the
-download keeps, not what both get. {NOTHING} stands where there is no such buffer, or none of that size. {BETWEEN} marks
-what was not run but lies on the straight line between the two buffers beside it."""
+download keeps, not what both get. {NOTHING} stands where there is no such buffer, or none of that size.
+{BETWEEN} marks what was not run, but taken from the straight line between the two buffers beside it."""

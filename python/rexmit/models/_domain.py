@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 LEAST_LOSS = 1e-15
-"""The least loss rate that is taken: below it 1 - p is 1 in floating point, and formulas would divide by 0."""
+"""The least loss rate that is taken: well below it 1 - p is 1 in floating point, and PFTK divides by 0."""
 
 
 def loss_rate(name: str, value: ArrayLike, most: float = 1.0) -> Floats:
