@@ -12,6 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
@@ -86,10 +87,15 @@ def table(results: rexmit.Results, sides: Sequence[str], top: str) -> str:
 def cell(row: pl.DataFrame) -> str:
     """A mean to three digits, and half its interval where there is one and it shows."""
     mean, low, high = row.select("mean", "low", "high").row(0)
-    text = f"{mean:.3g}"
+    text = digits(mean, 3)
     if low is None or (high - low) / 2 < 0.01 * mean:
         return text
-    return f"{text} ± {(high - low) / 2:.2g}"
+    return f"{text} ± {digits((high - low) / 2, 2)}"
+
+
+def digits(value: float, number: int) -> str:
+    """A number to so many significant digits, without an exponent: 260 and not 2.6e+02."""
+    return f"{Decimal(f'{value:.{number}g}'):f}"
 
 
 def put(text: str, name: str, content: str) -> str:

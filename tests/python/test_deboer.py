@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 from pathlib import Path
 
 import polars as pl
@@ -132,3 +134,23 @@ def test_reported_throughput_is_what_was_written_over_the_time() -> None:
     runs = pl.DataFrame({"run": [0, 1]})
     intervals = pl.DataFrame({"run": [0, 0, 1], "written": [1_000_000, 250_000, 500_000]})
     assert deboer.throughputs(runs, intervals, 10)["mbit_s"].to_list() == pytest.approx([1, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("value", "number", "text"),
+    [
+        (260.4, 2, "260"),
+        (99.6, 2, "100"),
+        (9.96, 2, "10"),
+        (0.5, 2, "0.5"),
+        (1234.0, 3, "1230"),
+        (3.628, 3, "3.63"),
+    ],
+)
+def test_numbers_of_the_tables_have_no_exponent(value: float, number: int, text: str) -> None:
+    script = runpy.run_path(str(STUDY.parents[1] / "scripts" / "deboer_study.py"))
+    assert script["digits"](value, number) == text
+
+
+def test_no_cell_of_the_readme_has_an_exponent() -> None:
+    assert not re.search(r"\de[+-]\d", (STUDY / "README.md").read_text())

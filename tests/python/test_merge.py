@@ -338,6 +338,7 @@ def test_the_command_merges_and_averages(rexmit: Command, tmp_path: Path) -> Non
         (["a"], 2, "merge has nothing to write"),
         (["a", "--out", "b"], 2, "a: is one folder; name two or more"),
         (["a", "c", "--out", "b", "--response", "time_ns"], 2, "--response says of what"),
+        (["a", "--averages", "b.txt"], 2, "--averages b.txt: cannot write '.txt'; end it in .csv"),
         (["a", "c", "--out", "b"], 1, "a: is no results folder"),
         ([], 2, "Missing argument"),
     ],

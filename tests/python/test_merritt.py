@@ -98,6 +98,8 @@ def test_the_figures_are_drawn(results: Results, tmp_path: Path) -> None:
     assert len(files) == len(numbers) + 1
     shown = next(tmp_path.glob("figure-5-01-*")).read_text()
     assert shown.count('id="published"') == 3
+    estimates = next(tmp_path.glob("figure-6-02-*")).read_text()
+    assert all(link in estimates for link in ("3:1", "12:1", "30:1"))
 
 
 def test_the_report_is_one_page_with_the_figures(rexmit: Command, tmp_path: Path) -> None:
@@ -109,6 +111,9 @@ def test_the_report_is_one_page_with_the_figures(rexmit: Command, tmp_path: Path
     assert "link (1 levels), path.up.queue (2 levels), offset (1 levels)" in page
     assert "Published beside ours" in page
     assert page.count("<svg") >= 4
+
+
+LINK = ["--simulate", "--up-rate", "1 Mbit/s", "--down-rate", "3 Mbit/s"]
 
 
 class TestMeasures:
@@ -216,14 +221,33 @@ class TestProcedure:
             (["--simulate", "--rtt", "1 s"], "--simulate measures RTT and windows itself"),
             (
                 ["--simulate", "--up-rate", "1 Mbit/s", "--down-rate", "3 Mbit/s", "--buffers", "5..1"],
-                "'5..1': from 1 packet up",
+                "--buffers: '5..1' goes down; name the smaller number of packets first: 1..5",
             ),
+            ([*LINK, "--buffers", "1..100000000"], "is 100000000 numbers of packets; at most 1000 are run"),
+            ([*LINK, "--stack", "nope"], "rexmit: error: --stack: there is no profile 'nope'; known: "),
         ],
     )
     def test_mistakes_are_told(self, options: list[str], message: str, rexmit: Command) -> None:
         told = rexmit("model", "buffer-size", *options)
         assert told.returncode == 2
         assert message in told.stderr
+
+    def test_a_folder_with_something_in_it_is_refused(self, rexmit: Command, tmp_path: Path) -> None:
+        (tmp_path / "notes.txt").write_text("mine")
+        told = rexmit("model", "buffer-size", *LINK, "--out", str(tmp_path))
+        assert told.returncode == 2
+        assert told.stderr == f"rexmit: error: --out {tmp_path}: is not empty; choose another folder\n"
+
+    def test_what_was_not_run_is_marked(self, rexmit: Command) -> None:
+        options = ["model", "buffer-size", *LINK, "--delay", "50 ms", "--buffers", "5,50"]
+        lines = rexmit(*options).stdout.splitlines()
+        (between,) = [line for line in lines if "BDP of the uplink" in line]
+        (best,) = [line for line in lines if "largest Performance" in line]
+        assert between.count("~") == 3
+        assert "~" not in best
+        assert "~ marks" in " ".join(lines)
+        rules = facts(rexmit(*options, "--json"))["rules"]
+        assert (rules["bdp_uplink"]["ran"], rules["best"]["ran"]) == (False, True)
 
 
 def test_your_own_link_is_plain_settings(rexmit: Command, tmp_path: Path) -> None:

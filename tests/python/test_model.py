@@ -326,8 +326,9 @@ def test_options_of_a_flow_reach_the_formulas(rexmit: Command) -> None:
         (["--rtt", "1 s"], "Missing option '--loss'"),
         (
             ["--loss", "0", "--rtt", "1 s"],
-            "p: 0 is outside the formula's domain; it must be above 0 and at most 1",
+            "p: 0 is outside the formula's domain; it must be at least 1e-15 and at most 1",
         ),
+        (["--loss", "1e-300", "--rtt", "0.1 s"], "p: 1e-300 is outside the formula's domain; it must be at"),
         (["--loss", "120 %", "--rtt", "1 s"], "p: 1.2 is outside"),
         (["--loss", "few", "--rtt", "1 s"], "'few' is no share such as 0.01 or '1 %'"),
         (["--loss", "0.1", "--rtt", "0 s"], "rtt: 0 is outside"),

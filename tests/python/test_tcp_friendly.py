@@ -268,7 +268,7 @@ def test_a_capture_at_the_receiver_tells_nothing_of_the_window(tmp_path: Path) -
     assert flow["p"] is None
     assert found.predictions.height == 0
     verdicts = dict(found.conditions.select("condition", "verdict").rows())
-    for name in ("data", "growth", "equilibrium", "receiver-window", "one-loss"):
+    for name in ("data", "growth", "equilibrium", "receiver-window", "one-loss", "timeouts"):
         assert verdicts[name] == Verdict.UNSEEN.value
     assert verdicts["sack"] == "holds"
 
@@ -450,6 +450,11 @@ def test_the_window_is_drawn(rexmit: Command, steady: Path, tmp_path: Path, endi
         (["none.pcapng"], "none.pcapng: there is no such capture"),
         (["{}", "--connection", "7"], "no connection 7; {} has 1 TCP connection, counted from 1"),
         (["{}", "--out", "flows.xls"], "--out flows.xls: cannot write '.xls'; end it in .parquet or .csv"),
+        (["{}", "--plot", "x.xyz"], "--plot x.xyz: cannot draw '.xyz'; end it in .svg, .png or .pdf"),
+        (
+            ["{}", "--plot", "nope/x.svg"],
+            "--plot nope/x.svg: there is no folder nope; make it, or choose another",
+        ),
         (["{}", "--table", "cycles"], "--table does nothing without --out FILE; give both"),
         (["{}", "{}", "--connection", "1"], "--connection names a connection of one capture; give one"),
         (["{}", "--mss", "1448 bytes"], "--mss is of numbers, not of captures"),

@@ -43,12 +43,23 @@ def parse_buffers(text: str) -> list[int]:
         if match is None:
             raise ValueError(f"{part.strip()!r} is no number or range of packets such as 20..50/5")
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
-        if first < 1 or last < first or step < 1 or (last - first) // step >= MOST_BUFFERS:
-            raise ValueError(f"{part.strip()!r}: from 1 packet up, in steps of at least 1")
+        _check_range(part.strip(), first, last, step)
         found |= set(range(first, last + 1, step))
     if len(found) > MOST_BUFFERS:
         raise ValueError(f"{len(found)} buffers are too many; at most {MOST_BUFFERS}")
     return sorted(found)
+
+
+def _check_range(text: str, first: int, last: int, step: int) -> None:
+    if first < 1:
+        raise ValueError(f"{text!r} begins with {first}; a buffer has at least 1 packet")
+    if last < first:
+        raise ValueError(f"{text!r} goes down; name the smaller number of packets first: {last}..{first}")
+    if step < 1:
+        raise ValueError(f"{text!r} has steps of {step}; a step is at least 1 packet")
+    number = (last - first) // step + 1
+    if number > MOST_BUFFERS:
+        raise ValueError(f"{text!r} is {number} numbers of packets; at most {MOST_BUFFERS} are run")
 
 
 @dataclass(frozen=True)
@@ -130,6 +141,10 @@ class Sweep:
         if not buffers[0] <= buffer <= buffers[-1]:
             return None
         return float(np.interp(buffer, buffers, self.rows[measure].to_numpy()))
+
+    def ran(self, buffer: float) -> bool:
+        """Whether this very buffer was run; what `at` says of others lies between two that were."""
+        return bool((self.rows["buffer"] == buffer).any())
 
     def _mean(self, column: str) -> float:
         return float(self.rows[column].mean())  # type: ignore[arg-type]

@@ -60,6 +60,9 @@ def merge(
         raise UsageError("merge has nothing to write; give --out DIR, --averages FILE.csv, or both")
     if out is not None and len(folders) < 2:
         raise UsageError(f"{folders[0]}: is one folder; name two or more to merge into --out")
+    if file is not None and file.suffix.lower() != ".csv":
+        ending = file.suffix or "a file without ending"
+        raise UsageError(f"--averages {file}: cannot write {ending!r}; end it in .csv")
     if responses and file is None:
         raise UsageError("--response says of what --averages are; give that, too")
     if responses:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rexmit import _native
 from rexmit.analyse.quantities import NOTHING, duration, rate, share, size
 from rexmit.cli.common import OUT, console, print_json
 from rexmit.cli.quantity import TIME
@@ -22,6 +23,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 DOWN_BUFFER = 50
 STACK = "freebsd-7.2"
+BETWEEN = "~"
+"""Before what was not run."""
 LINK = 100e6
 """The least rate of the links to the hosts, bit/s."""
 _ONLY = {
@@ -109,6 +112,7 @@ def simulate(
 
     if down_rate is None or up_rate is None:
         raise UsageError("--simulate needs both rates; give --down-rate and --up-rate")
+    _refuse(options["stack"], options["out"])
     link = Link(
         up_rate,
         down_rate,
@@ -131,6 +135,16 @@ def simulate(
     _tell(sweep, link, rules)
     for file in files:
         click.echo(str(file))
+
+
+def _refuse(stack: str | None, out: Path | None) -> None:
+    """Raises UsageError for what could not be run, in the words of this command."""
+    # A profile of one's own is a file, which is read with the study.
+    known = [name for name, _ in _native.profiles()]
+    if stack is not None and stack not in known and not stack.endswith(".toml"):
+        raise UsageError(f"--stack: there is no profile {stack!r}; known: {', '.join(known)}")
+    if out is not None and out.is_dir() and any(out.iterdir()):
+        raise UsageError(f"--out {out}: is not empty; choose another folder")
 
 
 def _rules(sweep: Sweep, link: Link, flows: int) -> dict[str, float | None]:
@@ -187,16 +201,19 @@ def _given(sweep: Sweep, link: Link, buffer: float | None) -> list[str]:
     down, up, least = shares
     drains = float(drain_time(buffer, link.up_rate))
     shown = f"{least:.2f}" if least is not None else NOTHING
-    return [f"{buffer:.3g}", share(down), share(up), shown, duration(drains * 1e9)]
+    between = BETWEEN if least is not None and not sweep.ran(buffer) else ""
+    told = [between + text for text in (share(down), share(up), shown)]
+    return [f"{buffer:.3g}", *told, duration(drains * 1e9)]
 
 
 def _facts(sweep: Sweep, link: Link, rules: dict[str, float | None], flows: int) -> dict[str, Any]:
     names = ("best", "keeping_90_percent", "rule_6_6", "bdp_uplink", "bdp_sqrt_uplink", "bdp_downlink")
     chosen = {}
     for name, buffer in zip(names, rules.values(), strict=True):
-        found: dict[str, float | None] = {"packets": buffer}
+        found: dict[str, float | bool | None] = {"packets": buffer}
         for measure in ("down_share", "up_share", "performance"):
             found[measure] = None if buffer is None else sweep.at(measure, buffer)
+        found["ran"] = buffer is not None and sweep.ran(buffer)
         chosen[name] = found
     return {
         "link": {
@@ -228,4 +245,5 @@ def _table(*titles: str) -> Any:
 _NOTE = f"""\
 Performance is the smaller of the two shares of the rates (merritt-2010, equation 1.2), from 10 s after the
 upload's start on. The rule (6.6) is taken where its estimate meets the buffer (figure 6.2); it asks what the
-download keeps, not what both get. {NOTHING} stands where there is no such buffer, or none of that size."""
+download keeps, not what both get. {NOTHING} stands where there is no such buffer, or none of that size.
+{BETWEEN} marks what was not run, but taken from the straight line between the two buffers beside it."""

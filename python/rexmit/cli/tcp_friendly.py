@@ -59,7 +59,8 @@ _OPTIONS = (
         "--plot",
         "figure",
         type=OUT,
-        help="File to draw the window over time to (.svg, .png, .pdf), of the connection or largest flow.",
+        help="File to draw the window over time to (.svg, .png, .pdf; without ending SVG and PNG), of the "
+        "connection or largest flow.",
     ),
 )
 
@@ -118,6 +119,7 @@ def judge_captures(captures: Sequence[Path], asked: Asked, as_json: bool) -> int
     if asked.connection is not None and len(captures) > 1:
         raise UsageError("--connection names a connection of one capture; give one")
     form = _form(asked.out)
+    _check_figure(asked.figure)
     found, damaged = _look(captures, asked)
     written = []
     if asked.out is not None:
@@ -173,6 +175,17 @@ def _form(out: Path | None) -> str:
             f"--out {out}: cannot write {ending or 'a file without ending'!r}; end it in .parquet or .csv"
         )
     return ending
+
+
+def _check_figure(figure: Path | None) -> None:
+    """Raises UsageError, before a long reading, for a figure that could not be written."""
+    if figure is None:
+        return
+    ending = figure.suffix.lower()
+    if ending not in ("", ".svg", ".png", ".pdf"):
+        raise UsageError(f"--plot {figure}: cannot draw {ending!r}; end it in .svg, .png or .pdf")
+    if not figure.parent.is_dir():
+        raise UsageError(f"--plot {figure}: there is no folder {figure.parent}; make it, or choose another")
 
 
 def _write(table: pl.DataFrame, out: Path, form: str) -> None:

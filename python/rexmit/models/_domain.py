@@ -13,10 +13,14 @@ Floats = NDArray[np.float64]
 """What formulas give: an array of the shape of the arguments, or one number (NumPy's) for plain numbers."""
 
 
+LEAST_LOSS = 1e-15
+"""The least loss rate that is taken: well below it 1 - p is 1 in floating point, and PFTK divides by 0."""
+
+
 def loss_rate(name: str, value: ArrayLike, most: float = 1.0) -> Floats:
-    """Loss rates, 0 < value <= most."""
-    wanted = f"above 0 and at most {most:g}"
-    return _checked(name, value, lambda array: (array > 0) & (array <= most), wanted)
+    """Loss rates, 0 < value <= most, of at least `LEAST_LOSS`."""
+    wanted = f"at least {LEAST_LOSS:g} and at most {most:g}"
+    return _checked(name, value, lambda array: (array >= LEAST_LOSS) & (array <= most), wanted)
 
 
 def positive(name: str, value: ArrayLike) -> Floats:

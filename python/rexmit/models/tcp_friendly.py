@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rexmit.models._domain import Floats, loss_rate, positive
+from rexmit.models._domain import LEAST_LOSS, Floats, loss_rate, positive
 from rexmit.models.cubic import CUBIC_BETA, CUBIC_C, cubic_window
 from rexmit.models.klaver import (
     KLAVER_LARGEST_P,
@@ -139,7 +139,7 @@ class Formula:
     def takes(self, p: ArrayLike) -> NDArray[np.bool_]:
         """Whether each loss rate is in the formula's domain."""
         rates = np.asarray(p, dtype=np.float64)
-        return (rates > 0) & (rates <= self.domain)
+        return (rates >= LEAST_LOSS) & (rates <= self.domain)
 
     def holds_at(self, p: ArrayLike) -> NDArray[np.bool_]:
         """Whether the formula's assumptions may hold at each loss rate."""

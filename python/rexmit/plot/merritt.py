@@ -176,10 +176,12 @@ def _estimates(runs: pl.DataFrame, published: Sequence[Published], number: str) 
         most = float(runs["buffer"].max())  # type: ignore[arg-type]
         (line,) = axes.plot([0, most], [0, most], color=LIGHT.ink, linewidth=0.9, linestyle=(0, (1, 2)))
         line.set_label("estimate = buffer")
-        points = [
-            (x, x) for rates, _ in _links(runs) for x, _ in _points(published, rates, "estimated buffer")
-        ]
-        _rings(axes, points)
+        rings = {
+            x: rates for rates, _ in _links(runs) for x, _ in _points(published, rates, "estimated buffer")
+        }
+        _rings(axes, [(x, x) for x in rings])
+        for x, rates in rings.items():
+            axes.annotate(_ratio(rates), (x, x), (0, 9), textcoords="offset points", ha="center", fontsize=8)
         axes.axhline(0, color=LIGHT.ink, linewidth=0.8)
         axes.set_xlabel("Actual uplink buffer (packets)")
         axes.set_ylabel("Estimate by equation 6.6 (packets)")
@@ -269,6 +271,11 @@ def _links(runs: pl.DataFrame) -> list[tuple[tuple[int, int], pl.DataFrame]]:
 
 def _link_name(rates: tuple[int, int]) -> str:
     return f"{rates[0] / 1e3:,.12g} kbit/s down, {rates[1] / 1e3:,.12g} up"
+
+
+def _ratio(rates: tuple[int, int]) -> str:
+    """Down to up, as the thesis names its links, such as `12:1`."""
+    return f"{rates[0] / rates[1]:.0f}:1"
 
 
 def _means(part: pl.DataFrame, column: str) -> list[tuple[float, float]]:

@@ -14,11 +14,11 @@ from rexmit.analyse.friendly.direction import Direction, Tables, directions
 from rexmit.analyse.friendly.finding import (
     CONDITIONS,
     DATA,
+    EQUILIBRIUM,
     GROWTH,
-    LENGTH,
     ONE_LOSS,
     RECEIVER_WINDOW,
-    VANTAGE,
+    TIMEOUTS,
     Applies,
     Finding,
     Verdict,
@@ -32,8 +32,8 @@ from rexmit.analyse.friendly.window import Window, choose_window
 MOST_CYCLES = 500
 """Cycles whose growth is looked at, spread over all."""
 
-BY_FLIGHT = (RECEIVER_WINDOW, DATA, GROWTH)
-"""Conditions that rest on what is outstanding, which is seen at the sender only."""
+AT_SENDER = (ONE_LOSS, RECEIVER_WINDOW, DATA, GROWTH, EQUILIBRIUM, TIMEOUTS)
+"""What rests on the sender's window and on when ACKs reach it: seen at the sender only."""
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,7 @@ def _disturbed(findings: list[Finding]) -> str | None:
 
 
 def _unseen(finding: Finding) -> Finding:
-    """Away from the sender its window is not seen."""
-    kept = (VANTAGE, LENGTH)
-    by_flight = finding.condition in BY_FLIGHT or finding.condition.name in ("equilibrium", ONE_LOSS.name)
-    if finding.condition in kept or not by_flight:
+    """Away from the sender its window and its timers are not seen."""
+    if finding.condition not in AT_SENDER:
         return finding
     return Finding(finding.condition, Verdict.UNSEEN, "seen at the sender only", finding.evidence)
