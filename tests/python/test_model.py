@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def test_the_buffer_is_explained(rexmit: Command) -> None:
     ("arguments", "text"),
     [
         ([], "buffer-size needs --up-rate, --rtt, --max-window-down, --max-window-up; give them, or measure"),
-        (NUMBERS[:6], "buffer-size needs --max-window-up; give it, or measure with --results DIR, or with"),
+        (NUMBERS[:6], "buffer-size needs --max-window-up; give it, or measure with --results DIR, with"),
         (["--up-rate", "196 kbps"], "'--up-rate': \"196 kbps\" is not a rate: write kbit/s"),
         (["--rtt", "5"], "'--rtt': "),
         (["--max-window-up", "10 kb"], "'10 kb' is no amount of data such as '64 KiB'; units: bytes, kB"),
@@ -216,7 +217,8 @@ def test_an_upload_from_the_start_leaves_no_rtt_of_the_download_alone(both: Path
 
 
 def captured(path: Path) -> CapturedFlows:
-    return CapturedFlows(path.name, package.analyze(path).connections)
+    found = package.analyze(path, tables=["segments", "rtt"])
+    return CapturedFlows(path.name, found.connections, found.segments, found.rtt)
 
 
 def test_captures_of_both_ends_show_what_the_senders_had_outstanding(both: Path) -> None:
@@ -230,7 +232,8 @@ def test_captures_of_both_ends_show_what_the_senders_had_outstanding(both: Path)
         # But for the FIN, what a sender had in flight is what its capture shows.
         assert measured.value == pytest.approx(state(both, host, connection, 1)["in_flight"].max(), abs=1)
         assert measured.doubts == ()
-    assert found.max_window_up.source == "run-00000001-client.pcapng, connection 2: most bytes outstanding"
+    source = "run-00000001-client.pcapng, connection 2: most bytes outstanding while both run"
+    assert found.max_window_up.source == source
     rtt = package.analyze(both / "alone-server.pcapng").rtt.filter(pl.col("method") == "ack")["rtt_ns"]
     assert found.rtt.value == pytest.approx(rtt.mean() / 1e9)  # type: ignore[operator]
     assert found.rtt.source == f"alone-server.pcapng, connection 1: mean of {rtt.len():,} RTT samples"
@@ -254,7 +257,7 @@ def test_captures_that_lack_a_transfer_are_refused(both: Path) -> None:
         UsageError, match=r"alone-client.pcapng, connection 1: was captured 100 % of the RTT away"
     ):
         uplink_from_captures(captured(both / "alone-client.pcapng"), [alone])
-    empty = CapturedFlows("empty", alone.connections.clear())
+    empty = replace(alone, name="empty", connections=alone.connections.clear())
     with pytest.raises(
         UsageError, match=r"^empty: holds no TCP data of a download; give the capture that does$"
     ):
@@ -323,7 +326,7 @@ def test_options_of_a_flow_reach_the_formulas(rexmit: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--rtt", "1 s"], "Missing option '--loss'"),
+        (["--rtt", "1 s"], "name a CAPTURE, or give --loss P and --rtt TIME"),
         (
             ["--loss", "0", "--rtt", "1 s"],
             "p: 0 is outside the formula's domain; it must be at least 1e-15 and at most 1",

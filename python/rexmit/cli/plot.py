@@ -49,8 +49,8 @@ Examples:
     "forms",
     type=click.Choice(FORMATS),
     multiple=True,
-    help="svg, png or pdf; of a CAPTURE also html, a page with all graphs that can be moved and enlarged, and "
-    "xplot, for xplot.org or jPlot. May be given several times. Default: as --out ends, or svg and png.",
+    help="svg, png or pdf; of a CAPTURE also html, a page with all graphs that can be moved and enlarged, "
+    "and xplot, for xplot.org or jPlot. May be given several times. Default: as --out ends, or svg and png.",
 )
 @click.option("--state", type=click.Path(path_type=Path), help="Table of states of the run, for cwnd.")
 @json_option
