@@ -32,7 +32,11 @@ class Asked:
 
 
 STUDIES = [
-    Asked("klaver-2005", ("klaver-2005/controlled",), 20),
+    Asked(
+        "klaver-2005",
+        ("klaver-2005/controlled", "klaver-2005/acks", "klaver-2005/cycles", "klaver-2005/enschede"),
+        20,
+    ),
     Asked("merritt-2010", ("merritt-2010/two-way",), 20),
     Asked("deboer-2005", ("deboer-2005/buffers", "deboer-2005/sack", "deboer-2005/newreno"), 600),
 ]
