@@ -37,7 +37,8 @@ def test_there_is_something_to_check() -> None:
 @pytest.mark.parametrize("line", settings())
 def test_patterns_and_impairments(line: str) -> None:
     table = tomllib.loads(line)
-    resolve(table if "path" in table else {"path": {"down": table}})
+    # A shaper shapes to a rate.
+    resolve({"path": {"rate": "1 Mbit/s", **table["path"]}} if "path" in table else {"path": {"down": table}})
 
 
 def test_a_slip_would_be_seen() -> None:
@@ -46,19 +47,21 @@ def test_a_slip_would_be_seen() -> None:
 
 
 def test_the_study_of_the_guide_runs() -> None:
-    whole, more = BLOCK.findall((GUIDES / "guide" / "studies.md").read_text())
+    whole, links, more = BLOCK.findall((GUIDES / "guide" / "studies.md").read_text())
     study = rexmit.Study.from_dict(tomllib.loads(whole)).set("design.replications", 1)
     assert study.run(progress=False).table()["completed"].all()
+    linked = study.set("vary.link", tomllib.loads(links)["vary"]["link"]).set("link", "12:1")
+    assert linked.run(progress=False).table()["path.up.rate"].unique().to_list() == ["196 kbit/s"]
     transfers = tomllib.loads(more)["scenario"]["transfers"]
     assert study.set("transfers", transfers).run(progress=False).table()["completed"].all()
 
 
 def test_the_profiles_of_the_guide(tmp_path: Path) -> None:
-    choices, mine = BLOCK.findall((GUIDES / "profiles.md").read_text())
+    choices, mine, switches = BLOCK.findall((GUIDES / "profiles.md").read_text())
     path = tmp_path / "mine.toml"
     path.write_text(mine)
-    lines = choices.splitlines()
-    assert len(lines) == 3
+    lines = [*choices.splitlines(), *switches.splitlines()]
+    assert len(lines) == 4
     for line in lines:
         hosts = tomllib.loads(line.replace("./mine.toml", str(path)))["hosts"]
         for host in hosts.values():
