@@ -423,3 +423,7 @@ def test_what_was_measured_by_intervals_is_merged_and_factors_that_set_several_s
     with pytest.raises(StoreError, match=r"part-0: holds no intervals\.parquet, which the others hold"):
         rexmit.merge_results([tmp_path / "part-1", tmp_path / "part-0"], tmp_path / "again")
     assert not (tmp_path / "again").exists()
+    # What the factor sets says which run it is, and is no response.
+    found = averages(merged.table(), merged.factors)
+    assert found["response"][0] == "time_ns"
+    assert not found["response"].str.starts_with("path.").any()

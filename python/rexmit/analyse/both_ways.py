@@ -17,6 +17,7 @@ from rexmit import _native
 from rexmit.errors import UsageError
 from rexmit.models import FULL_PACKET, uplink_buffer_bound
 from rexmit.run import Results
+from rexmit.run.columns import design_columns
 
 SETTLE_NS = 10_000_000_000
 """What is left out after each start: slow start and the recovery from its losses."""
@@ -119,7 +120,7 @@ def two_way(results: Results, settle: int = SETTLE_NS) -> pl.DataFrame:
     spec = results.spec()
     runs = {number: part for (number,), part in intervals.partition_by("run", as_dict=True).items()}
     rows = []
-    for levels in table.select("run", "replication", *_factor_columns(results, table)).iter_rows(named=True):
+    for levels in table.select(design_columns(table.columns)).iter_rows(named=True):
         scenario = spec.scenario_of(levels["run"])
         try:
             spans = TwoWaySpans.of(scenario, settle)
@@ -241,11 +242,3 @@ def _rate(scenario: dict[str, Any], direction: str) -> float:
 def _of_direction(scenario: dict[str, Any], direction: str, key: str) -> Any:
     path = scenario.get("path", {})
     return path.get(direction, {}).get(key, path.get(key))
-
-
-def _factor_columns(results: Results, table: pl.DataFrame) -> list[str]:
-    """The factors' columns: those before the responses."""
-    return [name for name in table.columns[: table.columns.index("completed")] if name not in _OWN]
-
-
-_OWN = ("run", "replication")

@@ -8,6 +8,7 @@ import polars as pl
 
 from rexmit.analyse.stats import summarise
 from rexmit.errors import UsageError, nearest
+from rexmit.run.columns import design_columns, factor_columns
 
 NOT_MEASURED = ("run", "replication", "seed", "seed_replication")
 """Columns of numbers that name a run and measure nothing."""
@@ -53,8 +54,12 @@ def check_responses(frame: pl.DataFrame, factors: Sequence[str], responses: Sequ
 
 
 def response_names(frame: pl.DataFrame, factors: Sequence[str]) -> list[str]:
-    """The columns of a table of runs that measure something: numbers, and no factors."""
-    own = {f"{factor}{ending}" for factor in factors for ending in ("", "_bit_s", "_ns")}
+    """The columns of a table of runs that measure something: numbers, and no factors.
+
+    Nor what a factor sets that varies several settings together.
+    """
+    own = {column for factor in factors for column in factor_columns(factor)}
+    own.update(design_columns(frame.columns))
     return [
         name
         for name, kind in frame.schema.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ SEED_COLUMNS = ("seed", "seed_replication")
 JSON_COLUMN = "utf8-json"
 """Type name of a column that comes as a JSON list of texts and nulls."""
 
+FIRST_RESPONSE = "completed"
+"""With this column the responses of a run begin."""
 KNOWN_COLUMN = "<i8-known"
 """Type name of a column of whole numbers of which those below zero stand for nothing."""
 
@@ -106,6 +108,14 @@ def with_factors(responses: pa.Table, design: Design) -> pa.Table:
             arrays.append(responses.column(name))
             fields.append(_field(name, arrays[-1].type))
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields)).combine_chunks()
+
+
+def design_columns(columns: Sequence[str]) -> list[str]:
+    """Of the columns of a study's table those that say which run it is: all before the responses.
+
+    None where there are no responses, as in a table that was put together otherwise.
+    """
+    return list(columns[: columns.index(FIRST_RESPONSE)]) if FIRST_RESPONSE in columns else []
 
 
 def factor_columns(name: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rexmit.run.columns import design_columns
 from rexmit.study import StudySpec
 
 INTERVALS = "intervals"
@@ -68,8 +69,8 @@ def split(table: pa.Table) -> tuple[pa.Table, pa.Table | None]:
         return table, None
     nested = table.column(INTERVALS).combine_chunks()
     at = pc.list_parent_indices(nested)
-    before = table.column_names[: table.column_names.index("completed")]
-    columns = [(table.schema.field(name), table.column(name).combine_chunks().take(at)) for name in before]
+    design = design_columns(table.column_names)
+    columns = [(table.schema.field(name), table.column(name).combine_chunks().take(at)) for name in design]
     values = pc.list_flatten(nested)
     for (name, kind, meaning), array in zip(_FIELDS, values.flatten(), strict=True):
         columns.append((_field(name, kind, meaning), array))
