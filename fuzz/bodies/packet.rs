@@ -31,6 +31,7 @@ fn packet_payload_len(packet: &Packet) -> u32 {
     match &packet.transport {
         Transport::Tcp(segment) => segment.payload.len(),
         Transport::Udp(datagram) => datagram.payload.len(),
+        Transport::Sctp(_) => unreachable!("bytes of SCTP stay bytes"),
         Transport::Other { payload, .. } => payload.len(),
     }
 }

@@ -46,6 +46,7 @@ impl Carried for Packet {
         let (protocol, source, destination) = match &self.transport {
             Transport::Tcp(t) => (6, t.src_port, t.dst_port),
             Transport::Udp(u) => (17, u.src_port, u.dst_port),
+            Transport::Sctp(s) => (132, s.src_port, s.dst_port),
             Transport::Other { protocol, .. } => (*protocol, 0, 0),
         };
         (self.src, self.dst, protocol, source, destination)

@@ -118,6 +118,14 @@ impl From<&Packet> for Summary {
                 payload: u.payload.len(),
                 ..Self::default()
             },
+            Transport::Sctp(s) => Self {
+                ip_len,
+                protocol: 132,
+                src_port: s.src_port,
+                dst_port: s.dst_port,
+                payload: s.user_len(),
+                ..Self::default()
+            },
             Transport::Other { protocol, payload } => {
                 Self { ip_len, protocol: *protocol, payload: payload.len(), ..Self::default() }
             }

@@ -9,12 +9,14 @@
 //!    [`Endpoint::poll_event`] (an event may make the application call [`Socket`] again: poll again);
 //! 3. [`Endpoint::poll_timer`] at last: when to call [`Endpoint::handle_timer`].
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
 
+mod clock;
 mod snapshot;
 mod transmission;
 
+pub use clock::{Clock, TimerRule};
 pub use snapshot::{Counters, Snapshot};
 pub use transmission::{Reason, Transmission};
 
@@ -39,7 +41,23 @@ pub trait Endpoint {
     fn snapshot(&self) -> Snapshot;
 }
 
-/// The application's side of a stream connection.
+/// How a message is to be delivered, of a stack that keeps messages apart (SCTP). Others ignore it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Delivery {
+    /// Number of the outgoing stream.
+    pub stream: u16,
+    /// It is delivered without order (RFC 9260 section 6.6).
+    pub unordered: bool,
+    /// It is given up once so old (PR-SCTP, RFC 3758 section 4.1: timed reliability).
+    pub lifetime: Option<Duration>,
+    /// It is given up rather than sent again more often (RFC 7496 section 3.1: limited retransmissions).
+    pub max_retransmits: Option<u32>,
+}
+
+/// The application's side of a connection: of a byte stream, or of messages.
+///
+/// A stack that keeps messages apart takes each write as one message, whole or not at all, and a read gives no more
+/// than (the rest of) one message.
 pub trait Socket {
     /// Starts to connect (active open).
     fn connect(&mut self, now: Instant);
@@ -47,6 +65,18 @@ pub trait Socket {
     /// Writes up to `len` bytes of the application's stream; returns how many the send buffer took. Fewer
     /// than `len`: wait for [`Event::Writable`]. Zero after a close.
     fn write(&mut self, now: Instant, len: u64) -> u64;
+
+    /// Writes a message of `len` bytes that is to be delivered like this; otherwise as [`Self::write`].
+    fn send(&mut self, now: Instant, len: u64, how: Delivery) -> u64 {
+        let _ = how;
+        self.write(now, len)
+    }
+
+    /// Where the bytes of the last read began in what the peer's application wrote, of a stack that may deliver out of
+    /// order. `None`: they follow those of the read before.
+    fn read_offset(&self) -> Option<u64> {
+        None
+    }
 
     /// Reads up to `max` bytes; returns how many were there.
     fn read(&mut self, now: Instant, max: u64) -> u64;

@@ -41,9 +41,10 @@ pub enum Reason {
     },
     /// More of what was outstanding when the timer expired, on the ACKs that follow.
     GoBackN,
-    /// The segment whose retransmission begins a recovery (RFC 5681 section 3.2; RFC 6675 section 5 step 4.3).
+    /// The segment whose retransmission begins a recovery (RFC 5681 section 3.2; RFC 6675 section 5 step 4.3). SCTP:
+    /// the packet that a fast retransmit sends (RFC 9260 section 7.2.4).
     Fast {
-        /// Duplicate acknowledgments in a row.
+        /// Duplicate acknowledgments in a row. SCTP: missing reports of its first chunk.
         duplicates: u16,
         /// Whole segments reported above it by SACK.
         sacked: u16,
@@ -57,6 +58,15 @@ pub enum Reason {
     Rescue,
     /// A byte beyond a closed window (RFC 9293 section 3.8.6.1).
     WindowProbe,
+    /// SCTP: chunks that wait for retransmission since a timer expired or a fast retransmit took one packet of them
+    /// (RFC 9260 sections 6.3.3 E3 and 7.2.4 item 3), as the window opens.
+    RetransmitQueue,
+    /// SCTP: a control chunk (INIT, COOKIE-ECHO, HEARTBEAT, SHUTDOWN, FORWARD-TSN, ERROR and the answers to them), for
+    /// the first time, in answer, or by its timer.
+    Control {
+        /// Expiries so far: 0 for the first.
+        backoff: u32,
+    },
     /// An acknowledgment or window update without data of its own.
     Ack,
     /// A reset.
@@ -67,7 +77,10 @@ impl Reason {
     /// Expiries of a timer in a row that led to it; 0 where none did.
     pub fn backoff(self) -> u32 {
         match self {
-            Self::Syn { backoff } | Self::SynAck { backoff } | Self::Timeout { backoff } => backoff,
+            Self::Syn { backoff }
+            | Self::SynAck { backoff }
+            | Self::Timeout { backoff }
+            | Self::Control { backoff } => backoff,
             _ => 0,
         }
     }
@@ -95,6 +108,8 @@ impl Reason {
             Self::SackRecovery => "sack-recovery",
             Self::Rescue => "rescue",
             Self::WindowProbe => "window-probe",
+            Self::RetransmitQueue => "retransmit-queue",
+            Self::Control { .. } => "control",
             Self::Ack => "ack",
             Self::Reset => "reset",
         }

@@ -13,7 +13,6 @@
 //! - TCP Fast Open, MPTCP, AO: outside the studied systems.
 //! - CPU time: an endpoint answers at the instant at which a packet arrives.
 
-mod clock;
 pub mod congestion;
 mod connection;
 mod delayed_ack;
@@ -23,6 +22,5 @@ mod recovery;
 pub mod rtt;
 mod send_buffer;
 
-pub use clock::Clock;
 pub use connection::{Connection, ConnectionConfig, Role, State};
 pub use profile::Profile;

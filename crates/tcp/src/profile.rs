@@ -3,6 +3,7 @@
 //! Every quirk is a named choice here and a branch at the mechanism that it changes; no mechanism asks which
 //! system it is.
 
+pub use rexmit_stack::TimerRule;
 use rexmit_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -113,24 +114,8 @@ pub struct ClockConfig {
 impl ClockConfig {
     /// After this time the clock looks the same again: a tick, or the span of the wheel's third level.
     pub fn period(&self) -> Duration {
-        match self.timers {
-            TimerRule::Ticks => self.tick,
-            TimerRule::Wheel => self.tick * 512,
-        }
+        self.timers.period(self.tick)
     }
-}
-
-/// Which ticks timers fire on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TimerRule {
-    /// The tick that lies the wait after the present one.
-    #[default]
-    Ticks,
-    /// Linux since 4.8: a wheel whose buckets are one tick wide up to 62 ticks ahead, then 8, 64, 512 and so
-    /// on, each level reaching 8 times as far; a timer fires at the end of its bucket, so never early and up
-    /// to an eighth late (kernel/time/timer.c, `calc_index`).
-    Wheel,
 }
 
 /// TCP options.

@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use crate::checksum::Sum;
-use crate::{PROTOCOL_TCP, PROTOCOL_UDP, Packet, TcpSegment, Transport, UdpDatagram, options};
+use crate::{PROTOCOL_SCTP, PROTOCOL_TCP, PROTOCOL_UDP};
+use crate::{Packet, TcpSegment, Transport, UdpDatagram, options, sctp};
 
 /// Why a packet has no bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,7 +24,7 @@ pub enum IllegalPacket {
 impl Packet {
     /// The packet as bytes, from the IP header on.
     ///
-    /// IPv4 is sent with Don't Fragment for TCP, as hosts do that discover the path MTU. Checksums are
+    /// IPv4 is sent with Don't Fragment for TCP and SCTP, as hosts do that discover the path MTU. Checksums are
     /// right, except the transport's in a `damaged` packet; where the transport is neither TCP nor UDP,
     /// damage does not show.
     ///
@@ -54,6 +55,7 @@ impl Packet {
                 emit_udp(datagram, out);
                 start + 6
             }
+            Transport::Sctp(packet) => return self.emit_sctp(packet, out),
             Transport::Other { payload, .. } => return payload.append_to(out),
         };
         let protocol = self.protocol();
@@ -92,7 +94,16 @@ impl Packet {
         match &self.transport {
             Transport::Tcp(_) => PROTOCOL_TCP,
             Transport::Udp(_) => PROTOCOL_UDP,
+            Transport::Sctp(_) => PROTOCOL_SCTP,
             Transport::Other { protocol, .. } => *protocol,
+        }
+    }
+
+    fn emit_sctp(&self, packet: &sctp::Packet, out: &mut Vec<u8>) {
+        let start = out.len();
+        packet.emit_into(out);
+        if self.damaged {
+            out[start + 8] ^= 1;
         }
     }
 
@@ -100,7 +111,8 @@ impl Packet {
         let start = out.len();
         match (self.src, self.dst) {
             (IpAddr::V4(src), IpAddr::V4(dst)) => {
-                let flags = if self.tcp().is_some() { 0x40 } else { 0 };
+                let discovers = matches!(self.transport, Transport::Tcp(_) | Transport::Sctp(_));
+                let flags = if discovers { 0x40 } else { 0 };
                 out.extend([0x45, self.ip.tos]);
                 out.extend((self.ip_len() as u16).to_be_bytes());
                 out.extend(self.ip.ident.to_be_bytes());

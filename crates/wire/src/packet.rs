@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::TcpSegment;
+use crate::{TcpSegment, sctp};
 
 /// Data carried by a packet.
 ///
@@ -145,6 +145,9 @@ pub enum Transport {
     Tcp(TcpSegment),
     /// A UDP datagram.
     Udp(UdpDatagram),
+    /// An SCTP packet as a value. [`Packet::parse`] never gives one: bytes of SCTP stay bytes, and
+    /// [`sctp::Packet::parse`] reads them.
+    Sctp(sctp::Packet),
     /// Anything else, by its IP protocol number.
     Other {
         /// IP protocol number.
@@ -177,9 +180,19 @@ impl Packet {
         let body = match &self.transport {
             Transport::Tcp(t) => t.header_len() + t.payload.len() as usize,
             Transport::Udp(u) => 8 + u.payload.len() as usize,
+            Transport::Sctp(s) => s.len(),
             Transport::Other { payload, .. } => payload.len() as usize,
         };
         (header + body) as u64
+    }
+
+    /// The SCTP packet that it carries as a value, if it does.
+    #[inline]
+    pub fn sctp(&self) -> Option<&sctp::Packet> {
+        match &self.transport {
+            Transport::Sctp(s) => Some(s),
+            _ => None,
+        }
     }
 
     /// The TCP segment that it carries, if it carries one.

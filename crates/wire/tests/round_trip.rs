@@ -13,6 +13,7 @@ fn with_bytes(mut packet: Packet) -> Packet {
     let payload = match &mut packet.transport {
         Transport::Tcp(t) => &mut t.payload,
         Transport::Udp(u) => &mut u.payload,
+        Transport::Sctp(_) => unreachable!("not made here"),
         Transport::Other { payload, .. } => payload,
     };
     *payload = match payload.bytes() {
@@ -130,6 +131,7 @@ proptest! {
         let (payload, header) = match &packet.transport {
             Transport::Tcp(t) => (&t.payload, t.header_len()),
             Transport::Udp(u) => (&u.payload, 8),
+            Transport::Sctp(_) => unreachable!("not made here"),
             Transport::Other { payload, .. } => (payload, 0),
         };
         let head = bytes.len() - payload.len() as usize;

@@ -5,10 +5,10 @@ mod body;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use rexmit_wire::Payload;
 use rexmit_wire::sctp::{
     Body, Chunk, DataChunk, End, Extension, Gap, Header, InitChunk, Packet, SackChunk, kind,
 };
+use rexmit_wire::{IpFields, Payload, Transport};
 
 fn boxed(max: usize) -> impl Strategy<Value = Box<[u8]>> {
     vec(any::<u8>(), 0..max).prop_map(Vec::into_boxed_slice)
@@ -64,8 +64,8 @@ fn sack() -> impl Strategy<Value = SackChunk> {
 fn chunk() -> impl Strategy<Value = Chunk> {
     prop_oneof![
         data().prop_map(Chunk::Data),
-        init().prop_map(Chunk::Init),
-        init().prop_map(Chunk::InitAck),
+        init().prop_map(|init| Chunk::Init(Box::new(init))),
+        init().prop_map(|init| Chunk::InitAck(Box::new(init))),
         sack().prop_map(Chunk::Sack),
         boxed(20).prop_map(Chunk::Heartbeat),
         boxed(20).prop_map(Chunk::HeartbeatAck),
@@ -100,8 +100,28 @@ proptest! {
     fn what_is_written_is_read_again(packet in packet()) {
         let bytes = packet.emit();
         prop_assert_eq!(bytes.len() % 4, 0);
+        prop_assert_eq!(bytes.len(), packet.len());
         prop_assert_eq!(Packet::parse(&bytes), Ok(packet));
         prop_assert_eq!(Header::new(&bytes, bytes.len()).unwrap().checksum_ok(), Some(true));
+    }
+
+    #[test]
+    fn an_ip_packet_carries_it(packet in packet(), v6 in any::<bool>(), damaged in any::<bool>()) {
+        let address = |n: u8| -> std::net::IpAddr {
+            if v6 { [n; 16].into() } else { [n; 4].into() }
+        };
+        let ip = rexmit_wire::Packet {
+            src: address(1),
+            dst: address(2),
+            ip: IpFields::default(),
+            transport: Transport::Sctp(packet.clone()),
+            damaged,
+        };
+        let bytes = ip.emit();
+        prop_assert_eq!(bytes.len() as u64, ip.ip_len());
+        let body = &bytes[if v6 { 40 } else { 20 }..];
+        prop_assert_eq!(Header::new(body, body.len()).unwrap().checksum_ok(), Some(!damaged));
+        prop_assert_eq!(Packet::parse(body).as_ref(), Ok(&packet));
     }
 
     #[test]

@@ -107,8 +107,8 @@ fn chunk(text: &str, from_client: bool) -> Chunk {
     match kind {
         "data" | "idata" => data(kind == "idata", &mut words),
         "sack" => Chunk::Sack(sack(&mut words)),
-        "init" => Chunk::Init(init(from_client, parsed(words.next()))),
-        "initack" => Chunk::InitAck(init(from_client, parsed(words.next()))),
+        "init" => Chunk::Init(Box::new(init(from_client, parsed(words.next())))),
+        "initack" => Chunk::InitAck(Box::new(init(from_client, parsed(words.next())))),
         "cookie" => Chunk::CookieEcho([1, 2, 3].into()),
         "cookieack" => Chunk::CookieAck,
         "hb" => Chunk::Heartbeat(words.next().expect("INFO").as_bytes().into()),

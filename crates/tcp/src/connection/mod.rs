@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rexmit_stack::{Counters, Endpoint, Event, Reason, Snapshot, Socket, Transmission};
+use rexmit_stack::{Clock, Counters, Endpoint, Event, Reason, Snapshot, Socket, Transmission};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
 
-use crate::clock::Clock;
 use crate::congestion::{Congestion, Inflight, Window};
 use crate::delayed_ack::{Compressed, QuickAck};
 use crate::profile::Profile;
@@ -239,7 +238,7 @@ impl Connection {
         let max_opd = config.mtu.saturating_sub(header).max(1);
         let limit = |b: rexmit_units::Bytes| b.0.min(1 << 30) as u32;
         Self {
-            clock: Clock::new(&profile.clock, config.phase),
+            clock: Clock::new(profile.clock.tick, profile.clock.timers, config.phase),
             local: config.local,
             remote: config.remote,
             mtu: config.mtu,

@@ -39,8 +39,8 @@ impl Packet {
 fn chunk(raw: &RawChunk<'_>) -> Chunk {
     match raw.body() {
         Body::Data(body) => Chunk::Data(data(&body)),
-        Body::Init(body) => Chunk::Init(init(&body)),
-        Body::InitAck(body) => Chunk::InitAck(init(&body)),
+        Body::Init(body) => Chunk::Init(Box::new(init(&body))),
+        Body::InitAck(body) => Chunk::InitAck(Box::new(init(&body))),
         Body::Sack(body) => Chunk::Sack(sack(&body)),
         Body::Heartbeat(value) => heartbeat(value).map_or_else(|| other(raw), Chunk::Heartbeat),
         Body::HeartbeatAck(value) => heartbeat(value).map_or_else(|| other(raw), Chunk::HeartbeatAck),

@@ -59,15 +59,30 @@ pub struct Packet {
     pub chunks: Vec<Chunk>,
 }
 
+impl Packet {
+    /// Bytes of user data in its DATA and I-DATA chunks.
+    pub fn user_len(&self) -> u32 {
+        self.data().map(|chunk| chunk.payload.len()).sum()
+    }
+
+    /// Its DATA and I-DATA chunks, in order.
+    pub fn data(&self) -> impl Iterator<Item = &DataChunk> {
+        self.chunks.iter().filter_map(|chunk| match chunk {
+            Chunk::Data(data) => Some(data),
+            _ => None,
+        })
+    }
+}
+
 /// A chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chunk {
     /// DATA or I-DATA.
     Data(DataChunk),
     /// INIT.
-    Init(InitChunk),
+    Init(Box<InitChunk>),
     /// INIT-ACK.
-    InitAck(InitChunk),
+    InitAck(Box<InitChunk>),
     /// SACK.
     Sack(SackChunk),
     /// HEARTBEAT with the information that its sender chose: at most 65,527 bytes.

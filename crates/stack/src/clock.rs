@@ -1,8 +1,31 @@
 //! A kernel's clock: ticks of a fixed length with a phase of their own.
 
 use rexmit_units::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::profile::{ClockConfig, TimerRule};
+/// Which ticks timers fire on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimerRule {
+    /// The tick that lies the wait after the present one.
+    #[default]
+    Ticks,
+    /// Linux since 4.8: a wheel whose buckets are one tick wide up to 62 ticks ahead, then 8, 64, 512 and so
+    /// on, each level reaching 8 times as far; a timer fires at the end of its bucket, so never early and up
+    /// to an eighth late (kernel/time/timer.c, `calc_index`).
+    Wheel,
+}
+
+impl TimerRule {
+    /// After this time a clock of this rule looks the same again: a tick, or the span of the wheel's third level.
+    pub fn period(self, tick: Duration) -> Duration {
+        match self {
+            Self::Ticks => tick,
+            Self::Wheel => tick * 512,
+        }
+    }
+}
 
 /// Turns instants into ticks. A tick of one nanosecond makes time continuous.
 #[derive(Clone, Copy, Debug)]
@@ -13,12 +36,12 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Ticks of `config`'s length; the first comes `tick - phase` after the start of the run, where the phase
-    /// is taken modulo [`ClockConfig::period`].
-    pub fn new(config: &ClockConfig, phase: Duration) -> Self {
-        let tick = config.tick.as_nanos().max(1);
-        let period = config.period().as_nanos().max(1);
-        Self { tick, phase: phase.as_nanos() % period, wheel: config.timers == TimerRule::Wheel }
+    /// Ticks of this length; the first comes `tick - phase` after the start of the run, where the phase
+    /// is taken modulo [`TimerRule::period`].
+    pub fn new(tick: Duration, timers: TimerRule, phase: Duration) -> Self {
+        let period = timers.period(tick).as_nanos().max(1);
+        let tick = tick.as_nanos().max(1);
+        Self { tick, phase: phase.as_nanos() % period, wheel: timers == TimerRule::Wheel }
     }
 
     /// Whole ticks at `now`.
@@ -69,9 +92,7 @@ mod tests {
     use super::*;
 
     fn clock(timers: TimerRule, phase_us: u64) -> Clock {
-        let tick = Duration::from_millis(1);
-        let config = ClockConfig { tick, timestamp_unit: tick, msl: tick, timers };
-        Clock::new(&config, Duration::from_micros(phase_us))
+        Clock::new(Duration::from_millis(1), timers, Duration::from_micros(phase_us))
     }
 
     /// kernel/time/timer.c: never early, one tick late at most up to 62 ticks, 8 up to 503, 64 beyond.
