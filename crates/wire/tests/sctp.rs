@@ -121,7 +121,7 @@ proptest! {
         prop_assert_eq!(bytes.len() as u64, ip.ip_len());
         let body = &bytes[if v6 { 40 } else { 20 }..];
         prop_assert_eq!(Header::new(body, body.len()).unwrap().checksum_ok(), Some(!damaged));
-        prop_assert_eq!(Packet::parse(body).as_ref(), Ok(&packet));
+        prop_assert_eq!(Packet::parse(body), Ok(packet));
     }
 
     #[test]
