@@ -41,7 +41,7 @@ class Piece:
     """Data in a packet: TSNs or sequence numbers from `first` to before `end`.
 
     `number` is that of the retransmission, 0 for a first transmission; `bundled` says that it was not the
-    first chunk of its packet to be sent again; `cause` and, of SCTP, `class_` are empty for a first
+    first chunk of its packet to be sent again; `cause`, `need` and, of SCTP, `class_` are empty for a first
     transmission. `delay_ns` is the time since the first transmission, if that was seen.
     """
 
@@ -52,6 +52,7 @@ class Piece:
     cause: str = ""
     class_: str = ""
     delay_ns: int | None = None
+    need: str = ""
     kind: str = "new"
 
 
@@ -178,7 +179,7 @@ class Listing:
             if again is not None:
                 piece.number, piece.bundled = again["retransmission"], again["position"] > 0
                 piece.cause, piece.class_ = again["cause"], again["class"]
-                piece.delay_ns = again["delay_first_ns"]
+                piece.delay_ns, piece.need = again["delay_first_ns"], again["need"]
             packet(row).data.append(piece)
         yield from packets.values()
 
@@ -198,7 +199,7 @@ class Listing:
                 again = judged.get(row["number"])
                 if again is not None:
                     piece.number, piece.cause = again["transmission"] - 1, again["cause"]
-                    piece.delay_ns = again["delay_first_ns"]
+                    piece.delay_ns, piece.need = again["delay_first_ns"], again["need"]
                 packet.data.append(piece)
             if row["ack"] is not None:
                 own = blocks.get(row["number"], Report(0))

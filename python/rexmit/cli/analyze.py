@@ -134,7 +134,7 @@ Examples:
 @click.option(
     "--format", "form", type=click.Choice(["parquet", "csv"]), help="Of the tables. Default: parquet."
 )
-@click.option("--graphs", type=OUT, help="Folder to draw graphs to, of the connections shown.")
+@click.option("--graphs", type=OUT, help="Folder to draw graphs to, of what is shown.")
 @click.option(
     "--graph-format",
     "graph_formats",
@@ -197,8 +197,6 @@ def analyze(
         (around is not None, "--around", "--packets", packets),
     )
     form = form or "parquet"
-    if graphs is not None and association is not None:
-        raise UsageError("graphs are of TCP connections only; leave out --graphs or --association")
     if pair:
         if connection or association or graphs or packets:
             text = "--connection, --association, --packets and --graphs show one capture; add --separate"
@@ -367,21 +365,26 @@ def _print(found: _Found) -> None:
 
 
 def _draw(paths: Sequence[Path], asked: Asked, overview: Overview) -> list[Path]:
-    from rexmit.plot.graphs import View
-    from rexmit.report.graphs import draw_graphs
+    from rexmit.report.graphs import Chosen, draw_graphs
 
     assert asked.graphs is not None
-    rows = overview.kept["connections"] or overview.connections
+    wanted = asked.wanted
+    rows = overview.kept["connections"] or ([] if wanted.association else overview.connections)
     numbers = [row["connection"] for row in rows]
-    if not numbers:
-        text = f"{paths[0]}: no graphs: they are of TCP connections only, and the capture has none"
+    of_sctp = overview.kept["associations"] or ([] if wanted.connection else overview.associations)
+    associations = [row["association"] for row in of_sctp]
+    if not numbers and not associations:
+        text = f"{paths[0]}: no graphs: the capture has neither a connection nor an association"
         if not asked.several:
             raise UsageError(text)
         warn(text)
         return []
     if not paths[0].is_file():
         raise UsageError(f"--graphs reads the capture twice, and {paths[0]} is a pipe; write it to a file")
-    return draw_graphs(paths[0], asked.graphs, numbers, asked.graph_formats, asked.options, View())
+    if not numbers and set(asked.graph_formats) == {"html"}:
+        raise UsageError("pages are of TCP connections only; of SCTP give --graph-format svg")
+    chosen = Chosen(numbers, associations)
+    return draw_graphs(paths[0], asked.graphs, chosen, asked.graph_formats, asked.options)
 
 
 def _apart(asked: Asked, groups: Sequence[Sequence[Path]], at: int) -> Asked:
