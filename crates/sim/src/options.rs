@@ -23,6 +23,8 @@ pub struct RunOptions {
     pub verdicts: bool,
     /// Every packet that a TCP sent, with the reason.
     pub transmissions: bool,
+    /// Every message that an application wrote, and when it was delivered.
+    pub messages: bool,
     /// Captures of both hosts as bytes in [`crate::Outcome::captures`]; no file then.
     #[serde(skip)]
     pub captures: bool,
