@@ -296,8 +296,9 @@ impl Endpoint for Association {
         self.out.pop_front()
     }
 
+    /// A socket changes the key of its cookies every hour, for ever; that of an association that is over is asleep.
     fn poll_timer(&self) -> Option<Instant> {
-        hooks::next_timer(self.number)
+        if self.state == State::Over { None } else { hooks::next_timer(self.number) }
     }
 
     fn poll_event(&mut self) -> Option<Event> {

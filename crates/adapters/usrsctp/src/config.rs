@@ -65,7 +65,7 @@ impl Default for UsrsctpConfig {
             fast_max_burst: 4,
             fragment_interleave: 1,
             send_buffer: Bytes(262_144),
-            receive_buffer: Bytes(262_144),
+            receive_buffer: Bytes(131_072),
             streams: 10,
             heartbeat: Duration::from_secs(30),
             init_retransmits: 8,
