@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rexmit_sim::{BatchOptions, Resolved, RunOptions, Streams, UnreachedRuns};
+use rexmit_sim::{BatchOptions, Engine, Resolved, RunOptions, Streams, Target, UnreachedRuns};
 use serde_json::Value;
 
 use crate::numbers::Whole;
@@ -34,16 +34,21 @@ impl Plan {
         self.plan.points()
     }
 
-    /// Resolves the points from `start` to before `stop` and returns warnings and the keys that the model (or else
-    /// a real kernel) cannot have, each once. Raises ValueError for the first wrong one.
+    /// Resolves the points from `start` to before `stop` and returns warnings and the keys that `backend` cannot
+    /// have, each once. Raises ValueError for the first wrong one.
     fn check(
         &self,
         py: Python<'_>,
         start: Whole,
         stop: Whole,
-        on_model: bool,
+        backend: &str,
     ) -> PyResult<(Vec<String>, Vec<String>)> {
-        let checked = py.detach(|| self.plan.check(start.0..stop.0, on_model)).map_err(value_error)?;
+        let target = match backend {
+            "model" => Target::Model,
+            "stack:usrsctp" => Target::Usrsctp,
+            _ => Target::Kernel,
+        };
+        let checked = py.detach(|| self.plan.check(start.0..stop.0, target)).map_err(value_error)?;
         Ok((checked.warnings, checked.unsupported))
     }
 
@@ -63,9 +68,11 @@ impl Plan {
         replications: Whole,
         seed: Whole,
         jobs: Whole,
+        backend: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let engine = if backend == "stack:usrsctp" { Engine::Usrsctp } else { Engine::Model };
         let (start, stop) = (runs.0.0, runs.1.0);
-        let options = BatchOptions { replications: replications.0, seed: seed.0, jobs: jobs.size() };
+        let options = BatchOptions { replications: replications.0, seed: seed.0, engine, jobs: jobs.size() };
         let found = py.detach(|| self.plan.run(start..stop.max(start), options)).map_err(value_error)?;
         self.unreached.lock().unwrap_or_else(PoisonError::into_inner).merge(found.unreached);
         let answer = PyDict::new(py);

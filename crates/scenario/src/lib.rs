@@ -17,6 +17,7 @@ mod sampling;
 mod scenario;
 mod settings;
 mod streams;
+mod usrsctp;
 
 pub use connections::{ConnectionPlan, FIRST_PORT, HOSTS, SERVICE_PORT};
 pub use error::SpecError;

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use rexmit_path::{EmulatorKind, PathSpec};
 use rexmit_traffic::{Transfer, TransferSpec};
 use rexmit_units::Duration;
+use rexmit_usrsctp::UsrsctpConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -84,6 +85,11 @@ pub struct HostSpec {
     /// each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_phase: Option<Duration>,
+    /// Settings of usrsctp, for the backend `stack:usrsctp`. Single values changed in an SCTP profile count there too, where
+    /// the library has a setting for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<UsrsctpConfig>")]
+    pub usrsctp: Option<Value>,
     /// Settings of a real Linux kernel, for the backends `uml` and `kernel`; the model has no such knobs.
     #[serde(default, skip_serializing_if = "LinuxSpec::is_empty")]
     pub linux: LinuxSpec,
@@ -182,6 +188,11 @@ impl Resolved {
                 ));
             }
             host.linux.check(name)?;
+            if let Some(table) = &host.usrsctp {
+                let wrong = |e: SpecError| e.within(&format!("hosts.{name}.usrsctp"));
+                let settings: UsrsctpConfig = read(table.clone()).map_err(wrong)?;
+                settings.check().map_err(|e| wrong(SpecError::new("", e.to_string())))?;
+            }
         }
         let (server, client) = (self.address("server"), self.address("client"));
         if server.is_ipv4() != client.is_ipv4() || server == client {
@@ -252,6 +263,30 @@ impl Resolved {
         let paths = [("path", Some(&self.scenario.path)), ("alternate", self.scenario.alternate.as_ref())];
         let netems = paths.into_iter().filter(|(_, path)| path.is_some_and(netem));
         hosts.into_iter().flat_map(of).chain(netems.map(|(name, _)| format!("{name}.emulator"))).collect()
+    }
+
+    /// What usrsctp cannot have of what the scenario says, by their keys.
+    ///
+    /// # Errors
+    /// Hosts with TCP.
+    pub fn unsupported_by_usrsctp(&self) -> Result<Vec<String>, SpecError> {
+        if let Stack::Tcp(_) = self.server {
+            let text =
+                "the stack usrsctp is an SCTP, this is a TCP; give both hosts a profile such as \"rfc9260\"";
+            return Err(SpecError::new("hosts.server.stack", text));
+        }
+        let hosts = [("server", &self.scenario.hosts.server), ("client", &self.scenario.hosts.client)];
+        let of = |(name, host): (&str, &HostSpec)| {
+            let (_, unsupported) = host.usrsctp_settings();
+            unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
+        };
+        let alternate = self.scenario.alternate.is_some().then(|| "alternate".to_string());
+        Ok(self
+            .unsupported_by_model()
+            .into_iter()
+            .chain(hosts.into_iter().flat_map(of))
+            .chain(alternate)
+            .collect())
     }
 
     /// What a real kernel cannot have of what the scenario says, by their keys.

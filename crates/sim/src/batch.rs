@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
-use crate::options::RunOptions;
+use crate::options::{Engine, RunOptions};
 use crate::run::run;
 use crate::unreached::UnreachedRuns;
 use rexmit_scenario::Resolved;
@@ -26,6 +26,17 @@ pub struct Plan {
     levels: Vec<Vec<Value>>,
 }
 
+/// What is to run a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The built-in models.
+    Model,
+    /// usrsctp in virtual time.
+    Usrsctp,
+    /// A real kernel.
+    Kernel,
+}
+
 /// How a range of runs is run.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchOptions {
@@ -33,6 +44,8 @@ pub struct BatchOptions {
     pub replications: u64,
     /// Seed of the study.
     pub seed: u64,
+    /// Whose protocol code the hosts run.
+    pub engine: Engine,
     /// Threads; at least 1. The results are the same for any number.
     pub jobs: usize,
 }
@@ -141,14 +154,14 @@ impl Plan {
         format!("{};replication={replication}", parts.join(";"))
     }
 
-    /// Resolves the points of `range`; the warnings that they give and the keys that the model, or else a real
-    /// kernel, cannot have, each once, in order.
+    /// Resolves the points of `range`; the warnings that they give and the keys that what is
+    /// to run them cannot have, each once, in order.
     ///
     /// Where the range begins with point 0, the first levels of every factor are tried alone before.
     ///
     /// # Errors
     /// The first point that cannot be run, with its key.
-    pub fn check(&self, range: Range<u64>, on_model: bool) -> Result<Checked, SpecError> {
+    pub fn check(&self, range: Range<u64>, on: Target) -> Result<Checked, SpecError> {
         if range.start == 0 {
             self.check_levels()?;
         }
@@ -156,8 +169,11 @@ impl Plan {
         let mut seen = BTreeSet::new();
         for n in range.start..range.end.min(self.points()) {
             let resolved = Resolved::from_value(self.scenario(n)?)?;
-            let unsupported =
-                if on_model { resolved.unsupported_by_model() } else { resolved.unsupported_by_kernel() };
+            let unsupported = match on {
+                Target::Model => resolved.unsupported_by_model(),
+                Target::Usrsctp => resolved.unsupported_by_usrsctp()?,
+                Target::Kernel => resolved.unsupported_by_kernel(),
+            };
             checked.warnings.extend(resolved.warnings().into_iter().filter(|w| seen.insert(w.clone())));
             checked.unsupported.extend(unsupported.into_iter().filter(|key| seen.insert(key.clone())));
         }
@@ -201,7 +217,7 @@ impl Plan {
                             return;
                         }
                         let runs = (n * chunk).max(range.start)..(n + 1).saturating_mul(chunk).min(range.end);
-                        let batch = self.run_some(runs, replications, options.seed);
+                        let batch = self.run_some(runs, BatchOptions { replications, ..options });
                         let failed = batch.is_err();
                         if let Ok(mut done) = done.lock() {
                             done.push((n, batch));
@@ -225,7 +241,8 @@ impl Plan {
         Ok(out)
     }
 
-    fn run_some(&self, runs: Range<u64>, replications: u64, seed: u64) -> Result<Batch, SpecError> {
+    fn run_some(&self, runs: Range<u64>, options: BatchOptions) -> Result<Batch, SpecError> {
+        let BatchOptions { replications, seed, engine, .. } = options;
         let mut batch = Batch::default();
         batch.rows.reserve((runs.end - runs.start) as usize);
         let mut at: Option<(u64, Resolved)> = None;
@@ -236,7 +253,7 @@ impl Plan {
                 _ => Resolved::from_value(self.scenario(point)?)?,
             };
             let streams = Streams::new(seed, &self.run_key(point, replication));
-            let outcome = run(&resolved, &streams, &RunOptions::default())?;
+            let outcome = run(&resolved, &streams, &RunOptions { engine, ..RunOptions::default() })?;
             batch.unreached.add(&outcome.unreached);
             batch.rows.push(outcome.row);
             at = Some((point, resolved));

@@ -27,8 +27,8 @@ mod truth;
 mod unreached;
 mod world;
 
-pub use batch::{Batch, BatchOptions, Checked, Plan};
-pub use options::RunOptions;
+pub use batch::{Batch, BatchOptions, Checked, Plan, Target};
+pub use options::{Engine, RunOptions};
 pub use outcome::Outcome;
 pub use rexmit_scenario::*;
 pub use run::run;

@@ -19,7 +19,7 @@ const DIRECTIONS: [&str; 4] = ["down", "up", "alternate-down", "alternate-up"];
 /// A capture that cannot be written; a path that contradicts itself.
 pub fn run(resolved: &Resolved, streams: &Streams, options: &RunOptions) -> Result<Outcome, SpecError> {
     let io = |e: std::io::Error| SpecError::writing("a capture", &e);
-    let mut world = World::new(resolved, streams, options.verdicts)?;
+    let mut world = World::new(resolved, streams, options)?;
     world.record(Recorder::new(options).map_err(io)?);
     if options.messages {
         world.keep_messages();

@@ -1,12 +1,14 @@
 //! The stacks that a host can have, behind one type.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use rexmit_scenario::{ConnectionPlan, HOSTS, Resolved, Stack as Profile, Streams};
+use rexmit_scenario::{ConnectionPlan, HOSTS, Resolved, SpecError, Stack as Profile, Streams};
 use rexmit_sctp::{Association, AssociationConfig};
 use rexmit_stack::{Counters, Delivery, Endpoint, Event, Snapshot, Socket, Transmission};
 use rexmit_tcp::{Connection, ConnectionConfig};
 use rexmit_units::{Duration, Instant};
+use rexmit_usrsctp::Usrsctp;
 use rexmit_wire::{Packet, SeqNumber};
 
 /// One end of a connection, of any protocol.
@@ -15,6 +17,7 @@ use rexmit_wire::{Packet, SeqNumber};
 pub(crate) enum Stack {
     Tcp(Connection),
     Sctp(Box<Association>),
+    Usrsctp(Box<rexmit_usrsctp::Association>),
 }
 
 /// The same of whichever it is.
@@ -23,6 +26,7 @@ macro_rules! each {
         match $stack {
             Stack::Tcp($inner) => $what,
             Stack::Sctp($inner) => $what,
+            Stack::Usrsctp($inner) => $what,
         }
     };
 }
@@ -85,6 +89,32 @@ impl Stack {
         }
     }
 
+    /// The same of usrsctp, which `library` runs.
+    pub fn usrsctp(
+        library: &Usrsctp,
+        resolved: &Resolved,
+        (plan, host): (&ConnectionPlan, usize),
+        numbers: &mut Numbers,
+    ) -> Result<Self, SpecError> {
+        let spec = match host {
+            0 => &resolved.scenario.hosts.server,
+            _ => &resolved.scenario.hosts.client,
+        };
+        let (mut settings, _) = spec.usrsctp_settings();
+        settings.streams = settings.streams.max(resolved.transfers[plan.transfer].streams());
+        let active = host == plan.opener;
+        let config = rexmit_usrsctp::AssociationConfig {
+            settings: Arc::new(settings),
+            local: plan.sockets[host],
+            remote: plan.sockets[1 - host],
+            mtu: spec.mtu,
+            role: if active { rexmit_usrsctp::Role::Active } else { rexmit_usrsctp::Role::Passive },
+            seed: numbers.more.next_u64(),
+        };
+        let end = library.association(config).map_err(|e| SpecError::new("", e.to_string()))?;
+        Ok(Self::Usrsctp(Box::new(end)))
+    }
+
     /// Lends it a queue for what it sends; swap it back after polling.
     #[inline]
     pub fn swap_queue(&mut self, queue: &mut VecDeque<Transmission>) {
@@ -106,7 +136,7 @@ impl Stack {
     pub fn tcp(&self) -> Option<&Connection> {
         match self {
             Self::Tcp(connection) => Some(connection),
-            Self::Sctp(_) => None,
+            Self::Sctp(_) | Self::Usrsctp(_) => None,
         }
     }
 }

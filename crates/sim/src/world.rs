@@ -7,9 +7,11 @@ use rexmit_path::Direction;
 use rexmit_stack::{Counters, Endpoint, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
+use rexmit_usrsctp::Usrsctp;
 use rexmit_wire::{PROTOCOL_SCTP, Packet, Transport};
 
 use crate::meter::Meter;
+use crate::options::{Engine, RunOptions};
 use crate::post::Post;
 use crate::recorder::Recorder;
 use crate::stack::{Numbers, Stack};
@@ -35,6 +37,9 @@ fn greater_port(packet: &Packet) -> Option<u16> {
         Transport::Udp(_) | Transport::Other { .. } => return None,
     })
 }
+
+/// The library looks at its timers so often.
+const USRSCTP_TICK: Duration = Duration::from_millis(1);
 
 /// One end of a connection with its application.
 #[derive(Debug)]
@@ -64,6 +69,8 @@ pub(crate) struct World {
     meter: Option<Meter>,
     recorder: Option<Recorder>,
     post: Option<Post>,
+    /// Behind `ends`, which must be gone before it.
+    library: Option<Usrsctp>,
     /// Every message, once the run is over, where they were asked for.
     messages: Vec<Message>,
 }
@@ -74,8 +81,8 @@ fn end_index(connection: usize, host: usize) -> usize {
 
 impl World {
     /// The world at its start, before the first event.
-    pub fn new(resolved: &Resolved, streams: &Streams, verdicts: bool) -> Result<Self, SpecError> {
-        let scenario = &resolved.scenario;
+    pub fn new(resolved: &Resolved, streams: &Streams, options: &RunOptions) -> Result<Self, SpecError> {
+        let (scenario, verdicts) = (&resolved.scenario, options.verdicts);
         let mut world = Self {
             now: Instant::ZERO,
             directions: streams.directions(&scenario.path, verdicts)?.into(),
@@ -89,18 +96,19 @@ impl World {
             meter: None,
             recorder: None,
             post: None,
+            library: None,
             messages: Vec::new(),
         };
         if let Some(path) = &scenario.alternate {
             world.directions.extend(streams.alternate_directions(path, verdicts)?);
             world.alternate = Some(HOSTS.map(|host| resolved.alternate_address(host)));
         }
-        world.populate(resolved, streams);
+        world.populate(resolved, streams, options.engine)?;
         world.meter = scenario.intervals.as_ref().map(|what| Meter::new(what, &world.ends));
         Ok(world)
     }
 
-    fn populate(&mut self, resolved: &Resolved, streams: &Streams) {
+    fn populate(&mut self, resolved: &Resolved, streams: &Streams, engine: Engine) -> Result<(), SpecError> {
         let hosts = &resolved.scenario.hosts;
         let hosts =
             [("server", &resolved.server, &hosts.server), ("client", &resolved.client, &hosts.client)];
@@ -108,12 +116,19 @@ impl World {
             spec.tick_phase
                 .unwrap_or_else(|| streams.phase(&format!("hosts.{name}.tick"), stack.clock_period()))
         });
+        if engine == Engine::Usrsctp {
+            let phase = streams.phase("usrsctp.tick", USRSCTP_TICK);
+            self.library = Some(Usrsctp::start(phase).map_err(|e| SpecError::new("", e.to_string()))?);
+        }
         let mut numbers = hosts.map(|(name, ..)| Numbers::new(streams, name));
         for plan in resolved.connections() {
             let [server_app, client_app] = plan.apps.clone();
             for (host, mut app) in [(1, client_app), (0, server_app)] {
                 app.prepare(phases[host], || streams.get(&format!("connections.{}.messages", plan.number)));
-                let connection = Stack::new(resolved, (&plan, host), phases[host], &mut numbers[host]);
+                let connection = match &self.library {
+                    None => Stack::new(resolved, (&plan, host), phases[host], &mut numbers[host]),
+                    Some(library) => Stack::usrsctp(library, resolved, (&plan, host), &mut numbers[host])?,
+                };
                 self.ends.push(End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false });
             }
         }
@@ -124,6 +139,7 @@ impl World {
         for i in 0..self.ends.len() {
             self.reschedule(i);
         }
+        Ok(())
     }
 
     /// Writes down what happens from now on.

@@ -29,7 +29,11 @@ fn messages_arrive_half_a_round_trip_later() {
         assert!(row.completed, "{stack}: {:?}", row.error);
         assert_eq!((row.bytes, row.retransmits, row.messages.len()), (4_000, 0, 1), "{stack}");
         let latency = &row.messages[0];
-        assert_eq!((latency.host.as_str(), latency.written, latency.delivered), ("server", 40, 40), "{stack}");
+        assert_eq!(
+            (latency.host.as_str(), latency.written, latency.delivered),
+            ("server", 40, 40),
+            "{stack}"
+        );
         assert_eq!((latency.min_ns, latency.max_ns), (Some(50_000_000), Some(50_000_000)), "{stack}");
     }
 }
@@ -65,7 +69,11 @@ fn a_run_is_the_same_again_and_differs_with_its_seed() {
 
 #[test]
 fn a_second_path_takes_over_when_the_first_fails() {
-    let mut both = scenario("rfc9260", json!({ "delay": "20 ms", "down": { "drop": { "time": "5 s-1 h" } } }), thin(400));
+    let mut both = scenario(
+        "rfc9260",
+        json!({ "delay": "20 ms", "down": { "drop": { "time": "5 s-1 h" } } }),
+        thin(400),
+    );
     both["alternate"] = json!({ "delay": "30 ms" });
     let row = run_once(both.clone()).row;
     assert!(row.completed, "{:?}", row.error);
@@ -81,10 +89,15 @@ fn what_is_of_one_protocol_is_refused_by_the_other() {
     let refused = |value: Value| Resolved::from_value(value).unwrap_err().to_string();
     let mut mixed = scenario("rfc9260", json!({}), thin(1));
     mixed["hosts"]["client"]["stack"] = json!("rfc");
-    assert_eq!(refused(mixed), "hosts: the server has sctp, the client tcp: give both stacks of one protocol");
+    assert_eq!(
+        refused(mixed),
+        "hosts: the server has sctp, the client tcp: give both stacks of one protocol"
+    );
     let mut transfer = thin(1);
     transfer["streams"] = json!(2);
-    assert!(refused(scenario("rfc", json!({}), transfer)).starts_with("transfers.0.streams: TCP is a stream"));
+    assert!(
+        refused(scenario("rfc", json!({}), transfer)).starts_with("transfers.0.streams: TCP is a stream")
+    );
     let mut two = scenario("rfc", json!({}), thin(1));
     two["alternate"] = json!({ "delay": "1 ms" });
     assert!(refused(two).starts_with("alternate: TCP has one path"));

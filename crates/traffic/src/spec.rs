@@ -412,6 +412,11 @@ impl Transfer {
         self.connections
     }
 
+    /// Outgoing streams that its messages take in turn.
+    pub fn streams(&self) -> u16 {
+        self.streams
+    }
+
     /// Bytes that one connection carries, requests and responses together, where that is known beforehand.
     pub fn total(&self) -> Option<u64> {
         match &self.workload {

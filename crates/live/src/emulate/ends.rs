@@ -140,6 +140,7 @@ fn in_namespace(name: &str, setup: &Setup, address: IpAddr, peer: IpAddr) -> Res
         address: None,
         alternate_address: None,
         tick_phase: None,
+        usrsctp: None,
         linux,
     };
     let host = Host::create(name, &spec)?;
