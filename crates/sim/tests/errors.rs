@@ -91,7 +91,10 @@ fn a_plan_is_checked_in_parts() {
     let factors = vec!["path.delay".to_string(), "path.down.drop".to_string()];
     let plan = Plan::new(base(), factors, vec![delays("2"), many]).unwrap();
     assert!(plan.check(0..1, rexmit_sim::Target::Model).unwrap_err().to_string().starts_with("path.delay: "));
-    assert!(plan.check(1..2, rexmit_sim::Target::Model).is_ok() && plan.check(900_000..900_001, rexmit_sim::Target::Model).is_err());
+    assert!(
+        plan.check(1..2, rexmit_sim::Target::Model).is_ok()
+            && plan.check(900_000..900_001, rexmit_sim::Target::Model).is_err()
+    );
 }
 
 #[test]
