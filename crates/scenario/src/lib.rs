@@ -12,6 +12,7 @@ mod linux;
 mod messages;
 mod path;
 mod profiles;
+mod retransmissions;
 mod row;
 mod sampling;
 mod scenario;
@@ -26,6 +27,7 @@ pub use kernel::KernelSettings;
 pub use linux::{LinuxSpec, SysctlValue};
 pub use messages::{Message, MessageLog, MessageRow, QUANTILES};
 pub use profiles::{Stack, builtin_profiles, resolve_profile};
+pub use retransmissions::RetransmissionRow;
 pub use row::{Row, StateRow, VerdictRow};
 pub use sampling::{Sampling, StateLog};
 pub use scenario::{

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
+use crate::observer::{Unwatched, Watch};
 use crate::options::{Engine, RunOptions};
-use crate::run::run;
+use crate::run::run_observed;
 use crate::unreached::UnreachedRuns;
 use rexmit_scenario::Resolved;
 use rexmit_scenario::Row;
@@ -198,6 +199,19 @@ impl Plan {
     /// # Errors
     /// The first point that cannot be run.
     pub fn run(&self, range: Range<u64>, options: BatchOptions) -> Result<Batch, SpecError> {
+        self.run_watched(range, options, &Unwatched)
+    }
+
+    /// The same before observers.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_watched(
+        &self,
+        range: Range<u64>,
+        options: BatchOptions,
+        watch: &dyn Watch,
+    ) -> Result<Batch, SpecError> {
         let replications = options.replications.max(1);
         let total = self.points().saturating_mul(replications);
         let range = range.start.min(total)..range.end.min(total);
@@ -217,7 +231,7 @@ impl Plan {
                             return;
                         }
                         let runs = (n * chunk).max(range.start)..(n + 1).saturating_mul(chunk).min(range.end);
-                        let batch = self.run_some(runs, BatchOptions { replications, ..options });
+                        let batch = self.run_some(runs, BatchOptions { replications, ..options }, watch);
                         let failed = batch.is_err();
                         if let Ok(mut done) = done.lock() {
                             done.push((n, batch));
@@ -241,7 +255,12 @@ impl Plan {
         Ok(out)
     }
 
-    fn run_some(&self, runs: Range<u64>, options: BatchOptions) -> Result<Batch, SpecError> {
+    fn run_some(
+        &self,
+        runs: Range<u64>,
+        options: BatchOptions,
+        watch: &dyn Watch,
+    ) -> Result<Batch, SpecError> {
         let BatchOptions { replications, seed, engine, .. } = options;
         let mut batch = Batch::default();
         batch.rows.reserve((runs.end - runs.start) as usize);
@@ -253,7 +272,9 @@ impl Plan {
                 _ => Resolved::from_value(self.scenario(point)?)?,
             };
             let streams = Streams::new(seed, &self.run_key(point, replication));
-            let outcome = run(&resolved, &streams, &RunOptions { engine, ..RunOptions::default() })?;
+            let observer = watch.begin(&resolved);
+            let options = RunOptions { engine, ..RunOptions::default() };
+            let outcome = run_observed(&resolved, &streams, &options, observer)?;
             batch.unreached.add(&outcome.unreached);
             batch.rows.push(outcome.row);
             at = Some((point, resolved));

@@ -4,6 +4,7 @@ use crate::options::RunOptions;
 use rexmit_scenario::SpecError;
 use rexmit_scenario::VerdictRow;
 
+use crate::observer::Observer;
 use crate::outcome::Outcome;
 use crate::recorder::{Recorded, Recorder};
 use crate::world::World;
@@ -18,12 +19,26 @@ const DIRECTIONS: [&str; 4] = ["down", "up", "alternate-down", "alternate-up"];
 /// # Errors
 /// A capture that cannot be written; a path that contradicts itself.
 pub fn run(resolved: &Resolved, streams: &Streams, options: &RunOptions) -> Result<Outcome, SpecError> {
+    run_observed(resolved, streams, options, None)
+}
+
+/// The same before an observer, whose rows become the row's.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_observed(
+    resolved: &Resolved,
+    streams: &Streams,
+    options: &RunOptions,
+    observer: Option<Box<dyn Observer>>,
+) -> Result<Outcome, SpecError> {
     let io = |e: std::io::Error| SpecError::writing("a capture", &e);
     let mut world = World::new(resolved, streams, options)?;
     world.record(Recorder::new(options).map_err(io)?);
     if options.messages {
         world.keep_messages();
     }
+    world.observe(observer);
     world.run();
     let mut row = world.row();
     if !resolved.scenario.messages {

@@ -11,6 +11,7 @@ use rexmit_usrsctp::Usrsctp;
 use rexmit_wire::{PROTOCOL_SCTP, Packet, Transport};
 
 use crate::meter::Meter;
+use crate::observer::Observer;
 use crate::options::{Engine, RunOptions};
 use crate::post::Post;
 use crate::recorder::Recorder;
@@ -73,6 +74,7 @@ pub(crate) struct World {
     library: Option<Usrsctp>,
     /// Every message, once the run is over, where they were asked for.
     messages: Vec<Message>,
+    observer: Option<Box<dyn Observer>>,
 }
 
 fn end_index(connection: usize, host: usize) -> usize {
@@ -98,6 +100,7 @@ impl World {
             post: None,
             library: None,
             messages: Vec::new(),
+            observer: None,
         };
         if let Some(path) = &scenario.alternate {
             world.directions.extend(streams.alternate_directions(path, verdicts)?);
@@ -150,6 +153,11 @@ impl World {
         self.recorder = recorder;
     }
 
+    /// Lets somebody see the packets from now on.
+    pub fn observe(&mut self, observer: Option<Box<dyn Observer>>) {
+        self.observer = observer;
+    }
+
     /// Runs until everything is over, nothing can happen any more, or the limit is reached.
     pub fn run(&mut self) {
         while self.step() {}
@@ -194,6 +202,9 @@ impl World {
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.received(host, self.now, &packet);
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.packet(host, self.now, &packet);
         }
         if packet.damaged {
             return; // the host finds the checksum wrong and drops it
@@ -272,6 +283,9 @@ impl World {
         while let Some(sent) = self.queue.pop_front() {
             let second = self.alternate.is_some_and(|addresses| sent.packet.dst == addresses[1 - host]);
             let direction = host + 2 * usize::from(second);
+            if let Some(observer) = &mut self.observer {
+                observer.packet(host, self.now, &sent.packet);
+            }
             match &mut self.recorder {
                 None => {
                     self.directions[direction].send(self.now, sent.packet);
@@ -345,6 +359,7 @@ impl World {
         }
         row.error = self.error(row.completed, misplaced);
         row.intervals = self.meter.take().map(|meter| meter.finish(self.now, &self.ends)).unwrap_or_default();
+        row.retransmissions = self.observer.take().map(|observer| observer.finish()).unwrap_or_default();
         row
     }
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Published,
         load_published,
     )
+    from rexmit.analyse.delays import retransmission_delays
     from rexmit.analyse.means import averages
     from rexmit.analyse.positions import PositionCosts, position_costs, position_times
     from rexmit.analyse.stats import summarise, t_quantile
@@ -34,6 +35,7 @@ __all__ = [
     "over_span",
     "position_costs",
     "position_times",
+    "retransmission_delays",
     "summarise",
     "t_quantile",
     "two_way",
@@ -46,6 +48,7 @@ _HOMES = {
     **dict.fromkeys(("PositionCosts", "position_costs", "position_times"), "positions"),
     **dict.fromkeys(("summarise", "t_quantile"), "stats"),
     "averages": "means",
+    "retransmission_delays": "delays",
     **dict.fromkeys(("crossing", "over_span", "two_way", "window_phase"), "both_ways"),
 }
 """Where each name comes from: loaded when it is used, because tables take long to load."""
