@@ -11,7 +11,8 @@ use serde_json::Value;
 use crate::numbers::Whole;
 use crate::scenarios::{parse, value_error};
 use crate::tables::{
-    Columns, intervals, retransmissions, row_to_dict, rows, states, to_dict, transmissions, verdicts,
+    Columns, intervals, message_trace, messages, retransmissions, row_to_dict, rows, states, to_dict,
+    transmissions, verdicts,
 };
 use crate::watch::{Judged, of_captures, sending_hosts};
 
@@ -84,6 +85,7 @@ impl Plan {
         answer.set_item("runs", to_dict(py, rows(start, options.replications.max(1), &found.rows))?)?;
         answer.set_item("intervals", to_dict(py, intervals(start, &found.rows))?)?;
         answer.set_item("retransmissions", to_dict(py, retransmissions(start, &found.rows))?)?;
+        answer.set_item("messages", to_dict(py, messages(start, &found.rows))?)?;
         Ok(answer)
     }
 
@@ -93,10 +95,10 @@ impl Plan {
     }
 }
 
-/// Runs one scenario once. `options_json`: `capture_server`, `capture_client` (files), `state`,
-/// `verdicts`, `transmissions`.
+/// Runs one scenario once. `options_json`: `engine`, `capture_server`, `capture_client` (files), `state`,
+/// `verdicts`, `transmissions`, `messages`.
 ///
-/// Returns `row`, `warnings`, and `state`, `verdicts` and `transmissions` as columns where asked for.
+/// Returns `row`, `warnings`, and `state`, `verdicts`, `transmissions` and `messages` as columns where asked for.
 #[pyfunction]
 pub fn run_one<'py>(
     py: Python<'py>,
@@ -119,6 +121,7 @@ pub fn run_one<'py>(
     };
     add("state", options.state.is_some(), &|| states(&outcome.states))?;
     add("verdicts", options.verdicts, &|| verdicts(&outcome.verdicts))?;
+    add("messages", options.messages, &|| message_trace(&outcome.messages))?;
     add("transmissions", options.transmissions, &|| transmissions(&outcome.transmissions))?;
     Ok(answer)
 }

@@ -25,7 +25,7 @@ pub use error::SpecError;
 pub use intervals::{IntervalLog, IntervalRow, Intervals, Sender, Tally};
 pub use kernel::KernelSettings;
 pub use linux::{LinuxSpec, SysctlValue};
-pub use messages::{Message, MessageLog, MessageRow, QUANTILES};
+pub use messages::{Message, MessageLog, MessageRow};
 pub use profiles::{Stack, builtin_profiles, resolve_profile};
 pub use retransmissions::RetransmissionRow;
 pub use row::{Row, StateRow, VerdictRow};

@@ -20,20 +20,27 @@ pub struct MessageRow {
     pub written: u64,
     /// Those of them that the other application has read whole.
     pub delivered: u64,
-    /// Shortest latency, nanoseconds; `None`, as of what follows, where none was delivered.
-    pub min_ns: Option<u64>,
-    /// Mean latency, nanoseconds.
-    pub mean_ns: Option<f64>,
-    /// Sample standard deviation of the latencies, nanoseconds; `None` below two.
-    pub sd_ns: Option<f64>,
-    /// Longest latency, nanoseconds.
-    pub max_ns: Option<u64>,
-    /// Quantiles, nanoseconds, of [`QUANTILES`].
-    pub quantiles_ns: [Option<u64>; QUANTILES.len()],
+    /// Shortest latency, milliseconds; `None`, as of what follows, where none was delivered.
+    pub latency_min_ms: Option<f64>,
+    /// Mean latency.
+    pub latency_mean_ms: Option<f64>,
+    /// Standard deviation of the sample (n - 1; 0 of one).
+    pub latency_std_ms: Option<f64>,
+    /// Longest latency.
+    pub latency_max_ms: Option<f64>,
+    /// Median.
+    pub latency_p50_ms: Option<f64>,
+    /// Quantile of 90 %.
+    pub latency_p90_ms: Option<f64>,
+    /// Quantile of 95 %.
+    pub latency_p95_ms: Option<f64>,
+    /// Quantile of 98 %.
+    pub latency_p98_ms: Option<f64>,
+    /// Quantile of 99 %.
+    pub latency_p99_ms: Option<f64>,
+    /// Quantile of 99.9 %.
+    pub latency_p999_ms: Option<f64>,
 }
-
-/// The quantiles of a row, in thousandths.
-pub const QUANTILES: [u32; 6] = [500, 900, 950, 980, 990, 999];
 
 /// One message and its fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,20 +167,27 @@ impl Flow {
         let count = n as f64;
         let mean = (n > 0).then(|| self.latencies.iter().map(|ns| *ns as f64).sum::<f64>() / count);
         let squares = |mean: f64| self.latencies.iter().map(|ns| (*ns as f64 - mean).powi(2)).sum::<f64>();
-        let sd = mean.filter(|_| n > 1).map(|mean| (squares(mean) / (count - 1.0)).sqrt());
+        let ms = |ns: f64| ns / 1e6;
+        let std = mean.map(|mean| if n > 1 { (squares(mean) / (count - 1.0)).sqrt() } else { 0.0 });
+        let quantile = |thousandths: usize| {
+            let rank = (n * thousandths).div_ceil(1000);
+            rank.checked_sub(1).map(|at| ms(self.latencies[at] as f64))
+        };
         MessageRow {
             connection: self.connection,
             host: crate::HOSTS[self.host].to_string(),
             written: self.written,
             delivered: n as u64,
-            min_ns: self.latencies.first().copied(),
-            mean_ns: mean,
-            sd_ns: sd,
-            max_ns: self.latencies.last().copied(),
-            quantiles_ns: QUANTILES.map(|thousandths| {
-                let rank = (n * thousandths as usize).div_ceil(1000);
-                rank.checked_sub(1).map(|at| self.latencies[at])
-            }),
+            latency_min_ms: self.latencies.first().map(|ns| ms(*ns as f64)),
+            latency_mean_ms: mean.map(ms),
+            latency_std_ms: std.map(ms),
+            latency_max_ms: quantile(1000),
+            latency_p50_ms: quantile(500),
+            latency_p90_ms: quantile(900),
+            latency_p95_ms: quantile(950),
+            latency_p98_ms: quantile(980),
+            latency_p99_ms: quantile(990),
+            latency_p999_ms: quantile(999),
         }
     }
 }
@@ -206,7 +220,7 @@ mod tests {
     fn a_message_is_delivered_with_its_last_byte() {
         let (row, all) = log(&[(0, 100), (10, 100), (20, 50)], &[(30, 0, 150), (45, 150, 50), (60, 200, 40)]);
         assert_eq!((row.connection, row.host.as_str(), row.written, row.delivered), (3, "client", 3, 2));
-        assert_eq!((row.min_ns, row.max_ns), (Some(30_000_000), Some(35_000_000)));
+        assert_eq!((row.latency_min_ms, row.latency_max_ms), (Some(30.0), Some(35.0)));
         assert_eq!(all.iter().map(|m| m.delivered).collect::<Vec<_>>(), [Some(ms(30)), Some(ms(45)), None]);
     }
 
@@ -217,13 +231,13 @@ mod tests {
             all.iter().map(|m| m.delivered).collect::<Vec<_>>(),
             [Some(ms(6)), Some(ms(9)), Some(ms(5))]
         );
-        assert_eq!(row.quantiles_ns[0], Some(6_000_000));
-        assert_eq!(row.mean_ns, Some(17e6 / 3.0));
+        assert_eq!(row.latency_p50_ms, Some(6.0));
+        assert_eq!(row.latency_mean_ms, Some(17e6 / 3.0 / 1e6));
     }
 
     #[test]
     fn nothing_delivered_has_no_latency() {
         let (row, _) = log(&[(0, 10)], &[]);
-        assert_eq!((row.written, row.delivered, row.mean_ns, row.quantiles_ns), (1, 0, None, [None; 6]));
+        assert_eq!((row.written, row.delivered, row.latency_mean_ms, row.latency_p99_ms), (1, 0, None, None));
     }
 }

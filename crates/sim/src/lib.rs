@@ -37,5 +37,8 @@ pub use run::{run, run_observed};
 pub use truth::{Earlier, TransmissionRow};
 pub use unreached::UnreachedRuns;
 
+/// The library of the engine [`Engine::Usrsctp`]; empty where it was not there at build time.
+pub const USRSCTP: &str = if rexmit_usrsctp::AVAILABLE { "libusrsctp 0.9.5.0" } else { "" };
+
 /// Version of the engine.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

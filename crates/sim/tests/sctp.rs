@@ -34,7 +34,7 @@ fn messages_arrive_half_a_round_trip_later() {
             ("server", 40, 40),
             "{stack}"
         );
-        assert_eq!((latency.min_ns, latency.max_ns), (Some(50_000_000), Some(50_000_000)), "{stack}");
+        assert_eq!((latency.latency_min_ms, latency.latency_max_ms), (Some(50.0), Some(50.0)), "{stack}");
     }
 }
 
@@ -78,7 +78,7 @@ fn a_second_path_takes_over_when_the_first_fails() {
     let row = run_once(both.clone()).row;
     assert!(row.completed, "{:?}", row.error);
     assert_eq!(row.messages[0].delivered, 400);
-    assert!(row.messages[0].max_ns < Some(10_000_000_000), "{:?}", row.messages[0]);
+    assert!(row.messages[0].latency_max_ms < Some(10_000.0), "{:?}", row.messages[0]);
     // Without it, the association is given up, or the run ends before.
     both.as_object_mut().unwrap().remove("alternate");
     assert!(!run_once(both).row.completed);
@@ -116,7 +116,7 @@ fn what_is_of_one_protocol_is_refused_by_the_other() {
 /// TCP's messages are its writes: Nagle's rule shows in their latency.
 #[test]
 fn messages_of_tcp_are_its_writes() {
-    for (nagle, longest) in [("off", 20_000_000), ("on", 240_000_000)] {
+    for (nagle, longest) in [("off", 20.0), ("on", 260.0)] {
         let stack = json!({ "inherits": "rfc", "output": { "nagle": nagle } });
         let transfer = json!({ "from": "server", "to": "client", "writes": "4 x 100 bytes", "pause": "10 ms",
             "bursts": { "count": 3, "every": "1 s" } });
@@ -125,9 +125,9 @@ fn messages_of_tcp_are_its_writes() {
         let options = RunOptions { messages: true, ..RunOptions::default() };
         let outcome = run_with(value, &options);
         let row = &outcome.row.messages[0];
-        assert_eq!((row.written, row.delivered, row.min_ns), (12, 12, Some(20_000_000)));
-        assert!(row.max_ns.is_some_and(|max| max <= longest + 20_000_000), "{nagle}: {row:?}");
-        assert_eq!(row.max_ns == Some(20_000_000), nagle == "off", "{row:?}");
+        assert_eq!((row.written, row.delivered, row.latency_min_ms), (12, 12, Some(20.0)));
+        assert!(row.latency_max_ms.is_some_and(|max| max <= longest), "{nagle}: {row:?}");
+        assert_eq!(row.latency_max_ms == Some(20.0), nagle == "off", "{row:?}");
         assert_eq!(outcome.messages.len(), 12);
     }
 }

@@ -102,7 +102,7 @@ class ModelBackend:
 
     name = "model"
     engine = "model"
-    table_kinds: tuple[str, ...] = ("state", "verdicts", "transmissions")
+    table_kinds: tuple[str, ...] = ("state", "verdicts", "transmissions", "messages")
     real_time: bool = False
 
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
@@ -216,7 +216,7 @@ class UsrsctpBackend(ModelBackend):
 
     name = "stack:usrsctp"
     engine = "usrsctp"
-    table_kinds = ("state", "verdicts")
+    table_kinds = ("state", "verdicts", "messages")
 
     def facts(self) -> dict[str, Any]:
         """The library, for the record of a study."""
