@@ -1,7 +1,7 @@
 //! Makes a private copy of libusrsctp.a that asks us for the time, for random numbers, for memory and for timers.
 //!
-//! The library is looked for in `REXMIT_USRSCTP_DIR`, then in the system, then where `make setup` unpacks it
-//! (`.cache/usrsctp`). Without it, or without the tools, the crate builds all the same and says at run time what is
+//! The library is looked for in `REXMIT_USRSCTP_DIR` alone where that is set, otherwise in the system, then where
+//! `make setup` unpacks it (`.cache/usrsctp`). Without it, or without the tools, the crate builds all the same and says at run time what is
 //! missing.
 
 use std::env;
@@ -65,9 +65,10 @@ fn variable(name: &str) -> String {
 fn roots() -> Vec<PathBuf> {
     let project = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../../..");
     let given = variable("REXMIT_USRSCTP_DIR");
-    let mut roots: Vec<PathBuf> = if given.is_empty() { Vec::new() } else { vec![given.into()] };
-    roots.extend(["/usr/local".into(), "/usr".into(), project.join(".cache/usrsctp")]);
-    roots
+    if !given.is_empty() {
+        return vec![given.into()];
+    }
+    vec!["/usr/local".into(), "/usr".into(), project.join(".cache/usrsctp")]
 }
 
 /// Header and archive below `root`, laid out like `/` or like `/usr`.

@@ -38,6 +38,7 @@ impl Gained {
 /// What a packet that arrived holds, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrival {
+    /// It may have made something readable.
     pub data: bool,
     pub abort: bool,
     /// A chunk of the shutdown, or an ABORT: the association's state may have changed.
@@ -54,6 +55,8 @@ pub(crate) struct Traffic {
     acknowledged: Option<SeqNumber>,
     /// Where the recovery that is going on ends (RFC 9260 section 7.2.4).
     recovery_end: Option<SeqNumber>,
+    /// T3 has expired, and what it did has not shown yet.
+    expired: bool,
     /// Expiries in a row.
     data_backoff: u32,
     control_backoff: u32,
@@ -67,7 +70,7 @@ impl Traffic {
         self.control_backoff = 0;
         for chunk in header.chunks() {
             match chunk.body() {
-                Body::Data(_) => arrival.data = true,
+                Body::Data(_) | Body::ForwardTsn(_) => arrival.data = true,
                 Body::Sack(sack) => self.acknowledge(SeqNumber(sack.cumulative()), sack.gap_count() > 0),
                 Body::Shutdown { cumulative } => {
                     self.acknowledge(SeqNumber(cumulative), false);
@@ -94,11 +97,20 @@ impl Traffic {
     }
 
     /// Takes note of what the library counted, before the packets of the same call.
+    ///
+    /// FreeBSD does not restart T3 when the cumulative TSN advances, so T3 often expires while nothing is old enough to
+    /// be sent again, and only starts anew. Such an expiry counts for nothing: a packet must follow.
     pub fn counted(&mut self, gained: Gained) {
-        self.counters.timeouts += u64::from(gained.data_timeouts + gained.control_timeouts);
-        self.data_backoff += gained.data_timeouts;
+        self.expired = gained.data_timeouts > 0;
+        self.counters.timeouts += u64::from(gained.control_timeouts);
         self.control_backoff += gained.control_timeouts;
-        if gained.data_timeouts > 0 {
+    }
+
+    /// An expiry of T3 has made the library send something.
+    fn note_timeout(&mut self) {
+        if std::mem::take(&mut self.expired) {
+            self.counters.timeouts += 1;
+            self.data_backoff += 1;
             self.recovery_end = None;
         }
     }
@@ -124,6 +136,10 @@ impl Traffic {
                 Body::Shutdown { .. } | Body::ShutdownAck | Body::ShutdownComplete { .. } => {
                     (reason, closing) = (Reason::Control { backoff: self.control_backoff }, true);
                 }
+                Body::ForwardTsn(_) => {
+                    self.note_timeout();
+                    reason = Reason::Control { backoff: 0 };
+                }
                 _ => reason = Reason::Control { backoff: self.control_backoff },
             }
         }
@@ -141,6 +157,7 @@ impl Traffic {
     /// Why data of before are in a packet.
     fn sent_again(&mut self, gained: Gained) -> Reason {
         self.counters.retransmits += 1;
+        self.note_timeout();
         if gained.data_timeouts > 0 {
             return Reason::Timeout { backoff: self.data_backoff };
         }
