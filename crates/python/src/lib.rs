@@ -13,6 +13,7 @@ mod pair;
 mod patterns;
 mod plan;
 mod scenarios;
+mod stacks;
 mod tables;
 
 /// The module `rexmit._native`.
@@ -37,4 +38,6 @@ mod _native {
         check_sampling, parse_duration, parse_rate, profile, profile_schema, profiles, resolve, schema,
         version,
     };
+    #[pymodule_export]
+    use super::stacks::usrsctp_missing;
 }

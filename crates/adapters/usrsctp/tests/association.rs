@@ -7,18 +7,8 @@ mod common;
 use common::{CLIENT, Pair, SERVER, Sent, config};
 use rexmit_stack::{Delivery, Endpoint, Event, Reason, Socket};
 use rexmit_units::{Bytes, Duration, Instant};
-use rexmit_usrsctp::{AVAILABLE, Role, Usrsctp, UsrsctpConfig, UsrsctpError};
+use rexmit_usrsctp::{Role, Usrsctp, UsrsctpConfig};
 use rexmit_wire::sctp::{Body, Header};
-
-/// Skips a test where the library is not there; where everything is required, that fails.
-macro_rules! needs_library {
-    () => {
-        if !AVAILABLE {
-            assert_ne!(std::env::var("REXMIT_REQUIRE_ALL").as_deref(), Ok("1"), "libusrsctp-dev is required");
-            return;
-        }
-    };
-}
 
 fn messages(count: usize, len: u64) -> Vec<(u64, Delivery)> {
     vec![(len, Delivery::default()); count]
@@ -45,8 +35,8 @@ fn bulk(lost: &'static [usize]) -> Pair {
 }
 
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn messages_arrive_whole_and_in_order() {
-    needs_library!();
     let pair = bulk(&[]);
     let expected: Vec<_> = (0..500).map(|i| (i * 1_400, 1_400)).collect();
     assert_eq!(pair.reads[SERVER], expected);
@@ -60,8 +50,8 @@ fn messages_arrive_whole_and_in_order() {
 
 /// RFC 9260 section 5.1: INIT, INIT-ACK, COOKIE-ECHO, COOKIE-ACK; each after one way of 50 ms.
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn a_handshake_takes_four_packets() {
-    needs_library!();
     let mut pair = Pair::new(&UsrsctpConfig::default());
     pair.connect();
     let kinds: Vec<_> = pair.log.iter().map(|sent| (sent.at, sent.from)).collect();
@@ -77,8 +67,8 @@ fn a_handshake_takes_four_packets() {
 
 /// A lost INIT is sent again after `rto_initial`, and the next after twice that.
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn a_lost_init_waits_for_its_timer() {
-    needs_library!();
     let settings = UsrsctpConfig { rto_initial: Duration::from_millis(1_700), ..UsrsctpConfig::default() };
     let mut pair = Pair::new(&settings);
     pair.loses = Box::new(|from, number, _| from == CLIENT && number < 2);
@@ -91,8 +81,8 @@ fn a_lost_init_waits_for_its_timer() {
 
 /// RFC 9260 section 7.2.4: three reports, one window reduction, and nothing lost.
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn a_loss_in_bulk_is_repaired_by_reports() {
-    needs_library!();
     let pair = bulk(&[100]);
     assert_eq!(pair.bytes_read(SERVER), 500 * 1_400);
     assert_eq!(pair.ends[SERVER].misplaced_bytes(), 0);
@@ -108,8 +98,8 @@ fn a_loss_in_bulk_is_repaired_by_reports() {
 /// Four in a row are gone and go again at once. The SACKs that the first three of them bring count as reports against
 /// the fourth, which FreeBSD so sends twice.
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn a_lost_burst_is_repaired() {
-    needs_library!();
     let pair = bulk(&[100, 101, 102, 103]);
     assert_eq!(pair.bytes_read(SERVER), 500 * 1_400);
     let tsns = |which: &dyn Fn(&Sent) -> bool| -> Vec<u32> {
@@ -125,8 +115,8 @@ fn a_lost_burst_is_repaired() {
 /// A thin stream gets no reports: its last message waits for the timer. FreeBSD does not restart T3 when the cumulative
 /// TSN advances while more is outstanding (RFC 9260 section 6.3.2 R3 asks for it).
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn a_lost_last_message_waits_for_the_timer() {
-    needs_library!();
     let mut pair = Pair::new(&UsrsctpConfig::default());
     pair.connect();
     pair.run_until(ms(1_000));
@@ -141,8 +131,8 @@ fn a_lost_last_message_waits_for_the_timer() {
 }
 
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn a_shutdown_closes_both_ends_and_leaves_nothing() {
-    needs_library!();
     let mut pair = Pair::new(&UsrsctpConfig::default());
     pair.connect();
     pair.to_write[CLIENT] = messages(3, 5_000);
@@ -161,8 +151,8 @@ fn a_shutdown_closes_both_ends_and_leaves_nothing() {
 }
 
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn an_abort_resets_the_peer() {
-    needs_library!();
     let mut pair = Pair::new(&UsrsctpConfig::default());
     pair.connect();
     let now = pair.now;
@@ -176,8 +166,8 @@ fn an_abort_resets_the_peer() {
 
 /// The path breaks: after `association_retransmits` expiries in a row the sender gives up.
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn an_association_is_given_up() {
-    needs_library!();
     let settings = UsrsctpConfig { association_retransmits: 2, ..UsrsctpConfig::default() };
     let mut pair = Pair::new(&settings);
     pair.connect();
@@ -190,8 +180,8 @@ fn an_association_is_given_up() {
 }
 
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn a_write_that_finds_no_room_waits() {
-    needs_library!();
     let settings = UsrsctpConfig { send_buffer: Bytes(10_000), ..UsrsctpConfig::default() };
     let mut pair = Pair::new(&settings);
     pair.connect();
@@ -208,8 +198,8 @@ fn a_write_that_finds_no_room_waits() {
 
 /// RFC 9260 section 6.6: an unordered message does not wait for one before it that was lost.
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn unordered_messages_and_other_streams_do_not_wait() {
-    needs_library!();
     let mut pair = Pair::new(&UsrsctpConfig::default());
     pair.connect();
     pair.run_until(ms(1_000));
@@ -232,8 +222,8 @@ fn unordered_messages_and_other_streams_do_not_wait() {
 
 /// RFC 3758: an old message is given up, and those after it come through.
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn messages_may_be_given_up() {
-    needs_library!();
     for how in [
         Delivery { lifetime: Some(Duration::from_millis(300)), ..Delivery::default() },
         Delivery { max_retransmits: Some(0), ..Delivery::default() },
@@ -256,8 +246,8 @@ fn messages_may_be_given_up() {
 
 /// The receiver's settings are its own, in one library with the sender's.
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn each_end_has_its_settings() {
-    needs_library!();
     let answer = |sack_delay: u64| {
         let receiver =
             UsrsctpConfig { sack_delay: Duration::from_millis(sack_delay), ..UsrsctpConfig::default() };
@@ -281,8 +271,8 @@ fn each_end_has_its_settings() {
 
 /// What is in a packet is bounded by the interface.
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn packets_fill_the_mtu() {
-    needs_library!();
     for mtu in [576, 1_500, 9_000] {
         let settings = UsrsctpConfig::default();
         let ends = [Role::Active, Role::Passive].map(|role| {
@@ -302,8 +292,8 @@ fn packets_fill_the_mtu() {
 
 /// What the library says of an association under way.
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn a_snapshot_shows_windows_and_the_timeout() {
-    needs_library!();
     let mut pair = Pair::new(&UsrsctpConfig::default());
     assert_eq!(
         (pair.ends[CLIENT].snapshot().state, pair.ends[SERVER].snapshot().state),
@@ -324,8 +314,8 @@ fn a_snapshot_shows_windows_and_the_timeout() {
 /// (R3) asks for it. So in the middle of a long transfer it expires with nothing old enough to be sent again, which
 /// doubles the timeout and does no more; such an expiry is not counted.
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn t3_expires_in_bulk_without_a_loss() {
-    needs_library!();
     let pair = bulk(&[]);
     assert_eq!(pair.ends[CLIENT].snapshot().rto, Duration::from_secs(2));
     assert_eq!(pair.ends[CLIENT].counters().timeouts, 0);
@@ -334,8 +324,8 @@ fn t3_expires_in_bulk_without_a_loss() {
 /// By the same, a lost message can wait less than the smallest timeout of one second: T3 runs since the message before,
 /// and a chunk older than RTT and variation is sent again when it expires.
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn a_tail_loss_can_wait_less_than_the_smallest_timeout() {
-    needs_library!();
     let mut pair = Pair::new(&UsrsctpConfig::default());
     pair.connect();
     pair.run_until(ms(2_000));
@@ -362,8 +352,8 @@ fn a_tail_loss_can_wait_less_than_the_smallest_timeout() {
 
 /// Several associations, all with the same server's port, in one library.
 #[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
 fn associations_do_not_touch() {
-    needs_library!();
     let library = Usrsctp::start(Duration::ZERO).unwrap();
     let settings = UsrsctpConfig::default();
     let mut ends = Vec::new();
@@ -399,11 +389,11 @@ fn associations_do_not_touch() {
     }
 }
 
+/// Where it was not there, the error says why and what to do.
+#[cfg(not(usrsctp))]
 #[test]
 fn without_the_library_it_says_what_to_do() {
-    if AVAILABLE {
-        return;
-    }
-    let Err(UsrsctpError::Missing(why)) = Usrsctp::start(Duration::ZERO) else { panic!("nothing to start") };
-    assert!(!why.is_empty());
+    let why = Usrsctp::start(Duration::ZERO).expect_err("there is nothing to start").to_string();
+    assert!(why.starts_with("stack usrsctp: ") && why.len() > 30, "{why}");
+    assert_eq!(rexmit_usrsctp::missing().map(|what| format!("stack usrsctp: {what}")), Some(why));
 }
