@@ -2,6 +2,8 @@
 //!
 //! The library does not say why it sends a packet. Its counters that rose during a call, and the TSNs, tell.
 
+use std::collections::VecDeque;
+
 use rexmit_stack::{Counters, Reason};
 use rexmit_wire::SeqNumber;
 use rexmit_wire::sctp::{Body, Header};
@@ -51,6 +53,11 @@ pub(crate) struct Traffic {
     pub counters: Counters,
     /// The highest TSN sent.
     highest: Option<SeqNumber>,
+    /// Chunks that are not cumulatively acknowledged, each with its bytes of data.
+    outstanding: VecDeque<(SeqNumber, u32)>,
+    /// Bytes of data in them, and in all before them.
+    in_flight: u64,
+    delivered: u64,
     /// The highest cumulative TSN that the peer has told.
     acknowledged: Option<SeqNumber>,
     /// Where the recovery that is going on ends (RFC 9260 section 7.2.4).
@@ -90,6 +97,11 @@ impl Traffic {
             return;
         }
         self.acknowledged = Some(cumulative);
+        while self.outstanding.front().is_some_and(|(tsn, _)| tsn.diff(cumulative) <= 0) {
+            let bytes = self.outstanding.pop_front().map_or(0, |(_, bytes)| u64::from(bytes));
+            self.in_flight -= bytes;
+            self.delivered += bytes;
+        }
         self.data_backoff = 0;
         if self.recovery_end.is_some_and(|end| cumulative.diff(end) >= 0) {
             self.recovery_end = None;
@@ -127,6 +139,8 @@ impl Traffic {
                     data = true;
                     if self.highest.is_none_or(|highest| tsn.diff(highest) > 0) {
                         self.highest = Some(tsn);
+                        self.outstanding.push_back((tsn, chunk.user_len()));
+                        self.in_flight += u64::from(chunk.user_len());
                     } else {
                         again = true;
                     }
@@ -169,6 +183,16 @@ impl Traffic {
             self.counters.fast_retransmits += 1;
         }
         Reason::Fast { duplicates: REPORTS, sacked: 0 }
+    }
+
+    /// Bytes of data sent and not cumulatively acknowledged.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Bytes of data cumulatively acknowledged.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
     }
 
     /// What the sender is doing.

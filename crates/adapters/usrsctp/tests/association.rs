@@ -9,6 +9,7 @@ use rexmit_stack::{Delivery, Endpoint, Event, Reason, Socket};
 use rexmit_units::{Bytes, Duration, Instant};
 use rexmit_usrsctp::{Role, Usrsctp, UsrsctpConfig};
 use rexmit_wire::sctp::{Body, Header};
+use rexmit_wire::{IpFields, Packet, Payload, Transport};
 
 fn messages(count: usize, len: u64) -> Vec<(u64, Delivery)> {
     vec![(len, Delivery::default()); count]
@@ -302,12 +303,19 @@ fn a_snapshot_shows_windows_and_the_timeout() {
     pair.connect();
     pair.to_write[CLIENT] = messages(20, 1_400);
     pair.write(CLIENT);
+    let snapshot = pair.ends[CLIENT].snapshot();
+    // Three packets, and a fourth because the window is not full yet.
+    assert_eq!((snapshot.in_flight, snapshot.send_queue), (4 * 1_400, 20 * 1_400));
     while pair.bytes_read(SERVER) < 20 * 1_400 && pair.step() {}
     let snapshot = pair.ends[CLIENT].snapshot();
     assert_eq!((snapshot.state, snapshot.phase), ("ESTABLISHED", "open"));
     assert!(snapshot.cwnd > 3 * 1_480, "three packets at first, then slow start: {snapshot:?}");
     assert_eq!(snapshot.rto, Duration::from_secs(1));
     assert_eq!(snapshot.srtt, Some(Duration::from_millis(100)));
+    let later = pair.now + Duration::from_secs(1);
+    pair.run_until(later);
+    let snapshot = pair.ends[CLIENT].snapshot();
+    assert_eq!((snapshot.in_flight, snapshot.send_queue), (0, 0));
 }
 
 /// FreeBSD does not restart T3 when the cumulative TSN advances while more is outstanding, though RFC 9260 section 6.3.2
@@ -348,6 +356,46 @@ fn a_tail_loss_can_wait_less_than_the_smallest_timeout() {
         pair.log[begin..].iter().find(|sent| sent.reason.name() == "timeout").expect("it is repaired");
     assert_eq!(lost.tsns(), again.tsns());
     assert_eq!((lost.at, again.at), (ms(2_560), ms(3_000)), "a second after the first message");
+}
+
+/// Damaged packets that a checksum did not catch, tags that are wrong, lengths that lie: nothing of it ends the process.
+#[test]
+#[cfg_attr(not(usrsctp), ignore = "libusrsctp-dev was not there when this was built")]
+fn packets_that_lie_do_no_harm() {
+    let honest = bulk(&[100, 101, 102, 103]);
+    let packets: Vec<_> = honest.log.iter().map(|sent| (sent.from, sent.bytes.clone())).collect();
+    drop(honest);
+    for (number, (from, bytes)) in packets.iter().enumerate() {
+        let mut pair = Pair::new(&UsrsctpConfig::default());
+        pair.connect();
+        let now = pair.now;
+        for turn in 0..3 {
+            let mut bytes = bytes.clone();
+            let at = (number * 37 + turn * 11) % bytes.len();
+            bytes[at] ^= 1 << (number % 8);
+            if turn == 2 {
+                bytes.truncate(at);
+            }
+            // The tag is right half of the time, as an attacker on the path could have it.
+            if number % 2 == 0 && bytes.len() > 8 {
+                let own = pair.log.iter().rfind(|sent| sent.from == *from).expect("both have sent");
+                bytes[4..8].copy_from_slice(&own.bytes[4..8]);
+            }
+            let payload = Payload::Bytes(bytes.into());
+            let transport = Transport::Other { protocol: 132, payload };
+            let ends = ["10.0.0.2", "10.0.0.1"].map(|text| text.parse().expect("an address"));
+            let packet = Packet {
+                src: ends[*from],
+                dst: ends[1 - from],
+                ip: IpFields::default(),
+                transport,
+                damaged: false,
+            };
+            pair.ends[1 - from].handle_packet(now, packet);
+            pair.settle(1 - from);
+        }
+        pair.run_until(now + Duration::from_secs(2));
+    }
 }
 
 /// Several associations, all with the same server's port, in one library.
