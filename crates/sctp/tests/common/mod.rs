@@ -12,6 +12,7 @@
 
 #![allow(dead_code, unused_imports, reason = "shared by several test programs; not each uses all")]
 
+pub mod pair;
 pub mod profiles;
 pub mod text;
 
