@@ -39,7 +39,8 @@ pub enum Reason {
         /// Expiries in a row, this one included.
         backoff: u32,
     },
-    /// More of what was outstanding when the timer expired, on the ACKs that follow.
+    /// More of what was outstanding when the timer expired, on the ACKs that follow; or what has been out for as long
+    /// as that, though ACKs restarted the timer (LX-ST-9).
     GoBackN,
     /// The segment whose retransmission begins a recovery (RFC 5681 section 3.2; RFC 6675 section 5 step 4.3). SCTP:
     /// the packet that a fast retransmit sends (RFC 9260 section 7.2.4).

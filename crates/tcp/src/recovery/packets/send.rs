@@ -132,6 +132,10 @@ impl Connection {
     pub(super) fn resend_packet(&mut self, now: Instant, i: usize) {
         let Some(packet) = self.packets.queue.get(i).copied() else { return };
         let una = self.snd.una;
+        let unreported = self.packets.queue.fack().is_none_or(|fack| packet.start >= fack);
+        if packet.aged && unreported && self.recovery.decision == Reason::New {
+            self.recovery.decision = Reason::GoBackN;
+        }
         let seq = packet.start.max(una);
         let sent = self.send_hole(now, seq, packet.end.diff(seq) as u32);
         let p = &mut self.packets;
