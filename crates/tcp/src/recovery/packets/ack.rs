@@ -286,7 +286,7 @@ impl Connection {
     fn rearm_rexmt(&mut self, now: Instant) {
         self.timers.rexmt = match self.packets.queue.len() {
             0 => Timers::OFF,
-            _ => self.clock.deadline(now, self.rtt.rto()),
+            _ => self.restarted_rexmt(now, self.snd.una),
         };
     }
 

@@ -24,8 +24,6 @@ pub(crate) struct Sent {
     pub resent: bool,
     /// Sent again at some time.
     pub ever_resent: bool,
-    /// Taken for lost by its age alone.
-    pub aged: bool,
     /// One past the highest byte sent when it was sent again last.
     pub mark: SeqNumber,
 }
@@ -101,17 +99,8 @@ impl SentQueue {
     /// A new packet leaves.
     pub fn push(&mut self, start: SeqNumber, end: SeqNumber, at: Instant) {
         let mark = start;
-        let packet = Sent {
-            start,
-            end,
-            at,
-            sacked: false,
-            lost: false,
-            resent: false,
-            ever_resent: false,
-            aged: false,
-            mark,
-        };
+        let packet =
+            Sent { start, end, at, sacked: false, lost: false, resent: false, ever_resent: false, mark };
         self.packets.push_back(packet);
     }
 
@@ -315,9 +304,7 @@ impl SentQueue {
     /// Those are lost that have been out for too long and are not on their way again.
     pub fn lose_old(&mut self, is_old: impl Fn(Instant) -> bool) {
         for i in 0..self.packets.len() {
-            let packet = &mut self.packets[i];
-            if !(packet.resent || packet.lost || packet.sacked) && is_old(packet.at) {
-                packet.aged = true;
+            if !self.packets[i].resent && is_old(self.packets[i].at) {
                 self.lose(i);
             }
         }
@@ -366,7 +353,7 @@ impl SentQueue {
             self.packets.insert(i + 1, rest);
         }
         let packet = &mut self.packets[i];
-        (packet.at, packet.mark, packet.aged) = (at, mark, false);
+        (packet.at, packet.mark) = (at, mark);
         packet.ever_resent = true;
         if !std::mem::replace(&mut packet.resent, true) {
             self.resent += 1;
