@@ -378,6 +378,12 @@ impl Script {
         self
     }
 
+    /// cwnd is so many full segments of 1448 bytes.
+    pub fn expect_window(&self, want: u64) {
+        let cwnd = self.snap().cwnd / 1448;
+        self.check(cwnd == want, &format!("cwnd of {want} segments expected, {cwnd}"));
+    }
+
     pub fn expect_ssthresh(&mut self, want: u64) -> &mut Self {
         let ssthresh = self.snap().ssthresh;
         self.check(ssthresh == want, &format!("ssthresh {want} expected, {ssthresh}"));

@@ -5,6 +5,7 @@
 mod common;
 
 mod linux;
+mod linux2615;
 mod linux269;
 mod linux61;
 mod linux61_ack;
