@@ -40,7 +40,7 @@ impl Connection {
         }
         let mut wait = self.rtt.srtt().map_or(UNKNOWN, |srtt| srtt * 2);
         if out == 1 {
-            wait = wait + ACK_DELAY;
+            wait += ACK_DELAY;
         }
         let due = self.clock.deadline(now, wait);
         self.timers.probe = if due < self.timers.rexmt { due } else { Timers::OFF };
