@@ -149,7 +149,8 @@ def run_one(
     as `"10 ms"`.
 
     Returns `{"row": {...}, "warnings": [...], "state": DataFrame, "verdicts": DataFrame, "transmissions":
-    DataFrame, "messages": DataFrame}`, the last four where asked for. Raises StudyError for a wrong setting, of one line.
+    DataFrame, "messages": DataFrame}`, the last four where asked for. Raises StudyError for a wrong
+    setting, of one line.
     """
     table, own_seed = _scenario(scenario)
     for name, value in settings.items():
