@@ -228,6 +228,54 @@ proptest! {
     }
 }
 
+/// Messages some of which may be given up: by age, or by how often they were sent again.
+fn expendable() -> impl Strategy<Value = Message> {
+    let lifetime = prop::option::of(1u64..3_000);
+    (message(), lifetime, prop::option::of(0u32..3)).prop_map(|(mut message, lifetime, max_retransmits)| {
+        message.how.lifetime = lifetime.map(Duration::from_millis);
+        message.how.max_retransmits = max_retransmits;
+        message
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(200), failure_persistence: None, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
+
+    /// RFC 3758: a message arrives whole or not at all, those that are not to be given up do, and nobody waits for ever.
+    #[test]
+    fn messages_given_up_hold_up_nothing(
+        base in prop::sample::select(vec!["rfc9260", "lksctp-2.6.15"]),
+        interleaving in any::<bool>(),
+        messages in prop::collection::vec(expendable(), 0..40),
+        harm in harm(),
+    ) {
+        let changes = serde_json::json!({
+            "association": { "interleaving": interleaving },
+            "buffers": { "send": "1 MiB", "receive": "1 MiB" },
+            "heartbeat": { "enabled": false },
+        });
+        let profiles = [profile(base, changes.clone()), profile(base, changes)];
+        let apps = [App::new(Vec::new()), App::new(messages)];
+        let mut pair = Pair::new(profiles, apps, channel(&harm), &Setup::default());
+        let finished = pair.run(Duration::from_secs(40_000), 40_000, |_| true);
+        prop_assert!(pair.wrong.is_none(), "{:?}\n{}", pair.wrong, pair.log(60));
+        prop_assert!(finished, "no end at {:?}\n{}", pair.now, pair.log(60));
+        let given_up = |e: &common::pair::End| e.events.contains(&Event::TimedOut) || e.events.contains(&Event::Reset);
+        let client = pair.ends[CLIENT].assoc.state();
+        prop_assert!(client == State::Closed, "{client:?}\n{}", pair.log(60));
+        if pair.ends[SERVER].assoc.state() == State::Closed && !pair.ends.iter().any(given_up) {
+            let (server, client) = (&pair.ends[SERVER], &pair.ends[CLIENT]);
+            for (offset, message) in &client.written {
+                let got = server.got.get(offset).copied();
+                let needed = message.how.lifetime.is_none() && message.how.max_retransmits.is_none();
+                prop_assert!(got == Some(message.len) || (!needed && got.is_none()), "{got:?} of {message:?} at {offset}\n{}", pair.log(90));
+            }
+            prop_assert_eq!(server.assoc.snapshot().recv_queue, 0);
+            prop_assert_eq!(client.assoc.snapshot().send_queue, 0);
+        }
+    }
+}
+
 /// A plain transfer through a clean channel, so that a fault of the harness shows by itself.
 #[test]
 fn a_clean_channel_loses_nothing() {
