@@ -141,8 +141,10 @@ impl Traffic {
                         self.highest = Some(tsn);
                         self.outstanding.push_back((tsn, chunk.user_len()));
                         self.in_flight += u64::from(chunk.user_len());
+                        self.counters.data_segments += 1;
                     } else {
                         again = true;
+                        self.counters.retransmits += 1;
                     }
                 }
                 Body::Sack(_) => {}
@@ -160,7 +162,6 @@ impl Traffic {
         if again {
             reason = self.sent_again(gained);
         } else if data {
-            self.counters.data_segments += 1;
             reason = Reason::New;
         } else {
             self.counters.pure_acks += 1;
@@ -170,7 +171,6 @@ impl Traffic {
 
     /// Why data of before are in a packet.
     fn sent_again(&mut self, gained: Gained) -> Reason {
-        self.counters.retransmits += 1;
         self.note_timeout();
         if gained.data_timeouts > 0 {
             return Reason::Timeout { backoff: self.data_backoff };

@@ -90,18 +90,20 @@ impl Connection {
             self.recovery.probe = None;
             return;
         }
-        let blocks = segment.sack.as_slice();
-        let reported = blocks.first().is_some_and(|b| b.0 < segment.ack);
-        let bare = !advanced && segment.ack == probe.end && blocks.is_empty();
         if segment.ack < probe.end {
             return;
         }
+        let blocks = segment.sack.as_slice();
+        let reported = blocks.first().is_some_and(|b| b.0 < segment.ack);
+        let bare = !advanced && segment.ack == probe.end && blocks.is_empty();
         if probe.again && !reported && !bare {
+            if segment.ack == probe.end {
+                return; // The original may have arrived as well.
+            }
             let loss = Loss { in_flight: self.flight(), snd_wnd: self.snd.wnd, now };
             self.window.ssthresh = self.congestion.ssthresh_on_loss(&self.window, &loss);
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
         }
-        // The original may still be on its way: only more than that acknowledgment tells.
         self.recovery.probe = None;
     }
 }

@@ -402,6 +402,11 @@ impl Script {
         self
     }
 
+    /// The timeout in whole milliseconds.
+    pub fn snd_rto(&self) -> u64 {
+        self.snap().rto.as_nanos() / 1_000_000
+    }
+
     pub fn expect_snd_wnd(&mut self, want: u64) -> &mut Self {
         let wnd = self.snap().snd_wnd;
         self.check(wnd == want, &format!("snd_wnd {want} expected, {wnd}"));

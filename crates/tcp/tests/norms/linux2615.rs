@@ -265,3 +265,29 @@ fn lx_loss_1_what_was_reported_is_not_sent_again() {
     t.advance_ms(20).recv(ack(at(4))).expect(seg(4)).expect_nothing();
     t.advance_ms(20).recv(ack(at(5))).expect(seg(5));
 }
+
+/// LX-FR-5: a packet that was reported late though it was sent once raises the threshold, and FACK ends: what lies
+/// beyond three reports is not lost any more. With `max_reordering` of 0 nothing is learned.
+#[test]
+fn lx_fr_5_reordering_is_learned() {
+    let play = |most: u32| {
+        let changes = json!({ "initial_window": 12, "recovery": { "max_reordering": most } });
+        let mut t = server(linux(changes), Peer::default(), 60, 12);
+        t.at_ms(40).recv(sack(1, 4, 12)).expect(seg(1)).expect_phase("recovery");
+        // 2 and 3 count as lost as well; 3 is only late.
+        t.recv(sack(1, 3, 12));
+        t.drain();
+        let mut una = 13;
+        t.at_ms(80).recv(ack(at(una)));
+        while t.snap().in_flight < 6 * 1448 {
+            t.drain();
+            una += 1;
+            t.advance_ms(1).recv(ack(at(una)));
+        }
+        t.drain();
+        t.recv(sack(una, una + 4, una + 4));
+        t.drain();
+        t.snap().phase
+    };
+    assert_eq!((play(127), play(0)), ("disorder", "recovery"));
+}

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod few;
 mod linux;
 mod linux2615;
 mod linux269;

@@ -288,9 +288,10 @@ impl Connection {
 
     /// `tcp_update_reordering`.
     pub(super) fn note_reordering(&mut self, metric: u32) {
+        let metric = metric.min(self.profile.recovery.max_reordering);
         let p = &mut self.packets;
         if metric > p.reordering {
-            p.reordering = metric.min(self.profile.recovery.max_reordering);
+            p.reordering = metric;
             p.reorders = true;
         }
     }
