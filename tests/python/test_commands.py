@@ -61,7 +61,8 @@ def test_a_mistake_in_a_study_is_one_line_that_names_file_and_key(
         (["run", "x.toml", "--jobs", "0"], "--jobs"),
         (["run", "x.toml", "--capture", "some"], "--capture"),
         (["run", "hurtig-2006/short", "--set", "path.rate"], "KEY=VALUE"),
-        (["run", "hurtig-2006/short", "--backend", "stack:lwip"], "not part of this release"),
+        (["run", "hurtig-2006/short", "--backend", "stack:lwip"], "unknown backend 'stack:lwip'"),
+        (["run", "hurtig-2006/short", "--backend", "stack:usrsctp"], "is an SCTP, this is a TCP"),
         (["run", "hurtig-2006/shrt"], "did you mean 'hurtig-2006/short'?"),
         (["pattern", "make"], "give either POSITIONS"),
         (["pattern", "make", "x"], "x"),
@@ -346,7 +347,8 @@ def test_what_a_program_reads_is_json(rexmit: Command, study_file: Path, tmp_pat
     assert (ran["runs"], ran["failed"]) == (16, 0)
     doctor = json.loads(rexmit("doctor", "--json").stdout)
     assert doctor["backends"] == ["model", "uml", "kernel"]
-    assert {check["name"] for check in doctor["checks"]} == {"tshark", "ns-3", "kernel", "namespaces"}
+    names = {check["name"] for check in doctor["checks"]}
+    assert names == {"tshark", "ns-3", "kernel", "usrsctp", "namespaces"}
     assert json.loads(rexmit("studies", study_file, "--json").stdout)["runs"] == 16
 
 

@@ -13,6 +13,7 @@ mod pair;
 mod patterns;
 mod plan;
 mod scenarios;
+mod stacks;
 mod tables;
 mod watch;
 
@@ -36,6 +37,8 @@ mod _native {
     #[pymodule_export]
     use super::scenarios::{
         check_sampling, parse_duration, parse_rate, profile, profile_schema, profiles, resolve, schema,
-        version,
+        sctp_profile_schema, usrsctp, version,
     };
+    #[pymodule_export]
+    use super::stacks::usrsctp_missing;
 }

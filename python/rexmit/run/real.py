@@ -33,14 +33,13 @@ LATENESS = [("late_max_ns", pa.uint64()), ("late_p99_ns", pa.uint64()), ("late",
 class RealBackend(ModelBackend):
     """A real kernel. The model's plan names its runs; agents run them."""
 
-    on_model = False
     table_kinds: tuple[str, ...] = ("state", "verdicts")
     virtual_hz: int | None = None
 
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
         super().__init__(spec, options)
         self._unreached = Unreached()
-        empty = from_native(self._plan.run((0, 0), 1, 0, 1)["runs"])
+        empty = from_native(self._plan.run((0, 0), 1, 0, 1, self.name)["runs"])
         nested = [(detail.column, detail.nested) for detail in self._details]
         self._schema = pa.schema([*empty.schema, *(pa.field(*column) for column in (*LATENESS, *nested))])
         self._judged = JudgedCaptures() if RETRANSMISSIONS in self._details else None

@@ -16,7 +16,8 @@ impl Connection {
     /// The pipe rules here, and not BSD's windows.
     #[inline]
     pub(crate) fn uses_pipe(&self) -> bool {
-        self.marks.sack && !matches!(self.profile.recovery.sack, SackRecovery::Bsd | SackRecovery::Prr)
+        let sack = self.profile.recovery.sack;
+        self.marks.sack && !sack.counts_packets() && sack != SackRecovery::Bsd
     }
 
     /// Bytes that count as in flight for the growth of cwnd.
@@ -106,7 +107,10 @@ impl Connection {
 
     /// Is the segment at una lost?
     fn is_first_lost(&self) -> bool {
-        let threshold = self.profile.recovery.dupack_threshold;
+        let threshold = self.duplicates_needed();
+        if self.early_threshold().is_some_and(|early| self.recovery.dupacks >= early) {
+            return true;
+        }
         if self.halves() {
             // LX-ST-5 (b).
             let distance = i64::from(threshold * self.snd.mss);

@@ -106,14 +106,40 @@ impl Connection {
         }
     }
 
+    /// In recovery, with nothing new to send, holes that are not proven lost (`tcp_xmit_retransmit_queue` of 2.6).
+    pub(super) fn resend_forward(&mut self, now: Instant) {
+        if !self.in_recovery() || !self.marks.sack || self.may_send_new() {
+            return;
+        }
+        let mut from = 0;
+        while self.packets.in_flight() < self.cwnd_packets() {
+            let Some(i) = self.packets.queue.next_untouched(from) else { return };
+            self.resend_packet(now, i);
+            if i == 0 {
+                self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
+            }
+            from = i + 1;
+        }
+    }
+
+    /// Is there new data that the windows let go (`tcp_may_send_now`)?
+    pub(super) fn may_send_new(&self) -> bool {
+        let waiting = self.off() < i64::from(self.buffer.len());
+        waiting && matches!(self.permit_packets(), Permit::Next { len } if len > 0)
+    }
+
     /// `tcp_retransmit_skb`.
     pub(super) fn resend_packet(&mut self, now: Instant, i: usize) {
         let Some(packet) = self.packets.queue.get(i).copied() else { return };
         let una = self.snd.una;
+        let by_hole = matches!(self.recovery.decision, Reason::New | Reason::PartialAck);
+        if self.halves_packets() && self.in_recovery() && by_hole && self.is_old(now, packet.at) {
+            self.recovery.decision = Reason::Age;
+        }
         let seq = packet.start.max(una);
         let sent = self.send_hole(now, seq, packet.end.diff(seq) as u32);
         let p = &mut self.packets;
-        p.queue.send_again(i, una, sent, now);
+        p.queue.send_again(i, una, sent, (now, self.snd.max));
         p.resends += 1;
         if p.undo_resent < 0 {
             p.undo_resent = 0;
@@ -122,6 +148,14 @@ impl Connection {
         if p.first_resent.is_none() {
             let stamp = self.timestamp(now);
             self.packets.first_resent = Some(stamp);
+        }
+    }
+
+    /// The last packet that is not SACKed leaves again, as a probe (`tcp_send_loss_probe`).
+    pub(crate) fn resend_last_packet(&mut self, now: Instant) {
+        let last = self.packets.queue.len().checked_sub(1);
+        if let Some(last) = last {
+            self.resend_packet(now, last as usize);
         }
     }
 

@@ -1,0 +1,13 @@
+//! Packets in, packets out.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod faults;
+mod life;
+mod lksctp;
+mod paths;
+mod receiver;
+mod rfc;
+mod streams;
+mod thin;
