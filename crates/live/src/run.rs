@@ -5,17 +5,18 @@ use std::path::PathBuf;
 
 use rexmit_capture::Options;
 use rexmit_path::{EmulatorKind, Unreached};
-use rexmit_scenario::{HOSTS, Resolved, Row, Sampling, SpecError, StateRow, Streams, VerdictRow};
+use rexmit_scenario::{HOSTS, Message, Resolved, Row, Sampling, SpecError, StateRow, Streams, VerdictRow};
 use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::between::{Between, ours};
-use crate::counters::KernelCounters;
+use crate::counters::{Counted, KernelCounters};
 use crate::drive::{EARLY, LINGER};
 use crate::emulator::Lateness;
-use crate::ends::Ends;
+use crate::ends::{Ends, Wanted};
 use crate::host::{Host, INTERFACE, system};
 use crate::netem::NetemPath;
+use crate::opening::Protocol;
 use crate::sys::clock;
 use crate::sys::poll::Poll;
 use crate::tap::Tap;
@@ -39,6 +40,8 @@ pub struct LiveOptions {
     pub state: Option<Sampling>,
     /// The path's verdicts.
     pub verdicts: bool,
+    /// Every message that an application wrote, and when it was delivered.
+    pub messages: bool,
     /// The clock is virtual, of a kernel with so many ticks a second: the run starts at a set phase of them.
     pub virtual_hz: Option<u32>,
 }
@@ -52,6 +55,8 @@ pub struct LiveOutcome {
     pub states: Vec<StateRow>,
     /// Verdicts, if asked for, in order of time.
     pub verdicts: Vec<VerdictRow>,
+    /// Every message, if asked for, by connection and number.
+    pub messages: Vec<Message>,
     /// What patterns name and no packet was.
     pub unreached: Vec<Unreached>,
     /// How late packets came out of the emulator.
@@ -134,7 +139,13 @@ impl<'a> Lab<'a> {
             }
         }
         between.watch(&poll, PORTS).map_err(wrong)?;
-        let ends = Ends::open(resolved, &hosts, &poll, SOCKETS, options.state)?;
+        let phases = match tick {
+            // One kernel, one clock.
+            Some(_) => [phase; 2],
+            None => phases(resolved, streams),
+        };
+        let wanted = Wanted { states: options.state, messages: options.messages, phases };
+        let ends = Ends::open((resolved, streams), &hosts, &poll, SOCKETS, wanted)?;
         Ok(Self {
             resolved,
             options,
@@ -171,6 +182,7 @@ impl<'a> Lab<'a> {
                 beat(self.now);
             }
             self.ends.handle_timers(self.now);
+            self.ends.look();
             if !self.between.hand_out(self.now)? && (self.over() || self.now > self.limit) {
                 return Ok(());
             }
@@ -224,6 +236,10 @@ impl<'a> Lab<'a> {
         let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
         let mut row = self.row().map_err(wrong)?;
         row.intervals = self.ends.intervals(self.now);
+        let (rows, messages) = self.ends.messages();
+        if self.resolved.scenario.messages {
+            row.messages = rows;
+        }
         if let Some(e) = failure {
             row.error = Some(format!("the run broke off: {e}"));
         }
@@ -234,39 +250,36 @@ impl<'a> Lab<'a> {
         }
         verdicts.sort_by_key(|v| v.row.time);
         let (unreached, lateness) = (self.between.unreached(), self.between.lateness());
-        Ok(LiveOutcome { row, states: self.ends.into_states(), verdicts, unreached, lateness })
+        Ok(LiveOutcome { row, states: self.ends.into_states(), verdicts, messages, unreached, lateness })
     }
 
     fn row(&self) -> io::Result<Row> {
         let [server, client] =
             [&self.hosts[0], &self.hosts[1]].map(|h| h.namespace.within(KernelCounters::read));
         let counters = [server?, client?];
-        let sum = |name: &str| counters.iter().map(|c| c.get(name)).sum::<u64>();
-        let syn = sum("TcpExt.TCPSynRetrans");
-        let retransmits = sum("Tcp.RetransSegs").saturating_sub(syn);
-        let passed = self.between.passed()?;
         let totals = self.ends.totals();
+        let counted = match Protocol::of(self.resolved) {
+            Protocol::Tcp => Counted::tcp(&counters, totals.data_segments),
+            Protocol::Sctp => Counted::sctp(&counters, totals.retransmits),
+        };
+        let passed = self.between.passed()?;
         let mut row = Row {
             completed: totals.completed,
             time_ns: totals.time.as_nanos(),
             bytes: totals.bytes,
             packets_down: passed.packets[0],
             packets_up: passed.packets[1],
-            data_segments: totals.data_segments.saturating_sub(retransmits),
-            retransmits,
-            timeouts: 0,
-            timeouts_server: 0,
-            fast_retransmits: sum("TcpExt.TCPSackRecovery") + sum("TcpExt.TCPRenoRecovery"),
+            data_segments: counted.data_segments,
+            retransmits: counted.retransmits,
+            timeouts: counted.timeouts.iter().sum(),
+            timeouts_server: counted.timeouts[0],
+            fast_retransmits: counted.fast_retransmits,
             drops_down: passed.drops[0],
             drops_up: passed.drops[1],
             deliveries: passed.delivered,
             virtual_ns: self.now.as_nanos(),
             ..Row::default()
         };
-        // Those of SYN and SYN-ACK included [Linux 6.1 net/ipv4/tcp_timer.c].
-        let timeouts = counters.each_ref().map(|c| c.get("TcpExt.TCPTimeouts"));
-        row.timeouts = timeouts.iter().sum();
-        row.timeouts_server = timeouts[0];
         row.error = self.error(&row, totals.misplaced);
         Ok(row)
     }
@@ -344,6 +357,17 @@ fn between(
     let port =
         |n: usize| hosts[n].connect(mtu[n], addresses[n], addresses[1 - n]).map_err(|e| system(HOSTS[n], &e));
     Ok(ours([port(0)?, port(1)?], directions, addresses, keep.1))
+}
+
+/// By host, the phase of ticks that an application's sleeps go by, in real time.
+fn phases(resolved: &Resolved, streams: &Streams) -> [Duration; 2] {
+    let hosts = &resolved.scenario.hosts;
+    let all = [(&hosts.server, &resolved.server), (&hosts.client, &resolved.client)];
+    let mut names = HOSTS.iter();
+    all.map(|(spec, stack)| {
+        let name = names.next().unwrap_or(&HOSTS[0]);
+        spec.tick_phase.unwrap_or_else(|| streams.phase(&format!("hosts.{name}.tick"), stack.clock_period()))
+    })
 }
 
 /// Ticks after which every timer of the kernel's wheel that TCP uses falls on the same places again: those of up to
