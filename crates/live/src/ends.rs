@@ -1,6 +1,7 @@
 //! The connections of a run: real sockets, each with its application.
 
 use std::io;
+use std::rc::Rc;
 
 use rexmit_scenario::{
     ConnectionPlan, HOSTS, IntervalRow, Message, MessageRow, Resolved, Sampling, SpecError, StateLog,
@@ -15,8 +16,9 @@ use crate::host::{Host, system};
 use crate::meter::Meter;
 use crate::opening::{Protocol, open};
 use crate::post::Post;
-use crate::socket::KernelSocket;
+use crate::socket::{self, KernelSocket};
 use crate::sys::poll::{Poll, Readiness};
+use crate::sys::sock_diag::SockDiag;
 
 /// One end of a connection.
 #[derive(Debug)]
@@ -37,6 +39,7 @@ pub struct Ends {
     /// Where numbers of sockets begin for [`Poll`].
     first: u64,
     protocol: Protocol,
+    hosts: [socket::Host; 2],
     states: Option<StateLog>,
     meter: Option<Meter>,
     post: Option<Post>,
@@ -51,6 +54,8 @@ pub struct Wanted {
     pub messages: bool,
     /// By host, the phase of its ticks.
     pub phases: [Duration; 2],
+    /// Ticks a second, where they are known.
+    pub hz: Option<u32>,
 }
 
 /// What all connections gave.
@@ -87,6 +92,10 @@ impl Ends {
             listeners: Vec::new(),
             first,
             protocol: Protocol::of(resolved),
+            hosts: hosts.each_ref().map(|host| {
+                let diag = host.namespace.within(SockDiag::open).ok().map(Rc::new);
+                socket::Host { diag, hz: wanted.hz }
+            }),
             states: wanted.states.map(StateLog::new),
             meter: None,
             post: None,
@@ -143,7 +152,7 @@ impl Ends {
         let opener = plan.opener;
         let number = self.number(plan.number, opener);
         poll.add_socket(&socket, number).map_err(|e| system(HOSTS[opener], &e))?;
-        let mut sockets = self.protocol.pair([plan.sockets[1], plan.sockets[0]]);
+        let mut sockets = self.protocol.pair(plan.sockets, &self.hosts);
         sockets[opener].take(socket, false);
         let [server, client] = sockets;
         let [first, second] = plan.apps;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 
+use crate::sys::clock;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::reboot::{RebootMode, reboot};
@@ -40,10 +41,14 @@ pub fn seed(seed: u64) -> io::Result<()> {
     fs::write(file, seed.to_string()).map_err(crate::sys::about(file))
 }
 
-/// Lets sequence numbers and timestamps of a guest's kernel count from `start`, nanoseconds of CLOCK_MONOTONIC; where
-/// its kernel does not know how, they count from its boot.
-pub fn count_from(start: u64) {
+/// Lets a guest's kernel begin its time with a run, at `start`, nanoseconds of CLOCK_MONOTONIC: sequence numbers and
+/// timestamps, which count from its boot where it does not know how, and the time of day, which is in SCTP's cookies.
+///
+/// # Errors
+/// Without the privilege to set the time of day.
+pub fn count_from(start: u64) -> io::Result<()> {
     let _ = fs::write("/sys/module/secure_seq/parameters/start", start.to_string());
+    clock::set_realtime(start, rexmit_capture::DEFAULT_EPOCH_NS)
 }
 
 /// Becomes root of a user namespace of its own, and goes to a network namespace of its own to which it may come back,

@@ -7,7 +7,7 @@ use rexmit_scenario::{ConnectionPlan, LinuxSpec, Resolved, Stack};
 use rexmit_traffic::TransferSpec;
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use crate::socket::KernelSocket;
+use crate::socket::{self, KernelSocket};
 use crate::sys::sctp;
 
 /// The protocol of a run.
@@ -41,11 +41,11 @@ impl Protocol {
         Wish { protocol: self, streams: transfer.streams.unwrap_or(1) }
     }
 
-    /// Two ends of a connection, by host; `remote` are the addresses that they connect to.
-    pub fn pair(self, remote: [SocketAddr; 2]) -> [KernelSocket; 2] {
+    /// Two ends of a connection between these addresses of these hosts.
+    pub fn pair(self, addresses: [SocketAddr; 2], hosts: &[socket::Host; 2]) -> [KernelSocket; 2] {
         match self {
-            Self::Tcp => KernelSocket::tcp_pair(remote),
-            Self::Sctp => KernelSocket::sctp_pair(remote),
+            Self::Tcp => KernelSocket::tcp_pair(addresses),
+            Self::Sctp => KernelSocket::sctp_pair(addresses, hosts),
         }
     }
 }

@@ -119,7 +119,7 @@ impl<'a> Lab<'a> {
             while clock::monotonic() < start - SETTING_UP {
                 poll.wait(start - SETTING_UP).map_err(wrong)?;
             }
-            crate::guest::count_from(start);
+            crate::guest::count_from(start).map_err(wrong)?;
         }
         let seed = tick.map(|_| streams.number("kernel.random"));
         if let Some(seed) = seed {
@@ -144,7 +144,8 @@ impl<'a> Lab<'a> {
             Some(_) => [phase; 2],
             None => phases(resolved, streams),
         };
-        let wanted = Wanted { states: options.state, messages: options.messages, phases };
+        let hz = options.virtual_hz;
+        let wanted = Wanted { states: options.state, messages: options.messages, phases, hz };
         let ends = Ends::open((resolved, streams), &hosts, &poll, SOCKETS, wanted)?;
         Ok(Self {
             resolved,

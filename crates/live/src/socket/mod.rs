@@ -14,7 +14,7 @@ mod letters;
 mod sctp;
 mod tcp;
 
-pub use sctp::SctpSocket;
+pub use sctp::{Host, SctpSocket};
 pub use tcp::TcpSocket;
 
 /// Bytes that one call reads or writes at most.
@@ -41,14 +41,14 @@ macro_rules! each {
 }
 
 impl KernelSocket {
-    /// Two ends of a TCP connection, by host; `remote` are the addresses that they connect to.
-    pub fn tcp_pair(remote: [SocketAddr; 2]) -> [Self; 2] {
-        remote.map(|remote| Self::Tcp(TcpSocket::new(remote)))
+    /// Two ends of a TCP connection between these addresses, by host.
+    pub fn tcp_pair([server, client]: [SocketAddr; 2]) -> [Self; 2] {
+        [client, server].map(|remote| Self::Tcp(TcpSocket::new(remote)))
     }
 
     /// Two ends of an SCTP association, likewise.
-    pub fn sctp_pair(remote: [SocketAddr; 2]) -> [Self; 2] {
-        SctpSocket::pair(remote).map(Self::Sctp)
+    pub fn sctp_pair(addresses: [SocketAddr; 2], hosts: &[Host; 2]) -> [Self; 2] {
+        SctpSocket::pair(addresses, hosts).map(Self::Sctp)
     }
 
     /// Gives it its descriptor: one to connect with, or, with `accepted`, the connection that it waited for.

@@ -12,11 +12,23 @@ use super::letters::{Letters, Place};
 use super::{Common, Sent};
 use crate::sys::poll::Readiness;
 use crate::sys::sctp::{self, STATES, Sending, Status, Until};
+use crate::sys::sock_diag::SockDiag;
+
+/// Whom to ask about the associations of a host.
+#[derive(Clone, Debug, Default)]
+pub struct Host {
+    /// More than its sockets tell, where the kernel has that.
+    pub diag: Option<Rc<SockDiag>>,
+    /// Ticks of its clock a second, where they are known.
+    pub hz: Option<u32>,
+}
 
 /// One end of an association.
 #[derive(Debug)]
 pub struct SctpSocket {
     pub(super) common: Common,
+    host: Host,
+    local: SocketAddr,
     /// The other end has connected to it.
     accepted: bool,
     /// What this end writes, and what the other does.
@@ -31,10 +43,12 @@ pub struct SctpSocket {
 }
 
 impl SctpSocket {
-    pub(super) fn pair(remote: [SocketAddr; 2]) -> [Self; 2] {
+    pub(super) fn pair(addresses: [SocketAddr; 2], hosts: &[Host; 2]) -> [Self; 2] {
         let letters: [Rc<RefCell<Letters>>; 2] = Default::default();
         [0, 1].map(|n| Self {
-            common: Common::new(remote[n]),
+            common: Common::new(addresses[1 - n]),
+            host: hosts[n].clone(),
+            local: addresses[n],
             accepted: false,
             own: letters[n].clone(),
             others: letters[1 - n].clone(),
@@ -55,11 +69,17 @@ impl SctpSocket {
     }
 
     pub(super) fn look(&mut self) {
-        if self.common.over {
-            return;
+        if !self.common.over
+            && let Some(found) = self.statistics()
+        {
+            self.counters = found;
         }
-        let Some(found) = self.common.fd().and_then(|fd| sctp::statistics(fd).ok()) else { return };
-        self.counters = Counters {
+    }
+
+    /// What it has done, in chunks where not said otherwise.
+    fn statistics(&self) -> Option<Counters> {
+        let found = sctp::statistics(self.common.fd()?).ok()?;
+        Some(Counters {
             data_segments: found.oodchunks + found.ouodchunks,
             retransmits: found.rtxchunks,
             packets: found.opackets,
@@ -68,37 +88,36 @@ impl SctpSocket {
             timeouts: u64::MAX,
             fast_retransmits: u64::MAX,
             ..Counters::default()
-        };
+        })
     }
 
+    /// The primary path stands for the association.
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         let status = self.status()?;
-        let found = self.common.fd().and_then(|fd| sctp::statistics(fd).ok());
-        let counters = found.map_or(self.counters, |found| Counters {
-            data_segments: found.oodchunks + found.ouodchunks,
-            retransmits: found.rtxchunks,
-            packets: found.opackets,
-            ..self.counters
-        });
+        let diag = self.host.diag.as_ref();
+        let more = diag.and_then(|diag| diag.path(self.local, self.common.remote));
         let path = status.primary;
+        let state = usize::try_from(status.state).ok().and_then(|n| STATES.get(n)).copied();
+        let phase = match more {
+            None => "unknown",
+            Some(more) if more.errors > 0 => "loss",
+            Some(_) => "open",
+        };
+        let fd = self.common.fd()?;
         Some(Snapshot {
-            state: usize::try_from(status.state)
-                .ok()
-                .and_then(|n| STATES.get(n))
-                .copied()
-                .unwrap_or("UNKNOWN"),
-            phase: "unknown",
+            state: state.unwrap_or("UNKNOWN"),
+            phase,
             cwnd: path.cwnd.into(),
-            ssthresh: u64::MAX,
-            in_flight: 0,
+            ssthresh: more.map_or(u64::MAX, |more| more.ssthresh.into()),
+            in_flight: more.map_or(0, |more| more.flight.into()),
             snd_wnd: status.rwnd.into(),
-            send_queue: 0,
+            send_queue: sctp::queued(fd).unwrap_or(0),
             recv_queue: self.common.readable(),
-            srtt: (path.srtt > 0).then(|| Duration::from_millis(path.srtt.into())),
+            srtt: self.host.hz.filter(|_| path.srtt > 0).map(|hz| ticks(path.srtt, hz)),
             rttvar: None,
             rto: Duration::from_millis(path.rto.into()),
             rexmt_due: None,
-            counters,
+            counters: self.statistics().unwrap_or(self.counters),
         })
     }
 
@@ -171,6 +190,11 @@ impl SctpSocket {
         }
         len
     }
+}
+
+/// lksctp tells the smoothed RTT in ticks of its clock, and only that.
+fn ticks(n: u32, hz: u32) -> Duration {
+    Duration::from_nanos(u64::from(n) * 1_000_000_000 / u64::from(hz.max(1)))
 }
 
 /// When a message is given up, in the kernel's units: it takes one of the two limits, which is checked before a run.

@@ -12,6 +12,7 @@ pub mod poll;
 pub mod process;
 pub mod ring;
 pub mod sctp;
+pub mod sock_diag;
 pub mod stamped;
 pub mod tcp_info;
 pub mod thread;

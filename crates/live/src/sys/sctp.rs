@@ -134,6 +134,23 @@ pub fn statistics(socket: impl AsFd) -> io::Result<Statistics> {
 /// Not in every library's headers [include/uapi/linux/sctp.h].
 const SCTP_GET_ASSOC_STATS: i32 = 112;
 
+/// Memory that the messages of a send buffer take which are not acknowledged, bookkeeping included (SO_MEMINFO); lksctp
+/// does not tell their bytes.
+///
+/// # Errors
+/// As for any socket operation.
+pub fn queued(socket: impl AsFd) -> io::Result<u64> {
+    let mut memory = [0_u32; 9];
+    let mut len = size_of_val(&memory) as libc::socklen_t;
+    let fd = socket.as_fd().as_raw_fd();
+    // SAFETY: SO_MEMINFO writes at most `len` bytes of whole numbers.
+    let answer = unsafe {
+        libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_MEMINFO, memory.as_mut_ptr().cast(), &raw mut len)
+    };
+    check(answer.into())?;
+    Ok(memory[5].into()) // SK_MEMINFO_WMEM_QUEUED
+}
+
 /// Messages are not held back while something is outstanding (SCTP_NODELAY).
 ///
 /// # Errors
