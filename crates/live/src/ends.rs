@@ -87,13 +87,15 @@ impl Ends {
         first: u64,
         wanted: Wanted,
     ) -> Result<Self, SpecError> {
+        let protocol = Protocol::of(resolved);
         let mut ends = Self {
             ends: Vec::new(),
             listeners: Vec::new(),
             first,
-            protocol: Protocol::of(resolved),
+            protocol,
             hosts: hosts.each_ref().map(|host| {
-                let diag = host.namespace.within(SockDiag::open).ok().map(Rc::new);
+                let ask = || host.namespace.within(SockDiag::open).ok().map(Rc::new);
+                let diag = if protocol == Protocol::Sctp { ask() } else { None };
                 socket::Host { diag, hz: wanted.hz }
             }),
             states: wanted.states.map(StateLog::new),

@@ -113,13 +113,14 @@ impl<'a> Lab<'a> {
         let tick = options.virtual_hz.map(|hz| Duration::from_nanos(1_000_000_000 / u64::from(hz.max(1))));
         let round = tick.map_or(Duration::ZERO, |tick| tick * PHASES);
         let phase = phase.unwrap_or_else(|| streams.phase("hosts.server.tick", round));
-        let start = start(tick, phase);
+        let protocol = Protocol::of(resolved);
+        let start = start(tick, phase, protocol);
         if tick.is_some() {
             // Some disciplines of the kernel have timers that run from the moment at which they are made (PIE's).
             while clock::monotonic() < start - SETTING_UP {
                 poll.wait(start - SETTING_UP).map_err(wrong)?;
             }
-            crate::guest::count_from(start).map_err(wrong)?;
+            crate::guest::count_from(start, protocol == Protocol::Sctp).map_err(wrong)?;
         }
         let seed = tick.map(|_| streams.number("kernel.random"));
         if let Some(seed) = seed {
@@ -377,15 +378,23 @@ const WHEEL: u64 = 1 << 15;
 /// The kernel counts its ticks from so long before its start [Linux 6.1 include/linux/jiffies.h].
 const TICKS_BEGIN: u64 = 300_000_000_000;
 
+/// Runs of SCTP start no earlier after the boot, nanoseconds. Whoever has sent no data yet keeps still for an interval of
+/// heartbeats after the count of ticks has passed 0, and for nothing else [Linux 6.1 net/sctp/sm_sideeffect.c,
+/// `sctp_generate_heartbeat_event`]: 300 s after the boot.
+const SCTP_BEGINS: u64 = 3_600_000_000_000;
+
 /// When the run starts, on CLOCK_MONOTONIC: at once, or in virtual time where the wheel of timers is `phase` into
 /// its round, so that what ran before changes nothing.
-fn start(tick: Option<Duration>, phase: Duration) -> u64 {
+fn start(tick: Option<Duration>, phase: Duration, protocol: Protocol) -> u64 {
     let now = clock::monotonic();
     let Some(tick) = tick else { return now + 1_000_000 };
     let round = WHEEL * tick.as_nanos();
     // Wheel and clock differ by the time at which the ticks begin.
     let offset = (TICKS_BEGIN + phase.as_nanos()) % round;
-    let least = now + 1_000_000_000;
+    let mut least = now + 1_000_000_000;
+    if protocol == Protocol::Sctp {
+        least = least.max(SCTP_BEGINS);
+    }
     (least - least.min(offset)).div_ceil(round) * round + offset
 }
 
@@ -396,7 +405,7 @@ mod tests {
     #[test]
     fn a_run_in_virtual_time_starts_where_the_wheel_is_at_its_phase() {
         let (tick, phase) = (Duration::from_millis(1), Duration::from_micros(5_250));
-        let at = start(Some(tick), phase);
+        let at = start(Some(tick), phase, Protocol::Tcp);
         // 300 s before its start the wheel was at 0.
         let ticks_ns = (WHEEL * 1_000_000 * 100 + at - TICKS_BEGIN) % (WHEEL * 1_000_000);
         assert_eq!(ticks_ns, phase.as_nanos());

@@ -35,12 +35,12 @@ pub fn realtime_offset() -> i64 {
     best.1
 }
 
-/// Sets CLOCK_REALTIME so that it is `then`, nanoseconds since 1970, when CLOCK_MONOTONIC is `start`.
+/// Sets CLOCK_REALTIME to so much more than CLOCK_MONOTONIC, nanoseconds.
 ///
 /// # Errors
 /// Without the privilege to.
-pub fn set_realtime(start: u64, then: u64) -> io::Result<()> {
-    let now = then.saturating_sub(start) + monotonic();
+pub fn set_realtime_offset(offset: i64) -> io::Result<()> {
+    let now = monotonic().saturating_add_signed(offset);
     let time = TimeSpec::from_duration(std::time::Duration::from_nanos(now));
     clock_settime(ClockId::CLOCK_REALTIME, time).map_err(io::Error::from)
 }
