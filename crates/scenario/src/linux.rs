@@ -123,6 +123,9 @@ impl std::fmt::Display for SysctlValue {
     }
 }
 
+/// Keys of every protocol; those of SCTP alone begin with its name, the others are of TCP.
+const BOTH: [&str; 5] = ["send_buffer", "receive_buffer", "nagle", "offloads", "sysctl"];
+
 impl LinuxSpec {
     /// Refuses what no kernel could heed; `host` is whose settings they are.
     pub(crate) fn check(&self, host: &str) -> Result<(), SpecError> {
@@ -146,6 +149,14 @@ impl LinuxSpec {
             }
         }
         Ok(())
+    }
+
+    /// Keys that say something here and mean nothing to SCTP, or else to TCP.
+    pub(crate) fn of_another_protocol(&self, sctp: bool) -> impl Iterator<Item = String> + use<> {
+        let table = serde_json::to_value(self).unwrap_or_default();
+        let keys: Vec<String> = table.as_object().into_iter().flat_map(|t| t.keys().cloned()).collect();
+        let means = move |key: &str| BOTH.contains(&key) || key.starts_with("sctp_") == sctp;
+        keys.into_iter().filter(move |key| !means(key))
     }
 
     /// Every sysctl that it asks for, by name, in order.
@@ -183,5 +194,36 @@ impl LinuxSpec {
     /// True where nothing is asked for.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_of_the_other_protocol_is_told() {
+        let spec: LinuxSpec = serde_json::from_value(serde_json::json!({
+            "nagle": false, "thin_linear_timeouts": true, "sctp_sack_delay": "0 ns", "sctp_heartbeat": false,
+        }))
+        .unwrap();
+        assert_eq!(spec.of_another_protocol(true).collect::<Vec<_>>(), ["thin_linear_timeouts"]);
+        assert_eq!(
+            spec.of_another_protocol(false).collect::<Vec<_>>(),
+            ["sctp_heartbeat", "sctp_sack_delay"]
+        );
+    }
+
+    #[test]
+    fn a_sack_delay_is_whole_milliseconds_up_to_500() {
+        let with =
+            |delay: &str| LinuxSpec { sctp_sack_delay: Some(delay.parse().unwrap()), ..LinuxSpec::default() };
+        for delay in ["0 ns", "1 ms", "500 ms"] {
+            assert!(with(delay).check("client").is_ok(), "{delay}");
+        }
+        for delay in ["1500 us", "501 ms"] {
+            let error = with(delay).check("client").unwrap_err().to_string();
+            assert!(error.starts_with("hosts.client.linux.sctp_sack_delay"), "{error}");
+        }
     }
 }
