@@ -156,6 +156,16 @@ class TestGuest:
         assert (row["error"], row["completed"], row["bytes"]) == (None, True, 20 * 20_000)
         assert [each["connection"] for each in row["messages"]] == list(range(20))
 
+    def test_netem_and_our_emulator_agree(self) -> None:
+        rows = [
+            answer(thin(path__down__loss="0 %", path__emulator=name))["row"] for name in ("rexmit", "netem")
+        ]
+        assert [row["error"] for row in rows] == [None, None]
+        for name in ("bytes", "packets_down", "data_segments", "retransmits", "timeouts"):
+            assert rows[0][name] == rows[1][name], name
+        lossy = answer(thin(path__emulator="netem"))["row"]
+        assert lossy["retransmits"] >= lossy["drops_down"] > 0
+
     def test_nothing_gets_through(self) -> None:
         silent = thin(path__down__loss="100 %")
         row = answer(silent.set("limit", "20 min"))["row"]

@@ -18,6 +18,7 @@ use crate::host::{Host, INTERFACE, system};
 use crate::netem::NetemPath;
 use crate::opening::Protocol;
 use crate::sys::clock;
+use crate::sys::packet_socket::PacketSocket;
 use crate::sys::poll::Poll;
 use crate::tap::Tap;
 
@@ -96,6 +97,8 @@ struct Lab<'a> {
     between: Between,
     ends: Ends,
     taps: [Option<Tap>; 2],
+    /// They wake this thread with each packet of a path that is not its own, where counters are to be read in time.
+    witnesses: Vec<PacketSocket>,
     poll: Poll,
     /// Of the kernel's random numbers, where it is a guest's.
     seed: Option<u64>,
@@ -140,6 +143,14 @@ impl<'a> Lab<'a> {
             }
         }
         between.watch(&poll, PORTS).map_err(wrong)?;
+        let mut witnesses = Vec::new();
+        if let (Between::Netem(_), Protocol::Sctp) = (&between, protocol) {
+            for (host, number) in hosts.iter().zip(PORTS) {
+                let seen = host.namespace.within(|| PacketSocket::open(INTERFACE)).map_err(wrong)?;
+                poll.add_readable(&seen, number).map_err(wrong)?;
+                witnesses.push(seen);
+            }
+        }
         let phases = match tick {
             // One kernel, one clock.
             Some(_) => [phase; 2],
@@ -155,6 +166,7 @@ impl<'a> Lab<'a> {
             between,
             ends,
             taps,
+            witnesses,
             poll,
             seed,
             start,
@@ -230,6 +242,9 @@ impl<'a> Lab<'a> {
         self.ends.sample_all(self.now);
         for tap in self.taps.iter_mut().flatten() {
             tap.drain()?;
+        }
+        for witness in &self.witnesses {
+            while witness.receive(&mut [0; 64])?.is_some() {}
         }
         Ok(())
     }

@@ -92,7 +92,9 @@ fn translate(key: &str, value: &Value, linux: &mut LinuxSpec) -> Option<()> {
 fn translate_sctp(key: &str, value: &Value, linux: &mut LinuxSpec) -> Option<()> {
     let number = || value.as_u64().and_then(|n| i64::try_from(n).ok());
     let time = || value.as_str()?.parse::<Duration>().ok();
-    let ms = || time().filter(|d| d.as_nanos() % 1_000_000 == 0).map(|d| (d.as_nanos() / 1_000_000) as i64);
+    let ms = || {
+        time().filter(|d| d.as_nanos().is_multiple_of(1_000_000)).map(|d| (d.as_nanos() / 1_000_000) as i64)
+    };
     let (name, number) = match key {
         "rto.initial" => ("rto_initial", ms()?),
         "rto.min" => ("rto_min", ms()?),

@@ -133,7 +133,7 @@ impl LinuxSpec {
         if self.rto_min.is_some_and(|d| d.is_zero() || d.as_nanos() % 1_000_000 != 0) {
             return wrong("rto_min", "a kernel takes whole milliseconds, at least 1 ms");
         }
-        let whole = |d: Duration| d.as_nanos() % 1_000_000 == 0 && d <= Duration::from_millis(500);
+        let whole = |d: Duration| d.as_nanos().is_multiple_of(1_000_000) && d <= Duration::from_millis(500);
         if !self.sctp_sack_delay.is_none_or(whole) {
             return wrong("sctp_sack_delay", "a kernel takes whole milliseconds, up to 500 ms");
         }

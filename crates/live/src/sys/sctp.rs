@@ -202,8 +202,8 @@ pub fn set_heartbeats(socket: impl AsFd, on: bool) -> io::Result<()> {
 }
 
 /// Length of `struct sctp_paddrparams`, which is packed: an identifier, an address of 128 bytes, interval, retransmissions,
-/// MTU, delay, flags, label and a byte, rounded up to 4.
-const PATH_PARAMETERS: usize = (4 + 128 + 4 + 2 + 4 + 4 + 4 + 4 + 1 + 3) / 4 * 4;
+/// MTU, delay, flags, label and a byte, rounded up to 4 bytes.
+const PATH_PARAMETERS: usize = (4_usize + 128 + 4 + 2 + 4 + 4 + 4 + 4 + 1).next_multiple_of(4);
 /// Where its flags stand.
 const FLAGS: usize = 4 + 128 + 4 + 2 + 4 + 4;
 
