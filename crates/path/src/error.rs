@@ -2,7 +2,7 @@
 
 use rexmit_units::Duration;
 
-use crate::spec::{Aqm, Change, DirectionSpec, ETHERNET, EmulatorKind, PathSpec, ShaperKind};
+use crate::spec::{Aqm, Change, DelayRule, DirectionSpec, ETHERNET, EmulatorKind, PathSpec, ShaperKind};
 
 /// The smallest queue in bytes: the smallest MTU, so that any link's packets could pass.
 const SMALLEST_QUEUE: u64 = 68;
@@ -13,6 +13,11 @@ pub enum PathError {
     /// A shaper with ticks needs time between them.
     #[error("path.{0}.tick: allowed: a duration above zero, such as \"1 ms\"")]
     NoTick(String),
+    /// Dummynet delays by its own rule.
+    #[error(
+        "path.{0}.delay_rule: {1} does not fit the shaper dummynet, whose own ticks cut the delay: leave one out"
+    )]
+    DelayOfDummynet(String, &'static str),
     /// The first tick comes before one whole tick has passed.
     #[error("path.{name}: the phase {phase} of its tick must be shorter than the tick {tick}")]
     Phase {
@@ -120,13 +125,16 @@ impl PathError {
     /// Checks what the types of `spec` allow and a path does not.
     pub(crate) fn check(spec: &DirectionSpec, name: &str, phase: Duration) -> Result<(), Self> {
         use rexmit_units::QueueLimit::{Bytes, Packets};
-        if spec.shaper != ShaperKind::Exact {
+        if spec.has_ticks() {
             if spec.tick.is_zero() {
                 return Err(Self::NoTick(name.into()));
             }
             if phase >= spec.tick {
                 return Err(Self::Phase { name: name.into(), phase, tick: spec.tick });
             }
+        }
+        if spec.delay_rule != DelayRule::Exact && spec.shaper == ShaperKind::Dummynet {
+            return Err(Self::DelayOfDummynet(name.into(), spec.delay_rule.name()));
         }
         if let Some((key, allowed)) = spec.aqm.fault() {
             return Err(Self::Aqm { name: name.into(), key, allowed });

@@ -54,8 +54,9 @@ pub use direction::Direction;
 pub use error::PathError;
 pub use pattern::{Pattern, Positions, Times};
 pub use spec::{
-    Algorithm, Aqm, Change, Codel, DirectionOverride, DirectionSpec, EmulatorKind, FqCodel, GilbertElliott,
-    Hold, Impairments, Jitter, LossModel, PathSpec, Pie, Qdisc, Red, Reorder, ShaperKind, Spread,
+    Algorithm, Aqm, Change, Codel, DelayRule, DirectionOverride, DirectionSpec, EmulatorKind, FqCodel,
+    GilbertElliott, Hold, Impairments, Jitter, LossModel, PathSpec, Pie, Qdisc, Red, Reorder, ShaperKind,
+    Spread,
 };
 pub use unreached::{Missed, Unreached};
 pub use verdict::{Duplicated, Effects, Fate, Verdict};

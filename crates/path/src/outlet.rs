@@ -5,7 +5,7 @@ use rexmit_units::{Duration, Instant, Rate, TransmitClock};
 use crate::ingress::Decision;
 use crate::line::Line;
 use crate::schedule::Schedule;
-use crate::spec::{DirectionSpec, ShaperKind};
+use crate::spec::{DelayRule, DirectionSpec, ShaperKind};
 use crate::ticks::Ticks;
 
 /// A link that packets pass in order, one after the other. Those that wait for it are not limited.
@@ -28,8 +28,8 @@ impl Link {
 
 /// Packets behind the shaper.
 pub(crate) struct Outlet<P> {
-    /// Where the delay is cut to whole ticks (EM-DN-5).
-    ticks: Option<Ticks>,
+    /// Where the delay is cut to whole ticks (EM-DN-5), and how many more it takes (EM-NE-2).
+    ticks: Option<(Ticks, u64)>,
     link: Option<Link>,
     /// Packets on their way; a caller may put those in that meet nothing but the delay.
     pub line: Line<P>,
@@ -44,7 +44,11 @@ impl<P> Outlet<P> {
             || effects.reorder.is_some()
             || effects.jitter.as_ref().is_some_and(|j| j.reorder);
         Self {
-            ticks: (spec.shaper == ShaperKind::Dummynet).then_some(ticks),
+            ticks: match (spec.shaper, spec.delay_rule) {
+                (ShaperKind::Dummynet, _) => Some((ticks, 0)),
+                (_, DelayRule::Netem26) => Some((ticks, 1)),
+                (_, DelayRule::Exact) => None,
+            },
             link: Link::new(spec.link),
             line: if overtakes { Line::sorted() } else { Line::fifo() },
             floor: Instant::ZERO,
@@ -115,7 +119,11 @@ impl<P> Outlet<P> {
     /// When a packet that leaves the shaper at `departure` has propagated.
     #[inline]
     pub fn propagated(&self, departure: Instant, delay: Duration) -> Instant {
-        self.ticks.as_ref().map_or_else(|| departure + delay, |ticks| ticks.after(departure, delay))
+        match &self.ticks {
+            None => departure + delay,
+            Some((_, more)) if *more > 0 && delay.is_zero() => departure,
+            Some((ticks, more)) => ticks.after(departure, delay, *more),
+        }
     }
 }
 

@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::Pattern;
 
 mod aqm;
+mod delay;
 mod effects;
 mod qdisc;
 mod random;
 
 pub use aqm::{Algorithm, Aqm, Codel, FqCodel, Pie, Red};
+pub use delay::DelayRule;
 pub use effects::{Hold, Reorder};
 pub use qdisc::Qdisc;
 pub use random::{GilbertElliott, Jitter, LossModel, Spread};
@@ -40,6 +42,9 @@ pub struct PathSpec {
     /// Propagation delay, one way. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
+    /// How the emulator keeps its delay. Default: `exact`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_rule: Option<DelayRule>,
     /// What the queue before the bottleneck holds, in packets or bytes (at least 1 packet or 68 bytes); the
     /// packet being sent counts. Default: 1000 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,8 +56,8 @@ pub struct PathSpec {
     /// How the bottleneck sends. Default: `exact`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<ShaperKind>,
-    /// Time between ticks of a shaper that works at ticks: dummynet's tick, tbf's jiffy, cisco's Tc. Default: 1 ms;
-    /// 4 ms for `cisco`.
+    /// Time between ticks of a shaper or delay that works at ticks: dummynet's tick, tbf's and netem's jiffy, cisco's
+    /// Tc. Default: 1 ms; 4 ms for `cisco`, and for the delay rule `netem-2.6` behind the shaper `exact`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick: Option<Duration>,
     /// The queueing discipline before the bottleneck, of the Linux kernel: with the emulator `netem` only. It takes the
@@ -87,6 +92,9 @@ pub struct DirectionOverride {
     /// Propagation delay in this direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
+    /// How the delay is kept in this direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_rule: Option<DelayRule>,
     /// What the queue in this direction holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLimit>,
@@ -233,6 +241,8 @@ pub struct DirectionSpec {
     pub overhead: Bytes,
     /// Propagation delay.
     pub delay: Duration,
+    /// How it is kept.
+    pub delay_rule: DelayRule,
     /// What the queue holds.
     pub queue: QueueLimit,
     /// Who is dropped or marked before that.
@@ -259,10 +269,11 @@ impl Default for DirectionSpec {
             link: None,
             overhead: Bytes::ZERO,
             delay: Duration::ZERO,
+            delay_rule: DelayRule::Exact,
             queue: DEFAULT_QUEUE,
             aqm: Aqm::None,
             shaper: ShaperKind::default(),
-            tick: ShaperKind::default().default_tick(),
+            tick: default_tick(ShaperKind::Exact, DelayRule::Exact),
             burst: None,
             qdisc: None,
             impairments: Impairments::default(),
@@ -288,14 +299,23 @@ impl ShaperKind {
         }
     }
 
-    /// FreeBSD 6 and Linux 2.6.9 with HZ = 1000 (EM-DN-1, EM-TB-1); the Tc of study 001 (EM-CI-1).
-    pub fn default_tick(self) -> Duration {
-        Duration::from_millis(if self == Self::Cisco { 4 } else { 1 })
-    }
-
     /// True where each direction has ticks of its own: it is a machine of its own.
     pub fn is_a_machine_a_direction(self) -> bool {
         self == Self::Cisco
+    }
+}
+
+/// FreeBSD 6 and Linux 2.6.9 with HZ = 1000 (EM-DN-1, EM-TB-1); the Tc of study 001 (EM-CI-1); Linux 2.6.15 with HZ = 250
+/// (EM-NE-2).
+fn default_tick(shaper: ShaperKind, delay: DelayRule) -> Duration {
+    let slow = shaper == ShaperKind::Cisco || (shaper == ShaperKind::Exact && delay == DelayRule::Netem26);
+    Duration::from_millis(if slow { 4 } else { 1 })
+}
+
+impl DirectionSpec {
+    /// True where something in it works at ticks.
+    pub(crate) fn has_ticks(&self) -> bool {
+        self.shaper != ShaperKind::Exact || self.delay_rule != DelayRule::Exact
     }
 }
 
@@ -314,7 +334,7 @@ impl PathSpec {
     #[must_use]
     pub fn with_defaults(&self) -> Self {
         let shaper = self.shaper.unwrap_or_default();
-        let tick = self.tick.unwrap_or(shaper.default_tick());
+        let tick = self.tick.unwrap_or(default_tick(shaper, self.delay_rule.unwrap_or_default()));
         let burst = self.burst.or((shaper == ShaperKind::Tbf).then_some(DEFAULT_BURST));
         // A direction with another shaper may have other defaults.
         let own = |own: &DirectionOverride, all: DirectionSpec| DirectionOverride {
@@ -326,7 +346,7 @@ impl PathSpec {
             delay: Some(self.delay.unwrap_or(Duration::ZERO)),
             queue: Some(self.queue.unwrap_or(DEFAULT_QUEUE)),
             shaper: Some(shaper),
-            tick: [self.down(), self.up()].iter().any(|d| d.shaper != ShaperKind::Exact).then_some(tick),
+            tick: [self.down(), self.up()].iter().any(DirectionSpec::has_ticks).then_some(tick),
             burst,
             down: own(&self.down, self.down()),
             up: own(&self.up, self.up()),
@@ -337,7 +357,7 @@ impl PathSpec {
     /// What is odd about the path before any packet has come, a line each, with the key.
     pub fn warnings(&self) -> Vec<String> {
         let mut all = Vec::new();
-        let ticks = [self.down(), self.up()].map(|direction| direction.shaper != ShaperKind::Exact);
+        let ticks = [self.down(), self.up()].map(|direction| direction.has_ticks());
         let given = [
             ("path.tick", self.tick, ticks[0] || ticks[1]),
             ("path.down.tick", self.down.tick, ticks[0]),
@@ -345,7 +365,10 @@ impl PathSpec {
         ];
         for (key, tick, used) in given {
             if tick.is_some() && !used {
-                all.push(format!("{key}: the shaper `exact` has no ticks; name another, such as dummynet"));
+                all.push(format!(
+                    "{key}: neither the shaper nor the delay works at ticks; name one that does, such as \
+                     path.shaper = \"dummynet\" or path.delay_rule = \"netem-2.6\""
+                ));
             }
         }
         for (name, direction) in [("path.down", &self.down), ("path.up", &self.up)] {
@@ -378,6 +401,7 @@ impl PathSpec {
             note("queue", direction.qdisc.is_none() && matches!(direction.queue, QueueLimit::Bytes(_)));
             note("aqm", direction.aqm != Aqm::None);
             note("shaper", direction.shaper != ShaperKind::Exact);
+            note("delay_rule", direction.delay_rule != DelayRule::Exact);
             note("loss", matches!(own.loss, Some(LossModel::GilbertElliott(_))));
             note("jitter", own.jitter.is_some());
             note("changes", !own.changes.is_empty());
@@ -387,6 +411,7 @@ impl PathSpec {
 
     fn direction(&self, own: &DirectionOverride) -> DirectionSpec {
         let shaper = own.shaper.or(self.shaper).unwrap_or_default();
+        let delay_rule = own.delay_rule.or(self.delay_rule).unwrap_or_default();
         // What stands for both directions is for those that have a bucket.
         let burst = own.burst.or(self.burst.filter(|_| shaper == ShaperKind::Tbf));
         let qdisc = own.qdisc.clone().or_else(|| self.qdisc.clone());
@@ -396,10 +421,11 @@ impl PathSpec {
             link: own.link.or(self.link),
             overhead: own.overhead.or(self.overhead).unwrap_or(counted),
             delay: own.delay.or(self.delay).unwrap_or(Duration::ZERO),
+            delay_rule,
             queue: own.queue.or(self.queue).unwrap_or(DEFAULT_QUEUE),
             aqm: own.aqm.or(self.aqm).unwrap_or_default(),
             shaper,
-            tick: own.tick.or(self.tick).unwrap_or(shaper.default_tick()),
+            tick: own.tick.or(self.tick).unwrap_or(default_tick(shaper, delay_rule)),
             burst: burst.or((shaper == ShaperKind::Tbf).then_some(DEFAULT_BURST)),
             qdisc,
             impairments: own.impairments(),

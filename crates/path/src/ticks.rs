@@ -34,10 +34,10 @@ impl Ticks {
         Instant::from_nanos(tick.saturating_sub(1).saturating_mul(self.tick).saturating_add(self.phase))
     }
 
-    /// The instant so many whole ticks of `delay` after the tick at or before `from`; `from` itself where that is
-    /// none.
-    pub fn after(&self, from: Instant, delay: Duration) -> Instant {
-        match delay.as_nanos() / self.tick {
+    /// The instant as many whole ticks as `delay` has, and so many `more`, after the tick at or before `from`; `from` itself
+    /// where that is none.
+    pub fn after(&self, from: Instant, delay: Duration, more: u64) -> Instant {
+        match delay.as_nanos() / self.tick + more {
             0 => from,
             ticks => {
                 let ns = self.at(from).saturating_add(ticks).saturating_mul(self.tick);
