@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     )
     from rexmit.analyse.means import averages
     from rexmit.analyse.positions import PositionCosts, position_costs, position_times
-    from rexmit.analyse.stats import summarise, t_quantile
+    from rexmit.analyse.resent import pooled
+    from rexmit.analyse.stats import count_interval, prediction_interval, summarise, t_quantile
 
 __all__ = [
     "NOT_COVERED",
@@ -29,11 +30,14 @@ __all__ = [
     "PositionCosts",
     "Published",
     "averages",
+    "count_interval",
     "crossing",
     "load_published",
     "over_span",
+    "pooled",
     "position_costs",
     "position_times",
+    "prediction_interval",
     "summarise",
     "t_quantile",
     "two_way",
@@ -44,8 +48,9 @@ _HOMES = {
     **dict.fromkeys(("NOT_COVERED", "OUTSIDE", "RECORDED", "WITHIN", "Check", "Comparison"), "compare"),
     **dict.fromkeys(("Published", "load_published"), "compare"),
     **dict.fromkeys(("PositionCosts", "position_costs", "position_times"), "positions"),
-    **dict.fromkeys(("summarise", "t_quantile"), "stats"),
+    **dict.fromkeys(("count_interval", "prediction_interval", "summarise", "t_quantile"), "stats"),
     "averages": "means",
+    "pooled": "resent",
     **dict.fromkeys(("crossing", "over_span", "two_way", "window_phase"), "both_ways"),
 }
 """Where each name comes from: loaded when it is used, because tables take long to load."""

@@ -1,0 +1,178 @@
+"""What the thesis says in words and shows in listings."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import rexmit
+from rexmit.analyse import Check, Published, pooled, prediction_interval
+
+from .evidence import Evidence, Uncovered
+from .numbers import CONFIDENCE
+
+Function = Callable[[Published, Evidence], Check]
+TICK_MS = 4.0
+EXTENSION, SACK_DELAY = "extension", "hosts.server.stack.sack.delay"
+RESTART = "hosts.client.stack.timer.restart_less_age"
+THRICE = ["timeout", "fast", "timeout"]
+
+
+def _three_ways(published: Published, evidence: Evidence) -> Check:
+    rtt = pl.col("rtt") == f"{published.place['rtt_ms']} ms"
+    third = (pl.col("number") == 3) & (pl.col("class") == "timeout")
+    runs = evidence.retransmissions("thin").filter(rtt & third)["run"].unique(maintain_order=True)
+    for run in runs:
+        for chunk in _chunks(evidence.part("thin"), run).partition_by("tsn", maintain_order=True):
+            first = chunk.sort("retransmission").head(3)
+            if first["class"].to_list() == THRICE:
+                delays = [ns / 1e6 for ns in first["delay_first_ns"]]
+                ours = ", ".join(f"{delay:.0f}" for delay in delays) + " ms after it was sent"
+                again = delays[2] - delays[0]
+                return Check.of_statement(published, abs(again - 1000) <= TICK_MS, ours, f"run {run}")
+    return Check.of_statement(published, False, f"no chunk in {len(runs)} runs with a third timeout")
+
+
+def _chunks(results: rexmit.Results, run: int) -> pl.DataFrame:
+    """Retransmissions of a run, chunk by chunk."""
+    with tempfile.TemporaryDirectory() as folder:
+        capture = Path(folder) / "client.pcapng"
+        results.capture(run, client=capture)
+        found = rexmit.analyze(capture, tables=["sctp_retransmissions"], sctp_threshold=4)
+    return found.sctp_retransmissions.with_columns(pl.col("class", "cause").cast(pl.String))
+
+
+def _again_and_again(published: Published, evidence: Evidence) -> Check:
+    frame = evidence.retransmissions("thick").filter(pl.col("rtt") == f"{published.place['rtt_ms']} ms")
+    soon = [
+        (number, frame.filter(pl.col("number") == number)["consecutive_min_ms"].min()) for number in (2, 3, 4)
+    ]
+    ours = "; ".join(f"number {number} {_ms(least)} after the one before" for number, least in soon)
+    holds = all(least is not None and least < 1 for _, least in soon)  # type: ignore[operator]
+    return Check.of_statement(published, holds, ours)
+
+
+def _only_fast(published: Published, evidence: Evidence) -> Check:
+    # Of a thick stream sctp_trace's classes say nothing (section 3.2.1); that no timer expired, the runs know.
+    table = evidence.part("thick").table().filter(pl.col("rtt").is_in(["0 ms", "100 ms"]))
+    if table.is_empty():
+        raise Uncovered("these results of pedersen-2006/thick have no run at these RTTs")
+    timeouts = table.group_by("rtt", maintain_order=True).agg(
+        pl.col("timeouts").mean(), pl.col("retransmits").mean()
+    )
+    ours = "; ".join(f"RTT {rtt}: {t:.1f} timeouts, {n:.0f} retransmissions a run" for rtt, t, n in timeouts.rows())
+    return Check.of_statement(published, timeouts["timeouts"].sum() == 0, ours)
+
+
+def _restart(less_age: bool) -> Function:
+    def check(published: Published, evidence: Evidence) -> Check:
+        own = pl.col(RESTART) == less_age
+        first = (pl.col("number") == 1) & (pl.col("class") == "timeout")
+        frame = evidence.retransmissions("restart").filter(own & first)
+        if frame.is_empty():
+            raise Uncovered(f"these results of pedersen-2006/restart have no timeout with {RESTART} {less_age}")
+        (greatest,) = pooled(frame, ["class"])["max_ms"]
+        holds = greatest <= 1000 + TICK_MS if less_age else greatest > 1100
+        return Check.of_statement(published, holds, f"greatest {_ms(greatest)} after the chunk")
+
+    return check
+
+
+def _rtt(published: Published, evidence: Evidence) -> Check:
+    results = evidence.part("rto")
+    with tempfile.TemporaryDirectory() as folder:
+        capture = Path(folder) / "client.pcapng"
+        results.capture(_run(results, "200 ms"), client=capture)
+        found = rexmit.analyze(capture, tables=["sctp_rtt"]).sctp_rtt
+    rtt = found.filter(pl.col("side") == "client")["rtt_ns"] / 1e6
+    shares = {about: ((rtt - about).abs() < 30).mean() for about in (200, 400, 650)}
+    ours = ", ".join(f"{100 * share:.0f} % within 30 ms of {about} ms" for about, share in shares.items())  # type: ignore[operator]
+    holds = shares[400] > 0.5 and shares[200] > 0 and shares[650] > 0  # type: ignore[operator]
+    return Check.of_statement(published, holds, ours)
+
+
+def _rto(delay: str, floor: tuple[float, float], peak: tuple[float, float]) -> Function:
+    def check(published: Published, evidence: Evidence) -> Check:
+        results = evidence.part("rto")
+        state = results.trace(_run(results, delay))["state"].filter(pl.col("host") == "client")
+        calculated = state.filter(pl.col("srtt_ns").is_not_null())
+        # A new RTO is calculated where a sample changes the estimate; the first ones still hold 3 s or the handshake's.
+        changed = calculated.filter(
+            (pl.col("srtt_ns") != pl.col("srtt_ns").shift(1)) | (pl.col("rttvar_ns") != pl.col("rttvar_ns").shift(1))
+        )
+        rto = changed["rto_ns"][20:] / 1e6
+        common, greatest = float(rto.median()), float(rto.max())  # type: ignore[arg-type]
+        ours = f"least {rto.min():.0f}, median {common:.0f}, greatest {greatest:.0f} ms"
+        least = float(rto.min())  # type: ignore[arg-type]
+        holds = floor[0] <= least <= floor[1] and peak[0] <= greatest <= peak[1]
+        return Check.of_statement(published, holds, ours)
+
+    return check
+
+
+def _run(results: rexmit.Results, delay: str) -> int:
+    found = results.table().filter(pl.col(SACK_DELAY) == delay)["run"]
+    if found.is_empty():
+        raise Uncovered(f"these results of {results.name} have no run with a SACK delay of {delay}")
+    return int(found[0])
+
+
+def _all_timeouts(published: Published, evidence: Evidence) -> Check:
+    frame = evidence.retransmissions("tcp-thin")
+    causes = dict(frame.group_by("class").agg(pl.col("count").sum()).sort("count").iter_rows())
+    ours = ", ".join(f"{count} {cause}" for cause, count in reversed(causes.items()))
+    return Check.of_statement(published, set(causes) <= {"timeout", "fin", "syn", "syn-ack"}, ours)
+
+
+def _no_difference(published: Published, evidence: Evidence) -> Check:
+    means = _means(evidence, "tcp-thin")
+    wrong, most = [], 0.0
+    for (rtt,), frame in means.group_by("rtt", maintain_order=True):
+        by = dict(frame.group_by(EXTENSION, maintain_order=True).agg(pl.col("mean_ms")).iter_rows())
+        if "Plain" not in by or len(by["Plain"]) < 2:
+            raise Uncovered("needs several runs of plain TCP")
+        low, high = prediction_interval(by["Plain"], CONFIDENCE)
+        for name, values in by.items():
+            mean, plain = sum(values) / len(values), sum(by["Plain"]) / len(by["Plain"])
+            most = max(most, abs(mean / plain - 1))
+            wrong += [] if low <= mean <= high else [f"{rtt} {name}"]
+    ours = f"means at most {100 * most:.1f} % from plain TCP's"
+    return Check.of_statement(published, not wrong, ours, "; ".join(wrong))
+
+
+def _sack_helps(published: Published, evidence: Evidence) -> Check:
+    means = _means(evidence, "tcp-thick").group_by("rtt", EXTENSION, maintain_order=True).agg(pl.col("mean_ms").mean())
+    parts, holds = [], True
+    for (rtt,), frame in means.group_by("rtt", maintain_order=True):
+        by = dict(frame.select(EXTENSION, "mean_ms").iter_rows())
+        if len(by) < 2 or "Plain" not in by:
+            raise Uncovered("needs plain TCP and others")
+        plain = by.pop("Plain")
+        holds = holds and max(by.values()) < plain
+        parts.append(f"RTT {rtt}: {plain:.0f} ms plain, {min(by.values()):.0f} to {max(by.values()):.0f} with SACK")
+    return Check.of_statement(published, holds, "; ".join(parts))
+
+
+def _means(evidence: Evidence, part: str) -> pl.DataFrame:
+    return pooled(evidence.retransmissions(part), ["rtt", EXTENSION, "run"], "consecutive")
+
+
+def _ms(value: object) -> str:
+    return "never" if value is None else f"{value:.1f} ms"
+
+
+STATEMENTS: dict[str, Function] = {
+    "P-002-S1": _three_ways,
+    "P-002-S2": _again_and_again,
+    "P-002-S3": _restart(True),
+    "P-002-S4": _restart(False),
+    "P-002-S5": _rtt,
+    "P-002-S6": _rto("200 ms", (200, 500), (850, 1050)),
+    "P-002-S7": _rto("0 ns", (225, 275), (500, 700)),
+    "P-002-S8": _all_timeouts,
+    "P-002-S9": _no_difference,
+    "P-002-S10": _sack_helps,
+    "P-002-S11": _only_fast,
+}
