@@ -1,12 +1,26 @@
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
-from rexmit.analyse import Check, Comparison, Published, load_published, position_costs, summarise, t_quantile
+from hypothesis import given
+from hypothesis import strategies as st
+from rexmit.analyse import (
+    Check,
+    Comparison,
+    Published,
+    count_interval,
+    load_published,
+    pooled,
+    position_costs,
+    prediction_interval,
+    summarise,
+    t_quantile,
+)
 from rexmit.errors import StudyError, UsageError
 
 
@@ -148,3 +162,57 @@ def test_the_worst_of_several_shows_no_difference_beside_within() -> None:
     assert Check(row, "within", "21", 1.5).shown_difference == 1.5
     assert Check(row, "outside", "9", -11.0).row()["difference"] == -11.0
     assert Check(row, "within", "9 of 10 within", -11.0).row()["difference"] is None
+
+
+def test_one_more_value_lies_where_student_says_or_between_enough_others() -> None:
+    # t of 0.995 with 4 degrees of freedom is 4.6041; s of 0..4 is 1.5811.
+    low, high = prediction_interval([0, 1, 2, 3, 4])
+    assert (low, high) == pytest.approx((2 - 7.9745, 2 + 7.9745), abs=1e-3)
+    assert prediction_interval(list(range(199))) == (0, 198)
+    assert prediction_interval(list(range(399))) == (1, 397)
+    with pytest.raises(ValueError, match="takes two"):
+        prediction_interval([1.0])
+
+
+@given(st.lists(st.floats(1, 1e4), min_size=2, max_size=20), st.floats(0.1, 10))
+def test_where_one_more_delay_lies_does_not_depend_on_its_unit(values: list[float], scale: float) -> None:
+    low, high = prediction_interval(values)
+    assert prediction_interval([scale * v for v in values]) == pytest.approx(
+        (scale * low, scale * high), rel=1e-6
+    )
+    assert low * (1 - 1e-9) <= statistics.geometric_mean(values) <= high * (1 + 1e-9)
+
+
+def test_few_counts_are_no_surer_than_poisson() -> None:
+    # One event more among eleven runs is the last one's with probability 1/11, two 1/121, three 1/1331.
+    assert count_interval([0] * 10) == (0, 2)
+    low, high = count_interval([100] * 10)
+    assert low < 77
+    assert high > 123
+    assert count_interval([90, 110] * 5)[0] >= 0
+
+
+@given(st.lists(st.lists(st.floats(0, 1e5), min_size=1, max_size=9), min_size=1, max_size=6))
+def test_pooled_delays_are_those_of_all_retransmissions(groups: list[list[float]]) -> None:
+    rows = [
+        {
+            "run": 0,
+            "count": len(delays),
+            "cumulative_min_ms": min(delays),
+            "cumulative_max_ms": max(delays),
+            "cumulative_mean_ms": statistics.fmean(delays),
+            "cumulative_std_ms": statistics.stdev(delays) if len(delays) > 1 else 0.0,
+        }
+        for delays in groups
+    ]
+    every = [delay for delays in groups for delay in delays]
+    found = pooled(pl.DataFrame(rows), ["run"]).row(0, named=True)
+    assert (found["count"], found["min_ms"], found["max_ms"]) == (len(every), min(every), max(every))
+    assert found["mean_ms"] == pytest.approx(statistics.fmean(every), rel=1e-9, abs=1e-9)
+    spread = statistics.stdev(every) if len(every) > 1 else 0.0
+    assert found["std_ms"] == pytest.approx(spread, rel=1e-6, abs=1e-4)
+
+
+def test_delays_are_cumulative_or_consecutive() -> None:
+    with pytest.raises(UsageError, match="'total' is none of cumulative, consecutive"):
+        pooled(pl.DataFrame(), ["run"], "total")

@@ -49,7 +49,12 @@ class Group:
 
 
 def draw_delays(
-    groups: Sequence[Group], ticks: Mapping[float, str], axis: str, title: str, out: Path, formats: Sequence[str]
+    groups: Sequence[Group],
+    ticks: Mapping[float, str],
+    axis: str,
+    title: str,
+    out: Path,
+    formats: Sequence[str],
 ) -> list[Path]:
     """One panel of delays: groups side by side at each place of x."""
     with style.styled(style.LIGHT):
@@ -73,7 +78,9 @@ def draw_panels(
     with style.styled(style.LIGHT):
         sheet = Figure(figsize=(4 * len(panels) + 1, 4.6), layout="constrained")
         handles: list[Line2D] = []
-        for axes, (name, groups) in zip(sheet.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
+        for axes, (name, groups) in zip(
+            sheet.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
+        ):
             handles += plot_delays(axes, groups, ticks, axis)
             axes.set_title(name, loc="left")
         sheet.suptitle(title, x=0.01, ha="left")
@@ -90,7 +97,9 @@ def plot_delays(axes: Axes, groups: Sequence[Group], ticks: Mapping[float, str],
             centre = place + (number - (len(groups) - 1) / 2) * width
             _ours(axes, centre - width * 0.14, width * 0.3, cell.runs, colour, marker)
             _published(axes, centre + width * 0.22, cell.published)
-        handles.append(Line2D([], [], color=colour, marker=marker, markersize=5, linestyle="none", label=group.label))
+        handles.append(
+            Line2D([], [], color=colour, marker=marker, markersize=5, linestyle="none", label=group.label)
+        )
     axes.set_xticks(list(ticks), labels=list(ticks.values()))
     axes.set_xlim(min(ticks) - 0.55, max(ticks) + 0.55)
     for edge in list(ticks)[1:]:
@@ -104,7 +113,12 @@ def plot_delays(axes: Axes, groups: Sequence[Group], ticks: Mapping[float, str],
 
 
 def draw_counts(
-    groups: Sequence[Group], ticks: Mapping[float, str], axis: str, title: str, out: Path, formats: Sequence[str]
+    groups: Sequence[Group],
+    ticks: Mapping[float, str],
+    axis: str,
+    title: str,
+    out: Path,
+    formats: Sequence[str],
 ) -> list[Path]:
     """How many retransmissions a run has: the interval of one more run, and the published count."""
     with style.styled(style.LIGHT):
@@ -135,7 +149,9 @@ def draw_counts(
         return style.save(sheet, out, formats)
 
 
-def draw_means(groups: Sequence[Group], ticks: Mapping[float, str], title: str, out: Path, formats: Sequence[str]) -> list[Path]:
+def draw_means(
+    groups: Sequence[Group], ticks: Mapping[float, str], title: str, out: Path, formats: Sequence[str]
+) -> list[Path]:
     """Means alone, with where one more run's would lie; the greatest delays would hide them."""
     with style.styled(style.LIGHT):
         sheet = Figure(figsize=(9, 4.8), layout="constrained")
@@ -150,7 +166,9 @@ def draw_means(groups: Sequence[Group], ticks: Mapping[float, str], title: str, 
                     mean = sum(means) / len(means)
                     low, high = prediction_interval(means, CONFIDENCE) if len(means) > 1 else (mean, mean)
                     drawn = [[mean - low], [high - mean]]
-                    axes.errorbar([x], [mean], yerr=drawn, color=colour, marker=marker, markersize=5, capsize=3)
+                    axes.errorbar(
+                        [x], [mean], yerr=drawn, color=colour, marker=marker, markersize=5, capsize=3
+                    )
                 if "avg" in cell.published:
                     _ring(axes, x, cell.published["avg"])
             handles.append(Line2D([], [], color=colour, marker=marker, markersize=5, linestyle="none"))
@@ -166,17 +184,29 @@ def draw_means(groups: Sequence[Group], ticks: Mapping[float, str], title: str, 
         return style.save(sheet, out, formats)
 
 
-def draw_timer(samples: pl.DataFrame, rto: pl.DataFrame, real_ms: float, title: str, out: Path, formats: Sequence[str]) -> list[Path]:
+def draw_timer(
+    samples: pl.DataFrame, rto: pl.DataFrame, real_ms: float, title: str, out: Path, formats: Sequence[str]
+) -> list[Path]:
     """Figures 4.1 and 4.2: RTT samples and the calculated RTO over time (columns `time_s`, `ms`)."""
     with style.styled(style.LIGHT):
         sheet = Figure(figsize=(9, 4.4), layout="constrained")
         axes = sheet.subplots()
         ink = style.LIGHT
-        axes.step(rto["time_s"], rto["ms"], where="post", color=ink.window, linewidth=1.1, label="calculated RTO")
-        axes.plot(
-            samples["time_s"], samples["ms"], linestyle="none", marker="x", markersize=3, color=ink.late, label="measured RTT"
+        axes.step(
+            rto["time_s"], rto["ms"], where="post", color=ink.window, linewidth=1.1, label="calculated RTO"
         )
-        axes.axhline(real_ms, color=ink.ink, linestyle=":", linewidth=1.2, label=f"RTT of the path ({real_ms:.0f} ms)")
+        axes.plot(
+            samples["time_s"],
+            samples["ms"],
+            linestyle="none",
+            marker="x",
+            markersize=3,
+            color=ink.late,
+            label="measured RTT",
+        )
+        axes.axhline(
+            real_ms, color=ink.ink, linestyle=":", linewidth=1.2, label=f"RTT of the path ({real_ms:.0f} ms)"
+        )
         axes.set_ylim(0, None)
         axes.set_xlabel("Time (s)")
         axes.set_ylabel("RTT, RTO (ms)")
@@ -193,7 +223,9 @@ def _ours(axes: Axes, x: float, width: float, runs: pl.DataFrame, colour: Any, m
     axes.plot([x, x], [runs["min_ms"].min(), runs["max_ms"].max()], color=colour, linewidth=1.1)
     if len(means) > 1:
         low, high = prediction_interval(means, CONFIDENCE)
-        box = Rectangle((x - width / 2, low), width, high - low, facecolor=colour, alpha=0.3, edgecolor=colour)
+        box = Rectangle(
+            (x - width / 2, low), width, high - low, facecolor=colour, alpha=0.3, edgecolor=colour
+        )
         axes.add_patch(box)
     axes.plot([x], [mean], color=colour, marker=marker, markersize=5, linestyle="none")
 
@@ -207,7 +239,9 @@ def _published(axes: Axes, x: float, values: Mapping[str, float]) -> None:
 
 
 def _ring(axes: Axes, x: float, y: float) -> None:
-    (ring,) = axes.plot([x], [y], linestyle="none", marker="o", markersize=7, color=style.LIGHT.ink, gid="published")
+    (ring,) = axes.plot(
+        [x], [y], linestyle="none", marker="o", markersize=7, color=style.LIGHT.ink, gid="published"
+    )
     ring.set(markerfacecolor="none", markeredgewidth=1.2, zorder=4)
 
 

@@ -22,7 +22,9 @@ PUBLISHED = Path(__file__).parent.parent / "published.csv"
 def compare(results: Sequence[Results]) -> Comparison:
     """Checks every row of published.csv that these parts of the study cover."""
     evidence = Evidence(results)
-    return Comparison("pedersen-2006", [_check(published, evidence) for published in load_published(PUBLISHED)])
+    return Comparison(
+        "pedersen-2006", [_check(published, evidence) for published in load_published(PUBLISHED)]
+    )
 
 
 def _check(published: Published, evidence: Evidence) -> Check:

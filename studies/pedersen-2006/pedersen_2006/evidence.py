@@ -13,7 +13,12 @@ READINGS = {
 }
 """Where a published row can be read in several ways: the level that it is compared with (A-002-4)."""
 
-_FACTORS = {"tcp-thin": "extension", "tcp-thick": "extension", "enhancements": "protocol", "burst": "protocol"}
+_FACTORS = {
+    "tcp-thin": "extension",
+    "tcp-thick": "extension",
+    "enhancements": "protocol",
+    "burst": "protocol",
+}
 """The factor that the column `variant` names a level of."""
 
 _CLASSES = {

@@ -51,9 +51,7 @@ def number(published: Published, evidence: Evidence) -> Check:
     return judged(published, values, prediction_interval(values, CONFIDENCE), note)
 
 
-def judged(
-    published: Published, values: Sequence[float], interval: tuple[float, float], note: str
-) -> Check:
+def judged(published: Published, values: Sequence[float], interval: tuple[float, float], note: str) -> Check:
     """The check of a number against the interval of one more run of ours.
 
     A recorded deviation holds as long as the published value and the deviation together lie in that interval.

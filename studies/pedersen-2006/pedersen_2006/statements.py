@@ -62,7 +62,9 @@ def _only_fast(published: Published, evidence: Evidence) -> Check:
     timeouts = table.group_by("rtt", maintain_order=True).agg(
         pl.col("timeouts").mean(), pl.col("retransmits").mean()
     )
-    ours = "; ".join(f"RTT {rtt}: {t:.1f} timeouts, {n:.0f} retransmissions a run" for rtt, t, n in timeouts.rows())
+    ours = "; ".join(
+        f"RTT {rtt}: {t:.1f} timeouts, {n:.0f} retransmissions a run" for rtt, t, n in timeouts.rows()
+    )
     return Check.of_statement(published, timeouts["timeouts"].sum() == 0, ours)
 
 
@@ -72,7 +74,9 @@ def _restart(less_age: bool) -> Function:
         first = (pl.col("number") == 1) & (pl.col("class") == "timeout")
         frame = evidence.retransmissions("restart").filter(own & first)
         if frame.is_empty():
-            raise Uncovered(f"these results of pedersen-2006/restart have no timeout with {RESTART} {less_age}")
+            raise Uncovered(
+                f"these results of pedersen-2006/restart have no timeout with {RESTART} {less_age}"
+            )
         (greatest,) = pooled(frame, ["class"])["max_ms"]
         holds = greatest <= 1000 + TICK_MS if less_age else greatest > 1100
         return Check.of_statement(published, holds, f"greatest {_ms(greatest)} after the chunk")
@@ -100,7 +104,8 @@ def _rto(delay: str, common: tuple[float, float] | None, peak: tuple[float, floa
         calculated = state.filter(pl.col("srtt_ns").is_not_null())
         # A new RTO is calculated where a sample changes the estimate; the first ones still hold 3 s or the handshake's.
         changed = calculated.filter(
-            (pl.col("srtt_ns") != pl.col("srtt_ns").shift(1)) | (pl.col("rttvar_ns") != pl.col("rttvar_ns").shift(1))
+            (pl.col("srtt_ns") != pl.col("srtt_ns").shift(1))
+            | (pl.col("rttvar_ns") != pl.col("rttvar_ns").shift(1))
         )
         rto = changed["rto_ns"][20:] / 1e6
         least, median, greatest = (float(x) for x in (rto.min(), rto.median(), rto.max()))  # type: ignore[arg-type]
@@ -142,7 +147,11 @@ def _no_difference(published: Published, evidence: Evidence) -> Check:
 
 
 def _sack_helps(published: Published, evidence: Evidence) -> Check:
-    means = _means(evidence, "tcp-thick").group_by("rtt", EXTENSION, maintain_order=True).agg(pl.col("mean_ms").mean())
+    means = (
+        _means(evidence, "tcp-thick")
+        .group_by("rtt", EXTENSION, maintain_order=True)
+        .agg(pl.col("mean_ms").mean())
+    )
     parts, holds = [], True
     for (rtt,), frame in means.group_by("rtt", maintain_order=True):
         by = dict(frame.select(EXTENSION, "mean_ms").iter_rows())
@@ -150,7 +159,9 @@ def _sack_helps(published: Published, evidence: Evidence) -> Check:
             raise Uncovered("needs plain TCP and others")
         plain = by.pop("Plain")
         holds = holds and max(by.values()) < plain
-        parts.append(f"RTT {rtt}: {plain:.0f} ms plain, {min(by.values()):.0f} to {max(by.values()):.0f} with SACK")
+        parts.append(
+            f"RTT {rtt}: {plain:.0f} ms plain, {min(by.values()):.0f} to {max(by.values()):.0f} with SACK"
+        )
     return Check.of_statement(published, holds, "; ".join(parts))
 
 

@@ -16,7 +16,12 @@ from rexmit.report.analysis import read
 from rexmit.run import Results
 from rexmit.study import list_studies
 
-_QUANTITIES = {"retransmissions": "number", "least delay": "min", "greatest delay": "max", "mean delay": "avg"}
+_QUANTITIES = {
+    "retransmissions": "number",
+    "least delay": "min",
+    "greatest delay": "max",
+    "mean delay": "avg",
+}
 _THIN = {"0 ms": "3-03", "100 ms": "3-04", "200 ms": "3-05", "400 ms": "3-06"}
 _SACK_DELAY = "hosts.server.stack.sack.delay"
 _READINGS = {"+reduce RTO+FR, restart": "+reduce RTO+FR", "+FR bundling, restart": "+FR bundling"}
@@ -51,7 +56,9 @@ def _thin(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
                 {
                     float(n): Cell(
                         pooled(own.filter((pl.col("number") == n) & (pl.col("class") == kind)), ["run"]),
-                        published.of(rtt_ms=rtt.removesuffix(" ms"), retransmission=str(n), **{"class": kind}),
+                        published.of(
+                            rtt_ms=rtt.removesuffix(" ms"), retransmission=str(n), **{"class": kind}
+                        ),
                     )
                     for n in numbers
                 },
@@ -122,7 +129,9 @@ def _tcp(results: Results, title: str, place: Path, formats: Sequence[str]) -> l
         for at, rtt in enumerate(rtts):
             own = frame.filter((pl.col("rtt") == rtt) & (pl.col("extension") == name))
             values = published.of(rtt_ms=rtt.removesuffix(" ms"), variant=name)
-            cells[float(at)] = Cell(pooled(own, ["run"], "consecutive"), {"avg": values["avg"]} if values else {})
+            cells[float(at)] = Cell(
+                pooled(own, ["run"], "consecutive"), {"avg": values["avg"]} if values else {}
+            )
         groups.append(Group(name, cells))
     ticks = {float(at): f"RTT {rtt}" for at, rtt in enumerate(rtts)}
     title += ", mean delay since the transmission before"
@@ -150,7 +159,9 @@ def _rows(
         own = both.filter(pl.col("protocol") == name)
         cells = {}
         for n in numbers:
-            values = published.of(retransmission=str(n), variant=readings.get(name, name), **{"class": "timeout or fast"})
+            values = published.of(
+                retransmission=str(n), variant=readings.get(name, name), **{"class": "timeout or fast"}
+            )
             cells[float(n)] = Cell(pooled(own.filter(pl.col("number") == n), ["run"]), values)
         groups.append(Group(name, cells))
     ticks = {float(n): f"{n}." for n in numbers}
@@ -163,13 +174,17 @@ def _restart(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     for less_age, label in ((False, "restarted with the RTO"), (True, "with the RTO less the chunk's age")):
         own = results.retransmissions().filter(pl.col(column) == less_age)
         cells = {
-            float(at): Cell(pooled(own.filter((pl.col("number") == 1) & (pl.col("class") == kind)), ["run"]), {})
+            float(at): Cell(
+                pooled(own.filter((pl.col("number") == 1) & (pl.col("class") == kind)), ["run"]), {}
+            )
             for at, kind in enumerate(CLASSES)
         }
         groups.append(Group(label, cells))
     ticks = {float(at): label for at, label in enumerate(CLASSES.values())}
     title = "Section 4.3.3: the restart of the timer, and nothing else, RTT 200 ms"
-    return pedersen.draw_delays(groups, ticks, "First retransmission of a chunk", title, out / "restart", formats)
+    return pedersen.draw_delays(
+        groups, ticks, "First retransmission of a chunk", title, out / "restart", formats
+    )
 
 
 def _rto(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
@@ -193,7 +208,9 @@ def timer(results: Results, run: int) -> tuple[pl.DataFrame, pl.DataFrame]:
         found = read([capture], Options(tables=("sctp_rtt", "chunks")))
     start = found.chunks["time_ns"].min()
     rtt = found.sctp_rtt.filter(pl.col("side") == "client")
-    samples = rtt.select(((pl.col("time_ns") - start) / 1e9).alias("time_s"), (pl.col("rtt_ns") / 1e6).alias("ms"))
+    samples = rtt.select(
+        ((pl.col("time_ns") - start) / 1e9).alias("time_s"), (pl.col("rtt_ns") / 1e6).alias("ms")
+    )
     state = results.trace(run)["state"].filter((pl.col("host") == "client") & pl.col("srtt_ns").is_not_null())
     rto = state.select((pl.col("time_ns") / 1e9).alias("time_s"), (pl.col("rto_ns") / 1e6).alias("ms"))
     return samples, rto.filter(pl.col("ms") != pl.col("ms").shift(1).fill_null(0))
@@ -203,7 +220,9 @@ class _Published:
     """The published delays and counts of a part, by their place."""
 
     def __init__(self, part: str) -> None:
-        folder = next(entry.path.parent for entry in list_studies() if entry.name.startswith("pedersen-2006/"))
+        folder = next(
+            entry.path.parent for entry in list_studies() if entry.name.startswith("pedersen-2006/")
+        )
         rows = load_published(folder / "published.csv")
         self._rows = [row for row in rows if row.place["part"] == part and row.kind == "table"]
 
@@ -211,7 +230,9 @@ class _Published:
         """`number`, `min`, `max`, `avg` as far as they are published at this place."""
         found = [row for row in self._rows if all(row.place[key] == value for key, value in place.items())]
         return {
-            _QUANTITIES[row.quantity]: float(row.value) for row in found if row.value and row.quantity in _QUANTITIES
+            _QUANTITIES[row.quantity]: float(row.value)
+            for row in found
+            if row.value and row.quantity in _QUANTITIES
         }
 
 
