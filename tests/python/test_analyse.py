@@ -14,6 +14,7 @@ from rexmit.analyse import (
     Comparison,
     Published,
     count_interval,
+    effects,
     load_published,
     pooled,
     position_costs,
@@ -216,3 +217,47 @@ def test_pooled_delays_are_those_of_all_retransmissions(groups: list[list[float]
 def test_delays_are_cumulative_or_consecutive() -> None:
     with pytest.raises(UsageError, match="'total' is none of cumulative, consecutive"):
         pooled(pl.DataFrame(), ["run"], "total")
+
+
+def factorial(replications: int, noise: float = 0.0) -> pl.DataFrame:
+    """Three switches: a adds 3, b adds 1, both together 2 more; c does nothing."""
+    rows = [
+        {"a": a, "b": b, "c": c, "y": 10 + 3 * a + b + 2 * (a and b) + noise * (-1) ** n}
+        for a in (False, True)
+        for b in (False, True)
+        for c in (False, True)
+        for n in range(replications)
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_effects_are_averages_over_the_other_switches() -> None:
+    found = {row[:2]: row[2] for row in effects(factorial(1), ["a", "b", "c"], "y").rows()}
+    assert found == {
+        ("a", None): 4.0,
+        ("b", None): 2.0,
+        ("c", None): 0.0,
+        ("a", "b"): 1.0,
+        ("a", "c"): 0.0,
+        ("b", "c"): 0.0,
+    }
+
+
+def test_effects_have_the_interval_of_their_replications() -> None:
+    assert effects(factorial(1), ["a", "b", "c"], "y")["low"].is_null().all()
+    rows = effects(factorial(2, noise=0.5), ["a", "b", "c"], "y").rows(named=True)
+    # Two values 1 apart: variance 1/2, 8 degrees of freedom, 16 runs.
+    half = t_quantile(0.975, 8) * math.sqrt(0.5 * 4 / 16)
+    assert all(row["high"] - row["effect"] == pytest.approx(half) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("frame", "text"),
+    [
+        (factorial(1).head(7), "7 runs are no full factorial of 3 factors"),
+        (factorial(1).filter(pl.col("c")), "c: has 1 levels"),
+    ],
+)
+def test_effects_need_a_full_factorial(frame: pl.DataFrame, text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        effects(frame, ["a", "b", "c"], "y")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Published,
         load_published,
     )
+    from rexmit.analyse.factorial import effects
     from rexmit.analyse.means import averages
     from rexmit.analyse.positions import PositionCosts, position_costs, position_times
     from rexmit.analyse.resent import pooled
@@ -32,6 +33,7 @@ __all__ = [
     "averages",
     "count_interval",
     "crossing",
+    "effects",
     "load_published",
     "over_span",
     "pooled",
@@ -50,6 +52,7 @@ _HOMES = {
     **dict.fromkeys(("PositionCosts", "position_costs", "position_times"), "positions"),
     **dict.fromkeys(("count_interval", "prediction_interval", "summarise", "t_quantile"), "stats"),
     "averages": "means",
+    "effects": "factorial",
     "pooled": "resent",
     **dict.fromkeys(("crossing", "over_span", "two_way", "window_phase"), "both_ways"),
 }
