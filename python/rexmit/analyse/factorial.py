@@ -18,10 +18,11 @@ def effects(
     """Main effects and two-factor interactions of a full factorial with two levels each.
 
     `frame` has a row a run, every combination of levels equally often. The first level that a column shows is
-    low, the other high. A main effect is the mean of `response` at the high level less that at the low one; an
-    interaction of two is half of how much the effect of the one changes from the low to the high level of the
-    other. Returns `first`, `second` (null for a main effect), `effect`, `low`, `high`: Student's interval from
-    the spread of replications, null without any. Raises UsageError for another design.
+    low, the other high. A main effect is the mean of `response` at the high level less that at the low
+    one; an interaction of two is half of how much the effect of the one changes from the low to the high
+    level of the other. Returns `first`, `second` (null for a main effect), `effect`, `low`, `high`:
+    Student's interval from the spread of replications, null without any. Raises UsageError for another
+    design.
     """
     signs = frame.select(_sign(frame, name).alias(name) for name in factors)
     points = 2 ** len(factors)

@@ -14,9 +14,9 @@ DELAYS = ("cumulative", "consecutive")
 def pooled(frame: pl.DataFrame, by: Sequence[str], delays: str = "cumulative") -> pl.DataFrame:
     """Rows of :meth:`rexmit.Results.retransmissions` put together by the columns `by`.
 
-    Returns `by`, then `count`, `min_ms`, `max_ms`, `mean_ms`, `std_ms` (of the sample, n - 1; 0 of one): what all
-    the retransmissions of the pooled rows have, nothing lost. `delays` are `cumulative`, since the first
-    transmission, or `consecutive`, since the one before (ms). Raises UsageError for others.
+    Returns `by`, then `count`, `min_ms`, `max_ms`, `mean_ms`, `std_ms` (of the sample, n - 1; 0 of one):
+    what all the retransmissions of the pooled rows have, nothing lost. `delays` are `cumulative`, since
+    the first transmission, or `consecutive`, since the one before (ms). Raises UsageError for others.
     """
     if delays not in DELAYS:
         raise UsageError(f"delays: {delays!r} is none of {', '.join(DELAYS)}")

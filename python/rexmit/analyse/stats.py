@@ -30,8 +30,9 @@ def prediction_interval(values: Sequence[float], confidence: float = 0.99) -> tu
 
     With as many values as that takes (199 at 99 %) it is between two of them in order of size, whatever their
     distribution: of n values, one more lies between the k-th least and the k-th greatest with probability
-    1 - 2k/(n + 1). With fewer it is Student's, mean ± t s sqrt(1 + 1/n); of the logarithms where all values are
-    above zero, since greatest times that double are far from normal. Raises ValueError for fewer than two.
+    1 - 2k/(n + 1). With fewer it is Student's, mean ± t s sqrt(1 + 1/n); of the logarithms where all
+    values are above zero, since greatest times that double are far from normal. Raises ValueError for
+    fewer than two.
     """
     n = len(values)
     if n < 2:
@@ -67,7 +68,7 @@ def _student(values: Sequence[float], confidence: float) -> tuple[float, float]:
 
 
 def _poisson(total: int, runs: int, tail: float) -> tuple[int, int]:
-    """The least and greatest count of one more run that is no further out than `tail`, given the sum of all."""
+    """The least and greatest count of one more run that are no further out than `tail`."""
     least = greatest = round(total / runs)
     while least > 0 and _binomial_cdf(least - 1, total + least - 1, 1 / (runs + 1)) > tail:
         least -= 1

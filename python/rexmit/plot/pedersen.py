@@ -1,8 +1,9 @@
 """The figures of pedersen-2006: delays of retransmissions, numbered as in the thesis, published beside ours.
 
-The thesis had one run of each cell, here are several: a filled marker is the mean over runs of a run's mean delay,
-its box where one more run's mean would lie with probability 99 %, its line the range from the least to the
-greatest delay of all runs. A ring is the published mean, its dashed line the published range.
+The thesis had one run of each cell, here are several: a filled marker is the mean over runs of a run's
+mean delay, its box where one more run's mean would lie with probability 99 %, its line the range from the
+least to the greatest delay of all runs. A ring is the published mean, its dashed line the published
+range.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ EXTENSIONS = ("Plain", "S", "S+D", "S+D+F", "S+F")
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a table: each run's pooled retransmissions, and the published delays (`min`, `max`, `avg`, ms)."""
+    """One cell of a table: each run's pooled retransmissions, and what is published (`min`, `max`, `avg`, ms)."""
 
     runs: pl.DataFrame
     published: Mapping[str, float]

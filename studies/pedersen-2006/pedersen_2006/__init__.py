@@ -1,7 +1,8 @@
 """The published numbers of pedersen-2006 beside those of a run: called by `rexmit compare`.
 
-The thesis ran everything once. A published number is judged as one more run beside ours: it is `within` where it
-lies in the interval that would hold one more run of ours with probability 99 %, its tolerance added on either side.
+The thesis ran everything once. A published number is judged as one more run beside ours: it is `within`
+where it lies in the interval that would hold one more run of ours with probability 99 %, its tolerance
+added on either side.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Evidence:
         return self._frames[name]
 
     def cells(self, name: str, place: Mapping[str, str]) -> tuple[int, pl.DataFrame]:
-        """How many runs there are at a published row's place, and of each that has any its retransmissions pooled.
+        """How many runs there are at a published row's place, and of each its retransmissions, if any, pooled.
 
         Raises Uncovered where no run is there.
         """
