@@ -1,0 +1,160 @@
+"""The study pedersen-2006 from nothing to its page: every part on the model, with `--linux` also on Linux 6.1.
+
+Writes the tables of studies/pedersen-2006/README.md between its marks and the figures that its page shows. Every
+number of a table comes from the results. Results stay in results/pedersen-2006 and are gone on with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import rexmit
+from rexmit.analyse import NOT_COVERED, OUTSIDE, RECORDED, Check, Comparison
+from rexmit.analyse.study_code import comparison_of
+from rexmit.report.figures import draw_figures
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "studies" / "pedersen-2006" / "README.md"
+IMAGES = ROOT / "docs" / "img"
+COMPARED = ("thin", "thick", "tcp-thin", "tcp-thick", "enhancements", "burst", "restart", "rto")
+MODEL = (*COMPARED, "switches", "today")
+TABLES = ("3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "5.1", "5.2")
+QUANTITIES = {
+    "retransmissions": "number",
+    "least delay": "least",
+    "greatest delay": "greatest",
+    "mean delay": "mean",
+    "standard deviation of the delay": "deviation",
+}
+PLACES = ("rtt_ms", "variant", "retransmission", "class")
+SHOWN: Sequence[str] = ()
+
+
+def main() -> int:
+    """Run what is not there yet, draw, write the tables."""
+    options = argparse.ArgumentParser(description="pedersen-2006, whole.")
+    options.add_argument("--results", type=Path, default=ROOT / "results" / "pedersen-2006")
+    options.add_argument("--linux", action="store_true", help="also the parts on Linux 6.1 (--backend uml)")
+    given = options.parse_args()
+    results = {name: run(name, given.results) for name in MODEL}
+    for name, found in results.items():
+        copy_images(draw_figures(found, given.results / name / "figures"))
+    comparison = comparison_of(results["thin"])([results[name] for name in COMPARED])
+    text = README.read_text()
+    for name, content in tables(comparison).items():
+        text = put(text, name, content)
+    README.write_text(text)
+    return 0
+
+
+def run(name: str, place: Path, backend: str = "model") -> rexmit.Results:
+    """The results of a part: opened where they are whole, else run or gone on with."""
+    folder, started = place / name, time.monotonic()
+    found = rexmit.Study.load(f"pedersen-2006/{name}").run(folder, backend=backend, resume=folder.exists())
+    print(f"{name}: {len(found)} runs, {time.monotonic() - started:.1f} s")
+    return found
+
+
+def tables(comparison: Comparison) -> dict[str, str]:
+    """The thesis's tables with ours beside them, what differs, and what is said in words."""
+    found = {f"table-{number}": thesis_table(comparison.checks, number) for number in TABLES}
+    rest = [check for check in comparison.checks if not check.published.id.startswith(tuple(_ids(TABLES)))]
+    found["words"] = markdown(
+        ["", "published", "where", "value", "ours", ""],
+        (
+            [c.published.id, *_place(c), c.published.value, c.ours, said(c)]
+            for c in rest
+            if c.verdict != NOT_COVERED
+        ),
+    )
+    found["differs"] = markdown(
+        ["", "published", "where", "value", "ours", "why"],
+        (
+            [c.published.id, *_place(c), c.published.value, c.ours, c.published.deviation_reason or "outside"]
+            for c in comparison.checks
+            if c.verdict in (OUTSIDE, RECORDED)
+        ),
+    )
+    found["verdicts"] = verdicts(comparison)
+    return found
+
+
+def thesis_table(checks: Iterable[Check], number: str) -> str:
+    """One table of the thesis: each cell as published, and ours with where one more run would lie."""
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
+    for check in checks:
+        if check.published.id.startswith(f"P-002-{number}-"):
+            place = tuple(check.published.place[key] for key in PLACES)
+            cells.setdefault(place, {})[QUANTITIES[check.published.quantity]] = cell(check)
+    shown = [n for n in range(len(PLACES)) if len({place[n] for place in cells}) > 1]
+    columns = [name for name in QUANTITIES.values() if any(name in row for row in cells.values())]
+    head = [*(PLACES[n].replace("_", " ") for n in shown), *columns]
+    rows = (
+        [*(place[n] for n in shown), *(row.get(name, "") for name in columns)] for place, row in cells.items()
+    )
+    return markdown(head, rows)
+
+
+def cell(check: Check) -> str:
+    """A published value and ours; in bold where it lies outside."""
+    if check.published.kind == "misprint":
+        return f"{check.published.value} (misprint)"
+    if check.verdict == NOT_COVERED:
+        return f"{check.published.value}; -"
+    text = f"{check.published.value}; {check.ours}"
+    return f"**{text}**" if check.verdict in (OUTSIDE, RECORDED) else text
+
+
+def verdicts(comparison: Comparison) -> str:
+    """How many numbers of each table lie where one more run would."""
+    rows = []
+    for number in (*TABLES, "5.3"):
+        own = [c.verdict for c in comparison.checks if c.published.id.startswith(f"P-002-{number}-")]
+        counts = [sum(v == name for v in own) for name in ("within", RECORDED, OUTSIDE, NOT_COVERED)]
+        rows.append([number, str(len(own)), *map(str, counts)])
+    return markdown(["table", "numbers", "within", "differ as recorded", "outside", "not covered"], rows)
+
+
+def said(check: Check) -> str:
+    """The verdict on a statement or a number in the text, with what was seen."""
+    return "; ".join(part for part in (check.verdict, check.note) if part)
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def put(text: str, name: str, content: str) -> str:
+    """The text with the content between the marks of this name."""
+    marks = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    if not all(mark in text for mark in marks):
+        raise SystemExit(f"{README}: has no marks for {name}")
+    return re.sub(f"{marks[0]}.*?{marks[1]}", lambda _: marks[0] + content + marks[1], text, flags=re.DOTALL)
+
+
+def copy_images(files: Sequence[Path]) -> None:
+    """Copies the figures that the page shows."""
+    for file in files:
+        if file.suffix == ".png" and file.stem in SHOWN:
+            shutil.copy(file, IMAGES / f"pedersen-{file.name}")
+
+
+def _ids(numbers: Sequence[str]) -> Iterable[str]:
+    return (f"P-002-{number}-" for number in numbers)
+
+
+def _place(check: Check) -> tuple[str, str]:
+    place: Mapping[str, str] = check.published.place
+    return check.published.quantity, " ".join(place[key] for key in ("part", *PLACES) if place[key])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
