@@ -1,7 +1,7 @@
-"""The study pedersen-2006 from nothing to its page: every part on the model, with `--linux` also on Linux 6.1.
+"""The study pedersen-2006 from nothing to its page: its parts on the model, with `--linux` also on Linux 6.1.
 
-Writes the tables of studies/pedersen-2006/README.md between its marks and the figures that its page shows. Every
-number of a table comes from the results. Results stay in results/pedersen-2006 and are gone on with.
+Writes the tables of studies/pedersen-2006/README.md between its marks and the figures that its page shows.
+Every number of a table comes from the results, which stay in results/pedersen-2006 and are gone on with.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Evidence:
         return self._frames[name]
 
     def cells(self, name: str, place: Mapping[str, str]) -> tuple[int, pl.DataFrame]:
-        """How many runs there are at a published row's place, and of each with any its retransmissions pooled.
+        """How many runs there are at a published row's place, and their retransmissions, pooled by run.
 
         Raises Uncovered where no run is there.
         """
