@@ -20,7 +20,10 @@ STUDIES = {
     "klaver-2005": ("controlled", "acks", "cycles", "enschede"),
     "merritt-2010": ("two-way",),
     "deboer-2005": ("buffers", "sack", "newreno", "tick", "acks", "queue", "reassembly"),
-    "pedersen-2006": ("thin", "thick", "tcp-thin", "tcp-thick", "enhancements", "burst", "restart", "rto", "switches"),
+    "pedersen-2006": (
+        *("thin", "thick", "tcp-thin", "tcp-thick", "enhancements", "burst", "restart", "rto", "switches"),
+        *("switches-today", "today"),
+    ),
 }
 
 

@@ -1,0 +1,140 @@
+"""Figures of pedersen-2006 at the receiver: how late messages are, by enhancement and by stack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from rexmit.plot import style
+
+SHOWN_EFFECTS = 12
+
+
+def draw_effects(
+    panels: Mapping[str, pl.DataFrame], unit: str, out: Path, formats: Sequence[str]
+) -> list[Path]:
+    """Effects, the greatest first, a panel each (columns `name`, `effect`, `low`, `high`)."""
+    with style.styled(style.LIGHT):
+        sheet = Figure(figsize=(11, 4.6), layout="constrained")
+        for axes, (title, frame) in zip(
+            sheet.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
+        ):
+            top = frame.sort(pl.col("effect").abs(), descending=True).head(SHOWN_EFFECTS).reverse()
+            for place, (name, effect, low, high) in enumerate(
+                top.select("name", "effect", "low", "high").rows()
+            ):
+                pair = " and " in name
+                marker, face = ("D", "none") if pair else ("o", style.LIGHT.late)
+                axes.plot(
+                    [0, effect], [place, place], color=style.LIGHT.late, linewidth=1.4 if not pair else 0.8
+                )
+                if low is not None:
+                    axes.plot([low, high], [place, place], color=style.LIGHT.ink, linewidth=3.5, alpha=0.35)
+                axes.plot(
+                    [effect],
+                    [place],
+                    marker=marker,
+                    color=style.LIGHT.late,
+                    markerfacecolor=face,
+                    markersize=6,
+                )
+            axes.axvline(0, color=style.LIGHT.ink, linewidth=0.8)
+            axes.set_yticks(range(len(top)), labels=top["name"].to_list())
+            axes.grid(visible=False, axis="y")
+            axes.set_xlabel(f"Effect on {unit}")
+            axes.set_title(title, loc="left")
+        sheet.suptitle(
+            "What each enhancement does on average over all the others, and two together", x=0.01, ha="left"
+        )
+        handles = [
+            Line2D([], [], color=style.LIGHT.late, marker="o", label="one enhancement"),
+            Line2D(
+                [],
+                [],
+                color=style.LIGHT.late,
+                marker="D",
+                markerfacecolor="none",
+                label="two: what they do beyond",
+            ),
+            Line2D([], [], color=style.LIGHT.ink, linewidth=3.5, alpha=0.35, label="95 % interval"),
+        ]
+        style.legend_below(sheet, handles)
+        return style.save(sheet, out, formats)
+
+
+def draw_alone(
+    rows: Sequence[tuple[str, Mapping[str, Sequence[float]]]],
+    axis: str,
+    title: str,
+    out: Path,
+    formats: Sequence[str],
+) -> list[Path]:
+    """A dot for each run in each row, a marker for each name within a row; the first row is at the top."""
+    names = list(dict.fromkeys(name for _, cells in rows for name in cells))
+    colours = dict(zip(names, style.family(style.LIGHT, len(names)), strict=True))
+    markers = dict(zip(names, style.MARKERS, strict=False))
+    with style.styled(style.LIGHT):
+        sheet = Figure(figsize=(8.5, 1.4 + 0.32 * len(rows)), layout="constrained")
+        axes = sheet.subplots()
+        for place, (_, cells) in enumerate(reversed(rows)):
+            for name, values in cells.items():
+                y = place + (names.index(name) - (len(names) - 1) / 2) * -0.5 / max(len(names), 1)
+                mean = sum(values) / len(values)
+                axes.plot([min(values), max(values)], [y, y], color=colours[name], linewidth=1.2)
+                axes.plot([mean], [y], marker=markers[name], color=colours[name], markersize=5.5)
+        axes.set_yticks(range(len(rows)), labels=[label for label, _ in reversed(rows)])
+        axes.set_xlim(left=0)
+        axes.set_xlabel(axis)
+        axes.set_title(title, loc="left", fontweight="bold")
+        handles = [
+            Line2D([], [], color=colours[name], marker=markers[name], markersize=5.5, label=name)
+            for name in names
+        ]
+        style.legend_below(sheet, handles)
+        return style.save(sheet, out, formats)
+
+
+def draw_late(
+    panels: Mapping[str, Mapping[str, Sequence[float]]], title: str, out: Path, formats: Sequence[str]
+) -> list[Path]:
+    """The share of messages that are later than so many ms, a line a stack, a panel each."""
+    with style.styled(style.LIGHT):
+        sheet = Figure(figsize=(5 * len(panels) + 0.5, 5), layout="constrained")
+        handles: list[Line2D] = []
+        for axes, (name, lines) in zip(
+            sheet.subplots(1, len(panels), squeeze=False, sharey=True)[0], panels.items(), strict=True
+        ):
+            colours = style.family(style.LIGHT, len(lines))
+            for number, (label, latencies) in enumerate(lines.items()):
+                ordered = sorted(latencies)
+                share = [1 - n / len(ordered) for n in range(len(ordered))]
+                dashes = ("-", "--", "-.", ":")[number % 4]
+                (line,) = axes.step(
+                    ordered, share, where="post", color=colours[number], linestyle=dashes, label=label
+                )
+                marker = style.MARKERS[number % len(style.MARKERS)]
+                # Markers at the same shares on all lines tell them apart in grey.
+                at = [round((1 - level) * len(ordered)) for level in (0.05, 0.02, 0.01, 0.005, 0.002)]
+                axes.plot(
+                    [ordered[min(n, len(ordered) - 1)] for n in at],
+                    [share[min(n, len(ordered) - 1)] for n in at],
+                    linestyle="none",
+                    marker=marker,
+                    color=colours[number],
+                    markersize=5,
+                )
+                handles.append(
+                    Line2D([], [], color=line.get_color(), linestyle=dashes, marker=marker, label=label)
+                )
+            axes.set_yscale("log")
+            axes.set_ylim(1e-4, 1)
+            axes.set_xlabel("Latency of a message, write to read (ms)")
+            axes.set_title(name, loc="left")
+        sheet.axes[0].set_ylabel("Share of messages that are later")
+        sheet.suptitle(title, x=0.01, ha="left")
+        style.legend_below(sheet, handles)
+        return style.save(sheet, out, formats)
