@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         load_published,
     )
     from rexmit.analyse.factorial import effects
+    from rexmit.analyse.late import lateness
     from rexmit.analyse.means import averages
     from rexmit.analyse.positions import PositionCosts, position_costs, position_times
     from rexmit.analyse.resent import pooled
@@ -34,6 +35,7 @@ __all__ = [
     "count_interval",
     "crossing",
     "effects",
+    "lateness",
     "load_published",
     "over_span",
     "pooled",
@@ -53,6 +55,7 @@ _HOMES = {
     **dict.fromkeys(("count_interval", "prediction_interval", "summarise", "t_quantile"), "stats"),
     "averages": "means",
     "effects": "factorial",
+    "lateness": "late",
     "pooled": "resent",
     **dict.fromkeys(("crossing", "over_span", "two_way", "window_phase"), "both_ways"),
 }

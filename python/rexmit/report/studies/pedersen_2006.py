@@ -13,6 +13,7 @@ from rexmit.analyse.captures import Options
 from rexmit.plot import pedersen
 from rexmit.plot.pedersen import CLASSES, EXTENSIONS, Cell, Group
 from rexmit.report.analysis import read
+from rexmit.report.studies.pedersen_messages import draw_switches
 from rexmit.run import Results
 from rexmit.study import list_studies
 
@@ -40,6 +41,8 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
         "burst": _burst,
         "restart": _restart,
         "rto": _rto,
+        "switches": draw_switches,
+        "switches-today": draw_switches,
     }
     return drawings[part](results, out, formats)
 
