@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
 
-import polars as pl
 import pytest
 from rexmit import Results, Study
-from rexmit.analyse import Comparison, Published, load_published, pooled
+from rexmit.analyse import Comparison, Published, load_published
 from rexmit.analyse.study_code import comparison_of
-from rexmit.report.figures import draw_figures
 
 STUDY = Path(__file__).parents[2] / "studies" / "pedersen-2006"
 ROWS = load_published(STUDY / "published.csv")

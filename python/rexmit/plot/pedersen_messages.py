@@ -11,23 +11,25 @@ from matplotlib.lines import Line2D
 
 from rexmit.plot import style
 
-SHOWN_EFFECTS = 12
+SHOWN_PAIRS = 6
 
 
 def draw_effects(
     panels: Mapping[str, pl.DataFrame], unit: str, out: Path, formats: Sequence[str]
 ) -> list[Path]:
-    """Effects, the greatest first, a panel each (columns `name`, `effect`, `low`, `high`)."""
+    """Effects of each and the greatest of pairs (`second`, `name`, `effect`, `low`, `high`), a panel each."""
     with style.styled(style.LIGHT):
         sheet = Figure(figsize=(11, 4.6), layout="constrained")
         for axes, (title, frame) in zip(
             sheet.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
         ):
-            top = frame.sort(pl.col("effect").abs(), descending=True).head(SHOWN_EFFECTS).reverse()
+            ordered = frame.sort(pl.col("effect").abs(), descending=True)
+            pairs = ordered.filter(pl.col("second").is_not_null()).head(SHOWN_PAIRS)
+            top = pl.concat([ordered.filter(pl.col("second").is_null()), pairs]).reverse()
             for place, (name, effect, low, high) in enumerate(
                 top.select("name", "effect", "low", "high").rows()
             ):
-                pair = " and " in name
+                pair = name in pairs["name"]
                 marker, face = ("D", "none") if pair else ("o", style.LIGHT.late)
                 axes.plot(
                     [0, effect], [place, place], color=style.LIGHT.late, linewidth=1.4 if not pair else 0.8

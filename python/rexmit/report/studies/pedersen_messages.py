@@ -25,7 +25,7 @@ SWITCHES = {
 }
 """The factors of `switches` as figures name them."""
 
-_LATE = "what a loss makes messages later, all together (ms)"
+_LATE = "the wait that a loss causes (ms)"
 
 
 def draw_switches(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
@@ -50,12 +50,14 @@ def draw_switches(results: Results, out: Path, formats: Sequence[str]) -> list[P
 
 
 def named_effects(frame: pl.DataFrame) -> pl.DataFrame:
-    """The effects of the switches on `late_ms`, each with its `name`."""
+    """The effects of the switches on `late_ms`, each with its `name`: pairs by their letters."""
     found = effects(frame, list(SWITCHES), "late_ms")
-    first = pl.col("first").replace_strict(SWITCHES, return_dtype=pl.String)
-    second = pl.col("second").replace_strict(SWITCHES, default=None, return_dtype=pl.String)
-    both = pl.concat_str(first, pl.lit(" and "), second)
-    return found.with_columns(pl.when(second.is_null()).then(first).otherwise(both).alias("name"))
+    letters = dict(zip(SWITCHES, "ABCDEFG", strict=True))
+    names = [
+        f"{letters[first]} with {letters[second]}" if second else f"{SWITCHES[first]}: {letters[first]}"
+        for first, second in found.select("first", "second").iter_rows()
+    ]
+    return found.with_columns(pl.Series("name", names))
 
 
 def one_at_a_time(frame: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
