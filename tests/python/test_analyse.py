@@ -16,7 +16,6 @@ from rexmit.analyse import (
     count_interval,
     effects,
     load_published,
-    pooled,
     position_costs,
     prediction_interval,
     summarise,
@@ -191,32 +190,6 @@ def test_few_counts_are_no_surer_than_poisson() -> None:
     assert low < 77
     assert high > 123
     assert count_interval([90, 110] * 5)[0] >= 0
-
-
-@given(st.lists(st.lists(st.floats(0, 1e5), min_size=1, max_size=9), min_size=1, max_size=6))
-def test_pooled_delays_are_those_of_all_retransmissions(groups: list[list[float]]) -> None:
-    rows = [
-        {
-            "run": 0,
-            "count": len(delays),
-            "cumulative_min_ms": min(delays),
-            "cumulative_max_ms": max(delays),
-            "cumulative_mean_ms": statistics.fmean(delays),
-            "cumulative_std_ms": statistics.stdev(delays) if len(delays) > 1 else 0.0,
-        }
-        for delays in groups
-    ]
-    every = [delay for delays in groups for delay in delays]
-    found = pooled(pl.DataFrame(rows), ["run"]).row(0, named=True)
-    assert (found["count"], found["min_ms"], found["max_ms"]) == (len(every), min(every), max(every))
-    assert found["mean_ms"] == pytest.approx(statistics.fmean(every), rel=1e-9, abs=1e-9)
-    spread = statistics.stdev(every) if len(every) > 1 else 0.0
-    assert found["std_ms"] == pytest.approx(spread, rel=1e-6, abs=1e-4)
-
-
-def test_delays_are_cumulative_or_consecutive() -> None:
-    with pytest.raises(UsageError, match="'total' is none of cumulative, consecutive"):
-        pooled(pl.DataFrame(), ["run"], "total")
 
 
 def factorial(replications: int, noise: float = 0.0) -> pl.DataFrame:

@@ -5,7 +5,7 @@
 //!
 //! A capture's records become packets in a [`Decoder`], an [`Analyzer`] sorts them into connections and judges them, and
 //! what is final leaves as [`rows`], which [`tables`] turns into columns; [`Run`] does all of it for one capture, and
-//! [`pair`] for two captures of the same flows. Memory follows the connections that are open, not the file.
+//! [`pair`] for two captures of the same flows. [`repeats`] keeps counts of retransmissions alone. Memory follows the connections that are open, not the file.
 //!
 //! Not judged: urgent data, and what is inside tunnels.
 
@@ -14,6 +14,7 @@ mod decode;
 mod filter;
 pub mod packet;
 pub mod pair;
+pub mod repeats;
 pub mod rows;
 mod run;
 pub mod sctp;

@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 use std::ops::Range;
 
 use rexmit_units::Instant;
-use rexmit_wire::{Checksum, Flags, SackBlocks, SeqNumber, Timestamps};
+use rexmit_wire as wire;
+use rexmit_wire::{Checksum, Flags, SackBlocks, SeqNumber, TcpSegment, Timestamps};
 
 /// Packets in the order of a capture.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +28,57 @@ impl Batch {
         self.packets.clear();
         self.bytes.clear();
         self.notes.clear();
+    }
+
+    /// Appends a packet that is there as a value, as the whole of its bytes would show it; it is the `number`th of
+    /// its capture. Other protocols than TCP and SCTP are passed over.
+    pub fn add(&mut self, number: u64, time: Instant, packet: &wire::Packet) {
+        let (ports, transport) = match &packet.transport {
+            wire::Transport::Tcp(segment) => {
+                ((segment.src_port, segment.dst_port), Transport::Tcp(segment.into()))
+            }
+            wire::Transport::Sctp(sctp) => {
+                let start = self.bytes.len() as u32;
+                // Whether the checksum is right is known without it.
+                sctp.emit_unsummed_into(&mut self.bytes);
+                let bytes = start..self.bytes.len() as u32;
+                let wire_len = bytes.end - start;
+                ((sctp.src_port, sctp.dst_port), Transport::Sctp { bytes, wire_len })
+            }
+            _ => return,
+        };
+        self.packets.push(Packet {
+            number,
+            time,
+            interface: 0,
+            src: SocketAddr::new(packet.src, ports.0),
+            dst: SocketAddr::new(packet.dst, ports.1),
+            ttl: packet.ip.ttl,
+            tos: packet.ip.tos,
+            ident: if packet.src.is_ipv4() { packet.ip.ident } else { 0 },
+            checksum: if packet.damaged { Checksum::Bad } else { Checksum::Good },
+            note: None,
+            transport,
+        });
+    }
+}
+
+impl From<&TcpSegment> for Tcp {
+    fn from(segment: &TcpSegment) -> Self {
+        Self {
+            seq: segment.seq,
+            ack: segment.ack,
+            flags: segment.flags,
+            window: segment.window,
+            urgent: segment.urgent,
+            len: segment.payload.len(),
+            mss: segment.mss,
+            window_scale: segment.window_scale,
+            sack_permitted: segment.sack_permitted,
+            timestamps: segment.timestamps,
+            sack: segment.sack,
+            options_cut: false,
+        }
     }
 }
 

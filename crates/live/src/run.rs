@@ -263,6 +263,7 @@ impl<'a> Lab<'a> {
             virtual_ns: self.now.as_nanos(),
             error: None,
             intervals: Vec::new(),
+            retransmissions: Vec::new(),
         };
         // Those of SYN and SYN-ACK included [Linux 6.1 net/ipv4/tcp_timer.c].
         let timeouts = counters.each_ref().map(|c| c.get("TcpExt.TCPTimeouts"));

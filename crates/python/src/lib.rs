@@ -14,6 +14,7 @@ mod patterns;
 mod plan;
 mod scenarios;
 mod tables;
+mod watch;
 
 /// The module `rexmit._native`.
 #[pymodule]
@@ -31,7 +32,7 @@ mod _native {
         pattern_file, pattern_from_file, pattern_list, pattern_random, pattern_show, pattern_to_file,
     };
     #[pymodule_export]
-    use super::plan::{Plan, run_one};
+    use super::plan::{Plan, retransmissions_of, run_one, senders};
     #[pymodule_export]
     use super::scenarios::{
         check_sampling, parse_duration, parse_rate, profile, profile_schema, profiles, resolve, schema,

@@ -10,7 +10,10 @@ use serde_json::Value;
 
 use crate::numbers::Whole;
 use crate::scenarios::{parse, value_error};
-use crate::tables::{Columns, intervals, row_to_dict, rows, states, to_dict, transmissions, verdicts};
+use crate::tables::{
+    Columns, intervals, retransmissions, row_to_dict, rows, states, to_dict, transmissions, verdicts,
+};
+use crate::watch::{Judged, of_captures, sending_hosts};
 
 /// A base scenario and what varies in it.
 #[pyclass(frozen)]
@@ -53,8 +56,8 @@ impl Plan {
         self.plan.run_key(run.0 / replications, run.0 % replications)
     }
 
-    /// Runs `runs` (from the first to before the second) on `jobs` threads and returns columns of two tables: `runs`, a
-    /// row a run, and `intervals`, what was measured by intervals.
+    /// Runs `runs` (from the first to before the second) on `jobs` threads and returns columns of three tables: `runs`,
+    /// a row a run, `intervals`, what was measured by intervals, and `retransmissions`, what was sent again.
     #[allow(clippy::too_many_arguments, reason = "Python names them; `self` and `py` are no choice")]
     fn run<'py>(
         &self,
@@ -66,11 +69,14 @@ impl Plan {
     ) -> PyResult<Bound<'py, PyDict>> {
         let (start, stop) = (runs.0.0, runs.1.0);
         let options = BatchOptions { replications: replications.0, seed: seed.0, jobs: jobs.size() };
-        let found = py.detach(|| self.plan.run(start..stop.max(start), options)).map_err(value_error)?;
+        let found = py
+            .detach(|| self.plan.run_watched(start..stop.max(start), options, &Judged))
+            .map_err(value_error)?;
         self.unreached.lock().unwrap_or_else(PoisonError::into_inner).merge(found.unreached);
         let answer = PyDict::new(py);
         answer.set_item("runs", to_dict(py, rows(start, options.replications.max(1), &found.rows))?)?;
         answer.set_item("intervals", to_dict(py, intervals(start, &found.rows))?)?;
+        answer.set_item("retransmissions", to_dict(py, retransmissions(start, &found.rows))?)?;
         Ok(answer)
     }
 
@@ -108,4 +114,27 @@ pub fn run_one<'py>(
     add("verdicts", options.verdicts, &|| verdicts(&outcome.verdicts))?;
     add("transmissions", options.transmissions, &|| transmissions(&outcome.transmissions))?;
     Ok(answer)
+}
+
+/// The hosts (`server`, `client`) that send data in a scenario: whose captures [`retransmissions_of`] looks at.
+#[pyfunction]
+pub fn senders(scenario_json: &str) -> PyResult<(bool, bool)> {
+    let resolved = Resolved::from_value(parse(scenario_json)?).map_err(value_error)?;
+    let [server, client] = sending_hosts(&resolved);
+    Ok((server, client))
+}
+
+/// What was sent again in a run of which these are the captures at the server and at the client, as JSON: a list of rows.
+/// Raises ValueError for a capture that cannot be read.
+#[pyfunction]
+pub fn retransmissions_of(
+    py: Python<'_>,
+    scenario_json: &str,
+    server: Option<String>,
+    client: Option<String>,
+) -> PyResult<String> {
+    let resolved = Resolved::from_value(parse(scenario_json)?).map_err(value_error)?;
+    let rows = py.detach(|| of_captures(&resolved, [server.as_deref(), client.as_deref()]));
+    let rows = rows.map_err(|error| PyValueError::new_err(format!("a capture: {error}")))?;
+    serde_json::to_string(&rows).map_err(|error| PyValueError::new_err(error.to_string()))
 }

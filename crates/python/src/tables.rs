@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use rexmit_sim::{IntervalRow, Row, StateRow, TransmissionRow, VerdictRow};
+use rexmit_sim::{IntervalRow, RetransmissionRow, Row, StateRow, TransmissionRow, VerdictRow};
 use rexmit_units::{Duration, Instant};
 
 /// A table by columns.
@@ -120,6 +120,42 @@ pub fn intervals(start: u64, rows: &[Row]) -> Columns {
         ("cwnd_max", known(&|i| i.cwnd_max)),
         ("srtt_mean_ns", mean(&|i| i.srtt_mean_ns)),
         ("srtt_sd_ns", mean(&|i| i.srtt_sd_ns)),
+    ]
+}
+
+/// What was sent again in these rows of runs numbered from `start`.
+pub fn retransmissions(start: u64, rows: &[Row]) -> Columns {
+    let runs = rows.iter().enumerate();
+    let all: Vec<_> =
+        runs.flat_map(|(n, row)| row.retransmissions.iter().map(move |r| (start + n as u64, r))).collect();
+    let small =
+        |get: &dyn Fn(&RetransmissionRow) -> u32| Values::U32(all.iter().map(|(_, r)| get(r)).collect());
+    let number =
+        |get: &dyn Fn(&RetransmissionRow) -> u64| Values::U64(all.iter().map(|(_, r)| get(r)).collect());
+    let time = |get: &dyn Fn(&RetransmissionRow) -> f64| {
+        Values::F64(all.iter().map(|(_, r)| Some(get(r))).collect())
+    };
+    let text = |get: &dyn Fn(&RetransmissionRow) -> &String| {
+        Values::Text(all.iter().map(|(_, r)| Some(get(r).clone())).collect())
+    };
+    vec![
+        ("run", Values::U32(all.iter().map(|(run, _)| *run as u32).collect())),
+        ("connection", small(&|r| r.connection)),
+        ("host", text(&|r| &r.host)),
+        ("protocol", text(&|r| &r.protocol)),
+        ("number", small(&|r| r.number)),
+        ("class", text(&|r| &r.class)),
+        ("count", number(&|r| r.count)),
+        ("not_needed", number(&|r| r.not_needed)),
+        ("bundled_in_fast", number(&|r| r.bundled_in_fast)),
+        ("cumulative_min_ms", time(&|r| r.cumulative_min_ms)),
+        ("cumulative_max_ms", time(&|r| r.cumulative_max_ms)),
+        ("cumulative_mean_ms", time(&|r| r.cumulative_mean_ms)),
+        ("cumulative_std_ms", time(&|r| r.cumulative_std_ms)),
+        ("consecutive_min_ms", time(&|r| r.consecutive_min_ms)),
+        ("consecutive_max_ms", time(&|r| r.consecutive_max_ms)),
+        ("consecutive_mean_ms", time(&|r| r.consecutive_mean_ms)),
+        ("consecutive_std_ms", time(&|r| r.consecutive_std_ms)),
     ]
 }
 

@@ -5,7 +5,7 @@ use rexmit_stack::Snapshot;
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
 
-use crate::IntervalRow;
+use crate::{IntervalRow, RetransmissionRow};
 
 /// One run as one row of a table. Counts are over all connections of the run; `down` is server to client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,6 +44,9 @@ pub struct Row {
     /// What was sent in each interval, where the scenario has some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<IntervalRow>,
+    /// What was sent again, where the scenario has it counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retransmissions: Vec<RetransmissionRow>,
 }
 
 /// State of an endpoint at an instant.

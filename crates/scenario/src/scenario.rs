@@ -38,6 +38,15 @@ pub struct Scenario {
     /// `"0 s-150 s, 150 s-270 s"`. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intervals: Option<Intervals>,
+    /// What is sent again is counted by its number and cause, with its delays, in the table `retransmissions`: as
+    /// `rexmit analyze` judges the packets at the sender's interface. Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retransmissions: bool,
+    /// Missing reports after which that table calls a retransmission of SCTP fast, as sctp_trace does: 4 for lksctp
+    /// 2.6.15, 1 for the runs of pedersen-2006 with its modified fast retransmit; at least 1. Default: 3, as RFC 9260.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub sctp_threshold: Option<u32>,
 }
 
 fn default_limit() -> Duration {
@@ -143,6 +152,9 @@ impl Resolved {
         }
         if scenario.limit.is_zero() {
             return Err(SpecError::new("limit", "a run without time; allowed: above 0 s, such as \"1 h\""));
+        }
+        if scenario.sctp_threshold == Some(0) {
+            return Err(SpecError::new("sctp_threshold", "no report is no reason; allowed: at least 1"));
         }
         let connections: u64 = self.transfers.iter().map(|t| u64::from(t.connections())).sum();
         if connections > MAX_CONNECTIONS {

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
+use crate::observer::{Unwatched, Watch};
 use crate::options::RunOptions;
-use crate::run::run;
+use crate::run::run_observed;
 use crate::unreached::UnreachedRuns;
 use rexmit_scenario::Resolved;
 use rexmit_scenario::Row;
@@ -182,6 +183,19 @@ impl Plan {
     /// # Errors
     /// The first point that cannot be run.
     pub fn run(&self, range: Range<u64>, options: BatchOptions) -> Result<Batch, SpecError> {
+        self.run_watched(range, options, &Unwatched)
+    }
+
+    /// The same before observers.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_watched(
+        &self,
+        range: Range<u64>,
+        options: BatchOptions,
+        watch: &dyn Watch,
+    ) -> Result<Batch, SpecError> {
         let replications = options.replications.max(1);
         let total = self.points().saturating_mul(replications);
         let range = range.start.min(total)..range.end.min(total);
@@ -201,7 +215,7 @@ impl Plan {
                             return;
                         }
                         let runs = (n * chunk).max(range.start)..(n + 1).saturating_mul(chunk).min(range.end);
-                        let batch = self.run_some(runs, replications, options.seed);
+                        let batch = self.run_some(runs, (replications, options.seed), watch);
                         let failed = batch.is_err();
                         if let Ok(mut done) = done.lock() {
                             done.push((n, batch));
@@ -225,7 +239,12 @@ impl Plan {
         Ok(out)
     }
 
-    fn run_some(&self, runs: Range<u64>, replications: u64, seed: u64) -> Result<Batch, SpecError> {
+    fn run_some(
+        &self,
+        runs: Range<u64>,
+        (replications, seed): (u64, u64),
+        watch: &dyn Watch,
+    ) -> Result<Batch, SpecError> {
         let mut batch = Batch::default();
         batch.rows.reserve((runs.end - runs.start) as usize);
         let mut at: Option<(u64, Resolved)> = None;
@@ -236,7 +255,8 @@ impl Plan {
                 _ => Resolved::from_value(self.scenario(point)?)?,
             };
             let streams = Streams::new(seed, &self.run_key(point, replication));
-            let outcome = run(&resolved, &streams, &RunOptions::default())?;
+            let observer = watch.begin(&resolved);
+            let outcome = run_observed(&resolved, &streams, &RunOptions::default(), observer)?;
             batch.unreached.add(&outcome.unreached);
             batch.rows.push(outcome.row);
             at = Some((point, resolved));

@@ -15,6 +15,7 @@
 mod batch;
 mod capture_file;
 mod meter;
+mod observer;
 mod options;
 mod outcome;
 mod recorder;
@@ -26,10 +27,11 @@ mod unreached;
 mod world;
 
 pub use batch::{Batch, BatchOptions, Checked, Plan};
+pub use observer::{Observer, Unwatched, Watch};
 pub use options::RunOptions;
 pub use outcome::Outcome;
 pub use rexmit_scenario::*;
-pub use run::run;
+pub use run::{run, run_observed};
 pub use truth::{Earlier, TransmissionRow};
 pub use unreached::UnreachedRuns;
 

@@ -4,6 +4,7 @@ use crate::options::RunOptions;
 use rexmit_scenario::SpecError;
 use rexmit_scenario::VerdictRow;
 
+use crate::observer::Observer;
 use crate::outcome::Outcome;
 use crate::recorder::{Recorded, Recorder};
 use crate::world::World;
@@ -15,9 +16,23 @@ use rexmit_scenario::Streams;
 /// # Errors
 /// A capture that cannot be written; a path that contradicts itself.
 pub fn run(resolved: &Resolved, streams: &Streams, options: &RunOptions) -> Result<Outcome, SpecError> {
+    run_observed(resolved, streams, options, None)
+}
+
+/// The same before an observer, whose rows become the row's.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_observed(
+    resolved: &Resolved,
+    streams: &Streams,
+    options: &RunOptions,
+    observer: Option<Box<dyn Observer>>,
+) -> Result<Outcome, SpecError> {
     let io = |e: std::io::Error| SpecError::writing("a capture", &e);
     let mut world = World::new(resolved, streams, options.verdicts)?;
     world.record(Recorder::new(options).map_err(io)?);
+    world.observe(observer);
     world.run();
     let row = world.row();
     let (directions, recorder) = world.into_logs();

@@ -10,6 +10,7 @@ use rexmit_units::{Duration, Instant};
 use rexmit_wire::{SeqNumber, Transport};
 
 use crate::meter::Meter;
+use crate::observer::Observer;
 use crate::recorder::Recorder;
 use crate::timers::Timers;
 use crate::truth::Seen;
@@ -42,6 +43,7 @@ pub(crate) struct World {
     deliveries: u64,
     meter: Option<Meter>,
     recorder: Option<Recorder>,
+    observer: Option<Box<dyn Observer>>,
 }
 
 fn end_index(connection: usize, host: usize) -> usize {
@@ -63,6 +65,7 @@ impl World {
             deliveries: 0,
             meter: None,
             recorder: None,
+            observer: None,
         };
         world.populate(resolved, streams);
         world.meter = scenario.intervals.as_ref().map(|what| Meter::new(what, &world.ends));
@@ -109,6 +112,11 @@ impl World {
         self.recorder = recorder;
     }
 
+    /// Lets somebody see the packets from now on.
+    pub fn observe(&mut self, observer: Option<Box<dyn Observer>>) {
+        self.observer = observer;
+    }
+
     /// Runs until everything is over, nothing can happen any more, or the limit is reached.
     pub fn run(&mut self) {
         while self.step() {}
@@ -153,6 +161,9 @@ impl World {
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.received(host, self.now, &packet);
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.packet(host, self.now, &packet);
         }
         if packet.damaged {
             return; // the host finds the checksum wrong and drops it
@@ -227,6 +238,9 @@ impl World {
     fn transmit(&mut self, index: usize) {
         let host = 1 - index % 2;
         while let Some(sent) = self.queue.pop_front() {
+            if let Some(observer) = &mut self.observer {
+                observer.packet(host, self.now, &sent.packet);
+            }
             match &mut self.recorder {
                 None => {
                     self.directions[host].send(self.now, sent.packet);
@@ -292,6 +306,7 @@ impl World {
         }
         row.error = self.error(row.completed, misplaced);
         row.intervals = self.meter.take().map(|meter| meter.finish(self.now, &self.ends)).unwrap_or_default();
+        row.retransmissions = self.observer.take().map(|observer| observer.finish()).unwrap_or_default();
         row
     }
 

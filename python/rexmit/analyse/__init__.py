@@ -15,11 +15,11 @@ if TYPE_CHECKING:
         Published,
         load_published,
     )
+    from rexmit.analyse.delays import retransmission_delays
     from rexmit.analyse.factorial import effects
     from rexmit.analyse.late import lateness
     from rexmit.analyse.means import averages
     from rexmit.analyse.positions import PositionCosts, position_costs, position_times
-    from rexmit.analyse.resent import pooled
     from rexmit.analyse.stats import count_interval, prediction_interval, summarise, t_quantile
 
 __all__ = [
@@ -38,10 +38,10 @@ __all__ = [
     "lateness",
     "load_published",
     "over_span",
-    "pooled",
     "position_costs",
     "position_times",
     "prediction_interval",
+    "retransmission_delays",
     "summarise",
     "t_quantile",
     "two_way",
@@ -56,7 +56,7 @@ _HOMES = {
     "averages": "means",
     "effects": "factorial",
     "lateness": "late",
-    "pooled": "resent",
+    "retransmission_delays": "delays",
     **dict.fromkeys(("crossing", "over_span", "two_way", "window_phase"), "both_ways"),
 }
 """Where each name comes from: loaded when it is used, because tables take long to load."""

@@ -35,7 +35,7 @@ EXTENSIONS = ("Plain", "S", "S+D", "S+D+F", "S+F")
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a table: each run's retransmissions pooled, and what is published (`min`, `max`, `avg`)."""
+    """One cell of a table: each run's retransmissions, and what is published (`min`, `max`, `avg`, `number`)."""
 
     runs: pl.DataFrame
     published: Mapping[str, float]
@@ -162,7 +162,7 @@ def draw_means(
         for number, (group, colour, marker) in enumerate(zip(groups, colours, style.MARKERS, strict=False)):
             for place, cell in group.cells.items():
                 x = place + (number - (len(groups) - 1) / 2) * width
-                means = cell.runs["mean_ms"].to_list()
+                means = cell.runs["mean"].to_list()
                 if means:
                     mean = sum(means) / len(means)
                     low, high = prediction_interval(means, CONFIDENCE) if len(means) > 1 else (mean, mean)
@@ -219,9 +219,9 @@ def draw_timer(
 def _ours(axes: Axes, x: float, width: float, runs: pl.DataFrame, colour: Any, marker: str) -> None:
     if runs.is_empty():
         return
-    means = runs["mean_ms"].to_list()
+    means = runs["mean"].to_list()
     mean = sum(means) / len(means)
-    axes.plot([x, x], [runs["min_ms"].min(), runs["max_ms"].max()], color=colour, linewidth=1.1)
+    axes.plot([x, x], [runs["min"].min(), runs["max"].max()], color=colour, linewidth=1.1)
     if len(means) > 1:
         low, high = prediction_interval(means, CONFIDENCE)
         box = Rectangle(

@@ -14,7 +14,7 @@ import pyarrow as pa
 from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.run.columns import from_native
-from rexmit.run.intervals import measures, nest
+from rexmit.run.details import details_of, nest
 from rexmit.study import Factor, StudySpec
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class ModelBackend:
         self._design = spec.design
         self._where = spec.path or spec.name
         self._plan = self._plan_of(self._design.factors)
-        self._measures = measures(spec)
+        self._details = details_of(spec)
 
     def check(self, step: Step) -> list[str]:
         """Warnings of the native code, which builds every run's scenario to find errors."""
@@ -178,7 +178,8 @@ class ModelBackend:
             began = time.monotonic()
             found = self._plan.run((chunk.start, chunk.stop), design.replications, design.seed, jobs)
             table = from_native(found["runs"])
-            yield chunk, nest(table, from_native(found["intervals"])) if self._measures else table
+            rows = {detail.name: from_native(found[detail.name]) for detail in self._details}
+            yield chunk, nest(self._details, table, rows)
             size = _next_size(size, time.monotonic() - began)
             at = chunk.stop
 

@@ -27,13 +27,12 @@ import tomli_w
 from rexmit.errors import RexmitError, StoreError, UsageError
 from rexmit.run.backends import BackendOptions, ModelBackend, is_real_time
 from rexmit.run.columns import SEED_COLUMNS, factor_columns, with_factors
+from rexmit.run.details import DETAILS, Detail, split
 from rexmit.run.files import store_error, write_json, write_text, write_whole
-from rexmit.run.intervals import INTERVALS, nested_column, split
 from rexmit.run.lock import LOCK_NAME, FolderLock
 from rexmit.run.provenance import environment, now
 from rexmit.run.results import Results, open_results
 from rexmit.run.store import (
-    INTERVALS_FILE,
     PROVENANCE,
     RUNS,
     STUDY_JSON,
@@ -41,6 +40,7 @@ from rexmit.run.store import (
     decisive,
     first_difference,
     without_nulls,
+    write_details,
     write_runs,
 )
 from rexmit.study import Design, StudySpec
@@ -75,16 +75,13 @@ def merge_results(
     _check_same_scenario(sources)
     rows = _numbered(sources, factors, skip_duplicates)
     table, record = _joined(sources, factors, rows)
-    table, intervals = split(table)
+    table, details = split(table)
     if out is None:
-        return Results(table, record, None, intervals=intervals)
+        return Results(table, record, None, details=details)
     out = Path(out)
     with _written_beside(out) as folder:
         _write(folder, table, record)
-        if intervals is not None:
-            write_whole(
-                folder / INTERVALS_FILE, lambda temporary: write_runs(intervals, temporary), resumable=False
-            )
+        write_details(folder, details, resumable=False)
         _keep_files(folder, sources, rows)
         write_json(folder / PROVENANCE, _provenance(sources, rows, record, started))
     return Results(table, record, out)
@@ -314,9 +311,10 @@ def _joined(
     if len(seeds) > 1 or not (rows["place"] == rows["replication"]).all():
         for name, own in zip(SEED_COLUMNS, ("seed", "replication"), strict=True):
             columns[name] = rows[own].to_arrow()
-    nested = _intervals(sources)
-    if nested is not None:
-        columns[INTERVALS] = nested.take(rows["row"].to_arrow())
+    for detail in DETAILS:
+        nested = _nested(sources, detail)
+        if nested is not None:
+            columns[detail.column] = nested.take(rows["row"].to_arrow())
     study = sources[0].results.study
     spec = StudySpec(study["name"], None, {}, study["scenario"], design)
     record = {
@@ -333,15 +331,15 @@ def _joined(
     return with_factors(pa.table(columns), design), record
 
 
-def _intervals(sources: Sequence[_Source]) -> pa.ChunkedArray | None:
-    """What was measured by intervals in all of them, nested by run; None where nothing was."""
-    nested = [nested_column(len(source.results), source.results.interval_table()) for source in sources]
+def _nested(sources: Sequence[_Source], detail: Detail) -> pa.ChunkedArray | None:
+    """What all of them have of a detail, nested by run; None where none has any."""
+    nested = [detail.nested_column(len(one.results), one.results.detail(detail)) for one in sources]
     if all(column is None for column in nested):
         return None
     for source, column in zip(sources, nested, strict=True):
         if column is None:
             raise StoreError(
-                f"{source.folder}: holds no {INTERVALS_FILE}, which the others hold; run it again into "
+                f"{source.folder}: holds no {detail.file}, which the others hold; run it again into "
                 "another --out, or merge without it"
             )
     return pa.chunked_array(nested)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for
 from rexmit.run.columns import from_native, table_of
+from rexmit.run.details import RETRANSMISSIONS
 from rexmit.run.guests import guest_command
-from rexmit.run.intervals import INTERVALS, NESTED
+from rexmit.run.judged import JudgedCaptures
 from rexmit.run.processes import agent_command
 from rexmit.run.unreached import Unreached
 from rexmit.study import StudySpec
@@ -39,8 +41,9 @@ class RealBackend(ModelBackend):
         super().__init__(spec, options)
         self._unreached = Unreached()
         empty = from_native(self._plan.run((0, 0), 1, 0, 1)["runs"])
-        measured = [(INTERVALS, NESTED)] if self._measures else []
-        self._schema = pa.schema([*empty.schema, *(pa.field(*column) for column in (*LATENESS, *measured))])
+        nested = [(detail.column, detail.nested) for detail in self._details]
+        self._schema = pa.schema([*empty.schema, *(pa.field(*column) for column in (*LATENESS, *nested))])
+        self._judged = JudgedCaptures() if RETRANSMISSIONS in self._details else None
 
     def command(self, job: Path, folder: Path) -> list[str]:
         """The command of an agent for a job."""
@@ -66,14 +69,18 @@ class RealBackend(ModelBackend):
 
     def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         """Runs them on `jobs` agents and yields finished ones, in ranges."""
+        with self._judged or nullcontext():
+            yield from self._sweep(runs, jobs, stopped)
+
+    def _sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         keep = self._options.keep
-        crew = self._crew(lambda run: keep.options(run) if keep else {}, jobs)
+        crew = self._crew(lambda run: self._captured(run, keep.options(run) if keep else {}), jobs)
         rows: dict[int, dict[str, Any]] = {}
         flushed = time.monotonic()
         work = crew.work(runs, stopped)
         try:
             for done in work:
-                rows[done.run] = self._row(done)
+                rows[done.run] = self._counted(done, self._row(done))
                 self._settle(done, rows[done.run])
                 if time.monotonic() - flushed > PIECE_SECONDS:
                     yield from self._pieces(rows)
@@ -106,6 +113,17 @@ class RealBackend(ModelBackend):
             raise RexmitError(f"run {run}: {done.failed}")
         return done
 
+    def _captured(self, run: int, options: dict[str, Any]) -> dict[str, Any]:
+        """The options of a run, with captures where its retransmissions are counted."""
+        return self._judged.options(run, self._spec.scenario_of(run), options) if self._judged else options
+
+    def _counted(self, done: Done, row: dict[str, Any]) -> dict[str, Any]:
+        """The row of a run, with its retransmissions."""
+        if self._judged is None:
+            return row
+        found = self._judged.take(done.run)
+        return row if done.failed else row | {RETRANSMISSIONS.column: found}
+
     def _crew(self, options: Callable[[int], dict[str, Any]], size: int) -> Crew:
         return Crew(self.command, lambda run: self._job(run, options(run)), size, pinned=not self.real_time)
 
@@ -125,10 +143,14 @@ class RealBackend(ModelBackend):
         numbers = {"run": done.run, "replication": done.run % self._design.replications}
         if done.failed:
             nothing = {field.name: False if pa.types.is_boolean(field.type) else 0 for field in self._schema}
-            return nothing | numbers | {"completed": False, "error": done.failed, INTERVALS: []}
+            return nothing | numbers | {"completed": False, "error": done.failed, **self._nested({})}
         self._unreached.add(done.answer["unreached"])
         lateness = {name: done.answer[name] for name, _ in LATENESS}
-        return {INTERVALS: [], **done.answer["row"], **numbers, **lateness}
+        row = done.answer["row"]
+        return {**row, **self._nested(row), **numbers, **lateness}
+
+    def _nested(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        return {detail.column: row.get(detail.name, []) for detail in self._details}
 
     def _pieces(self, rows: dict[int, dict[str, Any]]) -> Iterator[tuple[range, pa.Table]]:
         """Takes all rows out, as ranges without a gap."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
 from rexmit.run.backends import open_backend
 from rexmit.run.columns import SEED_COLUMNS
+from rexmit.run.details import INTERVALS, RETRANSMISSIONS, Detail
 from rexmit.run.files import store_error
-from rexmit.run.store import INTERVALS_FILE, PROVENANCE, RUNS, STUDY_JSON
+from rexmit.run.store import PROVENANCE, RUNS, STUDY_JSON
 from rexmit.study import Design, StudySpec
 from rexmit.study.factors import factor_from_record
 
@@ -41,10 +42,10 @@ class Results:
         study: dict[str, Any],
         folder: Path | None,
         new_runs: int = 0,
-        intervals: pa.Table | None = None,
+        details: Mapping[str, pa.Table] | None = None,
     ) -> None:
         self._table = table
-        self._intervals = intervals
+        self._details = dict(details or {})
         self.study = study
         """The content of study.json: the resolved scenario, factors and levels, replications, seed."""
         self.folder = folder
@@ -93,20 +94,36 @@ class Results:
         write, weighted by its bytes: `cwnd_mean`, `cwnd_max`, `srtt_mean_ns`, `srtt_sd_ns`. Raises UsageError
         where the scenario has no `intervals`.
         """
-        table = self.interval_table()
+        return self._frame_of(INTERVALS)
+
+    def retransmissions(self) -> pl.DataFrame:
+        """What was sent again, as the packets at the sender's interface show it, with the factors of its run.
+
+        A row for each sender, number of the retransmission and class. Columns beside those of the factors:
+        `run`, `replication`, `connection`, `host` (who sent them), `protocol`, `number` (1 for the first
+        retransmission of a segment or chunk), `class` (of TCP the cause, of SCTP what sctp_trace calls it),
+        `count`, `not_needed`, `bundled_in_fast` (chunks bundled into a fast retransmit of another one), and
+        the delays since the first transmission (`cumulative_`) and since the one before (`consecutive_`):
+        `min_ms`, `max_ms`, `mean_ms`, `std_ms`. :func:`rexmit.analyse.retransmission_delays` pools rows.
+        Raises UsageError where the scenario has no `retransmissions`.
+        """
+        return self._frame_of(RETRANSMISSIONS)
+
+    def detail(self, detail: Detail) -> pa.Table | None:
+        """A table beside that of the runs, for Arrow; None where the study has none."""
+        if detail.name not in self._details and self.folder is not None:
+            path = self.folder / detail.file
+            if path.exists():
+                self._details[detail.name] = _read_table(path)
+        return self._details.get(detail.name)
+
+    def _frame_of(self, detail: Detail) -> pl.DataFrame:
+        table = self.detail(detail)
         if table is None:
-            raise UsageError(
-                f'{self.name}: nothing was measured by intervals; give the scenario intervals = "5 s"'
-            )
+            raise UsageError(f"{self.name}: {detail.nothing}; give the scenario {detail.hint}")
         frame = pl.from_arrow(table)
         assert isinstance(frame, pl.DataFrame)
         return frame
-
-    def interval_table(self) -> pa.Table | None:
-        """As :meth:`intervals`, for Arrow; None where nothing was measured by intervals."""
-        if self._intervals is None and self.folder is not None and (self.folder / INTERVALS_FILE).exists():
-            self._intervals = _read_table(self.folder / INTERVALS_FILE)
-        return self._intervals
 
     def to_pandas(self) -> pd.DataFrame:
         """The table for pandas. Raises UsageError where pandas is not installed."""

@@ -20,8 +20,8 @@ from rexmit.errors import Interrupted, RexmitError, UsageError
 from rexmit.run.backends import CHECKED_AT_ONCE, Backend, BackendOptions, open_backend
 from rexmit.run.capture import CAPTURE_CHOICES, capture_runs
 from rexmit.run.columns import with_factors
+from rexmit.run.details import split
 from rexmit.run.files import store_error
-from rexmit.run.intervals import split
 from rexmit.run.keeping import Keep
 from rexmit.run.lock import FolderLock
 from rexmit.run.provenance import Provenance, usable_cores
@@ -126,9 +126,9 @@ class _Session:
         with _stop_flag() as stop:
             self._sweep([range(self._spec.design.runs)], lambda _, table: tables.append(table), stop)
         whole = with_factors(pa.concat_tables(tables).sort_by("run"), self._spec.design)
-        table, intervals = split(whole)
+        table, details = split(whole)
         self._warn_never_reached(self._spec.design.runs)
-        return Results(table, self._record(), None, table.num_rows, intervals)
+        return Results(table, self._record(), None, table.num_rows, details)
 
     def in_folder(self, out: Path) -> Results:
         """Runs into a folder that no other run may use meanwhile."""

@@ -6,6 +6,7 @@
     parts/           finished runs while the study is under way, one file a chunk
     runs.parquet     a row a run, sorted by run; written at the end, whole or not at all
     intervals.parquet  a row an interval and sender, where the scenario has intervals; written just before
+    retransmissions.parquet  what was sent again, where the scenario has it counted; likewise
     captures/        pcapng files where asked for
 
 `runs.parquet` holds nothing of time or machine, and is made of the runs in order: the same study gives the
@@ -17,6 +18,8 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +29,12 @@ import tomli_w
 
 from rexmit.errors import StoreError, one_line
 from rexmit.run.columns import with_factors
+from rexmit.run.details import DETAILS, split
 from rexmit.run.files import TEMPORARY, store_error, write_json, write_text, write_whole
-from rexmit.run.intervals import split
 from rexmit.run.lock import LOCK_NAME
 from rexmit.study import Design
 
 RUNS = "runs.parquet"
-INTERVALS_FILE = "intervals.parquet"
 STUDY_JSON = "study.json"
 STUDY_TOML = "study.toml"
 PROVENANCE = "provenance.json"
@@ -101,10 +103,8 @@ class Store:
         if not path.exists():
             parts = [self._part_path(runs) for runs in self._stored()]
             responses = pa.concat_tables([_read_table(part) for part in parts])
-            table, intervals = split(with_factors(responses, self._design))
-            if intervals is not None:
-                measured = self.folder / INTERVALS_FILE
-                write_whole(measured, lambda temporary: write_runs(intervals, temporary))
+            table, details = split(with_factors(responses, self._design))
+            write_details(self.folder, details)
             write_whole(path, lambda temporary: write_runs(table, temporary))
         with contextlib.suppress(OSError):
             for part in self._parts.glob("*"):
@@ -141,6 +141,14 @@ class Store:
 def write_runs(table: pa.Table, path: Path) -> None:
     """Writes the table of a study in the one form that gives the same bytes for the same rows."""
     pq.write_table(table, path, compression="zstd", row_group_size=ROWS_A_GROUP, version="2.6")
+
+
+def write_details(folder: Path, details: Mapping[str, pa.Table], resumable: bool = True) -> None:
+    """Writes the tables that stand beside runs.parquet."""
+    for detail in DETAILS:
+        if detail.name in details:
+            write = partial(write_runs, details[detail.name])
+            write_whole(folder / detail.file, write, resumable=resumable)
 
 
 def first_difference(before: Any, now: Any, name: str = "") -> str | None:

@@ -30,6 +30,8 @@ COLUMNS = {
     *("drops_down", "drops_up", "deliveries", "virtual_ns", "late_max_ns", "late_p99_ns", "late", "error"),
     *("intervals", "interval", "from_ns", "to_ns", "connection", "host", "goodput_bit_s", "written"),
     *("cwnd_mean", "cwnd_max", "srtt_mean_ns", "srtt_sd_ns"),
+    *("retransmissions", "protocol", "number", "class", "count", "not_needed", "bundled_in_fast"),
+    *(f"{kind}_{of}_ms" for kind in ("cumulative", "consecutive") for of in ("min", "max", "mean", "std")),
 }
 """Columns of the tables of results: no factor that sets several settings may have such a name."""
 

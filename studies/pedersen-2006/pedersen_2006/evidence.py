@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 from rexmit import Results
-from rexmit.analyse import pooled
+from rexmit.analyse import retransmission_delays
 
 READINGS = {
     "burst": {"+reduce RTO+FR": "+reduce RTO+FR, restart", "+FR bundling": "+FR bundling, restart"},
@@ -70,7 +70,7 @@ class Evidence:
         if classes is not None:
             frame = frame.filter(pl.col("class").is_in(classes))
         delays = "consecutive" if name.startswith("tcp-") else "cumulative"
-        return len(runs), pooled(frame, ["run"], delays)
+        return len(runs), retransmission_delays(frame, ["run"], delays)
 
 
 def levels_of(name: str, place: Mapping[str, str]) -> dict[str, str]:

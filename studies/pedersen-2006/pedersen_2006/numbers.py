@@ -21,10 +21,10 @@ CONFIDENCE = 0.99
 """Of the interval in which one more run of ours would lie."""
 
 _COLUMNS = {
-    "least delay": "min_ms",
-    "greatest delay": "max_ms",
-    "mean delay": "mean_ms",
-    "standard deviation of the delay": "std_ms",
+    "least delay": "min",
+    "greatest delay": "max",
+    "mean delay": "mean",
+    "standard deviation of the delay": "std",
 }
 
 

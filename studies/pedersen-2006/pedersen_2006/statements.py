@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import rexmit
-from rexmit.analyse import Check, Published, pooled, prediction_interval
+from rexmit.analyse import Check, Published, prediction_interval, retransmission_delays
 
 from .evidence import Evidence, Uncovered
 from .numbers import CONFIDENCE
@@ -78,7 +78,7 @@ def _restart(less_age: bool) -> Function:
             raise Uncovered(
                 f"these results of pedersen-2006/restart have no timeout with {RESTART} {less_age}"
             )
-        (greatest,) = pooled(frame, ["class"])["max_ms"]
+        (greatest,) = retransmission_delays(frame, ["class"])["max"]
         holds = greatest <= 1000 + TICK_MS if less_age else greatest > 1100
         return Check.of_statement(published, holds, f"greatest {_ms(greatest)} after the chunk")
 
@@ -136,7 +136,7 @@ def _no_difference(published: Published, evidence: Evidence) -> Check:
     means = _means(evidence, "tcp-thin")
     wrong, most = [], 0.0
     for (rtt,), frame in means.group_by("rtt", maintain_order=True):
-        by = dict(frame.group_by(EXTENSION, maintain_order=True).agg(pl.col("mean_ms")).iter_rows())
+        by = dict(frame.group_by(EXTENSION, maintain_order=True).agg(pl.col("mean")).iter_rows())
         if "Plain" not in by or len(by["Plain"]) < 2:
             raise Uncovered("needs several runs of plain TCP")
         low, high = prediction_interval(by["Plain"], CONFIDENCE)
@@ -152,11 +152,11 @@ def _sack_helps(published: Published, evidence: Evidence) -> Check:
     means = (
         _means(evidence, "tcp-thick")
         .group_by("rtt", EXTENSION, maintain_order=True)
-        .agg(pl.col("mean_ms").mean())
+        .agg(pl.col("mean").mean())
     )
     parts, holds = [], True
     for (rtt,), frame in means.group_by("rtt", maintain_order=True):
-        by = dict(frame.select(EXTENSION, "mean_ms").iter_rows())
+        by = dict(frame.select(EXTENSION, "mean").iter_rows())
         if len(by) < 2 or "Plain" not in by:
             raise Uncovered("needs plain TCP and others")
         plain = by.pop("Plain")
@@ -168,7 +168,7 @@ def _sack_helps(published: Published, evidence: Evidence) -> Check:
 
 
 def _means(evidence: Evidence, part: str) -> pl.DataFrame:
-    return pooled(evidence.retransmissions(part), ["rtt", EXTENSION, "run"], "consecutive")
+    return retransmission_delays(evidence.retransmissions(part), ["rtt", EXTENSION, "run"], "consecutive")
 
 
 def _ms(value: object) -> str:

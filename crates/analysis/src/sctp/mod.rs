@@ -24,7 +24,7 @@ mod trace;
 mod view;
 
 #[cfg(test)]
-mod script;
+pub(crate) mod script;
 #[cfg(test)]
 mod tests;
 

@@ -77,6 +77,11 @@ impl App {
     pub fn receives(&self) -> bool {
         matches!(self, Self::Receiver(_) | Self::Requester(_))
     }
+
+    /// It writes: data, responses or requests.
+    pub fn sends(&self) -> bool {
+        !matches!(self, Self::Receiver(_))
+    }
 }
 
 impl From<Sender> for App {

@@ -24,6 +24,17 @@ impl Packet {
     /// As [`Self::emit`] does.
     pub fn emit_into(&self, out: &mut Vec<u8>) {
         let start = out.len();
+        self.emit_unsummed_into(out);
+        let sum = checksum(&out[start..]);
+        out[start + 8..start + HEADER_LEN].copy_from_slice(&sum.to_be_bytes());
+    }
+
+    /// The same with zero in the place of the checksum, for a reader in this process that does not check it.
+    ///
+    /// # Panics
+    /// As [`Self::emit`] does.
+    pub fn emit_unsummed_into(&self, out: &mut Vec<u8>) {
+        let start = out.len();
         out.extend(self.src_port.to_be_bytes());
         out.extend(self.dst_port.to_be_bytes());
         out.extend(self.tag.to_be_bytes());
@@ -31,8 +42,6 @@ impl Packet {
         for chunk in &self.chunks {
             chunk.emit(start, out);
         }
-        let sum = checksum(&out[start..]);
-        out[start + 8..start + HEADER_LEN].copy_from_slice(&sum.to_be_bytes());
     }
 
     /// Bytes of the packet: common header, chunks and their padding.

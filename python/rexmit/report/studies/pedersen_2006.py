@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rexmit.analyse import load_published, pooled
+from rexmit.analyse import load_published, retransmission_delays
 from rexmit.analyse.captures import Options
 from rexmit.plot import pedersen
 from rexmit.plot.pedersen import CLASSES, EXTENSIONS, Cell, Group
@@ -58,7 +58,7 @@ def _thin(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
                 label,
                 {
                     float(n): Cell(
-                        pooled(own.filter((pl.col("number") == n) & (pl.col("class") == kind)), ["run"]),
+                        _by_run(own.filter((pl.col("number") == n) & (pl.col("class") == kind))),
                         published.of(
                             rtt_ms=rtt.removesuffix(" ms"), retransmission=str(n), **{"class": kind}
                         ),
@@ -85,7 +85,7 @@ def _thin_counts(results: Results, published: _Published, out: Path, formats: Se
     for kind, label in CLASSES.items():
         cells = {}
         for place, rtt in enumerate(rtts):
-            counted = pooled(first.filter((pl.col("rtt") == rtt) & (pl.col("class") == kind)), ["run"])
+            counted = _by_run(first.filter((pl.col("rtt") == rtt) & (pl.col("class") == kind)))
             every = runs.filter(pl.col("rtt") == rtt).select("run")
             counted = every.join(counted, on="run", how="left").with_columns(pl.col("count").fill_null(0))
             values = published.of(rtt_ms=rtt.removesuffix(" ms"), retransmission="1", **{"class": kind})
@@ -103,7 +103,7 @@ def _thick(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
         own = frame.filter(pl.col("rtt") == rtt)
         cells = {
             float(n): Cell(
-                pooled(own.filter(pl.col("number") == n), ["run"]),
+                _by_run(own.filter(pl.col("number") == n)),
                 published.of(rtt_ms=rtt.removesuffix(" ms"), retransmission=str(n)),
             )
             for n in range(1, 6)
@@ -132,9 +132,7 @@ def _tcp(results: Results, title: str, place: Path, formats: Sequence[str]) -> l
         for at, rtt in enumerate(rtts):
             own = frame.filter((pl.col("rtt") == rtt) & (pl.col("extension") == name))
             values = published.of(rtt_ms=rtt.removesuffix(" ms"), variant=name)
-            cells[float(at)] = Cell(
-                pooled(own, ["run"], "consecutive"), {"avg": values["avg"]} if values else {}
-            )
+            cells[float(at)] = Cell(_by_run(own, "consecutive"), {"avg": values["avg"]} if values else {})
         groups.append(Group(name, cells))
     ticks = {float(at): f"RTT {rtt}" for at, rtt in enumerate(rtts)}
     title += ", mean delay since the transmission before"
@@ -165,7 +163,7 @@ def _rows(
             values = published.of(
                 retransmission=str(n), variant=readings.get(name, name), **{"class": "timeout or fast"}
             )
-            cells[float(n)] = Cell(pooled(own.filter(pl.col("number") == n), ["run"]), values)
+            cells[float(n)] = Cell(_by_run(own.filter(pl.col("number") == n)), values)
         groups.append(Group(name, cells))
     ticks = {float(n): f"{n}." for n in numbers}
     axis = "Number of the retransmission of a chunk; delays since its first transmission"
@@ -178,7 +176,8 @@ def _restart(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
         own = results.retransmissions().filter(pl.col(column) == less_age)
         cells = {
             float(at): Cell(
-                pooled(own.filter((pl.col("number") == 1) & (pl.col("class") == kind)), ["run"]), {}
+                _by_run(own.filter((pl.col("number") == 1) & (pl.col("class") == kind))),
+                {},
             )
             for at, kind in enumerate(CLASSES)
         }
@@ -217,6 +216,10 @@ def timer(results: Results, run: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     state = results.trace(run)["state"].filter((pl.col("host") == "client") & pl.col("srtt_ns").is_not_null())
     rto = state.select((pl.col("time_ns") / 1e9).alias("time_s"), (pl.col("rto_ns") / 1e6).alias("ms"))
     return samples, rto.filter(pl.col("ms") != pl.col("ms").shift(1).fill_null(0))
+
+
+def _by_run(frame: pl.DataFrame, kind: str = "cumulative") -> pl.DataFrame:
+    return retransmission_delays(frame, ["run"], kind)
 
 
 class _Published:

@@ -1,0 +1,67 @@
+"""Captures of real kernels' runs that are judged for their retransmissions, and then are gone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from rexmit import _native
+from rexmit.errors import RexmitError
+from rexmit.places import temporary_folder
+from rexmit.run.capture import HOSTS
+
+
+class JudgedCaptures:
+    """Asks runs for captures at the hosts that send, and judges them as `rexmit analyze` does.
+
+    Use it as a context: its captures lie in a folder that goes at its end. What a run captures anyway is
+    judged where it is, and stays.
+    """
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._folder = Path()
+        self._runs: dict[int, tuple[str, list[str | None], list[Path]]] = {}
+
+    def __enter__(self) -> JudgedCaptures:
+        self._folder = self._stack.enter_context(temporary_folder())
+        return self
+
+    def __exit__(self, *what: Any) -> None:
+        self._stack.close()
+
+    def options(self, run: int, scenario: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of a run of this scenario, with the captures that are judged."""
+        if not scenario.get("retransmissions"):
+            return dict(options)
+        text = json.dumps(scenario, default=str)
+        captures = list(options.get("captures", (None, None)))
+        judged: list[str | None] = [None, None]
+        own = []
+        for host, sends in enumerate(_native.senders(text)):
+            if not sends:
+                continue
+            if captures[host] is None:
+                own.append(self._folder / f"run-{run}-{HOSTS[host]}.pcapng")
+                captures[host] = str(own[-1])
+            judged[host] = captures[host]
+        self._runs[run] = text, judged, own
+        return {**options, "captures": captures}
+
+    def take(self, run: int) -> list[dict[str, Any]]:
+        """The rows of a run that is over, whose captures go; none where it left no captures."""
+        text, judged, own = self._runs.pop(run, ("", [None, None], []))
+        try:
+            there = [path if path and Path(path).exists() else None for path in judged]
+            if not any(there):
+                return []
+            rows: list[dict[str, Any]] = json.loads(_native.retransmissions_of(text, *there))
+            return rows
+        except ValueError as error:
+            raise RexmitError(f"run {run}: {error}") from None
+        finally:
+            for path in own:
+                path.unlink(missing_ok=True)
