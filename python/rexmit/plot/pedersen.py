@@ -35,7 +35,7 @@ EXTENSIONS = ("Plain", "S", "S+D", "S+D+F", "S+F")
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a table: each run's retransmissions, and what is published (`min`, `max`, `avg`, `number`)."""
+    """A cell: each run's retransmissions, and what is published (`min`, `max`, `avg`, `number`)."""
 
     runs: pl.DataFrame
     published: Mapping[str, float]

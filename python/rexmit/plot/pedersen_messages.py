@@ -101,42 +101,34 @@ def draw_alone(
 
 
 def draw_late(
-    panels: Mapping[str, Mapping[str, Sequence[float]]], title: str, out: Path, formats: Sequence[str]
+    panels: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]],
+    title: str,
+    out: Path,
+    formats: Sequence[str],
 ) -> list[Path]:
-    """The share of messages that are later than so many ms, a line a stack, a panel each."""
+    """How late so many of the messages are: lines of (share that is later, latency in ms), a panel each."""
     with style.styled(style.LIGHT):
-        sheet = Figure(figsize=(5 * len(panels) + 0.5, 5), layout="constrained")
+        sheet = Figure(figsize=(5 * len(panels) + 0.5, 5.2), layout="constrained")
         handles: list[Line2D] = []
-        for axes, (name, lines) in zip(
-            sheet.subplots(1, len(panels), squeeze=False, sharey=True)[0], panels.items(), strict=True
-        ):
+        every = sheet.subplots(1, len(panels), squeeze=False, sharey=True, sharex=True)[0]
+        for axes, (name, lines) in zip(every, panels.items(), strict=True):
             colours = style.family(style.LIGHT, len(lines))
-            for number, (label, latencies) in enumerate(lines.items()):
-                ordered = sorted(latencies)
-                share = [1 - n / len(ordered) for n in range(len(ordered))]
-                dashes = ("-", "--", "-.", ":")[number % 4]
-                (line,) = axes.step(
-                    ordered, share, where="post", color=colours[number], linestyle=dashes, label=label
+            for number, (label, points) in enumerate(lines.items()):
+                dashes, marker = (
+                    ("-", "--", "-.", ":")[number % 4],
+                    style.MARKERS[number % len(style.MARKERS)],
                 )
-                marker = style.MARKERS[number % len(style.MARKERS)]
-                # Markers at the same shares on all lines tell them apart in grey.
-                at = [round((1 - level) * len(ordered)) for level in (0.05, 0.02, 0.01, 0.005, 0.002)]
-                axes.plot(
-                    [ordered[min(n, len(ordered) - 1)] for n in at],
-                    [share[min(n, len(ordered) - 1)] for n in at],
-                    linestyle="none",
-                    marker=marker,
-                    color=colours[number],
-                    markersize=5,
-                )
-                handles.append(
-                    Line2D([], [], color=line.get_color(), linestyle=dashes, marker=marker, label=label)
-                )
+                look = {"color": colours[number], "linestyle": dashes, "marker": marker, "markersize": 5}
+                axes.plot([latency for _, latency in points], [share for share, _ in points], **look)
+                handles.append(Line2D([], [], label=label, **look))  # type: ignore[arg-type]
             axes.set_yscale("log")
-            axes.set_ylim(1e-4, 1)
-            axes.set_xlabel("Latency of a message, write to read (ms)")
+            shares = sorted({share for points in lines.values() for share, _ in points})
+            axes.set_yticks(shares, labels=[f"{100 * share:g} %" for share in shares])
+            axes.minorticks_off()
+            axes.set_xlim(left=0)
+            axes.set_xlabel("Latency from write to read (ms)")
             axes.set_title(name, loc="left")
-        sheet.axes[0].set_ylabel("Share of messages that are later")
+        every[0].set_ylabel("Share of messages that are later")
         sheet.suptitle(title, x=0.01, ha="left")
         style.legend_below(sheet, handles)
         return style.save(sheet, out, formats)

@@ -13,7 +13,7 @@ from rexmit.analyse.captures import Options
 from rexmit.plot import pedersen
 from rexmit.plot.pedersen import CLASSES, EXTENSIONS, Cell, Group
 from rexmit.report.analysis import read
-from rexmit.report.studies.pedersen_messages import draw_switches
+from rexmit.report.studies.pedersen_messages import draw_switches, draw_today
 from rexmit.run import Results
 from rexmit.study import list_studies
 
@@ -43,6 +43,10 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
         "rto": _rto,
         "switches": draw_switches,
         "switches-today": draw_switches,
+        "today": draw_today,
+        "linux": draw_today,
+        "linux-tcp": draw_today,
+        "usrsctp": draw_today,
     }
     return drawings[part](results, out, formats)
 

@@ -25,6 +25,10 @@ SWITCHES = {
 }
 """The factors of `switches` as figures name them."""
 
+QUANTILES = {"p50_ms": 0.5, "p90_ms": 0.1, "p95_ms": 0.05, "p98_ms": 0.02, "p99_ms": 0.01, "p999_ms": 0.001}
+"""Columns of messages, and the share of messages that is later."""
+
+_DELAY = "path.delay"
 _LATE = "the wait that a loss causes (ms)"
 
 
@@ -47,6 +51,33 @@ def draw_switches(results: Results, out: Path, formats: Sequence[str]) -> list[P
     axis = "99 % of the messages are no later than (ms), write to read; mean and range of runs"
     title = "Each enhancement alone, and all but one"
     return files + pedersen_messages.draw_alone(rows, axis, title, out / f"{name}-alone", formats)
+
+
+def draw_today(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
+    """How late so many messages are, a panel each workload, a line each stack, or each other level."""
+    frame = lateness(results.messages(), LOSS)
+    lines = [name for name in results.factors if name != "workload"]
+    if "stack" in lines:
+        lines.remove(_DELAY)
+    files = []
+    for (delay,), own in frame.group_by(_DELAY if "stack" in lines else pl.lit(""), maintain_order=True):
+        panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
+        for (workload, *levels), cell in own.group_by("workload", *lines, maintain_order=True):
+            label = ", ".join(_level(name, level) for name, level in zip(lines, levels, strict=True))
+            points = [(share, cell[column].mean()) for column, share in QUANTILES.items()]
+            panels.setdefault(str(workload), {})[label] = points  # type: ignore[assignment]
+        title, name = results.title, results.name.partition("/")[2]
+        if delay:
+            title += f", {delay} each way"
+            name += f"-{delay}".replace(" ", "-")
+        files += pedersen_messages.draw_late(panels, title, out / name, formats)
+    return files
+
+
+def _level(name: str, level: object) -> str:
+    if name == _DELAY:
+        return f"{level} each way"
+    return f"{name.rpartition('.')[2].replace('_', ' ')} {level}" if isinstance(level, bool) else str(level)
 
 
 def named_effects(frame: pl.DataFrame) -> pl.DataFrame:
