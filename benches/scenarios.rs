@@ -55,7 +55,12 @@ fn sweep(studies: &[&str], name: &str, jobs: u64) -> Result<Value> {
     let start = Instant::now();
     let mut rows: Vec<Row> = Vec::new();
     for (plan, replications) in &plans {
-        let options = BatchOptions { replications: *replications, seed: SEED, jobs: jobs as usize };
+        let options = BatchOptions {
+            replications: *replications,
+            seed: SEED,
+            engine: rexmit_sim::Engine::Model,
+            jobs: jobs as usize,
+        };
         rows.extend(plan.run(0..plan.points() * replications, options)?.rows);
     }
     let wall = start.elapsed().as_secs_f64();

@@ -142,13 +142,14 @@ def run_one(
     `scenario` is a study (its own scenario without what varies), its name or file, or a table
     `{"hosts": ..., "path": ..., "transfers": ...}`. `settings` change it; write a dotted name with double
     underscores: `path__rate="1 Mbit/s"`. `options` may have `capture_server` and `capture_client` (files
-    to write, pcapng), `state`, `verdicts` and `transmissions` (True adds these tables: the hosts' state over
-    time, what the path did to each packet, and why each was sent and whether what it repeats had arrived).
+    to write, pcapng), `state`, `verdicts`, `transmissions` and `messages` (True adds these tables: the hosts'
+    state over time, what the path did to each packet, why each was sent and whether what it repeats had
+    arrived, and when each message was written and delivered).
     `state` may also say when it is noted: `"changes"`, which True stands for, `"writes"`, or an interval such
     as `"10 ms"`.
 
     Returns `{"row": {...}, "warnings": [...], "state": DataFrame, "verdicts": DataFrame, "transmissions":
-    DataFrame}`, the last three where asked for. Raises StudyError for a wrong setting, of one line.
+    DataFrame, "messages": DataFrame}`, the last four where asked for. Raises StudyError for a wrong setting, of one line.
     """
     table, own_seed = _scenario(scenario)
     for name, value in settings.items():
@@ -165,7 +166,8 @@ def run_one(
         raise StudyError(one_line(error)) from None
     except OSError as error:
         raise StoreError(one_line(error.strerror)) from None
-    return {key: _frame(value) if key in TABLE_KINDS else value for key, value in answer.items()}
+    tables = (*TABLE_KINDS, "messages")
+    return {key: _frame(value) if key in tables else value for key, value in answer.items()}
 
 
 def analyze(

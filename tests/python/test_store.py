@@ -334,9 +334,9 @@ def test_wrong_options_are_refused(backend: Counting, options: RunOptions, text:
         run_study(spec(), None, options)
 
 
-def test_backends_of_later_releases_are_named_as_such() -> None:
-    with pytest.raises(UsageError, match="is not part of this release; available: model, uml, kernel"):
-        run_study(spec(), None, RunOptions(backend="stack:lwip"))
+def test_a_stack_that_is_not_there_is_told_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"unknown backend 'stack:usrsctb'; did you mean 'stack:usrsctp'\?"):
+        run_study(spec(), None, RunOptions(backend="stack:usrsctb"))
 
 
 def test_a_misspelt_backend_gets_the_nearest() -> None:

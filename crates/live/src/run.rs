@@ -261,9 +261,7 @@ impl<'a> Lab<'a> {
             drops_up: passed.drops[1],
             deliveries: passed.delivered,
             virtual_ns: self.now.as_nanos(),
-            error: None,
-            intervals: Vec::new(),
-            retransmissions: Vec::new(),
+            ..Row::default()
         };
         // Those of SYN and SYN-ACK included [Linux 6.1 net/ipv4/tcp_timer.c].
         let timeouts = counters.each_ref().map(|c| c.get("TcpExt.TCPTimeouts"));

@@ -36,6 +36,6 @@ mod _native {
     #[pymodule_export]
     use super::scenarios::{
         check_sampling, parse_duration, parse_rate, profile, profile_schema, profiles, resolve, schema,
-        version,
+        sctp_profile_schema, usrsctp, version,
     };
 }

@@ -5,13 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rexmit_sim::{BatchOptions, Resolved, RunOptions, Streams, UnreachedRuns};
+use rexmit_sim::{BatchOptions, Engine, Resolved, RunOptions, Streams, Target, UnreachedRuns};
 use serde_json::Value;
 
 use crate::numbers::Whole;
 use crate::scenarios::{parse, value_error};
 use crate::tables::{
-    Columns, intervals, retransmissions, row_to_dict, rows, states, to_dict, transmissions, verdicts,
+    Columns, intervals, message_trace, messages, retransmissions, row_to_dict, rows, states, to_dict,
+    transmissions, verdicts,
 };
 use crate::watch::{Judged, of_captures, sending_hosts};
 
@@ -37,16 +38,21 @@ impl Plan {
         self.plan.points()
     }
 
-    /// Resolves the points from `start` to before `stop` and returns warnings and the keys that the model (or else
-    /// a real kernel) cannot have, each once. Raises ValueError for the first wrong one.
+    /// Resolves the points from `start` to before `stop` and returns warnings and the keys that `backend` cannot
+    /// have, each once. Raises ValueError for the first wrong one.
     fn check(
         &self,
         py: Python<'_>,
         start: Whole,
         stop: Whole,
-        on_model: bool,
+        backend: &str,
     ) -> PyResult<(Vec<String>, Vec<String>)> {
-        let checked = py.detach(|| self.plan.check(start.0..stop.0, on_model)).map_err(value_error)?;
+        let target = match backend {
+            "model" => Target::Model,
+            "stack:usrsctp" => Target::Usrsctp,
+            _ => Target::Kernel,
+        };
+        let checked = py.detach(|| self.plan.check(start.0..stop.0, target)).map_err(value_error)?;
         Ok((checked.warnings, checked.unsupported))
     }
 
@@ -66,9 +72,11 @@ impl Plan {
         replications: Whole,
         seed: Whole,
         jobs: Whole,
+        backend: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let engine = if backend == "stack:usrsctp" { Engine::Usrsctp } else { Engine::Model };
         let (start, stop) = (runs.0.0, runs.1.0);
-        let options = BatchOptions { replications: replications.0, seed: seed.0, jobs: jobs.size() };
+        let options = BatchOptions { replications: replications.0, seed: seed.0, engine, jobs: jobs.size() };
         let found = py
             .detach(|| self.plan.run_watched(start..stop.max(start), options, &Judged))
             .map_err(value_error)?;
@@ -77,6 +85,7 @@ impl Plan {
         answer.set_item("runs", to_dict(py, rows(start, options.replications.max(1), &found.rows))?)?;
         answer.set_item("intervals", to_dict(py, intervals(start, &found.rows))?)?;
         answer.set_item("retransmissions", to_dict(py, retransmissions(start, &found.rows))?)?;
+        answer.set_item("messages", to_dict(py, messages(start, &found.rows))?)?;
         Ok(answer)
     }
 
@@ -86,10 +95,10 @@ impl Plan {
     }
 }
 
-/// Runs one scenario once. `options_json`: `capture_server`, `capture_client` (files), `state`,
-/// `verdicts`, `transmissions`.
+/// Runs one scenario once. `options_json`: `engine`, `capture_server`, `capture_client` (files), `state`,
+/// `verdicts`, `transmissions`, `messages`.
 ///
-/// Returns `row`, `warnings`, and `state`, `verdicts` and `transmissions` as columns where asked for.
+/// Returns `row`, `warnings`, and `state`, `verdicts`, `transmissions` and `messages` as columns where asked for.
 #[pyfunction]
 pub fn run_one<'py>(
     py: Python<'py>,
@@ -112,6 +121,7 @@ pub fn run_one<'py>(
     };
     add("state", options.state.is_some(), &|| states(&outcome.states))?;
     add("verdicts", options.verdicts, &|| verdicts(&outcome.verdicts))?;
+    add("messages", options.messages, &|| message_trace(&outcome.messages))?;
     add("transmissions", options.transmissions, &|| transmissions(&outcome.transmissions))?;
     Ok(answer)
 }

@@ -24,6 +24,12 @@ pub fn profile_schema() -> String {
     rexmit_sim::profile_schema().to_string()
 }
 
+/// The JSON Schema of an SCTP profile that inherits nothing, without its key `protocol`.
+#[pyfunction]
+pub fn sctp_profile_schema() -> String {
+    rexmit_sim::sctp_profile_schema().to_string()
+}
+
 /// Name and one-line description of each profile that comes with rexmit.
 #[pyfunction]
 pub fn profiles() -> Vec<(&'static str, String)> {
@@ -34,7 +40,13 @@ pub fn profiles() -> Vec<(&'static str, String)> {
 #[pyfunction]
 pub fn profile(name: &str) -> PyResult<String> {
     let profile = resolve_profile(&Value::String(name.into())).map_err(value_error)?;
-    serde_json::to_string(&*profile).map_err(|e| PyValueError::new_err(e.to_string()))
+    Ok(profile.to_value().to_string())
+}
+
+/// The library of the stack `usrsctp`, by what tells one build of it from another.
+#[pyfunction]
+pub fn usrsctp() -> &'static str {
+    rexmit_sim::USRSCTP
 }
 
 /// A scenario with every default filled in, as JSON.

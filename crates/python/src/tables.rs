@@ -2,7 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use rexmit_sim::{IntervalRow, RetransmissionRow, Row, StateRow, TransmissionRow, VerdictRow};
+use rexmit_sim::{
+    HOSTS, IntervalRow, Message, MessageRow, RetransmissionRow, Row, StateRow, TransmissionRow, VerdictRow,
+};
 use rexmit_units::{Duration, Instant};
 
 /// A table by columns.
@@ -156,6 +158,46 @@ pub fn retransmissions(start: u64, rows: &[Row]) -> Columns {
         ("consecutive_max_ms", time(&|r| r.consecutive_max_ms)),
         ("consecutive_mean_ms", time(&|r| r.consecutive_mean_ms)),
         ("consecutive_std_ms", time(&|r| r.consecutive_std_ms)),
+    ]
+}
+
+/// How late messages were in these rows of runs numbered from `start`.
+pub fn messages(start: u64, rows: &[Row]) -> Columns {
+    let runs = rows.iter().enumerate();
+    let all: Vec<_> =
+        runs.flat_map(|(n, row)| row.messages.iter().map(move |m| (start + n as u64, m))).collect();
+    let number = |get: &dyn Fn(&MessageRow) -> u64| Values::U64(all.iter().map(|(_, m)| get(m)).collect());
+    let time =
+        |get: &dyn Fn(&MessageRow) -> Option<f64>| Values::F64(all.iter().map(|(_, m)| get(m)).collect());
+    vec![
+        ("run", Values::U32(all.iter().map(|(run, _)| *run as u32).collect())),
+        ("connection", Values::U32(all.iter().map(|(_, m)| m.connection).collect())),
+        ("host", Values::Text(all.iter().map(|(_, m)| Some(m.host.clone())).collect())),
+        ("written", number(&|m| m.written)),
+        ("delivered", number(&|m| m.delivered)),
+        ("latency_min_ms", time(&|m| m.latency_min_ms)),
+        ("latency_mean_ms", time(&|m| m.latency_mean_ms)),
+        ("latency_std_ms", time(&|m| m.latency_std_ms)),
+        ("latency_max_ms", time(&|m| m.latency_max_ms)),
+        ("latency_p50_ms", time(&|m| m.latency_p50_ms)),
+        ("latency_p90_ms", time(&|m| m.latency_p90_ms)),
+        ("latency_p95_ms", time(&|m| m.latency_p95_ms)),
+        ("latency_p98_ms", time(&|m| m.latency_p98_ms)),
+        ("latency_p99_ms", time(&|m| m.latency_p99_ms)),
+        ("latency_p999_ms", time(&|m| m.latency_p999_ms)),
+    ]
+}
+
+/// Every message of a run. What was never delivered has the largest number.
+pub fn message_trace(rows: &[Message]) -> Columns {
+    let number = |get: &dyn Fn(&Message) -> u64| Values::U64(rows.iter().map(get).collect());
+    vec![
+        ("connection", Values::U32(rows.iter().map(|m| m.connection).collect())),
+        ("host", Values::Text(rows.iter().map(|m| Some(HOSTS[m.host].to_string())).collect())),
+        ("number", number(&|m| m.number)),
+        ("written_ns", number(&|m| m.written.as_nanos())),
+        ("bytes", number(&|m| m.len)),
+        ("delivered_ns", number(&|m| m.delivered.map_or(u64::MAX, Instant::as_nanos))),
     ]
 }
 

@@ -35,7 +35,7 @@ impl HostSpec {
 }
 
 /// The leaves of a table by their dotted names, but for what only describes it.
-fn flatten(prefix: &str, value: &Value, into: &mut Vec<(String, Value)>) {
+pub(crate) fn flatten(prefix: &str, value: &Value, into: &mut Vec<(String, Value)>) {
     let Some(table) = value.as_object() else {
         into.push((prefix.to_string(), value.clone()));
         return;

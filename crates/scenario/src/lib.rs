@@ -9,6 +9,7 @@ mod error;
 mod intervals;
 mod kernel;
 mod linux;
+mod messages;
 mod path;
 mod profiles;
 mod retransmissions;
@@ -17,16 +18,20 @@ mod sampling;
 mod scenario;
 mod settings;
 mod streams;
+mod usrsctp;
 
 pub use connections::{ConnectionPlan, FIRST_PORT, HOSTS, SERVICE_PORT};
 pub use error::SpecError;
 pub use intervals::{IntervalLog, IntervalRow, Intervals, Sender, Tally};
 pub use kernel::KernelSettings;
 pub use linux::{LinuxSpec, SysctlValue};
-pub use profiles::{builtin_profiles, resolve_profile};
+pub use messages::{Message, MessageLog, MessageRow};
+pub use profiles::{Stack, builtin_profiles, resolve_profile};
 pub use retransmissions::RetransmissionRow;
 pub use row::{Row, StateRow, VerdictRow};
 pub use sampling::{Sampling, StateLog};
-pub use scenario::{HostSpec, Hosts, Resolved, Scenario, profile_schema, read_path, schema};
+pub use scenario::{
+    HostSpec, Hosts, Resolved, Scenario, profile_schema, read_path, schema, sctp_profile_schema,
+};
 pub use settings::set;
 pub use streams::Streams;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use rexmit_tcp::Profile;
+use rexmit_units::Duration;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::SpecError;
@@ -15,28 +16,74 @@ const FILES: &[(&str, &str)] = &[
     ("freebsd-6.0", include_str!("../../../profiles/freebsd-6.0.toml")),
     ("freebsd-7.2", include_str!("../../../profiles/freebsd-7.2.toml")),
     ("linux-2.6.9", include_str!("../../../profiles/linux-2.6.9.toml")),
+    ("lksctp-2.6.15", include_str!("../../../profiles/lksctp-2.6.15.toml")),
     ("linux-2.6.15", include_str!("../../../profiles/linux-2.6.15.toml")),
     ("linux-6.1", include_str!("../../../profiles/linux-6.1.toml")),
     ("rfc", include_str!("../../../profiles/rfc.toml")),
+    ("rfc9260", include_str!("../../../profiles/rfc9260.toml")),
 ];
 
 /// Longest chain of inheritance.
 const MAX_DEPTH: usize = 8;
 
-static BUILTIN: LazyLock<HashMap<&'static str, Arc<Profile>>> = LazyLock::new(|| {
+/// A host's transport as its profile describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stack {
+    /// TCP.
+    Tcp(Arc<rexmit_tcp::Profile>),
+    /// SCTP: a profile with `protocol = "sctp"`.
+    Sctp(Arc<rexmit_sctp::Profile>),
+}
+
+impl Stack {
+    /// One line that says which system this is.
+    pub fn summary(&self) -> &str {
+        match self {
+            Self::Tcp(profile) => &profile.summary,
+            Self::Sctp(profile) => &profile.summary,
+        }
+    }
+
+    /// `tcp` or `sctp`.
+    pub fn protocol(&self) -> &'static str {
+        match self {
+            Self::Tcp(_) => "tcp",
+            Self::Sctp(_) => "sctp",
+        }
+    }
+
+    /// After this time the host's clock looks the same again.
+    pub fn clock_period(&self) -> Duration {
+        match self {
+            Self::Tcp(profile) => profile.clock.period(),
+            Self::Sctp(profile) => profile.clock.period(),
+        }
+    }
+
+    /// The whole profile as a table of a scenario.
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::Tcp(profile) => serde_json::to_value(&**profile).unwrap_or_default(),
+            Self::Sctp(profile) => {
+                let mut table = serde_json::to_value(&**profile).unwrap_or_default();
+                table["protocol"] = self.protocol().into();
+                table
+            }
+        }
+    }
+}
+
+static BUILTIN: LazyLock<HashMap<&'static str, Stack>> = LazyLock::new(|| {
     let resolve = |name: &&str| tables(&Value::String(name.to_string()), 0);
     FILES
         .iter()
-        .map(|(name, _)| {
-            let profile = resolve(name).and_then(finish).unwrap_or_else(|e| panic!("{name}: {e}"));
-            (*name, Arc::new(profile))
-        })
+        .map(|(name, _)| (*name, resolve(name).and_then(finish).unwrap_or_else(|e| panic!("{name}: {e}"))))
         .collect()
 });
 
 /// Names and one-line descriptions of the profiles that come with rexmit.
 pub fn builtin_profiles() -> Vec<(&'static str, String)> {
-    FILES.iter().map(|(name, _)| (*name, BUILTIN[name].summary.clone())).collect()
+    FILES.iter().map(|(name, _)| (*name, BUILTIN[name].summary().to_string())).collect()
 }
 
 /// The profile that `stack` names: a name, the path of a TOML file, or a table that inherits from one and
@@ -44,23 +91,39 @@ pub fn builtin_profiles() -> Vec<(&'static str, String)> {
 ///
 /// # Errors
 /// An unknown name, a file that cannot be read, a key or a value that does not fit.
-pub fn resolve_profile(stack: &Value) -> Result<Arc<Profile>, SpecError> {
+pub fn resolve_profile(stack: &Value) -> Result<Stack, SpecError> {
     if let Some(profile) = stack.as_str().and_then(|name| BUILTIN.get(name)) {
-        return Ok(Arc::clone(profile));
+        return Ok(profile.clone());
     }
-    finish(tables(stack, 0)?).map(Arc::new)
+    finish(tables(stack, 0)?)
 }
 
-fn finish(table: Value) -> Result<Profile, SpecError> {
-    let profile: Profile = read(table).map_err(|mut e| {
+fn finish(mut table: Value) -> Result<Stack, SpecError> {
+    let protocol = table.as_object_mut().and_then(|table| table.remove("protocol"));
+    let wrong = |(key, message): (&'static str, String)| SpecError::new(key, message);
+    match protocol.as_ref().map_or(Some("tcp"), Value::as_str) {
+        Some("tcp") => {
+            let profile: rexmit_tcp::Profile = whole(table)?;
+            profile.check().map_err(wrong)?;
+            Ok(Stack::Tcp(Arc::new(profile)))
+        }
+        Some("sctp") => {
+            let profile: rexmit_sctp::Profile = whole(table)?;
+            profile.check().map_err(wrong)?;
+            Ok(Stack::Sctp(Arc::new(profile)))
+        }
+        _ => Err(SpecError::new("protocol", "no protocol of a profile; allowed: \"tcp\" or \"sctp\"")),
+    }
+}
+
+fn whole<T: DeserializeOwned>(table: Value) -> Result<T, SpecError> {
+    read(table).map_err(|mut e| {
         if e.message.ends_with(" is missing") {
             e.message += "; a profile that inherits nothing states every value: \
                           add `inherits = \"rfc\"` or another profile";
         }
         e
-    })?;
-    profile.check().map_err(|(key, message)| SpecError::new(key, message))?;
-    Ok(profile)
+    })
 }
 
 /// The merged table of a stack.

@@ -5,7 +5,7 @@ use rexmit_stack::Snapshot;
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
 
-use crate::{IntervalRow, RetransmissionRow};
+use crate::{IntervalRow, MessageRow, RetransmissionRow};
 
 /// One run as one row of a table. Counts are over all connections of the run; `down` is server to client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,6 +44,9 @@ pub struct Row {
     /// What was sent in each interval, where the scenario has some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<IntervalRow>,
+    /// How late messages were, where the scenario asks for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<MessageRow>,
     /// What was sent again, where the scenario has it counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retransmissions: Vec<RetransmissionRow>,

@@ -1,21 +1,20 @@
 //! The one definition of a scenario. Python and the JSON Schema come from it.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use rexmit_path::{EmulatorKind, PathSpec};
-use rexmit_tcp::Profile;
 use rexmit_traffic::{Transfer, TransferSpec};
 use rexmit_units::Duration;
+use rexmit_usrsctp::UsrsctpConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::SpecError;
 use crate::error::{read, refuse_list};
 use crate::intervals::Intervals;
 use crate::linux::LinuxSpec;
-use crate::profiles::resolve_profile;
+use crate::profiles::{Stack, resolve_profile};
+use crate::{HOSTS, SpecError};
 
 /// Every connection has a port of its own from 10000 on.
 const MAX_CONNECTIONS: u64 = 55_000;
@@ -29,6 +28,10 @@ pub struct Scenario {
     /// The path between them. `down` is from server to client, `up` from client to server.
     #[serde(default)]
     pub path: PathSpec,
+    /// A second path between second addresses of both hosts, of SCTP: hosts with two addresses each, whose first path
+    /// is `path` (RFC 9260 section 6.4). Absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alternate: Option<PathSpec>,
     /// What is sent.
     pub transfers: Vec<TransferSpec>,
     /// The run ends at this virtual time at the latest; above zero. Default: 1 h.
@@ -38,6 +41,10 @@ pub struct Scenario {
     /// `"0 s-150 s, 150 s-270 s"`. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intervals: Option<Intervals>,
+    /// How late messages are, in the table `messages`: from the application's write to the moment at which the other
+    /// application has read its last byte. Each write is a message; of `requests`, none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub messages: bool,
     /// What is sent again is counted by its number and cause, with its delays, in the table `retransmissions`: as
     /// `rexmit analyze` judges the packets at the sender's interface. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -67,8 +74,9 @@ pub struct Hosts {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostSpec {
-    /// Its TCP: the name of a profile (`"freebsd-6.0"`), a file (`"./mine.toml"`), or a table that inherits
-    /// and changes single values (`{ inherits = "freebsd-6.0", recovery.dupack_threshold = 2 }`).
+    /// Its TCP or SCTP: the name of a profile (`"freebsd-6.0"`, `"lksctp-2.6.15"`), a file (`"./mine.toml"`), or a table
+    /// that inherits and changes single values (`{ inherits = "freebsd-6.0", recovery.dupack_threshold = 2 }`). Both
+    /// hosts have the same protocol.
     #[schemars(schema_with = "stack_schema")]
     pub stack: Value,
     /// MTU of its interface in bytes. Default: 1500.
@@ -78,10 +86,19 @@ pub struct HostSpec {
     #[serde(default, deserialize_with = "address", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub address: Option<IpAddr>,
+    /// Its address on the path `alternate`. Default: 10.0.4.1 for the server, 10.0.3.1 for the client.
+    #[serde(default, deserialize_with = "address", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub alternate_address: Option<IpAddr>,
     /// Phase of the kernel's tick: the part of a tick that has passed when the run starts. Default: drawn for
     /// each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_phase: Option<Duration>,
+    /// Settings of usrsctp, for the backend `stack:usrsctp`. Single values changed in an SCTP profile count there too, where
+    /// the library has a setting for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<UsrsctpConfig>")]
+    pub usrsctp: Option<Value>,
     /// Settings of a real Linux kernel, for the backends `uml` and `kernel`; the model has no such knobs.
     #[serde(default, skip_serializing_if = "LinuxSpec::is_empty")]
     pub linux: LinuxSpec,
@@ -115,10 +132,10 @@ fn stack_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 pub struct Resolved {
     /// The scenario.
     pub scenario: Scenario,
-    /// The server's TCP.
-    pub server: Arc<Profile>,
-    /// The client's TCP.
-    pub client: Arc<Profile>,
+    /// The server's transport.
+    pub server: Stack,
+    /// The client's transport, of the same protocol.
+    pub client: Stack,
     /// What is sent.
     pub transfers: Vec<Transfer>,
 }
@@ -153,6 +170,20 @@ impl Resolved {
         if scenario.limit.is_zero() {
             return Err(SpecError::new("limit", "a run without time; allowed: above 0 s, such as \"1 h\""));
         }
+        if self.server.protocol() != self.client.protocol() {
+            let [server, client] = [&self.server, &self.client].map(Stack::protocol);
+            let text =
+                format!("the server has {server}, the client {client}: give both stacks of one protocol");
+            return Err(SpecError::new("hosts", text));
+        }
+        if let Stack::Tcp(_) = self.server {
+            for (i, transfer) in scenario.transfers.iter().enumerate() {
+                if let Some(key) = transfer.of_messages().next() {
+                    let text = "TCP is a stream of bytes; of SCTP only, such as hosts.*.stack = \"rfc9260\"";
+                    return Err(SpecError::new(format!("transfers.{i}.{key}"), text));
+                }
+            }
+        }
         if scenario.sctp_threshold == Some(0) {
             return Err(SpecError::new("sctp_threshold", "no report is no reason; allowed: at least 1"));
         }
@@ -169,13 +200,49 @@ impl Resolved {
                 ));
             }
             host.linux.check(name)?;
+            if let Some(table) = &host.usrsctp {
+                let wrong = |e: SpecError| e.within(&format!("hosts.{name}.usrsctp"));
+                let settings: UsrsctpConfig = read(table.clone()).map_err(wrong)?;
+                settings.check().map_err(|e| wrong(SpecError::new("", e.to_string())))?;
+            }
         }
         let (server, client) = (self.address("server"), self.address("client"));
         if server.is_ipv4() != client.is_ipv4() || server == client {
             return Err(SpecError::new("hosts", "the two addresses must differ and be of one family"));
         }
         let mtu = [&scenario.hosts.server, &scenario.hosts.client].map(|host| host.mtu.into());
-        scenario.path.check(Some(mtu)).map_err(|e| SpecError::new("", e.to_string()))
+        scenario.path.check(Some(mtu)).map_err(|e| SpecError::new("", e.to_string()))?;
+        self.check_alternate(mtu)
+    }
+
+    fn check_alternate(&self, mtu: [u64; 2]) -> Result<(), SpecError> {
+        let hosts = [&self.scenario.hosts.server, &self.scenario.hosts.client];
+        let Some(path) = &self.scenario.alternate else {
+            return match HOSTS.iter().zip(hosts).find(|(_, host)| host.alternate_address.is_some()) {
+                None => Ok(()),
+                Some((name, _)) => {
+                    let text =
+                        "there is no path to it: give `alternate`, such as alternate.delay = \"10 ms\"";
+                    Err(SpecError::new(format!("hosts.{name}.alternate_address"), text))
+                }
+            };
+        };
+        if let Stack::Tcp(_) = self.server {
+            let text = "TCP has one path; of SCTP only, such as hosts.*.stack = \"rfc9260\"";
+            return Err(SpecError::new("alternate", text));
+        }
+        let mut all = HOSTS.map(|name| self.address(name)).to_vec();
+        all.extend(HOSTS.map(|name| self.alternate_address(name)));
+        let family = all[0].is_ipv4();
+        let differ = all.iter().enumerate().all(|(n, address)| !all[..n].contains(address));
+        if !differ || all.iter().any(|address| address.is_ipv4() != family) {
+            let text = "the addresses of both paths must differ and be of one family";
+            return Err(SpecError::new("hosts", text));
+        }
+        path.check(Some(mtu)).map_err(|e| {
+            let text = e.to_string();
+            SpecError::new("", text.replacen("path.", "alternate.", 1))
+        })
     }
 
     /// Address of `server` or `client`.
@@ -187,6 +254,15 @@ impl Resolved {
         spec.address.unwrap_or(IpAddr::from(default))
     }
 
+    /// Address of `server` or `client` on the path `alternate`.
+    pub fn alternate_address(&self, host: &str) -> IpAddr {
+        let (spec, default) = match host {
+            "server" => (&self.scenario.hosts.server, [10, 0, 4, 1]),
+            _ => (&self.scenario.hosts.client, [10, 0, 3, 1]),
+        };
+        spec.alternate_address.unwrap_or(IpAddr::from(default))
+    }
+
     /// What the model cannot have of what the scenario says: settings of real kernels, by their keys.
     pub fn unsupported_by_model(&self) -> Vec<String> {
         let hosts = [("server", &self.scenario.hosts.server), ("client", &self.scenario.hosts.client)];
@@ -195,8 +271,34 @@ impl Resolved {
             let keys = table.as_object().into_iter().flat_map(|t| t.keys().cloned()).collect::<Vec<_>>();
             keys.into_iter().map(move |key| format!("hosts.{name}.linux.{key}")).collect::<Vec<_>>()
         };
-        let netem = self.scenario.path.emulator == Some(EmulatorKind::Netem);
-        hosts.into_iter().flat_map(of).chain(netem.then(|| "path.emulator".to_string())).collect()
+        let netem = |path: &PathSpec| path.emulator == Some(EmulatorKind::Netem);
+        let paths = [("path", Some(&self.scenario.path)), ("alternate", self.scenario.alternate.as_ref())];
+        let netems = paths.into_iter().filter(|(_, path)| path.is_some_and(netem));
+        hosts.into_iter().flat_map(of).chain(netems.map(|(name, _)| format!("{name}.emulator"))).collect()
+    }
+
+    /// What usrsctp cannot have of what the scenario says, by their keys.
+    ///
+    /// # Errors
+    /// Hosts with TCP.
+    pub fn unsupported_by_usrsctp(&self) -> Result<Vec<String>, SpecError> {
+        if let Stack::Tcp(_) = self.server {
+            let text =
+                "the stack usrsctp is an SCTP, this is a TCP; give both hosts a profile such as \"rfc9260\"";
+            return Err(SpecError::new("hosts.server.stack", text));
+        }
+        let hosts = [("server", &self.scenario.hosts.server), ("client", &self.scenario.hosts.client)];
+        let of = |(name, host): (&str, &HostSpec)| {
+            let (_, unsupported) = host.usrsctp_settings();
+            unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
+        };
+        let alternate = self.scenario.alternate.is_some().then(|| "alternate".to_string());
+        Ok(self
+            .unsupported_by_model()
+            .into_iter()
+            .chain(hosts.into_iter().flat_map(of))
+            .chain(alternate)
+            .collect())
     }
 
     /// What a real kernel cannot have of what the scenario says, by their keys.
@@ -206,27 +308,29 @@ impl Resolved {
             let unsupported = host.kernel_settings().unsupported;
             unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
         };
-        hosts.into_iter().flat_map(of).chain(self.scenario.path.beyond_netem()).collect()
+        let alternate = self.scenario.alternate.is_some().then(|| "alternate".to_string());
+        hosts.into_iter().flat_map(of).chain(self.scenario.path.beyond_netem()).chain(alternate).collect()
     }
 
     /// The scenario as JSON with every default written out and the profiles whole.
     pub fn to_value(&self) -> Value {
         let mut scenario = self.scenario.clone();
         scenario.path = scenario.path.with_defaults();
+        scenario.alternate = scenario.alternate.map(|path| path.with_defaults());
         scenario.hosts.server.address = Some(self.address("server"));
         scenario.hosts.client.address = Some(self.address("client"));
         let mut value = serde_json::to_value(&scenario).unwrap_or_default();
         for (host, profile) in [("server", &self.server), ("client", &self.client)] {
-            if let Ok(table) = serde_json::to_value(&**profile) {
-                value["hosts"][host]["profile"] = table;
-            }
+            value["hosts"][host]["profile"] = profile.to_value();
         }
         value
     }
 
     /// What is not wrong but probably not meant.
     pub fn warnings(&self) -> Vec<String> {
-        self.scenario.path.warnings()
+        let alternate = self.scenario.alternate.iter().flat_map(PathSpec::warnings);
+        let renamed = alternate.map(|text| text.replacen("path.", "alternate.", 1));
+        self.scenario.path.warnings().into_iter().chain(renamed).collect()
     }
 }
 
@@ -243,7 +347,17 @@ pub fn read_path(value: Value) -> Result<PathSpec, SpecError> {
 
 /// Refuses lists where a scenario has tables.
 fn refuse_lists(scenario: &Value) -> Result<(), SpecError> {
-    for key in ["hosts", "hosts.server", "hosts.client", "path", "path.down", "path.up"] {
+    for key in [
+        "hosts",
+        "hosts.server",
+        "hosts.client",
+        "path",
+        "path.down",
+        "path.up",
+        "alternate",
+        "alternate.down",
+        "alternate.up",
+    ] {
         let value = key.split('.').try_fold(scenario, |value, part| value.get(part));
         value.map_or(Ok(()), |value| refuse_list(value, key))?;
     }
@@ -255,10 +369,10 @@ fn refuse_lists(scenario: &Value) -> Result<(), SpecError> {
             table.map_or(Ok(()), |table| refuse_list(table, &format!("transfers.{i}.{key}")))?;
         }
     }
-    for direction in ["down", "up"] {
-        let changes = scenario.pointer(&format!("/path/{direction}/changes")).and_then(Value::as_array);
+    for (path, direction) in [("path", "down"), ("path", "up"), ("alternate", "down"), ("alternate", "up")] {
+        let changes = scenario.pointer(&format!("/{path}/{direction}/changes")).and_then(Value::as_array);
         for (i, change) in changes.into_iter().flatten().enumerate() {
-            refuse_list(change, &format!("path.{direction}.changes.{i}"))?;
+            refuse_list(change, &format!("{path}.{direction}.changes.{i}"))?;
         }
     }
     Ok(())
@@ -269,7 +383,12 @@ pub fn schema() -> Value {
     serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default()
 }
 
-/// The JSON Schema of a profile that inherits nothing.
+/// The JSON Schema of an SCTP profile that inherits nothing, without its key `protocol`.
+pub fn sctp_profile_schema() -> Value {
+    serde_json::to_value(schemars::schema_for!(rexmit_sctp::Profile)).unwrap_or_default()
+}
+
+/// The JSON Schema of a TCP profile that inherits nothing.
 pub fn profile_schema() -> Value {
-    serde_json::to_value(schemars::schema_for!(Profile)).unwrap_or_default()
+    serde_json::to_value(schemars::schema_for!(rexmit_tcp::Profile)).unwrap_or_default()
 }

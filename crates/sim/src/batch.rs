@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 
 use crate::observer::{Unwatched, Watch};
-use crate::options::RunOptions;
+use crate::options::{Engine, RunOptions};
 use crate::run::run_observed;
 use crate::unreached::UnreachedRuns;
 use rexmit_scenario::Resolved;
@@ -27,6 +27,17 @@ pub struct Plan {
     levels: Vec<Vec<Value>>,
 }
 
+/// What is to run a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The built-in models.
+    Model,
+    /// usrsctp in virtual time.
+    Usrsctp,
+    /// A real kernel.
+    Kernel,
+}
+
 /// How a range of runs is run.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchOptions {
@@ -34,6 +45,8 @@ pub struct BatchOptions {
     pub replications: u64,
     /// Seed of the study.
     pub seed: u64,
+    /// Whose protocol code the hosts run.
+    pub engine: Engine,
     /// Threads; at least 1. The results are the same for any number.
     pub jobs: usize,
 }
@@ -142,14 +155,14 @@ impl Plan {
         format!("{};replication={replication}", parts.join(";"))
     }
 
-    /// Resolves the points of `range`; the warnings that they give and the keys that the model, or else a real
-    /// kernel, cannot have, each once, in order.
+    /// Resolves the points of `range`; the warnings that they give and the keys that what is
+    /// to run them cannot have, each once, in order.
     ///
     /// Where the range begins with point 0, the first levels of every factor are tried alone before.
     ///
     /// # Errors
     /// The first point that cannot be run, with its key.
-    pub fn check(&self, range: Range<u64>, on_model: bool) -> Result<Checked, SpecError> {
+    pub fn check(&self, range: Range<u64>, on: Target) -> Result<Checked, SpecError> {
         if range.start == 0 {
             self.check_levels()?;
         }
@@ -157,8 +170,11 @@ impl Plan {
         let mut seen = BTreeSet::new();
         for n in range.start..range.end.min(self.points()) {
             let resolved = Resolved::from_value(self.scenario(n)?)?;
-            let unsupported =
-                if on_model { resolved.unsupported_by_model() } else { resolved.unsupported_by_kernel() };
+            let unsupported = match on {
+                Target::Model => resolved.unsupported_by_model(),
+                Target::Usrsctp => resolved.unsupported_by_usrsctp()?,
+                Target::Kernel => resolved.unsupported_by_kernel(),
+            };
             checked.warnings.extend(resolved.warnings().into_iter().filter(|w| seen.insert(w.clone())));
             checked.unsupported.extend(unsupported.into_iter().filter(|key| seen.insert(key.clone())));
         }
@@ -215,7 +231,7 @@ impl Plan {
                             return;
                         }
                         let runs = (n * chunk).max(range.start)..(n + 1).saturating_mul(chunk).min(range.end);
-                        let batch = self.run_some(runs, (replications, options.seed), watch);
+                        let batch = self.run_some(runs, BatchOptions { replications, ..options }, watch);
                         let failed = batch.is_err();
                         if let Ok(mut done) = done.lock() {
                             done.push((n, batch));
@@ -242,9 +258,10 @@ impl Plan {
     fn run_some(
         &self,
         runs: Range<u64>,
-        (replications, seed): (u64, u64),
+        options: BatchOptions,
         watch: &dyn Watch,
     ) -> Result<Batch, SpecError> {
+        let BatchOptions { replications, seed, engine, .. } = options;
         let mut batch = Batch::default();
         batch.rows.reserve((runs.end - runs.start) as usize);
         let mut at: Option<(u64, Resolved)> = None;
@@ -256,7 +273,8 @@ impl Plan {
             };
             let streams = Streams::new(seed, &self.run_key(point, replication));
             let observer = watch.begin(&resolved);
-            let outcome = run_observed(&resolved, &streams, &RunOptions::default(), observer)?;
+            let options = RunOptions { engine, ..RunOptions::default() };
+            let outcome = run_observed(&resolved, &streams, &options, observer)?;
             batch.unreached.add(&outcome.unreached);
             batch.rows.push(outcome.row);
             at = Some((point, resolved));

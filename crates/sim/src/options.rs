@@ -5,10 +5,23 @@ use std::path::PathBuf;
 use rexmit_scenario::Sampling;
 use serde::{Deserialize, Serialize};
 
+/// Whose protocol code the hosts run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// The built-in models, by the hosts' profiles.
+    #[default]
+    Model,
+    /// FreeBSD's SCTP as the library usrsctp has it. One run at a time in a process.
+    Usrsctp,
+}
+
 /// What a single run writes down beside its row.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunOptions {
+    /// Whose protocol code the hosts run.
+    pub engine: Engine,
     /// Capture at the server, as pcapng.
     pub capture_server: Option<PathBuf>,
     /// Capture at the client, as pcapng.
@@ -23,6 +36,8 @@ pub struct RunOptions {
     pub verdicts: bool,
     /// Every packet that a TCP sent, with the reason.
     pub transmissions: bool,
+    /// Every message that an application wrote, and when it was delivered.
+    pub messages: bool,
     /// Captures of both hosts as bytes in [`crate::Outcome::captures`]; no file then.
     #[serde(skip)]
     pub captures: bool,

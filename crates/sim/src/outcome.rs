@@ -1,7 +1,7 @@
 //! What a run gives.
 
 use rexmit_path::Unreached;
-use rexmit_scenario::{Row, StateRow, VerdictRow};
+use rexmit_scenario::{Message, Row, StateRow, VerdictRow};
 
 use crate::truth::TransmissionRow;
 
@@ -16,6 +16,8 @@ pub struct Outcome {
     pub verdicts: Vec<VerdictRow>,
     /// Every packet that a TCP sent, if asked for, in order of time.
     pub transmissions: Vec<TransmissionRow>,
+    /// Every message, if asked for, by connection and number.
+    pub messages: Vec<Message>,
     /// Captures at the server and at the client, pcapng, if asked for as bytes.
     pub captures: [Vec<u8>; 2],
     /// What patterns name and no packet was.

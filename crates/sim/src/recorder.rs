@@ -5,12 +5,12 @@ use std::io;
 use rexmit_capture::{Options, Writer};
 use rexmit_path::Verdict;
 use rexmit_stack::{Endpoint, Transmission};
-use rexmit_tcp::Connection;
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
 
 use crate::capture_file::CaptureFile;
 use crate::options::RunOptions;
+use crate::stack::Stack;
 use crate::tape::{Capture, Tape};
 use crate::truth::{Place, Seen, TransmissionRow, Truth};
 use rexmit_scenario::{HOSTS, StateLog, StateRow};
@@ -64,27 +64,28 @@ impl Recorder {
         Ok(Some(recorder))
     }
 
-    /// A packet leaves an end (host and connection), which is `from` now; the path has said what becomes of it.
+    /// A packet leaves an end (host and connection), which is `from` now; its path (0, or 1 for the alternate one) has said
+    /// what becomes of it.
     pub fn sent(
         &mut self,
         end: (usize, u32),
         now: Instant,
-        sent: (&Transmission, &Connection),
-        verdict: &Verdict,
+        sent: (&Transmission, &Stack),
+        (path, verdict): (usize, &Verdict),
     ) {
         let ((host, _), (transmission, from)) = (end, sent);
         let packet = &transmission.packet;
-        if let Some(truth) = &mut self.truth {
+        if let (Some(truth), Some(from)) = (&mut self.truth, from.tcp()) {
             let place = Place { position: verdict.position, initial: from.initial_sequence() };
             truth.sent(end, now, transmission, place);
         }
-        let written = self.captures[host].as_mut().map(|tape| tape.sent(now, packet, verdict));
+        let written = self.captures[host].as_mut().map(|tape| tape.sent(now, packet, (path, verdict)));
         self.note(written);
     }
 
-    /// The path's verdict on an earlier packet of `host`, undecided until now.
-    pub fn settled(&mut self, host: usize, verdict: &Verdict) {
-        let written = self.captures[host].as_mut().map(|tape| tape.settled(verdict));
+    /// A path's verdict on an earlier packet of `host`, undecided until now.
+    pub fn settled(&mut self, host: usize, (path, verdict): (usize, &Verdict)) {
+        let written = self.captures[host].as_mut().map(|tape| tape.settled(path, verdict));
         self.note(written);
     }
 
@@ -95,8 +96,8 @@ impl Recorder {
     }
 
     /// The end (host and connection) that a packet was for has handled it, and is `at` now.
-    pub fn handled(&mut self, end: (usize, u32), now: Instant, packet: &Seen, at: &Connection) {
-        if let Some(truth) = &mut self.truth {
+    pub fn handled(&mut self, end: (usize, u32), now: Instant, packet: &Seen, at: &Stack) {
+        if let (Some(truth), Some(at)) = (&mut self.truth, at.tcp()) {
             truth.handled(end, now, packet, at);
         }
     }
@@ -109,7 +110,7 @@ impl Recorder {
     }
 
     /// The state of an end (host and connection) after an event, when its application has `written` so many bytes.
-    pub fn state(&mut self, end: (usize, usize), now: Instant, written: u64, of: &Connection) {
+    pub fn state(&mut self, end: (usize, usize), now: Instant, written: u64, of: &Stack) {
         if let Some(log) = &mut self.states {
             log.note(end, now, written, Some(of.snapshot()));
         }

@@ -11,6 +11,9 @@ use crate::world::World;
 use rexmit_scenario::Resolved;
 use rexmit_scenario::Streams;
 
+/// Names of the directions in tables, of the first path and then of the alternate one.
+const DIRECTIONS: [&str; 4] = ["down", "up", "alternate-down", "alternate-up"];
+
 /// Runs a scenario once.
 ///
 /// # Errors
@@ -30,19 +33,26 @@ pub fn run_observed(
     observer: Option<Box<dyn Observer>>,
 ) -> Result<Outcome, SpecError> {
     let io = |e: std::io::Error| SpecError::writing("a capture", &e);
-    let mut world = World::new(resolved, streams, options.verdicts)?;
+    let mut world = World::new(resolved, streams, options)?;
     world.record(Recorder::new(options).map_err(io)?);
+    if options.messages {
+        world.keep_messages();
+    }
     world.observe(observer);
     world.run();
-    let row = world.row();
+    let mut row = world.row();
+    if !resolved.scenario.messages {
+        row.messages.clear();
+    }
+    let messages = world.take_messages();
     let (directions, recorder) = world.into_logs();
     let recorded = recorder.map_or_else(|| Ok(Recorded::default()), Recorder::finish).map_err(io)?;
     let mut verdicts = Vec::new();
-    for (direction, name) in directions.iter().zip(["down", "up"]) {
+    for (direction, name) in directions.iter().zip(DIRECTIONS) {
         verdicts.extend(direction.log().iter().map(|row| VerdictRow { direction: name, row: *row }));
     }
     verdicts.sort_by_key(|v| v.row.time);
     let unreached = directions.iter().flat_map(rexmit_path::Direction::unreached).collect();
     let Recorded { states, transmissions, captures } = recorded;
-    Ok(Outcome { row, states, verdicts, transmissions, captures, unreached })
+    Ok(Outcome { row, states, verdicts, transmissions, captures, messages, unreached })
 }

@@ -25,6 +25,8 @@ pub(crate) struct Tape {
     waiting: VecDeque<Record>,
     /// Position of the last packet sent.
     position: u64,
+    /// Packets have left on the alternate path too, whose positions are its own.
+    mixed: bool,
 }
 
 #[derive(Debug)]
@@ -34,29 +36,39 @@ struct Record {
     direction: Direction,
     /// Position of this packet, or of the last one that was sent before it.
     position: u64,
-    /// For a packet sent: what became of it.
+    /// For a packet sent: on which path (0, or 1 for the alternate one), and what became of it.
+    path: usize,
     verdict: Option<Verdict>,
 }
 
 impl Tape {
     pub fn new(capture: Capture) -> Self {
-        Self { capture, waiting: VecDeque::new(), position: 0 }
+        Self { capture, waiting: VecDeque::new(), position: 0, mixed: false }
     }
 
     /// The host sends a packet, on which the path has given this verdict.
-    pub fn sent(&mut self, time: Instant, packet: &Packet, verdict: &Verdict) -> io::Result<()> {
+    pub fn sent(&mut self, time: Instant, packet: &Packet, on: (usize, &Verdict)) -> io::Result<()> {
+        let (path, verdict) = on;
         self.position = verdict.position;
-        self.write(time, packet, (Direction::Outbound, Some(*verdict)))
+        self.mixed |= path > 0;
+        self.write(time, packet, (Direction::Outbound, path, Some(*verdict)))
     }
 
     /// The host receives a packet.
     pub fn received(&mut self, time: Instant, packet: &Packet) -> io::Result<()> {
-        self.write(time, packet, (Direction::Inbound, None))
+        self.write(time, packet, (Direction::Inbound, 0, None))
     }
 
-    /// The verdict on an earlier packet is final now.
-    pub fn settled(&mut self, verdict: &Verdict) -> io::Result<()> {
-        let place = self.waiting.partition_point(|record| record.position < verdict.position);
+    /// The verdict on an earlier packet of this path is final now.
+    pub fn settled(&mut self, path: usize, verdict: &Verdict) -> io::Result<()> {
+        let is_it = |record: &Record| {
+            record.verdict.is_some() && (record.path, record.position) == (path, verdict.position)
+        };
+        let place = if self.mixed {
+            self.waiting.iter().position(is_it).unwrap_or(usize::MAX)
+        } else {
+            self.waiting.partition_point(|record| record.position < verdict.position)
+        };
         if let Some(record) = self.waiting.get_mut(place) {
             record.verdict = Some(*verdict);
         }
@@ -81,13 +93,13 @@ impl Tape {
         &mut self,
         time: Instant,
         packet: &Packet,
-        (direction, verdict): (Direction, Option<Verdict>),
+        (direction, path, verdict): (Direction, usize, Option<Verdict>),
     ) -> io::Result<()> {
         if self.waiting.is_empty() && verdict.is_none_or(|v| v.is_final()) {
             return self.capture.write(time, packet, (direction, verdict));
         }
         let (packet, position) = (packet.clone(), self.position);
-        self.waiting.push_back(Record { time, packet, direction, position, verdict });
+        self.waiting.push_back(Record { time, packet, direction, position, path, verdict });
         Ok(())
     }
 

@@ -1,28 +1,51 @@
 //! Two hosts and a path, moved by events alone.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 
 use rexmit_path::Direction;
 use rexmit_stack::{Counters, Endpoint, Transmission};
-use rexmit_tcp::{Connection, ConnectionConfig, Role};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::{SeqNumber, Transport};
+use rexmit_usrsctp::Usrsctp;
+use rexmit_wire::{PROTOCOL_SCTP, Packet, Transport};
 
 use crate::meter::Meter;
 use crate::observer::Observer;
+use crate::options::{Engine, RunOptions};
+use crate::post::Post;
 use crate::recorder::Recorder;
+use crate::stack::{Numbers, Stack};
 use crate::timers::Timers;
 use crate::truth::Seen;
+use rexmit_scenario::Message;
 use rexmit_scenario::Row;
 use rexmit_scenario::SpecError;
 use rexmit_scenario::Streams;
-use rexmit_scenario::{FIRST_PORT, Resolved};
+use rexmit_scenario::{FIRST_PORT, HOSTS, Resolved};
+
+/// The greater of a packet's ports, which numbers its connection; `None` without ports.
+#[inline]
+fn greater_port(packet: &Packet) -> Option<u16> {
+    Some(match &packet.transport {
+        Transport::Tcp(segment) => segment.src_port.max(segment.dst_port),
+        Transport::Sctp(packet) => packet.src_port.max(packet.dst_port),
+        Transport::Other { protocol: PROTOCOL_SCTP, payload } => {
+            let bytes = payload.bytes();
+            let port = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
+            port(0)?.max(port(2)?)
+        }
+        Transport::Udp(_) | Transport::Other { .. } => return None,
+    })
+}
+
+/// The library looks at its timers so often.
+const USRSCTP_TICK: Duration = Duration::from_millis(1);
 
 /// One end of a connection with its application.
 #[derive(Debug)]
 pub(crate) struct End {
-    pub connection: Connection,
+    pub connection: Stack,
     pub app: App,
     /// When the heap next looks at it; [`Instant::FAR_FUTURE`] if it does not.
     scheduled: Instant,
@@ -33,7 +56,10 @@ pub(crate) struct End {
 /// into; ends are numbered by connection, the client's before the server's.
 pub(crate) struct World {
     pub now: Instant,
-    directions: [Direction; 2],
+    /// By host that sends, of the first path and then of the alternate one.
+    directions: Vec<Direction>,
+    /// By host, its address on the alternate path.
+    alternate: Option<[IpAddr; 2]>,
     ends: Vec<End>,
     timers: Timers,
     /// The queue that the end at work lends from.
@@ -43,6 +69,11 @@ pub(crate) struct World {
     deliveries: u64,
     meter: Option<Meter>,
     recorder: Option<Recorder>,
+    post: Option<Post>,
+    /// Behind `ends`, which must be gone before it.
+    library: Option<Usrsctp>,
+    /// Every message, once the run is over, where they were asked for.
+    messages: Vec<Message>,
     observer: Option<Box<dyn Observer>>,
 }
 
@@ -52,11 +83,12 @@ fn end_index(connection: usize, host: usize) -> usize {
 
 impl World {
     /// The world at its start, before the first event.
-    pub fn new(resolved: &Resolved, streams: &Streams, verdicts: bool) -> Result<Self, SpecError> {
-        let scenario = &resolved.scenario;
+    pub fn new(resolved: &Resolved, streams: &Streams, options: &RunOptions) -> Result<Self, SpecError> {
+        let (scenario, verdicts) = (&resolved.scenario, options.verdicts);
         let mut world = Self {
             now: Instant::ZERO,
-            directions: streams.directions(&scenario.path, verdicts)?,
+            directions: streams.directions(&scenario.path, verdicts)?.into(),
+            alternate: None,
             ends: Vec::new(),
             timers: Timers::default(),
             queue: VecDeque::new(),
@@ -65,43 +97,52 @@ impl World {
             deliveries: 0,
             meter: None,
             recorder: None,
+            post: None,
+            library: None,
+            messages: Vec::new(),
             observer: None,
         };
-        world.populate(resolved, streams);
+        if let Some(path) = &scenario.alternate {
+            world.directions.extend(streams.alternate_directions(path, verdicts)?);
+            world.alternate = Some(HOSTS.map(|host| resolved.alternate_address(host)));
+        }
+        world.populate(resolved, streams, options.engine)?;
         world.meter = scenario.intervals.as_ref().map(|what| Meter::new(what, &world.ends));
         Ok(world)
     }
 
-    fn populate(&mut self, resolved: &Resolved, streams: &Streams) {
-        let hosts = [
-            ("server", &resolved.server, &resolved.scenario.hosts.server),
-            ("client", &resolved.client, &resolved.scenario.hosts.client),
-        ];
-        let phases = hosts.map(|(name, profile, spec)| {
+    fn populate(&mut self, resolved: &Resolved, streams: &Streams, engine: Engine) -> Result<(), SpecError> {
+        let hosts = &resolved.scenario.hosts;
+        let hosts =
+            [("server", &resolved.server, &hosts.server), ("client", &resolved.client, &hosts.client)];
+        let phases = hosts.map(|(name, stack, spec)| {
             spec.tick_phase
-                .unwrap_or_else(|| streams.phase(&format!("hosts.{name}.tick"), profile.clock.period()))
+                .unwrap_or_else(|| streams.phase(&format!("hosts.{name}.tick"), stack.clock_period()))
         });
-        let mut first_sequence = ["hosts.server.iss", "hosts.client.iss"].map(|name| streams.get(name));
+        if engine == Engine::Usrsctp {
+            let phase = streams.phase("usrsctp.tick", USRSCTP_TICK);
+            self.library = Some(Usrsctp::start(phase).map_err(|e| SpecError::new("", e.to_string()))?);
+        }
+        let mut numbers = hosts.map(|(name, ..)| Numbers::new(streams, name));
         for plan in resolved.connections() {
-            let [server_app, client_app] = plan.apps;
-            for (host, app) in [(1, client_app), (0, server_app)] {
-                let (_, profile, spec) = hosts[host];
-                let connection = Connection::new(ConnectionConfig {
-                    profile: profile.clone(),
-                    local: plan.sockets[host],
-                    remote: plan.sockets[1 - host],
-                    iss: SeqNumber(rand_core::RngCore::next_u32(&mut first_sequence[host])),
-                    mtu: spec.mtu,
-                    phase: phases[host],
-                    role: if host == plan.opener { Role::Active } else { Role::Passive },
-                });
+            let [server_app, client_app] = plan.apps.clone();
+            for (host, mut app) in [(1, client_app), (0, server_app)] {
+                app.prepare(phases[host], || streams.get(&format!("connections.{}.messages", plan.number)));
+                let connection = match &self.library {
+                    None => Stack::new(resolved, (&plan, host), phases[host], &mut numbers[host]),
+                    Some(library) => Stack::usrsctp(library, resolved, (&plan, host), &mut numbers[host])?,
+                };
                 self.ends.push(End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false });
             }
+        }
+        if resolved.scenario.messages {
+            self.post = Some(Post::new(&mut self.ends, false));
         }
         self.unfinished = self.ends.len();
         for i in 0..self.ends.len() {
             self.reschedule(i);
         }
+        Ok(())
     }
 
     /// Writes down what happens from now on.
@@ -124,26 +165,26 @@ impl World {
 
     /// One event; false if there is none left to handle.
     fn step(&mut self) -> bool {
-        let [down, up] = &self.directions;
-        let due = |d: &Direction| d.poll_timer().unwrap_or(Instant::FAR_FUTURE);
-        let (down, up, timer) = (due(down), due(up), self.timers.next());
-        let next = down.min(up).min(timer);
+        let (mut first, mut path) = (None, Instant::FAR_FUTURE);
+        for (n, direction) in self.directions.iter().enumerate() {
+            if let Some(due) = direction.poll_timer().filter(|due| *due < path) {
+                (first, path) = (Some(n), due);
+            }
+        }
+        let next = path.min(self.timers.next());
         if next == Instant::FAR_FUTURE || next > self.limit {
             return false;
         }
-        if self.unfinished == 0 && down == Instant::FAR_FUTURE && up == Instant::FAR_FUTURE {
+        if self.unfinished == 0 && first.is_none() {
             return false;
         }
         self.now = next;
         if let Some(meter) = &mut self.meter {
             meter.pass(next, &self.ends);
         }
-        if down == next {
-            self.arrive(0);
-        } else if up == next {
-            self.arrive(1);
-        } else {
-            self.expire();
+        match first.filter(|_| path == next) {
+            Some(direction) => self.arrive(direction),
+            None => self.expire(),
         }
         true
     }
@@ -154,7 +195,7 @@ impl World {
             self.settle(direction);
             return;
         };
-        let host = 1 - direction;
+        let host = 1 - direction % 2;
         self.deliveries += 1;
         if self.recorder.is_some() {
             self.settle(direction);
@@ -168,8 +209,7 @@ impl World {
         if packet.damaged {
             return; // the host finds the checksum wrong and drops it
         }
-        let Transport::Tcp(segment) = &packet.transport else { return };
-        let port = segment.src_port.max(segment.dst_port);
+        let Some(port) = greater_port(&packet) else { return };
         let connection = usize::from(port.wrapping_sub(FIRST_PORT));
         let index = end_index(connection, host);
         if index < self.ends.len() {
@@ -225,6 +265,9 @@ impl World {
         if let Some(meter) = &mut self.meter {
             meter.look(index, &self.ends[index]);
         }
+        if let Some(post) = &mut self.post {
+            post.look(index, &mut self.ends[index]);
+        }
         if let Some(recorder) = &mut self.recorder {
             let end = &self.ends[index];
             let written = end.app.progress().bytes_written;
@@ -238,18 +281,25 @@ impl World {
     fn transmit(&mut self, index: usize) {
         let host = 1 - index % 2;
         while let Some(sent) = self.queue.pop_front() {
+            let second = self.alternate.is_some_and(|addresses| sent.packet.dst == addresses[1 - host]);
+            let direction = host + 2 * usize::from(second);
             if let Some(observer) = &mut self.observer {
                 observer.packet(host, self.now, &sent.packet);
             }
             match &mut self.recorder {
                 None => {
-                    self.directions[host].send(self.now, sent.packet);
+                    self.directions[direction].send(self.now, sent.packet);
                 }
                 Some(recorder) => {
-                    let verdict = self.directions[host].send(self.now, sent.packet.clone());
+                    let verdict = self.directions[direction].send(self.now, sent.packet.clone());
                     let from = &self.ends[index].connection;
-                    recorder.sent((host, (index / 2) as u32), self.now, (&sent, from), &verdict);
-                    self.settle(host);
+                    recorder.sent(
+                        (host, (index / 2) as u32),
+                        self.now,
+                        (&sent, from),
+                        (direction / 2, &verdict),
+                    );
+                    self.settle(direction);
                 }
             }
         }
@@ -260,7 +310,7 @@ impl World {
     fn settle(&mut self, direction: usize) {
         let Some(recorder) = &mut self.recorder else { return };
         while let Some(verdict) = self.directions[direction].poll_verdict() {
-            recorder.settled(direction, &verdict);
+            recorder.settled(direction % 2, (direction / 2, &verdict));
         }
     }
 
@@ -283,10 +333,10 @@ impl World {
             completed: true,
             deliveries: self.deliveries,
             virtual_ns: self.now.as_nanos(),
-            packets_down: self.directions[0].counters().packets,
-            packets_up: self.directions[1].counters().packets,
-            drops_down: self.directions[0].counters().drops(),
-            drops_up: self.directions[1].counters().drops(),
+            packets_down: self.sum(0, |counters| counters.packets),
+            packets_up: self.sum(1, |counters| counters.packets),
+            drops_down: self.sum(0, rexmit_path::Counters::drops),
+            drops_up: self.sum(1, rexmit_path::Counters::drops),
             ..Row::default()
         };
         let mut misplaced = 0;
@@ -304,10 +354,18 @@ impl World {
                 misplaced += end.connection.misplaced_bytes();
             }
         }
+        if let Some(post) = self.post.take() {
+            (row.messages, self.messages) = post.finish();
+        }
         row.error = self.error(row.completed, misplaced);
         row.intervals = self.meter.take().map(|meter| meter.finish(self.now, &self.ends)).unwrap_or_default();
         row.retransmissions = self.observer.take().map(|observer| observer.finish()).unwrap_or_default();
         row
+    }
+
+    /// A count over the directions from a host.
+    fn sum(&self, host: usize, count: impl Fn(&rexmit_path::Counters) -> u64) -> u64 {
+        self.directions.iter().skip(host).step_by(2).map(|direction| count(direction.counters())).sum()
     }
 
     fn error(&self, completed: bool, misplaced: u64) -> Option<String> {
@@ -334,8 +392,18 @@ impl World {
         )
     }
 
+    /// Keeps every message for [`Self::take_messages`].
+    pub fn keep_messages(&mut self) {
+        self.post = Some(Post::new(&mut self.ends, true));
+    }
+
+    /// Every message, once there is a row.
+    pub fn take_messages(&mut self) -> Vec<Message> {
+        std::mem::take(&mut self.messages)
+    }
+
     /// Verdict logs of the two directions and patterns that were never reached.
-    pub fn into_logs(self) -> ([Direction; 2], Option<Recorder>) {
+    pub fn into_logs(self) -> (Vec<Direction>, Option<Recorder>) {
         (self.directions, self.recorder)
     }
 }

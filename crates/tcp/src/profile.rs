@@ -3,6 +3,9 @@
 //! Every quirk is a named choice here and a branch at the mechanism that it changes; no mechanism asks which
 //! system it is.
 
+mod recovery;
+
+pub use recovery::{BsdPipe, HalvingFloor, PlainRecovery, RecoveryConfig, RecoveryExit, SackRecovery};
 pub use rexmit_stack::TimerRule;
 use rexmit_units::{Bytes, Duration};
 use schemars::JsonSchema;
@@ -75,21 +78,25 @@ impl Profile {
 
     /// Mechanisms that count packets go together.
     fn check_packets(&self) -> Result<(), (&'static str, String)> {
-        let counts = self.recovery.sack == SackRecovery::Prr;
+        let (sack, rtt) = (self.recovery.sack, self.rtt_source);
+        let (prr, counts) = (sack == SackRecovery::Prr, sack.counts_packets());
         let both = [
-            ("recovery.plain", self.recovery.plain == PlainRecovery::CountedDuplicates),
-            ("output.probe", self.output.probe == ProbeRule::OldSequence),
-            ("rtt_source", self.rtt_source == RttSource::Packets),
+            ("recovery.plain", counts, self.recovery.plain == PlainRecovery::CountedDuplicates),
+            ("output.probe", counts, self.output.probe == ProbeRule::OldSequence),
+            ("rtt_source", prr, rtt == RttSource::Packets),
         ];
-        for (key, has) in both {
-            if has != counts {
-                let text = "recovery `prr` goes with `counted-duplicates`, probes of `old-sequence` and round-trip \
-                            times of `packets`: all four or none";
+        for (key, wanted, has) in both {
+            if has != wanted {
+                let text = "recovery `prr` and `counted-halving` go with `counted-duplicates` and probes of \
+                            `old-sequence`, `prr` also with round-trip times of `packets`: all or none";
                 return Err((key, text.into()));
             }
         }
+        if sack == SackRecovery::CountedHalving && rtt != RttSource::Timestamps {
+            return Err(("rtt_source", "recovery `counted-halving` goes with `timestamps`".into()));
+        }
         let growth = self.congestion.growth == crate::congestion::Growth::PerPacket;
-        if growth && !counts {
+        if growth && !prr {
             return Err(("congestion.growth", "`per-packet` goes with recovery `prr`".into()));
         }
         Ok(())
@@ -307,138 +314,6 @@ pub enum RttSource {
     Packets,
     /// One timed segment at a time, never a retransmitted one (Karn; RFC 6298 section 3).
     Segment,
-}
-
-/// How losses are repaired when SACK is in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SackRecovery {
-    /// FreeBSD 6: cwnd of one segment at entry, then grown to ssthresh by awnd and partial ACKs
-    /// (FB-FR-3, -5, -6).
-    Bsd,
-    /// RFC 6675: cwnd = ssthresh, a segment whenever cwnd - pipe allows.
-    Rfc6675,
-    /// Linux: segments count as lost by their distance from the highest SACKed byte (FACK, LX-ST-9), and
-    /// cwnd is lowered by one for every second ACK (rate halving, LX-ST-7).
-    RateHalving,
-    /// Linux 6.1 without RACK: RFC 6675's threshold counted in packets, proportional rate reduction (RFC 6937),
-    /// undo by timestamps and D-SACK, and F-RTO; without SACK the same on counted duplicates (LK-REC-1 to
-    /// LK-REC-9). It goes with `plain = "counted-duplicates"`.
-    Prr,
-}
-
-/// How losses are repaired without SACK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PlainRecovery {
-    /// Fast recovery ends with the first ACK of new data (RFC 5681 section 3.2).
-    Reno,
-    /// Fast recovery lasts until all that was outstanding is acknowledged, with BSD's accounting: limited
-    /// transmit lessens the inflation, every partial ACK restarts the timer (FB-FR-4, FB-FR-8).
-    NewReno,
-    /// The same to the letter of RFC 6582 section 3.2: cwnd = ssthresh + 3 MSS at entry, one MSS added back
-    /// only for a partial ACK of at least one, and only the first partial ACK restarts the timer.
-    Rfc6582,
-    /// Duplicates count as packets that have arrived, and the states are those of recovery with SACK
-    /// (LK-REC-5). It goes with `sack = "prr"`.
-    CountedDuplicates,
-}
-
-/// The window with which recovery ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RecoveryExit {
-    /// ssthresh, but flight + MSS if ssthresh would allow a burst (FB-FR-9; [000 Listing 4.1]).
-    BsdSlowStart,
-    /// min(ssthresh, max(flight, MSS) + MSS) (RFC 6582 section 3.2 step 3, first choice). Recovery after
-    /// RFC 6675 keeps cwnd = ssthresh (its section 5 step 4.2).
-    Rfc6582,
-    /// ssthresh (RFC 6582, second choice; RFC 6675).
-    Ssthresh,
-    /// min(cwnd, ssthresh), and at most three segments more than what is in flight (LX-ST-10).
-    Moderated,
-}
-
-/// From where `bsd` counts what is out in recovery, when a duplicate may let cwnd grow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BsdPipe {
-    /// From the highest byte that was ever reported; before the first report of a connection the window does not
-    /// grow (6.0 and later, FB-FR-5).
-    #[default]
-    HighestReport,
-    /// From una, less what was reported and what is missing and was not sent again (5.4, FB-FR-5a). The two differ
-    /// where nothing above una is reported.
-    Una,
-}
-
-/// How far rate halving lowers cwnd by itself (LX-ST-7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum HalvingFloor {
-    /// As far as the congestion control says: `reno` to half of ssthresh, `bic` to ssthresh (2.6.15).
-    #[default]
-    Algorithm,
-    /// To half of ssthresh, whatever the congestion control (2.6.9).
-    HalfSsthresh,
-}
-
-/// Loss recovery.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RecoveryConfig {
-    /// With SACK.
-    pub sack: SackRecovery,
-    /// Without SACK.
-    pub plain: PlainRecovery,
-    /// Duplicate ACKs that trigger a fast retransmit.
-    pub dupack_threshold: u32,
-    /// A changed window makes an ACK a window update, not a duplicate (RFC 5681 section 2 (e); FB-DUP-1).
-    pub changed_window_is_no_duplicate: bool,
-    /// A FIN without data whose acknowledgment is old counts as a duplicate ACK, and is not looked at further:
-    /// FreeBSD 6 asks for the length of the data alone. RFC 5681 section 2 (c) excludes it.
-    #[serde(default)]
-    pub bare_fin_is_duplicate: bool,
-    /// Most segments sent by limited transmit in an episode (RFC 3042); 0 turns it off.
-    pub limited_transmit: u32,
-    /// With SACK, duplicates at or below `recover` may not start recovery (RFC 6582 section 3.2 step 1);
-    /// FreeBSD does not test this (FB-FR-1).
-    pub sack_entry_guard: bool,
-    /// A partial ACK in recovery is answered even when no data can go (FB-FR-7).
-    pub partial_ack_answers: bool,
-    /// `bsd`: from where what is out is counted, when duplicates let the window grow.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub bsd_pipe: BsdPipe,
-    /// `bsd`: a partial ACK may raise cwnd above ssthresh: 5.4 does not cap it there (FB-FR-6).
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub partial_ack_uncapped: bool,
-    /// The window with which recovery ends.
-    pub exit: RecoveryExit,
-    /// An ACK within srtt/2 of the first timeout restores cwnd, ssthresh and nxt (FB-RTO-7).
-    pub bad_retransmit_undo: bool,
-    /// Only the first timeout of a segment lowers ssthresh (RFC 5681 section 3.1, last paragraph).
-    pub ssthresh_once_per_segment: bool,
-    /// A timeout in fast recovery leaves ssthresh as the recovery set it (Linux 2.6, tcp_input.c).
-    #[serde(default)]
-    pub ssthresh_kept_in_recovery: bool,
-    /// Forget SACK reports at a timeout (RFC 6675 section 5.1, RFC 2018 section 5).
-    pub forget_sack_at_timeout: bool,
-    /// `rate-halving`: how far an ACK of recovery may lower cwnd (LX-ST-7).
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub halving_floor: HalvingFloor,
-    /// `rate-halving`: a reduction is taken back where timestamps or D-SACK show that nothing had to be sent again
-    /// (LX-ST-11). Until that is settled, a recovery that has ended still leaves the sender in doubt: its ACKs count
-    /// as dubious ones (LX-ST-10).
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub reduction_undo: bool,
-    /// `prr`: F-RTO asks after a timeout whether it was needed (RFC 5682 section 3.1, LK-REC-8).
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub frto: bool,
-    /// `prr`: how far the threshold of duplicates may follow reordering that was seen; 0: not at all.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub max_reordering: u32,
-    /// Retransmissions of a segment before the connection is given up.
-    pub max_retransmits: u32,
 }
 
 /// When in-order data are acknowledged.

@@ -23,9 +23,15 @@
 //! the instant of its event.
 
 mod apps;
+mod journal;
+mod random;
+mod sleep;
 mod spec;
 mod workload;
 
 pub use apps::{App, Ending, Progress, Receiver, Requester, Responder, Sender, total_time};
+pub use journal::{Read, Written};
+pub use random::{Count, Distribution, MessagesSpec, Quantity};
+pub use sleep::{SleepRule, SleepSpec};
 pub use spec::{ReadSpec, Side, Transfer, TransferError, TransferSpec};
 pub use workload::{Bulk, BurstsSpec, ParseError, RequestsSpec, WriteRun, Writes};

@@ -1,10 +1,13 @@
 //! A transfer as people write it, and as it is once checked.
 
+use rexmit_stack::Delivery;
 use rexmit_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::apps::{App, Receiver, Requester, Responder, Sender};
+use crate::random::MessagesSpec;
+use crate::sleep::SleepSpec;
 use crate::workload::{Bulk, BurstsSpec, RequestsSpec, Writes};
 
 /// One of the two hosts.
@@ -36,8 +39,8 @@ impl Side {
 }
 
 /// One transfer of a scenario: data in one direction over one connection, or over several alike. Exactly one of
-/// `writes`, `bulk` and `requests` says what is sent. Two transfers in opposite directions are two-way traffic.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// `writes`, `bulk`, `requests` and `messages` says what is sent. Two transfers in opposite directions are two-way traffic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TransferSpec {
     /// Who sends the data; with `requests`, who answers.
@@ -64,6 +67,22 @@ pub struct TransferSpec {
     /// is later still: a thin stream. A close follows as late after the last write. Absent: no pause.
     #[serde(default)]
     pub pause: Duration,
+    /// How pauses end on a kernel with ticks: `{ tick = "4 ms", rule = "nanosleep" }` or `"itimer"`. With `bursts`, the last
+    /// pause of a burst is what is left of `every` beside the others. Absent: to the nanosecond.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep: Option<SleepSpec>,
+    /// Outgoing streams that messages take in turn, of SCTP. Absent: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u16>,
+    /// Messages are delivered without order, of SCTP. Absent: in order within their stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unordered: Option<bool>,
+    /// A message is given up once so old, of SCTP (RFC 3758). Absent: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime: Option<Duration>,
+    /// A message is given up rather than sent again more often, of SCTP (RFC 7496). Absent: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_retransmits: Option<u32>,
     /// The `writes` again and again, `pause` apart within a burst: `{ count = 100, every = "1 s" }`. Absent: once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<BurstsSpec>,
@@ -71,6 +90,10 @@ pub struct TransferSpec {
     /// `{ count = 10, request = "200 bytes", response = "10 kB", think = "5 ms", pause = "1 s" }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestsSpec>,
+    /// Messages of random sizes at random times:
+    /// `{ time = "60 s", size = "lognormal 100 bytes 0.8", every = "exponential 250 ms" }`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<MessagesSpec>,
     /// Connections of this kind.
     #[serde(default = "one")]
     pub connections: u32,
@@ -118,8 +141,9 @@ pub enum TransferError {
     SameHost(Side),
     /// Nothing says what to write.
     #[error(
-        "one of `writes` (such as \"5000 bytes, 8 x 2500 bytes\"), `bulk` (such as \"10 s\" or \"10 MB\") and \
-         `requests` (such as {{ request = \"200 bytes\", response = \"10 kB\" }}) is missing"
+        "one of `writes` (such as \"5000 bytes, 8 x 2500 bytes\"), `bulk` (such as \"10 s\" or \"10 MB\"), \
+         `requests` (such as {{ request = \"200 bytes\", response = \"10 kB\" }}) and `messages` (such as \
+         {{ time = \"60 s\", size = \"100 bytes\", every = \"250 ms\" }}) is missing"
     )]
     NoWorkload,
     /// Several say what to write.
@@ -139,6 +163,12 @@ pub enum TransferError {
         "`pause` is between writes: the time between a response and the next request is `requests.pause`"
     )]
     PauseWithRequests,
+    /// Drawn messages have pauses of their own.
+    #[error("`pause` is between writes: the time between messages is `messages.every` and `messages.within`")]
+    PauseWithMessages,
+    /// Nothing would happen, or all of it at once.
+    #[error("`{0}` must be above 0 s")]
+    NoTime(&'static str),
     /// There must be at least one.
     #[error("`{0}` must be at least 1")]
     NoCount(&'static str),
@@ -148,6 +178,12 @@ pub enum TransferError {
     /// This size must be at least one byte.
     #[error("`{0}` must be at least 1 byte")]
     NoBytes(&'static str),
+    /// Sleeps end at ticks.
+    #[error("`sleep.tick` must be above zero, such as \"4 ms\"")]
+    NoTick,
+    /// Requests think and pause to the nanosecond, and are a stream of bytes.
+    #[error("`{0}` does not fit `requests`")]
+    NotWithRequests(&'static str),
     /// A reader with a rate needs to know how much a read takes.
     #[error("`read.rate` needs `read.size`, such as \"50000 bytes\"")]
     RateWithoutSize,
@@ -179,8 +215,14 @@ impl TransferSpec {
             bulk: None,
             write_size: None,
             pause: Duration::ZERO,
+            sleep: None,
+            streams: None,
+            unordered: None,
+            lifetime: None,
+            max_retransmits: None,
             bursts: None,
             requests: None,
+            messages: None,
             connections: 1,
             stagger: Duration::ZERO,
             read: ReadSpec::default(),
@@ -205,6 +247,12 @@ impl TransferSpec {
         if self.connections == 0 {
             return Err(TransferError::NoCount("connections"));
         }
+        if self.streams == Some(0) {
+            return Err(TransferError::NoCount("streams"));
+        }
+        if self.sleep.is_some_and(|sleep| sleep.tick.is_zero()) {
+            return Err(TransferError::NoTick);
+        }
         for (key, size) in [("write_size", self.write_size), ("read.size", self.read.size)] {
             if size == Some(Bytes::ZERO) {
                 return Err(TransferError::NoBytes(key));
@@ -221,9 +269,28 @@ impl TransferSpec {
             connections: self.connections,
             workload: self.workload()?,
             pause: self.pause,
+            sleep: self.sleep,
+            streams: self.streams.unwrap_or(1),
+            delivery: Delivery {
+                stream: 0,
+                unordered: self.unordered.unwrap_or(false),
+                lifetime: self.lifetime,
+                max_retransmits: self.max_retransmits,
+            },
             read: self.read,
             close: self.close,
         })
+    }
+
+    /// Its keys that only a stack which keeps messages apart can heed.
+    pub fn of_messages(&self) -> impl Iterator<Item = &'static str> {
+        let given = [
+            ("streams", self.streams.is_some()),
+            ("unordered", self.unordered.is_some()),
+            ("lifetime", self.lifetime.is_some()),
+            ("max_retransmits", self.max_retransmits.is_some()),
+        ];
+        given.into_iter().filter_map(|(key, given)| given.then_some(key))
     }
 
     fn workload(&self) -> Result<Workload, TransferError> {
@@ -231,6 +298,7 @@ impl TransferSpec {
             ("writes", self.writes.is_some()),
             ("bulk", self.bulk.is_some()),
             ("requests", self.requests.is_some()),
+            ("messages", self.messages.is_some()),
         ];
         let mut given = given.into_iter().filter_map(|(name, given)| given.then_some(name));
         let kind = given.next().ok_or(TransferError::NoWorkload)?;
@@ -250,6 +318,12 @@ impl TransferSpec {
         }
         if let Some(requests) = &self.requests {
             return self.check_requests(requests).map(|()| Workload::Requests(requests.clone()));
+        }
+        if let Some(messages) = &self.messages {
+            if !self.pause.is_zero() {
+                return Err(TransferError::PauseWithMessages);
+            }
+            return messages.check().map(|()| Workload::Stream(Stream::Drawn(messages.clone())));
         }
         let write_size = self.write_size.unwrap_or(BULK_WRITE).as_u64();
         let stream = self.bulk.map(|bulk| Stream::Bulk { bulk, write_size });
@@ -278,12 +352,15 @@ impl TransferSpec {
         if !self.pause.is_zero() {
             return Err(TransferError::PauseWithRequests);
         }
+        if let Some(key) = self.sleep.map(|_| "sleep").or(self.of_messages().next()) {
+            return Err(TransferError::NotWithRequests(key));
+        }
         requests.total().map(drop).ok_or(TransferError::TooMuch("requests"))
     }
 }
 
 /// A checked transfer. Cloning is cheap: copies share their list of writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Transfer {
     from: Side,
     opener: Side,
@@ -292,12 +369,16 @@ pub struct Transfer {
     connections: u32,
     workload: Workload,
     pub(crate) pause: Duration,
+    pub(crate) sleep: Option<SleepSpec>,
+    pub(crate) streams: u16,
+    /// How messages are delivered, whose stream is chosen in turn.
+    pub(crate) delivery: Delivery,
     pub(crate) read: ReadSpec,
     pub(crate) close: bool,
 }
 
 /// What the two applications do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Workload {
     /// Data in one direction.
     Stream(Stream),
@@ -305,12 +386,14 @@ pub(crate) enum Workload {
 }
 
 /// What a sender writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stream {
     /// The list so many times, each beginning so much later than the one before.
     Writes { writes: Writes, bursts: u64, every: Duration },
     /// In writes of so many bytes.
     Bulk { bulk: Bulk, write_size: u64 },
+    /// As drawn.
+    Drawn(MessagesSpec),
 }
 
 impl Transfer {
@@ -329,12 +412,17 @@ impl Transfer {
         self.connections
     }
 
+    /// Outgoing streams that its messages take in turn.
+    pub fn streams(&self) -> u16 {
+        self.streams
+    }
+
     /// Bytes that one connection carries, requests and responses together, where that is known beforehand.
     pub fn total(&self) -> Option<u64> {
         match &self.workload {
             Workload::Stream(Stream::Writes { writes, bursts, .. }) => writes.total().checked_mul(*bursts),
             Workload::Stream(Stream::Bulk { bulk: Bulk::Bytes(bytes), .. }) => Some(bytes.as_u64()),
-            Workload::Stream(Stream::Bulk { bulk: Bulk::Time(_), .. }) => None,
+            Workload::Stream(Stream::Bulk { bulk: Bulk::Time(_), .. } | Stream::Drawn(_)) => None,
             Workload::Requests(requests) => requests.total(),
         }
     }

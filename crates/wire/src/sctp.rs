@@ -79,7 +79,7 @@ impl<'a> Header<'a> {
 }
 
 /// The CRC32c of a packet of at least 12 bytes, its checksum field taken as zero, as [`Header::checksum`] gives it.
-pub(crate) fn checksum(packet: &[u8]) -> u32 {
+pub fn checksum(packet: &[u8]) -> u32 {
     let crc = crc32c::crc32c(&packet[..8]);
     let crc = crc32c::crc32c_append(crc, &[0; 4]);
     // RFC 9260 appendix A: the CRC is placed with its lowest byte first.

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from rexmit.run.keeping import Keep
 
 BACKENDS = {
-    "model": "the built-in TCP model and path emulator in virtual time",
+    "model": "the built-in TCP and SCTP models and path emulator in virtual time",
+    "stack:usrsctp": "FreeBSD's SCTP as the library usrsctp has it, behind the same emulator in virtual time",
     "uml": "a real Linux kernel whose clock is virtual: deterministic, no root",
     "kernel": "this machine's kernel in network namespaces, in real time",
 }
-_PLANNED = ("stack:NAME",)
 
 
 CHECKED_AT_ONCE = 5000
@@ -101,8 +101,8 @@ class ModelBackend:
     """The built-in model."""
 
     name = "model"
-    table_kinds: tuple[str, ...] = ("state", "verdicts", "transmissions")
-    on_model = True
+    engine = "model"
+    table_kinds: tuple[str, ...] = ("state", "verdicts", "transmissions", "messages")
     real_time: bool = False
 
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
@@ -125,7 +125,7 @@ class ModelBackend:
             for start in range(0, points, CHECKED_AT_ONCE):
                 step(start, points)
                 stop = min(start + CHECKED_AT_ONCE, points)
-                warned, cannot = plan.check(start, stop, self.on_model)
+                warned, cannot = plan.check(start, stop, self.name)
                 warnings.update(dict.fromkeys(warned))
                 unsupported.update(dict.fromkeys(cannot))
             step(points, points)
@@ -176,7 +176,7 @@ class ModelBackend:
         while at < runs.stop and not stopped():
             chunk = range(at, min(at + size, runs.stop))
             began = time.monotonic()
-            found = self._plan.run((chunk.start, chunk.stop), design.replications, design.seed, jobs)
+            found = self._plan.run((chunk.start, chunk.stop), design.replications, design.seed, jobs, self.name)
             table = from_native(found["runs"])
             rows = {detail.name: from_native(found[detail.name]) for detail in self._details}
             yield chunk, nest(self._details, table, rows)
@@ -205,35 +205,47 @@ class ModelBackend:
     def _again(self, run: int, options: dict[str, Any]) -> dict[str, Any]:
         key = self._plan.run_key(run, self._design.replications)
         scenario = to_json(self._spec.scenario_of(run))
-        return _native.run_one(scenario, self._design.seed, key, to_json(options))
+        return _native.run_one(scenario, self._design.seed, key, to_json(options | {"engine": self.engine}))
 
     def _wrong(self, error: ValueError) -> StudyError:
         return StudyError(f"{self._where}: {one_line(error)}")
 
 
+class UsrsctpBackend(ModelBackend):
+    """FreeBSD's SCTP in virtual time. One run at a time in a process, however many jobs."""
+
+    name = "stack:usrsctp"
+    engine = "usrsctp"
+    table_kinds = ("state", "verdicts", "messages")
+
+    def facts(self) -> dict[str, Any]:
+        """The library, for the record of a study."""
+        return {"usrsctp": _native.usrsctp()}
+
+
 def open_backend(name: str, spec: StudySpec, options: BackendOptions | None = None) -> Backend:
     """The backend of this name for this study. Raises UsageError where there is none (yet)."""
     options = options or BackendOptions()
-    if name == "model":
-        return ModelBackend(spec, options)
+    if name in _VIRTUAL:
+        return _VIRTUAL[name](spec, options)
     if name in BACKENDS:
         # Loaded where it is used: it needs the model's backend, and few need it.
         from rexmit.run.real import KernelBackend, UmlBackend
 
         return (UmlBackend if name == "uml" else KernelBackend)(spec, options)
-    kind = name.partition(":")[0]
-    if any(kind == planned.partition(":")[0] for planned in _PLANNED):
-        raise UsageError(f"backend {name!r} is not part of this release; available: {', '.join(BACKENDS)}")
     raise UsageError(f"unknown backend {name!r}{nearest(name, BACKENDS)}")
 
 
 def is_real_time(name: str) -> bool:
     """Whether the backend of this name takes real time, so that no run of it is the same again."""
-    if name not in BACKENDS or name == "model":
+    if name not in BACKENDS or name in _VIRTUAL:
         return False
     from rexmit.run.real import KernelBackend, UmlBackend
 
     return (UmlBackend if name == "uml" else KernelBackend).real_time
+
+
+_VIRTUAL = {backend.name: backend for backend in (ModelBackend, UsrsctpBackend)}
 
 
 def asked_for(kinds: Sequence[str], state_at: str) -> dict[str, Any]:

@@ -178,7 +178,34 @@ RETRANSMISSIONS = Detail(
 )
 """A row for each number and class of the retransmissions of a sender."""
 
-DETAILS = (INTERVALS, RETRANSMISSIONS)
+_LATENCIES = (
+    ("min", "the shortest latency: from the application's write to the other's read of its last byte; ms"),
+    ("mean", "the mean"),
+    ("std", "the standard deviation of the sample (n - 1); 0 of one"),
+    ("max", "the longest"),
+    ("p50", "the median: half of the messages delivered were no later"),
+    ("p90", "the quantile of 90 %"),
+    ("p95", "the quantile of 95 %"),
+    ("p98", "the quantile of 98 %"),
+    ("p99", "the quantile of 99 %"),
+    ("p999", "the quantile of 99.9 %"),
+)
+
+MESSAGES = Detail(
+    "messages",
+    (
+        ("connection", pa.uint32(), "number of the connection, from 0"),
+        ("host", pa.string(), "server or client: who sends"),
+        ("written", pa.uint64(), "messages that the application began to write"),
+        ("delivered", pa.uint64(), "those that the other application has read whole"),
+        *((f"latency_{name}_ms", pa.float64(), meaning) for name, meaning in _LATENCIES),
+    ),
+    "messages = true",
+    "messages were not measured",
+)
+"""A row a connection with a sender: how late its messages were."""
+
+DETAILS = (INTERVALS, RETRANSMISSIONS, MESSAGES)
 
 
 def details_of(spec: StudySpec) -> tuple[Detail, ...]:

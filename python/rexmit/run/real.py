@@ -33,7 +33,6 @@ LATENESS = [("late_max_ns", pa.uint64()), ("late_p99_ns", pa.uint64()), ("late",
 class RealBackend(ModelBackend):
     """A real kernel. The model's plan names its runs; agents run them."""
 
-    on_model = False
     table_kinds: tuple[str, ...] = ("state", "verdicts")
     virtual_hz: int | None = None
 

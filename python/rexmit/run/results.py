@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
 from rexmit.run.backends import open_backend
 from rexmit.run.columns import SEED_COLUMNS
-from rexmit.run.details import INTERVALS, RETRANSMISSIONS, Detail
+from rexmit.run.details import INTERVALS, MESSAGES, RETRANSMISSIONS, Detail
 from rexmit.run.files import store_error
 from rexmit.run.store import PROVENANCE, RUNS, STUDY_JSON
 from rexmit.study import Design, StudySpec
@@ -109,6 +109,18 @@ class Results:
         """
         return self._frame_of(RETRANSMISSIONS)
 
+    def messages(self) -> pl.DataFrame:
+        """How late messages were, with the factors of their run: a row a connection with a sender.
+
+        Each write of an application is a message, whatever the transport; its latency is from the write to
+        the moment at which the other application has read its last byte. Columns beside those of the factors:
+        `run`, `replication`, `connection`, `host` (who sends), `written`, `delivered`, and `latency_min_ms`,
+        `latency_mean_ms`, `latency_std_ms`, `latency_max_ms`, `latency_p50_ms`, `latency_p90_ms`,
+        `latency_p95_ms`, `latency_p98_ms`, `latency_p99_ms`, `latency_p999_ms`, not a number where nothing was
+        delivered. Raises UsageError where the scenario has no `messages`.
+        """
+        return self._frame_of(MESSAGES)
+
     def detail(self, detail: Detail) -> pa.Table | None:
         """A table beside that of the runs, for Arrow; None where the study has none."""
         if detail.name not in self._details and self.folder is not None:
@@ -186,7 +198,8 @@ class Results:
         return {name: numbers.get(name, value) for name, value in row.items()}
 
     def trace(self, run: int) -> dict[str, pl.DataFrame]:
-        """Runs one run again, exactly as it was: `state` over time, `verdicts`, a model's `transmissions`.
+        """Runs one run again, exactly as it was: `state` over time, `verdicts`, a model's `transmissions`,
+        and in virtual time outside of kernels every one of the applications' `messages`.
 
         Raises UsageError for a run in real time, which is never the same again, or of another kernel.
         """

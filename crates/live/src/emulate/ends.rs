@@ -134,7 +134,15 @@ impl Setup {
 
 fn in_namespace(name: &str, setup: &Setup, address: IpAddr, peer: IpAddr) -> Result<(End, Side), SpecError> {
     let linux = LinuxSpec { offloads: Some(setup.offloads), ..LinuxSpec::default() };
-    let spec = HostSpec { stack: Value::Null, mtu: setup.mtu, address: None, tick_phase: None, linux };
+    let spec = HostSpec {
+        stack: Value::Null,
+        mtu: setup.mtu,
+        address: None,
+        alternate_address: None,
+        tick_phase: None,
+        usrsctp: None,
+        linux,
+    };
     let host = Host::create(name, &spec)?;
     let port = host.namespace.within(|| {
         let port = setup.open(INTERFACE)?;

@@ -153,6 +153,11 @@ impl CongestionControl for Bic {
         w.ssthresh // LX-ST-7
     }
 
+    /// The window of the last loss, which a timeout forgets (`bictcp_undo_cwnd`).
+    fn undo_window(&self, w: &Window) -> u32 {
+        self.memory.last_max.saturating_mul(w.mss)
+    }
+
     fn name(&self) -> &'static str {
         "bic"
     }

@@ -138,6 +138,11 @@ pub trait CongestionControl {
         window.ssthresh / 2
     }
 
+    /// The window after a reduction that was needless, where the caller keeps none (LX-ST-11, `undo_cwnd`).
+    fn undo_window(&self, window: &Window) -> u32 {
+        window.ssthresh.saturating_mul(2)
+    }
+
     /// Name of the algorithm, as in a profile.
     fn name(&self) -> &'static str;
 }
@@ -238,6 +243,15 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.recovery_floor(window),
             Self::CubicInteger(c) => c.recovery_floor(window),
             Self::Bic(c) => c.recovery_floor(window),
+        }
+    }
+
+    fn undo_window(&self, window: &Window) -> u32 {
+        match self {
+            Self::Reno(c) => c.undo_window(window),
+            Self::Cubic(c) => c.undo_window(window),
+            Self::CubicInteger(c) => c.undo_window(window),
+            Self::Bic(c) => c.undo_window(window),
         }
     }
 

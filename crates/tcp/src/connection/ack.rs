@@ -97,7 +97,7 @@ impl Connection {
 
     /// How often an ACK of `acked` bytes makes the window grow (LX-ACK-5): the kernel's undisturbed path is an ACK
     /// without news of SACK while nothing is suspected (LX-ST-2).
-    fn growth_steps(&self, acked: u32, sack_news: bool) -> u32 {
+    pub(crate) fn growth_steps(&self, acked: u32, sack_news: bool) -> u32 {
         let is_open = self.recovery.phase == Phase::Open && !self.recovery.doubts.is_pending();
         match self.profile.congestion.counts {
             GrowthCount::Segments if is_open && !sack_news => acked.div_ceil(self.snd.mss),

@@ -171,8 +171,8 @@ impl Connection {
             SackRecovery::Bsd => self.enter_bsd_sack(now),
             SackRecovery::Rfc6675 => self.enter_rfc6675(now),
             SackRecovery::RateHalving => self.enter_rate_halving(now),
-            // It begins recovery itself.
-            SackRecovery::Prr => {}
+            // They begin recovery themselves.
+            SackRecovery::Prr | SackRecovery::CountedHalving => {}
         }
     }
 
@@ -191,7 +191,10 @@ impl Connection {
         }
         match self.profile.recovery.sack {
             SackRecovery::Bsd => self.bsd_sack_on_duplicate(),
-            SackRecovery::Rfc6675 | SackRecovery::RateHalving | SackRecovery::Prr => {}
+            SackRecovery::Rfc6675
+            | SackRecovery::RateHalving
+            | SackRecovery::Prr
+            | SackRecovery::CountedHalving => {}
         }
         self.output(now);
     }
@@ -209,7 +212,10 @@ impl Connection {
             match self.profile.recovery.sack {
                 SackRecovery::Bsd => self.bsd_sack_partial_ack(now, segment.ack),
                 // Their turn comes when una has moved.
-                SackRecovery::Rfc6675 | SackRecovery::RateHalving | SackRecovery::Prr => {}
+                SackRecovery::Rfc6675
+                | SackRecovery::RateHalving
+                | SackRecovery::Prr
+                | SackRecovery::CountedHalving => {}
             }
         }
     }

@@ -31,7 +31,10 @@ impl Connection {
         let Some(fack) = self.board.fack() else { return };
         let (una, mss) = (self.snd.una, self.snd.mss);
         let boundary = fack - self.profile.recovery.dupack_threshold * mss;
-        let mut to = self.recovery.lost_to.max(boundary);
+        let mut to = self.recovery.lost_to;
+        if self.profile.recovery.fack {
+            to = to.max(boundary);
+        }
         if one || boundary > una {
             to = to.max(una + mss);
         }

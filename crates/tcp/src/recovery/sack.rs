@@ -16,7 +16,8 @@ impl Connection {
     /// The pipe rules here, and not BSD's windows.
     #[inline]
     pub(crate) fn uses_pipe(&self) -> bool {
-        self.marks.sack && !matches!(self.profile.recovery.sack, SackRecovery::Bsd | SackRecovery::Prr)
+        let sack = self.profile.recovery.sack;
+        self.marks.sack && !sack.counts_packets() && sack != SackRecovery::Bsd
     }
 
     /// Bytes that count as in flight for the growth of cwnd.

@@ -9,8 +9,11 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
+use rand_xoshiro::Xoshiro256PlusPlus;
 use rexmit_stack::{Event, Socket};
 use rexmit_units::{Duration, Instant};
+
+use crate::journal::{Journal, Read, Written};
 
 pub use receiver::Receiver;
 pub use requester::Requester;
@@ -31,6 +34,34 @@ pub enum App {
 }
 
 impl App {
+    /// Tells it the phase of its host's ticks, and gives it a stream of random numbers. Before anything else.
+    pub fn prepare(&mut self, phase: Duration, stream: impl FnOnce() -> Xoshiro256PlusPlus) {
+        if let Self::Sender(app) = self {
+            app.prepare(phase, stream());
+        }
+    }
+
+    /// From now on it notes what it writes and reads, for [`Self::written`] and [`Self::read`]; of requests, nothing.
+    pub fn keep_journal(&mut self) {
+        match self {
+            Self::Sender(app) => app.journal.begin(),
+            Self::Receiver(app) => app.reader.journal.begin(),
+            Self::Responder(_) | Self::Requester(_) => {}
+        }
+    }
+
+    /// The writes begun since this was last called.
+    pub fn written(&mut self) -> impl Iterator<Item = Written> + '_ {
+        let journal = if let Self::Sender(app) = self { Some(&mut app.journal) } else { None };
+        journal.into_iter().flat_map(Journal::drain)
+    }
+
+    /// The reads since this was last called.
+    pub fn read(&mut self) -> impl Iterator<Item = Read> + '_ {
+        let journal = if let Self::Receiver(app) = self { Some(&mut app.reader.journal) } else { None };
+        journal.into_iter().flat_map(Journal::drain)
+    }
+
     /// Acts on an event of the endpoint.
     #[inline]
     pub fn on_event<S: Socket + ?Sized>(&mut self, now: Instant, event: Event, socket: &mut S) {

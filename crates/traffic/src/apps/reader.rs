@@ -4,6 +4,7 @@ use rexmit_stack::Socket;
 use rexmit_units::{Instant, Rate, TransmitClock};
 
 use super::Progress;
+use crate::journal::{Journal, Read};
 use crate::spec::ReadSpec;
 
 /// The reading half of an application.
@@ -12,6 +13,7 @@ pub(super) struct Reader {
     /// Most bytes that one read takes.
     size: u64,
     pace: Option<Pace>,
+    pub journal: Journal<Read>,
 }
 
 /// A reader that takes its time.
@@ -27,7 +29,11 @@ struct Pace {
 impl Reader {
     pub fn new(spec: ReadSpec) -> Self {
         let pace = |rate| Pace { rate, clock: TransmitClock::default(), next: Instant::ZERO, waits: false };
-        Self { size: spec.size.map_or(u64::MAX, |size| size.as_u64()), pace: spec.rate.map(pace) }
+        Self {
+            size: spec.size.map_or(u64::MAX, |size| size.as_u64()),
+            pace: spec.rate.map(pace),
+            journal: Journal::default(),
+        }
     }
 
     /// When the next read is due, where one waits.
@@ -56,6 +62,11 @@ impl Reader {
                 return false;
             }
             progress.first_byte.get_or_insert(now);
+            let followed = progress.bytes_read;
+            self.journal.note(|| {
+                let offset = socket.read_offset().unwrap_or(followed);
+                Read { at: now, offset, len: got }
+            });
             progress.bytes_read += got;
             if let Some(pace) = &mut self.pace {
                 pace.next = pace.clock.transmit(now, got, pace.rate);

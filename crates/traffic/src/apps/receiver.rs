@@ -11,7 +11,7 @@ use crate::spec::Transfer;
 #[derive(Clone, Debug)]
 pub struct Receiver {
     connects_at: Option<Instant>,
-    reader: Reader,
+    pub(super) reader: Reader,
     /// Where nobody closes, this many bytes are the whole stream.
     expected: Option<u64>,
     end_of_stream: bool,

@@ -1,10 +1,15 @@
 //! The application that writes, with blocking writes: a write goes on until the socket has taken all of it,
 //! then the next begins.
 
-use rexmit_stack::{Event, Socket};
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rexmit_stack::{Delivery, Event, Socket};
 use rexmit_units::{Duration, Instant};
 
 use super::Progress;
+use crate::journal::{Journal, Written};
+use crate::random::Drawn;
+use crate::sleep::{SleepSpec, Sleeper};
 use crate::spec::{Stream, Transfer};
 use crate::workload::{Bulk, Cursor};
 
@@ -18,8 +23,15 @@ pub struct Sender {
     pause: Duration,
     /// The next write does not begin before.
     resumes_at: Instant,
+    sleep: Option<SleepSpec>,
+    sleeper: Option<Sleeper>,
+    /// The sleep that begins when the write that is going on has been taken.
+    sleeps: Option<Duration>,
+    streams: u16,
+    delivery: Delivery,
     close: bool,
     progress: Progress,
+    pub(super) journal: Journal<Written>,
 }
 
 /// Which write comes next.
@@ -28,6 +40,7 @@ enum Script {
     Writes { cursor: Cursor, bursts: Bursts },
     Amount { left: u64, write_size: u64 },
     Time { length: Duration, write_size: u64 },
+    Drawn(Box<Drawn>),
 }
 
 /// When the list of writes begins again.
@@ -36,6 +49,8 @@ struct Bursts {
     /// How often it still begins.
     left: u64,
     every: Duration,
+    /// What of that is left behind the pauses within.
+    rest: Duration,
     /// When the one that is going on began.
     began: Instant,
 }
@@ -46,6 +61,8 @@ struct Write {
     size: u64,
     /// When the next one begins, where that is not a pause later.
     next: Option<Instant>,
+    /// The pause until then, as the program would ask for it.
+    pause: Duration,
 }
 
 impl Sender {
@@ -53,12 +70,26 @@ impl Sender {
     pub(crate) fn new(transfer: &Transfer, stream: &Stream, copy: u32) -> Self {
         Self {
             connects_at: transfer.connects_at(transfer.from(), copy),
-            script: Script::new(stream),
+            script: Script::new(stream, transfer.pause),
             pending: 0,
             pause: transfer.pause,
             resumes_at: Instant::ZERO,
+            sleep: transfer.sleep,
+            sleeper: transfer.sleep.map(|spec| Sleeper::new(spec, Duration::ZERO)),
+            sleeps: None,
+            streams: transfer.streams,
+            delivery: transfer.delivery,
             close: transfer.close,
             progress: Progress::default(),
+            journal: Journal::default(),
+        }
+    }
+
+    /// See [`super::App::prepare`].
+    pub(super) fn prepare(&mut self, phase: Duration, stream: Xoshiro256PlusPlus) {
+        self.sleeper = self.sleep.map(|spec| Sleeper::new(spec, phase));
+        if let Script::Drawn(drawn) = &mut self.script {
+            drawn.restart(stream);
         }
     }
 
@@ -111,15 +142,12 @@ impl Sender {
                 if now < self.resumes_at {
                     return;
                 }
-                match self.script.next(now, connected) {
-                    Some(write) => {
-                        self.pending = write.size;
-                        self.resumes_at = write.next.unwrap_or(now + self.pause);
-                    }
+                match self.script.next(now, connected, self.pause) {
+                    Some(write) => self.begin(now, write),
                     None => return self.finish(now, socket),
                 }
             }
-            let taken = socket.write(now, self.pending);
+            let taken = socket.send(now, self.pending, self.delivery);
             if taken > 0 {
                 self.progress.first_byte.get_or_insert(now);
             }
@@ -128,6 +156,21 @@ impl Sender {
             if self.pending > 0 {
                 return;
             }
+            self.delivery.stream = (self.delivery.stream + 1) % self.streams;
+            if let (Some(wait), Some(sleeper)) = (self.sleeps.take(), &self.sleeper) {
+                self.resumes_at = sleeper.until(now, wait);
+            }
+        }
+    }
+
+    fn begin(&mut self, now: Instant, write: Write) {
+        self.pending = write.size;
+        let (offset, len) = (self.progress.bytes_written, write.size);
+        self.journal.note(|| Written { at: now, offset, len });
+        match &self.sleeper {
+            None => self.resumes_at = write.next.unwrap_or(now + write.pause),
+            Some(sleeper) if sleeper.follows_write() => self.sleeps = Some(write.pause),
+            Some(sleeper) => self.resumes_at = sleeper.until(now, write.pause),
         }
     }
 
@@ -140,12 +183,16 @@ impl Sender {
 }
 
 impl Script {
-    fn new(stream: &Stream) -> Self {
+    fn new(stream: &Stream, pause: Duration) -> Self {
         match *stream {
-            Stream::Writes { ref writes, bursts, every } => Self::Writes {
-                cursor: Cursor::new(writes),
-                bursts: Bursts { left: bursts, every, began: Instant::ZERO },
-            },
+            Stream::Writes { ref writes, bursts, every } => {
+                let rest = every.saturating_sub(pause * (writes.count() - 1));
+                let bursts = Bursts { left: bursts, every, rest, began: Instant::ZERO };
+                Self::Writes { cursor: Cursor::new(writes), bursts }
+            }
+            Stream::Drawn(ref spec) => {
+                Self::Drawn(Box::new(Drawn::new(spec, Xoshiro256PlusPlus::seed_from_u64(0))))
+            }
             Stream::Bulk { bulk: Bulk::Bytes(bytes), write_size } => {
                 Self::Amount { left: bytes.as_u64(), write_size }
             }
@@ -154,9 +201,13 @@ impl Script {
     }
 
     /// The write that begins now.
-    fn next(&mut self, now: Instant, connected: Instant) -> Option<Write> {
+    fn next(&mut self, now: Instant, connected: Instant, pause: Duration) -> Option<Write> {
         let size = match self {
-            Self::Writes { cursor, bursts } => return bursts.next(now, cursor),
+            Self::Writes { cursor, bursts } => return bursts.next(now, cursor, pause),
+            Self::Drawn(drawn) => {
+                let (size, pause) = (now < connected + drawn.time()).then(|| drawn.next())?;
+                return Some(Write { size, next: None, pause });
+            }
             Self::Amount { left, write_size } => {
                 let size = (*left).min(*write_size);
                 *left -= size;
@@ -164,12 +215,12 @@ impl Script {
             }
             Self::Time { length, write_size } => (now < connected + *length).then_some(*write_size),
         };
-        size.map(|size| Write { size, next: None })
+        size.map(|size| Write { size, next: None, pause })
     }
 }
 
 impl Bursts {
-    fn next(&mut self, now: Instant, cursor: &mut Cursor) -> Option<Write> {
+    fn next(&mut self, now: Instant, cursor: &mut Cursor, pause: Duration) -> Option<Write> {
         if cursor.at_start() {
             self.began = now;
         }
@@ -181,7 +232,8 @@ impl Bursts {
                 cursor.rewind();
             }
         }
-        let next = (last && self.left > 0).then(|| self.began + self.every);
-        Some(Write { size, next })
+        let again = last && self.left > 0;
+        let next = again.then(|| self.began + self.every);
+        Some(Write { size, next, pause: if again { self.rest } else { pause } })
     }
 }

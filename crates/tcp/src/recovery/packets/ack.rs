@@ -25,6 +25,10 @@ pub(super) struct Told {
     pub original: bool,
     /// It is a duplicate acknowledgment (RFC 5681 section 2, by the kernel's marks).
     pub dupack: bool,
+    /// A report goes beyond the mark of the present episode.
+    pub beyond: bool,
+    /// Packets that it acknowledged.
+    pub acked: u32,
 }
 
 /// What is to be sent after an acknowledgment.
@@ -60,18 +64,19 @@ impl Connection {
         let sacked = self.take_blocks(segment, &mut told);
         if segment.ack < told.prior_una {
             // An old one: its reports may be news, and nothing else (`old_ack`).
-            if !segment.sack.is_empty() {
+            if !segment.sack.is_empty() && !self.halves_packets() {
                 let resend = self.alert(now, &told);
                 self.send_after_ack(now, &told, resend);
             }
             return;
         }
         if prior_out == 0 {
-            if told.duplicate_reported {
+            if told.duplicate_reported && !self.halves_packets() {
                 self.alert(now, &told);
             }
             return;
         }
+        let prior_in_flight = self.packets.in_flight();
         let (una, mark, sack) = (self.snd.una, self.recovery.recover, self.marks.sack);
         let acked = self.packets.queue.acknowledge(una, mark, sack);
         let sampled = self.sample_packets(now, segment, (&acked, &sacked));
@@ -80,17 +85,26 @@ impl Connection {
         let rearm = self.settle_queue(&acked, prior_fack, (sampled, &sacked));
         let not_dup = !segment.payload.is_empty() || news_of_window || acked.acked > 0;
         told.dupack = !(not_dup || told.advanced || told.duplicate_reported);
+        told.acked = acked.acked;
+        if self.halves_packets() {
+            // A report of a duplicate is one for 2.6.
+            told.dupack = !(not_dup || told.advanced);
+            self.grow_before_alert(now, &told, prior_in_flight);
+        }
         let mut resend = Resend::Nothing;
         if !not_dup || told.sacked || self.recovery.phase != Phase::Open {
             self.counters.dup_acks += u64::from(told.dupack);
-            resend = self.alert(now, &told);
+            resend =
+                if self.halves_packets() { self.alert_halving(now, &told) } else { self.alert(now, &told) };
         }
         if rearm {
             self.rearm_rexmt(now);
         }
-        let delivered = (self.packets.delivered - delivered) as u32;
-        let lost = self.packets.queue.losses > losses;
-        self.control_cwnd(now, (delivered, lost), acked.acked, &told);
+        if !self.halves_packets() {
+            let delivered = (self.packets.delivered - delivered) as u32;
+            let lost = self.packets.queue.losses > losses;
+            self.control_cwnd(now, (delivered, lost), acked.acked, &told);
+        }
         self.send_after_ack(now, &told, resend);
     }
 
@@ -146,7 +160,9 @@ impl Connection {
         self.packets.delivered += u64::from(news.delivered);
         told.sacked |= news.sacked;
         told.original |= news.original;
-        if let Some(low) = news.lowest {
+        if self.halves_packets() {
+            self.take_blocks_halving(&fits[..n], &news, told);
+        } else if let Some(low) = news.lowest {
             self.learn_reordering(low);
         }
         news
@@ -155,6 +171,10 @@ impl Connection {
     /// A duplicate that the peer reported; more of them than packets were sent again are not believed.
     fn take_duplicate(&mut self, (left, right): (SeqNumber, SeqNumber), told: &mut Told) {
         if left >= right || right > self.snd.max {
+            return;
+        }
+        if self.halves_packets() {
+            self.take_duplicate_halving((left, right), told);
             return;
         }
         let p = &mut self.packets;
@@ -186,6 +206,9 @@ impl Connection {
         segment: &TcpSegment,
         (acked, sacked): (&News, &News),
     ) -> bool {
+        if self.halves_packets() {
+            return self.sample_in_ticks(now, segment, acked);
+        }
         let (una, nxt) = (self.snd.una, self.snd.nxt);
         let micros = |from: Instant| Duration::from_micros(now.as_nanos() / 1_000 - from.as_nanos() / 1_000);
         let by_sequence = acked.times.filter(|_| !acked.resent);
@@ -208,7 +231,7 @@ impl Connection {
     }
 
     /// Now less the echo, one unit at least.
-    fn rtt_by_echo(&self, now: Instant, segment: &TcpSegment) -> Option<Duration> {
+    pub(super) fn rtt_by_echo(&self, now: Instant, segment: &TcpSegment) -> Option<Duration> {
         let stamps = segment.timestamps.filter(|t| self.marks.timestamps && t.echo != 0)?;
         let units = self.timestamp(now).wrapping_sub(stamps.echo);
         (units as i32 >= 0).then(|| self.profile.clock.timestamp_unit * u64::from(units.max(1)))
@@ -229,7 +252,7 @@ impl Connection {
         }
         if !self.marks.sack {
             self.use_up_duplicates(acked.acked);
-        } else if let (Some(low), Some(fack)) = (acked.lowest, prior_fack)
+        } else if let (Some(low), Some(fack), false) = (acked.lowest, prior_fack, self.halves_packets())
             && low < fack
         {
             self.learn_reordering(low);
@@ -252,7 +275,10 @@ impl Connection {
         let holes = p.queue.lost.max(1).min(out);
         if p.duplicates + holes > out {
             p.duplicates = out - holes;
-            p.reordering = (out + addend).min(self.profile.recovery.max_reordering);
+            let seen = (out + addend).min(self.profile.recovery.max_reordering);
+            if self.profile.recovery.sack == crate::profile::SackRecovery::Prr || seen > p.reordering {
+                p.reordering = seen;
+            }
         }
     }
 
@@ -316,6 +342,9 @@ impl Connection {
             Resend::Lost => {
                 self.name_resends(told.advanced);
                 self.resend_lost(now);
+                if self.halves_packets() {
+                    self.resend_forward(now);
+                }
             }
             Resend::New => {
                 self.output(now);

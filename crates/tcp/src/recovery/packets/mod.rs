@@ -1,5 +1,5 @@
 //! Recovery that counts packets: Linux 6.1's states, with proportional rate reduction (RFC 6937), undo by
-//! timestamps and D-SACK, and F-RTO (RFC 5682).
+//! timestamps and D-SACK, and F-RTO (RFC 5682); and those of 2.6.15, with rate halving (`halving`).
 //!
 //! The names of the functions of net/ipv4/tcp_input.c stand at their counterparts. The states are those of
 //! the other ways to recover, and one set of rules serves connections with SACK and without: without it,
@@ -13,10 +13,12 @@
 mod ack;
 mod alert;
 mod device;
+mod halving;
 mod queue;
 mod send;
 mod timeout;
 mod undo;
+mod undo_halving;
 
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::SeqNumber;
@@ -39,6 +41,8 @@ pub(crate) struct Packets {
     duplicates: u32,
     /// Degree of reordering that is not taken for loss.
     reordering: u32,
+    /// Reordering was seen, so that distances are no proof any more (`tcp_disable_fack`).
+    reorders: bool,
     /// una when the windows were lowered, as long as that may be undone.
     undo_marker: Option<SeqNumber>,
     /// Packets sent again since then and not reported as duplicates; none: -1.
@@ -88,6 +92,7 @@ impl Packets {
             queue: SentQueue::default(),
             duplicates: 0,
             reordering,
+            reorders: false,
             undo_marker: None,
             undo_resent: 0,
             first_resent: None,
@@ -139,7 +144,12 @@ impl Connection {
     /// Packets are counted, with SACK or without.
     #[inline]
     pub(crate) fn counts_packets(&self) -> bool {
-        self.profile.recovery.sack == SackRecovery::Prr
+        self.profile.recovery.sack.counts_packets()
+    }
+
+    /// They are counted, and the window goes down by rate halving.
+    fn halves_packets(&self) -> bool {
+        self.profile.recovery.sack == SackRecovery::CountedHalving
     }
 
     fn cwnd_packets(&self) -> u32 {

@@ -24,6 +24,8 @@ pub(crate) struct Sent {
     pub resent: bool,
     /// Sent again at some time.
     pub ever_resent: bool,
+    /// One past the highest byte sent when it was sent again last.
+    pub mark: SeqNumber,
 }
 
 /// What one acknowledgment, or its SACK blocks, told.
@@ -96,7 +98,9 @@ impl SentQueue {
 
     /// A new packet leaves.
     pub fn push(&mut self, start: SeqNumber, end: SeqNumber, at: Instant) {
-        let packet = Sent { start, end, at, sacked: false, lost: false, resent: false, ever_resent: false };
+        let mark = start;
+        let packet =
+            Sent { start, end, at, sacked: false, lost: false, resent: false, ever_resent: false, mark };
         self.packets.push_back(packet);
     }
 
@@ -219,6 +223,11 @@ impl SentQueue {
         }
     }
 
+    /// Has any packet that is out been sent again?
+    pub fn any_ever_resent(&self) -> bool {
+        self.packets.iter().any(|p| p.ever_resent)
+    }
+
     /// All that are not SACKed are lost, and their copies as well. A head that is SACKed shows that the
     /// receiver has dropped what it reported: all reports are forgotten.
     pub fn lose_all(&mut self) {
@@ -269,8 +278,72 @@ impl SentQueue {
         })
     }
 
-    /// The packet at `i` leaves again with its first `len` numbers; the rest, if any, is a packet of its own.
-    pub fn send_again(&mut self, i: usize, una: SeqNumber, len: u32, at: Instant) {
+    /// Place of the packet that starts at `start`, counted from 1.
+    pub fn place(&self, start: SeqNumber) -> u32 {
+        self.packets.partition_point(|p| p.start < start) as u32 + 1
+    }
+
+    /// Packets up to the highest SACKed one (`fackets_out`).
+    pub fn reach(&self) -> u32 {
+        self.fack().map_or(0, |fack| self.packets.partition_point(|p| p.start < fack) as u32)
+    }
+
+    /// Of the first `n` packets that end at `mark` at the latest, those are lost that are neither SACKed nor on
+    /// their way again (`tcp_mark_head_lost` of 2.6).
+    pub fn lose_first(&mut self, n: u32, mark: SeqNumber) {
+        for i in 0..self.packets.len().min(n as usize) {
+            if self.packets[i].end > mark {
+                break;
+            }
+            if !self.packets[i].resent {
+                self.lose(i);
+            }
+        }
+    }
+
+    /// Those are lost that have been out for too long and are not on their way again.
+    pub fn lose_old(&mut self, is_old: impl Fn(Instant) -> bool) {
+        for i in 0..self.packets.len() {
+            if !self.packets[i].resent && is_old(self.packets[i].at) {
+                self.lose(i);
+            }
+        }
+    }
+
+    /// Data up to `reported` have arrived: copies that left before the last of them are lost. Without FACK, so many
+    /// bytes as `patience` must lie between. Returns whether there were any.
+    pub fn lose_copies(&mut self, reported: SeqNumber, patience: Option<u32>) -> bool {
+        let mut found = false;
+        for i in 0..self.packets.len() {
+            let packet = &mut self.packets[i];
+            if packet.start > reported {
+                break;
+            }
+            let late = packet.resent
+                && packet.mark < reported
+                && patience.is_none_or(|bytes| packet.mark + bytes <= reported);
+            if late {
+                packet.resent = false;
+                self.resent -= 1;
+                self.lose(i);
+                found = true;
+            }
+        }
+        found
+    }
+
+    /// The next packet up to the highest SACKed one, from `from` on, that is neither SACKed nor lost nor on its way
+    /// again.
+    pub fn next_untouched(&self, from: usize) -> Option<usize> {
+        (from..self.reach() as usize).find(|&i| {
+            let p = &self.packets[i];
+            !(p.sacked || p.lost || p.resent)
+        })
+    }
+
+    /// The packet at `i` leaves again with its first `len` numbers; the rest, if any, is a packet of its own. All
+    /// before `mark` has been sent.
+    pub fn send_again(&mut self, i: usize, una: SeqNumber, len: u32, (at, mark): (Instant, SeqNumber)) {
         let packet = &mut self.packets[i];
         let end = packet.start.max(una) + len;
         if end < packet.end {
@@ -280,7 +353,7 @@ impl SentQueue {
             self.packets.insert(i + 1, rest);
         }
         let packet = &mut self.packets[i];
-        packet.at = at;
+        (packet.at, packet.mark) = (at, mark);
         packet.ever_resent = true;
         if !std::mem::replace(&mut packet.resent, true) {
             self.resent += 1;

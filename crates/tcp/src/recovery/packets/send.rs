@@ -106,6 +106,28 @@ impl Connection {
         }
     }
 
+    /// In recovery, with nothing new to send, holes that are not proven lost (`tcp_xmit_retransmit_queue` of 2.6).
+    pub(super) fn resend_forward(&mut self, now: Instant) {
+        if !self.in_recovery() || !self.marks.sack || self.may_send_new() {
+            return;
+        }
+        let mut from = 0;
+        while self.packets.in_flight() < self.cwnd_packets() {
+            let Some(i) = self.packets.queue.next_untouched(from) else { return };
+            self.resend_packet(now, i);
+            if i == 0 {
+                self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
+            }
+            from = i + 1;
+        }
+    }
+
+    /// Is there new data that the windows let go (`tcp_may_send_now`)?
+    pub(super) fn may_send_new(&self) -> bool {
+        let waiting = self.off() < i64::from(self.buffer.len());
+        waiting && matches!(self.permit_packets(), Permit::Next { len } if len > 0)
+    }
+
     /// `tcp_retransmit_skb`.
     pub(super) fn resend_packet(&mut self, now: Instant, i: usize) {
         let Some(packet) = self.packets.queue.get(i).copied() else { return };
@@ -113,7 +135,7 @@ impl Connection {
         let seq = packet.start.max(una);
         let sent = self.send_hole(now, seq, packet.end.diff(seq) as u32);
         let p = &mut self.packets;
-        p.queue.send_again(i, una, sent, now);
+        p.queue.send_again(i, una, sent, (now, self.snd.max));
         p.resends += 1;
         if p.undo_resent < 0 {
             p.undo_resent = 0;

@@ -16,7 +16,11 @@ impl Connection {
         if self.packets.queue.len() == 0 {
             return;
         }
-        self.enter_loss(now);
+        if self.halves_packets() {
+            self.enter_loss_halving(now);
+        } else {
+            self.enter_loss(now);
+        }
         self.packets.timeouts += 1;
         self.rtt.backoff();
         self.recovery.decision = Reason::Timeout { backoff: self.rtt.shift() };

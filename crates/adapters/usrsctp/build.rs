@@ -1,0 +1,146 @@
+//! Makes a private copy of libusrsctp.a that asks us for the time, for random numbers, for memory and for timers.
+//!
+//! The library is looked for in `REXMIT_USRSCTP_DIR`, then in the system, then where `make setup` unpacks it
+//! (`.cache/usrsctp`). Without it, or without the tools, the crate builds all the same and says at run time what is
+//! missing.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the library asks of the C library, and who answers instead (`src/hooks.rs`, `src/memory.rs`).
+const ASKED: [&str; 9] =
+    ["gettimeofday", "syscall", "open", "read", "malloc", "calloc", "free", "getifaddrs", "freeifaddrs"];
+
+/// The library's timers: what the rest of it calls goes to us, and we call these.
+const TIMERS: [(&str, &str); 3] = [
+    ("sctp_os_timer_start", "timer_start"),
+    ("sctp_os_timer_stop", "timer_stop"),
+    ("sctp_get_tick_count", "tick_count"),
+];
+
+/// Sections with what the library remembers, and names that C allows, for which the linker gives start and end.
+const SECTIONS: [(&str, &str); 3] = [
+    (".data", "rexmit_usrsctp_data"),
+    (".bss", "rexmit_usrsctp_bss"),
+    (".data.rel.local", "rexmit_usrsctp_rel"),
+];
+
+fn main() {
+    println!("cargo:rustc-check-cfg=cfg(usrsctp)");
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=src/layout.c");
+    println!("cargo:rerun-if-env-changed=REXMIT_USRSCTP_DIR");
+    match prepare() {
+        Ok(folder) => {
+            println!("cargo:rustc-cfg=usrsctp");
+            println!("cargo:rustc-link-search=native={}", folder.display());
+            println!("cargo:rustc-link-lib=static=rexmit_usrsctp");
+        }
+        Err(why) => println!("cargo:rustc-env=REXMIT_USRSCTP_MISSING={why}"),
+    }
+}
+
+fn prepare() -> Result<PathBuf, String> {
+    if variable("CARGO_CFG_TARGET_OS") != "linux" || variable("CARGO_CFG_TARGET_POINTER_WIDTH") != "64" {
+        return Err("it is built for 64-bit Linux only".to_string());
+    }
+    let (header, archive) = roots().iter().find_map(|root| look_in(root)).ok_or_else(|| {
+        "libusrsctp-dev is not installed: `make setup` fetches it, or set REXMIT_USRSCTP_DIR".to_string()
+    })?;
+    println!("cargo:rerun-if-changed={}", header.display());
+    println!("cargo:rerun-if-changed={}", archive.display());
+    check_layout(&header)?;
+    let out = PathBuf::from(variable("OUT_DIR"));
+    make_private(&archive, &out)?;
+    Ok(out)
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_default()
+}
+
+/// Where it may be, the first first.
+fn roots() -> Vec<PathBuf> {
+    let project = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../../..");
+    let given = variable("REXMIT_USRSCTP_DIR");
+    let mut roots: Vec<PathBuf> = if given.is_empty() { Vec::new() } else { vec![given.into()] };
+    roots.extend(["/usr/local".into(), "/usr".into(), project.join(".cache/usrsctp")]);
+    roots
+}
+
+/// Header and archive below `root`, laid out like `/` or like `/usr`.
+fn look_in(root: &Path) -> Option<(PathBuf, PathBuf)> {
+    [root.to_path_buf(), root.join("usr")].iter().find_map(|base| {
+        let header = base.join("include/usrsctp.h");
+        let triple = format!("lib/{}-linux-gnu", variable("CARGO_CFG_TARGET_ARCH"));
+        let archive = [triple.as_str(), "lib64", "lib"]
+            .iter()
+            .map(|lib| base.join(lib).join("libusrsctp.a"))
+            .find(|archive| archive.exists())?;
+        header.exists().then_some((header, archive))
+    })
+}
+
+/// The structures of the header are those of `src/ffi.rs`.
+fn check_layout(header: &Path) -> Result<(), String> {
+    let folder = header.parent().unwrap_or(Path::new("/"));
+    let mut compiler = Command::new(tool("CC", "cc"));
+    compiler.arg("-fsyntax-only").arg("-I").arg(folder).arg("src/layout.c");
+    run(&mut compiler).map_err(|_| format!("{} declares other structures than 0.9.5.0", header.display()))
+}
+
+fn make_private(archive: &Path, out: &Path) -> Result<(), String> {
+    let members = out.join("members");
+    let _ = fs::remove_dir_all(&members);
+    fs::create_dir_all(&members).map_err(|error| format!("{}: {error}", members.display()))?;
+    run(Command::new(tool("AR", "ar")).arg("x").arg(archive).current_dir(&members))?;
+    let mut objects: Vec<PathBuf> =
+        fs::read_dir(&members).map_err(|e| e.to_string())?.flatten().map(|entry| entry.path()).collect();
+    objects.sort();
+    for object in &objects {
+        let own = object.to_string_lossy().ends_with("sctp_callout.o");
+        let mut objcopy = Command::new(tool("OBJCOPY", "objcopy"));
+        for name in ASKED {
+            objcopy.arg(format!("--redefine-sym={name}=rexmit_usrsctp_{name}"));
+        }
+        for (theirs, ours) in TIMERS {
+            let infix = if own { "their_" } else { "" };
+            objcopy.arg(format!("--redefine-sym={theirs}=rexmit_usrsctp_{infix}{ours}"));
+        }
+        run(objcopy.arg(object))?;
+    }
+    let whole = out.join("usrsctp.o");
+    run(Command::new(tool("LD", "ld")).arg("-r").arg("-o").arg(&whole).args(&objects))?;
+    let mut objcopy = Command::new(tool("OBJCOPY", "objcopy"));
+    objcopy.args([
+        "--wildcard",
+        "--keep-global-symbol=usrsctp_*",
+        "--keep-global-symbol=rexmit_usrsctp_their_*",
+    ]);
+    for (section, name) in SECTIONS {
+        objcopy.arg(format!("--rename-section={section}={name}"));
+    }
+    run(objcopy.arg(&whole))?;
+    let library = out.join("librexmit_usrsctp.a");
+    let _ = fs::remove_file(&library);
+    run(Command::new(tool("AR", "ar")).arg("crs").arg(&library).arg(&whole))
+}
+
+/// A program, or what the environment names in its place.
+fn tool(name: &str, usual: &str) -> String {
+    println!("cargo:rerun-if-env-changed={name}");
+    let named = variable(name);
+    if named.is_empty() { usual.to_string() } else { named }
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let done = command.output().map_err(|error| format!("{name} does not run ({error})"))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    Err(format!("{name} failed: {}", said.lines().next().unwrap_or("it said nothing")))
+}

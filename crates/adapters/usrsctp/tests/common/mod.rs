@@ -1,0 +1,208 @@
+//! Two ends and a path in virtual time.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rexmit_stack::{Delivery, Endpoint, Event, Reason, Socket};
+use rexmit_units::{Duration, Instant};
+use rexmit_usrsctp::{Association, AssociationConfig, Role, Usrsctp, UsrsctpConfig};
+use rexmit_wire::sctp::{Body, Header};
+use rexmit_wire::{Packet, Transport};
+
+pub const CLIENT: usize = 0;
+pub const SERVER: usize = 1;
+
+/// A packet that an end sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sent {
+    pub at: Instant,
+    pub from: usize,
+    pub bytes: Vec<u8>,
+    pub reason: Reason,
+    pub lost: bool,
+}
+
+impl Sent {
+    pub fn chunks(&self) -> Vec<Body<'_>> {
+        let header = Header::new(&self.bytes, self.bytes.len()).expect("the library sends whole packets");
+        header.chunks().map(|chunk| chunk.body()).collect()
+    }
+
+    pub fn tsns(&self) -> Vec<u32> {
+        let tsn = |body: &Body<'_>| if let Body::Data(data) = body { Some(data.tsn()) } else { None };
+        self.chunks().iter().filter_map(tsn).collect()
+    }
+}
+
+/// Client and server with a delay between them.
+pub struct Pair {
+    pub ends: [Association; 2],
+    pub now: Instant,
+    pub delay: Duration,
+    /// Whether the path loses a packet: by its sender and its number there, from 0.
+    pub loses: Box<dyn FnMut(usize, usize, &Sent) -> bool>,
+    pub log: Vec<Sent>,
+    pub events: [Vec<(Instant, Event)>; 2],
+    /// What each end has read: place and length, one a read.
+    pub reads: [Vec<(u64, u64)>; 2],
+    /// What each end still has to write: messages, in order.
+    pub to_write: [Vec<(u64, Delivery)>; 2],
+    /// An end closes when the other has.
+    pub polite: bool,
+    under_way: BTreeMap<(Instant, usize), (usize, Packet)>,
+    counts: [usize; 2],
+    order: usize,
+    library: Usrsctp,
+}
+
+pub fn config(role: Role, settings: &UsrsctpConfig) -> AssociationConfig {
+    let (client, server) = ("10.0.0.2:40000".parse().unwrap(), "10.0.0.1:5001".parse().unwrap());
+    let active = role == Role::Active;
+    AssociationConfig {
+        settings: Arc::new(settings.clone()),
+        local: if active { client } else { server },
+        remote: if active { server } else { client },
+        mtu: 1500,
+        role,
+        seed: if active { 1 } else { 2 },
+    }
+}
+
+impl Pair {
+    pub fn new(settings: &UsrsctpConfig) -> Self {
+        Self::with(Duration::ZERO, [config(Role::Active, settings), config(Role::Passive, settings)])
+    }
+
+    pub fn with(phase: Duration, configs: [AssociationConfig; 2]) -> Self {
+        let library = Usrsctp::start(phase).expect("the library is there");
+        let ends = configs.map(|config| library.association(config).expect("good settings"));
+        Self {
+            ends,
+            now: Instant::ZERO,
+            delay: Duration::from_millis(50),
+            loses: Box::new(|_, _, _| false),
+            log: Vec::new(),
+            events: Default::default(),
+            reads: Default::default(),
+            to_write: Default::default(),
+            polite: true,
+            under_way: BTreeMap::new(),
+            counts: [0; 2],
+            order: 0,
+            library,
+        }
+    }
+
+    /// Connects, and goes on until the association is up.
+    pub fn connect(&mut self) {
+        let now = self.now;
+        self.ends[CLIENT].connect(now);
+        self.settle(CLIENT);
+        while self.events.iter().any(|events| !events.iter().any(|(_, event)| *event == Event::Connected)) {
+            assert!(self.step(), "both ends connect");
+        }
+    }
+
+    /// One packet or timer; false if there is none.
+    pub fn step(&mut self) -> bool {
+        let timers = [0, 1].map(|end| self.ends[end].poll_timer().unwrap_or(Instant::FAR_FUTURE));
+        let packet = self.under_way.keys().next().map_or(Instant::FAR_FUTURE, |(at, _)| *at);
+        let next = timers[0].min(timers[1]).min(packet);
+        if next == Instant::FAR_FUTURE {
+            return false;
+        }
+        assert!(next >= self.now, "time goes on");
+        self.now = next;
+        if packet == next {
+            let (_, (to, packet)) = self.under_way.pop_first().expect("it was there");
+            self.ends[to].handle_packet(next, packet);
+            self.settle(to);
+        } else {
+            let end = usize::from(timers[CLIENT] != next);
+            self.ends[end].handle_timer(next);
+            self.settle(end);
+        }
+        true
+    }
+
+    pub fn run_until(&mut self, end: Instant) {
+        while self.peek().is_some_and(|next| next <= end) {
+            self.step();
+        }
+        self.now = end;
+    }
+
+    fn peek(&self) -> Option<Instant> {
+        let timers = self.ends.iter().filter_map(Endpoint::poll_timer).min();
+        let packet = self.under_way.keys().next().map(|(at, _)| *at);
+        [timers, packet].into_iter().flatten().min()
+    }
+
+    /// Writes what is to be written as far as it is taken.
+    pub fn write(&mut self, end: usize) {
+        while let Some((len, how)) = self.to_write[end].first().copied() {
+            let taken = self.ends[end].send(self.now, len, how);
+            assert!(taken == len || taken == 0, "whole or not at all");
+            if taken == 0 {
+                break;
+            }
+            self.to_write[end].remove(0);
+        }
+        self.settle(end);
+    }
+
+    pub fn close(&mut self, end: usize) {
+        self.ends[end].close(self.now);
+        self.settle(end);
+    }
+
+    /// Lets the application react, and hands out what leaves.
+    pub fn settle(&mut self, end: usize) {
+        while let Some(event) = self.ends[end].poll_event() {
+            self.events[end].push((self.now, event));
+            match event {
+                Event::Readable => self.read(end),
+                Event::EndOfStream => {
+                    self.read(end);
+                    if self.polite {
+                        self.ends[end].close(self.now);
+                    }
+                }
+                Event::Writable => self.write(end),
+                _ => {}
+            }
+        }
+        while let Some(sent) = self.ends[end].poll_transmit(self.now) {
+            let Transport::Other { protocol: 132, payload } = &sent.packet.transport else {
+                panic!("an SCTP packet");
+            };
+            let bytes = payload.bytes().into_owned();
+            let mut record = Sent { at: self.now, from: end, bytes, reason: sent.reason, lost: false };
+            record.lost = (self.loses)(end, self.counts[end], &record);
+            self.counts[end] += 1;
+            if !record.lost {
+                self.order += 1;
+                self.under_way.insert((self.now + self.delay, self.order), (1 - end, sent.packet));
+            }
+            self.log.push(record);
+        }
+    }
+
+    fn read(&mut self, end: usize) {
+        while self.ends[end].readable() > 0 {
+            let got = self.ends[end].read(self.now, u64::MAX);
+            assert!(got > 0, "what is readable can be read");
+            self.reads[end].push((self.ends[end].read_offset().expect("messages have places"), got));
+        }
+    }
+
+    pub fn has(&self, end: usize, event: Event) -> bool {
+        self.events[end].iter().any(|(_, known)| *known == event)
+    }
+
+    pub fn bytes_read(&self, end: usize) -> u64 {
+        self.reads[end].iter().map(|(_, len)| len).sum()
+    }
+}

@@ -1,0 +1,6 @@
+//! Packets in, packets out.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod lksctp;

@@ -1,0 +1,212 @@
+//! The stacks that a host can have, behind one type.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rexmit_scenario::{ConnectionPlan, HOSTS, Resolved, SpecError, Stack as Profile, Streams};
+use rexmit_sctp::{Association, AssociationConfig};
+use rexmit_stack::{Counters, Delivery, Endpoint, Event, Snapshot, Socket, Transmission};
+use rexmit_tcp::{Connection, ConnectionConfig};
+use rexmit_units::{Duration, Instant};
+use rexmit_usrsctp::Usrsctp;
+use rexmit_wire::{Packet, SeqNumber};
+
+/// One end of a connection, of any protocol.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a TCP is what most runs have, and stays where the ends are")]
+pub(crate) enum Stack {
+    Tcp(Connection),
+    Sctp(Box<Association>),
+    Usrsctp(Box<rexmit_usrsctp::Association>),
+}
+
+/// The same of whichever it is.
+macro_rules! each {
+    ($stack:expr, $inner:ident => $what:expr) => {
+        match $stack {
+            Stack::Tcp($inner) => $what,
+            Stack::Sctp($inner) => $what,
+            Stack::Usrsctp($inner) => $what,
+        }
+    };
+}
+
+/// Where the random numbers of a host's connections come from, one after the other.
+pub(crate) struct Numbers {
+    /// Initial sequence numbers.
+    first: Box<dyn rand_core::RngCore>,
+    /// What else a protocol draws.
+    more: Box<dyn rand_core::RngCore>,
+}
+
+impl Numbers {
+    pub fn new(streams: &Streams, host: &str) -> Self {
+        Self {
+            first: Box::new(streams.get(&format!("hosts.{host}.iss"))),
+            more: Box::new(streams.get(&format!("hosts.{host}.tag"))),
+        }
+    }
+}
+
+impl Stack {
+    /// The end of a connection at host number `host`, whose ticks have this phase.
+    pub fn new(
+        resolved: &Resolved,
+        (plan, host): (&ConnectionPlan, usize),
+        phase: Duration,
+        numbers: &mut Numbers,
+    ) -> Self {
+        let (profile, spec) = match host {
+            0 => (&resolved.server, &resolved.scenario.hosts.server),
+            _ => (&resolved.client, &resolved.scenario.hosts.client),
+        };
+        let (local, remote) = (plan.sockets[host], plan.sockets[1 - host]);
+        let active = host == plan.opener;
+        let second = resolved.scenario.alternate.as_ref().map(|_| resolved.alternate_address(HOSTS[host]));
+        match profile {
+            Profile::Tcp(profile) => Self::Tcp(Connection::new(ConnectionConfig {
+                profile: profile.clone(),
+                local,
+                remote,
+                iss: SeqNumber(numbers.first.next_u32()),
+                mtu: spec.mtu,
+                phase,
+                role: if active { rexmit_tcp::Role::Active } else { rexmit_tcp::Role::Passive },
+            })),
+            Profile::Sctp(profile) => Self::Sctp(Box::new(Association::new(AssociationConfig {
+                profile: profile.clone(),
+                local,
+                remote,
+                more_local: second.into_iter().collect(),
+                more_remote: Vec::new(),
+                mtu: spec.mtu,
+                phase,
+                role: if active { rexmit_sctp::Role::Active } else { rexmit_sctp::Role::Passive },
+                tag: numbers.more.next_u32().max(1),
+                initial_tsn: numbers.first.next_u32(),
+                secret: numbers.more.next_u64(),
+            }))),
+        }
+    }
+
+    /// The same of usrsctp, which `library` runs.
+    pub fn usrsctp(
+        library: &Usrsctp,
+        resolved: &Resolved,
+        (plan, host): (&ConnectionPlan, usize),
+        numbers: &mut Numbers,
+    ) -> Result<Self, SpecError> {
+        let spec = match host {
+            0 => &resolved.scenario.hosts.server,
+            _ => &resolved.scenario.hosts.client,
+        };
+        let (mut settings, _) = spec.usrsctp_settings();
+        settings.streams = settings.streams.max(resolved.transfers[plan.transfer].streams());
+        let active = host == plan.opener;
+        let config = rexmit_usrsctp::AssociationConfig {
+            settings: Arc::new(settings),
+            local: plan.sockets[host],
+            remote: plan.sockets[1 - host],
+            mtu: spec.mtu,
+            role: if active { rexmit_usrsctp::Role::Active } else { rexmit_usrsctp::Role::Passive },
+            seed: numbers.more.next_u64(),
+        };
+        let end = library.association(config).map_err(|e| SpecError::new("", e.to_string()))?;
+        Ok(Self::Usrsctp(Box::new(end)))
+    }
+
+    /// Lends it a queue for what it sends; swap it back after polling.
+    #[inline]
+    pub fn swap_queue(&mut self, queue: &mut VecDeque<Transmission>) {
+        each!(self, end => end.swap_queue(queue));
+    }
+
+    /// What it has done since the start.
+    #[inline]
+    pub fn counters(&self) -> &Counters {
+        each!(self, end => end.counters())
+    }
+
+    /// Bytes that arrived as others than those written.
+    pub fn misplaced_bytes(&self) -> u64 {
+        each!(self, end => end.misplaced_bytes())
+    }
+
+    /// It as a TCP, if it is one.
+    pub fn tcp(&self) -> Option<&Connection> {
+        match self {
+            Self::Tcp(connection) => Some(connection),
+            Self::Sctp(_) | Self::Usrsctp(_) => None,
+        }
+    }
+}
+
+impl Endpoint for Stack {
+    #[inline]
+    fn handle_packet(&mut self, now: Instant, packet: Packet) {
+        each!(self, end => end.handle_packet(now, packet));
+    }
+
+    #[inline]
+    fn handle_timer(&mut self, now: Instant) {
+        each!(self, end => end.handle_timer(now));
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmission> {
+        each!(self, end => end.poll_transmit(now))
+    }
+
+    #[inline]
+    fn poll_timer(&self) -> Option<Instant> {
+        each!(self, end => end.poll_timer())
+    }
+
+    #[inline]
+    fn poll_event(&mut self) -> Option<Event> {
+        each!(self, end => end.poll_event())
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        each!(self, end => end.snapshot())
+    }
+}
+
+impl Socket for Stack {
+    fn connect(&mut self, now: Instant) {
+        each!(self, end => end.connect(now));
+    }
+
+    #[inline]
+    fn write(&mut self, now: Instant, len: u64) -> u64 {
+        each!(self, end => end.write(now, len))
+    }
+
+    #[inline]
+    fn send(&mut self, now: Instant, len: u64, how: Delivery) -> u64 {
+        each!(self, end => end.send(now, len, how))
+    }
+
+    #[inline]
+    fn read_offset(&self) -> Option<u64> {
+        each!(self, end => end.read_offset())
+    }
+
+    #[inline]
+    fn read(&mut self, now: Instant, max: u64) -> u64 {
+        each!(self, end => end.read(now, max))
+    }
+
+    #[inline]
+    fn readable(&self) -> u64 {
+        each!(self, end => end.readable())
+    }
+
+    fn close(&mut self, now: Instant) {
+        each!(self, end => end.close(now));
+    }
+
+    fn abort(&mut self, now: Instant) {
+        each!(self, end => end.abort(now));
+    }
+}
