@@ -176,7 +176,9 @@ class ModelBackend:
         while at < runs.stop and not stopped():
             chunk = range(at, min(at + size, runs.stop))
             began = time.monotonic()
-            found = self._plan.run((chunk.start, chunk.stop), design.replications, design.seed, jobs, self.name)
+            found = self._plan.run(
+                (chunk.start, chunk.stop), design.replications, design.seed, jobs, self.name
+            )
             table = from_native(found["runs"])
             rows = {detail.name: from_native(found[detail.name]) for detail in self._details}
             yield chunk, nest(self._details, table, rows)

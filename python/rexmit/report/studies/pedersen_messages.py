@@ -25,8 +25,8 @@ SWITCHES = {
 }
 """The factors of `switches` as figures name them."""
 
-QUANTILES = {"p50_ms": 0.5, "p90_ms": 0.1, "p95_ms": 0.05, "p98_ms": 0.02, "p99_ms": 0.01, "p999_ms": 0.001}
-"""Columns of messages, and the share of messages that is later."""
+QUANTILES = {"p50": 0.5, "p90": 0.1, "p95": 0.05, "p98": 0.02, "p99": 0.01, "p999": 0.001}
+"""Quantiles of latencies, and the share of messages that is later."""
 
 _DELAY = "path.delay"
 _LATE = "the wait that a loss causes (ms)"
@@ -42,7 +42,7 @@ def draw_switches(results: Results, out: Path, formats: Sequence[str]) -> list[P
         (
             label,
             {
-                str(w): own["p99_ms"].to_list()
+                str(w): own["latency_p99_ms"].to_list()
                 for (w,), own in found.group_by("workload", maintain_order=True)
             },
         )
@@ -64,7 +64,7 @@ def draw_today(results: Results, out: Path, formats: Sequence[str]) -> list[Path
         panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
         for (workload, *levels), cell in own.group_by("workload", *lines, maintain_order=True):
             label = ", ".join(_level(name, level) for name, level in zip(lines, levels, strict=True))
-            points = [(share, cell[column].mean()) for column, share in QUANTILES.items()]
+            points = [(share, cell[f"latency_{quantile}_ms"].mean()) for quantile, share in QUANTILES.items()]
             panels.setdefault(str(workload), {})[label] = points  # type: ignore[assignment]
         title, name = results.title, results.name.partition("/")[2]
         if delay:
