@@ -14,16 +14,20 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import polars as pl
 import rexmit
-from rexmit.analyse import NOT_COVERED, OUTSIDE, RECORDED, Check, Comparison
+from rexmit.analyse import NOT_COVERED, OUTSIDE, RECORDED, Check, Comparison, lateness
 from rexmit.analyse.study_code import comparison_of
 from rexmit.report.figures import draw_figures
+from rexmit.report.studies.pedersen_messages import named_effects, one_at_a_time
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "studies" / "pedersen-2006" / "README.md"
 IMAGES = ROOT / "docs" / "img"
 COMPARED = ("thin", "thick", "tcp-thin", "tcp-thick", "enhancements", "burst", "restart", "rto")
-MODEL = (*COMPARED, "switches", "today")
+MODEL = (*COMPARED, "switches", "switches-today", "today")
+LINUX = ("linux", "linux-tcp")
+LOSS = 0.05
 TABLES = ("3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "5.1", "5.2")
 QUANTITIES = {
     "retransmissions": "number",
@@ -34,6 +38,7 @@ QUANTITIES = {
 }
 PLACES = ("rtt_ms", "variant", "retransmission", "class")
 SHOWN: Sequence[str] = ()
+STACKS = {"linux": "Linux 6.1, SCTP", "linux-tcp": "Linux 6.1, TCP", "usrsctp": "usrsctp"}
 
 
 def main() -> int:
@@ -43,12 +48,20 @@ def main() -> int:
     options.add_argument("--linux", action="store_true", help="also the parts on Linux 6.1 (--backend uml)")
     given = options.parse_args()
     results = {name: run(name, given.results) for name in MODEL}
+    results["usrsctp"] = run("usrsctp", given.results, "stack:usrsctp")
+    if given.linux:
+        results |= {name: run(name, given.results, "uml") for name in LINUX}
     for name, found in results.items():
         copy_images(draw_figures(found, given.results / name / "figures"))
     comparison = comparison_of(results["thin"])([results[name] for name in COMPARED])
     text = README.read_text()
     for name, content in tables(comparison).items():
         text = put(text, name, content)
+    for name in ("switches", "switches-today"):
+        text = put(text, name, switches(results[name]))
+    text = put(
+        text, "today", stacks([results[name] for name in ("today", "usrsctp", *LINUX) if name in results])
+    )
     README.write_text(text)
     return 0
 
@@ -109,6 +122,66 @@ def cell(check: Check) -> str:
         return f"{check.published.value}; -"
     text = f"{check.published.value}; {check.ours}"
     return f"**{text}**" if check.verdict in (OUTSIDE, RECORDED) else text
+
+
+def switches(results: rexmit.Results) -> str:
+    """What each enhancement does alone and on average over the others, of both workloads."""
+    frame = lateness(results.messages(), LOSS)
+    found = {
+        str(name): named_effects(own) for (name,), own in frame.group_by("workload", maintain_order=True)
+    }
+    rows = []
+    for label, own in one_at_a_time(frame):
+        cells = [own.filter(pl.col("workload") == name) for name in found]
+        rows.append([label, *(f"{c['latency_p99_ms'].mean():.0f}; {c['late_ms'].mean():.0f}" for c in cells)])
+    text = markdown(["", *(f"{name}: 99 % no later than; wait per loss" for name in found)], rows) + "\n"
+    names = next(iter(found.values())).filter(pl.col("second").is_null())["name"]
+    rows = [[name, *(effect(own.filter(pl.col("name") == name)) for own in found.values())] for name in names]
+    text += (
+        markdown(["on average over the others", *(f"{name}: wait per loss" for name in found)], rows) + "\n"
+    )
+    pairs = pl.concat(own.filter(pl.col("second").is_not_null()) for own in found.values())
+    top = pairs.group_by("name").agg(pl.col("effect").abs().max()).sort("effect", descending=True)["name"][:6]
+    rows = [[name, *(effect(own.filter(pl.col("name") == name)) for own in found.values())] for name in top]
+    return text + markdown(["two of them, beyond", *(f"{name}: wait per loss" for name in found)], rows)
+
+
+def effect(row: pl.DataFrame) -> str:
+    """An effect in ms with half its interval."""
+    value, low, high = row.select("effect", "low", "high").row(0)
+    return f"{value:+.0f} ± {(high - low) / 2:.0f}"
+
+
+def stacks(parts: Sequence[rexmit.Results]) -> str:
+    """How late messages are on each stack: the rows of the parts of today."""
+    head = ["", "", "RTT", "half", "95 %", "98 %", "99 %", "99.9 %", "wait per loss", "packets a message"]
+    rows = []
+    for results in parts:
+        frame = lateness(results.messages(), LOSS)
+        sent = results.table().select("run", "packets_up")
+        frame = frame.join(sent, on="run").with_columns(
+            (pl.col("packets_up") / pl.col("written")).alias("packets")
+        )
+        others = [name for name in results.factors if name not in ("workload", "path.delay")]
+        for (workload, delay, *levels), own in frame.group_by(
+            "workload", "path.delay", *others, maintain_order=True
+        ):
+            quantiles = [f"{own[f'latency_{q}_ms'].mean():.0f}" for q in ("p50", "p95", "p98", "p99", "p999")]
+            label = " ".join([STACKS.get(results.name.partition("/")[2], ""), *map(name_of, levels)]).strip()
+            rtt = f"{2 * int(str(delay).removesuffix(' ms'))} ms"
+            late = f"{own['late_ms'].mean():.0f}"
+            rows.append([str(workload), rtt, label, quantiles, late, f"{own['packets'].mean():.2f}"])
+    rows.sort(key=lambda row: (row[0] != "thin", int(row[1].split()[0])))
+    return markdown(head, ([row[2], row[0], row[1], *row[3], row[4], row[5]] for row in rows))
+
+
+def name_of(level: object) -> str:
+    """A level as a row's label says it: thin linear timeouts are the only switch among them."""
+    return (
+        {True: "with thin linear timeouts", False: ""}.get(level, str(level))
+        if isinstance(level, bool)
+        else str(level)
+    )
 
 
 def verdicts(comparison: Comparison) -> str:

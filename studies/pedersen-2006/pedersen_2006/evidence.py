@@ -16,8 +16,8 @@ READINGS = {
 _FACTORS = {
     "tcp-thin": "extension",
     "tcp-thick": "extension",
-    "enhancements": "protocol",
-    "burst": "protocol",
+    "enhancements": "enhancements",
+    "burst": "enhancements",
 }
 """The factor that the column `variant` names a level of."""
 

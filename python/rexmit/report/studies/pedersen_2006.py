@@ -160,8 +160,8 @@ def _rows(
     both = frame.filter(pl.col("class").is_in(["timeout", "fast"]))
     numbers = range(1, min(int(both["number"].max() or 1), 4) + 1)  # type: ignore[call-overload]
     groups = []
-    for name in results.table()["protocol"].unique(maintain_order=True):
-        own = both.filter(pl.col("protocol") == name)
+    for name in results.table()["enhancements"].unique(maintain_order=True):
+        own = both.filter(pl.col("enhancements") == name)
         cells = {}
         for n in numbers:
             values = published.of(
