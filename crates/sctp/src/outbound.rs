@@ -246,6 +246,42 @@ impl Outbound {
         Some(self.sent.len() - 1)
     }
 
+    /// What waits of the message in front goes; it is returned.
+    pub fn drop_rest(&mut self) -> Option<Message> {
+        let message = self.pending.pop_front()?;
+        let rest = message.len - message.taken;
+        self.pending_bytes -= rest;
+        self.buffered -= rest;
+        Some(message)
+    }
+
+    /// The message in front, of which fragments have left, is given up: a last fragment that never leaves takes a TSN, so
+    /// that the peer can be moved over the whole of it, whatever it holds.
+    pub fn cap(&mut self) {
+        let Some(message) = self.drop_rest() else { return };
+        self.abandoned += 1;
+        self.sent.push_back(Sent {
+            offset: message.offset + message.taken,
+            sent_at: Instant::ZERO,
+            expires: message.expires,
+            len: 0,
+            number: message.number,
+            fragment: message.fragments,
+            most_again: 0,
+            again: 0,
+            stream: message.stream,
+            path: 0,
+            missing: 0,
+            place: Place::Abandoned,
+            begin: false,
+            end: true,
+            unordered: message.unordered,
+            fast: false,
+            fast_done: false,
+            timed: false,
+        });
+    }
+
     /// The chunk at `at` as it goes into a packet.
     pub fn chunk(&self, at: usize, interleaving: bool) -> Chunk {
         let sent = &self.sent[at];

@@ -48,32 +48,27 @@ impl Association {
             }
         }
         if !whole {
-            self.drop_rest();
+            self.out.cap();
         }
         self.pass_over(now);
         self.wake_writer();
     }
 
-    /// The message in front is given up. False: the peer holds all that has left of it, so that no TSN is left by which
-    /// it could be passed over: it is sent to its end.
-    pub(super) fn drop_unsent(&mut self, now: Instant) -> bool {
+    /// The message in front is given up.
+    pub(super) fn drop_unsent(&mut self, now: Instant) {
         let begun = self.out.pending.front().is_some_and(|message| message.taken > 0);
         match self.out.sent.len().checked_sub(1) {
-            Some(last) if begun => self.abandon(now, last),
-            None if begun => return false,
-            _ => self.drop_rest(),
+            Some(last) if begun => {
+                self.abandon(now, last);
+                return;
+            }
+            None if begun => self.out.cap(),
+            _ => {
+                self.out.drop_rest();
+            }
         }
+        self.pass_over(now);
         self.wake_writer();
-        true
-    }
-
-    /// What waits of the message in front goes.
-    fn drop_rest(&mut self) {
-        if let Some(message) = self.out.pending.pop_front() {
-            let rest = message.len - message.taken;
-            self.out.pending_bytes -= rest;
-            self.out.buffered -= rest;
-        }
     }
 
     /// Moves the peer's cumulative TSN over what is given up (RFC 3758 section 3.5).

@@ -79,7 +79,7 @@ impl Association {
     fn on_chunk(&mut self, now: Instant, chunk: Chunk, seen: &mut Arrival) -> bool {
         let ends = seen.ends;
         match chunk {
-            Chunk::Data(data) => return self.on_data(now, &data, seen),
+            Chunk::Data(data) => return self.on_data(&data, seen),
             Chunk::Sack(sack) => self.on_sack(now, ends.0, &sack),
             Chunk::Init(init) => self.on_init(now, ends, &init),
             Chunk::InitAck(init) => {

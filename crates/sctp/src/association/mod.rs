@@ -403,7 +403,7 @@ impl Socket for Association {
         self.shut(now);
     }
 
-    fn abort(&mut self, now: Instant) {
-        self.cut_off(now);
+    fn abort(&mut self, _now: Instant) {
+        self.cut_off();
     }
 }

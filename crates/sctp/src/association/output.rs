@@ -95,7 +95,8 @@ impl Association {
     fn flush_new(&mut self, now: Instant, draft: &mut Option<Draft>) {
         while let Some(front) = self.out.pending.front() {
             let len = (front.len - front.taken).min(self.fragment.into()) as u32;
-            if front.expires <= now && self.drop_unsent(now) {
+            if front.expires <= now && self.peer.partial_reliability {
+                self.drop_unsent(now);
                 continue;
             }
             let path = self.send_path();

@@ -15,20 +15,20 @@ const PROTOCOL_VIOLATION: u16 = 13;
 
 impl Association {
     /// A DATA or I-DATA chunk. False: the association is over.
-    pub(super) fn on_data(&mut self, now: Instant, data: &DataChunk, seen: &mut Arrival) -> bool {
+    pub(super) fn on_data(&mut self, data: &DataChunk, seen: &mut Arrival) -> bool {
         if !self.state.takes_data() {
             self.faults.unexpected_chunks += 1;
             return true;
         }
         if data.payload.is_empty() {
             self.faults.empty_data += 1;
-            self.abort_for(now, NO_USER_DATA);
+            self.abort_for(&[NO_USER_DATA], Event::Closed);
             return false;
         }
         if data.fragment.is_some() != self.peer.interleaving {
             // RFC 8260 section 2.2.2: one kind of chunks in an association.
             self.faults.unexpected_chunks += 1;
-            self.abort_for(now, PROTOCOL_VIOLATION);
+            self.abort_for(&[PROTOCOL_VIOLATION], Event::Closed);
             return false;
         }
         seen.data += 1;

@@ -206,6 +206,8 @@ impl Association {
     /// Windows, errors and T3 of each path (steps 5 and 6). True if anything was newly acknowledged.
     fn account(&mut self, now: Instant, moved: bool) -> bool {
         let mut lively = false;
+        // T3 goes on while FORWARD-TSN is not acknowledged (RFC 3758 section 3.5 C5).
+        let forwards = (self.out.abandoned > 0).then(|| self.send_path());
         for at in 0..self.paths.len() {
             let path = &mut self.paths[at];
             let Tally { acked, reneged, restart } = std::mem::take(&mut path.tally);
@@ -226,12 +228,14 @@ impl Association {
                 if self.profile.congestion.forget_partial_when_idle {
                     path.window.partial = 0;
                 }
-                path.t3 = OFF;
+                if forwards != Some(at) {
+                    path.t3 = OFF;
+                }
             } else if restart && path.flight > 0 {
                 self.restart_t3(now, at);
             }
         }
-        if self.out.abandoned > 0 && moved {
+        if forwards.is_some() {
             self.keep_t3_for_forward(now);
         }
         lively

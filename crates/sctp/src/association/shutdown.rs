@@ -129,8 +129,7 @@ impl Association {
     }
 
     /// T5-shutdown-guard has run out: ABORT (RFC 9260 section 9.2).
-    pub(super) fn on_guard(&mut self, now: Instant) {
-        self.abort_for(now, 0);
-        self.raise(Event::TimedOut);
+    pub(super) fn on_guard(&mut self) {
+        self.abort_for(&[], Event::TimedOut);
     }
 }

@@ -63,20 +63,20 @@ impl Association {
     }
 
     /// ABORT, and the association is gone (RFC 9260 section 9.1).
-    pub(super) fn cut_off(&mut self, now: Instant) {
-        self.abort_for(now, USER_ABORT);
+    pub(super) fn cut_off(&mut self) {
+        self.abort_for(&[USER_ABORT], Event::Closed);
         if self.state != State::Closed {
             self.enter_closed(Event::Closed);
         }
     }
 
-    /// Sends an ABORT with one cause, if the peer is known.
-    pub(super) fn abort_for(&mut self, _now: Instant, cause: u16) {
+    /// Ends the association with an ABORT, if the peer is known.
+    pub(super) fn abort_for(&mut self, causes: &[u16], event: Event) {
         if self.state > State::CookieWait {
             let path = self.send_path();
-            let causes = vec![cause];
-            self.emit_control(Reason::Reset, path, vec![Chunk::Abort { reflected: false, causes }]);
-            self.enter_closed(Event::Closed);
+            let chunk = Chunk::Abort { reflected: false, causes: causes.to_vec() };
+            self.emit_control(Reason::Reset, path, vec![chunk]);
+            self.enter_closed(event);
         }
     }
 }

@@ -12,7 +12,7 @@ impl Association {
     /// Acts on every timer that is due.
     pub(super) fn on_timer(&mut self, now: Instant) {
         if self.timers.guard <= now {
-            self.on_guard(now);
+            self.on_guard();
         }
         if self.timers.sack <= now {
             self.timers.sack = OFF;
@@ -61,8 +61,11 @@ impl Association {
             }
         }
         // (c) and (d)
+        let forwarded = self.forwarded;
         self.flush(now, Trigger::Timeout { backoff });
-        self.forward_again(now, path);
+        if self.forwarded == forwarded {
+            self.forward_again(now, path);
+        }
         if late {
             self.back_off(path); // (e)
         }

@@ -3,4 +3,11 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod faults;
+mod life;
 mod lksctp;
+mod paths;
+mod receiver;
+mod rfc;
+mod streams;
+mod thin;

@@ -1,0 +1,353 @@
+//! Two associations with delays between them, moved by events alone.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rexmit_sctp::{Association, AssociationConfig, Profile, Role, State};
+use rexmit_stack::{Delivery, Endpoint, Event, Socket, Transmission};
+use rexmit_units::{Duration, Instant};
+use rexmit_wire::{Packet, Transport, sctp};
+
+use super::text::describe;
+
+/// The passive end and the direction in which it sends.
+pub const SERVER: usize = 0;
+/// The active end and the direction in which it sends.
+pub const CLIENT: usize = 1;
+
+/// A message to write.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    pub len: u64,
+    pub how: Delivery,
+    /// Time before it is written.
+    pub pause: Duration,
+}
+
+impl Message {
+    pub fn new(len: u64) -> Self {
+        Self { len, how: Delivery::default(), pause: Duration::ZERO }
+    }
+}
+
+/// What an application does: writes messages; reads what comes; closes once it has written all and read what it expects.
+#[derive(Clone, Debug)]
+pub struct App {
+    pub messages: Vec<Message>,
+    /// Reads so much at a time; the next read follows `read_pause` later.
+    pub read_size: u64,
+    pub read_pause: Duration,
+    /// It closes without waiting for what the peer writes.
+    pub hasty: bool,
+}
+
+impl App {
+    pub fn new(messages: Vec<Message>) -> Self {
+        Self { messages, read_size: u64::MAX, read_pause: Duration::ZERO, hasty: false }
+    }
+}
+
+/// What the channel does to a packet: when its copies arrive, counted from now. None: it is lost.
+/// Arguments: now, the sending host, the packet's position in its direction, the packet.
+pub type Channel = Box<dyn FnMut(Instant, usize, u64, &Packet) -> Vec<Duration>>;
+
+/// What the two ends are made from.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub tsns: [u32; 2],
+    pub mtu: u32,
+    pub phases: [Duration; 2],
+    pub more: [Vec<IpAddr>; 2],
+    /// Both open at the same time.
+    pub both_active: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            tsns: [super::TSN, super::PEER_TSN],
+            mtu: 1500,
+            phases: [Duration::ZERO; 2],
+            more: [Vec::new(), Vec::new()],
+            both_active: false,
+        }
+    }
+}
+
+/// One packet that a host sent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    pub at: Instant,
+    pub from: usize,
+    pub text: String,
+    pub transmission: Transmission,
+}
+
+pub struct End {
+    pub assoc: Association,
+    pub app: App,
+    /// Messages written, each with its offset; bytes written.
+    pub written: Vec<(u64, Message)>,
+    pub offset: u64,
+    /// Bytes read in all.
+    pub read: u64,
+    /// Bytes read of each message of the peer by its offset.
+    pub got: BTreeMap<u64, u64>,
+    /// The order in which messages of the peer began to be read.
+    pub order: Vec<u64>,
+    pub events: Vec<Event>,
+    next: usize,
+    ready_at: Instant,
+    closed: bool,
+    connected: bool,
+    next_read: Instant,
+    expected: u64,
+}
+
+enum What {
+    Arrives(Packet),
+    Wakes,
+}
+
+pub struct Pair {
+    pub ends: [End; 2],
+    pub now: Instant,
+    pub sent: Vec<Sent>,
+    tsns: [u32; 2],
+    channel: Channel,
+    queue: BTreeMap<(Instant, u64), (usize, What)>,
+    count: u64,
+    positions: [u64; 2],
+    /// The first thing that was read wrongly.
+    pub wrong: Option<String>,
+}
+
+impl Pair {
+    pub fn new(profiles: [Arc<Profile>; 2], apps: [App; 2], channel: Channel, setup: &Setup) -> Self {
+        let addresses = [super::LOCAL, super::REMOTE].map(|text| text.parse().expect("an address"));
+        let totals = [1, 0].map(|i: usize| apps[i].messages.iter().map(|message| message.len).sum());
+        let mut i = 0;
+        let ends = std::iter::zip(profiles, apps)
+            .map(|(profile, app)| {
+                let active = i == CLIENT || setup.both_active;
+                let assoc = Association::new(AssociationConfig {
+                    profile,
+                    local: addresses[i],
+                    remote: addresses[1 - i],
+                    more_local: setup.more[i].clone(),
+                    more_remote: Vec::new(),
+                    mtu: setup.mtu,
+                    phase: setup.phases[i],
+                    role: if active { Role::Active } else { Role::Passive },
+                    tag: 0x0101_0101 * (i as u32 + 1),
+                    initial_tsn: setup.tsns[i],
+                    secret: 77 + i as u64,
+                });
+                let end = End::new(assoc, app, totals[i]);
+                i += 1;
+                end
+            })
+            .collect::<Vec<_>>()
+            .try_into()
+            .unwrap_or_else(|_| panic!("two ends"));
+        Self {
+            ends,
+            now: Instant::ZERO,
+            sent: Vec::new(),
+            tsns: setup.tsns,
+            channel,
+            queue: BTreeMap::new(),
+            count: 0,
+            positions: [0; 2],
+            wrong: None,
+        }
+    }
+
+    /// Runs until nothing is left to happen, or `limit`, or too many packets, or `look` (called after each event) says
+    /// no. True if nothing was left.
+    pub fn run(&mut self, limit: Duration, max_packets: usize, mut look: impl FnMut(&Self) -> bool) -> bool {
+        for i in [CLIENT, SERVER] {
+            if self.ends[i].assoc.state() == State::Closed {
+                self.ends[i].assoc.connect(self.now);
+                self.settle(i);
+            }
+        }
+        loop {
+            let timer = (0..2).filter_map(|i| self.ends[i].assoc.poll_timer().map(|at| (at, i))).min();
+            let event = self.queue.keys().next().copied();
+            let timer_first = match (timer, event) {
+                (None, None) => return true,
+                (Some((at, _)), Some((due, _))) => at < due,
+                (timer, _) => timer.is_some(),
+            };
+            let at = if timer_first { timer.expect("there").0 } else { event.expect("there").0 };
+            if at > Instant::ZERO + limit || self.sent.len() > max_packets {
+                return false;
+            }
+            self.now = self.now.max(at);
+            if timer_first {
+                let i = timer.expect("there").1;
+                self.ends[i].assoc.handle_timer(self.now);
+                self.settle(i);
+            } else {
+                let (_, (i, what)) = self.queue.pop_first().expect("there");
+                if let What::Arrives(packet) = what {
+                    self.ends[i].assoc.handle_packet(self.now, packet);
+                }
+                self.settle(i);
+            }
+            if self.wrong.is_some() || !look(self) {
+                return false;
+            }
+        }
+    }
+
+    /// Lets the application act and moves what the association sends into the channel.
+    fn settle(&mut self, i: usize) {
+        loop {
+            self.ship(i);
+            let peer = self.ends[1 - i].written.clone();
+            let wake = self.ends[i].act(self.now, &peer).unwrap_or_else(|text| {
+                self.wrong.get_or_insert(text);
+                None
+            });
+            if let Some(at) = wake {
+                self.count += 1;
+                self.queue.insert((at, self.count), (i, What::Wakes));
+            }
+            if !self.ship(i) {
+                return;
+            }
+        }
+    }
+
+    fn ship(&mut self, i: usize) -> bool {
+        let mut any = false;
+        while let Some(transmission) = self.ends[i].assoc.poll_transmit(self.now) {
+            any = true;
+            self.positions[i] += 1;
+            let packet = transmission.packet.clone();
+            let Transport::Sctp(p) = &packet.transport else { panic!("no SCTP") };
+            let text = describe(p, self.tsns[i], self.tsns[1 - i]);
+            let arrivals = (self.channel)(self.now, i, self.positions[i], &packet);
+            self.sent.push(Sent { at: self.now, from: i, text, transmission });
+            for wait in arrivals {
+                self.count += 1;
+                self.queue.insert((self.now + wait, self.count), (1 - i, What::Arrives(packet.clone())));
+            }
+        }
+        any
+    }
+
+    pub fn from(&self, host: usize) -> impl Iterator<Item = &Sent> {
+        self.sent.iter().filter(move |s| s.from == host)
+    }
+
+    /// One line a packet: the last `most`.
+    pub fn log(&self, most: usize) -> String {
+        let line = |s: &Sent| {
+            let arrow = if s.from == SERVER { "<---" } else { "--->" };
+            let at = s.at.as_nanos() as f64 / 1e6;
+            format!("{at:>12.3} {arrow} {} ({})\n", s.text, s.transmission.reason.name())
+        };
+        self.sent[self.sent.len().saturating_sub(most)..].iter().map(line).collect()
+    }
+}
+
+impl End {
+    fn new(assoc: Association, app: App, expected: u64) -> Self {
+        Self {
+            assoc,
+            app,
+            written: Vec::new(),
+            offset: 0,
+            read: 0,
+            got: BTreeMap::new(),
+            order: Vec::new(),
+            events: Vec::new(),
+            next: 0,
+            ready_at: Instant::ZERO,
+            closed: false,
+            connected: false,
+            next_read: Instant::ZERO,
+            expected,
+        }
+    }
+
+    /// All that the application does now; when it wants to be woken.
+    fn act(&mut self, now: Instant, peer: &[(u64, Message)]) -> Result<Option<Instant>, String> {
+        while let Some(event) = self.assoc.poll_event() {
+            self.events.push(event);
+            if event == Event::Connected {
+                self.connected = true;
+                self.ready_at = now + self.app.messages.first().map_or(Duration::ZERO, |m| m.pause);
+            }
+        }
+        let mut wake = self.read_some(now, peer)?;
+        if self.connected && !self.closed {
+            while let Some(message) = self.app.messages.get(self.next).copied() {
+                if now < self.ready_at {
+                    wake = Some(wake.map_or(self.ready_at, |at| at.min(self.ready_at)));
+                    break;
+                }
+                if self.assoc.send(now, message.len, message.how) != message.len {
+                    break;
+                }
+                self.written.push((self.offset, message));
+                self.offset += message.len;
+                self.next += 1;
+                self.ready_at = now + self.app.messages.get(self.next).map_or(Duration::ZERO, |m| m.pause);
+            }
+            let done = self.app.hasty || self.read == self.expected;
+            if self.next == self.app.messages.len() && done {
+                self.closed = true;
+                self.assoc.close(now);
+            }
+        }
+        Ok(wake)
+    }
+
+    fn read_some(&mut self, now: Instant, peer: &[(u64, Message)]) -> Result<Option<Instant>, String> {
+        while self.assoc.readable() > 0 {
+            if now < self.next_read {
+                return Ok(Some(self.next_read));
+            }
+            let len = self.assoc.read(now, self.app.read_size);
+            let offset = self.assoc.read_offset().expect("SCTP tells");
+            self.note_read(offset, len, peer)?;
+            if !self.app.read_pause.is_zero() {
+                self.next_read = now + self.app.read_pause;
+            }
+        }
+        Ok(None)
+    }
+
+    /// The bytes are the next of one message, which is the next of its stream.
+    fn note_read(&mut self, offset: u64, len: u64, peer: &[(u64, Message)]) -> Result<(), String> {
+        let at = peer.partition_point(|(begin, _)| *begin <= offset);
+        let (begin, message) = peer[..at].last().ok_or("nothing was written")?;
+        if offset + len > begin + message.len {
+            return Err(format!("{len} bytes at {offset}: beyond the message at {begin}"));
+        }
+        let got = self.got.entry(*begin).or_insert(0);
+        if begin + *got != offset {
+            return Err(format!("{len} bytes at {offset}: {got} of the message at {begin} were read"));
+        }
+        if *got == 0 {
+            self.order.push(*begin);
+            let how = message.how;
+            let same = |other: &&u64| {
+                let at = peer.partition_point(|(begin, _)| begin < other);
+                peer[at].1.how.stream == how.stream && !peer[at].1.how.unordered
+            };
+            let before = self.order[..self.order.len() - 1].iter().rev().find(same);
+            if !how.unordered && before.is_some_and(|before| before > begin) {
+                return Err(format!("the message at {begin} comes after the one at {before:?}"));
+            }
+        }
+        *got += len;
+        self.read += len;
+        Ok(())
+    }
+}
