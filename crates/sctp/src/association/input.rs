@@ -20,6 +20,8 @@ pub(super) struct Arrival {
     /// DATA chunks, and how many of them for the first time.
     pub data: u32,
     pub new: u32,
+    /// Its last DATA chunk had come before.
+    pub last_again: bool,
     /// A SACK is due at once.
     pub at_once: bool,
 }
