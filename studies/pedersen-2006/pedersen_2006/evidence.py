@@ -9,6 +9,7 @@ from rexmit import Results
 from rexmit.analyse import retransmission_delays
 
 READINGS = {
+    "enhancements": {"+reduce RTO+FR": "all but restart"},
     "burst": {"+reduce RTO+FR": "+reduce RTO+FR, restart", "+FR bundling": "+FR bundling, restart"},
 }
 """Where a published row can be read in several ways: the level that it is compared with (A-002-4)."""

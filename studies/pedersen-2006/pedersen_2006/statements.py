@@ -15,6 +15,9 @@ from .numbers import CONFIDENCE
 
 Function = Callable[[Published, Evidence], Check]
 TICK_MS = 4.0
+START_NS = 20 * 10**9
+"""After the first samples, which begin with half an RTT of variance."""
+
 EXTENSION, SACK_DELAY = "extension", "hosts.server.stack.sack.delay"
 RESTART = "hosts.client.stack.timer.restart_less_age"
 THRICE = ["timeout", "fast", "timeout"]
@@ -102,14 +105,8 @@ def _rto(delay: str, common: tuple[float, float] | None, peak: tuple[float, floa
     def check(published: Published, evidence: Evidence) -> Check:
         results = evidence.part("rto")
         state = results.trace(_run(results, delay))["state"].filter(pl.col("host") == "client")
-        calculated = state.filter(pl.col("srtt_ns").is_not_null())
-        # A new RTO is calculated where a sample changes the estimate; the first ones still hold 3 s or
-        # the handshake's.
-        changed = calculated.filter(
-            (pl.col("srtt_ns") != pl.col("srtt_ns").shift(1))
-            | (pl.col("rttvar_ns") != pl.col("rttvar_ns").shift(1))
-        )
-        rto = changed["rto_ns"][20:] / 1e6
+        calculated = state.filter((pl.col("srtt_ns") < 2**63) & (pl.col("time_ns") > START_NS))
+        rto = (calculated["srtt_ns"] + 4 * calculated["rttvar_ns"]) / 1e6
         least, median, greatest = (float(rto.quantile(share)) for share in (0, 0.5, 1))  # type: ignore[arg-type]
         ours = f"least {least:.0f}, median {median:.0f}, greatest {greatest:.0f} ms"
         holds = peak[0] <= greatest <= peak[1] and (common is None or common[0] <= median <= common[1])

@@ -36,7 +36,7 @@ impl Association {
         if !self.is_for_us(ends, &packet) {
             return;
         }
-        let mut seen = Arrival { ends, tag: packet.tag, data: 0, new: 0, at_once: false };
+        let mut seen = Arrival { ends, tag: packet.tag, data: 0, new: 0, last_again: false, at_once: false };
         for chunk in packet.chunks {
             if !self.on_chunk(now, chunk, &mut seen) {
                 break;

@@ -207,7 +207,7 @@ def _rto(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
 
 
 def timer(results: Results, run: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The RTT samples of a run's packets and the sender's RTO, both with columns `time_s` and `ms`."""
+    """The RTT samples of a run's packets and the calculated RTO, both with columns `time_s` and `ms`."""
     with tempfile.TemporaryDirectory() as folder:
         capture = Path(folder) / "client.pcapng"
         results.capture(run, client=capture)
@@ -217,8 +217,10 @@ def timer(results: Results, run: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     samples = rtt.select(
         ((pl.col("time_ns") - start) / 1e9).alias("time_s"), (pl.col("rtt_ns") / 1e6).alias("ms")
     )
-    state = results.trace(run)["state"].filter((pl.col("host") == "client") & pl.col("srtt_ns").is_not_null())
-    rto = state.select((pl.col("time_ns") / 1e9).alias("time_s"), (pl.col("rto_ns") / 1e6).alias("ms"))
+    state = results.trace(run)["state"].filter((pl.col("host") == "client") & (pl.col("srtt_ns") < 2**63))
+    # What the timer would be without its least and greatest value, and without backoff.
+    calculated = pl.col("srtt_ns") + 4 * pl.col("rttvar_ns")
+    rto = state.select((pl.col("time_ns") / 1e9).alias("time_s"), (calculated / 1e6).alias("ms"))
     return samples, rto.filter(pl.col("ms") != pl.col("ms").shift(1).fill_null(0))
 
 
