@@ -1,7 +1,8 @@
 """Prepare everything that the other commands need: `make setup`.
 
 Makes `.venv`, installs the pinned Python packages, installs the few Debian packages that are
-missing, and builds the native module. Each step is skipped while a hash of its inputs is the one
+missing (one of them, libusrsctp-dev, is unpacked into `.cache/usrsctp` where that needs no root), and
+builds the native module. Each step is skipped while a hash of its inputs is the one
 that its stamp in `.cache/stamps` remembers. Uses the standard library only: it runs before
 anything is installed.
 """
@@ -24,7 +25,8 @@ PYTHON = VENV / "bin" / "python"
 STAMPS = ROOT / ".cache" / "stamps"
 
 # Program that must be on the path (or module of Python), and the Debian package that brings it.
-DEBIAN = {"cc": "gcc", "tshark": "tshark", "tcptrace": "tcptrace"}
+USRSCTP = "/usr/include/usrsctp.h"
+DEBIAN = {"cc": "gcc", "tshark": "tshark", "tcptrace": "tcptrace", USRSCTP: "libusrsctp-dev"}
 MODULES = {"ensurepip": "python3-venv"}
 # What `rexmit kernel build` needs, and what experiments in its guests do; by the path where it is no program.
 KERNEL = {
@@ -47,11 +49,16 @@ def main() -> int:
         return fail(f"rexmit needs Python 3.11 or newer, and this is {sys.version.split()[0]}")
     if shutil.which("cargo") is None:
         return fail("rexmit needs a Rust toolchain (1.88 or newer): no `cargo` on the path")
+    fetch_usrsctp()
     if not debian_packages():
         return 1
     lock = ROOT / "requirements.lock"
     done = step("environment", digest([lock], extra=sys.version), make_environment, PYTHON.exists())
-    done = done and step("native module", digest(native_inputs()), build_native, native_is_there())
+    usrsctp = usrsctp_found()
+    done = done and step("usrsctp", digest([], extra=str(usrsctp)), look_again, True)
+    done = done and step(
+        "native module", digest(native_inputs(), str(usrsctp)), build_native, native_is_there()
+    )
     return 0 if done else 1
 
 
@@ -94,6 +101,35 @@ def debian_packages() -> bool:
     return not NEEDED.intersection(missing)
 
 
+def fetch_usrsctp() -> None:
+    """Unpack FreeBSD's SCTP into `.cache/usrsctp`, where it is not installed and this is not root."""
+    tools = ("apt-get", "dpkg-deb")
+    if usrsctp_found() or os.geteuid() == 0 or not all(shutil.which(tool) for tool in tools):
+        return
+    folder = ROOT / ".cache" / "usrsctp"
+    folder.mkdir(parents=True, exist_ok=True)
+    download = ["apt-get", "download", "-qq", DEBIAN[USRSCTP]]
+    if subprocess.run(download, cwd=folder, stdin=subprocess.DEVNULL).returncode != 0:
+        return
+    for package in folder.glob("*.deb"):
+        subprocess.run(["dpkg-deb", "--extract", str(package), str(folder)], stdin=subprocess.DEVNULL)
+        package.unlink()
+
+
+def usrsctp_found() -> Path | None:
+    """The header beside which crates/adapters/usrsctp/build.rs finds the library, or None."""
+    given = os.environ.get("REXMIT_USRSCTP_DIR")
+    roots = [Path(given)] if given else [Path("/usr/local"), Path("/usr"), ROOT / ".cache" / "usrsctp"]
+    headers = (base / "include" / "usrsctp.h" for root in roots for base in (root, root / "usr"))
+    return next((header for header in headers if header.exists()), None)
+
+
+def look_again() -> bool:
+    """Make cargo run the adapter's build script again: it cannot watch for a file that is not there."""
+    (ROOT / "crates" / "adapters" / "usrsctp" / "build.rs").touch()
+    return True
+
+
 def absent() -> dict[str, str]:
     """What is missing, and the Debian package that brings it."""
     known = DEBIAN | KERNEL
@@ -105,6 +141,8 @@ def absent() -> dict[str, str]:
 
 def present(name: str) -> bool:
     """True for a program on the path (or where only root's path leads), and for a file that exists."""
+    if name == USRSCTP:
+        return usrsctp_found() is not None
     if name.startswith("/"):
         return Path(name).exists()
     path = os.environ.get("PATH", os.defpath)

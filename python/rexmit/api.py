@@ -149,7 +149,8 @@ def run_one(
     as `"10 ms"`.
 
     Returns `{"row": {...}, "warnings": [...], "state": DataFrame, "verdicts": DataFrame, "transmissions":
-    DataFrame, "messages": DataFrame}`, the last four where asked for. Raises StudyError for a wrong setting, of one line.
+    DataFrame, "messages": DataFrame}`, the last four where asked for. Raises StudyError for a wrong
+    setting, of one line.
     """
     table, own_seed = _scenario(scenario)
     for name, value in settings.items():
@@ -182,9 +183,9 @@ def analyze(
     """Judges every retransmission of TCP and SCTP in a capture (pcapng or pcap, also packed).
 
     `filter` keeps some packets only, such as `tcp.port == 5001`. `tables` names tables with a row a packet
-    that will be wanted (`segments`, `sacks`, `rtt`, `chunks`, `sctp_rtt`, or `all`); others are read when
-    they are used. Losses within `loss_event_rtts` RTTs are one loss event. `sctp_threshold` missing reports
-    make sctp_trace call a retransmission fast. `jobs` is the number of threads, None for every core.
+    that will be wanted (`segments`, `sacks`, `rtt`, `chunks`, `sctp_sacks`, `sctp_rtt`, or `all`); others are
+    read when they are used. Losses within `loss_event_rtts` RTTs are one loss event. `sctp_threshold` missing
+    reports make sctp_trace call a retransmission fast. `jobs` is the number of threads, None for every core.
 
     Warns (UserWarning) of a capture that breaks off, after all that could be read. Raises UsageError for a
     file that is no capture and for a wrong argument.

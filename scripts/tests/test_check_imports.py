@@ -23,7 +23,8 @@ CLEAN = {
     **crate("units", "pub fn f() -> std::time::Duration { std::time::Duration::ZERO }"),
     **crate("tcp", "use std::{fmt, collections::BTreeMap};", "[dependencies]\nrexmit-units = {}\n"),
     **crate("capture", "use std::io::{Read, Write as W};"),
-    **crate("sim", "use std::{fs, time::Instant};"),
+    **crate("sim", "use std::{fs, time::Instant};", "[dependencies]\nrexmit-other = {}\n"),
+    **crate("adapters/other", "unsafe fn f() {}", "[dependencies]\nrexmit-stack = {}\n", ""),
     **crate("python", "unsafe fn f() {}", lints=""),
     **crate("analysis", manifest="[dev-dependencies]\nrexmit-sim = {}\n"),
     "crates/path/Cargo.toml": LINTS,
@@ -57,6 +58,10 @@ def test_a_clean_project_passes(script: Run, lay: Lay) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
+        (
+            crate("tcp", manifest="[dependencies]\nrexmit-other = {}\n"),
+            "crates/tcp/Cargo.toml: tcp -> adapters is no arrow of the house",
+        ),
         (crate("analysis", manifest="[dependencies]\nrexmit-tcp = {}\n"), "analysis -> tcp is no arrow"),
         (crate("analysis", manifest="[dependencies]\nrexmit-sim = {}\n"), "analysis -> sim is no arrow"),
         (crate("tcp", manifest="[dependencies]\nrexmit-path = {}\n"), "tcp -> path is no arrow"),

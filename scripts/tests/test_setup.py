@@ -74,3 +74,40 @@ def test_a_missing_module_of_python_has_its_package(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(setup, "DEBIAN", {})
     monkeypatch.setattr(setup, "KERNEL", {})
     assert setup.absent() == {"no_such_module": "a-package"}
+
+
+def test_usrsctp_is_found_where_it_was_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REXMIT_USRSCTP_DIR", str(tmp_path / "given"))
+    assert setup.usrsctp_found() is None
+    assert not setup.present(setup.USRSCTP)
+    header = tmp_path / "given" / "usr" / "include" / "usrsctp.h"
+    header.parent.mkdir(parents=True)
+    header.touch()
+    assert setup.usrsctp_found() == header
+    assert setup.present(setup.USRSCTP)
+
+
+def test_without_root_usrsctp_is_fetched_and_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[str] = []
+
+    def run(command: list[str], **options: object) -> Done:
+        commands.append(" ".join(command[:2]))
+        if command[0] == "apt-get":
+            (Path(str(options["cwd"])) / "libusrsctp-dev.deb").touch()
+        return Done()
+
+    monkeypatch.setattr(setup, "usrsctp_found", lambda: None)
+    monkeypatch.setattr(setup.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(setup.shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(setup.subprocess, "run", run)
+    setup.fetch_usrsctp()
+    assert commands == ["apt-get download", "dpkg-deb --extract"]
+    assert list((tmp_path / ".cache" / "usrsctp").iterdir()) == []
+
+
+class Done:
+    """A command that succeeded."""
+
+    returncode = 0

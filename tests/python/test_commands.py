@@ -347,7 +347,8 @@ def test_what_a_program_reads_is_json(rexmit: Command, study_file: Path, tmp_pat
     assert (ran["runs"], ran["failed"]) == (16, 0)
     doctor = json.loads(rexmit("doctor", "--json").stdout)
     assert doctor["backends"] == ["model", "uml", "kernel"]
-    assert {check["name"] for check in doctor["checks"]} == {"tshark", "ns-3", "kernel", "namespaces"}
+    names = {check["name"] for check in doctor["checks"]}
+    assert names == {"tshark", "ns-3", "kernel", "usrsctp", "namespaces"}
     assert json.loads(rexmit("studies", study_file, "--json").stdout)["runs"] == 16
 
 

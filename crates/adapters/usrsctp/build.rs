@@ -1,7 +1,7 @@
 //! Makes a private copy of libusrsctp.a that asks us for the time, for random numbers, for memory and for timers.
 //!
-//! The library is looked for in `REXMIT_USRSCTP_DIR`, then in the system, then where `make setup` unpacks it
-//! (`.cache/usrsctp`). Without it, or without the tools, the crate builds all the same and says at run time what is
+//! The library is looked for in `REXMIT_USRSCTP_DIR` alone where that is set, otherwise in the system, then where
+//! `make setup` unpacks it (`.cache/usrsctp`). Without it, or without the tools, the crate builds all the same and says at run time what is
 //! missing.
 
 use std::env;
@@ -9,9 +9,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the library asks of the C library, and who answers instead (`src/hooks.rs`, `src/memory.rs`).
-const ASKED: [&str; 9] =
-    ["gettimeofday", "syscall", "open", "read", "malloc", "calloc", "free", "getifaddrs", "freeifaddrs"];
+/// What the library asks of the C library, and who answers instead (`src/hooks.rs`, `src/memory.rs`, `src/layout.c`).
+const ASKED: [&str; 10] = [
+    "gettimeofday",
+    "syscall",
+    "open",
+    "read",
+    "malloc",
+    "calloc",
+    "free",
+    "getifaddrs",
+    "freeifaddrs",
+    "in6addr_any",
+];
 
 /// The library's timers: what the rest of it calls goes to us, and we call these.
 const TIMERS: [(&str, &str); 3] = [
@@ -51,9 +61,9 @@ fn prepare() -> Result<PathBuf, String> {
     })?;
     println!("cargo:rerun-if-changed={}", header.display());
     println!("cargo:rerun-if-changed={}", archive.display());
-    check_layout(&header)?;
     let out = PathBuf::from(variable("OUT_DIR"));
-    make_private(&archive, &out)?;
+    let layout = compile_layout(&header, &out)?;
+    make_private(&archive, &layout, &out)?;
     Ok(out)
 }
 
@@ -65,9 +75,10 @@ fn variable(name: &str) -> String {
 fn roots() -> Vec<PathBuf> {
     let project = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../../..");
     let given = variable("REXMIT_USRSCTP_DIR");
-    let mut roots: Vec<PathBuf> = if given.is_empty() { Vec::new() } else { vec![given.into()] };
-    roots.extend(["/usr/local".into(), "/usr".into(), project.join(".cache/usrsctp")]);
-    roots
+    if !given.is_empty() {
+        return vec![given.into()];
+    }
+    vec!["/usr/local".into(), "/usr".into(), project.join(".cache/usrsctp")]
 }
 
 /// Header and archive below `root`, laid out like `/` or like `/usr`.
@@ -83,15 +94,18 @@ fn look_in(root: &Path) -> Option<(PathBuf, PathBuf)> {
     })
 }
 
-/// The structures of the header are those of `src/ffi.rs`.
-fn check_layout(header: &Path) -> Result<(), String> {
+/// Checks that the structures of the header are those of `src/ffi.rs`; an object with the library's one constant of the
+/// C library, which as code for programs it could not reach from within a shared object.
+fn compile_layout(header: &Path, out: &Path) -> Result<PathBuf, String> {
     let folder = header.parent().unwrap_or(Path::new("/"));
+    let object = out.join("layout.o");
     let mut compiler = Command::new(tool("CC", "cc"));
-    compiler.arg("-fsyntax-only").arg("-I").arg(folder).arg("src/layout.c");
-    run(&mut compiler).map_err(|_| format!("{} declares other structures than 0.9.5.0", header.display()))
+    compiler.arg("-c").arg("-I").arg(folder).arg("src/layout.c").arg("-o").arg(&object);
+    run(&mut compiler).map_err(|error| format!("{}: {error}", header.display()))?;
+    Ok(object)
 }
 
-fn make_private(archive: &Path, out: &Path) -> Result<(), String> {
+fn make_private(archive: &Path, layout: &Path, out: &Path) -> Result<(), String> {
     let members = out.join("members");
     let _ = fs::remove_dir_all(&members);
     fs::create_dir_all(&members).map_err(|error| format!("{}: {error}", members.display()))?;
@@ -112,7 +126,7 @@ fn make_private(archive: &Path, out: &Path) -> Result<(), String> {
         run(objcopy.arg(object))?;
     }
     let whole = out.join("usrsctp.o");
-    run(Command::new(tool("LD", "ld")).arg("-r").arg("-o").arg(&whole).args(&objects))?;
+    run(Command::new(tool("LD", "ld")).arg("-r").arg("-o").arg(&whole).arg(layout).args(&objects))?;
     let mut objcopy = Command::new(tool("OBJCOPY", "objcopy"));
     objcopy.args([
         "--wildcard",
@@ -123,6 +137,10 @@ fn make_private(archive: &Path, out: &Path) -> Result<(), String> {
         objcopy.arg(format!("--rename-section={section}={name}"));
     }
     run(objcopy.arg(&whole))?;
+    // The Python module is a shared object.
+    let mut probe = Command::new(tool("LD", "ld"));
+    probe.args(["-shared", "--unresolved-symbols=ignore-all", "-o"]).arg(out.join("probe.so")).arg(&whole);
+    run(&mut probe)?;
     let library = out.join("librexmit_usrsctp.a");
     let _ = fs::remove_file(&library);
     run(Command::new(tool("AR", "ar")).arg("crs").arg(&library).arg(&whole))

@@ -48,7 +48,7 @@ pub struct Tables {
     pub segments: bool,
     /// [`Rows::rtt`]: a row a sample.
     pub rtt: bool,
-    /// The DATA chunks of SCTP, a row a transmission.
+    /// The DATA chunks of SCTP, a row a transmission, and its SACKs.
     pub chunks: bool,
 }
 

@@ -80,6 +80,7 @@ impl Tables {
             table("paths", &rows.sctp.paths, sctp::paths),
             table("streams", &rows.sctp.streams, sctp::streams),
             table("chunks", &rows.sctp.chunks, sctp::chunks),
+            table("sctp_sacks", &rows.sctp.sacks, sctp::sacks),
             table("sctp_retransmissions", &rows.sctp.retransmissions, sctp::retransmissions),
             table("sctp_controls", &rows.sctp.controls, sctp::controls),
             table("sctp_rtt", &rows.sctp.rtt, sctp::rtt),

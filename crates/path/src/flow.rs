@@ -6,7 +6,10 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
-use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment};
+use std::borrow::Cow;
+
+use rexmit_wire::sctp::{self, Chunk};
+use rexmit_wire::{Flags, PROTOCOL_SCTP, Packet, SeqNumber, TcpSegment, Transport};
 
 use crate::carried::{Carried, FlowKey};
 
@@ -19,18 +22,18 @@ pub(crate) struct FlowView {
     pub position: u64,
     /// Source and destination port; 0 where the protocol has none.
     pub ports: (u16, u16),
-    /// What the TCP segment is; `None` for other protocols.
+    /// What the TCP segment or SCTP packet is; `None` for other protocols.
     pub segment: Option<SegmentView>,
 }
 
-/// One TCP segment as its flow sees it.
+/// One TCP segment, or one SCTP packet, as its flow sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentView {
-    /// Control bits.
+    /// Control bits, or what stands for them in SCTP: [`control`].
     pub flags: Flags,
-    /// Offset of its first byte in the stream.
+    /// Offset of its first byte in the stream; of SCTP, of its lowest TSN from the association's first.
     pub offset: u64,
-    /// Bytes of data.
+    /// Bytes of data; of SCTP, TSNs up to its highest.
     pub len: u32,
     /// Its number among the segments with new data, from 1; `None` where it has no new data.
     pub number: Option<u64>,
@@ -79,12 +82,71 @@ impl FlowTracker {
             index,
             position: flow.packets,
             ports: (key.3, key.4),
-            segment: packet.tcp().map(|tcp| flow.observe(tcp)),
+            segment: match packet.tcp() {
+                Some(tcp) => Some(flow.observe(tcp)),
+                None => sctp_of(packet).map(|packet| flow.observe_sctp(&packet)),
+            },
         }
     }
 }
 
+/// The SCTP packet that a packet carries, read from its bytes where it is not a value.
+fn sctp_of(packet: &Packet) -> Option<Cow<'_, sctp::Packet>> {
+    match &packet.transport {
+        Transport::Sctp(packet) => Some(Cow::Borrowed(packet)),
+        Transport::Other { protocol: PROTOCOL_SCTP, payload } => {
+            sctp::Packet::parse(&payload.bytes()).ok().map(Cow::Owned)
+        }
+        _ => None,
+    }
+}
+
+/// TCP's control bits for the chunks of an SCTP packet: SYN for INIT and INIT-ACK, ACK for INIT-ACK and SACK, FIN for
+/// SHUTDOWN, RST for ABORT.
+fn control(packet: &sctp::Packet) -> Flags {
+    let bits = packet.chunks.iter().map(|chunk| match chunk {
+        Chunk::Init(_) => Flags::SYN,
+        Chunk::InitAck(_) => Flags::SYN.with(Flags::ACK),
+        Chunk::Sack(_) => Flags::ACK,
+        Chunk::Shutdown { .. } => Flags::FIN,
+        Chunk::Abort { .. } => Flags::RST,
+        _ => Flags::default(),
+    });
+    bits.fold(Flags::default(), Flags::with)
+}
+
 impl FlowState {
+    fn observe_sctp(&mut self, packet: &sctp::Packet) -> SegmentView {
+        for chunk in &packet.chunks {
+            if let Chunk::Init(init) | Chunk::InitAck(init) = chunk
+                && self.base != Some(SeqNumber(init.initial_tsn))
+            {
+                *self = Self {
+                    packets: self.packets,
+                    base: Some(SeqNumber(init.initial_tsn)),
+                    ..Self::default()
+                };
+            }
+        }
+        let (mut lowest, mut end, mut is_new, mut repeats) = (u64::MAX, 0, false, false);
+        for data in packet.data() {
+            let tsn = SeqNumber(data.tsn);
+            let base = *self.base.get_or_insert(tsn);
+            // As with TCP: the number nearest to the highest one sent.
+            let offset = self.highest.saturating_add_signed(tsn.diff(base + self.highest as u32).into());
+            (lowest, end) = (lowest.min(offset), end.max(offset + 1));
+            is_new |= offset >= self.highest;
+            repeats |= offset < self.highest;
+            self.highest = self.highest.max(offset + 1);
+        }
+        let number = is_new.then(|| {
+            self.segments += 1;
+            self.segments
+        });
+        let len = end.saturating_sub(lowest) as u32;
+        SegmentView { flags: control(packet), offset: lowest.min(end), len, number, repeats }
+    }
+
     fn observe(&mut self, tcp: &TcpSegment) -> SegmentView {
         if tcp.flags.has(Flags::SYN) && self.base != Some(tcp.seq + 1) {
             // A new incarnation of the connection: its stream starts afresh.

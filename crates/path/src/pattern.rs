@@ -97,18 +97,18 @@ pub enum Scope {
     Port(u16),
 }
 
-/// What a TCP segment is.
+/// What a TCP segment is, or an SCTP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `syn`: SYN without ACK.
+    /// `syn`: SYN without ACK; INIT.
     Syn,
-    /// `syn-ack`: SYN and ACK.
+    /// `syn-ack`: SYN and ACK; INIT-ACK.
     SynAck,
-    /// `fin`: FIN, with or without data.
+    /// `fin`: FIN, with or without data; SHUTDOWN.
     Fin,
-    /// `rst`: RST.
+    /// `rst`: RST; ABORT.
     Rst,
-    /// `pure-ack`: ACK without data, SYN, FIN or RST.
+    /// `pure-ack`: ACK without data, SYN, FIN or RST; a SACK without DATA.
     PureAck,
     /// `data`: with data. Where `nth` counts them, only segments with new data count, so that the number
     /// follows the sequence numbers and a retransmission is never counted.
@@ -120,7 +120,7 @@ pub enum Kind {
 /// Data of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// The byte at this offset; the first byte is 0.
+    /// The byte at this offset, or of SCTP the TSN so far behind the first; the first is 0.
     Offset(u64),
     /// The first byte of the nth segment with new data; the first is 1.
     Segment(u64),

@@ -13,6 +13,7 @@ mod pair;
 mod patterns;
 mod plan;
 mod scenarios;
+mod stacks;
 mod tables;
 mod watch;
 
@@ -38,4 +39,6 @@ mod _native {
         check_sampling, parse_duration, parse_rate, profile, profile_schema, profiles, resolve, schema,
         sctp_profile_schema, usrsctp, version,
     };
+    #[pymodule_export]
+    use super::stacks::usrsctp_missing;
 }

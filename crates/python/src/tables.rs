@@ -259,7 +259,7 @@ pub fn verdicts(rows: &[VerdictRow]) -> Columns {
     ]
 }
 
-/// Every packet that a TCP sent, and why. An unknown arrival is the largest number.
+/// Every packet that a TCP sent and every DATA chunk of an SCTP, and why. An unknown arrival is the largest number.
 pub fn transmissions(rows: &[TransmissionRow]) -> Columns {
     let number = |get: &dyn Fn(&TransmissionRow) -> u64| Values::U64(rows.iter().map(get).collect());
     let small = |get: &dyn Fn(&TransmissionRow) -> u32| Values::U32(rows.iter().map(get).collect());
@@ -273,6 +273,7 @@ pub fn transmissions(rows: &[TransmissionRow]) -> Columns {
         ("position", number(&|r| r.position)),
         ("ident", small(&|r| r.ident.into())),
         ("seq", Values::I64(rows.iter().map(|r| r.seq).collect())),
+        ("chunk", Values::Known(rows.iter().map(|r| r.chunk.map(u64::from)).collect())),
         ("payload_bytes", small(&|r| r.len)),
         ("flags", small(&|r| r.flags.0.into())),
         ("reason", text(&|r| r.reason.name())),

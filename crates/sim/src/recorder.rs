@@ -75,8 +75,8 @@ impl Recorder {
     ) {
         let ((host, _), (transmission, from)) = (end, sent);
         let packet = &transmission.packet;
-        if let (Some(truth), Some(from)) = (&mut self.truth, from.tcp()) {
-            let place = Place { position: verdict.position, initial: from.initial_sequence() };
+        if let (Some(truth), Some(initial)) = (&mut self.truth, from.initial_number()) {
+            let place = Place { position: verdict.position, initial };
             truth.sent(end, now, transmission, place);
         }
         let written = self.captures[host].as_mut().map(|tape| tape.sent(now, packet, (path, verdict)));
@@ -97,7 +97,7 @@ impl Recorder {
 
     /// The end (host and connection) that a packet was for has handled it, and is `at` now.
     pub fn handled(&mut self, end: (usize, u32), now: Instant, packet: &Seen, at: &Stack) {
-        if let (Some(truth), Some(at)) = (&mut self.truth, at.tcp()) {
+        if let Some(truth) = &mut self.truth {
             truth.handled(end, now, packet, at);
         }
     }

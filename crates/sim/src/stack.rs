@@ -132,11 +132,12 @@ impl Stack {
         each!(self, end => end.misplaced_bytes())
     }
 
-    /// It as a TCP, if it is one.
-    pub fn tcp(&self) -> Option<&Connection> {
+    /// Its first sequence number or TSN; `None` where the code is not ours.
+    pub fn initial_number(&self) -> Option<SeqNumber> {
         match self {
-            Self::Tcp(connection) => Some(connection),
-            Self::Sctp(_) | Self::Usrsctp(_) => None,
+            Self::Tcp(connection) => Some(connection.initial_sequence()),
+            Self::Sctp(association) => Some(SeqNumber(association.initial_tsn())),
+            Self::Usrsctp(_) => None,
         }
     }
 }

@@ -1,14 +1,17 @@
-//! What a run knows of every packet that a TCP sent and no capture shows: why it left, and whether its receiver
+//! What a run knows of every packet that a model sent and no capture shows: why it left, and whether its receiver
 //! needed it.
 
+use std::ops::Range;
+
 use rexmit_stack::{Reason, Transmission};
-use rexmit_tcp::Connection;
 use rexmit_units::Instant;
-use rexmit_wire::{Flags, Packet, SeqNumber};
+use rexmit_wire::{Flags, Packet, SeqNumber, Transport};
 
 use rexmit_scenario::HOSTS;
 
-/// A packet that a host's TCP sent.
+use crate::stack::Stack;
+
+/// A packet that a host's TCP sent, a DATA chunk that its SCTP sent, or an SCTP packet without any.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransmissionRow {
     /// When it left.
@@ -21,13 +24,16 @@ pub struct TransmissionRow {
     pub position: u64,
     /// IP identification: the number of the packet in its connection and direction, its low 16 bits.
     pub ident: u16,
-    /// First sequence number, relative to the initial one: 0 is the SYN, 1 the first byte of data.
+    /// First sequence number, relative to the initial one: 0 is the SYN, 1 the first byte of data. Of a chunk, its TSN
+    /// relative to the initial one: 0 is the first.
     pub seq: i64,
+    /// Of a chunk, its place among the DATA chunks of its packet, from 0.
+    pub chunk: Option<u32>,
     /// Bytes of data.
     pub len: u32,
-    /// Control bits.
+    /// Control bits; none of SCTP.
     pub flags: Flags,
-    /// Why it was sent.
+    /// Why it was sent; of a chunk, its packet.
     pub reason: Reason,
     /// How often the most repeated byte of it had been sent, this time included; SYN and FIN count as bytes, and 1
     /// stands for a packet that takes no sequence space.
@@ -64,8 +70,11 @@ impl Earlier {
 }
 
 impl TransmissionRow {
-    /// One past its last sequence number, SYN and FIN counted.
+    /// One past its last sequence number, SYN and FIN counted; of a chunk, one past its TSN.
     pub fn end(&self) -> i64 {
+        if self.chunk.is_some() {
+            return self.seq + 1;
+        }
         let bit = |flag| i64::from(self.flags.has(flag));
         self.seq + i64::from(self.len) + bit(Flags::SYN) + bit(Flags::FIN)
     }
@@ -86,8 +95,22 @@ pub(crate) struct Truth {
 struct Flow {
     /// A sequence number and its distance from the initial one.
     near: Option<(SeqNumber, i64)>,
-    /// Its rows, in order.
-    rows: Vec<usize>,
+    /// The rows of each of its packets, in order.
+    packets: Vec<Range<usize>>,
+    /// Its initial TSN, of SCTP.
+    initial: Option<u32>,
+}
+
+impl Flow {
+    /// The distance of a sequence number from the initial one.
+    fn place(&mut self, number: SeqNumber, initial: SeqNumber, counts: bool) -> i64 {
+        let near = self.near.get_or_insert((initial, 0));
+        let place = near.1 + i64::from(number.diff(near.0));
+        if counts {
+            *near = (number, place);
+        }
+        place
+    }
 }
 
 impl Truth {
@@ -99,49 +122,67 @@ impl Truth {
         sent: &Transmission,
         place: Place,
     ) {
-        let Some(segment) = sent.packet.tcp() else { return };
-        let index = self.rows.len();
-        let flow = self.flow(host, connection);
-        flow.rows.push(index);
-        let near = flow.near.get_or_insert((place.initial, 0));
-        let seq = near.1 + i64::from(segment.seq.diff(near.0));
-        if sent.reason != Reason::Reset {
-            *near = (segment.seq, seq);
-        }
-        self.taken.push(false);
-        self.rows.push(TransmissionRow {
+        let first = self.rows.len();
+        let row = TransmissionRow {
             time: now,
             host: HOSTS[host],
             connection,
             position: place.position,
             ident: sent.packet.ip.ident,
-            seq,
-            len: segment.payload.len(),
-            flags: segment.flags,
+            seq: 0,
+            chunk: None,
+            len: 0,
+            flags: Flags::default(),
             reason: sent.reason,
             transmission: 1,
             earlier: Earlier::None,
             arrived: None,
-        });
+        };
+        let counts = sent.reason != Reason::Reset;
+        let flow = flow_of(&mut self.flows, host, connection);
+        match &sent.packet.transport {
+            Transport::Tcp(segment) => {
+                let seq = flow.place(segment.seq, place.initial, counts);
+                let (len, flags) = (segment.payload.len(), segment.flags);
+                self.rows.push(TransmissionRow { seq, len, flags, ..row });
+            }
+            Transport::Sctp(packet) => {
+                flow.initial = Some(place.initial.0);
+                for (n, data) in packet.data().enumerate() {
+                    let seq = flow.place(SeqNumber(data.tsn), place.initial, counts);
+                    let (chunk, len) = (Some(n as u32), data.payload.len());
+                    self.rows.push(TransmissionRow { seq, chunk, len, ..row.clone() });
+                }
+                if self.rows.len() == first {
+                    self.rows.push(row);
+                }
+            }
+            Transport::Udp(_) | Transport::Other { .. } => return,
+        }
+        flow.packets.push(first..self.rows.len());
+        self.taken.resize(self.rows.len(), false);
     }
 
     /// A packet of connection `connection` has been handled by `host`, its receiver, which is `at` now.
-    pub fn handled(
-        &mut self,
-        (host, connection): (usize, u32),
-        now: Instant,
-        packet: &Seen,
-        at: &Connection,
-    ) {
-        let flow = self.flow(1 - host, connection);
+    pub fn handled(&mut self, (host, connection): (usize, u32), now: Instant, packet: &Seen, at: &Stack) {
+        let flow = flow_of(&mut self.flows, 1 - host, connection);
         // Packets are numbered from 1; of those with this low half, the last one is meant.
-        let sent = flow.rows.len();
+        let sent = flow.packets.len();
         let back = (sent as u16).wrapping_sub(packet.ident);
-        let Some(&row) = sent.checked_sub(usize::from(back) + 1).and_then(|i| flow.rows.get(i)) else {
+        let Some(rows) = sent.checked_sub(usize::from(back) + 1).and_then(|i| flow.packets.get(i)) else {
             return;
         };
-        self.rows[row].arrived.get_or_insert(now);
-        self.taken[row] |= at.has_received(packet.seq, packet.end);
+        for n in rows.clone() {
+            self.rows[n].arrived.get_or_insert(now);
+            self.taken[n] |= match (at, packet.segment) {
+                (Stack::Tcp(connection), Some((seq, end))) => connection.has_received(seq, end),
+                (Stack::Sctp(association), _) => {
+                    let initial = flow.initial.unwrap_or_default();
+                    association.has_received(initial.wrapping_add(self.rows[n].seq as u32))
+                }
+                _ => false,
+            };
+        }
     }
 
     /// The rows, in order of time.
@@ -149,19 +190,11 @@ impl Truth {
         let mut space = Vec::new();
         for flow in std::mem::take(&mut self.flows) {
             space.clear();
-            for row in flow.rows {
+            for row in flow.packets.into_iter().flatten() {
                 self.compare(row, &mut space);
             }
         }
         self.rows
-    }
-
-    fn flow(&mut self, host: usize, connection: u32) -> &mut Flow {
-        let index = 2 * connection as usize + host;
-        if self.flows.len() <= index {
-            self.flows.resize_with(index + 1, Flow::default);
-        }
-        &mut self.flows[index]
     }
 
     /// Compares a row with those before it: `space` holds them as (first number, row), sorted.
@@ -208,6 +241,14 @@ impl Truth {
     }
 }
 
+fn flow_of(flows: &mut Vec<Flow>, host: usize, connection: u32) -> &mut Flow {
+    let index = 2 * connection as usize + host;
+    if flows.len() <= index {
+        flows.resize_with(index + 1, Flow::default);
+    }
+    &mut flows[index]
+}
+
 /// Where a packet stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
@@ -221,15 +262,19 @@ pub(crate) struct Place {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     ident: u16,
-    seq: SeqNumber,
-    end: SeqNumber,
+    /// First sequence number and one past the last, of TCP.
+    segment: Option<(SeqNumber, SeqNumber)>,
 }
 
 impl Seen {
-    /// `None` for a packet that is damaged or no TCP.
+    /// `None` for a packet that is damaged or of no protocol that is followed.
     pub fn of(packet: &Packet) -> Option<Self> {
-        let segment = packet.tcp().filter(|_| !packet.damaged)?;
-        Some(Self { ident: packet.ip.ident, seq: segment.seq, end: segment.seq + segment.seq_len() })
+        let segment = match &packet.transport {
+            Transport::Tcp(segment) => Some((segment.seq, segment.seq + segment.seq_len())),
+            Transport::Sctp(_) => None,
+            Transport::Udp(_) | Transport::Other { .. } => return None,
+        };
+        (!packet.damaged).then_some(Self { ident: packet.ip.ident, segment })
     }
 }
 

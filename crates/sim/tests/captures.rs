@@ -16,6 +16,7 @@ fn tshark(capture: &Path, filter: &str, field: &str) -> Option<Vec<String>> {
     for protocol in ["ip", "tcp"] {
         command.args(["-o", &format!("{protocol}.check_checksum:TRUE")]);
     }
+    command.args(["-o", "sctp.checksum:TRUE"]);
     match command.output() {
         Ok(output) => {
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -44,7 +45,8 @@ fn capture(name: &str, scenario: Value) -> (PathBuf, [PathBuf; 2]) {
     (dir, files)
 }
 
-const WRONG: &str = "_ws.malformed || tcp.checksum.status == \"Bad\" || ip.checksum.status == \"Bad\"";
+const WRONG: &str = "_ws.malformed || tcp.checksum.status == \"Bad\" || ip.checksum.status == \"Bad\" || \
+                     sctp.checksum.status == \"Bad\"";
 
 #[test]
 fn every_profile_writes_captures_without_a_wrong_packet() {
@@ -59,7 +61,7 @@ fn every_profile_writes_captures_without_a_wrong_packet() {
         for file in &files {
             let Some(wrong) = tshark(file, WRONG, "frame.number") else { return };
             assert!(wrong.is_empty(), "{profile}: {wrong:?}");
-            let all = tshark(file, "tcp", "frame.number").unwrap_or_default();
+            let all = tshark(file, "tcp || sctp", "frame.number").unwrap_or_default();
             assert!(all.len() > 30, "{profile}: {}", all.len());
         }
         std::fs::remove_dir_all(dir).unwrap();

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{hurtig, run_with};
-use rexmit_sim::{Earlier, Outcome, RunOptions, TransmissionRow, builtin_profiles};
+use rexmit_sim::{Earlier, Outcome, RunOptions, TransmissionRow, builtin_profiles, resolve_profile};
 use rexmit_stack::Reason;
 use rexmit_wire::Flags;
 use serde_json::{Value, json};
@@ -106,6 +106,9 @@ fn a_probe_that_a_closed_window_refused_was_not_taken() {
 #[test]
 fn the_log_agrees_with_the_path_s_and_the_counters_in_every_profile() {
     for (profile, _) in builtin_profiles() {
+        if resolve_profile(&json!(profile)).unwrap().protocol() == "sctp" {
+            continue; // Below: its rows are chunks.
+        }
         let mut scenario = with(json!(profile), json!({ "loss": "8 %", "duplicate": "5,9" }));
         scenario["path"]["up"] = json!({ "loss": "8 %" });
         scenario["transfers"][0]["connections"] = json!(3);
@@ -154,4 +157,41 @@ fn captures_in_memory_are_those_of_files_and_hold_no_trace_of_the_log() {
         assert!(std::fs::read(file).unwrap() == *bytes && bytes.len() > 5_000);
     }
     std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// Chunks of SCTP in a run with losses both ways: each has its row, tells its packet's reason, and what became of it.
+#[test]
+fn chunks_of_sctp_agree_with_the_path_and_the_counters() {
+    for profile in ["rfc9260", "lksctp-2.6.15"] {
+        let mut scenario = with(json!(profile), json!({ "loss": "5 %" }));
+        scenario["path"]["up"] = json!({ "loss": "5 %" });
+        scenario["transfers"] = json!([{ "from": "server", "to": "client", "writes": "400 x 300 bytes",
+            "pause": "20 ms" }]);
+        let outcome = told(scenario);
+        let rows: Vec<_> = outcome.transmissions.iter().filter(|row| row.host == "server").collect();
+        let mut positions: Vec<u64> = rows.iter().map(|row| row.position).collect();
+        positions.dedup();
+        let sent = outcome.verdicts.iter().filter(|v| v.direction == "down");
+        assert_eq!(positions, sent.map(|v| v.row.verdict.position).collect::<Vec<_>>(), "{profile}");
+        let chunks: Vec<_> = rows.iter().filter(|row| row.chunk.is_some()).collect();
+        let firsts: Vec<i64> = chunks.iter().filter(|r| r.transmission == 1).map(|row| row.seq).collect();
+        assert_eq!(firsts, (0..400).collect::<Vec<_>>(), "{profile}");
+        let repeats = chunks.iter().filter(|row| row.transmission > 1);
+        assert_eq!(repeats.clone().count() as u64, outcome.row.retransmits, "{profile}");
+        assert!(repeats.clone().any(|row| matches!(row.reason, Reason::Timeout { .. })), "{profile}");
+        assert!(repeats.clone().any(|row| matches!(row.reason, Reason::Fast { .. })), "{profile}");
+        assert!(repeats.clone().all(|row| row.earlier != Earlier::None), "{profile}");
+        // Every chunk arrives in the end, and one whose copies were all lost was needed.
+        for seq in 0..400 {
+            let copies: Vec<_> = chunks.iter().filter(|row| row.seq == seq).collect();
+            assert!(copies.iter().any(|row| row.arrived.is_some()), "{profile} {seq}");
+            for pair in copies.windows(2) {
+                let there = copies.iter().any(|c| c.arrived.is_some_and(|at| at <= pair[1].time));
+                // Before its COOKIE-ACK an opener takes no data (RFC 9260 section 5.1).
+                let is_taken = there && seq > 10;
+                assert!(there || pair[1].earlier != Earlier::There, "{profile} {pair:?}");
+                assert!(!is_taken || pair[1].earlier == Earlier::There, "{profile} {pair:?}");
+            }
+        }
+    }
 }

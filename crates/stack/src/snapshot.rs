@@ -36,13 +36,13 @@ pub struct Snapshot {
 /// What happened at an endpoint since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Segments sent with data, first transmissions.
+    /// Segments sent with data, first transmissions; of SCTP, DATA chunks.
     pub data_segments: u64,
-    /// Segments sent again with data, for whatever reason.
+    /// Segments sent again with data, for whatever reason; of SCTP, DATA chunks.
     pub retransmits: u64,
     /// Expiries of the retransmission timer, SYN timers included.
     pub timeouts: u64,
-    /// Entries into fast recovery.
+    /// Entries into fast recovery; of SCTP, fast retransmits.
     pub fast_retransmits: u64,
     /// Data-less segments sent (SYN, FIN alone and ACKs).
     pub pure_acks: u64,

@@ -56,6 +56,11 @@ pub enum Reason {
     /// With SACK, the last segment outstanding, once a recovery (NextSeg rule 4). It is a hole that only its place
     /// at the end keeps from being reported, so in packets it looks like [`Reason::SackRecovery`].
     Rescue,
+    /// In recovery, what has been out for longer than the timeout, though ACKs restarted the timer (LX-ST-9). In packets
+    /// it looks like [`Reason::GoBackN`] or like any other hole.
+    Age,
+    /// A probe for a lost tail (RFC 8985 section 7.3): the last segment outstanding, or new data.
+    TailProbe,
     /// A byte beyond a closed window (RFC 9293 section 3.8.6.1).
     WindowProbe,
     /// SCTP: chunks that wait for retransmission since a timer expired or a fast retransmit took one packet of them
@@ -107,6 +112,8 @@ impl Reason {
             Self::PartialAck => "partial-ack",
             Self::SackRecovery => "sack-recovery",
             Self::Rescue => "rescue",
+            Self::Age => "age",
+            Self::TailProbe => "tail-probe",
             Self::WindowProbe => "window-probe",
             Self::RetransmitQueue => "retransmit-queue",
             Self::Control { .. } => "control",

@@ -5,7 +5,9 @@
 
 mod recovery;
 
-pub use recovery::{BsdPipe, HalvingFloor, PlainRecovery, RecoveryConfig, RecoveryExit, SackRecovery};
+pub use recovery::{
+    BsdPipe, HalvingFloor, PlainRecovery, RecoveryConfig, RecoveryExit, SackRecovery, ThinConfig,
+};
 pub use rexmit_stack::TimerRule;
 use rexmit_units::{Bytes, Duration};
 use schemars::JsonSchema;
@@ -40,6 +42,9 @@ pub struct Profile {
     pub congestion: CongestionConfig,
     /// What is done about losses.
     pub recovery: RecoveryConfig,
+    /// What is done for thin streams.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub thin: ThinConfig,
     /// When the receiver acknowledges.
     pub delayed_ack: DelayedAckConfig,
     /// When a segment shorter than the MSS may leave.
@@ -74,6 +79,16 @@ impl Profile {
             return Err(("buffers", "a buffer holds at least 1 byte".into()));
         }
         Ok(())
+    }
+
+    /// Segments out are looked at one by one, because a rule for few of them asks.
+    pub(crate) fn watches_segments(&self) -> bool {
+        let (recovery, thin) = (&self.recovery, &self.thin);
+        recovery.early_retransmit
+            || recovery.tail_probe
+            || recovery.rto_restart
+            || thin.linear_timeouts
+            || thin.fast_retransmit_after > 0
     }
 
     /// Mechanisms that count packets go together.

@@ -109,6 +109,11 @@ const VARIANTS: &[&str] = &[
     r#"{"recovery":{"limited_transmit":0,"exit":"ssthresh","bad_retransmit_undo":false}}"#,
     r#"{"recovery":{"changed_window_is_no_duplicate":false,"partial_ack_answers":false}}"#,
     r#"{"recovery":{"forget_sack_at_timeout":true,"ssthresh_once_per_segment":true}}"#,
+    r#"{"recovery":{"fack":false},"options":{"dsack":false}}"#,
+    r#"{"thin":{"linear_timeouts":true,"fast_retransmit_after":1},"output":{"nagle":"off"}}"#,
+    r#"{"recovery":{"early_retransmit":true,"rto_restart":true},"output":{"nagle":"off"}}"#,
+    r#"{"recovery":{"tail_probe":true}}"#,
+    r#"{"recovery":{"tail_probe":true,"early_retransmit":true},"initial_window":2,"output":{"nagle":"off"}}"#,
     r#"{"clock":{"tick":"10 ms","timestamp_unit":"10 ms"},"rtt":{"tick":"10 ms"}}"#,
 ];
 

@@ -32,7 +32,7 @@ SMALL = (
 )
 """Tables with a row a connection or retransmission: always judged."""
 
-LARGE = ("segments", "sacks", "rtt", "chunks", "sctp_rtt")
+LARGE = ("segments", "sacks", "rtt", "chunks", "sctp_sacks", "sctp_rtt")
 """Tables with a row a packet or sample: only where asked for."""
 
 TABLES = (*SMALL, *LARGE)
@@ -170,7 +170,7 @@ def native_options(options: Options) -> str:
         "threads": options.jobs,
         "segments": bool({"segments", "sacks"}.intersection(options.tables)),
         "rtt": bool({"rtt", "sctp_rtt"}.intersection(options.tables)),
-        "chunks": "chunks" in options.tables,
+        "chunks": bool({"chunks", "sctp_sacks"}.intersection(options.tables)),
     }
     return json.dumps(given)
 

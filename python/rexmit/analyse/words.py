@@ -51,6 +51,20 @@ LETTERS = {
 }
 """A letter for each cause, where there is no room for more; in lower case it was not needed."""
 
+SCTP_LETTERS = {
+    "fast": "F",
+    "fast-again": "A",
+    "timeout": "T",
+    "after-timeout": "G",
+    "bundled-reported-missing": "B",
+    "bundled-in-flight": "I",
+    "with-new-data": "N",
+    "with-cookie": "C",
+    "window-probe": "W",
+    "unknown": "?",
+}
+"""The same for SCTP."""
+
 AT_END = 0.05
 """A capture closer to a host than this share of the round-trip time counts as made at the host."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rexmit.analyse.captures import SMALL, Options, Reading, table_names
+from rexmit.analyse.listing import Listing, Window
 from rexmit.analyse.overview import SORTS, Overview, Wanted, nested
 from rexmit.analyse.pairs import PairOptions
 from rexmit.analyse.quantities import plural
@@ -23,10 +24,49 @@ from rexmit.errors import UsageError, printable
 if TYPE_CHECKING:
     from rexmit.analyse.arrow import TableFiles
 
+    _Type = click.ParamType[tuple[int, int]]
+else:
+    _Type = click.ParamType
+
 STANDARD_INPUT = Path("/dev/stdin")
 """What - stands for."""
 
 GRAPH_FORMATS = ("svg", "png", "pdf", "html", "xplot")
+
+
+class Span(_Type):
+    """A first and a last number, as `1007..1011`, or one alone."""
+
+    name = "span"
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> tuple[int, int]:
+        """The two numbers."""
+        first, dots, last = str(value).partition("..")
+        try:
+            span = int(first), int(last if dots else first)
+        except ValueError:
+            span = 1, 0
+        if not 0 <= span[0] <= span[1]:
+            self.fail(f"{value!r} is no span; write it as 1007..1011 or 1007", parameter, context)
+        return span
+
+
+SPAN = Span()
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Whose packets are listed, and which of them."""
+
+    kind: str | None
+    number: int | None
+    window: Window
+
+    def make(self) -> Listing:
+        """A listing that has seen nothing."""
+        return Listing(self.kind, self.number)
 
 
 @dataclass(frozen=True)
@@ -42,6 +82,7 @@ class Asked:
     form: str
     graphs: Path | None
     graph_formats: tuple[str, ...]
+    listed: Listed | None = None
     several: bool = False
 
 
@@ -50,6 +91,7 @@ class Asked:
 Examples:
   rexmit analyze server.pcapng
   rexmit analyze server.pcapng --connection 3 --retransmissions
+  rexmit analyze sctp.pcap.gz --packets --tsn 1007..1011
   rexmit analyze big.pcap.gz --filter 'tcp.port == 5001' --sort bytes --limit 5
   rexmit analyze server.pcapng --tables out --only connections,retransmissions --format csv
   rexmit analyze server.pcapng --graphs out --graph-format html"""
@@ -58,6 +100,12 @@ Examples:
 @click.option("--connection", type=click.IntRange(min=1), help="Show all of one TCP connection.")
 @click.option("--association", type=click.IntRange(min=1), help="Show all of one SCTP association.")
 @click.option("--retransmissions", "lines", is_flag=True, help="A line for each retransmission.")
+@click.option("--packets", is_flag=True, help="A line for each packet of one connection or association.")
+@click.option("--tsn", type=SPAN, metavar="FROM..TO", help="Packets about these TSNs of an association.")
+@click.option("--seq", type=SPAN, metavar="FROM..TO", help="Packets about these sequence numbers.")
+@click.option(
+    "--around", type=click.IntRange(min=1), metavar="PACKET", help="Packets about this retransmission."
+)
 @click.option("--sort", type=click.Choice(SORTS), default="retransmissions", show_default=True)
 @click.option(
     "--limit", type=click.IntRange(min=0), help="Connections to show; 0 for all. Default: 20, of JSON all."
@@ -86,7 +134,7 @@ Examples:
 @click.option(
     "--format", "form", type=click.Choice(["parquet", "csv"]), help="Of the tables. Default: parquet."
 )
-@click.option("--graphs", type=OUT, help="Folder to draw graphs to, of the connections shown.")
+@click.option("--graphs", type=OUT, help="Folder to draw graphs to, of what is shown.")
 @click.option(
     "--graph-format",
     "graph_formats",
@@ -110,6 +158,10 @@ def analyze(
     connection: int | None,
     association: int | None,
     lines: bool,
+    packets: bool,
+    tsn: tuple[int, int] | None,
+    seq: tuple[int, int] | None,
+    around: int | None,
     sort: str,
     limit: int | None,
     condition: str | None,
@@ -140,31 +192,48 @@ def analyze(
         (bool(graph_formats), "--graph-format", "--graphs DIR", graphs is not None),
         (same_clock, "--same-clock", "two captures", pair),
         (whole, "--whole", "two captures", pair),
+        (tsn is not None, "--tsn", "--packets", packets),
+        (seq is not None, "--seq", "--packets", packets),
+        (around is not None, "--around", "--packets", packets),
     )
     form = form or "parquet"
-    if graphs is not None and association is not None:
-        raise UsageError("graphs are of TCP connections only; leave out --graphs or --association")
     if pair:
-        if connection or association or graphs:
-            raise UsageError("--connection, --association and --graphs show one capture; add --separate")
+        if connection or association or graphs or packets:
+            text = "--connection, --association, --packets and --graphs show one capture; add --separate"
+            raise UsageError(text)
         about = PairOptions(same_clock, whole)
         given = Options(condition, loss_event_rtts, sctp_threshold, jobs)
         context.exit(analyze_pair(captures, given, about, PairOutput(lines, as_json, tables, only, form)))
     names = table_names([name.strip() for name in only.split(",")]) if only is not None else SMALL
-    every = () if tables is None else names
+    listed = _listed((connection, seq), (association, tsn), around) if packets else None
+    every = (*(() if tables is None else names), *(listed.make().tables if listed else ()))
     options = Options(
         condition, loss_event_rtts, sctp_threshold, jobs, tuple(dict.fromkeys((*SMALL, *every)))
     )
     shown = limit if limit is not None else None if as_json else 20
     wanted = Wanted(sort, shown or None, connection, association, lines)
     asked = Asked(
-        options, wanted, lines, as_json, tables, names, form, graphs, graph_formats or ("svg", "html")
+        options, wanted, lines, as_json, tables, names, form, graphs, graph_formats or ("svg", "html"), listed
     )
     groups = [(capture,) for capture in captures]
     found = [_analyze(group, _apart(asked, groups, at)) for at, group in enumerate(groups)]
     if as_json:
         _print_json([one.json() for one in found])
     context.exit(1 if any(one.reading.summary.damaged for one in found) else 0)
+
+
+def _listed(
+    tcp: tuple[int | None, tuple[int, int] | None],
+    sctp: tuple[int | None, tuple[int, int] | None],
+    around: int | None,
+) -> Listed:
+    """What is listed: number of the flow and span of TCP and of SCTP, or around a packet."""
+    if any(part is not None for part in tcp) and any(part is not None for part in sctp):
+        raise UsageError("packets of one connection or one association are listed; choose one of the two")
+    if around is not None and (tcp[1] or sctp[1]):
+        raise UsageError("--around says where, and so do --tsn and --seq; choose one of them")
+    kind = "connection" if tcp != (None, None) else "association" if sctp != (None, None) else None
+    return Listed(kind, tcp[0] or sctp[0], Window(tcp[1] or sctp[1], around))
 
 
 def _check_needed(*options: tuple[bool, str, str, bool]) -> None:
@@ -181,6 +250,7 @@ class _Found:
     asked: Asked
     reading: Reading
     overview: Overview
+    listing: Listing | None
 
     def json(self) -> dict[str, Any]:
         """What `--json` prints of it; the keys of rows are the columns of the tables."""
@@ -204,6 +274,8 @@ class _Found:
             found["sctp_retransmissions"] = [
                 {**row, "why": sctp_evidence(row)} for row in rows if "association" in row
             ]
+        if self.asked.listed and self.listing:
+            found["listing"] = [asdict(one) for one in self.listing.packets(self.asked.listed.window)]
         if self.asked.wanted.connection is not None:
             found["loss_events"] = overview.kept["loss_events"]
         if self.asked.wanted.association is not None:
@@ -220,6 +292,7 @@ class _Found:
 def _analyze(paths: Sequence[Path], asked: Asked) -> _Found:
     """Reads captures once, and writes and prints what was asked for."""
     overview = Overview(asked.wanted)
+    listing = asked.listed.make() if asked.listed else None
     name = " and ".join(path.name for path in paths)
     with contextlib.ExitStack() as stack:
         progress = stack.enter_context(ReadingProgress(name))
@@ -227,9 +300,11 @@ def _analyze(paths: Sequence[Path], asked: Asked) -> _Found:
         files = _table_files(asked, stack)
         for tables in reading:
             overview.add(tables)
+            if listing is not None:
+                listing.add(tables)
             if files is not None:
                 files.write(tables)
-    found = _Found(asked, reading, overview)
+    found = _Found(asked, reading, overview, listing)
     _check_chosen(found)
     if not asked.as_json:
         _print(found)
@@ -265,7 +340,7 @@ def _check_chosen(found: _Found) -> None:
 
 def _print(found: _Found) -> None:
     from rexmit.cli.common import console
-    from rexmit.report import terminal, terminal_detail
+    from rexmit.report import terminal, terminal_detail, terminal_listing
 
     asked, overview, summary = found.asked, found.overview, found.reading.summary
     out = console()
@@ -273,7 +348,10 @@ def _print(found: _Found) -> None:
     if asked.several:
         out.print(terminal.title(printable(" and ".join(map(str, found.reading.paths)))))
     chosen = wanted.connection is not None or wanted.association is not None
-    if asked.lines:
+    if asked.listed and found.listing:
+        packets = found.listing.packets(asked.listed.window)
+        terminal_listing.print_listing(out, *found.listing.flow, packets)
+    elif asked.lines:
         terminal_detail.print_retransmissions(out, overview.retransmissions(), overview.starts)
     elif not chosen:
         terminal.print_overview(out, overview, summary)
@@ -287,21 +365,26 @@ def _print(found: _Found) -> None:
 
 
 def _draw(paths: Sequence[Path], asked: Asked, overview: Overview) -> list[Path]:
-    from rexmit.plot.graphs import View
-    from rexmit.report.graphs import draw_graphs
+    from rexmit.report.graphs import Chosen, draw_graphs
 
     assert asked.graphs is not None
-    rows = overview.kept["connections"] or overview.connections
+    wanted = asked.wanted
+    rows = overview.kept["connections"] or ([] if wanted.association else overview.connections)
     numbers = [row["connection"] for row in rows]
-    if not numbers:
-        text = f"{paths[0]}: no graphs: they are of TCP connections only, and the capture has none"
+    of_sctp = overview.kept["associations"] or ([] if wanted.connection else overview.associations)
+    associations = [row["association"] for row in of_sctp]
+    if not numbers and not associations:
+        text = f"{paths[0]}: no graphs: the capture has neither a connection nor an association"
         if not asked.several:
             raise UsageError(text)
         warn(text)
         return []
     if not paths[0].is_file():
         raise UsageError(f"--graphs reads the capture twice, and {paths[0]} is a pipe; write it to a file")
-    return draw_graphs(paths[0], asked.graphs, numbers, asked.graph_formats, asked.options, View())
+    if not numbers and set(asked.graph_formats) == {"html"}:
+        raise UsageError("pages are of TCP connections only; of SCTP give --graph-format svg")
+    chosen = Chosen(numbers, associations)
+    return draw_graphs(paths[0], asked.graphs, chosen, asked.graph_formats, asked.options)
 
 
 def _apart(asked: Asked, groups: Sequence[Sequence[Path]], at: int) -> Asked:

@@ -40,7 +40,7 @@ def doctor(emulator: bool, as_json: bool) -> None:
         _emulator(as_json)
         return
     facts = environment()
-    checks = [_tshark(), _ns3(), _kernel(), _namespaces()]
+    checks = [_tshark(), _ns3(), _kernel(), _usrsctp(), _namespaces()]
     if as_json:
         print_json({**facts, "backends": list(BACKENDS), "checks": checks})
         return
@@ -128,6 +128,17 @@ def _kernel() -> dict[str, object]:
     except KernelError as error:
         found, detail = False, str(error)
     return {"name": "kernel", "for": "Linux's own stack in virtual time", "found": found, "detail": detail}
+
+
+def _usrsctp() -> dict[str, object]:
+    missing = _native.usrsctp_missing()
+    detail = "built in" if missing is None else missing
+    return {
+        "name": "usrsctp",
+        "for": "FreeBSD's SCTP in virtual time",
+        "found": missing is None,
+        "detail": detail,
+    }
 
 
 def _namespaces() -> dict[str, object]:

@@ -25,6 +25,20 @@ COLOURS = {
 }
 """Told apart with every common form of colour blindness together with the letters."""
 
+SCTP_COLOURS = {
+    "fast": "#d5231e",
+    "fast-again": "#8e0f4d",
+    "timeout": "#0057d9",
+    "after-timeout": "#3b9ae0",
+    "bundled-reported-missing": "#c65a00",
+    "bundled-in-flight": "#7a5c00",
+    "with-new-data": "#3f7d20",
+    "with-cookie": "#0072b2",
+    "window-probe": "#6b6b6b",
+    "unknown": "#8a8a8a",
+}
+"""The same for SCTP."""
+
 
 @dataclass(frozen=True)
 class Group:

@@ -80,7 +80,10 @@ def flows_of(
     flows, summary = read_flows(capture, numbers, options, progress)
     missing = set(numbers) - {flow.row["connection"] for flow in flows}
     if missing and summary.sctp and not summary.tcp:
-        raise UsageError(f"graphs are of TCP connections only, and {str(capture)!r} has none, but SCTP")
+        raise UsageError(
+            f"`rexmit plot` draws TCP connections, and {str(capture)!r} has SCTP only; "
+            "`rexmit analyze --graphs DIR` draws that"
+        )
     if missing:
         raise UsageError(f"no connection {min(missing)} in {str(capture)!r}; `rexmit analyze` lists them")
     return flows

@@ -32,8 +32,8 @@ class Analysis:
 
     Times are ns since 1970 and delays ns; sequence numbers count from the SYN, which is 0; `number` is the
     packet's number in the capture, as in Wireshark. Tables with a row a packet (`segments`, `sacks`, `rtt`,
-    `chunks`, `sctp_rtt`) that were not asked for are read from the capture when they are used first. What
-    each column means is in `meaning`.
+    `chunks`, `sctp_sacks`, `sctp_rtt`) that were not asked for are read from the capture when they are used
+    first. What each column means is in `meaning`.
     """
 
     def __init__(self, paths: Sequence[Path], options: Options, progress: Progress | None = None) -> None:
@@ -119,6 +119,11 @@ class Analysis:
     def chunks(self) -> pl.DataFrame:
         """A row a transmission of a DATA chunk of SCTP."""
         return self._polars("chunks")
+
+    @property
+    def sctp_sacks(self) -> pl.DataFrame:
+        """A row a SACK of SCTP."""
+        return self._polars("sctp_sacks")
 
     @property
     def sctp_retransmissions(self) -> pl.DataFrame:

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rexmit.analyse.captures import Options
 from rexmit.plot.graphs import GRAPHS, View, draw_flow, flows_of
+from rexmit.plot.sctp import draw_associations
 
 MOST = 20
 """Connections of which graphs are drawn where none is chosen."""
 
 
-def draw_graphs(
-    capture: Path, folder: Path, numbers: Sequence[int], forms: Sequence[str], options: Options, view: View
-) -> list[Path]:
-    """Draws every graph of these connections, at most `MOST`, and returns the files.
+@dataclass(frozen=True)
+class Chosen:
+    """Numbers of connections and of associations."""
 
-    Files are named `connection-N-GRAPH.ENDING`, pages `connection-N.html`.
+    connections: Sequence[int]
+    associations: Sequence[int] = ()
+
+
+def draw_graphs(
+    capture: Path, folder: Path, chosen: Chosen, forms: Sequence[str], options: Options
+) -> list[Path]:
+    """Draws every graph of these flows, at most `MOST` of either protocol, and returns the files.
+
+    Files are named `connection-N-GRAPH.ENDING`, pages `connection-N.html`; of an association there is
+    `association-N-tsg.ENDING`, and no page.
     """
     files: list[Path] = []
-    for flow in flows_of(capture, list(numbers)[:MOST], options):
-        stem = folder / f"connection-{flow.row['connection']}"
-        files += draw_flow(flow, stem, forms, GRAPHS, view)
+    if chosen.connections:
+        for flow in flows_of(capture, list(chosen.connections)[:MOST], options):
+            stem = folder / f"connection-{flow.row['connection']}"
+            files += draw_flow(flow, stem, forms, GRAPHS, View())
+    if chosen.associations:
+        files += draw_associations(capture, folder, list(chosen.associations)[:MOST], forms, options)
     return files

@@ -176,9 +176,8 @@ class ModelBackend:
         while at < runs.stop and not stopped():
             chunk = range(at, min(at + size, runs.stop))
             began = time.monotonic()
-            found = self._plan.run(
-                (chunk.start, chunk.stop), design.replications, design.seed, jobs, self.name
-            )
+            numbers = (chunk.start, chunk.stop)
+            found = self._plan.run(numbers, design.replications, design.seed, jobs, self.name)
             table = from_native(found["runs"])
             rows = {detail.name: from_native(found[detail.name]) for detail in self._details}
             yield chunk, nest(self._details, table, rows)

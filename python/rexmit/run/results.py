@@ -116,8 +116,8 @@ class Results:
         the moment at which the other application has read its last byte. Columns beside those of the factors:
         `run`, `replication`, `connection`, `host` (who sends), `written`, `delivered`, and `latency_min_ms`,
         `latency_mean_ms`, `latency_std_ms`, `latency_max_ms`, `latency_p50_ms`, `latency_p90_ms`,
-        `latency_p95_ms`, `latency_p98_ms`, `latency_p99_ms`, `latency_p999_ms`, not a number where nothing was
-        delivered. Raises UsageError where the scenario has no `messages`.
+        `latency_p95_ms`, `latency_p98_ms`, `latency_p99_ms`, `latency_p999_ms`, not a number where nothing
+        was delivered. Raises UsageError where the scenario has no `messages`.
         """
         return self._frame_of(MESSAGES)
 
@@ -198,8 +198,10 @@ class Results:
         return {name: numbers.get(name, value) for name, value in row.items()}
 
     def trace(self, run: int) -> dict[str, pl.DataFrame]:
-        """Runs one run again, exactly as it was: `state` over time, `verdicts`, a model's `transmissions`,
-        and in virtual time outside of kernels every one of the applications' `messages`.
+        """Runs one run again, exactly as it was, for its tables.
+
+        These are `state` over time, `verdicts`, a model's `transmissions` (why each packet was sent), and
+        outside of kernels the applications' `messages` (when each was written and delivered).
 
         Raises UsageError for a run in real time, which is never the same again, or of another kernel.
         """

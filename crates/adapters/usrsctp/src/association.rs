@@ -310,8 +310,9 @@ impl Endpoint for Association {
         Some(EVENTS[bit as usize])
     }
 
-    /// The library tells neither the slow-start threshold nor the variation of the RTT, nor when its timer is due; the
-    /// bytes in flight and in the queues it tells in chunks only, so they are zero here.
+    /// The library tells neither the slow-start threshold nor the variation of the RTT, nor when its timer is due, nor how
+    /// much waits for a read. What is in flight and in the send buffer comes from the packets; messages that were given
+    /// up before they were sent stay in the latter.
     fn snapshot(&self) -> Snapshot {
         let counters = *self.counters();
         let over =
@@ -327,6 +328,8 @@ impl Endpoint for Association {
             state: name(&status),
             phase: self.traffic.phase(),
             cwnd: status.primary.cwnd.into(),
+            in_flight: self.traffic.in_flight(),
+            send_queue: self.written.saturating_sub(self.traffic.delivered()),
             snd_wnd: status.rwnd.into(),
             srtt: (status.primary.srtt_ms > 0).then(|| ms(status.primary.srtt_ms)),
             rto: ms(status.primary.rto_ms),

@@ -1,4 +1,4 @@
-/* Compiled, never linked: the header's structures are those of src/ffi.rs, which asserts the same numbers. */
+/* The header's structures are those of src/ffi.rs, which asserts the same numbers. */
 #include <stddef.h>
 #include <usrsctp.h>
 
@@ -36,3 +36,7 @@ _Static_assert(SCTP_STATUS == 256 && SCTP_SENDV_SPA == 4, "options");
 _Static_assert(SPP_HB_ENABLE == 1 && SPP_HB_DISABLE == 2 && SPP_PMTUD_DISABLE == 16, "flags of a path");
 _Static_assert(SCTP_ABORT == 0x200 && SCTP_UNORDERED == 0x400, "flags of a message");
 _Static_assert(SCTP_PR_SCTP_TTL == 1 && SCTP_PR_SCTP_RTX == 3, "partial reliability");
+
+/* In place of the C library's in6addr_any. */
+extern const struct in6_addr rexmit_usrsctp_in6addr_any;
+const struct in6_addr rexmit_usrsctp_in6addr_any = IN6ADDR_ANY_INIT;

@@ -62,3 +62,8 @@ pub use library::Usrsctp;
 
 /// True if the library was there when this was built.
 pub const AVAILABLE: bool = cfg!(usrsctp);
+
+/// What was missing when this was built, and what to do; `None` where nothing was.
+pub fn missing() -> Option<&'static str> {
+    option_env!("REXMIT_USRSCTP_MISSING")
+}

@@ -2,6 +2,8 @@
 //!
 //! The library does not say why it sends a packet. Its counters that rose during a call, and the TSNs, tell.
 
+use std::collections::VecDeque;
+
 use rexmit_stack::{Counters, Reason};
 use rexmit_wire::SeqNumber;
 use rexmit_wire::sctp::{Body, Header};
@@ -38,6 +40,7 @@ impl Gained {
 /// What a packet that arrived holds, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrival {
+    /// It may have made something readable.
     pub data: bool,
     pub abort: bool,
     /// A chunk of the shutdown, or an ABORT: the association's state may have changed.
@@ -50,10 +53,17 @@ pub(crate) struct Traffic {
     pub counters: Counters,
     /// The highest TSN sent.
     highest: Option<SeqNumber>,
+    /// Chunks that are not cumulatively acknowledged, each with its bytes of data.
+    outstanding: VecDeque<(SeqNumber, u32)>,
+    /// Bytes of data in them, and in all before them.
+    in_flight: u64,
+    delivered: u64,
     /// The highest cumulative TSN that the peer has told.
     acknowledged: Option<SeqNumber>,
     /// Where the recovery that is going on ends (RFC 9260 section 7.2.4).
     recovery_end: Option<SeqNumber>,
+    /// T3 has expired, and what it did has not shown yet.
+    expired: bool,
     /// Expiries in a row.
     data_backoff: u32,
     control_backoff: u32,
@@ -67,7 +77,7 @@ impl Traffic {
         self.control_backoff = 0;
         for chunk in header.chunks() {
             match chunk.body() {
-                Body::Data(_) => arrival.data = true,
+                Body::Data(_) | Body::ForwardTsn(_) => arrival.data = true,
                 Body::Sack(sack) => self.acknowledge(SeqNumber(sack.cumulative()), sack.gap_count() > 0),
                 Body::Shutdown { cumulative } => {
                     self.acknowledge(SeqNumber(cumulative), false);
@@ -87,6 +97,11 @@ impl Traffic {
             return;
         }
         self.acknowledged = Some(cumulative);
+        while self.outstanding.front().is_some_and(|(tsn, _)| tsn.diff(cumulative) <= 0) {
+            let bytes = self.outstanding.pop_front().map_or(0, |(_, bytes)| u64::from(bytes));
+            self.in_flight -= bytes;
+            self.delivered += bytes;
+        }
         self.data_backoff = 0;
         if self.recovery_end.is_some_and(|end| cumulative.diff(end) >= 0) {
             self.recovery_end = None;
@@ -94,11 +109,20 @@ impl Traffic {
     }
 
     /// Takes note of what the library counted, before the packets of the same call.
+    ///
+    /// FreeBSD does not restart T3 when the cumulative TSN advances, so T3 often expires while nothing is old enough to
+    /// be sent again, and only starts anew. Such an expiry counts for nothing: a packet must follow.
     pub fn counted(&mut self, gained: Gained) {
-        self.counters.timeouts += u64::from(gained.data_timeouts + gained.control_timeouts);
-        self.data_backoff += gained.data_timeouts;
+        self.expired = gained.data_timeouts > 0;
+        self.counters.timeouts += u64::from(gained.control_timeouts);
         self.control_backoff += gained.control_timeouts;
-        if gained.data_timeouts > 0 {
+    }
+
+    /// An expiry of T3 has made the library send something.
+    fn note_timeout(&mut self) {
+        if std::mem::take(&mut self.expired) {
+            self.counters.timeouts += 1;
+            self.data_backoff += 1;
             self.recovery_end = None;
         }
     }
@@ -115,8 +139,12 @@ impl Traffic {
                     data = true;
                     if self.highest.is_none_or(|highest| tsn.diff(highest) > 0) {
                         self.highest = Some(tsn);
+                        self.outstanding.push_back((tsn, chunk.user_len()));
+                        self.in_flight += u64::from(chunk.user_len());
+                        self.counters.data_segments += 1;
                     } else {
                         again = true;
+                        self.counters.retransmits += 1;
                     }
                 }
                 Body::Sack(_) => {}
@@ -124,13 +152,16 @@ impl Traffic {
                 Body::Shutdown { .. } | Body::ShutdownAck | Body::ShutdownComplete { .. } => {
                     (reason, closing) = (Reason::Control { backoff: self.control_backoff }, true);
                 }
+                Body::ForwardTsn(_) => {
+                    self.note_timeout();
+                    reason = Reason::Control { backoff: 0 };
+                }
                 _ => reason = Reason::Control { backoff: self.control_backoff },
             }
         }
         if again {
             reason = self.sent_again(gained);
         } else if data {
-            self.counters.data_segments += 1;
             reason = Reason::New;
         } else {
             self.counters.pure_acks += 1;
@@ -140,7 +171,7 @@ impl Traffic {
 
     /// Why data of before are in a packet.
     fn sent_again(&mut self, gained: Gained) -> Reason {
-        self.counters.retransmits += 1;
+        self.note_timeout();
         if gained.data_timeouts > 0 {
             return Reason::Timeout { backoff: self.data_backoff };
         }
@@ -152,6 +183,16 @@ impl Traffic {
             self.counters.fast_retransmits += 1;
         }
         Reason::Fast { duplicates: REPORTS, sacked: 0 }
+    }
+
+    /// Bytes of data sent and not cumulatively acknowledged.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Bytes of data cumulatively acknowledged.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
     }
 
     /// What the sender is doing.

@@ -11,7 +11,8 @@ use super::copies::Copies;
 use super::half::{Half, Out, Piece, Seen};
 use super::path::Paths;
 use super::rows::{
-    AssociationRow, CauseCounts, Control, SctpHandshake, SctpMethod, SctpRows, SctpRttRow, SctpSideRow,
+    AssociationRow, CauseCounts, Control, SctpHandshake, SctpMethod, SctpRows, SctpRttRow, SctpSackRow,
+    SctpSideRow,
 };
 use crate::analyzer::Options;
 use crate::packet::Packet;
@@ -295,6 +296,11 @@ impl Association {
             row: &mut side.row,
         };
         let sample = side.half.sack(time, sack, sender_loop, &mut out);
+        if self.options.tables.chunks
+            && let Some(row) = side.half.sack_row((look.packet.number, time), sack)
+        {
+            look.rows.sacks.push(SctpSackRow { association: self.number, side: name(from), ..row });
+        }
         // Whoever sends the SACK takes back.
         let taken_back = side.row.reneged - reneged;
         side.row.reneged = reneged;

@@ -6,13 +6,16 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use rexmit_units::Instant;
-use rexmit_wire::sctp::Data;
+use rexmit_wire::sctp::{Data, Sack};
 
 use super::board::{Board, Entry};
 use super::clock::Clock;
 use super::judge::{self, Occasion, Verdict};
 use super::pending::Pending;
-use super::rows::{ChunkRow, SctpCause, SctpProof, SctpRetransmissionRow, SctpRows, SctpSideRow, StreamRow};
+use super::rows::{
+    ChunkRow, SctpCause, SctpProof, SctpRetransmissionRow, SctpRows, SctpSackRow, SctpSideRow, StreamRow,
+    TsnBlock,
+};
 use super::trace::Trace;
 use super::view::View;
 use crate::rows::{Kind, Need, SideName, Tables};
@@ -191,6 +194,23 @@ impl Half {
     /// Packets with DATA for each SACK that moved forward.
     pub(super) fn packets_per_sack(&self) -> Option<f64> {
         (self.sacked.1 > 0).then(|| self.sacked.0 as f64 / self.sacked.1 as f64)
+    }
+
+    /// What the other side's SACK says, its TSNs relative; `None` where no initial TSN is known.
+    pub(super) fn sack_row(&self, (number, time): (u64, Instant), sack: &Sack<'_>) -> Option<SctpSackRow> {
+        self.initial?;
+        let cumulative = self.unwrap(sack.cumulative());
+        let at = |offset: u16| cumulative + i64::from(offset);
+        Some(SctpSackRow {
+            association: 0,
+            side: SideName::Client,
+            number,
+            time,
+            cumulative,
+            gaps: sack.gaps().map(|gap| TsnBlock { first: at(gap.start), last: at(gap.end) }).collect(),
+            duplicates: sack.duplicates().map(|tsn| self.unwrap(tsn)).collect(),
+            window: sack.window(),
+        })
     }
 
     /// The TSN nearest to the highest seen.

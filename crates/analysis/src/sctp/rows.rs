@@ -20,6 +20,8 @@ pub struct SctpRows {
     pub streams: Vec<StreamRow>,
     /// DATA chunks, a row a transmission; only with [`crate::rows::Tables::chunks`].
     pub chunks: Vec<ChunkRow>,
+    /// SACKs; only with [`crate::rows::Tables::chunks`].
+    pub sacks: Vec<SctpSackRow>,
     /// Retransmissions of DATA chunks.
     pub retransmissions: Vec<SctpRetransmissionRow>,
     /// Retransmissions of control chunks.
@@ -301,6 +303,36 @@ pub struct ChunkRow {
     pub transmission: u32,
     /// Bytes that its side has sent and that are not acknowledged, after this packet.
     pub outstanding: u64,
+}
+
+/// A SACK. TSNs are relative to the initial one of the side whose DATA it acknowledges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SctpSackRow {
+    /// Number of the association.
+    pub association: u32,
+    /// Who sent it.
+    pub side: SideName,
+    /// Number of the packet in the capture.
+    pub number: u64,
+    /// When it was seen.
+    pub time: Instant,
+    /// Cumulative TSN; -1 where nothing has arrived.
+    pub cumulative: i64,
+    /// Gap ack blocks in its order, from the first to the last TSN.
+    pub gaps: Box<[TsnBlock]>,
+    /// TSNs that arrived again.
+    pub duplicates: Box<[i64]>,
+    /// Window that it advertises, bytes.
+    pub window: u32,
+}
+
+/// TSNs from `first` to `last`, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TsnBlock {
+    /// The first.
+    pub first: i64,
+    /// The last.
+    pub last: i64,
 }
 
 /// The classes of sctp_trace (pedersen-2006 section 3.2 and appendix B.1).

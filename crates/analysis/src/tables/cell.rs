@@ -8,7 +8,7 @@ use rexmit_wire::Flags;
 
 use crate::pair::{End, Fate, LostAt, NearBy};
 use crate::rows::{Cause, Confidence, Kind, Method, Need, Proof, SideName};
-use crate::sctp::{Control, SctpCause, SctpMethod, SctpProof, TraceClass};
+use crate::sctp::{Control, SctpCause, SctpMethod, SctpProof, TraceClass, TsnBlock};
 
 /// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +152,13 @@ plain_texts! {
     IpAddr, 18, |address, out| write!(out, "{address}").unwrap_or_default();
     &[IpAddr], 18, |addresses, out| for (at, address) in addresses.iter().enumerate() {
         write!(out, "{}{address}", if at == 0 { "" } else { " " }).unwrap_or_default();
+    };
+    &[TsnBlock], 10, |blocks, out| for (at, block) in blocks.iter().enumerate() {
+        let gap = if at == 0 { "" } else { " " };
+        write!(out, "{gap}{}-{}", block.first, block.last).unwrap_or_default();
+    };
+    &[i64], 4, |numbers, out| for (at, number) in numbers.iter().enumerate() {
+        write!(out, "{}{number}", if at == 0 { "" } else { " " }).unwrap_or_default();
     };
 }
 

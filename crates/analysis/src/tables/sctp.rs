@@ -3,7 +3,8 @@
 use super::Block;
 use super::connections::spread;
 use crate::sctp::{
-    AssociationRow, ChunkRow, ControlRow, PathRow, SctpRetransmissionRow, SctpRttRow, SctpSideRow, StreamRow,
+    AssociationRow, ChunkRow, ControlRow, PathRow, SctpRetransmissionRow, SctpRttRow, SctpSackRow,
+    SctpSideRow, StreamRow,
 };
 
 pub(super) fn associations(table: &mut Block<'_, AssociationRow>) {
@@ -154,6 +155,17 @@ pub(super) fn chunks(table: &mut Block<'_, ChunkRow>) {
     table.add("kind", "what it is", |r| r.kind);
     table.add("transmission", "how often this TSN has been sent, this time included", |r| r.transmission);
     table.add("outstanding", "bytes of its side that are not acknowledged after it", |r| r.outstanding);
+}
+
+pub(super) fn sacks(table: &mut Block<'_, SctpSackRow>) {
+    table.add("association", "number of the association", |r| r.association);
+    table.add("side", "who sent it", |r| r.side);
+    table.add("number", "number of the packet in the capture, from 1", |r| r.number);
+    table.add("time_ns", "when it was seen, ns since 1970", |r| r.time);
+    table.add("cumulative", "cumulative TSN, 0 for the initial one of the other side", |r| r.cumulative);
+    table.add("gaps", "gap ack blocks as FIRST-LAST, apart by blanks", |r| r.gaps.as_ref());
+    table.add("duplicates", "TSNs that arrived again, apart by blanks", |r| r.duplicates.as_ref());
+    table.add("window", "window that it advertises, bytes", |r| r.window);
 }
 
 pub(super) fn retransmissions(table: &mut Block<'_, SctpRetransmissionRow>) {

@@ -6,7 +6,7 @@ use crate::rows::{
     Capabilities, Cause, Confidence, ConnectionRow, Evidence, Handshake, Kind, Need, Proof,
     RetransmissionRow, Rows, SegmentRow, SideName, SideRow, Spread, Vantage,
 };
-use crate::sctp::{Control, SctpCause, SctpMethod, SctpRows, SctpRttRow, TraceClass};
+use crate::sctp::{Control, SctpCause, SctpMethod, SctpRows, SctpRttRow, SctpSackRow, TraceClass, TsnBlock};
 
 fn segment(number: u64, note: Option<&str>) -> SegmentRow {
     SegmentRow {
@@ -229,6 +229,25 @@ fn an_address_is_text() {
         column(&found, "sctp_rtt", "dst"),
         ("utf8-json".into(), br#"["10.0.0.1","fe80::1"]"#.to_vec())
     );
+}
+
+#[test]
+fn blocks_of_a_sack_are_text() {
+    let row = |gaps: &[(i64, i64)], duplicates: &[i64]| SctpSackRow {
+        association: 1,
+        side: SideName::Server,
+        number: 2,
+        time: Instant::from_nanos(3),
+        cumulative: -1,
+        gaps: gaps.iter().map(|&(first, last)| TsnBlock { first, last }).collect(),
+        duplicates: duplicates.into(),
+        window: 4,
+    };
+    let sctp =
+        SctpRows { sacks: vec![row(&[(1, 2), (4, 4)], &[2, 2]), row(&[], &[])], ..SctpRows::default() };
+    let found = Tables::new().take(&Rows { sctp, ..Rows::default() });
+    assert_eq!(column(&found, "sctp_sacks", "gaps").1, br#"["1-2 4-4",""]"#);
+    assert_eq!(column(&found, "sctp_sacks", "duplicates").1, br#"["2 2",""]"#);
 }
 
 #[test]

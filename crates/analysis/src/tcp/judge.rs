@@ -269,7 +269,9 @@ fn after_timeout(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
         // Going back sends each segment once.
         return (Cause::Fast, Confidence::Likely);
     }
-    (Cause::GoBackN, sure_if(signs.prompted && signs.near && !duplicate))
+    // With reports above it, a sender that took its timeout back would be in a recovery (RFC 4015).
+    let alone = signs.sacked == 0;
+    (Cause::GoBackN, sure_if(signs.prompted && signs.near && !duplicate && alone))
 }
 
 fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
@@ -285,7 +287,9 @@ fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
     }
     let confidence = sure_if(signs.prompted);
     if trial.sack {
-        return (Cause::SackRecovery, confidence);
+        // One may have ended and another begun that nothing showed.
+        let another = signs.is_first && trial.view.last_is_disorder && signs.entitled && signs.crossing;
+        return (Cause::SackRecovery, if another { Confidence::Likely } else { confidence });
     }
     if !signs.is_first {
         // Without SACK a sender knows of one hole only; it goes back after a timeout that nothing showed.

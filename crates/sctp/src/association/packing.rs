@@ -111,11 +111,7 @@ impl Association {
         if self.profile.thin.is_used() {
             self.in_flight.sent(draft.highest);
         }
-        if draft.first_new.is_some() {
-            self.counters.data_segments += 1;
-        } else {
-            self.counters.retransmits += 1;
-        }
+        self.count(&draft);
         self.ask_for_answer(&mut draft);
         let path = &mut self.paths[draft.path];
         path.last_data = now;
@@ -123,6 +119,18 @@ impl Association {
             path.t3 = self.clock.deadline(now, path.rto.get()); // SC-S-7
         }
         self.emit(draft.reason, draft.path, draft.chunks);
+    }
+
+    /// Counts its DATA chunks: those sent for the first time, and those sent again for whatever reason.
+    fn count(&mut self, draft: &Draft) {
+        for chunk in &draft.chunks {
+            let Chunk::Data(data) = chunk else { continue };
+            if draft.first_new.is_some_and(|first| SeqNumber(data.tsn).diff(first) >= 0) {
+                self.counters.data_segments += 1;
+            } else {
+                self.counters.retransmits += 1;
+            }
+        }
     }
 
     /// Where the stream is thin and the packet holds new chunks only, outstanding ones go in front, oldest first, until

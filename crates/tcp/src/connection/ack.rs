@@ -25,7 +25,12 @@ impl Connection {
             return false;
         }
         if self.counts_packets() {
+            let una = self.snd.una;
             self.on_counted_ack(now, segment, window);
+            self.settle_probe(now, segment, self.snd.una > una);
+            if self.snd.una > una || self.recovery.phase != Phase::Open {
+                self.schedule_probe(now);
+            }
             *need_output = true;
             return true;
         }
@@ -35,11 +40,15 @@ impl Connection {
             && (!segment.sack.is_empty() || !self.board.is_empty())
             && self.board.on_ack(self.snd.una, segment.ack, &segment.sack, self.snd.max);
         if segment.ack <= self.snd.una {
-            return self.on_old_ack(now, segment, window, sack_news);
+            let goes_on = self.on_old_ack(now, segment, window, sack_news);
+            self.settle_probe(now, segment, false);
+            return goes_on;
         }
         let was_recovering = self.in_recovery();
         *need_output |= self.on_new_ack(now, segment, window, (in_flight, sack_news));
         self.after_new_ack(now, sack_news, was_recovering);
+        self.settle_probe(now, segment, true);
+        self.schedule_probe(now);
         true
     }
 
@@ -64,7 +73,7 @@ impl Connection {
         if all {
             self.timers.rexmt = Timers::OFF;
         } else if !self.timers.persist_runs() && !self.keeps_timer(ack) {
-            self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
+            self.timers.rexmt = self.restarted_rexmt(now, ack);
         }
         let acked = ack.diff(self.snd.una) as u32;
         let first_of_passive = !std::mem::replace(&mut self.marks.syn_acknowledged, true);

@@ -34,7 +34,7 @@ impl Connection {
             self.recover_on_duplicate(now);
             return false;
         }
-        let threshold = self.profile.recovery.dupack_threshold;
+        let threshold = self.duplicates_needed();
         if self.recovery.dupacks == threshold {
             if !self.may_enter_recovery(segment.ack) {
                 self.recovery.dupacks = 0;

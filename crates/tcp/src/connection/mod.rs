@@ -12,7 +12,7 @@ use crate::congestion::{Congestion, Inflight, Window};
 use crate::delayed_ack::{Compressed, QuickAck};
 use crate::profile::Profile;
 use crate::receive::{Reassembly, ReceiveTuning, ReceiverRtt, SackList};
-use crate::recovery::{Packets, Phase, Recovery, Scoreboard};
+use crate::recovery::{Outstanding, Packets, Phase, Recovery, Scoreboard};
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
@@ -119,6 +119,8 @@ pub(crate) struct Timers {
     pub delack: Instant,
     /// A held-back ACK of data out of order.
     pub compressed: Instant,
+    /// A probe for a lost tail.
+    pub probe: Instant,
     /// SYN-ACK in SYN-RECEIVED, twice the MSL in TIME-WAIT.
     pub other: Instant,
 }
@@ -127,7 +129,7 @@ impl Timers {
     pub const OFF: Instant = Instant::FAR_FUTURE;
 
     fn earliest(&self) -> Instant {
-        self.rexmt.min(self.persist).min(self.delack).min(self.compressed).min(self.other)
+        self.rexmt.min(self.persist).min(self.delack).min(self.compressed).min(self.probe).min(self.other)
     }
 
     #[inline]
@@ -163,6 +165,8 @@ pub(crate) struct Marks {
     pub reading: bool,
     /// A window probe is forced out.
     pub force: bool,
+    /// A probe for a lost tail is to leave.
+    pub probing: bool,
     /// A FIN has been sent.
     pub sent_fin: bool,
     /// Timestamps are in use.
@@ -211,6 +215,8 @@ pub struct Connection {
     pub(crate) board: Scoreboard,
     /// What is out, where packets are counted.
     pub(crate) packets: Packets,
+    /// Segments that are out, where a rule for few of them asks.
+    pub(crate) outstanding_segments: Outstanding,
     /// When the last packet arrived.
     last_arrival: Instant,
     /// When the last data left.
@@ -281,6 +287,7 @@ impl Connection {
                 persist: Timers::OFF,
                 delack: Timers::OFF,
                 compressed: Timers::OFF,
+                probe: Timers::OFF,
                 other: Timers::OFF,
             },
             marks: Marks::default(),
@@ -292,6 +299,7 @@ impl Connection {
             recovery: Recovery::new(iss),
             board: Scoreboard::default(),
             packets: Packets::new(profile.recovery.dupack_threshold, iss),
+            outstanding_segments: Outstanding::default(),
             last_arrival: Instant::ZERO,
             last_data_sent: Instant::ZERO,
             syn_ack_sent: 0,
@@ -383,7 +391,8 @@ impl Connection {
     pub(crate) fn enter_closed(&mut self, event: Event) {
         self.state = State::Closed;
         let off = Timers::OFF;
-        self.timers = Timers { rexmt: off, persist: off, delack: off, compressed: off, other: off };
+        self.timers =
+            Timers { rexmt: off, persist: off, delack: off, compressed: off, probe: off, other: off };
         self.raise(event);
     }
 }

@@ -268,6 +268,7 @@ impl Connection {
         };
         let mut segment = TcpSegment { sack, ..self.segment(now, seq, len, fin) };
         self.packets.last_sent = now;
+        self.note_outstanding(now, seq, len + u32::from(fin && !shows_fin));
         if len > 0 && !plan.hole && self.packets.device.leave() {
             // LK-PUSH-1
             segment.flags = segment.flags.with(Flags::PSH);
@@ -345,6 +346,9 @@ impl Connection {
         }
         if self.snd.nxt != self.snd.una {
             self.start_rexmt_if_off(now); // also for an ACK alone while data are outstanding (FB-OUT-9)
+        }
+        if len > 0 {
+            self.schedule_probe(now);
         }
     }
 

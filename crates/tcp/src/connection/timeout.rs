@@ -22,6 +22,10 @@ impl Connection {
             self.marks.ack_now = true;
             self.output(now);
         }
+        if self.timers.probe <= now {
+            self.timers.probe = Timers::OFF;
+            self.on_probe_timer(now);
+        }
         if self.timers.rexmt <= now {
             self.timers.rexmt = Timers::OFF;
             self.on_rexmt(now);
@@ -42,6 +46,8 @@ impl Connection {
 
     fn on_rexmt(&mut self, now: Instant) {
         self.counters.timeouts += 1;
+        self.timers.probe = Timers::OFF;
+        self.recovery.probe = None;
         if self.state == State::SynSent {
             self.on_syn_timeout(now);
             return;
@@ -58,7 +64,7 @@ impl Connection {
         if first {
             self.remember_for_undo(now);
         }
-        self.rtt.backoff();
+        self.back_off();
         self.stop_timing();
         if !self.uses_pipe() {
             self.snd.nxt = self.snd.una;

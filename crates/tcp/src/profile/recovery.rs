@@ -150,8 +150,34 @@ pub struct RecoveryConfig {
     /// all.
     #[serde(default, skip_serializing_if = "is_default")]
     pub max_reordering: u32,
+    /// With fewer than four segments out and nothing new to send, as many duplicates or reports as segments are out,
+    /// less one, begin recovery (RFC 5827 section 3.2, counted in segments).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub early_retransmit: bool,
+    /// With SACK, silence of two round trips sends a probe: new data, or else the last segment again (tail loss probe,
+    /// RFC 8985 section 7, without the rest of it: RACK).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub tail_probe: bool,
+    /// With fewer than four segments out and waiting, an ACK restarts the timer less the time that the earliest of
+    /// them has been out already (RFC 7765 section 4).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub rto_restart: bool,
     /// Retransmissions of a segment before the connection is given up.
     pub max_retransmits: u32,
+}
+
+/// Rules of Linux for thin streams: fewer than four packets out, after the first slow start (`tcp_stream_is_thin`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ThinConfig {
+    /// The first six timeouts of a segment do not double the interval while the stream is thin
+    /// (`tcp_thin_linear_timeouts`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub linear_timeouts: bool,
+    /// With SACK and nothing new to send, so many reports begin recovery while the stream is thin; 1 is the former
+    /// `tcp_thin_dupack`. 0: no such rule.
+    #[serde(skip_serializing_if = "is_default")]
+    pub fast_retransmit_after: u32,
 }
 
 fn yes() -> bool {

@@ -2,8 +2,10 @@
 
 mod bsd_sack;
 mod doubts;
+mod few;
 mod newreno;
 mod packets;
+mod probe;
 mod rate_halving;
 mod rfc6675;
 mod sack;
@@ -18,7 +20,9 @@ use crate::congestion::{CongestionControl, During, Loss};
 use crate::profile::{PlainRecovery, RecoveryExit, SackRecovery};
 
 use doubts::Doubts;
+pub(crate) use few::Outstanding;
 pub(crate) use packets::Packets;
+use probe::Probe;
 pub(crate) use scoreboard::Scoreboard;
 
 /// What the sender is doing.
@@ -88,6 +92,8 @@ pub(crate) struct Recovery {
     pub undo: Option<Undo>,
     /// Rate halving: was the last reduction needed?
     pub doubts: Doubts,
+    /// A tail loss probe that is not settled.
+    pub probe: Option<Probe>,
     /// Why the next segment that is sent again is sent, or new data, where something has just decided on that;
     /// else [`Reason::New`].
     pub decision: Reason,
@@ -117,6 +123,7 @@ impl Recovery {
             partials: 0,
             undo: None,
             doubts: Doubts::default(),
+            probe: None,
             decision: Reason::New,
         }
     }
@@ -124,7 +131,10 @@ impl Recovery {
     /// Why new data leave.
     #[inline]
     pub fn new_reason(&self) -> Reason {
-        if self.decision == Reason::LimitedTransmit { self.decision } else { Reason::New }
+        match self.decision {
+            Reason::LimitedTransmit | Reason::TailProbe => self.decision,
+            _ => Reason::New,
+        }
     }
 
     /// Keeps `recover` from falling so far behind that it wraps.
@@ -262,6 +272,9 @@ impl Connection {
 
     /// What the next segment may be: by the way of recovery while in it, else by the windows.
     pub(crate) fn permit(&mut self) -> Permit {
+        if self.marks.probing {
+            return self.permit_probe();
+        }
         if self.counts_packets() {
             return self.permit_packets();
         }

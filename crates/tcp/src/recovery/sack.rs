@@ -107,7 +107,10 @@ impl Connection {
 
     /// Is the segment at una lost?
     fn is_first_lost(&self) -> bool {
-        let threshold = self.profile.recovery.dupack_threshold;
+        let threshold = self.duplicates_needed();
+        if self.early_threshold().is_some_and(|early| self.recovery.dupacks >= early) {
+            return true;
+        }
         if self.halves() {
             // LX-ST-5 (b).
             let distance = i64::from(threshold * self.snd.mss);

@@ -35,6 +35,8 @@ pub struct Bsd {
     /// The present timeout in ticks.
     current: i32,
     shift: u32,
+    /// Expiries that left the interval as it was.
+    held: u32,
 }
 
 impl Bsd {
@@ -55,6 +57,7 @@ impl Bsd {
             rttvar: initial << DELTA_SHIFT,
             current: initial,
             shift: 0,
+            held: 0,
         }
     }
 
@@ -73,7 +76,7 @@ impl Bsd {
             let growth = delta.abs() - (self.rttvar >> (RTTVAR_SHIFT - DELTA_SHIFT));
             self.rttvar = (self.rttvar + growth).max(1);
         }
-        self.shift = 0;
+        (self.shift, self.held) = (0, 0);
         // FB-RTO-1: never less than two ticks more than what was just seen.
         self.current = self.within(i64::from(self.value()), self.min.max(r + 2));
     }
@@ -88,6 +91,13 @@ impl Bsd {
         self.expire(self.backoff);
     }
 
+    /// See [`super::RttEstimator::hold`].
+    pub fn hold(&mut self) {
+        self.shift += 1;
+        self.held = self.shift;
+        self.current = self.within(i64::from(self.value()), self.min);
+    }
+
     /// See [`super::RttEstimator::backoff_syn`].
     pub fn backoff_syn(&mut self) {
         self.expire(self.syn_backoff);
@@ -95,7 +105,7 @@ impl Bsd {
 
     /// See [`super::RttEstimator::reset_backoff`].
     pub fn reset_backoff(&mut self) {
-        self.shift = 0;
+        (self.shift, self.held) = (0, 0);
         let sampled = self.srtt != 0;
         self.current = if sampled { self.within(i64::from(self.value()), self.min) } else { self.initial };
     }
@@ -123,7 +133,7 @@ impl Bsd {
     fn expire(&mut self, table: Backoff) {
         self.shift += 1;
         // FB-RTO-6, FB-RTO-6a: the slop is added once, after the multiplication.
-        let interval = i64::from(self.value()) * table.factor(self.shift).min(1 << 31) as i64;
+        let interval = i64::from(self.value()) * table.factor(self.shift - self.held).min(1 << 31) as i64;
         self.current = self.within(interval, self.min);
         if self.shift >= LOSING_SHIFT {
             // Added without rescaling: a sixteenth of what was meant. Kept, as it is in the kernel.

@@ -40,6 +40,8 @@ pub struct Linux {
     base: Duration,
     factor: u64,
     shift: u32,
+    /// Expiries that left the interval as it was.
+    held: u32,
 }
 
 impl Linux {
@@ -65,6 +67,7 @@ impl Linux {
             base: config.initial_rto,
             factor: 1,
             shift: 0,
+            held: 0,
         }
     }
 
@@ -109,7 +112,14 @@ impl Linux {
     pub fn backoff(&mut self) {
         // LX-RTO-7
         self.shift += 1;
-        self.factor = self.backoff.factor(self.shift);
+        self.factor = self.backoff.factor(self.shift - self.held);
+    }
+
+    /// See [`super::RttEstimator::hold`].
+    pub fn hold(&mut self) {
+        self.shift += 1;
+        self.held = self.shift;
+        self.factor = 1;
     }
 
     /// See [`super::RttEstimator::backoff_syn`].
@@ -121,6 +131,7 @@ impl Linux {
     /// See [`super::RttEstimator::reset_backoff`].
     pub fn reset_backoff(&mut self) {
         self.shift = 0;
+        self.held = 0;
         self.factor = 1;
     }
 

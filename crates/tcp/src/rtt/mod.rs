@@ -82,6 +82,15 @@ impl RttEstimator {
         }
     }
 
+    /// One more expiry, which leaves the interval as it is: those before it that did not are forgotten, too.
+    pub fn hold(&mut self) {
+        match self {
+            Self::Bsd(e) => e.hold(),
+            Self::Rfc6298(e) => e.hold(),
+            Self::Linux(e) => e.hold(),
+        }
+    }
+
     /// One more expiry of the retransmission timer while the SYN is unanswered.
     pub fn backoff_syn(&mut self) {
         match self {

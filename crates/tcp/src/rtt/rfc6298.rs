@@ -23,6 +23,8 @@ pub struct Rfc6298 {
     /// What the backoff multiplies it with.
     factor: u64,
     shift: u32,
+    /// Expiries that left the interval as it was.
+    held: u32,
 }
 
 impl Rfc6298 {
@@ -40,6 +42,7 @@ impl Rfc6298 {
             base: config.initial_rto.as_nanos(),
             factor: 1,
             shift: 0,
+            held: 0,
         }
     }
 
@@ -69,7 +72,14 @@ impl Rfc6298 {
     pub fn backoff(&mut self) {
         // Section 5.5.
         self.shift += 1;
-        self.factor = self.backoff.factor(self.shift);
+        self.factor = self.backoff.factor(self.shift - self.held);
+    }
+
+    /// See [`super::RttEstimator::hold`].
+    pub fn hold(&mut self) {
+        self.shift += 1;
+        self.held = self.shift;
+        self.factor = 1;
     }
 
     /// See [`super::RttEstimator::backoff_syn`].
@@ -90,6 +100,7 @@ impl Rfc6298 {
     /// See [`super::RttEstimator::reset_backoff`].
     pub fn reset_backoff(&mut self) {
         self.shift = 0;
+        self.held = 0;
         self.factor = 1;
     }
 

@@ -378,6 +378,12 @@ impl Script {
         self
     }
 
+    /// cwnd is so many full segments of 1448 bytes.
+    pub fn expect_window(&self, want: u64) {
+        let cwnd = self.snap().cwnd / 1448;
+        self.check(cwnd == want, &format!("cwnd of {want} segments expected, {cwnd}"));
+    }
+
     pub fn expect_ssthresh(&mut self, want: u64) -> &mut Self {
         let ssthresh = self.snap().ssthresh;
         self.check(ssthresh == want, &format!("ssthresh {want} expected, {ssthresh}"));
@@ -394,6 +400,11 @@ impl Script {
         let rto = self.snap().rto;
         self.check(rto == Duration::from_millis(want), &format!("RTO {want} ms expected, {rto:?}"));
         self
+    }
+
+    /// The timeout in whole milliseconds.
+    pub fn snd_rto(&self) -> u64 {
+        self.snap().rto.as_nanos() / 1_000_000
     }
 
     pub fn expect_snd_wnd(&mut self, want: u64) -> &mut Self {

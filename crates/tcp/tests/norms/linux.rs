@@ -49,7 +49,7 @@ fn t_lx_7_one_loss_and_rate_halving() {
     let sent = reports(&mut t);
     assert_eq!(sent, [vec![10], vec![11], vec![4], vec![], vec![12], vec![], vec![13]]);
     t.expect_phase("recovery").expect_ssthresh(3 * 1448).expect_cwnd(3 * 1448);
-    t.at_ms(80).recv(ack(at(12))).expect(seg(14)).expect_phase("open").expect_cwnd(3 * 1448);
+    t.at_ms(80).recv(ack(at(12))).expect(seg(14)).expect_phase("disorder").expect_cwnd(3 * 1448);
     // LX-ST-14: at ssthresh it is slow start once more.
     t.recv(ack(at(13))).expect_cwnd(4 * 1448).expect(seg(15)).expect(seg(16));
 }

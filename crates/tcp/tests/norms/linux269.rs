@@ -195,6 +195,22 @@ fn lx_k_1_transmissions_of_a_cycle() {
     }
 }
 
+/// LX-ST-1 to LX-ST-14: in full segments it is all the same whether packets are counted, as the kernel does, or bytes.
+#[test]
+fn lx_k_1_twin_packets_counted() {
+    for w in [8, 9, 11, 12, 21, 22] {
+        let changes = json!({
+            "congestion": { "initial_ssthresh": 6 },
+            "recovery": { "sack": "counted-halving", "plain": "counted-duplicates", "max_reordering": 127 },
+            "output": { "probe": "old-sequence" },
+        });
+        let steps = Pipe::new(w - 1, changes).cycle();
+        assert_eq!(drawn(&steps), told(w), "W = {w}");
+        let cwnd = |steps: &[Step]| steps.iter().map(|s| s.cwnd).collect::<Vec<_>>();
+        assert_eq!(cwnd(&steps), cwnd(&cycle(w)), "W = {w}");
+    }
+}
+
 /// The twins: with equation 3 of RFC 5681 in place of the counter, or without the step of slow start at ssthresh, a
 /// cycle is another.
 #[test]

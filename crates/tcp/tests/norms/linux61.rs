@@ -87,7 +87,8 @@ fn lk_rec_3_twin_linux_2_6() {
         .collect();
     // FACK: recovery begins by distance, on the same report here.
     assert_eq!(sent, [vec![11], vec![12], vec![1], vec![], vec![13]]);
-    t.at_ms(60).recv(ack(at(13))).expect_phase("open");
+    // The reduction may still be taken back (LX-ST-10).
+    t.at_ms(60).recv(ack(at(13))).expect_phase("disorder");
     t.drain();
 }
 

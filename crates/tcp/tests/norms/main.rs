@@ -4,7 +4,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod few;
 mod linux;
+mod linux2615;
 mod linux269;
 mod linux61;
 mod linux61_ack;

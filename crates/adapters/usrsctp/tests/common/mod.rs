@@ -36,13 +36,16 @@ impl Sent {
     }
 }
 
+/// Whether the path loses a packet: by its sender and its number there, from 0.
+pub type Loses = Box<dyn FnMut(usize, usize, &Sent) -> bool>;
+
 /// Client and server with a delay between them.
 pub struct Pair {
     pub ends: [Association; 2],
     pub now: Instant,
     pub delay: Duration,
-    /// Whether the path loses a packet: by its sender and its number there, from 0.
-    pub loses: Box<dyn FnMut(usize, usize, &Sent) -> bool>,
+    /// Which packets the path loses.
+    pub loses: Loses,
     pub log: Vec<Sent>,
     pub events: [Vec<(Instant, Event)>; 2],
     /// What each end has read: place and length, one a read.

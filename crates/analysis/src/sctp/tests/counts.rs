@@ -160,3 +160,32 @@ fn chunks_that_are_given_up() {
     ));
     assert_eq!(rows.associations[0].client.abandoned_chunks, 2);
 }
+
+/// TSNs of SACKs count from the initial one of the side that they acknowledge, in the order of the packet.
+#[test]
+fn sacks_are_rows() {
+    let rows = play(
+        "0 c init 10
+        100 s initack 7
+        100.1 c cookie
+        200 s cookieack
+        300 c data 10
+        301 c data 11
+        302 c data 12
+        303 c data 13
+        304 c data 14
+        400 s sack 9 11-12,14-14 dup 12,12 win 900
+        500 s data 7; sack 14
+        600 c sack 7",
+    );
+    let told: Vec<String> = rows
+        .sacks
+        .iter()
+        .map(|row| {
+            let gaps: Vec<_> = row.gaps.iter().map(|gap| format!("{}-{}", gap.first, gap.last)).collect();
+            format!("{:?} {} {} {gaps:?} {:?}", row.side, row.number, row.cumulative, row.duplicates)
+        })
+        .collect();
+    assert_eq!(told, ["Server 10 -1 [\"1-2\", \"4-4\"] [2, 2]", "Server 11 4 [] []", "Client 12 0 [] []",]);
+    assert_eq!(rows.sacks[0].window, 900);
+}

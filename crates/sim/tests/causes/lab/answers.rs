@@ -44,6 +44,8 @@ fn fin(reason: Reason) -> Expected {
         Reason::Fast { .. } => &[Cause::Fin, Cause::Fast],
         Reason::PartialAck => &[Cause::Fin, Cause::PartialAck],
         Reason::SackRecovery | Reason::Rescue => &[Cause::Fin, Cause::SackRecovery],
+        Reason::Age => &[Cause::Fin, Cause::GoBackN, Cause::PartialAck, Cause::SackRecovery],
+        Reason::TailProbe => &[Cause::Fin, Cause::TailProbe],
         _ => &[Cause::Fin],
     })
 }
@@ -56,6 +58,9 @@ fn data(reason: Reason) -> &'static [Cause] {
         Reason::PartialAck => &[Cause::PartialAck],
         // RFC 6675's rescue is a hole like others, except that no report lies above it.
         Reason::SackRecovery | Reason::Rescue => &[Cause::SackRecovery],
+        // All but an age is alike: holes go again, on ACKs, in a recovery.
+        Reason::Age => &[Cause::GoBackN, Cause::PartialAck, Cause::SackRecovery],
+        Reason::TailProbe => &[Cause::TailProbe],
         _ => &[],
     }
 }

@@ -119,6 +119,7 @@ impl Hand {
             position,
             ident,
             seq,
+            chunk: None,
             len,
             flags,
             reason,

@@ -286,7 +286,7 @@ impl Connection {
     fn rearm_rexmt(&mut self, now: Instant) {
         self.timers.rexmt = match self.packets.queue.len() {
             0 => Timers::OFF,
-            _ => self.clock.deadline(now, self.rtt.rto()),
+            _ => self.restarted_rexmt(now, self.snd.una),
         };
     }
 
@@ -354,7 +354,11 @@ impl Connection {
                 }
             }
         }
-        self.recovery.decision = Reason::New;
+        // Rate halving may leave no room for the segment that begins the recovery.
+        let waits = self.in_recovery() && matches!(self.recovery.decision, Reason::Fast { .. });
+        if !waits {
+            self.recovery.decision = Reason::New;
+        }
         if self.recovery.phase == Phase::Disorder && (told.dupack || told.sacked) {
             self.recovery.decision = Reason::LimitedTransmit;
             self.output(now);

@@ -98,7 +98,8 @@ impl Connection {
 
     /// `tcp_time_to_recover`: RFC 6675's DupThresh, in packets.
     fn is_time_to_recover(&self) -> bool {
-        self.packets.queue.lost > 0 || self.packets.sacked() + 1 > self.packets.reordering
+        let early = self.early_threshold().is_some_and(|early| self.packets.sacked() >= early);
+        early || self.packets.queue.lost > 0 || self.packets.sacked() + 1 > self.packets.reordering
     }
 
     /// `tcp_force_fast_retransmit`: by the distance of the highest report.
@@ -114,7 +115,8 @@ impl Connection {
         }
         let p = &self.packets;
         let early = matches!(self.recovery.phase, Phase::Open | Phase::Disorder);
-        let due = (early && p.duplicates >= p.reordering) || (self.in_recovery() && advanced);
+        let needed = self.early_threshold().map_or(p.reordering, |n| n.min(p.reordering));
+        let due = (early && p.duplicates >= needed) || (self.in_recovery() && advanced);
         if due && p.queue.head().is_some_and(|head| !head.lost) {
             self.packets.queue.lose(0);
         }

@@ -146,7 +146,8 @@ impl Connection {
     fn is_time_to_halve(&self, now: Instant) -> bool {
         let (p, least) = (&self.packets, self.profile.recovery.dupack_threshold);
         let far = if self.marks.sack { p.queue.reach() } else { p.duplicates + 1 };
-        if p.queue.lost > 0 || far > p.reordering || self.is_head_old(now) {
+        let early = self.early_threshold().is_some_and(|early| p.sacked() >= early);
+        if early || p.queue.lost > 0 || far > p.reordering || self.is_head_old(now) {
             return true;
         }
         let out = p.queue.len();
@@ -158,7 +159,7 @@ impl Connection {
         self.packets.queue.head().is_some_and(|head| self.is_old(now, head.at))
     }
 
-    fn is_old(&self, now: Instant, at: Instant) -> bool {
+    pub(super) fn is_old(&self, now: Instant, at: Instant) -> bool {
         let ticks = self.clock.ticks(now).saturating_sub(self.clock.ticks(at));
         self.clock.span(ticks) > self.rtt.rto()
     }
@@ -287,9 +288,10 @@ impl Connection {
 
     /// `tcp_update_reordering`.
     pub(super) fn note_reordering(&mut self, metric: u32) {
+        let metric = metric.min(self.profile.recovery.max_reordering);
         let p = &mut self.packets;
         if metric > p.reordering {
-            p.reordering = metric.min(self.profile.recovery.max_reordering);
+            p.reordering = metric;
             p.reorders = true;
         }
     }

@@ -132,6 +132,10 @@ impl Connection {
     pub(super) fn resend_packet(&mut self, now: Instant, i: usize) {
         let Some(packet) = self.packets.queue.get(i).copied() else { return };
         let una = self.snd.una;
+        let by_hole = matches!(self.recovery.decision, Reason::New | Reason::PartialAck);
+        if self.halves_packets() && self.in_recovery() && by_hole && self.is_old(now, packet.at) {
+            self.recovery.decision = Reason::Age;
+        }
         let seq = packet.start.max(una);
         let sent = self.send_hole(now, seq, packet.end.diff(seq) as u32);
         let p = &mut self.packets;
@@ -144,6 +148,14 @@ impl Connection {
         if p.first_resent.is_none() {
             let stamp = self.timestamp(now);
             self.packets.first_resent = Some(stamp);
+        }
+    }
+
+    /// The last packet that is not SACKed leaves again, as a probe (`tcp_send_loss_probe`).
+    pub(crate) fn resend_last_packet(&mut self, now: Instant) {
+        let last = self.packets.queue.len().checked_sub(1);
+        if let Some(last) = last {
+            self.resend_packet(now, last as usize);
         }
     }
 

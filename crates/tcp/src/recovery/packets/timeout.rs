@@ -22,7 +22,7 @@ impl Connection {
             self.enter_loss(now);
         }
         self.packets.timeouts += 1;
-        self.rtt.backoff();
+        self.back_off();
         self.recovery.decision = Reason::Timeout { backoff: self.rtt.shift() };
         self.resend_packet(now, 0);
         self.recovery.decision = Reason::New;
