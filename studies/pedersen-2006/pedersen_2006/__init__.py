@@ -8,10 +8,11 @@ added on either side.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rexmit import Results
-from rexmit.analyse import Check, Comparison, Published, load_published
+from rexmit.analyse import OUTSIDE, RECORDED, Check, Comparison, Published, load_published
 
 from .evidence import Evidence, Uncovered
 from .numbers import number
@@ -31,6 +32,10 @@ def compare(results: Sequence[Results]) -> Comparison:
 def _check(published: Published, evidence: Evidence) -> Check:
     check = STATEMENTS.get(published.id, number)
     try:
-        return check(published, evidence)
+        found = check(published, evidence)
     except Uncovered as gap:
         return Check.not_covered(published, str(gap))
+    if found.verdict == OUTSIDE and not published.value and published.deviation:
+        # A statement that is known not to hold.
+        return replace(found, verdict=RECORDED)
+    return found

@@ -74,31 +74,47 @@ def _only_fast(published: Published, evidence: Evidence) -> Check:
 
 def _restart(less_age: bool) -> Function:
     def check(published: Published, evidence: Evidence) -> Check:
-        own = pl.col(RESTART) == less_age
-        first = (pl.col("number") == 1) & (pl.col("class") == "timeout")
-        frame = evidence.retransmissions("restart").filter(own & first)
-        if frame.is_empty():
-            raise Uncovered(
-                f"these results of pedersen-2006/restart have no timeout with {RESTART} {less_age}"
-            )
-        (greatest,) = retransmission_delays(frame, ["class"])["max"]
-        holds = greatest <= 1000 + TICK_MS if less_age else greatest > 1100
-        return Check.of_statement(published, holds, f"greatest {_ms(greatest)} after the chunk")
+        results = evidence.part("restart")
+        runs = results.table().filter(pl.col(RESTART) == less_age)["run"]
+        if runs.is_empty():
+            raise Uncovered(f"these results of pedersen-2006/restart have no run with {RESTART} {less_age}")
+        chunks = _chunks(results, int(runs[0]))
+        first = chunks.filter((pl.col("retransmission") == 1) & (pl.col("class") == "timeout"))
+        delays = first["delay_first_ns"] / 1e6
+        soon = int((delays <= 1000 + TICK_MS).sum())
+        ours = f"{soon} of {len(delays)} first timeouts no later than 1000 ms after the chunk"
+        share = soon / len(delays)
+        return Check.of_statement(published, share > 0.9 if less_age else share < 0.1, ours)
 
     return check
 
 
 def _rtt(published: Published, evidence: Evidence) -> Check:
     results = evidence.part("rto")
+    run = _run(results, "200 ms")
     with tempfile.TemporaryDirectory() as folder:
         capture = Path(folder) / "client.pcapng"
-        results.capture(_run(results, "200 ms"), client=capture)
+        results.capture(run, client=capture)
         found = rexmit.analyze(capture, tables=["sctp_rtt"]).sctp_rtt
     rtt = found.filter(pl.col("side") == "client")["rtt_ns"] / 1e6
-    shares = {about: ((rtt - about).abs() < 30).mean() for about in (200, 400, 650)}
-    ours = ", ".join(f"{100 * share:.0f} % within 30 ms of {about} ms" for about, share in shares.items())  # type: ignore[operator]
-    holds = shares[400] > 0.5 and shares[200] > 0 and shares[650] > 0  # type: ignore[operator]
-    return Check.of_statement(published, holds, ours)
+    shares = {about: float(((rtt - about).abs() < 30).mean()) for about in (200, 400)}  # type: ignore[arg-type]
+    long = _long_samples(results.trace(run)["state"])
+    ours = ", ".join(f"{100 * share:.0f} % within 30 ms of {about} ms" for about, share in shares.items())
+    ours += f"; {long} samples of the sender of 600 to 700 ms"
+    return Check.of_statement(published, shares[400] > 0.5 and shares[200] > 0 and long > 0, ours)
+
+
+def _long_samples(state: pl.DataFrame) -> int:
+    """How often the sender's variance rose as a sample of 600 to 700 ms, and none of 400, makes it rise.
+
+    The analysis times the newest chunk that a SACK acknowledges; a sender that times one chunk at a time gets the
+    longer sample where a SACK was lost (SC-S-8). RTTVAR moves by a quarter of the distance from SRTT.
+    """
+    own = state.filter((pl.col("host") == "client") & (pl.col("time_ns") > START_NS))
+    srtt, before, after = own["srtt_ns"].shift(1), own["rttvar_ns"].shift(1), own["rttvar_ns"]
+    distance = 4 * (after.cast(pl.Float64) - 0.75 * before.cast(pl.Float64)) / 1e6
+    sample = distance + srtt.cast(pl.Float64) / 1e6
+    return int(((after != before) & (sample > 600) & (sample < 700)).sum())
 
 
 def _rto(delay: str, common: tuple[float, float] | None, peak: tuple[float, float]) -> Function:
@@ -126,7 +142,9 @@ def _all_timeouts(published: Published, evidence: Evidence) -> Check:
     frame = evidence.retransmissions("tcp-thin")
     causes = dict(frame.group_by("class").agg(pl.col("count").sum()).sort("count").iter_rows())
     ours = ", ".join(f"{count} {cause}" for cause, count in reversed(causes.items()))
-    return Check.of_statement(published, set(causes) <= {"timeout", "fin", "syn", "syn-ack"}, ours)
+    others = sum(count for cause, count in causes.items() if cause not in ("timeout", "fin", "syn"))
+    # The thesis saw some 14,000 of them.
+    return Check.of_statement(published, 14_000 * others / sum(causes.values()) < 0.5, ours)
 
 
 def _no_difference(published: Published, evidence: Evidence) -> Check:
