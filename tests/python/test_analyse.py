@@ -15,6 +15,7 @@ from rexmit.analyse import (
     Published,
     count_interval,
     effects,
+    lateness,
     load_published,
     position_costs,
     prediction_interval,
@@ -190,6 +191,12 @@ def test_few_counts_are_no_surer_than_poisson() -> None:
     assert low < 77
     assert high > 123
     assert count_interval([90, 110] * 5)[0] >= 0
+
+
+def test_the_wait_of_a_loss_is_what_messages_are_later_than_the_fastest_one() -> None:
+    # Of 100 messages 5 are lost; each takes 1000 ms longer, and so does one behind each.
+    frame = pl.DataFrame({"latency_mean_ms": [150.0], "latency_min_ms": [50.0]})
+    assert lateness(frame, 0.05)["late_ms"].to_list() == pytest.approx([2000.0])
 
 
 def factorial(replications: int, noise: float = 0.0) -> pl.DataFrame:

@@ -8,9 +8,9 @@ import polars as pl
 def lateness(messages: pl.DataFrame, loss: float) -> pl.DataFrame:
     """:meth:`rexmit.Results.messages` with `late_ms`, the wait that one lost message causes, ms.
 
-    That is what all messages together are later than the median one, for each that is lost on its way,
-    which happens with probability `loss`: its own lateness, and that of those which wait behind it. Most
-    messages are not lost, so the median is what an undisturbed one takes.
+    That is what all messages together are later than the fastest one, for each that is lost on its way,
+    which happens with probability `loss`: its own lateness, that of those which wait behind it, and of those
+    which the sender holds back.
     """
-    late = (pl.col("latency_mean_ms") - pl.col("latency_p50_ms")) / loss
+    late = (pl.col("latency_mean_ms") - pl.col("latency_min_ms")) / loss
     return messages.with_columns(late.alias("late_ms"))

@@ -42,13 +42,13 @@ def draw_switches(results: Results, out: Path, formats: Sequence[str]) -> list[P
         (
             label,
             {
-                str(w): own["latency_p99_ms"].to_list()
+                str(w): own["late_ms"].to_list()
                 for (w,), own in found.group_by("workload", maintain_order=True)
             },
         )
         for label, found in one_at_a_time(frame)
     ]
-    axis = "99 % of the messages are no later than (ms), write to read; mean and range of runs"
+    axis = f"{_LATE[0].upper()}{_LATE[1:]}: mean and range of runs"
     title = "Each enhancement alone, and all but one"
     return files + pedersen_messages.draw_alone(rows, axis, title, out / f"{name}-alone", formats)
 
