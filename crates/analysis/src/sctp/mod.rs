@@ -53,6 +53,8 @@ pub(crate) struct Associations {
     by_tag: HashMap<(u32, u16, u16, u32), Place, FixedState>,
     /// By interface and addresses.
     by_path: HashMap<(u32, SocketAddr, SocketAddr), Place, FixedState>,
+    /// Interface and addresses of the last packet, in either direction: they are in `by_path`.
+    entered: Option<(u32, SocketAddr, SocketAddr)>,
     associations: u32,
     packets: u64,
 }
@@ -69,6 +71,7 @@ impl Associations {
             free: Vec::new(),
             by_tag: HashMap::default(),
             by_path: HashMap::default(),
+            entered: None,
             associations: 0,
             packets: 0,
         }
@@ -92,8 +95,13 @@ impl Associations {
         if before != after {
             self.enter_tags(at, packet.interface);
         }
-        self.by_path.entry((packet.interface, packet.src, packet.dst)).or_insert((at, from));
-        self.by_path.entry((packet.interface, packet.dst, packet.src)).or_insert((at, 1 - from));
+        let (there, back) =
+            ((packet.interface, packet.src, packet.dst), (packet.interface, packet.dst, packet.src));
+        if self.entered != Some(there) && self.entered != Some(back) {
+            self.by_path.entry(there).or_insert((at, from));
+            self.by_path.entry(back).or_insert((at, 1 - from));
+            self.entered = Some(there);
+        }
     }
 
     /// Ends what is open.
@@ -104,6 +112,7 @@ impl Associations {
         self.free.clear();
         self.by_tag.clear();
         self.by_path.clear();
+        self.entered = None;
     }
 
     /// The rows since the last call.
@@ -183,6 +192,7 @@ impl Associations {
             let open = &self.open;
             self.by_tag.retain(|_, (at, _)| open[*at].is_some());
             self.by_path.retain(|_, (at, _)| open[*at].is_some());
+            self.entered = None;
         }
     }
 }

@@ -32,18 +32,21 @@ impl Association {
         let mut reports = Reports { moved: news.moved, ..Reports::default() };
         let Some(&(_, top)) = self.out.acked.last() else { return reports };
         let all = self.profile.recovery.strike_all_in_recovery && self.recovery_exit.is_some() && news.moved;
+        // Below this TSN a chunk is struck; up to the other one it is looked at, since it may have become thin meanwhile.
         let limit = if all { Some(top) } else { news.highest };
-        let Some(limit) = limit else { return reports };
+        let watches = self.profile.thin.fast_retransmit_reports.is_some();
+        let Some(end) = (if watches { Some(top) } else { limit }) else { return reports };
         let threshold = self.threshold();
         let mut from = self.out.base;
         for block in 0..self.out.acked.len() {
             let (first, last) = self.out.acked[block];
-            let to = first.min(limit);
+            let to = first.min(end);
             while from < to {
-                self.strike_one(from, threshold, &mut reports);
+                let counts = limit.is_some_and(|limit| from < limit);
+                self.strike_one(from, u8::from(counts), threshold, &mut reports);
                 from += 1;
             }
-            if first >= limit {
+            if first >= end {
                 break;
             }
             from = last + 1;
@@ -51,7 +54,8 @@ impl Association {
         reports
     }
 
-    fn strike_one(&mut self, tsn: SeqNumber, threshold: u8, reports: &mut Reports) {
+    /// So many reports more of one chunk.
+    fn strike_one(&mut self, tsn: SeqNumber, more: u8, threshold: u8, reports: &mut Reports) {
         let config = &self.profile.recovery;
         let at = self.out.index(tsn);
         let chunk = &mut self.out.sent[at];
@@ -61,7 +65,7 @@ impl Association {
         if !counts || chunk.fast || spent {
             return;
         }
-        chunk.missing = chunk.missing.saturating_add(1);
+        chunk.missing = chunk.missing.saturating_add(more);
         if chunk.missing < threshold {
             return;
         }

@@ -113,6 +113,8 @@ struct Owed {
     packets: u32,
     /// A SACK is due now.
     now: bool,
+    /// The path on which data came last: SACKs answer there (RFC 9260 section 6.4).
+    path: usize,
     /// The window that the last SACK advertised.
     window: u64,
     /// The first packet with data has come.

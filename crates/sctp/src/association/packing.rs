@@ -97,7 +97,7 @@ impl Association {
                 draft.sack = true;
                 draft.chunks.push(sack);
             } else {
-                self.emit_control(Reason::Ack, path, vec![sack]);
+                self.emit_control(Reason::Ack, self.owed.path, vec![sack]);
             }
         }
         draft

@@ -101,6 +101,7 @@ impl Association {
         let first = config.first_at_once && !self.owed.begun;
         self.owed.begun = true;
         self.owed.packets += 1;
+        self.owed.path = self.path_of(seen.ends.0).unwrap_or(self.primary);
         let due = first
             || seen.at_once
             || seen.new == 0
@@ -146,8 +147,7 @@ impl Association {
     pub(super) fn send_due_sack(&mut self) {
         if self.owed.now {
             let sack = self.take_sack();
-            let path = self.send_path();
-            self.emit_control(Reason::Ack, path, vec![sack]);
+            self.emit_control(Reason::Ack, self.owed.path, vec![sack]);
         }
     }
 

@@ -21,6 +21,9 @@ pub(super) struct News {
     pub moved: bool,
 }
 
+/// A cumulative TSN, and the first and last TSNs of blocks above it.
+type Acked = (SeqNumber, Vec<(SeqNumber, SeqNumber)>);
+
 impl News {
     fn acknowledges(&mut self, tsn: SeqNumber) {
         self.highest = Some(self.highest.map_or(tsn, |highest| highest.max(tsn)));
@@ -47,6 +50,19 @@ impl Association {
             self.in_flight.sacked(cumulative, !sack.gaps.is_empty());
         }
         self.counters.dup_acks += u64::from(!sack.gaps.is_empty());
+        self.take_in(now, from, (cumulative, blocks), Some(sack.window));
+    }
+
+    /// The cumulative TSN of a SHUTDOWN: a SACK that says nothing of blocks and window (RFC 9260 section 9.2).
+    pub(super) fn acknowledge_by_shutdown(&mut self, now: Instant, from: IpAddr, cumulative: SeqNumber) {
+        if cumulative > self.out.ack_point() && cumulative < self.out.next_tsn() {
+            let known = self.out.acked.iter().filter(|(_, last)| *last > cumulative);
+            let blocks = known.map(|(first, last)| ((*first).max(cumulative + 1), *last)).collect();
+            self.take_in(now, from, (cumulative, blocks), None);
+        }
+    }
+
+    fn take_in(&mut self, now: Instant, from: IpAddr, (cumulative, blocks): Acked, window: Option<u32>) {
         let mut news = News { moved: cumulative > self.out.ack_point(), ..News::default() };
         // Steps 2 to 4.
         self.acknowledge_to(now, cumulative, &mut news);
@@ -62,9 +78,9 @@ impl Association {
         let reports = self.strike(&news);
         if self.profile.recovery.sack_order == SackOrder::RetransmitFirst {
             self.retransmit_fast(now, reports);
-            self.note_window(sack.window); // step 8
+            self.note_window(window); // step 8
         } else {
-            self.note_window(sack.window);
+            self.note_window(window);
             self.retransmit_fast(now, reports);
         }
         self.pass_over(now);
@@ -72,8 +88,10 @@ impl Association {
         self.flush(now, Trigger::Usual); // step 9
     }
 
-    fn note_window(&mut self, window: u32) {
-        self.out.peer_window = u64::from(window).saturating_sub(self.out.outstanding);
+    fn note_window(&mut self, window: Option<u32>) {
+        if let Some(window) = window {
+            self.out.peer_window = u64::from(window).saturating_sub(self.out.outstanding);
+        }
     }
 
     /// The gap blocks as TSNs, ascending and apart; what cannot be is left out.

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use rexmit_stack::{Event, Reason};
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
-use rexmit_wire::sctp::{Chunk, SackChunk};
+use rexmit_wire::sctp::Chunk;
 
 use super::handshake::Ends;
 use super::output::Trigger;
@@ -82,12 +82,7 @@ impl Association {
             }
             _ => {}
         }
-        // A SHUTDOWN acknowledges as a SACK without blocks and with the window as it was.
-        let window = (self.out.peer_window + self.out.outstanding).min(u32::MAX.into()) as u32;
-        if SeqNumber(cumulative) > self.out.ack_point() {
-            let sack = SackChunk { cumulative, window, gaps: Vec::new(), duplicates: Vec::new() };
-            self.on_sack(now, from, &sack);
-        }
+        self.acknowledge_by_shutdown(now, from, SeqNumber(cumulative));
         // What was written and never left may still do (RFC 9260 section 9.2).
         self.flush(now, Trigger::Usual);
     }

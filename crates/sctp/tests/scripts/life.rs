@@ -5,7 +5,7 @@ use rexmit_stack::{Event, Reason};
 use rexmit_wire::sctp::{Chunk, InitChunk};
 use serde_json::json;
 
-use crate::common::{PEER_TAG, PEER_TSN, Script, TAG, TSN, config, data, init, lksctp, rfc, sack};
+use crate::common::{PEER_TAG, PEER_TSN, Script, TAG, TSN, config, data, gaps, init, lksctp, rfc, sack};
 
 pub fn shutdown(own: u32) -> Chunk {
     Chunk::Shutdown { cumulative: TSN + own - 1 }
@@ -138,4 +138,14 @@ fn a_silent_peer() {
         .expect_state(State::Closed)
         .expect_nothing_until_ms(900_000);
     assert_eq!((t.snap().counters.timeouts, PEER_TSN, TAG), (4, 5_000, 0x0a0a_0a0a));
+}
+
+/// RFC 9260 section 9.2: a SHUTDOWN acknowledges cumulatively, and takes no block back.
+#[test]
+fn a_shutdown_takes_nothing_back() {
+    let mut t = Script::up(rfc(json!({})));
+    t.writes(4, 100).drain();
+    t.recv(gaps(0, &[(3, 4)])).expect_flight(200).recv(shutdown(1)).expect_flight(100).expect_nothing();
+    assert_eq!(t.assoc.faults().reneged, 0);
+    t.expect_at_ms(1000, "2:100 I");
 }

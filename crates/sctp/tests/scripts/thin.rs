@@ -127,3 +127,14 @@ fn no_sack_delay() {
         t.read(100);
     }
 }
+
+/// SC-E-1: the threshold is asked for anew at each SACK, of chunks that it does not strike too.
+#[test]
+fn a_stream_becomes_thin_while_reports_wait() {
+    let mut t = up(json!({ "fast_retransmit_reports": 1 }));
+    t.writes(6, 100).drain();
+    // Five in flight after it: not thin, one report.
+    t.recv(gaps(0, &[(2, 2)])).expect_nothing();
+    // The same again, which newly acknowledges nothing: four.
+    t.recv(gaps(0, &[(2, 2)])).expect_for("1:100", Reason::Fast { duplicates: 1, sacked: 1 });
+}
