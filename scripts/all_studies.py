@@ -1,4 +1,4 @@
-"""The four published studies on the model, from nothing to figures: `make studies`.
+"""The five published studies on the model, from nothing to figures: `make studies`.
 
 Runs every file of each study that needs no real kernel into `results/studies`, sets the published numbers
 beside ours and draws the figures. Goes on with `--resume` after an interruption. Ends with 1 where a number
@@ -20,6 +20,10 @@ STUDIES = {
     "klaver-2005": ("controlled", "acks", "cycles", "enschede"),
     "merritt-2010": ("two-way",),
     "deboer-2005": ("buffers", "sack", "newreno", "tick", "acks", "queue", "reassembly"),
+    "pedersen-2006": (
+        *("thin", "thick", "tcp-thin", "tcp-thick", "enhancements", "burst", "restart", "rto", "switches"),
+        *("switches-today", "today"),
+    ),
 }
 
 

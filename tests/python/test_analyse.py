@@ -1,12 +1,27 @@
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
-from rexmit.analyse import Check, Comparison, Published, load_published, position_costs, summarise, t_quantile
+from hypothesis import given
+from hypothesis import strategies as st
+from rexmit.analyse import (
+    Check,
+    Comparison,
+    Published,
+    count_interval,
+    effects,
+    lateness,
+    load_published,
+    position_costs,
+    prediction_interval,
+    summarise,
+    t_quantile,
+)
 from rexmit.errors import StudyError, UsageError
 
 
@@ -148,3 +163,81 @@ def test_the_worst_of_several_shows_no_difference_beside_within() -> None:
     assert Check(row, "within", "21", 1.5).shown_difference == 1.5
     assert Check(row, "outside", "9", -11.0).row()["difference"] == -11.0
     assert Check(row, "within", "9 of 10 within", -11.0).row()["difference"] is None
+
+
+def test_one_more_value_lies_where_student_says_or_between_enough_others() -> None:
+    # t of 0.995 with 4 degrees of freedom is 4.6041; s of 0..4 is 1.5811.
+    low, high = prediction_interval([0, 1, 2, 3, 4])
+    assert (low, high) == pytest.approx((2 - 7.9745, 2 + 7.9745), abs=1e-3)
+    assert prediction_interval(list(range(199))) == (0, 198)
+    assert prediction_interval(list(range(399))) == (1, 397)
+    with pytest.raises(ValueError, match="takes two"):
+        prediction_interval([1.0])
+
+
+@given(st.lists(st.floats(1, 1e4), min_size=2, max_size=20), st.floats(0.1, 10))
+def test_where_one_more_delay_lies_does_not_depend_on_its_unit(values: list[float], scale: float) -> None:
+    low, high = prediction_interval(values)
+    assert prediction_interval([scale * v for v in values]) == pytest.approx(
+        (scale * low, scale * high), rel=1e-6
+    )
+    assert low * (1 - 1e-9) <= statistics.geometric_mean(values) <= high * (1 + 1e-9)
+
+
+def test_few_counts_are_no_surer_than_poisson() -> None:
+    # One event more among eleven runs is the last one's with probability 1/11, two 1/121, three 1/1331.
+    assert count_interval([0] * 10) == (0, 2)
+    low, high = count_interval([100] * 10)
+    assert low < 77
+    assert high > 123
+    assert count_interval([90, 110] * 5)[0] >= 0
+
+
+def test_the_wait_of_a_loss_is_what_messages_are_later_than_the_fastest_one() -> None:
+    # Of 100 messages 5 are lost; each takes 1000 ms longer, and so does one behind each.
+    frame = pl.DataFrame({"latency_mean_ms": [150.0], "latency_min_ms": [50.0]})
+    assert lateness(frame, 0.05)["late_ms"].to_list() == pytest.approx([2000.0])
+
+
+def factorial(replications: int, noise: float = 0.0) -> pl.DataFrame:
+    """Three switches: a adds 3, b adds 1, both together 2 more; c does nothing."""
+    rows = [
+        {"a": a, "b": b, "c": c, "y": 10 + 3 * a + b + 2 * (a and b) + noise * (-1) ** n}
+        for a in (False, True)
+        for b in (False, True)
+        for c in (False, True)
+        for n in range(replications)
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_effects_are_averages_over_the_other_switches() -> None:
+    found = {row[:2]: row[2] for row in effects(factorial(1), ["a", "b", "c"], "y").rows()}
+    assert found == {
+        ("a", None): 4.0,
+        ("b", None): 2.0,
+        ("c", None): 0.0,
+        ("a", "b"): 1.0,
+        ("a", "c"): 0.0,
+        ("b", "c"): 0.0,
+    }
+
+
+def test_effects_have_the_interval_of_their_replications() -> None:
+    assert effects(factorial(1), ["a", "b", "c"], "y")["low"].is_null().all()
+    rows = effects(factorial(2, noise=0.5), ["a", "b", "c"], "y").rows(named=True)
+    # Two values 1 apart: variance 1/2, 8 degrees of freedom, 16 runs.
+    half = t_quantile(0.975, 8) * math.sqrt(0.5 * 4 / 16)
+    assert all(row["high"] - row["effect"] == pytest.approx(half) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("frame", "text"),
+    [
+        (factorial(1).head(7), "7 runs are no full factorial of 3 factors"),
+        (factorial(1).filter(pl.col("c")), "c: has 1 levels"),
+    ],
+)
+def test_effects_need_a_full_factorial(frame: pl.DataFrame, text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        effects(frame, ["a", "b", "c"], "y")

@@ -47,6 +47,20 @@ def test_the_studies_of_the_package_have_the_size_of_the_thesis() -> None:
         "klaver-2005/linux": 16,
         "merritt-2010/own-link": 57,
         "merritt-2010/two-way": 90,
+        "pedersen-2006/burst": 50,
+        "pedersen-2006/enhancements": 50,
+        "pedersen-2006/linux": 6,
+        "pedersen-2006/linux-tcp": 12,
+        "pedersen-2006/restart": 20,
+        "pedersen-2006/rto": 20,
+        "pedersen-2006/switches": 512,
+        "pedersen-2006/switches-today": 512,
+        "pedersen-2006/tcp-thick": 150,
+        "pedersen-2006/tcp-thin": 200,
+        "pedersen-2006/thick": 30,
+        "pedersen-2006/thin": 40,
+        "pedersen-2006/today": 180,
+        "pedersen-2006/usrsctp": 18,
     }
 
 

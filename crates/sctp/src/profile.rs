@@ -284,6 +284,10 @@ pub struct SackConfig {
     pub delay: Duration,
     /// The first packet with data is acknowledged at once (SC-R-1).
     pub first_at_once: bool,
+    /// A packet whose last DATA chunk is a duplicate is acknowledged at once, whatever else it brings: one use of RFC
+    /// 9260's MAY for packets with duplicates and new data. Absent: as other packets, where any chunk is new.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub last_duplicate_at_once: bool,
     /// The I bit of a DATA chunk is obeyed (RFC 9260 section 3.3.1).
     pub immediate_bit: bool,
 }

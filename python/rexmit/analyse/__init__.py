@@ -16,9 +16,11 @@ if TYPE_CHECKING:
         load_published,
     )
     from rexmit.analyse.delays import retransmission_delays
+    from rexmit.analyse.factorial import effects
+    from rexmit.analyse.late import lateness
     from rexmit.analyse.means import averages
     from rexmit.analyse.positions import PositionCosts, position_costs, position_times
-    from rexmit.analyse.stats import summarise, t_quantile
+    from rexmit.analyse.stats import count_interval, prediction_interval, summarise, t_quantile
 
 __all__ = [
     "NOT_COVERED",
@@ -30,11 +32,15 @@ __all__ = [
     "PositionCosts",
     "Published",
     "averages",
+    "count_interval",
     "crossing",
+    "effects",
+    "lateness",
     "load_published",
     "over_span",
     "position_costs",
     "position_times",
+    "prediction_interval",
     "retransmission_delays",
     "summarise",
     "t_quantile",
@@ -46,8 +52,10 @@ _HOMES = {
     **dict.fromkeys(("NOT_COVERED", "OUTSIDE", "RECORDED", "WITHIN", "Check", "Comparison"), "compare"),
     **dict.fromkeys(("Published", "load_published"), "compare"),
     **dict.fromkeys(("PositionCosts", "position_costs", "position_times"), "positions"),
-    **dict.fromkeys(("summarise", "t_quantile"), "stats"),
+    **dict.fromkeys(("count_interval", "prediction_interval", "summarise", "t_quantile"), "stats"),
     "averages": "means",
+    "effects": "factorial",
+    "lateness": "late",
     "retransmission_delays": "delays",
     **dict.fromkeys(("crossing", "over_span", "two_way", "window_phase"), "both_ways"),
 }

@@ -1,4 +1,4 @@
-"""Means over replications with their confidence intervals."""
+"""Means over replications with their confidence intervals, and where one more run would lie."""
 
 from __future__ import annotations
 
@@ -23,6 +23,71 @@ def summarise(
     factors = {n: t_quantile(0.5 + confidence / 2, n - 1) / math.sqrt(n) for n in sizes if n > 1}
     half = pl.col("sd") * pl.col("n").replace_strict(factors, default=None, return_dtype=pl.Float64)
     return groups.with_columns((pl.col("mean") - half).alias("low"), (pl.col("mean") + half).alias("high"))
+
+
+def prediction_interval(values: Sequence[float], confidence: float = 0.99) -> tuple[float, float]:
+    """Where one more value of the same kind would lie with this probability.
+
+    With as many values as that takes (199 at 99 %) it is between two of them in order of size, whatever their
+    distribution: of n values, one more lies between the k-th least and the k-th greatest with probability
+    1 - 2k/(n + 1). With fewer it is Student's, mean ± t s sqrt(1 + 1/n); of the logarithms where all
+    values are above zero, since greatest times that double are far from normal. Raises ValueError for
+    fewer than two.
+    """
+    n = len(values)
+    if n < 2:
+        raise ValueError(f"{n} values: where one more lies takes two")
+    # Above a whole number by less than rounding is that number.
+    rank = math.floor((1 - confidence) / 2 * (n + 1) + 1e-9)
+    if rank >= 1:
+        ordered = sorted(values)
+        return ordered[rank - 1], ordered[n - rank]
+    if min(values) > 0:
+        low, high = _student([math.log(value) for value in values], confidence)
+        return math.exp(low), math.exp(high)
+    return _student(values, confidence)
+
+
+def count_interval(counts: Sequence[int], confidence: float = 0.99) -> tuple[float, float]:
+    """Where the count of one more run would lie: as :func:`prediction_interval`, but at least 0.
+
+    Few counts, most of them 0, do not show their own spread, so it is never narrower than that of counts of
+    independent events (Poisson): given the sum of all n + 1, one of them is then binomial with 1/(n + 1).
+    """
+    low, high = _student(counts, confidence) if len(counts) < 199 else prediction_interval(counts, confidence)
+    least, greatest = _poisson(sum(counts), len(counts), (1 - confidence) / 2)
+    return max(min(low, least), 0), max(high, greatest)
+
+
+def _student(values: Sequence[float], confidence: float) -> tuple[float, float]:
+    n = len(values)
+    mean = math.fsum(values) / n
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    half = t_quantile(0.5 + confidence / 2, n - 1) * spread * math.sqrt(1 + 1 / n)
+    return mean - half, mean + half
+
+
+def _poisson(total: int, runs: int, tail: float) -> tuple[int, int]:
+    """The least and greatest count of one more run that are no further out than `tail`."""
+    least = greatest = round(total / runs)
+    while least > 0 and _binomial_cdf(least - 1, total + least - 1, 1 / (runs + 1)) > tail:
+        least -= 1
+    while 1 - _binomial_cdf(greatest, total + greatest + 1, 1 / (runs + 1)) > tail:
+        greatest += 1
+    return least, greatest
+
+
+def _binomial_cdf(most: int, n: int, share: float) -> float:
+    """The probability of at most `most` of `n`, each with probability `share`."""
+    logs = (
+        math.lgamma(n + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(n - k + 1)
+        + k * math.log(share)
+        + (n - k) * math.log1p(-share)
+        for k in range(most + 1)
+    )
+    return math.fsum(map(math.exp, logs))
 
 
 def t_quantile(probability: float, freedom: int) -> float:

@@ -20,6 +20,8 @@ pub(super) struct Arrival {
     /// DATA chunks, and how many of them for the first time.
     pub data: u32,
     pub new: u32,
+    /// Its last DATA chunk had come before.
+    pub last_again: bool,
     /// A SACK is due at once.
     pub at_once: bool,
 }
@@ -34,7 +36,7 @@ impl Association {
         if !self.is_for_us(ends, &packet) {
             return;
         }
-        let mut seen = Arrival { ends, tag: packet.tag, data: 0, new: 0, at_once: false };
+        let mut seen = Arrival { ends, tag: packet.tag, data: 0, new: 0, last_again: false, at_once: false };
         for chunk in packet.chunks {
             if !self.on_chunk(now, chunk, &mut seen) {
                 break;

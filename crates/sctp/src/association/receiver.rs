@@ -34,8 +34,9 @@ impl Association {
         seen.data += 1;
         let tsn = self.inb.tsns.unwrap(data.tsn);
         match self.inb.tsns.look(tsn) {
-            Seen::New => {}
+            Seen::New => seen.last_again = false,
             Seen::Again => {
+                seen.last_again = true;
                 self.faults.duplicate_data += 1;
                 self.inb.tsns.note_duplicate(data.tsn);
                 return true;
@@ -104,6 +105,7 @@ impl Association {
         let due = first
             || seen.at_once
             || seen.new == 0
+            || (config.last_duplicate_at_once && seen.last_again)
             || self.inb.tsns.has_gap()
             || self.owed.packets >= config.packets
             || config.delay.is_zero();

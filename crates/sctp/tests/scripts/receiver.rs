@@ -32,6 +32,24 @@ fn at_once_with_a_gap_and_for_duplicates() {
     }
 }
 
+/// A bundle of a timeout that fills the gap and ends with what had come: lksctp answers at once, so that the next packet's
+/// SACK waits. A bundle that ends with what is new is a packet like others.
+#[test]
+fn a_duplicate_at_the_end_of_a_packet_is_answered_at_once() {
+    let bundle = |tsns: &[u32]| tsns.iter().map(|&tsn| Chunk::Data(data(tsn, 100))).collect::<Vec<_>>();
+    for (at_once, profile) in [(true, lksctp(json!({}))), (false, rfc(json!({})))] {
+        let mut t = Script::up(profile);
+        t.recv(data(1, 100)).drain();
+        t.recv(data(3, 100)).expect("SACK 1 [3-3]").recv(bundle(&[2, 3]));
+        if at_once {
+            t.expect("SACK 3 dup 3").recv(data(4, 100)).expect_at_ms(200, "SACK 4");
+        } else {
+            t.recv(data(4, 100)).expect("SACK 4 dup 3");
+        }
+        t.recv(bundle(&[4, 5])).expect_nothing_until_ms(300);
+    }
+}
+
 /// RFC 9260 section 6.2: the I bit asks for a SACK at once.
 #[test]
 fn the_immediate_bit() {
