@@ -1,10 +1,10 @@
-//! The kernel's own counters of a namespace: `/proc/net/snmp` and `/proc/net/netstat`.
+//! The kernel's own counters of a namespace: `/proc/net/snmp`, `/proc/net/netstat` and `/proc/net/sctp/snmp`.
 
 use std::collections::HashMap;
 use std::fs;
 use std::io;
 
-/// Counters by their names, such as `Tcp.RetransSegs` and `TcpExt.TCPTimeouts`.
+/// Counters by their names, such as `Tcp.RetransSegs`, `TcpExt.TCPTimeouts` and `SctpT3RtxExpireds`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelCounters(HashMap<String, u64>);
 
@@ -17,6 +17,9 @@ impl KernelCounters {
         let mut all = HashMap::new();
         for file in ["/proc/thread-self/net/snmp", "/proc/thread-self/net/netstat"] {
             parse(&fs::read_to_string(file)?, &mut all);
+        }
+        if let Ok(text) = fs::read_to_string("/proc/thread-self/net/sctp/snmp") {
+            all.extend(text.lines().filter_map(line));
         }
         Ok(Self(all))
     }
@@ -42,6 +45,54 @@ fn parse(text: &str, into: &mut HashMap<String, u64>) {
     }
 }
 
+/// SCTP's are a name and a value in each line.
+fn line(text: &str) -> Option<(String, u64)> {
+    let (name, value) = text.split_once(char::is_whitespace)?;
+    Some((name.to_string(), value.trim().parse().ok()?))
+}
+
+/// What a run's row says of both hosts, by the kernel's counters (the server's first).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// First transmissions of data.
+    pub data_segments: u64,
+    /// Data sent again.
+    pub retransmits: u64,
+    /// Expiries of retransmission timers, by host.
+    pub timeouts: [u64; 2],
+    /// Entries into fast recovery; of SCTP, fast retransmits.
+    pub fast_retransmits: u64,
+}
+
+impl Counted {
+    /// Of TCP, in segments; `sent` are those with data that all connections sent.
+    pub fn tcp(counters: &[KernelCounters; 2], sent: u64) -> Self {
+        let sum = |name: &str| counters.iter().map(|c| c.get(name)).sum::<u64>();
+        let retransmits = sum("Tcp.RetransSegs").saturating_sub(sum("TcpExt.TCPSynRetrans"));
+        Self {
+            data_segments: sent.saturating_sub(retransmits),
+            retransmits,
+            // Those of SYN and SYN-ACK included [Linux 6.1 net/ipv4/tcp_timer.c].
+            timeouts: counters.each_ref().map(|c| c.get("TcpExt.TCPTimeouts")),
+            fast_retransmits: sum("TcpExt.TCPSackRecovery") + sum("TcpExt.TCPRenoRecovery"),
+        }
+    }
+
+    /// Of SCTP, in chunks; `again` are those that all associations sent again, which no counter of a host tells.
+    pub fn sctp(counters: &[KernelCounters; 2], again: u64) -> Self {
+        let sum =
+            |names: &[&str]| counters.iter().flat_map(|c| names.iter().map(|name| c.get(name))).sum::<u64>();
+        let timers = ["T1InitExpireds", "T1CookieExpireds", "T2ShutdownExpireds", "T3RtxExpireds"];
+        let expired = |c: &KernelCounters| timers.iter().map(|name| c.get(&format!("Sctp{name}"))).sum();
+        Self {
+            data_segments: sum(&["SctpOutOrderChunks", "SctpOutUnorderChunks"]),
+            retransmits: again,
+            timeouts: counters.each_ref().map(expired),
+            fast_retransmits: sum(&["SctpFastRetransmits"]),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +104,16 @@ mod tests {
         let counters = KernelCounters(all);
         assert_eq!((counters.get("Tcp.RetransSegs"), counters.get("Udp.InDatagrams")), (3, 7));
         assert_eq!(counters.get("Tcp.MaxConn"), 0);
+    }
+
+    #[test]
+    fn sctp_has_a_name_and_a_value_in_each_line() {
+        let server = "SctpOutOrderChunks              \t40\nSctpOutUnorderChunks            \t2\n\
+                      SctpT1InitExpireds              \t1\nSctpT3RtxExpireds               \t3\n\
+                      SctpFastRetransmits             \t5\n";
+        let host = |text: &str| KernelCounters(text.lines().filter_map(line).collect());
+        let counted = Counted::sctp(&[host(server), host("SctpT1CookieExpireds \t7\n")], 9);
+        let expected = Counted { data_segments: 42, retransmits: 9, timeouts: [4, 7], fast_retransmits: 5 };
+        assert_eq!(counted, expected);
     }
 }

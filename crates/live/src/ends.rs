@@ -1,20 +1,24 @@
 //! The connections of a run: real sockets, each with its application.
 
 use std::io;
+use std::rc::Rc;
 
 use rexmit_scenario::{
-    ConnectionPlan, HOSTS, IntervalRow, LinuxSpec, Resolved, Sampling, SpecError, StateLog, StateRow,
+    ConnectionPlan, HOSTS, IntervalRow, Message, MessageRow, Resolved, Sampling, SpecError, StateLog,
+    StateRow, Streams,
 };
-use rexmit_stack::{Counters, Event, Snapshot};
-use rexmit_traffic::{App, total_time};
+use rexmit_stack::Event;
+use rexmit_traffic::{App, TransferSpec, total_time};
 use rexmit_units::{Duration, Instant};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::Socket;
 
 use crate::host::{Host, system};
 use crate::meter::Meter;
-use crate::socket::KernelSocket;
+use crate::opening::{Protocol, open};
+use crate::post::Post;
+use crate::socket::{self, KernelSocket};
 use crate::sys::poll::{Poll, Readiness};
-use crate::sys::tcp_info::{PHASES, STATES, TcpInfo};
+use crate::sys::sock_diag::SockDiag;
 
 /// One end of a connection.
 #[derive(Debug)]
@@ -34,8 +38,24 @@ pub struct Ends {
     listeners: Vec<(Socket, usize)>,
     /// Where numbers of sockets begin for [`Poll`].
     first: u64,
+    protocol: Protocol,
+    hosts: [socket::Host; 2],
     states: Option<StateLog>,
     meter: Option<Meter>,
+    post: Option<Post>,
+}
+
+/// What is written down of the connections of a run, and what its applications are told of its clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// State over time.
+    pub states: Option<Sampling>,
+    /// Every message.
+    pub messages: bool,
+    /// By host, the phase of its ticks.
+    pub phases: [Duration; 2],
+    /// Ticks a second, where they are known.
+    pub hz: Option<u32>,
 }
 
 /// What all connections gave.
@@ -49,51 +69,74 @@ pub struct Totals {
     pub bytes: u64,
     /// Bytes that were not those written.
     pub misplaced: u64,
-    /// First transmissions of segments with data, and segments with data sent again.
+    /// Segments (chunks of SCTP) with data, first transmissions and those sent again.
     pub data_segments: u64,
+    /// Chunks of SCTP sent again; of TCP, the hosts' counters tell.
+    pub retransmits: u64,
 }
 
 impl Ends {
     /// Opens the sockets of a scenario at its hosts and adds them to `poll`, numbered from `first` on.
     ///
     /// # Errors
-    /// A port in use; a socket option that the kernel refuses.
+    /// A port in use; a protocol or a socket option that the kernel does not have.
     pub fn open(
-        resolved: &Resolved,
+        (resolved, streams): (&Resolved, &Streams),
         hosts: &[Host; 2],
         poll: &Poll,
         first: u64,
-        states: Option<Sampling>,
+        wanted: Wanted,
     ) -> Result<Self, SpecError> {
+        let protocol = Protocol::of(resolved);
         let mut ends = Self {
             ends: Vec::new(),
             listeners: Vec::new(),
             first,
-            states: states.map(StateLog::new),
+            protocol,
+            hosts: hosts.each_ref().map(|host| {
+                let ask = || host.namespace.within(SockDiag::open).ok().map(Rc::new);
+                let diag = if protocol == Protocol::Sctp { ask() } else { None };
+                socket::Host { diag, hz: wanted.hz }
+            }),
+            states: wanted.states.map(StateLog::new),
             meter: None,
+            post: None,
         };
-        for plan in resolved.connections() {
-            let closes = resolved.scenario.transfers[plan.transfer].close;
+        for mut plan in resolved.connections() {
+            for (app, phase) in plan.apps.iter_mut().zip(wanted.phases) {
+                app.prepare(phase, || streams.get(&format!("connections.{}.messages", plan.number)));
+            }
+            let transfer = &resolved.scenario.transfers[plan.transfer];
             let opener = plan.opener;
             let host = &hosts[opener];
             let socket = host
                 .namespace
-                .within(|| open(&plan, opener, &host.linux))
+                .within(|| open(&plan, opener, (&host.linux, ends.protocol.with(transfer))))
                 .map_err(|e| system(HOSTS[opener], &e))?;
             if ends.listeners.len() <= plan.transfer {
-                ends.listen(&plan, hosts, poll)?;
+                ends.listen(&plan, transfer, hosts, poll)?;
             }
-            ends.add(plan, socket, closes, poll)?;
+            ends.add(plan, socket, transfer.close, poll)?;
         }
         ends.meter = resolved.scenario.intervals.as_ref().map(|what| Meter::new(what, &ends.ends));
+        if resolved.scenario.messages || wanted.messages {
+            ends.post = Some(Post::new(&mut ends.ends, wanted.messages));
+        }
         Ok(ends)
     }
 
-    fn listen(&mut self, plan: &ConnectionPlan, hosts: &[Host; 2], poll: &Poll) -> Result<(), SpecError> {
+    fn listen(
+        &mut self,
+        plan: &ConnectionPlan,
+        transfer: &TransferSpec,
+        hosts: &[Host; 2],
+        poll: &Poll,
+    ) -> Result<(), SpecError> {
         let waiting = 1 - plan.opener;
         let host = &hosts[waiting];
         let wrong = |e: io::Error| system(HOSTS[waiting], &e);
-        let socket = host.namespace.within(|| open(plan, waiting, &host.linux)).map_err(wrong)?;
+        let how = (&host.linux, self.protocol.with(transfer));
+        let socket = host.namespace.within(|| open(plan, waiting, how)).map_err(wrong)?;
         socket.listen(4096).map_err(wrong)?;
         let number = self.first + self.listeners.len() as u64;
         poll.add_readable(&socket, number).map_err(wrong)?;
@@ -111,18 +154,12 @@ impl Ends {
         let opener = plan.opener;
         let number = self.number(plan.number, opener);
         poll.add_socket(&socket, number).map_err(|e| system(HOSTS[opener], &e))?;
-        let mut socket = Some(socket);
-        let mut host = 0;
-        let ends = plan.apps.map(|app| {
-            let remote = plan.sockets[1 - host];
-            let socket = match socket.take_if(|_| host == opener) {
-                Some(socket) => KernelSocket::connecting(socket, remote),
-                None => KernelSocket::waiting(remote),
-            };
-            host += 1;
-            End { socket, app, closes }
-        });
-        self.ends.push(ends);
+        let mut sockets = self.protocol.pair(plan.sockets, &self.hosts);
+        sockets[opener].take(socket, false);
+        let [server, client] = sockets;
+        let [first, second] = plan.apps;
+        let end = |socket, app| End { socket, app, closes };
+        self.ends.push([end(server, first), end(client, second)]);
         Ok(())
     }
 
@@ -144,6 +181,11 @@ impl Ends {
         }
     }
 
+    /// The latencies of messages, and every message where they were asked for, once the run is over.
+    pub fn messages(&mut self) -> (Vec<MessageRow>, Vec<Message>) {
+        self.post.take().map(Post::finish).unwrap_or_default()
+    }
+
     /// What was measured by intervals, once the run is over.
     pub fn intervals(&mut self, now: Instant) -> Vec<IntervalRow> {
         self.meter.take().map(|meter| meter.finish(now, &self.ends)).unwrap_or_default()
@@ -159,6 +201,9 @@ impl Ends {
                     sample(&mut self.states, (host, connection), now, end);
                     if let Some(meter) = &mut self.meter {
                         meter.look(connection, pair);
+                    }
+                    if let Some(post) = &mut self.post {
+                        post.look(connection, pair);
                     }
                 }
             }
@@ -195,7 +240,7 @@ impl Ends {
                 continue; // nobody of this run
             }
             poll.add_socket(&socket, self.number(connection, host))?;
-            self.ends[connection][host].socket.accepted(socket);
+            self.ends[connection][host].socket.take(socket, true);
             // Connected, and perhaps data: the edge comes with the descriptor's first wait.
             self.react(connection, host, Readiness::EPOLLOUT, now);
         }
@@ -215,6 +260,16 @@ impl Ends {
         sample(&mut self.states, (host, connection), now, end);
         if let Some(meter) = &mut self.meter {
             meter.look(connection, &self.ends[connection]);
+        }
+        if let Some(post) = &mut self.post {
+            post.look(connection, &mut self.ends[connection]);
+        }
+    }
+
+    /// Asks the kernel for counters that it forgets with a connection; before a packet is handed to a host.
+    pub fn look(&mut self) {
+        if self.protocol == Protocol::Sctp {
+            self.ends.iter_mut().flatten().for_each(|end| end.socket.look());
         }
     }
 
@@ -264,7 +319,9 @@ impl Ends {
             for end in pair {
                 totals.bytes += end.app.progress().bytes_read;
                 totals.misplaced += end.socket.misplaced();
-                totals.data_segments += end.socket.info().map_or(0, |i| u64::from(i.data_segs_out));
+                let sent = end.socket.sent();
+                totals.data_segments += sent.data;
+                totals.retransmits += sent.again;
             }
         }
         totals
@@ -281,78 +338,8 @@ fn roles([server, client]: &[End; 2]) -> (&End, &End) {
     if client.app.receives() { (server, client) } else { (client, server) }
 }
 
-/// A socket of a host, bound to its address in `plan`, not blocking, with its options.
-fn open(plan: &ConnectionPlan, host: usize, linux: &LinuxSpec) -> io::Result<Socket> {
-    let address = plan.sockets[host];
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_nonblocking(true)?;
-    socket.set_reuse_address(true)?;
-    if let Some(bytes) = linux.send_buffer {
-        force_buffer(&socket, bytes.as_u64(), true)?;
-    }
-    if let Some(bytes) = linux.receive_buffer {
-        force_buffer(&socket, bytes.as_u64(), false)?;
-    }
-    if let Some(name) = &linux.congestion {
-        // By the socket: the sysctl of a namespace takes only what everybody may use.
-        socket.set_tcp_congestion(name.as_bytes())?;
-    }
-    if linux.nagle == Some(false) {
-        socket.set_tcp_nodelay(true)?;
-    }
-    socket.bind(&SockAddr::from(address))?;
-    Ok(socket)
-}
-
-/// Asks for a buffer, beyond the system's limit where that is allowed.
-fn force_buffer(socket: &Socket, bytes: u64, send: bool) -> io::Result<()> {
-    use nix::sys::socket::{setsockopt, sockopt};
-    let size = usize::try_from(bytes).unwrap_or(usize::MAX);
-    let forced = if send {
-        setsockopt(socket, sockopt::SndBufForce, &size)
-    } else {
-        setsockopt(socket, sockopt::RcvBufForce, &size)
-    };
-    if forced.is_ok() {
-        return Ok(());
-    }
-    if send { socket.set_send_buffer_size(size) } else { socket.set_recv_buffer_size(size) }
-}
-
 /// Notes the state of an end (host and connection).
 fn sample(log: &mut Option<StateLog>, number: (usize, usize), now: Instant, end: &End) {
     let Some(log) = log else { return };
-    let state = end.socket.info().map(|info| snapshot(&info, end.socket.queues()));
-    log.note(number, now, end.app.progress().bytes_written, state);
-}
-
-/// What the kernel tells, in the model's words. It counts segments where the model counts bytes.
-pub(crate) fn snapshot(info: &TcpInfo, (send_queue, recv_queue): (u64, u64)) -> Snapshot {
-    /// TCP_INFINITE_SSTHRESH.
-    const INFINITE: u32 = 0x7fff_ffff;
-    let bytes = |segments: u32| u64::from(segments) * u64::from(info.snd_mss);
-    let measured = info.rtt > 0;
-    Snapshot {
-        state: STATES.get(usize::from(info.state)).copied().unwrap_or(STATES[0]),
-        phase: PHASES.get(usize::from(info.ca_state)).copied().unwrap_or(PHASES[0]),
-        cwnd: bytes(info.snd_cwnd),
-        ssthresh: if info.snd_ssthresh >= INFINITE { u64::MAX } else { bytes(info.snd_ssthresh) },
-        in_flight: bytes(info.unacked),
-        snd_wnd: info.snd_wnd.into(),
-        send_queue,
-        recv_queue,
-        srtt: measured.then(|| Duration::from_micros(info.rtt.into())),
-        rttvar: measured.then(|| Duration::from_micros(info.rttvar.into())),
-        rto: Duration::from_micros(info.rto.into()),
-        rexmt_due: None,
-        counters: Counters {
-            data_segments: u64::from(info.data_segs_out.saturating_sub(info.total_retrans)),
-            retransmits: info.total_retrans.into(),
-            packets: info.segs_out.into(),
-            // Linux 6.1 counts these for the host, not for a socket.
-            timeouts: u64::MAX,
-            fast_retransmits: u64::MAX,
-            ..Counters::default()
-        },
-    }
+    log.note(number, now, end.app.progress().bytes_written, end.socket.snapshot());
 }

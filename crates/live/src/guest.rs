@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::io;
+use std::sync::OnceLock;
 
+use crate::sys::clock;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::reboot::{RebootMode, reboot};
@@ -41,9 +43,18 @@ pub fn seed(seed: u64) -> io::Result<()> {
 }
 
 /// Lets sequence numbers and timestamps of a guest's kernel count from `start`, nanoseconds of CLOCK_MONOTONIC; where
-/// its kernel does not know how, they count from its boot.
-pub fn count_from(start: u64) {
+/// its kernel does not know how, they count from its boot. With `cookies`, the time of day begins with the run as well:
+/// SCTP's cookies hold it. TCP's sequence numbers hold it too, and want it as it was.
+///
+/// # Errors
+/// Without the privilege to set the time of day.
+pub fn count_from(start: u64, cookies: bool) -> io::Result<()> {
+    static BOOTED: OnceLock<i64> = OnceLock::new();
+    let offset = clock::realtime_offset();
+    let booted = *BOOTED.get_or_init(|| offset);
     let _ = fs::write("/sys/module/secure_seq/parameters/start", start.to_string());
+    let wanted = if cookies { rexmit_capture::DEFAULT_EPOCH_NS as i64 - start as i64 } else { booted };
+    if wanted == offset { Ok(()) } else { clock::set_realtime_offset(wanted) }
 }
 
 /// Becomes root of a user namespace of its own, and goes to a network namespace of its own to which it may come back,

@@ -88,13 +88,29 @@ impl Host {
     /// Sets what sysctls set, and tries what sockets will be asked for.
     fn set(&self, host: &str) -> Result<(), SpecError> {
         let wrong = |text: String| SpecError::new(format!("hosts.{host}.linux"), text);
-        for (name, value) in self.linux.sysctls() {
-            if !is_of_the_network(&name) {
+        let mut left = self.linux.sysctls();
+        for (name, _) in &left {
+            if !is_of_the_network(name) {
                 return Err(wrong(format!(
                     "sysctl {name} is not of a host's network: only those of net are"
                 )));
             }
-            write_sysctl(&name, &value).map_err(|e| wrong(refusal(&name, &value, &e)))?;
+        }
+        // Some limit each other (net.sctp.rto_min and rto_max): what is refused now may be taken after the others.
+        loop {
+            let mut refused = Vec::new();
+            let (before, mut why) = (left.len(), None);
+            for (name, value) in left {
+                if let Err(e) = write_sysctl(&name, &value) {
+                    why.get_or_insert_with(|| refusal(&name, &value, &e));
+                    refused.push((name, value));
+                }
+            }
+            match why {
+                Some(why) if refused.len() == before => return Err(wrong(why)),
+                Some(_) => left = refused,
+                None => break,
+            }
         }
         let Some(name) = &self.linux.congestion else { return Ok(()) };
         let tried =

@@ -5,7 +5,7 @@ use rexmit_stack::Counters;
 use rexmit_traffic::App;
 use rexmit_units::Instant;
 
-use crate::ends::{End, snapshot};
+use crate::ends::End;
 
 /// The intervals of a run under way.
 #[derive(Debug)]
@@ -48,9 +48,8 @@ impl Meter {
             let end = &pair[host];
             let (written, before) = (end.app.progress().bytes_written, self.seen[n].0);
             if written > before
-                && let Some(info) = end.socket.info()
+                && let Some(state) = end.socket.snapshot()
             {
-                let state = snapshot(&info, (0, 0));
                 self.log.wrote(n, written - before, &state);
                 self.seen[n] = (written, state.counters);
             }
@@ -67,8 +66,8 @@ impl Meter {
         let seen = &mut self.seen;
         let tally = |(n, (connection, host)): (usize, &(u32, usize))| {
             let pair = &ends[*connection as usize];
-            if let Some(info) = pair[*host].socket.info() {
-                seen[n].1 = snapshot(&info, (0, 0)).counters;
+            if let Some(state) = pair[*host].socket.snapshot() {
+                seen[n].1 = state.counters;
             }
             Tally {
                 written: pair[*host].app.progress().bytes_written,

@@ -5,18 +5,20 @@ use std::path::PathBuf;
 
 use rexmit_capture::Options;
 use rexmit_path::{EmulatorKind, Unreached};
-use rexmit_scenario::{HOSTS, Resolved, Row, Sampling, SpecError, StateRow, Streams, VerdictRow};
+use rexmit_scenario::{HOSTS, Message, Resolved, Row, Sampling, SpecError, StateRow, Streams, VerdictRow};
 use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::between::{Between, ours};
-use crate::counters::KernelCounters;
+use crate::counters::{Counted, KernelCounters};
 use crate::drive::{EARLY, LINGER};
 use crate::emulator::Lateness;
-use crate::ends::Ends;
+use crate::ends::{Ends, Wanted};
 use crate::host::{Host, INTERFACE, system};
 use crate::netem::NetemPath;
+use crate::opening::Protocol;
 use crate::sys::clock;
+use crate::sys::packet_socket::PacketSocket;
 use crate::sys::poll::Poll;
 use crate::tap::Tap;
 
@@ -39,6 +41,8 @@ pub struct LiveOptions {
     pub state: Option<Sampling>,
     /// The path's verdicts.
     pub verdicts: bool,
+    /// Every message that an application wrote, and when it was delivered.
+    pub messages: bool,
     /// The clock is virtual, of a kernel with so many ticks a second: the run starts at a set phase of them.
     pub virtual_hz: Option<u32>,
 }
@@ -52,6 +56,8 @@ pub struct LiveOutcome {
     pub states: Vec<StateRow>,
     /// Verdicts, if asked for, in order of time.
     pub verdicts: Vec<VerdictRow>,
+    /// Every message, if asked for, by connection and number.
+    pub messages: Vec<Message>,
     /// What patterns name and no packet was.
     pub unreached: Vec<Unreached>,
     /// How late packets came out of the emulator.
@@ -91,6 +97,8 @@ struct Lab<'a> {
     between: Between,
     ends: Ends,
     taps: [Option<Tap>; 2],
+    /// They wake this thread with each packet of a path that is not its own, where counters are to be read in time.
+    witnesses: Vec<PacketSocket>,
     poll: Poll,
     /// Of the kernel's random numbers, where it is a guest's.
     seed: Option<u64>,
@@ -108,13 +116,14 @@ impl<'a> Lab<'a> {
         let tick = options.virtual_hz.map(|hz| Duration::from_nanos(1_000_000_000 / u64::from(hz.max(1))));
         let round = tick.map_or(Duration::ZERO, |tick| tick * PHASES);
         let phase = phase.unwrap_or_else(|| streams.phase("hosts.server.tick", round));
-        let start = start(tick, phase);
+        let protocol = Protocol::of(resolved);
+        let start = start(tick, phase, protocol);
         if tick.is_some() {
             // Some disciplines of the kernel have timers that run from the moment at which they are made (PIE's).
             while clock::monotonic() < start - SETTING_UP {
                 poll.wait(start - SETTING_UP).map_err(wrong)?;
             }
-            crate::guest::count_from(start);
+            crate::guest::count_from(start, protocol == Protocol::Sctp).map_err(wrong)?;
         }
         let seed = tick.map(|_| streams.number("kernel.random"));
         if let Some(seed) = seed {
@@ -134,7 +143,22 @@ impl<'a> Lab<'a> {
             }
         }
         between.watch(&poll, PORTS).map_err(wrong)?;
-        let ends = Ends::open(resolved, &hosts, &poll, SOCKETS, options.state)?;
+        let mut witnesses = Vec::new();
+        if let (Between::Netem(_), Protocol::Sctp) = (&between, protocol) {
+            for (host, number) in hosts.iter().zip(PORTS) {
+                let seen = host.namespace.within(|| PacketSocket::open(INTERFACE)).map_err(wrong)?;
+                poll.add_readable(&seen, number).map_err(wrong)?;
+                witnesses.push(seen);
+            }
+        }
+        let phases = match tick {
+            // One kernel, one clock.
+            Some(_) => [phase; 2],
+            None => phases(resolved, streams),
+        };
+        let hz = options.virtual_hz;
+        let wanted = Wanted { states: options.state, messages: options.messages, phases, hz };
+        let ends = Ends::open((resolved, streams), &hosts, &poll, SOCKETS, wanted)?;
         Ok(Self {
             resolved,
             options,
@@ -142,6 +166,7 @@ impl<'a> Lab<'a> {
             between,
             ends,
             taps,
+            witnesses,
             poll,
             seed,
             start,
@@ -171,6 +196,7 @@ impl<'a> Lab<'a> {
                 beat(self.now);
             }
             self.ends.handle_timers(self.now);
+            self.ends.look();
             if !self.between.hand_out(self.now)? && (self.over() || self.now > self.limit) {
                 return Ok(());
             }
@@ -217,6 +243,9 @@ impl<'a> Lab<'a> {
         for tap in self.taps.iter_mut().flatten() {
             tap.drain()?;
         }
+        for witness in &self.witnesses {
+            while witness.receive(&mut [0; 64])?.is_some() {}
+        }
         Ok(())
     }
 
@@ -224,6 +253,10 @@ impl<'a> Lab<'a> {
         let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
         let mut row = self.row().map_err(wrong)?;
         row.intervals = self.ends.intervals(self.now);
+        let (rows, messages) = self.ends.messages();
+        if self.resolved.scenario.messages {
+            row.messages = rows;
+        }
         if let Some(e) = failure {
             row.error = Some(format!("the run broke off: {e}"));
         }
@@ -234,39 +267,36 @@ impl<'a> Lab<'a> {
         }
         verdicts.sort_by_key(|v| v.row.time);
         let (unreached, lateness) = (self.between.unreached(), self.between.lateness());
-        Ok(LiveOutcome { row, states: self.ends.into_states(), verdicts, unreached, lateness })
+        Ok(LiveOutcome { row, states: self.ends.into_states(), verdicts, messages, unreached, lateness })
     }
 
     fn row(&self) -> io::Result<Row> {
         let [server, client] =
             [&self.hosts[0], &self.hosts[1]].map(|h| h.namespace.within(KernelCounters::read));
         let counters = [server?, client?];
-        let sum = |name: &str| counters.iter().map(|c| c.get(name)).sum::<u64>();
-        let syn = sum("TcpExt.TCPSynRetrans");
-        let retransmits = sum("Tcp.RetransSegs").saturating_sub(syn);
-        let passed = self.between.passed()?;
         let totals = self.ends.totals();
+        let counted = match Protocol::of(self.resolved) {
+            Protocol::Tcp => Counted::tcp(&counters, totals.data_segments),
+            Protocol::Sctp => Counted::sctp(&counters, totals.retransmits),
+        };
+        let passed = self.between.passed()?;
         let mut row = Row {
             completed: totals.completed,
             time_ns: totals.time.as_nanos(),
             bytes: totals.bytes,
             packets_down: passed.packets[0],
             packets_up: passed.packets[1],
-            data_segments: totals.data_segments.saturating_sub(retransmits),
-            retransmits,
-            timeouts: 0,
-            timeouts_server: 0,
-            fast_retransmits: sum("TcpExt.TCPSackRecovery") + sum("TcpExt.TCPRenoRecovery"),
+            data_segments: counted.data_segments,
+            retransmits: counted.retransmits,
+            timeouts: counted.timeouts.iter().sum(),
+            timeouts_server: counted.timeouts[0],
+            fast_retransmits: counted.fast_retransmits,
             drops_down: passed.drops[0],
             drops_up: passed.drops[1],
             deliveries: passed.delivered,
             virtual_ns: self.now.as_nanos(),
             ..Row::default()
         };
-        // Those of SYN and SYN-ACK included [Linux 6.1 net/ipv4/tcp_timer.c].
-        let timeouts = counters.each_ref().map(|c| c.get("TcpExt.TCPTimeouts"));
-        row.timeouts = timeouts.iter().sum();
-        row.timeouts_server = timeouts[0];
         row.error = self.error(&row, totals.misplaced);
         Ok(row)
     }
@@ -346,21 +376,40 @@ fn between(
     Ok(ours([port(0)?, port(1)?], directions, addresses, keep.1))
 }
 
+/// By host, the phase of ticks that an application's sleeps go by, in real time.
+fn phases(resolved: &Resolved, streams: &Streams) -> [Duration; 2] {
+    let hosts = &resolved.scenario.hosts;
+    let all = [(&hosts.server, &resolved.server), (&hosts.client, &resolved.client)];
+    let mut names = HOSTS.iter();
+    all.map(|(spec, stack)| {
+        let name = names.next().unwrap_or(&HOSTS[0]);
+        spec.tick_phase.unwrap_or_else(|| streams.phase(&format!("hosts.{name}.tick"), stack.clock_period()))
+    })
+}
+
 /// Ticks after which every timer of the kernel's wheel that TCP uses falls on the same places again: those of up to
 /// 262143 ticks have steps of 4096, those below finer ones [Linux 6.1 kernel/time/timer.c].
 const WHEEL: u64 = 1 << 15;
 /// The kernel counts its ticks from so long before its start [Linux 6.1 include/linux/jiffies.h].
 const TICKS_BEGIN: u64 = 300_000_000_000;
 
+/// Runs of SCTP start no earlier after the boot, nanoseconds. Whoever has sent no data yet keeps still for an interval of
+/// heartbeats after the count of ticks has passed 0, and for nothing else [Linux 6.1 net/sctp/sm_sideeffect.c,
+/// `sctp_generate_heartbeat_event`]: 300 s after the boot.
+const SCTP_BEGINS: u64 = 3_600_000_000_000;
+
 /// When the run starts, on CLOCK_MONOTONIC: at once, or in virtual time where the wheel of timers is `phase` into
 /// its round, so that what ran before changes nothing.
-fn start(tick: Option<Duration>, phase: Duration) -> u64 {
+fn start(tick: Option<Duration>, phase: Duration, protocol: Protocol) -> u64 {
     let now = clock::monotonic();
     let Some(tick) = tick else { return now + 1_000_000 };
     let round = WHEEL * tick.as_nanos();
     // Wheel and clock differ by the time at which the ticks begin.
     let offset = (TICKS_BEGIN + phase.as_nanos()) % round;
-    let least = now + 1_000_000_000;
+    let mut least = now + 1_000_000_000;
+    if protocol == Protocol::Sctp {
+        least = least.max(SCTP_BEGINS);
+    }
     (least - least.min(offset)).div_ceil(round) * round + offset
 }
 
@@ -371,7 +420,7 @@ mod tests {
     #[test]
     fn a_run_in_virtual_time_starts_where_the_wheel_is_at_its_phase() {
         let (tick, phase) = (Duration::from_millis(1), Duration::from_micros(5_250));
-        let at = start(Some(tick), phase);
+        let at = start(Some(tick), phase, Protocol::Tcp);
         // 300 s before its start the wheel was at 0.
         let ticks_ns = (WHEEL * 1_000_000 * 100 + at - TICKS_BEGIN) % (WHEEL * 1_000_000);
         assert_eq!(ticks_ns, phase.as_nanos());

@@ -38,22 +38,22 @@ impl Plan {
         self.plan.points()
     }
 
-    /// Resolves the points from `start` to before `stop` and returns warnings and the keys that `backend` cannot
-    /// have, each once. Raises ValueError for the first wrong one.
+    /// Resolves the points from `start` to before `stop` and returns warnings, the keys that `backend` cannot have,
+    /// and the protocols, each once. Raises ValueError for the first wrong one.
     fn check(
         &self,
         py: Python<'_>,
         start: Whole,
         stop: Whole,
         backend: &str,
-    ) -> PyResult<(Vec<String>, Vec<String>)> {
+    ) -> PyResult<(Vec<String>, Vec<String>, Vec<&'static str>)> {
         let target = match backend {
             "model" => Target::Model,
             "stack:usrsctp" => Target::Usrsctp,
             _ => Target::Kernel,
         };
         let checked = py.detach(|| self.plan.check(start.0..stop.0, target)).map_err(value_error)?;
-        Ok((checked.warnings, checked.unsupported))
+        Ok((checked.warnings, checked.unsupported, checked.protocols.into_iter().collect()))
     }
 
     /// What names a run for its random streams.

@@ -1,5 +1,6 @@
 //! What a real kernel can be asked for of what a scenario says about a host.
 
+use rexmit_units::Duration;
 use serde_json::Value;
 
 use crate::linux::LinuxSpec;
@@ -75,14 +76,55 @@ fn translate(key: &str, value: &Value, linux: &mut LinuxSpec) -> Option<()> {
         "handshake.syn_retries" => linux.syn_retries = Some(small()?),
         "handshake.syn_ack_retries" => linux.synack_retries = Some(small()?),
         "output.nagle" => {
-            linux.nagle = Some(match text()? {
-                "off" => false,
-                "minshall" => true,
+            linux.nagle = Some(match (on(), text()) {
+                (Some(on), _) => on,
+                (None, Some("off")) => false,
+                (None, Some("minshall")) => true,
                 _ => return None,
             });
         }
-        _ => return None,
+        _ => return translate_sctp(key, value, linux),
     }
+    Some(())
+}
+
+/// The same of keys that only profiles of SCTP have. lksctp counts its times in whole milliseconds.
+fn translate_sctp(key: &str, value: &Value, linux: &mut LinuxSpec) -> Option<()> {
+    let number = || value.as_u64().and_then(|n| i64::try_from(n).ok());
+    let time = || value.as_str()?.parse::<Duration>().ok();
+    let ms = || {
+        time().filter(|d| d.as_nanos().is_multiple_of(1_000_000)).map(|d| (d.as_nanos() / 1_000_000) as i64)
+    };
+    let (name, number) = match key {
+        "rto.initial" => ("rto_initial", ms()?),
+        "rto.min" => ("rto_min", ms()?),
+        "rto.max" => ("rto_max", ms()?),
+        "association.cookie_life" => ("valid_cookie_life", ms()?),
+        "association.max_init_retransmits" => ("max_init_retransmits", number()?),
+        "association.max_retransmits" => ("association_max_retrans", number()?),
+        "association.path_max_retransmits" => ("path_max_retrans", number()?),
+        "association.partial_reliability" => ("prsctp_enable", value.as_bool()?.into()),
+        "congestion.max_burst" => ("max_burst", number()?),
+        "heartbeat.interval" => ("hb_interval", ms()?),
+        "heartbeat.enabled" => {
+            linux.sctp_heartbeat = Some(value.as_bool()?);
+            return Some(());
+        }
+        "association.outbound_streams" => {
+            linux.sctp_streams = Some(u16::try_from(number()?).ok()?);
+            return Some(());
+        }
+        "sack.packets" => {
+            linux.sctp_sack_packets = Some(u32::try_from(number()?).ok()?);
+            return Some(());
+        }
+        "sack.delay" => {
+            linux.sctp_sack_delay = Some(time().filter(|_| ms().is_some_and(|ms| ms <= 500))?);
+            return Some(());
+        }
+        _ => return None,
+    };
+    linux.sysctl.insert(format!("net.sctp.{name}"), crate::SysctlValue::Number(number));
     Some(())
 }
 
@@ -122,7 +164,11 @@ impl LinuxSpec {
             send_buffer,
             receive_buffer,
             nagle,
-            offloads
+            offloads,
+            sctp_sack_delay,
+            sctp_sack_packets,
+            sctp_streams,
+            sctp_heartbeat
         )
     }
 }
@@ -166,5 +212,29 @@ mod tests {
             (found.linux.sack, found.linux.dsack, found.linux.recovery),
             (Some(true), Some(false), Some(0))
         );
+    }
+
+    #[test]
+    fn lksctp_has_knobs_for_times_and_counts() {
+        let stack = json!({
+            "inherits": "lksctp-2.6.15",
+            "rto": { "min": "200 ms", "initial": "1500 us" },
+            "association": { "path_max_retransmits": 3, "outbound_streams": 4 },
+            "sack": { "delay": "0 ns", "packets": 1 },
+            "heartbeat": { "enabled": false, "interval": "5 s" },
+            "output": { "nagle": true },
+            "thin": { "fast_retransmit_reports": 1 },
+        });
+        let found = settings(json!({ "stack": stack, "linux": { "sysctl": { "net.sctp.rto_min": 100 } } }));
+        let sysctls: Vec<_> = found.linux.sysctl.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        assert_eq!(
+            sysctls,
+            ["net.sctp.hb_interval=5000", "net.sctp.path_max_retrans=3", "net.sctp.rto_min=100"]
+        );
+        assert_eq!((found.linux.nagle, found.linux.sctp_heartbeat), (Some(true), Some(false)));
+        assert_eq!(found.linux.sctp_sack_delay, Some(Duration::ZERO));
+        assert_eq!((found.linux.sctp_sack_packets, found.linux.sctp_streams), (Some(1), Some(4)));
+        let unsupported = ["stack.rto.initial", "stack.thin.fast_retransmit_reports"];
+        assert_eq!(found.unsupported, unsupported);
     }
 }

@@ -77,13 +77,26 @@ pub struct LinuxSpec {
     /// Receive buffer of the socket, likewise (SO_RCVBUF).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Bytes>,
-    /// Nagle's algorithm; off sets TCP_NODELAY. Default: on.
+    /// Nagle's algorithm; off sets TCP_NODELAY or SCTP_NODELAY. Default: on for TCP, and off for SCTP, so that a message
+    /// leaves at once, as lksctp's did by default in 2006.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nagle: Option<bool>,
     /// The stack may hand several segments at once to its interface (GSO, TSO, GRO). Default: false, so that a
     /// packet is a packet everywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offloads: Option<bool>,
+    /// SCTP: a SACK comes so late at most, whole milliseconds up to 500; `"0 ns"`: at once (SCTP_DELAYED_SACK).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sctp_sack_delay: Option<Duration>,
+    /// SCTP: a SACK comes with every so many packets with data; at least 1 (SCTP_DELAYED_SACK).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sctp_sack_packets: Option<u32>,
+    /// SCTP: outgoing streams that it asks for, at least as many as `transfers.N.streams` (SCTP_INITMSG).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sctp_streams: Option<u16>,
+    /// SCTP: idle paths are probed (SCTP_PEER_ADDR_PARAMS).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sctp_heartbeat: Option<bool>,
     /// Any other sysctl of the host's namespace by its name, such as
     /// `{ "net.ipv4.tcp_rmem" = "4096 131072 6291456" }`. That one and `net.ipv4.tcp_wmem` (`4096 16384 4194304`)
     /// have these values where nothing is said, whatever memory the machine has.
@@ -110,12 +123,23 @@ impl std::fmt::Display for SysctlValue {
     }
 }
 
+/// Keys of every protocol; those of SCTP alone begin with its name, the others are of TCP.
+const BOTH: [&str; 5] = ["send_buffer", "receive_buffer", "nagle", "offloads", "sysctl"];
+
 impl LinuxSpec {
     /// Refuses what no kernel could heed; `host` is whose settings they are.
     pub(crate) fn check(&self, host: &str) -> Result<(), SpecError> {
         let wrong = |key: &str, text: &str| Err(SpecError::new(format!("hosts.{host}.linux.{key}"), text));
         if self.rto_min.is_some_and(|d| d.is_zero() || d.as_nanos() % 1_000_000 != 0) {
             return wrong("rto_min", "a kernel takes whole milliseconds, at least 1 ms");
+        }
+        let whole = |d: Duration| d.as_nanos().is_multiple_of(1_000_000) && d <= Duration::from_millis(500);
+        if !self.sctp_sack_delay.is_none_or(whole) {
+            return wrong("sctp_sack_delay", "a kernel takes whole milliseconds, up to 500 ms");
+        }
+        if self.sctp_sack_packets == Some(0) || self.sctp_streams == Some(0) {
+            let key = if self.sctp_streams == Some(0) { "sctp_streams" } else { "sctp_sack_packets" };
+            return wrong(key, "at least 1");
         }
         for (key, value) in
             [("initial_window", self.initial_window), ("initial_receive_window", self.initial_receive_window)]
@@ -125,6 +149,14 @@ impl LinuxSpec {
             }
         }
         Ok(())
+    }
+
+    /// Keys that say something here and mean nothing to SCTP, or else to TCP.
+    pub(crate) fn of_another_protocol(&self, sctp: bool) -> impl Iterator<Item = String> + use<> {
+        let table = serde_json::to_value(self).unwrap_or_default();
+        let keys: Vec<String> = table.as_object().into_iter().flat_map(|t| t.keys().cloned()).collect();
+        let means = move |key: &str| BOTH.contains(&key) || key.starts_with("sctp_") == sctp;
+        keys.into_iter().filter(move |key| !means(key))
     }
 
     /// Every sysctl that it asks for, by name, in order.
@@ -162,5 +194,36 @@ impl LinuxSpec {
     /// True where nothing is asked for.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_of_the_other_protocol_is_told() {
+        let spec: LinuxSpec = serde_json::from_value(serde_json::json!({
+            "nagle": false, "thin_linear_timeouts": true, "sctp_sack_delay": "0 ns", "sctp_heartbeat": false,
+        }))
+        .unwrap();
+        assert_eq!(spec.of_another_protocol(true).collect::<Vec<_>>(), ["thin_linear_timeouts"]);
+        assert_eq!(
+            spec.of_another_protocol(false).collect::<Vec<_>>(),
+            ["sctp_heartbeat", "sctp_sack_delay"]
+        );
+    }
+
+    #[test]
+    fn a_sack_delay_is_whole_milliseconds_up_to_500() {
+        let with =
+            |delay: &str| LinuxSpec { sctp_sack_delay: Some(delay.parse().unwrap()), ..LinuxSpec::default() };
+        for delay in ["0 ns", "1 ms", "500 ms"] {
+            assert!(with(delay).check("client").is_ok(), "{delay}");
+        }
+        for delay in ["1500 us", "501 ms"] {
+            let error = with(delay).check("client").unwrap_err().to_string();
+            assert!(error.starts_with("hosts.client.linux.sctp_sack_delay"), "{error}");
+        }
     }
 }

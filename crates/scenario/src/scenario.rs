@@ -304,12 +304,20 @@ impl Resolved {
     /// What a real kernel cannot have of what the scenario says, by their keys.
     pub fn unsupported_by_kernel(&self) -> Vec<String> {
         let hosts = [("server", &self.scenario.hosts.server), ("client", &self.scenario.hosts.client)];
+        let sctp = matches!(self.server, Stack::Sctp(_));
         let of = |(name, host): (&str, &HostSpec)| {
-            let unsupported = host.kernel_settings().unsupported;
+            let mut unsupported = host.kernel_settings().unsupported;
+            unsupported.extend(host.linux.of_another_protocol(sctp).map(|key| format!("linux.{key}")));
             unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
         };
+        // lksctp takes one limit for a message (RFC 6458 section 5.3.7).
+        let limits = self.scenario.transfers.iter().enumerate().filter_map(|(i, transfer)| {
+            let both = transfer.lifetime.is_some() && transfer.max_retransmits.is_some();
+            both.then(|| format!("transfers.{i}.max_retransmits"))
+        });
         let alternate = self.scenario.alternate.is_some().then(|| "alternate".to_string());
-        hosts.into_iter().flat_map(of).chain(self.scenario.path.beyond_netem()).chain(alternate).collect()
+        let hosts = hosts.into_iter().flat_map(of);
+        hosts.chain(limits).chain(self.scenario.path.beyond_netem()).chain(alternate).collect()
     }
 
     /// The scenario as JSON with every default written out and the profiles whole.

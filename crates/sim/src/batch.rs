@@ -67,6 +67,8 @@ pub struct Checked {
     pub warnings: Vec<String>,
     /// Keys of settings that what is to run them cannot have.
     pub unsupported: Vec<String>,
+    /// `tcp`, `sctp`: what the hosts speak.
+    pub protocols: BTreeSet<&'static str>,
 }
 
 /// The runs of the chunk with this number.
@@ -175,6 +177,7 @@ impl Plan {
                 Target::Usrsctp => resolved.unsupported_by_usrsctp()?,
                 Target::Kernel => resolved.unsupported_by_kernel(),
             };
+            checked.protocols.insert(resolved.server.protocol());
             checked.warnings.extend(resolved.warnings().into_iter().filter(|w| seen.insert(w.clone())));
             checked.unsupported.extend(unsupported.into_iter().filter(|key| seen.insert(key.clone())));
         }

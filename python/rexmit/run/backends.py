@@ -125,13 +125,17 @@ class ModelBackend:
             for start in range(0, points, CHECKED_AT_ONCE):
                 step(start, points)
                 stop = min(start + CHECKED_AT_ONCE, points)
-                warned, cannot = plan.check(start, stop, self.name)
+                warned, cannot, protocols = plan.check(start, stop, self.name)
+                self._can_speak(protocols)
                 warnings.update(dict.fromkeys(warned))
                 unsupported.update(dict.fromkeys(cannot))
             step(points, points)
         except ValueError as error:
             raise self._wrong(error) from None
         return [*warnings, *self._judge(list(unsupported))]
+
+    def _can_speak(self, protocols: Sequence[str]) -> None:
+        """Raises StudyError where this backend lacks one of these protocols (`tcp`, `sctp`)."""
 
     def _judge(self, unsupported: list[str]) -> list[str]:
         """A warning about settings that this backend cannot have, where that is allowed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -11,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rexmit.errors import RexmitError
+from rexmit.errors import RexmitError, StudyError
 from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for
@@ -171,6 +172,13 @@ class KernelBackend(RealBackend):
         """An interpreter of this machine."""
         return agent_command("host", job)
 
+    def _can_speak(self, protocols: Sequence[str]) -> None:
+        if "sctp" in protocols and not has_sctp():
+            raise StudyError(
+                f"{self._where}: {self.describe()} has no SCTP; "
+                "load its module (modprobe sctp), or take --backend uml or model"
+            )
+
     def describe(self) -> str:
         """The machine's kernel."""
         return f"Linux {platform.release()}"
@@ -178,6 +186,15 @@ class KernelBackend(RealBackend):
     def facts(self) -> dict[str, Any]:
         """The machine's kernel, for the record of a study."""
         return {"kernel": platform.release()}
+
+
+def has_sctp() -> bool:
+    """True if this machine's kernel makes SCTP sockets; it loads its module where it may."""
+    try:
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_SCTP).close()
+    except OSError:
+        return False
+    return True
 
 
 class UmlBackend(RealBackend):

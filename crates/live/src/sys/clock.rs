@@ -1,6 +1,9 @@
 //! The clocks that runs are driven and stamped by, in nanoseconds.
 
-use nix::time::{ClockId, clock_gettime};
+use std::io;
+
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime, clock_settime};
 use rexmit_units::Instant;
 
 /// CLOCK_MONOTONIC.
@@ -30,6 +33,16 @@ pub fn realtime_offset() -> i64 {
         }
     }
     best.1
+}
+
+/// Sets CLOCK_REALTIME to so much more than CLOCK_MONOTONIC, nanoseconds.
+///
+/// # Errors
+/// Without the privilege to.
+pub fn set_realtime_offset(offset: i64) -> io::Result<()> {
+    let now = monotonic().saturating_add_signed(offset);
+    let time = TimeSpec::from_duration(std::time::Duration::from_nanos(now));
+    clock_settime(ClockId::CLOCK_REALTIME, time).map_err(io::Error::from)
 }
 
 /// CLOCK_MONOTONIC since the start of a run.

@@ -11,6 +11,8 @@ pub mod packet_socket;
 pub mod poll;
 pub mod process;
 pub mod ring;
+pub mod sctp;
+pub mod sock_diag;
 pub mod stamped;
 pub mod tcp_info;
 pub mod thread;

@@ -1,0 +1,132 @@
+//! Sockets as a scenario wants them.
+
+use std::io;
+use std::net::SocketAddr;
+
+use rexmit_scenario::{ConnectionPlan, LinuxSpec, Resolved, Stack};
+use rexmit_traffic::TransferSpec;
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use crate::socket::{self, KernelSocket};
+use crate::sys::sctp;
+
+/// The protocol of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// SCTP.
+    Sctp,
+}
+
+/// What a socket is asked for beside its host's settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    protocol: Protocol,
+    /// Outgoing streams that its messages take.
+    streams: u16,
+}
+
+impl Protocol {
+    /// That of both hosts' profiles.
+    pub fn of(resolved: &Resolved) -> Self {
+        match resolved.server {
+            Stack::Tcp(_) => Self::Tcp,
+            Stack::Sctp(_) => Self::Sctp,
+        }
+    }
+
+    /// What a transfer wants.
+    pub fn with(self, transfer: &TransferSpec) -> Wish {
+        Wish { protocol: self, streams: transfer.streams.unwrap_or(1) }
+    }
+
+    /// Two ends of a connection between these addresses of these hosts.
+    pub fn pair(self, addresses: [SocketAddr; 2], hosts: &[socket::Host; 2]) -> [KernelSocket; 2] {
+        match self {
+            Self::Tcp => KernelSocket::tcp_pair(addresses),
+            Self::Sctp => KernelSocket::sctp_pair(addresses, hosts),
+        }
+    }
+}
+
+/// Outgoing streams that lksctp asks for where nothing is said (SCTP_DEFAULT_OUTSTREAMS).
+const STREAMS: u16 = 10;
+
+/// A socket of a host, bound to its address in `plan`, not blocking, with its options.
+///
+/// # Errors
+/// A protocol or an option that the kernel does not have.
+pub fn open(plan: &ConnectionPlan, host: usize, (linux, wish): (&LinuxSpec, Wish)) -> io::Result<Socket> {
+    let address = plan.sockets[host];
+    let number = match wish.protocol {
+        Protocol::Tcp => socket2::Protocol::TCP,
+        Protocol::Sctp => socket2::Protocol::from(sctp::PROTOCOL),
+    };
+    let opened = Socket::new(Domain::for_address(address), Type::STREAM, Some(number));
+    let socket = opened.map_err(|e| match e.raw_os_error() {
+        Some(libc::EPROTONOSUPPORT | libc::ESOCKTNOSUPPORT) if wish.protocol == Protocol::Sctp => {
+            io::Error::new(io::ErrorKind::Unsupported, "this kernel has no SCTP: use --backend uml or model")
+        }
+        _ => e,
+    })?;
+    socket.set_nonblocking(true)?;
+    socket.set_reuse_address(true)?;
+    if let Some(bytes) = linux.send_buffer {
+        force_buffer(&socket, bytes.as_u64(), true)?;
+    }
+    if let Some(bytes) = linux.receive_buffer {
+        force_buffer(&socket, bytes.as_u64(), false)?;
+    }
+    match wish.protocol {
+        Protocol::Tcp => set_tcp(&socket, linux)?,
+        Protocol::Sctp => set_sctp(&socket, linux, wish.streams)?,
+    }
+    socket.bind(&SockAddr::from(address))?;
+    Ok(socket)
+}
+
+fn set_tcp(socket: &Socket, linux: &LinuxSpec) -> io::Result<()> {
+    if let Some(name) = &linux.congestion {
+        // By the socket: the sysctl of a namespace takes only what everybody may use.
+        socket.set_tcp_congestion(name.as_bytes())?;
+    }
+    if linux.nagle == Some(false) {
+        socket.set_tcp_nodelay(true)?;
+    }
+    Ok(())
+}
+
+/// A listening socket's options hold for those that it accepts.
+fn set_sctp(socket: &Socket, linux: &LinuxSpec, streams: u16) -> io::Result<()> {
+    sctp::tell_messages(socket)?;
+    sctp::set_no_delay(socket, !linux.nagle.unwrap_or(false))?;
+    let streams = linux.sctp_streams.unwrap_or(STREAMS).max(streams);
+    sctp::set_streams(socket, streams)?;
+    if let Some(delay) = linux.sctp_sack_delay {
+        let ms = (delay.as_nanos() / 1_000_000) as u32;
+        sctp::set_delayed_sack(socket, ms, u32::from(ms == 0))?;
+    }
+    if let Some(packets) = linux.sctp_sack_packets {
+        sctp::set_delayed_sack(socket, 0, packets)?;
+    }
+    if let Some(on) = linux.sctp_heartbeat {
+        sctp::set_heartbeats(socket, on)?;
+    }
+    Ok(())
+}
+
+/// Asks for a buffer, beyond the system's limit where that is allowed.
+fn force_buffer(socket: &Socket, bytes: u64, send: bool) -> io::Result<()> {
+    use nix::sys::socket::{setsockopt, sockopt};
+    let size = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let forced = if send {
+        setsockopt(socket, sockopt::SndBufForce, &size)
+    } else {
+        setsockopt(socket, sockopt::RcvBufForce, &size)
+    };
+    if forced.is_ok() {
+        return Ok(());
+    }
+    if send { socket.set_send_buffer_size(size) } else { socket.set_recv_buffer_size(size) }
+}

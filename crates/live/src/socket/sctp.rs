@@ -1,0 +1,209 @@
+//! An association of the kernel's SCTP, as a one-to-one socket: each write is a message (RFC 6458 section 4).
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use rexmit_stack::{Counters, Delivery, Event, Snapshot};
+use rexmit_units::Duration;
+use rexmit_wire::Payload;
+
+use super::letters::{Letters, Place};
+use super::{Common, Sent};
+use crate::sys::poll::Readiness;
+use crate::sys::sctp::{self, STATES, Sending, Status, Until};
+use crate::sys::sock_diag::SockDiag;
+
+/// Whom to ask about the associations of a host.
+#[derive(Clone, Debug, Default)]
+pub struct Host {
+    /// More than its sockets tell, where the kernel has that.
+    pub diag: Option<Rc<SockDiag>>,
+    /// Ticks of its clock a second, where they are known.
+    pub hz: Option<u32>,
+}
+
+/// One end of an association.
+#[derive(Debug)]
+pub struct SctpSocket {
+    pub(super) common: Common,
+    host: Host,
+    local: SocketAddr,
+    /// The other end has connected to it.
+    accepted: bool,
+    /// What this end writes, and what the other does.
+    own: Rc<RefCell<Letters>>,
+    others: Rc<RefCell<Letters>>,
+    /// Of the message that is being read: where its next byte stands, and how many are left.
+    reading: Option<Place>,
+    /// Where the bytes of the last read began.
+    read_at: u64,
+    /// What the kernel told last; it forgets with the association.
+    counters: Counters,
+}
+
+impl SctpSocket {
+    pub(super) fn pair(addresses: [SocketAddr; 2], hosts: &[Host; 2]) -> [Self; 2] {
+        let letters: [Rc<RefCell<Letters>>; 2] = Default::default();
+        [0, 1].map(|n| Self {
+            common: Common::new(addresses[1 - n]),
+            host: hosts[n].clone(),
+            local: addresses[n],
+            accepted: false,
+            own: letters[n].clone(),
+            others: letters[1 - n].clone(),
+            reading: None,
+            read_at: 0,
+            counters: Counters::default(),
+        })
+    }
+
+    pub(super) fn take(&mut self, socket: socket2::Socket, accepted: bool) {
+        self.accepted = accepted;
+        self.common.socket = Some(socket);
+    }
+
+    /// The association, if there is one.
+    fn status(&self) -> Option<Status> {
+        sctp::status(self.common.fd()?).ok()
+    }
+
+    pub(super) fn look(&mut self) {
+        if !self.common.over
+            && let Some(found) = self.statistics()
+        {
+            self.counters = found;
+        }
+    }
+
+    /// What it has done, in chunks where not said otherwise.
+    fn statistics(&self) -> Option<Counters> {
+        let found = sctp::statistics(self.common.fd()?).ok()?;
+        Some(Counters {
+            data_segments: found.oodchunks + found.ouodchunks,
+            retransmits: found.rtxchunks,
+            packets: found.opackets,
+            dup_acks: found.gapcnt,
+            // Linux 6.1 counts these for the host, not for an association.
+            timeouts: u64::MAX,
+            fast_retransmits: u64::MAX,
+            ..Counters::default()
+        })
+    }
+
+    /// The primary path stands for the association.
+    pub(super) fn snapshot(&self) -> Option<Snapshot> {
+        let status = self.status()?;
+        let diag = self.host.diag.as_ref();
+        let more = diag.and_then(|diag| diag.path(self.local, self.common.remote));
+        let path = status.primary;
+        let state = usize::try_from(status.state).ok().and_then(|n| STATES.get(n)).copied();
+        let phase = match more {
+            None => "unknown",
+            Some(more) if more.errors > 0 => "loss",
+            Some(_) => "open",
+        };
+        let fd = self.common.fd()?;
+        Some(Snapshot {
+            state: state.unwrap_or("UNKNOWN"),
+            phase,
+            cwnd: path.cwnd.into(),
+            ssthresh: more.map_or(u64::MAX, |more| more.ssthresh.into()),
+            in_flight: more.map_or(0, |more| more.flight.into()),
+            snd_wnd: status.rwnd.into(),
+            send_queue: sctp::queued(fd).unwrap_or(0),
+            recv_queue: self.common.readable(),
+            srtt: self.host.hz.filter(|_| path.srtt > 0).map(|hz| ticks(path.srtt, hz)),
+            rttvar: None,
+            rto: Duration::from_millis(path.rto.into()),
+            rexmt_due: None,
+            counters: self.statistics().unwrap_or(self.counters),
+        })
+    }
+
+    pub(super) fn sent(&self) -> Sent {
+        Sent { data: self.counters.data_segments, again: self.counters.retransmits }
+    }
+
+    pub(super) fn events(&mut self, ready: Readiness) -> Vec<Event> {
+        if self.common.socket.is_none() {
+            return Vec::new();
+        }
+        self.look();
+        let live = self.status().is_some();
+        let error = self.common.socket.as_ref().and_then(|s| s.take_error().ok().flatten());
+        // One that was accepted has been connected, even if it is no more.
+        let mut events = self.common.changes(ready, live || self.accepted, error.as_ref());
+        if !self.common.over && (error.is_some() || (self.common.connected && !live)) {
+            events.push(self.common.end(error.as_ref()));
+        }
+        events
+    }
+
+    /// One message, whole or not at all.
+    pub(super) fn send(&mut self, len: u64, how: Delivery) -> u64 {
+        let common = &mut self.common;
+        let Some(fd) = common.socket.as_ref() else { return 0 };
+        let mut own = self.own.borrow_mut();
+        let place = Place { offset: common.written, len };
+        let bytes = Payload::Stream { offset: place.offset % 10, len: len as u32 };
+        let sending =
+            Sending { stream: how.stream, unordered: how.unordered, ppid: own.next(), until: until(&how) };
+        let done = sctp::send(fd, &bytes.bytes(), &sending);
+        common.blocked = common.note(done).is_none();
+        if common.blocked {
+            return 0;
+        }
+        own.sent(place);
+        common.written += len;
+        len
+    }
+
+    pub(super) fn read_offset(&self) -> Option<u64> {
+        Some(self.read_at)
+    }
+
+    pub(super) fn read(&mut self, max: u64) -> u64 {
+        let common = &mut self.common;
+        let (mut scratch, size) = common.room(max);
+        let done = match &common.socket {
+            Some(socket) => sctp::receive(socket, &mut scratch[..size]).map(Some),
+            None => Ok(None),
+        };
+        common.scratch = scratch;
+        let Some(got) = common.note(done).flatten() else { return 0 };
+        let come = |ppid: u32| self.others.borrow_mut().come(ppid);
+        let place = self.reading.take().or_else(|| got.ppid.and_then(come));
+        let len = got.len as u64;
+        let Some(place) = place else {
+            common.misplaced += len;
+            return len;
+        };
+        self.read_at = place.offset;
+        common.check(place.offset, got.len);
+        let left = place.len.saturating_sub(len);
+        if got.whole {
+            // What a message lacks, or has too much, is not at its place either.
+            common.misplaced += place.len.abs_diff(len);
+        } else {
+            self.reading = Some(Place { offset: place.offset + len, len: left });
+        }
+        len
+    }
+}
+
+/// lksctp tells the smoothed RTT in ticks of its clock, and only that.
+fn ticks(n: u32, hz: u32) -> Duration {
+    Duration::from_nanos(u64::from(n) * 1_000_000_000 / u64::from(hz.max(1)))
+}
+
+/// When a message is given up, in the kernel's units: it takes one of the two limits, which is checked before a run.
+fn until(how: &Delivery) -> Option<Until> {
+    let age = how.lifetime.map(|time| Until::Age(milliseconds(time)));
+    age.or(how.max_retransmits.map(Until::Retransmissions))
+}
+
+/// Whole milliseconds, at least 1: 0 would be no limit.
+fn milliseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u32::MAX).max(1)
+}

@@ -1,0 +1,117 @@
+//! A connection of the kernel's TCP.
+
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+
+use rexmit_stack::{Counters, Event, Snapshot};
+use rexmit_units::Duration;
+use rexmit_wire::Payload;
+
+use super::{Common, PIECE, Sent};
+use crate::sys::poll::Readiness;
+use crate::sys::tcp_info::{self, PHASES, STATES, TcpInfo};
+
+/// One end of a TCP connection.
+#[derive(Debug)]
+pub struct TcpSocket {
+    pub(super) common: Common,
+    read: u64,
+}
+
+impl TcpSocket {
+    pub(super) fn new(remote: SocketAddr) -> Self {
+        Self { common: Common::new(remote), read: 0 }
+    }
+
+    fn info(&self) -> Option<TcpInfo> {
+        tcp_info::tcp_info(self.common.fd()?).ok()
+    }
+
+    pub(super) fn snapshot(&self) -> Option<Snapshot> {
+        let (info, fd) = (self.info()?, self.common.fd()?);
+        let unacknowledged = tcp_info::unacknowledged(fd).unwrap_or(0);
+        Some(snapshot(&info, (unacknowledged, self.common.readable())))
+    }
+
+    pub(super) fn sent(&self) -> Sent {
+        Sent { data: self.info().map_or(0, |i| u64::from(i.data_segs_out)), again: 0 }
+    }
+
+    pub(super) fn events(&mut self, ready: Readiness) -> Vec<Event> {
+        let Some(info) = self.info() else { return Vec::new() };
+        let error = self.common.socket.as_ref().and_then(|s| s.take_error().ok().flatten());
+        let mut events = self.common.changes(ready, synchronised(&info), error.as_ref());
+        let closed = info.state == tcp_info::CLOSE && self.common.connected;
+        if !self.common.over && (error.is_some() || closed) {
+            events.push(self.common.end(error.as_ref()));
+        }
+        events
+    }
+
+    pub(super) fn write(&mut self, len: u64) -> u64 {
+        let common = &mut self.common;
+        let mut taken = 0;
+        while taken < len {
+            let size = (len - taken).min(PIECE as u64) as u32;
+            let bytes = Payload::Stream { offset: common.written % 10, len: size };
+            let Some(socket) = &common.socket else { return taken };
+            let done = (&*socket).write(&bytes.bytes());
+            let Some(n) = common.note(done).filter(|n| *n > 0) else { break };
+            taken += n as u64;
+            common.written += n as u64;
+        }
+        common.blocked = taken < len;
+        taken
+    }
+
+    pub(super) fn read(&mut self, max: u64) -> u64 {
+        let common = &mut self.common;
+        let (mut scratch, size) = common.room(max);
+        let done = match &common.socket {
+            Some(socket) => (&*socket).read(&mut scratch[..size]),
+            None => Ok(0),
+        };
+        common.scratch = scratch;
+        let got = common.note(done).unwrap_or(0);
+        common.check(self.read, got);
+        self.read += got as u64;
+        got as u64
+    }
+}
+
+/// The handshake is complete.
+fn synchronised(info: &TcpInfo) -> bool {
+    // All states but SYN-SENT, SYN-RECEIVED, CLOSED and LISTEN.
+    !matches!(info.state, 2 | 3 | 7 | 10 | 12)
+}
+
+/// What the kernel tells, in the model's words. It counts segments where the model counts bytes.
+fn snapshot(info: &TcpInfo, (send_queue, recv_queue): (u64, u64)) -> Snapshot {
+    /// TCP_INFINITE_SSTHRESH.
+    const INFINITE: u32 = 0x7fff_ffff;
+    let bytes = |segments: u32| u64::from(segments) * u64::from(info.snd_mss);
+    let measured = info.rtt > 0;
+    Snapshot {
+        state: STATES.get(usize::from(info.state)).copied().unwrap_or(STATES[0]),
+        phase: PHASES.get(usize::from(info.ca_state)).copied().unwrap_or(PHASES[0]),
+        cwnd: bytes(info.snd_cwnd),
+        ssthresh: if info.snd_ssthresh >= INFINITE { u64::MAX } else { bytes(info.snd_ssthresh) },
+        in_flight: bytes(info.unacked),
+        snd_wnd: info.snd_wnd.into(),
+        send_queue,
+        recv_queue,
+        srtt: measured.then(|| Duration::from_micros(info.rtt.into())),
+        rttvar: measured.then(|| Duration::from_micros(info.rttvar.into())),
+        rto: Duration::from_micros(info.rto.into()),
+        rexmt_due: None,
+        counters: Counters {
+            data_segments: u64::from(info.data_segs_out.saturating_sub(info.total_retrans)),
+            retransmits: info.total_retrans.into(),
+            packets: info.segs_out.into(),
+            // Linux 6.1 counts these for the host, not for a socket.
+            timeouts: u64::MAX,
+            fast_retransmits: u64::MAX,
+            ..Counters::default()
+        },
+    }
+}

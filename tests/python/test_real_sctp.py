@@ -1,0 +1,249 @@
+"""SCTP, and latencies of messages, on real kernels."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import rexmit
+from rexmit.errors import StudyError
+from rexmit.run.agents import Crew, RunJob
+from rexmit.run.backends import open_backend
+from rexmit.run.real import has_sctp
+
+ONE_WAY = 50_000_000
+
+THIN: dict[str, Any] = {
+    "hosts": {"server": {"stack": "lksctp-2.6.15"}, "client": {"stack": "lksctp-2.6.15"}},
+    "path": {"delay": "50 ms", "down": {"loss": "5 %"}},
+    "transfers": [{"from": "server", "to": "client", "writes": "200 x 100 bytes", "pause": "250 ms"}],
+    "messages": True,
+    "limit": "10 min",
+}
+
+
+def thin(**settings: Any) -> rexmit.Study:
+    """A message of 100 bytes each 250 ms through 5 % loss, with these settings changed."""
+    study = rexmit.Study.from_dict({"scenario": THIN, "design": {"replications": 1}}, "thin")
+    for name, value in settings.items():
+        study = study.set(name.replace("__", "."), value)
+    return study
+
+
+def answer(study: rexmit.Study, run: int = 0, **options: Any) -> dict[str, Any]:
+    """What an agent in a guest answers for a run."""
+    backend = open_backend("uml", study.spec)
+    found: dict[str, Any] = backend._one(run, options).answer
+    return found
+
+
+def latencies(study: rexmit.Study) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The row of run 0, and the row of its one connection's messages."""
+    row = answer(study)["row"]
+    assert row["error"] is None, row["error"]
+    (messages,) = row["messages"]
+    return row, messages
+
+
+def listed(capture: Path, *fields: str, where: str = "frame") -> list[str]:
+    """Fields of the packets of a capture, a line each."""
+    wanted = [part for field in fields for part in ("-e", field)]
+    command = ["tshark", "-r", str(capture), "-Y", where, "-T", "fields", *wanted]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.mark.usefixtures("guest")
+class TestGuest:
+    """`--backend uml`."""
+
+    def test_a_thin_stream_through_losses_arrives_and_says_how_late(self) -> None:
+        row, messages = latencies(thin())
+        assert row["completed"]
+        assert (row["bytes"], row["data_segments"]) == (20_000, 200)
+        assert messages["written"] == messages["delivered"] == 200
+        # Nothing is faster than light; most are not lost, and wait for nothing.
+        assert ONE_WAY <= messages["min_ns"] <= messages["quantiles_ns"][0] < ONE_WAY + 1000
+        # What is lost waits for three reports 250 ms apart, or for a timer of at least 1 s.
+        assert messages["max_ns"] > 600_000_000
+        assert row["drops_down"] > 0
+        assert row["retransmits"] >= row["timeouts"] + row["fast_retransmits"] > 0
+
+    def test_a_message_without_a_loss_takes_the_path_s_delay(self) -> None:
+        row, messages = latencies(thin(path__down__loss="0 %"))
+        assert (row["retransmits"], row["timeouts"], row["fast_retransmits"]) == (0, 0, 0)
+        assert (messages["min_ns"], messages["max_ns"]) == (ONE_WAY + 1, ONE_WAY + 1)
+
+    def test_latencies_of_tcp_too(self) -> None:
+        tcp = thin(hosts__server__stack="linux-6.1", hosts__client__stack="linux-6.1")
+        row, messages = latencies(tcp)
+        assert row["drops_down"] > 0
+        assert messages["written"] == messages["delivered"] == 200
+        assert ONE_WAY <= messages["min_ns"] < messages["max_ns"]
+
+    def test_what_ran_before_changes_no_packet(self, tmp_path: Path) -> None:
+        """Nor, without heartbeats, which tell the kernel's count of ticks, a single byte of a capture."""
+        studies = [thin(path__delay=delay) for delay in ("50 ms", "31 ms")]
+        quiet = [study.set("hosts.client.linux.sctp_heartbeat", False) for study in studies]
+        quiet = [study.set("hosts.server.linux.sctp_heartbeat", False) for study in quiet]
+        order = [studies[0], quiet[0], studies[1], studies[0], quiet[0]]
+        backend = open_backend("uml", studies[0].spec)
+
+        def job(run: int) -> RunJob:
+            files = [str(tmp_path / f"{run}-{host}.pcapng") for host in ("server", "client")]
+            options = {"virtual_hz": backend.virtual_hz, "captures": files}
+            return RunJob(run, order[run].spec.scenario_of(0), 1, "the same", options)
+
+        crew = Crew(backend.command, job, 1, pinned=True)
+        assert [done.failed for done in crew.work(range(5), lambda: False)] == [None] * 5
+        for host in ("server", "client"):
+            seen = [tmp_path / f"{run}-{host}.pcapng" for run in range(5)]
+            assert seen[1].read_bytes() == seen[4].read_bytes()
+            packets = [listed(seen[run], "frame.time_epoch", "_ws.col.Info") for run in (0, 3)]
+            assert packets[0] == packets[1]
+
+    def test_the_capture_tells_why_each_chunk_came_again(self, tmp_path: Path) -> None:
+        results = thin().run(tmp_path, backend="uml", capture="all", state="all", progress=False)
+        (row,) = results.table().rows(named=True)
+        capture = tmp_path / "captures" / "run-00000000-server.pcapng"
+        found = rexmit.analyze(capture, tables="sctp_retransmissions")
+        causes = Counter(each["cause"] for each in found.sctp_retransmissions.to_dicts())
+        assert causes.total() == row["retransmits"]
+        assert causes["fast"] == row["fast_retransmits"]
+        assert causes["timeout"] == row["timeouts"]
+
+        state = pl.read_parquet(tmp_path / "tables" / "run-00000000-state.parquet").filter(host="server")
+        assert {"ESTABLISHED", "SHUTDOWN-SENT"} <= set(state["state"])
+        assert set(state["phase"]) == {"open", "loss"}
+        # Four packets at most; a timer lowers cwnd to one, a fast retransmit ssthresh to four.
+        assert (state["cwnd"].min(), state["cwnd"][0], state["ssthresh"].min()) == (1500, 4380, 6000)
+        assert state["in_flight"].max() >= 200
+        assert state["rto_ns"].min() >= 1_000_000_000
+        assert state["retransmits"].max() == row["retransmits"]
+
+    @pytest.mark.parametrize("streams", [1, 3, 40])
+    def test_streams_do_not_wait_for_each_other(self, streams: int) -> None:
+        _, ordered = latencies(thin())
+        _, messages = latencies(thin(transfers__0__streams=streams, transfers__0__unordered=streams == 1))
+        assert messages["written"] == messages["delivered"] == 200
+        # The same losses; fewer messages wait for another.
+        assert messages["max_ns"] == ordered["max_ns"]
+        assert messages["mean_ns"] < ordered["mean_ns"]
+
+    @pytest.mark.parametrize("limit", [{"max_retransmits": 0}, {"lifetime": "500 ms"}])
+    def test_messages_are_given_up(self, limit: dict[str, Any]) -> None:
+        given = {f"transfers__0__{key}": value for key, value in limit.items()}
+        row, messages = latencies(thin(**given))
+        assert 150 < messages["delivered"] < messages["written"] == 200
+        assert row["bytes"] == 100 * messages["delivered"]
+
+    def test_messages_longer_than_a_packet_keep_their_bounds(self) -> None:
+        long = thin(
+            transfers__0__writes="20 x 30000 bytes, 1 bytes, 5 x 70000 bytes",
+            transfers__0__read__size="1000 bytes",
+        )
+        row, messages = latencies(long)
+        assert row["bytes"] == 20 * 30_000 + 1 + 5 * 70_000
+        assert messages["written"] == messages["delivered"] == 26
+
+    def test_many_associations_share_a_path(self) -> None:
+        many = thin(transfers__0__connections=20, transfers__0__stagger="13 ms")
+        row = answer(many)["row"]
+        assert (row["error"], row["completed"], row["bytes"]) == (None, True, 20 * 20_000)
+        assert [each["connection"] for each in row["messages"]] == list(range(20))
+
+    def test_netem_and_our_emulator_agree(self) -> None:
+        rows = [
+            answer(thin(path__down__loss="0 %", path__emulator=name))["row"] for name in ("rexmit", "netem")
+        ]
+        assert [row["error"] for row in rows] == [None, None]
+        for name in ("bytes", "packets_down", "data_segments", "retransmits", "timeouts"):
+            assert rows[0][name] == rows[1][name], name
+        lossy = answer(thin(path__emulator="netem"))["row"]
+        assert lossy["retransmits"] >= lossy["drops_down"] > 0
+
+    def test_nothing_gets_through(self) -> None:
+        silent = thin(path__down__loss="100 %")
+        row = answer(silent.set("limit", "20 min"))["row"]
+        assert not row["completed"]
+        assert row["error"] == "a connection was given up or reset before its transfer was complete"
+        assert row["timeouts"] == 9  # INIT: the first and Max.Init.Retransmits = 8 more
+
+    def test_what_changes_in_a_profile_reaches_the_kernel(self) -> None:
+        usual, _ = latencies(thin())
+        _, quick = latencies(
+            thin(hosts__server__stack__rto__max="500 ms").set("hosts.server.stack.rto.min", "200 ms")
+        )
+        assert quick["max_ns"] < 1_500_000_000
+        at_once, _ = latencies(thin(hosts__client__stack__sack__delay="0 ns"))
+        # A SACK for each packet instead of every second, or after 200 ms.
+        assert at_once["timeouts"] < usual["timeouts"]
+        nagle, held = latencies(thin(hosts__server__stack__output__nagle=True))
+        assert nagle["packets_down"] < usual["packets_down"] - 30
+        assert held["written"] == held["delivered"]
+
+    def test_a_sysctl_of_sctp_is_of_the_host(self) -> None:
+        quick = thin(hosts__server__linux__sysctl={"net.sctp.rto_min": 200, "net.sctp.rto_initial": 500})
+        _, messages = latencies(quick)
+        assert messages["max_ns"] < 1_900_000_000
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("hosts.server.stack.thin.backoff", False),
+            ("hosts.server.stack.recovery.missing_reports", 1),
+            ("hosts.server.stack.rto.min", "1500 us"),
+            ("hosts.server.linux.thin_linear_timeouts", True),
+        ],
+    )
+    def test_what_lksctp_has_no_knob_for_is_refused(self, key: str, value: Any) -> None:
+        with pytest.raises(StudyError, match=rf"{key} has no effect here"):
+            thin().set(key, value).run(None, backend="uml", progress=False)
+
+    def test_one_limit_for_a_message(self) -> None:
+        both = thin(transfers__0__lifetime="1 s", transfers__0__max_retransmits=1)
+        with pytest.raises(StudyError, match=r"transfers\.0\.max_retransmits has no effect here"):
+            both.run(None, backend="uml", progress=False)
+
+    def test_a_thin_stream_of_tcp_without_backoff(self, tmp_path: Path) -> None:
+        """Linux 6.1 tcp_timer.c: the timeout of a thin stream is not doubled for its first six expiries."""
+        gone = thin(
+            hosts__server__stack="linux-6.1",
+            hosts__client__stack="linux-6.1",
+            hosts__server__linux__early_retrans=0,
+            path__down__loss="0 %",
+            path__down__drop="20-24",
+            transfers__0__writes="30 x 100 bytes",
+            transfers__0__pause="15 s",
+        )
+        both = gone.set("vary.hosts.server.linux.thin_linear_timeouts", [False, True])
+        table = both.run(tmp_path, backend="uml", capture="all", progress=False).table()
+        assert table["timeouts"].to_list() == [5, 5]
+        waits = []
+        for run in (0, 1):
+            capture = tmp_path / "captures" / f"run-{run:08d}-server.pcapng"
+            sent = listed(capture, "frame.time_relative", where="tcp.analysis.retransmission")
+            times = [float(time) for time in sent]
+            waits.append([b - a for a, b in pairwise(times)])
+        doubled, linear = waits
+        assert len(doubled) == len(linear) == 4
+        for before, after in pairwise(doubled):
+            assert 1.7 < after / before < 2.3
+        assert max(linear) < 1.2 * min(linear) < 0.5
+
+
+def test_a_machine_without_sctp_says_so_before_anything_runs() -> None:
+    if has_sctp():
+        pytest.skip("this machine's kernel has SCTP")
+    with pytest.raises(StudyError, match=r"has no SCTP; load its module .* --backend uml or model"):
+        thin().run(None, backend="kernel", progress=False)
+
+
+def test_keys_of_sctp_mean_nothing_to_tcp() -> None:
+    tcp = thin(hosts__server__stack="linux-6.1", hosts__client__stack="linux-6.1")
+    with pytest.raises(StudyError, match=r"hosts\.client\.linux\.sctp_sack_packets has no effect here"):
+        tcp.set("hosts.client.linux.sctp_sack_packets", 1).run(None, backend="kernel", progress=False)
