@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+import statistics
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -80,6 +81,8 @@ def main() -> int:
 def run(name: str, place: Path, backend: str = "model") -> rexmit.Results:
     """The results of a part: opened where they are whole, else run or gone on with."""
     folder, started = place / name, time.monotonic()
+    if backend == "uml" and (folder / "runs.parquet").exists():
+        return rexmit.open_results(folder)
     found = rexmit.Study.load(f"pedersen-2006/{name}").run(folder, backend=backend, resume=folder.exists())
     print(f"{name}: {len(found)} runs, {time.monotonic() - started:.1f} s")
     return found
@@ -144,7 +147,7 @@ def switches(results: rexmit.Results) -> str:
     rows = []
     for label, own in one_at_a_time(frame):
         cells = [own.filter(pl.col("workload") == name) for name in found]
-        rows.append([label, *(f"{c['latency_p99_ms'].mean():.0f}; {c['late_ms'].mean():.0f}" for c in cells)])
+        rows.append([label, *(f"{mean(c, 'latency_p99_ms'):.0f}; {mean(c, 'late_ms'):.0f}" for c in cells)])
     text = markdown(["", *(f"{name}: 99 % no later than; wait per loss" for name in found)], rows) + "\n"
     names = next(iter(found.values())).filter(pl.col("second").is_null())["name"]
     rows = [[name, *(effect(own.filter(pl.col("name") == name)) for own in found.values())] for name in names]
@@ -166,7 +169,7 @@ def effect(row: pl.DataFrame) -> str:
 def stacks(parts: Sequence[rexmit.Results]) -> str:
     """How late messages are on each stack: the rows of the parts of today."""
     head = ["", "", "RTT", "half", "95 %", "98 %", "99 %", "99.9 %", "wait per loss", "packets a message"]
-    rows = []
+    rows: list[tuple[bool, int, list[str]]] = []
     for results in parts:
         frame = lateness(results.messages(), LOSS)
         sent = results.table().select("run", "packets_up")
@@ -174,25 +177,27 @@ def stacks(parts: Sequence[rexmit.Results]) -> str:
             (pl.col("packets_up") / pl.col("written")).alias("packets")
         )
         others = [name for name in results.factors if name not in ("workload", "path.delay")]
-        for (workload, delay, *levels), own in frame.group_by(
-            "workload", "path.delay", *others, maintain_order=True
-        ):
-            quantiles = [f"{own[f'latency_{q}_ms'].mean():.0f}" for q in ("p50", "p95", "p98", "p99", "p999")]
-            label = " ".join([STACKS.get(results.name.partition("/")[2], ""), *map(name_of, levels)]).strip()
-            rtt = f"{2 * int(str(delay).removesuffix(' ms'))} ms"
-            late = f"{own['late_ms'].mean():.0f}"
-            rows.append([str(workload), rtt, label, quantiles, late, f"{own['packets'].mean():.2f}"])
-    rows.sort(key=lambda row: (row[0] != "thin", int(row[1].split()[0])))
-    return markdown(head, ([row[2], row[0], row[1], *row[3], row[4], row[5]] for row in rows))
+        own = STACKS.get(results.name.partition("/")[2], "")
+        for key, cell in frame.group_by("workload", "path.delay", *others, maintain_order=True):
+            workload, delay, *levels = map(name_of, key)
+            rtt = 2 * int(delay.removesuffix(" ms"))
+            shown = [f"{mean(cell, f'latency_{q}_ms'):.0f}" for q in ("p50", "p95", "p98", "p99", "p999")]
+            shown += [f"{mean(cell, 'late_ms'):.0f}", f"{mean(cell, 'packets'):.2f}"]
+            label = " ".join([own, *levels]).strip()
+            rows.append((workload != "thin", rtt, [label, workload, f"{rtt} ms", *shown]))
+    return markdown(head, (row for *_, row in sorted(rows, key=lambda row: row[:2])))
+
+
+def mean(frame: pl.DataFrame, column: str) -> float:
+    """The mean of a column of numbers."""
+    return statistics.fmean(frame[column].to_list())
 
 
 def name_of(level: object) -> str:
     """A level as a row's label says it: thin linear timeouts are the only switch among them."""
-    return (
-        {True: "with thin linear timeouts", False: ""}.get(level, str(level))
-        if isinstance(level, bool)
-        else str(level)
-    )
+    if isinstance(level, bool):
+        return "with thin linear timeouts" if level else ""
+    return str(level)
 
 
 def verdicts(comparison: Comparison) -> str:

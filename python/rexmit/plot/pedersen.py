@@ -221,7 +221,8 @@ def _ours(axes: Axes, x: float, width: float, runs: pl.DataFrame, colour: Any, m
         return
     means = runs["mean"].to_list()
     mean = sum(means) / len(means)
-    axes.plot([x, x], [runs["min"].min(), runs["max"].max()], color=colour, linewidth=1.1)
+    least, greatest = min(runs["min"].to_list()), max(runs["max"].to_list())
+    axes.plot([x, x], [least, greatest], color=colour, linewidth=1.1)
     if len(means) > 1:
         low, high = prediction_interval(means, CONFIDENCE)
         box = Rectangle(

@@ -97,7 +97,7 @@ def _rtt(published: Published, evidence: Evidence) -> Check:
         results.capture(run, client=capture)
         found = rexmit.analyze(capture, tables=["sctp_rtt"]).sctp_rtt
     rtt = found.filter(pl.col("side") == "client")["rtt_ns"] / 1e6
-    shares = {about: float(((rtt - about).abs() < 30).mean()) for about in (200, 400)}  # type: ignore[arg-type]
+    shares = {about: int(((rtt - about).abs() < 30).sum()) / len(rtt) for about in (200, 400)}
     long = _long_samples(results.trace(run)["state"])
     ours = ", ".join(f"{100 * share:.0f} % within 30 ms of {about} ms" for about, share in shares.items())
     ours += f"; {long} samples of the sender of 600 to 700 ms"
@@ -107,8 +107,8 @@ def _rtt(published: Published, evidence: Evidence) -> Check:
 def _long_samples(state: pl.DataFrame) -> int:
     """How often the sender's variance rose as a sample of 600 to 700 ms, and none of 400, makes it rise.
 
-    The analysis times the newest chunk that a SACK acknowledges; a sender that times one chunk at a time gets the
-    longer sample where a SACK was lost (SC-S-8). RTTVAR moves by a quarter of the distance from SRTT.
+    The analysis times the newest chunk that a SACK acknowledges; a sender that times one chunk at a time gets
+    the longer sample where a SACK was lost (SC-S-8). RTTVAR moves by a quarter of the distance from SRTT.
     """
     own = state.filter((pl.col("host") == "client") & (pl.col("time_ns") > START_NS))
     srtt, before, after = own["srtt_ns"].shift(1), own["rttvar_ns"].shift(1), own["rttvar_ns"]

@@ -158,7 +158,7 @@ def _rows(
 ) -> list[Path]:
     published, frame = _Published(results.name.partition("/")[2]), results.retransmissions()
     both = frame.filter(pl.col("class").is_in(["timeout", "fast"]))
-    numbers = range(1, min(int(both["number"].max() or 1), 4) + 1)  # type: ignore[call-overload]
+    numbers = range(1, min(max(both["number"].to_list(), default=1), 4) + 1)
     groups = []
     for name in results.table()["enhancements"].unique(maintain_order=True):
         own = both.filter(pl.col("enhancements") == name)
