@@ -42,7 +42,7 @@ ARROWS: dict[str, set[str]] = {
     "capture": {"units", "wire"},
     "analysis": {"units", "wire", "capture"},
     "adapters": {"stack"},
-    "scenario": {"path", "tcp", "sctp", "traffic"},
+    "scenario": {"path", "tcp", "sctp", "traffic", "adapters"},
     "sim": {"scenario", "path", "tcp", "sctp", "traffic", "capture", "adapters"},
     "live": {"scenario", "path", "traffic", "capture"},
     "python": {"sim", "live", "capture", "analysis"},

@@ -48,6 +48,7 @@ def pages() -> dict[Path, str]:
         DOCS / "commands.md": "\n".join(commands_page()),
         DOCS / "tables.md": "\n".join(tables_page(json.loads(_native.analysis_schema()))),
         DOCS / "settings.md": "\n".join(settings_page(json.loads(_native.profile_schema()))),
+        DOCS / "sctp-settings.md": "\n".join(sctp_settings_page(json.loads(_native.sctp_profile_schema()))),
         DOCS / "profiles.md": "\n".join(profiles_page()),
     }
 
@@ -241,8 +242,8 @@ def column_type(kind: str) -> str:
 
 
 def settings_page(schema: Schema) -> Iterator[str]:
-    """Every key of a profile."""
-    yield "# Settings of a profile"
+    """Every key of a TCP profile."""
+    yield "# Settings of a TCP profile"
     yield ""
     yield "Made from the JSON Schema of a profile. In a profile's file a table such as `recovery` is"
     yield "`[recovery]`; in a scenario the same value is `hosts.server.stack.recovery.dupack_threshold`. What"
@@ -250,11 +251,21 @@ def settings_page(schema: Schema) -> Iterator[str]:
     yield from tables(schema, "profile")
 
 
+def sctp_settings_page(schema: Schema) -> Iterator[str]:
+    """Every key of an SCTP profile."""
+    yield "# Settings of an SCTP profile"
+    yield ""
+    yield 'Made from the JSON Schema of a profile whose file has `protocol = "sctp"` at its top. In a scenario a'
+    yield "value is `hosts.server.stack.recovery.missing_reports`. What the profiles that come with rexmit choose,"
+    yield "and why, is [on the page of profiles](profiles.md)."
+    yield from tables(schema, "profile")
+
+
 def profiles_page() -> Iterator[str]:
     """Each profile's values with their sources."""
     yield from ["# Profiles: every value and its source", ""]
-    yield "What each key means is [on its own page](settings.md). A profile that inherits lists only what it"
-    yield "changes."
+    yield "What each key means is on its own page, [of TCP](settings.md) and [of SCTP](sctp-settings.md). A"
+    yield "profile that inherits lists only what it changes."
     for name, summary in _native.profiles():
         table = tomllib.loads((ROOT / "profiles" / f"{name}.toml").read_text())
         sources = table.pop("sources", {})
