@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from rexmit.analyse import count_interval, prediction_interval
 from rexmit.plot import style
@@ -90,7 +91,9 @@ def draw_panels(
             handles += plot_delays(axes, groups, ticks, axis)
             # Rare timeouts are a hundred times later than what is usual.
             axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.yaxis.set_minor_formatter(NullFormatter())
             axes.set_title(name, loc="left")
         sheet.suptitle(title, x=0.01, ha="left")
         style.legend_below(sheet, handles)
