@@ -105,7 +105,7 @@ def test_a_literal_reading_of_table_5_2_has_its_timeouts_too_late(results: dict[
     assert means["+reduce RTO+FR, literal"] > 500
 
 
-def test_bundling_with_new_data_is_worth_more_than_all_that_was_measured(part: Part) -> None:
+def test_bundling_with_new_data_helps_whatever_else_is_done(part: Part) -> None:
     alone = {"workload": ["thin"], "hosts.client.stack.thin.bundle_in_fast_retransmit": [False]}
     settings: dict[str, object] = {key.replace(".", "__"): value for key, value in alone.items()}
     frame = lateness(part("switches-today", **settings).messages(), 0.05)

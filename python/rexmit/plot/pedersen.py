@@ -18,11 +18,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from rexmit.analyse import count_interval, prediction_interval
 from rexmit.plot import style
 
 CONFIDENCE = 0.99
+FEWEST = 5
+"""With fewer runs an interval is so wide that it says nothing: none is drawn."""
+
 CLASSES = {
     "timeout": "retransmission timeout",
     "fast": "fast retransmit",
@@ -62,6 +66,8 @@ def draw_delays(
         sheet = Figure(figsize=(8, 4.8), layout="constrained")
         axes = sheet.subplots()
         handles = plot_delays(axes, groups, ticks, axis)
+        axes.set_ylim(bottom=0)
+        style.whole_numbers(axes, "y")
         axes.set_title(title, loc="left", fontweight="bold")
         style.legend_below(sheet, handles)
         return style.save(sheet, out, formats)
@@ -83,6 +89,11 @@ def draw_panels(
             sheet.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
         ):
             handles += plot_delays(axes, groups, ticks, axis)
+            # Rare timeouts are a hundred times later than what is usual.
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.yaxis.set_minor_formatter(NullFormatter())
             axes.set_title(name, loc="left")
         sheet.suptitle(title, x=0.01, ha="left")
         style.legend_below(sheet, handles)
@@ -106,10 +117,8 @@ def plot_delays(axes: Axes, groups: Sequence[Group], ticks: Mapping[float, str],
     for edge in list(ticks)[1:]:
         axes.axvline(edge - 0.5, color=style.LIGHT.grid, linewidth=0.7)
     axes.grid(visible=False, axis="x")
-    axes.set_ylim(bottom=0)
     axes.set_xlabel(axis)
     axes.set_ylabel("Delay (ms)")
-    style.whole_numbers(axes, "y")
     return [*handles, *_legend(any(cell.published for group in groups for cell in group.cells.values()))]
 
 
@@ -223,7 +232,7 @@ def _ours(axes: Axes, x: float, width: float, runs: pl.DataFrame, colour: Any, m
     mean = sum(means) / len(means)
     least, greatest = min(runs["min"].to_list()), max(runs["max"].to_list())
     axes.plot([x, x], [least, greatest], color=colour, linewidth=1.1)
-    if len(means) > 1:
+    if len(means) >= FEWEST:
         low, high = prediction_interval(means, CONFIDENCE)
         box = Rectangle(
             (x - width / 2, low), width, high - low, facecolor=colour, alpha=0.3, edgecolor=colour

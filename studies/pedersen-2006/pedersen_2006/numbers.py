@@ -40,7 +40,7 @@ def number(published: Published, evidence: Evidence) -> Check:
             raise Uncovered("needs more than one replication")
         return judged(published, counts, count_interval(counts, CONFIDENCE), f"{runs} runs")
     if published.quantity == "share of all retransmissions":
-        whole = published.place | {"class": "any"}
+        whole = {**published.place, "class": "any"}
         every = dict(evidence.cells(name, whole)[1].select("run", "count").iter_rows())
         values = [100 * count / every[run] for run, count in cells.select("run", "count").iter_rows()]
     else:
