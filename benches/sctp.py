@@ -1,9 +1,9 @@
 """Measure SCTP, rexmit's model beside FreeBSD's code (usrsctp) behind the same path: `make bench`.
 
 One sender of 1400-byte messages on a link of 1 Gbit/s and 20 ms each way, without loss and with 1 % each way.
-Both run in turn, several times; what is printed is the median of packet deliveries (data and SACKs handed to a
-host) for each second of wall time on one core, and whether it is what was asked: 2 million of the model, 150,000
-of usrsctp. Everything is also written to `build/bench/sctp.json`.
+Both run in turn, several times; what is printed is the median of packet deliveries (data and SACKs handed to
+a host) for each second of wall time on one core, and whether it is what was asked: 2 million of the model,
+150,000 of usrsctp. Everything is also written to `build/bench/sctp.json`.
 """
 
 from __future__ import annotations
