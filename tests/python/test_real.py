@@ -243,7 +243,7 @@ class TestGuest:
         for row in grid.iter_rows(named=True):
             last = changes.filter(pl.col("time_ns") <= row["time_ns"]).row(-1, named=True)
             assert {**last, "time_ns": row["time_ns"]} == row
-        assert results.trace(0).keys() == {"state", "verdicts"}
+        assert results.trace(0).keys() == {"state", "verdicts", "messages"}
 
     def test_bulk_for_a_time_in_both_directions_at_once(self) -> None:
         there = {"from": "server", "to": "client", "bulk": "5 s"}

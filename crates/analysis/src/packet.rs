@@ -45,6 +45,17 @@ impl Batch {
                 let wire_len = bytes.end - start;
                 ((packet.src_port, packet.dst_port), Transport::Sctp { bytes, wire_len })
             }
+            wire::Transport::Other { protocol: wire::PROTOCOL_SCTP, payload } => {
+                let start = self.bytes.len() as u32;
+                payload.append_to(&mut self.bytes);
+                let bytes = start..self.bytes.len() as u32;
+                let wire_len = bytes.end - start;
+                let Ok(header) = sctp::Header::new(&self.bytes[start as usize..], wire_len as usize) else {
+                    self.bytes.truncate(start as usize);
+                    return;
+                };
+                ((header.src_port(), header.dst_port()), Transport::Sctp { bytes, wire_len })
+            }
             _ => return,
         };
         self.packets.push(Packet {

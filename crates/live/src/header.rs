@@ -1,5 +1,6 @@
 //! Fields of IP and TCP headers, read and changed in place, and the checksums over them.
 
+use rexmit_wire::{PROTOCOL_SCTP, PROTOCOL_TCP, PROTOCOL_UDP};
 use std::net::IpAddr;
 
 use rexmit_path::FlowKey;
@@ -117,7 +118,7 @@ pub(crate) fn flow(ip: &[u8]) -> FlowKey {
         Some(6) if ip.len() >= 40 => (v6(8), v6(24), ip[6], Some(40)),
         _ => (IpAddr::from([0; 4]), IpAddr::from([0; 4]), 255, None),
     };
-    let has_ports = matches!(protocol, rexmit_wire::PROTOCOL_TCP | rexmit_wire::PROTOCOL_UDP);
+    let has_ports = matches!(protocol, PROTOCOL_TCP | PROTOCOL_UDP | PROTOCOL_SCTP);
     let (from, to) = match start.filter(|start| has_ports && ip.len() >= start + 4) {
         Some(start) => (word(ip, start), word(ip, start + 2)),
         None => (0, 0),

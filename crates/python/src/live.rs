@@ -9,7 +9,7 @@ use rexmit_units::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::scenarios::{parse, value_error};
-use crate::tables::{Columns, states, verdicts};
+use crate::tables::{Columns, message_trace, states, verdicts};
 
 /// Runs the job in the file `job` on the kernel under this process and answers on standard output.
 ///
@@ -40,6 +40,9 @@ fn tables(outcome: &LiveOutcome, options: &LiveOptions) -> Value {
     }
     if options.verdicts {
         all.insert("verdicts".into(), columns(verdicts(&outcome.verdicts)));
+    }
+    if options.messages {
+        all.insert("messages".into(), columns(message_trace(&outcome.messages)));
     }
     if all.is_empty() { Value::Null } else { Value::Object(all) }
 }

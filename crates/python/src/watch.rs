@@ -6,9 +6,10 @@ use std::fs::File;
 use rexmit_analysis::repeats::{Class, Counts, Repeated, Repeats, Sums, Watcher};
 use rexmit_analysis::{Options, Run, RunOptions};
 use rexmit_capture::{ReadError, Reader};
+use rexmit_path::Carried;
 use rexmit_sim::{FIRST_PORT, HOSTS, Observer, Resolved, RetransmissionRow, Watch};
 use rexmit_units::Instant;
-use rexmit_wire::{Packet, Transport};
+use rexmit_wire::Packet;
 
 /// Judges retransmissions where a scenario asks for it.
 pub struct Judged;
@@ -65,11 +66,8 @@ impl Observer for Interfaces {
     #[inline]
     fn packet(&mut self, host: usize, now: Instant, packet: &Packet) {
         let Some(watcher) = &mut self.watchers[host] else { return };
-        let ports = match &packet.transport {
-            Transport::Tcp(segment) => (segment.src_port, segment.dst_port),
-            Transport::Sctp(sctp) => (sctp.src_port, sctp.dst_port),
-            _ => return,
-        };
+        let (.., source, destination) = packet.flow();
+        let ports = (source, destination);
         if self.senders.connection(ports).is_some_and(|n| self.senders.0[n][host].1) {
             watcher.packet(now, packet);
         }

@@ -85,7 +85,8 @@ fn a_plan_is_checked_in_parts() {
     assert_eq!(plan.points(), 1_800_000);
     let warned = plan.check(0..3, rexmit_sim::Target::Model).unwrap().warnings;
     assert_eq!(warned.len(), 1, "position 0, once: {warned:?}");
-    assert_eq!(plan.check(1_799_990..u64::MAX, rexmit_sim::Target::Model).unwrap(), Checked::default());
+    let found = plan.check(1_799_990..u64::MAX, rexmit_sim::Target::Model).unwrap();
+    assert_eq!(found, Checked { protocols: ["tcp"].into(), ..Checked::default() });
     assert_eq!(plan.check(u64::MAX - 1..u64::MAX, rexmit_sim::Target::Model).unwrap(), Checked::default());
     // A wrong level shows in the first part, however late its first point comes.
     let factors = vec!["path.delay".to_string(), "path.down.drop".to_string()];

@@ -34,7 +34,7 @@ LATENESS = [("late_max_ns", pa.uint64()), ("late_p99_ns", pa.uint64()), ("late",
 class RealBackend(ModelBackend):
     """A real kernel. The model's plan names its runs; agents run them."""
 
-    table_kinds: tuple[str, ...] = ("state", "verdicts")
+    table_kinds: tuple[str, ...] = ("state", "verdicts", "messages")
     virtual_hz: int | None = None
 
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:

@@ -200,8 +200,8 @@ class Results:
     def trace(self, run: int) -> dict[str, pl.DataFrame]:
         """Runs one run again, exactly as it was, for its tables.
 
-        These are `state` over time, `verdicts`, a model's `transmissions` (why each packet was sent), and
-        outside of kernels the applications' `messages` (when each was written and delivered).
+        These are `state` over time, `verdicts`, a model's `transmissions` (why each packet was sent), and the
+        applications' `messages` (when each was written and delivered).
 
         Raises UsageError for a run in real time, which is never the same again, or of another kernel.
         """

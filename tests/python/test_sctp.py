@@ -1,0 +1,85 @@
+"""SCTP from Python: the same file on the model and on FreeBSD's code, how late messages are, two paths."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rexmit
+from rexmit import _native
+from rexmit.errors import StudyError
+
+BACKENDS = ("model", "stack:usrsctp")
+
+
+def needs(backend: str) -> None:
+    """Skips where the library is not there and need not be."""
+    missing = _native.usrsctp_missing() if backend == "stack:usrsctp" else None
+    if missing is not None:
+        assert os.environ.get("REXMIT_REQUIRE_ALL") != "1", missing
+        pytest.skip(missing)
+
+
+def thin(**settings: Any) -> rexmit.Study:
+    """A thin stream over a path that loses both ways."""
+    host = {"stack": "rfc9260"}
+    scenario = {
+        "hosts": {"server": host, "client": host},
+        "path": {"delay": "50 ms", "down": {"loss": "5 %"}, "up": {"loss": "5 %"}},
+        "messages": True,
+        "retransmissions": True,
+        "transfers": [
+            {"from": "server", "to": "client", "writes": "400 x 100 bytes", "pause": "250 ms"},
+        ],
+    }
+    table = {"title": "thin", "scenario": scenario | settings, "design": {"replications": 2}}
+    return rexmit.Study.from_dict(table)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_retransmissions_are_those_that_the_stack_counted(backend: str) -> None:
+    needs(backend)
+    results = thin().run(backend=backend, progress=False)
+    counted = results.retransmissions().group_by("run").agg(pl.col("count").sum()).sort("run")
+    assert counted["count"].to_list() == results.table().sort("run")["retransmits"].to_list()
+    assert "timeout" in set(results.retransmissions()["class"])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_messages_are_delivered_and_some_are_late(backend: str) -> None:
+    needs(backend)
+    results = thin().run(backend=backend, progress=False)
+    for row in results.messages().iter_rows(named=True):
+        assert (row["written"], row["delivered"], row["host"]) == (400, 400, "server")
+        assert row["latency_min_ms"] == row["latency_p50_ms"] == 50.0
+        assert row["latency_p98_ms"] > 300.0
+    every = results.trace(0)["messages"]
+    late = (every["delivered_ns"] - every["written_ns"]) / 1e6
+    assert late.max() == results.messages()["latency_max_ms"][0]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_tables_are_the_same_for_any_number_of_jobs(backend: str, jobs: int) -> None:
+    needs(backend)
+    first = thin().run(backend=backend, jobs=2, progress=False)
+    again = thin().run(backend=backend, jobs=jobs, progress=False)
+    assert first.table().equals(again.table())
+    assert first.messages().equals(again.messages())
+    assert first.retransmissions().equals(again.retransmissions())
+
+
+def test_a_second_path_is_of_the_models_only() -> None:
+    study = thin(alternate={"delay": "60 ms"})
+    assert study.run(progress=False).table()["completed"].all()
+    with pytest.raises(StudyError, match="backend stack:usrsctp: alternate has no effect here"):
+        study.run(backend="stack:usrsctp", progress=False)
+
+
+def test_settings_of_usrsctp_are_checked() -> None:
+    host = {"stack": "rfc9260", "usrsctp": {"rto_mni": "200 ms"}}
+    with pytest.raises(StudyError, match=r"hosts\.server\.usrsctp.*did you mean `rto_min`\?"):
+        thin(hosts={"server": host, "client": {"stack": "rfc9260"}}).run(progress=False)
