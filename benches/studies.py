@@ -38,6 +38,18 @@ STUDIES = [
         20,
     ),
     Asked("merritt-2010", ("merritt-2010/two-way",), 20),
+    Asked(
+        "pedersen-2006",
+        (
+            "pedersen-2006/thin",
+            "pedersen-2006/thick",
+            "pedersen-2006/tcp-thin",
+            "pedersen-2006/tcp-thick",
+            "pedersen-2006/enhancements",
+            "pedersen-2006/burst",
+        ),
+        60,
+    ),
     Asked("deboer-2005", ("deboer-2005/buffers", "deboer-2005/sack", "deboer-2005/newreno"), 600),
 ]
 

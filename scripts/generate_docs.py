@@ -255,8 +255,8 @@ def sctp_settings_page(schema: Schema) -> Iterator[str]:
     """Every key of an SCTP profile."""
     yield "# Settings of an SCTP profile"
     yield ""
-    yield 'Made from the JSON Schema of a profile whose file has `protocol = "sctp"` at its top. In a scenario'
-    yield "a value is `hosts.server.stack.recovery.missing_reports`. What the profiles that come with rexmit"
+    yield 'Made from the JSON Schema of a profile whose file has `protocol = "sctp"` at its top. In a'
+    yield "scenario a value is `hosts.server.stack.recovery.missing_reports`. What the profiles that come with rexmit"
     yield "choose, and why, is [on the page of profiles](profiles.md)."
     yield from tables(schema, "profile")
 

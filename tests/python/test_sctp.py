@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-
 import rexmit
 from rexmit import _native
 from rexmit.errors import StudyError
