@@ -256,8 +256,8 @@ def sctp_settings_page(schema: Schema) -> Iterator[str]:
     yield "# Settings of an SCTP profile"
     yield ""
     yield 'Made from the JSON Schema of a profile whose file has `protocol = "sctp"` at its top. In a'
-    yield "scenario a value is `hosts.server.stack.recovery.missing_reports`. What the profiles that come with"
-    yield "rexmit choose, and why, is [on the page of profiles](profiles.md)."
+    yield "scenario a value is `hosts.server.stack.recovery.missing_reports`. What the profiles that come"
+    yield "with rexmit choose, and why, is [on the page of profiles](profiles.md)."
     yield from tables(schema, "profile")
 
 

@@ -25,7 +25,7 @@ class StudyEntry:
 def list_studies() -> list[StudyEntry]:
     """All studies of the package, by name."""
     entries = []
-    for path in sorted(PACKAGED.glob("*/*.toml")):
+    for path in sorted(PACKAGED.glob("*/*.toml"), key=lambda path: path.with_suffix("")):
         with path.open("rb") as file:
             head = tomllib.load(file)
         if "scenario" in head:
