@@ -29,6 +29,10 @@ _SAFE_FACTOR = 100
 """A round trip is safe where it is this many times the error at the 99th percentile: an error below 1 %."""
 
 
+_NEEDS = {"stack:usrsctp": "usrsctp", "uml": "kernel", "kernel": "namespaces"}
+"""The check that a backend goes by."""
+
+
 @click.command(epilog="\b\nExamples:\n  rexmit doctor --json\n  sudo rexmit doctor --emulator")
 @click.option(
     "--emulator", is_flag=True, help="Measure the live emulator on this machine: 15 seconds, needs root."
@@ -47,8 +51,12 @@ def doctor(emulator: bool, as_json: bool) -> None:
     click.echo(f"rexmit {facts['version']} (native code {facts['native_version']}), Python {facts['python']}")
     click.echo(f"{facts['system']} {facts['kernel']} on {facts['machine']}, {facts['cores']} usable cores")
     table = Table("", "what", "for", "found, or what to do", box=None, pad_edge=False)
+    found = {str(check["name"]): bool(check["found"]) for check in checks}
     for name, what in BACKENDS.items():
-        table.add_row(_mark(True), f"backend {name}", what, "built in")
+        need = _NEEDS.get(name)
+        usable = need is None or found[need]
+        told = "built in" if usable else f"needs: {need}, see below"
+        table.add_row(_mark(usable), f"backend {name}", what, told)
     for check in checks:
         table.add_row(
             _mark(bool(check["found"])), str(check["name"]), str(check["for"]), str(check["detail"])
