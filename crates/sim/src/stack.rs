@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rand_core::RngCore;
+use rand_xoshiro::Xoshiro256PlusPlus;
 use rexmit_scenario::{ConnectionPlan, HOSTS, Resolved, SpecError, Stack as Profile, Streams};
 use rexmit_sctp::{Association, AssociationConfig};
 use rexmit_stack::{Counters, Delivery, Endpoint, Event, Snapshot, Socket, Transmission};
@@ -34,17 +36,19 @@ macro_rules! each {
 /// Where the random numbers of a host's connections come from, one after the other.
 pub(crate) struct Numbers {
     /// Initial sequence numbers.
-    first: Box<dyn rand_core::RngCore>,
-    /// What else a protocol draws.
-    more: Box<dyn rand_core::RngCore>,
+    first: Xoshiro256PlusPlus,
+    /// What else SCTP draws.
+    more: Option<Xoshiro256PlusPlus>,
 }
 
 impl Numbers {
-    pub fn new(streams: &Streams, host: &str) -> Self {
-        Self {
-            first: Box::new(streams.get(&format!("hosts.{host}.iss"))),
-            more: Box::new(streams.get(&format!("hosts.{host}.tag"))),
-        }
+    pub fn new(streams: &Streams, host: &str, profile: &Profile) -> Self {
+        let more = matches!(profile, Profile::Sctp(_)).then(|| streams.get(&format!("hosts.{host}.tag")));
+        Self { first: streams.get(&format!("hosts.{host}.iss")), more }
+    }
+
+    fn more(&mut self) -> u64 {
+        self.more.as_mut().map_or(0, RngCore::next_u64)
     }
 }
 
@@ -82,9 +86,9 @@ impl Stack {
                 mtu: spec.mtu,
                 phase,
                 role: if active { rexmit_sctp::Role::Active } else { rexmit_sctp::Role::Passive },
-                tag: numbers.more.next_u32().max(1),
+                tag: (numbers.more() >> 32).max(1) as u32,
                 initial_tsn: numbers.first.next_u32(),
-                secret: numbers.more.next_u64(),
+                secret: numbers.more(),
             }))),
         }
     }
@@ -109,7 +113,7 @@ impl Stack {
             remote: plan.sockets[1 - host],
             mtu: spec.mtu,
             role: if active { rexmit_usrsctp::Role::Active } else { rexmit_usrsctp::Role::Passive },
-            seed: numbers.more.next_u64(),
+            seed: numbers.more(),
         };
         let end = library.association(config).map_err(|e| SpecError::new("", e.to_string()))?;
         Ok(Self::Usrsctp(Box::new(end)))

@@ -123,10 +123,10 @@ impl World {
             let phase = streams.phase("usrsctp.tick", USRSCTP_TICK);
             self.library = Some(Usrsctp::start(phase).map_err(|e| SpecError::new("", e.to_string()))?);
         }
-        let mut numbers = hosts.map(|(name, ..)| Numbers::new(streams, name));
+        let mut numbers = hosts.map(|(name, stack, _)| Numbers::new(streams, name, stack));
         for plan in resolved.connections() {
-            let [server_app, client_app] = plan.apps.clone();
-            for (host, mut app) in [(1, client_app), (0, server_app)] {
+            for host in [1, 0] {
+                let mut app = plan.apps[host].clone();
                 app.prepare(phases[host], || streams.get(&format!("connections.{}.messages", plan.number)));
                 let connection = match &self.library {
                     None => Stack::new(resolved, (&plan, host), phases[host], &mut numbers[host]),

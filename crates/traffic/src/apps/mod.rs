@@ -37,7 +37,7 @@ impl App {
     /// Tells it the phase of its host's ticks, and gives it a stream of random numbers. Before anything else.
     pub fn prepare(&mut self, phase: Duration, stream: impl FnOnce() -> Xoshiro256PlusPlus) {
         if let Self::Sender(app) = self {
-            app.prepare(phase, stream());
+            app.prepare(phase, stream);
         }
     }
 

@@ -86,10 +86,10 @@ impl Sender {
     }
 
     /// See [`super::App::prepare`].
-    pub(super) fn prepare(&mut self, phase: Duration, stream: Xoshiro256PlusPlus) {
+    pub(super) fn prepare(&mut self, phase: Duration, stream: impl FnOnce() -> Xoshiro256PlusPlus) {
         self.sleeper = self.sleep.map(|spec| Sleeper::new(spec, phase));
         if let Script::Drawn(drawn) = &mut self.script {
-            drawn.restart(stream);
+            drawn.restart(stream());
         }
     }
 
