@@ -1,21 +1,23 @@
 //! Judges captures of simulated runs and compares with what the senders did:
 //! `cargo run --release -p rexmit-sim --example causes -- [--scenario TEXT|NUMBER] [--side sender|receiver|middle]
-//! [--wrong] [--limit N] [--packets server|client|middle] [--list]`.
+//! [--wrong] [--limit N] [--packets server|client|middle] [--list] [--sctp]`.
 //!
-//! `--scenario` keeps the scenarios whose name has the text, or the one with the number; `--wrong` shows the packets
-//! around the first judgements that are not right, `--packets` all packets of a capture.
+//! The scenarios are those of TCP, with `--sctp` those of SCTP. `--scenario` keeps those whose name has the text,
+//! or the one with the number; `--wrong` shows the packets around the first judgements that are not right, `--packets`
+//! all packets of a capture.
 
 #[path = "../tests/causes/lab/mod.rs"]
 mod lab;
 
 use lab::ran::Place;
 use lab::score::Side;
-use lab::{Case, Ran, cases, judge_all, listing};
+use lab::{Case, Ran, cases, judge_all, listing, score, sctp};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let value = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)).cloned();
-    let all = cases::all();
+    let of_sctp = args.iter().any(|a| a == "--sctp");
+    let all = if of_sctp { sctp::cases::all() } else { cases::all() };
     let wanted: Vec<(usize, Case)> = match value("--scenario") {
         None => all.into_iter().enumerate().collect(),
         Some(text) => all
@@ -37,12 +39,13 @@ fn main() {
         };
         for case in &chosen {
             let ran = Ran::new(case);
-            println!("{}\n{}", case.name, listing::whole(&ran, &ran.capture(place).unwrap_or_default()));
+            let whole = if of_sctp { sctp::listing::whole } else { listing::whole };
+            println!("{}\n{}", case.name, whole(&ran, &ran.capture(place).unwrap_or_default()));
         }
         return;
     }
     let start = std::time::Instant::now();
-    let tally = judge_all(&chosen, 2);
+    let tally = judge_all(&chosen, 2, if of_sctp { sctp::score::judge } else { score::judge });
     println!("{} scenarios in {:?}\n{}", chosen.len(), start.elapsed(), listing::matrix(&tally));
     if args.iter().any(|a| a == "--wrong") {
         let side = value("--side")
@@ -52,7 +55,8 @@ fn main() {
         for finding in some {
             let mut named = finding.clone();
             named.case = numbers[finding.case];
-            println!("{}", listing::listing(&Ran::new(&chosen[finding.case]), &named));
+            let show = if of_sctp { sctp::listing::listing } else { listing::listing };
+            println!("{}", show(&Ran::new(&chosen[finding.case]), &named));
         }
     }
 }
