@@ -15,6 +15,8 @@ pub(super) struct Entry {
     pub(super) last: Instant,
     /// Number of the packet that last carried it.
     pub(super) last_number: u64,
+    /// IP identification of the transmission that was sent first of those seen.
+    pub(super) ident: u16,
     /// Path that it last took.
     pub(super) path: u32,
     /// Bytes of user data.
@@ -73,6 +75,11 @@ impl Board {
     /// The entry of `tsn`, if it is kept.
     pub(super) fn get(&mut self, tsn: i64) -> Option<&mut Entry> {
         usize::try_from(tsn - self.base).ok().and_then(|at| self.entries.get_mut(at))
+    }
+
+    /// True if the sender knows that `tsn` was acknowledged.
+    pub(super) fn is_known(&mut self, tsn: i64) -> bool {
+        tsn < self.base || self.get(tsn).is_some_and(|entry| entry.known)
     }
 
     /// Adds the TSNs up to `end` as ones not seen, missing since `now`.

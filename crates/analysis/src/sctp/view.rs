@@ -22,6 +22,12 @@ pub(super) struct Report {
     pub(super) window: u32,
 }
 
+impl Report {
+    fn acknowledges(&self, tsn: i64) -> bool {
+        tsn < self.una || self.gaps.iter().any(|(from, to)| (*from..*to).contains(&tsn))
+    }
+}
+
 /// The sender's knowledge.
 #[derive(Debug)]
 pub(super) struct View {
@@ -78,9 +84,16 @@ impl View {
         }
     }
 
-    /// Lets the sender know what it can know at `now`.
-    pub(super) fn catch_up(&mut self, now: Instant, board: &mut Board) {
-        while self.coming.front().is_some_and(|report| report.due <= now) {
+    /// Lets the sender know what it can know at `now`, when it is seen to have sent the TSNs `again`.
+    ///
+    /// No sender repeats what it knows to have arrived, so a SACK that acknowledges one of them is late, or was lost
+    /// behind the place of the capture.
+    pub(super) fn catch_up(&mut self, now: Instant, again: &[i64], board: &mut Board) {
+        while let Some(report) = self.coming.front().filter(|report| report.due <= now) {
+            let late = now.saturating_since(report.due).as_nanos() < LATEST;
+            if late && again.iter().any(|tsn| report.acknowledges(*tsn) && !board.is_known(*tsn)) {
+                return;
+            }
             let report = self.coming.pop_front().expect("it is there");
             self.apply(&report, board);
         }
@@ -163,5 +176,7 @@ impl View {
     }
 }
 
+/// SACKs come no later than this after they could, nanoseconds.
+const LATEST: u64 = 5_000_000_000;
 /// So many times of SACKs are kept.
 const RECENT: usize = 8;

@@ -180,7 +180,7 @@ impl Of<'_> {
     fn messages(&mut self) {
         let path = |loss: &str| json!({ "rate": "4 Mbit/s", "delay": "30 ms", "down": { "loss": loss }, "up": { "loss": "2 %" } });
         for (what, transfer) in [
-            ("20 bytes", json!({ "writes": "2000 x 20 bytes" })),
+            ("20 bytes", json!({ "writes": "400 x 20 bytes" })),
             ("500 bytes", json!({ "bulk": "150 kB", "write_size": "500 bytes" })),
             ("6000 bytes in three streams", json!({ "writes": "40 x 6000 bytes", "streams": 3 })),
             ("30000 bytes with pauses", json!({ "writes": "8 x 30000 bytes", "pause": "300 ms" })),

@@ -34,12 +34,17 @@ pub fn judge(ran: &Ran, case: usize) -> Tally {
     for place in Place::ALL {
         let Some(capture) = ran.capture(place) else { continue };
         let mut found = analyse(&capture);
+        // By sender and TSN: the transmissions that this capture holds.
+        let mut seen = HashMap::<_, u32>::new();
         for sighting in view(ran, &capture) {
             tally.packets += 1;
             let spot = Spot { case, place, side: Side::of(place, sighting.host), number: sighting.number };
             for &row in sighting.rows.iter().filter(|i| ran.rows()[**i].chunk.is_some()) {
                 let judged = found.remove(&(sighting.number, ran.rows()[row].seq));
-                let chunk = Chunk { ran, row, spot, sighting: &sighting };
+                let times = seen.entry((sighting.host, ran.rows()[row].seq)).or_default();
+                let partly = *times + 1 < ran.rows()[row].transmission;
+                *times += u32::from(!sighting.copy && !sighting.damaged);
+                let chunk = Chunk { ran, row, spot, sighting: &sighting, partly };
                 chunk.score(judged, &answers, &mut tally);
             }
         }
@@ -54,6 +59,8 @@ struct Chunk<'a> {
     row: usize,
     spot: Spot,
     sighting: &'a Sighting,
+    /// Some earlier transmission of it did not come here.
+    partly: bool,
 }
 
 impl Chunk<'_> {
@@ -74,7 +81,7 @@ impl Chunk<'_> {
                 return;
             }
             (Some(_), None) => Verdict::Missed,
-            (Some(answer), Some(row)) if answer.causes.contains(&row.cause) => Verdict::Right,
+            (Some(answer), Some(row)) if self.fits(answer, row.cause) => Verdict::Right,
             (Some(_), Some(row)) if row.cause == SctpCause::Unknown => Verdict::Unknown,
             (Some(_), Some(_)) => Verdict::Wrong,
         };
@@ -85,6 +92,12 @@ impl Chunk<'_> {
         };
         let earlier = if answer.is_some() { truth.earlier } else { Earlier::None };
         tally.note(&self.spot, label, verdict, judged.as_ref().map(said), earlier);
+    }
+
+    fn fits(&self, answer: &Answer, cause: SctpCause) -> bool {
+        // Another fast retransmit looks like the first one where that was lost on its way here.
+        let first = self.partly && cause == SctpCause::Fast;
+        answer.causes.contains(&cause) || first && answer.causes.contains(&SctpCause::FastAgain)
     }
 }
 
