@@ -59,6 +59,13 @@ impl Occasion {
         entry.strikes > 0 && self.since(entry.struck) <= self.tolerance()
     }
 
+    /// Away from the sender: missing reports have had `entry` sent again less than a round trip before, so that no
+    /// answer to that can have come. Such a sender repeats itself (SC-F-4), whichever reports have reached it.
+    fn is_repeated(&self, entry: &Entry) -> bool {
+        let round = self.floor.unwrap_or(0);
+        !self.at_sender() && entry.fast > 0 && self.since(entry.last) < round
+    }
+
     fn since(&self, earlier: Instant) -> u64 {
         self.time.saturating_since(earlier).as_nanos()
     }
@@ -103,7 +110,11 @@ pub(super) fn lead(at: &Occasion, entry: &Entry, view: &View) -> Verdict {
 
 /// Too soon for the timer, by what is known of it; nothing else that is known sends again.
 fn early(at: &Occasion, entry: &Entry, view: &View) -> Verdict {
-    let told = if at.at_sender() { entry.strikes >= view.threshold() } else { entry.reports > 0 };
+    let told = if at.at_sender() {
+        entry.strikes >= view.threshold()
+    } else {
+        entry.reports > 0 || at.is_repeated(entry)
+    };
     (if told { again(entry) } else { SctpCause::Timeout }, Confidence::Likely)
 }
 
@@ -118,7 +129,11 @@ pub(super) fn further(at: &Occasion, entry: &Entry, view: &View, lead: Verdict) 
         SctpCause::Timeout | SctpCause::BundledMissing | SctpCause::BundledInFlight => {
             (bundled(entry), lead.1)
         }
-        SctpCause::Fast | SctpCause::FastAgain if entry.strikes >= view.threshold() => {
+        SctpCause::Fast | SctpCause::FastAgain
+            if entry.strikes >= view.threshold()
+                || !at.at_sender() && entry.reports > 0
+                || at.is_repeated(entry) =>
+        {
             (again(entry), Confidence::Likely)
         }
         SctpCause::Fast | SctpCause::FastAgain if entry.marked => {
@@ -232,6 +247,9 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
 /// A SACK came just before, and did not report the lead missing.
 fn answered(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     use Confidence::Likely;
+    if at.is_repeated(entry) {
+        return (again(entry), Likely);
+    }
     if entry.marked {
         return (SctpCause::AfterTimeout, Likely);
     }
@@ -249,6 +267,9 @@ fn answered(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict
 fn quiet(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     use Confidence::{Certain, Likely};
     let since_expiry = view.expired.map(|time| at.since(time));
+    if at.is_repeated(entry) {
+        return (again(entry), Likely);
+    }
     if entry.marked && since_expiry.is_some_and(|since| since < at.shortest_timeout()) {
         return (SctpCause::AfterTimeout, Likely);
     }
