@@ -27,6 +27,8 @@ pub(super) struct Entry {
     pub(super) in_gap: bool,
     /// The sender knows that it was acknowledged.
     pub(super) known: bool,
+    /// SACKs seen here that report it missing.
+    pub(super) told: u32,
     /// SACKs that reported it missing to the sender since it was last sent.
     pub(super) reports: u32,
     /// When the sender saw the last of these.

@@ -159,11 +159,15 @@ impl Half {
         let with_new = again.len() < pieces.len();
         // What goes in front of new data may be known to have arrived (the listing of pedersen-2006's appendix A.5).
         self.view.catch_up(seen.time, if with_new { &[] } else { &again }, &mut self.board);
+        if !with_new && sender_loop != Some(0) {
+            self.view.unlearn(&again, &mut self.board);
+        }
         self.trace.packet();
         let order = self.order.packet(seen.ident);
         let mut occasion = self.occasion(seen, sender_loop, order);
         occasion.has_new = with_new || again.iter().any(|tsn| self.is_first(*tsn, &occasion));
         if let Some(lowest) = again.first() {
+            occasion.goes_on = self.view.expired_lead.is_some_and(|lead| lead != *lowest);
             let una = self.una.max(self.view.una);
             occasion.hole_below = self.board.range(una, *lowest).any(|(_, entry)| entry.acked.is_none());
         }
@@ -243,6 +247,7 @@ impl Half {
             ident: seen.ident,
             order,
             hole_below: false,
+            goes_on: false,
             with_cookie: seen.with_cookie,
             paths: seen.paths,
             full: false,
@@ -258,6 +263,7 @@ impl Half {
             entry.marked = !entry.known && tsn >= lead && !again.contains(&tsn);
         }
         self.view.expired = Some(now);
+        self.view.expired_lead = Some(lead);
         self.view.recover = None;
         self.view.expiries += 1;
     }

@@ -38,6 +38,8 @@ pub(super) struct Occasion {
     pub(super) paths: bool,
     /// Some retransmitted chunk of it has just had its missing reports made full.
     pub(super) full: bool,
+    /// Its first retransmitted chunk is another one than that of the last expiry.
+    pub(super) goes_on: bool,
     /// Bytes outstanding.
     pub(super) outstanding: u64,
     /// TSNs outstanding.
@@ -60,10 +62,11 @@ impl Occasion {
     }
 
     /// Away from the sender: missing reports have had `entry` sent again less than a round trip before, so that no
-    /// answer to that can have come. Such a sender repeats itself (SC-F-4), whichever reports have reached it.
-    fn is_repeated(&self, entry: &Entry) -> bool {
+    /// answer to that can have come, and there are reports enough to have had it sent once more (SC-F-4).
+    fn is_repeated(&self, entry: &Entry, view: &View) -> bool {
         let round = self.floor.unwrap_or(0);
-        !self.at_sender() && entry.fast > 0 && self.since(entry.last) < round
+        let enough = (entry.fast + 1) * view.threshold();
+        !self.at_sender() && entry.fast > 0 && self.since(entry.last) < round && entry.told >= enough
     }
 
     fn since(&self, earlier: Instant) -> u64 {
@@ -113,7 +116,7 @@ fn early(at: &Occasion, entry: &Entry, view: &View) -> Verdict {
     let told = if at.at_sender() {
         entry.strikes >= view.threshold()
     } else {
-        entry.reports > 0 || at.is_repeated(entry)
+        entry.reports > 0 || at.is_repeated(entry, view)
     };
     (if told { again(entry) } else { SctpCause::Timeout }, Confidence::Likely)
 }
@@ -132,7 +135,7 @@ pub(super) fn further(at: &Occasion, entry: &Entry, view: &View, lead: Verdict) 
         SctpCause::Fast | SctpCause::FastAgain
             if entry.strikes >= view.threshold()
                 || !at.at_sender() && entry.reports > 0
-                || at.is_repeated(entry) =>
+                || at.is_repeated(entry, view) =>
         {
             (again(entry), Confidence::Likely)
         }
@@ -247,7 +250,7 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
 /// A SACK came just before, and did not report the lead missing.
 fn answered(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     use Confidence::Likely;
-    if at.is_repeated(entry) {
+    if at.is_repeated(entry, view) {
         return (again(entry), Likely);
     }
     if entry.marked {
@@ -267,10 +270,13 @@ fn answered(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict
 fn quiet(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     use Confidence::{Certain, Likely};
     let since_expiry = view.expired.map(|time| at.since(time));
-    if at.is_repeated(entry) {
+    if at.is_repeated(entry, view) {
         return (again(entry), Likely);
     }
-    if entry.marked && since_expiry.is_some_and(|since| since < at.shortest_timeout()) {
+    // An expiry sends what is lowest. If that is not the chunk of the expiry before, a SACK came meanwhile, and what was
+    // marked follows.
+    let follows = at.goes_on && !at.at_sender();
+    if entry.marked && (follows || since_expiry.is_some_and(|since| since < at.shortest_timeout())) {
         return (SctpCause::AfterTimeout, Likely);
     }
     if at.has_new && !times.due() {

@@ -41,6 +41,8 @@ pub(super) struct View {
     pub(super) advanced: Option<Instant>,
     /// When T3 expired last.
     pub(super) expired: Option<Instant>,
+    /// The TSN that it sent again first.
+    pub(super) expired_lead: Option<i64>,
     /// Expiries in a row, without an RTT sample since.
     pub(super) expiries: u32,
     /// One past the highest TSN sent when the last fast retransmit began a recovery, while that lasts.
@@ -63,6 +65,7 @@ impl Default for View {
             last_sack: None,
             advanced: None,
             expired: None,
+            expired_lead: None,
             expiries: 0,
             recover: None,
             shortest_timer: None,
@@ -97,6 +100,15 @@ impl View {
             let report = self.coming.pop_front().expect("it is there");
             self.apply(&report, board);
         }
+    }
+
+    /// What is sent again was not known to have arrived: SACKs that said so came late, or were lost behind the place of
+    /// the capture.
+    pub(super) fn unlearn(&mut self, again: &[i64], board: &mut Board) {
+        let Some(&lowest) = again.iter().find(|tsn| board.is_known(**tsn)) else { return };
+        self.una = self.una.min(lowest);
+        let end = board.end();
+        board.range(lowest, end).for_each(|(_, entry)| entry.known = false);
     }
 
     /// SACKs of the last `span` nanoseconds.
