@@ -1,21 +1,26 @@
 //! Judges captures of simulated runs and compares with what the senders did:
 //! `cargo run --release -p rexmit-sim --example causes -- [--scenario TEXT|NUMBER] [--side sender|receiver|middle]
-//! [--wrong] [--limit N] [--packets server|client|middle] [--list]`.
+//! [--wrong] [--limit N] [--packets server|client|middle] [--list]
+//! [--counts] [--sctp]`.
 //!
-//! `--scenario` keeps the scenarios whose name has the text, or the one with the number; `--wrong` shows the packets
-//! around the first judgements that are not right, `--packets` all packets of a capture.
+//! The scenarios are those of TCP, with `--sctp` those of SCTP. `--scenario` keeps those whose name has the text,
+//! or the one with the number; `--wrong` shows the packets around the first judgements that are not right, `--packets`
+//! all packets of a capture, `--counts` how many judgements of each scenario are not right.
 
 #[path = "../tests/causes/lab/mod.rs"]
 mod lab;
 
+use std::collections::BTreeMap;
+
 use lab::ran::Place;
 use lab::score::Side;
-use lab::{Case, Ran, cases, judge_all, listing};
+use lab::{Case, Ran, cases, judge_all, listing, score, sctp};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let value = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)).cloned();
-    let all = cases::all();
+    let of_sctp = args.iter().any(|a| a == "--sctp");
+    let all = if of_sctp { sctp::cases::all() } else { cases::all() };
     let wanted: Vec<(usize, Case)> = match value("--scenario") {
         None => all.into_iter().enumerate().collect(),
         Some(text) => all
@@ -37,22 +42,31 @@ fn main() {
         };
         for case in &chosen {
             let ran = Ran::new(case);
-            println!("{}\n{}", case.name, listing::whole(&ran, &ran.capture(place).unwrap_or_default()));
+            let whole = if of_sctp { sctp::listing::whole } else { listing::whole };
+            println!("{}\n{}", case.name, whole(&ran, &ran.capture(place).unwrap_or_default()));
         }
         return;
     }
     let start = std::time::Instant::now();
-    let tally = judge_all(&chosen, 2);
+    let tally = judge_all(&chosen, 2, if of_sctp { sctp::score::judge } else { score::judge });
     println!("{} scenarios in {:?}\n{}", chosen.len(), start.elapsed(), listing::matrix(&tally));
+    let side =
+        value("--side").and_then(|s| Side::ALL.into_iter().find(|x| format!("{x:?}").to_lowercase() == s));
+    if args.iter().any(|a| a == "--counts") {
+        let mut counts = BTreeMap::<_, u64>::new();
+        for finding in tally.findings.iter().filter(|f| side.is_none_or(|s| s == f.side)) {
+            *counts.entry((&chosen[finding.case].name, finding.side, finding.verdict)).or_default() += 1;
+        }
+        counts.iter().for_each(|(key, count)| println!("{count:6} {:?} {:?}: {}", key.1, key.2, key.0));
+    }
     if args.iter().any(|a| a == "--wrong") {
-        let side = value("--side")
-            .and_then(|s| Side::ALL.into_iter().find(|x| format!("{x:?}").to_lowercase() == s));
         let limit = value("--limit").and_then(|n| n.parse().ok()).unwrap_or(10);
         let some = tally.findings.iter().filter(|f| side.is_none_or(|s| s == f.side)).take(limit);
         for finding in some {
             let mut named = finding.clone();
             named.case = numbers[finding.case];
-            println!("{}", listing::listing(&Ran::new(&chosen[finding.case]), &named));
+            let show = if of_sctp { sctp::listing::listing } else { listing::listing };
+            println!("{}", show(&Ran::new(&chosen[finding.case]), &named));
         }
     }
 }

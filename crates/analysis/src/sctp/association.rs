@@ -335,6 +335,7 @@ impl Association {
             time: packet.time,
             src: packet.src.ip(),
             dst: packet.dst.ip(),
+            ident: packet.ident,
             path: look.path,
             with_cookie: look.with_cookie,
             paths: side.paths.with_data() > 1,

@@ -15,6 +15,8 @@ pub(super) struct Entry {
     pub(super) last: Instant,
     /// Number of the packet that last carried it.
     pub(super) last_number: u64,
+    /// IP identification of the transmission that was sent first of those seen.
+    pub(super) ident: u16,
     /// Path that it last took.
     pub(super) path: u32,
     /// Bytes of user data.
@@ -25,6 +27,8 @@ pub(super) struct Entry {
     pub(super) in_gap: bool,
     /// The sender knows that it was acknowledged.
     pub(super) known: bool,
+    /// SACKs seen here that report it missing.
+    pub(super) told: u32,
     /// SACKs that reported it missing to the sender since it was last sent.
     pub(super) reports: u32,
     /// When the sender saw the last of these.
@@ -73,6 +77,11 @@ impl Board {
     /// The entry of `tsn`, if it is kept.
     pub(super) fn get(&mut self, tsn: i64) -> Option<&mut Entry> {
         usize::try_from(tsn - self.base).ok().and_then(|at| self.entries.get_mut(at))
+    }
+
+    /// True if the sender knows that `tsn` was acknowledged.
+    pub(super) fn is_known(&mut self, tsn: i64) -> bool {
+        tsn < self.base || self.get(tsn).is_some_and(|entry| entry.known)
     }
 
     /// Adds the TSNs up to `end` as ones not seen, missing since `now`.

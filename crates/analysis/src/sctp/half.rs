@@ -11,6 +11,7 @@ use rexmit_wire::sctp::{Data, Sack};
 use super::board::{Board, Entry};
 use super::clock::Clock;
 use super::judge::{self, Occasion, Verdict};
+use super::order::{Order, Orders, is_before};
 use super::pending::Pending;
 use super::rows::{
     ChunkRow, SctpCause, SctpProof, SctpRetransmissionRow, SctpRows, SctpSackRow, SctpSideRow, StreamRow,
@@ -39,6 +40,8 @@ pub(super) struct Seen {
     pub(super) time: Instant,
     pub(super) src: IpAddr,
     pub(super) dst: IpAddr,
+    /// IP identification.
+    pub(super) ident: u16,
     /// Number of its path among those of its side.
     pub(super) path: u32,
     /// It carries a COOKIE-ECHO that was sent before.
@@ -105,6 +108,7 @@ pub(super) struct Half {
     sacked: (u64, u64),
     /// A gap was open after the last SACK.
     gap_open: bool,
+    order: Orders,
 }
 
 impl Half {
@@ -123,6 +127,7 @@ impl Half {
             sack_delay: Samples::default(),
             sacked: (0, 0),
             gap_open: false,
+            order: Orders::default(),
         }
     }
 
@@ -149,11 +154,23 @@ impl Half {
             self.initial = Some(first.tsn);
             out.row.initial_tsn = Some(first.tsn);
         }
-        self.view.catch_up(seen.time, &mut self.board);
-        self.trace.packet();
-        let mut occasion = self.occasion(seen, pieces, sender_loop);
         let again: Vec<i64> =
             pieces.iter().map(|piece| self.unwrap(piece.tsn)).filter(|tsn| *tsn < self.board.end()).collect();
+        let with_new = again.len() < pieces.len();
+        // What goes in front of new data may be known to have arrived (the listing of pedersen-2006's appendix A.5).
+        self.view.catch_up(seen.time, if with_new { &[] } else { &again }, &mut self.board);
+        if !with_new && sender_loop != Some(0) {
+            self.view.unlearn(&again, &mut self.board);
+        }
+        self.trace.packet();
+        let order = self.order.packet(seen.ident);
+        let mut occasion = self.occasion(seen, sender_loop, order);
+        occasion.has_new = with_new || again.iter().any(|tsn| self.is_first(*tsn, &occasion));
+        if let Some(lowest) = again.first() {
+            occasion.goes_on = self.view.expired_lead.is_some_and(|lead| lead != *lowest);
+            let una = self.una.max(self.view.una);
+            occasion.hole_below = self.board.range(una, *lowest).any(|(_, entry)| entry.acked.is_none());
+        }
         for tsn in &again {
             let view = &self.view;
             occasion.full |= self.board.get(*tsn).is_some_and(|entry| occasion.is_full(entry, view));
@@ -220,13 +237,17 @@ impl Half {
         end + i64::from(tsn.wrapping_sub(wire) as i32)
     }
 
-    fn occasion(&self, seen: &Seen, pieces: &[Piece], sender_loop: Option<u64>) -> Occasion {
+    fn occasion(&self, seen: &Seen, sender_loop: Option<u64>, order: Option<Order>) -> Occasion {
         Occasion {
             time: seen.time,
             sender_loop,
             timeout: self.clock.timeout(sender_loop.unwrap_or(0)),
             floor: self.clock.floor(sender_loop.unwrap_or(0)),
-            has_new: pieces.iter().any(|piece| self.unwrap(piece.tsn) >= self.board.end()),
+            has_new: false,
+            ident: seen.ident,
+            order,
+            hole_below: false,
+            goes_on: false,
             with_cookie: seen.with_cookie,
             paths: seen.paths,
             full: false,
@@ -242,6 +263,7 @@ impl Half {
             entry.marked = !entry.known && tsn >= lead && !again.contains(&tsn);
         }
         self.view.expired = Some(now);
+        self.view.expired_lead = Some(lead);
         self.view.recover = None;
         self.view.expiries += 1;
     }
@@ -276,7 +298,11 @@ impl Half {
             self.outstanding += u64::from(piece.len);
             self.chunks_outstanding += 1;
         }
-        entry.transmissions += 1 + u32::from(hole);
+        if unique || packet.occasion.order == Some(Order::Overtaken) && is_before(seen.ident, entry.ident) {
+            entry.ident = seen.ident;
+        }
+        let counted = kind == Kind::Reordered && !unique;
+        entry.transmissions += u32::from(!counted) + u32::from(hole);
         if kind != Kind::Retransmission {
             entry.first = Some((seen.number, seen.time));
         }
@@ -329,22 +355,32 @@ impl Half {
             }
             return Kind::Retransmission;
         }
-        let threshold = self.view.threshold();
-        let Some(entry) = self.board.get(tsn).filter(|entry| entry.transmissions == 0) else {
-            return Kind::Retransmission;
-        };
-        // A hole is filled. The sender sends again what was reported missing, or after its timer.
-        let since = now.saturating_since(entry.last).as_nanos();
-        let timer = packet.occasion.timeout.unwrap_or(SHORTEST_TIMER);
-        let told = entry.strikes >= threshold || entry.marked;
-        if told || since >= timer {
+        if !self.is_first(tsn, &packet.occasion) {
             return Kind::Retransmission;
         }
-        if entry.acked.is_some() {
+        if self.board.get(tsn).is_some_and(|entry| entry.acked.is_some()) {
             // It was counted as not seen when a SACK came before it.
             out.row.unseen_chunks = out.row.unseen_chunks.saturating_sub(u64::from(tsn < self.una));
         }
         Kind::Reordered
+    }
+
+    /// True if this is the first transmission of a TSN below others that were seen: they overtook it.
+    fn is_first(&mut self, tsn: i64, occasion: &Occasion) -> bool {
+        let threshold = self.view.threshold();
+        let Some(entry) = self.board.get(tsn) else { return false };
+        match occasion.order {
+            Some(Order::Overtaken) => {
+                return entry.transmissions == 0 || is_before(occasion.ident, entry.ident);
+            }
+            Some(Order::Next) => return false,
+            None if entry.transmissions > 0 => return false,
+            None => {}
+        }
+        // A hole is filled. The sender sends again what was reported missing, or after its timer.
+        let since = occasion.time.saturating_since(entry.last).as_nanos();
+        let told = entry.strikes >= threshold || entry.marked;
+        !told && since < occasion.timeout.unwrap_or(SHORTEST_TIMER)
     }
 
     /// A chunk was sent again: judges it, and has its row wait for an answer.

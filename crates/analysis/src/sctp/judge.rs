@@ -8,6 +8,7 @@
 use rexmit_units::Instant;
 
 use super::board::Entry;
+use super::order::Order;
 use super::rows::{SctpCause, SctpEvidence};
 use super::view::View;
 use crate::rows::Confidence;
@@ -25,12 +26,20 @@ pub(super) struct Occasion {
     pub(super) floor: Option<u64>,
     /// It carries new DATA as well.
     pub(super) has_new: bool,
+    /// Its IP identification.
+    pub(super) ident: u16,
+    /// Where it stands in the order of sending, if that is known.
+    pub(super) order: Option<Order>,
+    /// Something below its first retransmitted chunk is outstanding.
+    pub(super) hole_below: bool,
     /// It carries a COOKIE-ECHO that was sent again.
     pub(super) with_cookie: bool,
     /// The side sends on more than one path.
     pub(super) paths: bool,
     /// Some retransmitted chunk of it has just had its missing reports made full.
     pub(super) full: bool,
+    /// Its first retransmitted chunk is another one than that of the last expiry.
+    pub(super) goes_on: bool,
     /// Bytes outstanding.
     pub(super) outstanding: u64,
     /// TSNs outstanding.
@@ -50,6 +59,14 @@ impl Occasion {
 
     fn is_fresh(&self, entry: &Entry) -> bool {
         entry.strikes > 0 && self.since(entry.struck) <= self.tolerance()
+    }
+
+    /// Away from the sender: missing reports have had `entry` sent again less than a round trip before, so that no
+    /// answer to that can have come, and there are reports enough to have had it sent once more (SC-F-4).
+    fn is_repeated(&self, entry: &Entry, view: &View) -> bool {
+        let round = self.floor.unwrap_or(0);
+        let enough = (entry.fast + 1) * view.threshold();
+        !self.at_sender() && entry.fast > 0 && self.since(entry.last) < round && entry.told >= enough
     }
 
     fn since(&self, earlier: Instant) -> u64 {
@@ -88,7 +105,20 @@ pub(super) fn lead(at: &Occasion, entry: &Entry, view: &View) -> Verdict {
         return (bundled(entry), Likely);
     }
     let silent = view.last_sack.is_none_or(|sack| at.since(sack) > at.tolerance());
-    if silent { quiet(at, entry, view, &times) } else { answered(at, entry, view, &times) }
+    let verdict = if silent { quiet(at, entry, view, &times) } else { answered(at, entry, view, &times) };
+    // An expiry sends what is lowest first: that packet was lost before it came here.
+    let was_lost = verdict.0 == SctpCause::Timeout && at.hole_below && !at.at_sender() && !at.paths;
+    if was_lost { (SctpCause::AfterTimeout, Likely) } else { verdict }
+}
+
+/// Too soon for the timer, by what is known of it; nothing else that is known sends again.
+fn early(at: &Occasion, entry: &Entry, view: &View) -> Verdict {
+    let told = if at.at_sender() {
+        entry.strikes >= view.threshold()
+    } else {
+        entry.reports > 0 || at.is_repeated(entry, view)
+    };
+    (if told { again(entry) } else { SctpCause::Timeout }, Confidence::Likely)
 }
 
 /// The cause of a further retransmitted chunk of a packet whose first one has `lead`.
@@ -102,7 +132,11 @@ pub(super) fn further(at: &Occasion, entry: &Entry, view: &View, lead: Verdict) 
         SctpCause::Timeout | SctpCause::BundledMissing | SctpCause::BundledInFlight => {
             (bundled(entry), lead.1)
         }
-        SctpCause::Fast | SctpCause::FastAgain if entry.strikes >= view.threshold() => {
+        SctpCause::Fast | SctpCause::FastAgain
+            if entry.strikes >= view.threshold()
+                || !at.at_sender() && entry.reports > 0
+                || at.is_repeated(entry, view) =>
+        {
             (again(entry), Confidence::Likely)
         }
         SctpCause::Fast | SctpCause::FastAgain if entry.marked => {
@@ -142,6 +176,8 @@ struct Times {
     timer: u64,
     /// The longest that T3 may have run.
     longest: u64,
+    /// The same where its start counts from the first transmission (pedersen-2006 section 4.3.3, with SC-F-5).
+    age: u64,
     /// The timeout that is expected.
     rto: Option<u64>,
 }
@@ -154,7 +190,8 @@ impl Times {
         // T3 may count from the last sending of the oldest chunk instead (pedersen-2006 section 4.3.3).
         let longest = timer.max(at.since(entry.last));
         let floor = view.shortest_timer.unwrap_or(RTO_MIN).min(RTO_MIN);
-        Self { timer, longest, rto: at.timeout.map(|timeout| timeout.max(floor)) }
+        let age = view.expired.map_or(at.since(first), |expired| at.since(expired.max(first)));
+        Self { timer, longest, age: age.max(longest), rto: at.timeout.map(|timeout| timeout.max(floor)) }
     }
 
     /// T3 cannot have run out.
@@ -182,7 +219,7 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     // SACKs that came together are looked at together.
     let exact = entry.strikes < threshold + 2.max(view.sacks_within(at.time, at.tolerance()));
     if entry.strikes >= threshold {
-        let no_timer = at.floor.is_some_and(|floor| times.longest < floor);
+        let no_timer = at.floor.is_some_and(|floor| times.age < floor);
         if no_timer && at.at_sender() && exact && !entry.marked && !at.paths {
             return (again(entry), Certain);
         }
@@ -212,7 +249,10 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
 
 /// A SACK came just before, and did not report the lead missing.
 fn answered(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
-    use Confidence::{Likely, Unknown};
+    use Confidence::Likely;
+    if at.is_repeated(entry, view) {
+        return (again(entry), Likely);
+    }
     if entry.marked {
         return (SctpCause::AfterTimeout, Likely);
     }
@@ -223,33 +263,31 @@ fn answered(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict
     if at.has_new && !times.due() {
         return (SctpCause::WithNew, Likely);
     }
-    if times.too_soon(at) { (SctpCause::Unknown, Unknown) } else { (SctpCause::Timeout, Likely) }
+    if times.too_soon(at) { early(at, entry, view) } else { (SctpCause::Timeout, Likely) }
 }
 
 /// No SACK came just before.
 fn quiet(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
-    use Confidence::{Certain, Likely, Unknown};
+    use Confidence::{Certain, Likely};
     let since_expiry = view.expired.map(|time| at.since(time));
-    if entry.marked && since_expiry.is_some_and(|since| since < at.shortest_timeout()) {
+    if at.is_repeated(entry, view) {
+        return (again(entry), Likely);
+    }
+    // An expiry sends what is lowest. If that is not the chunk of the expiry before, a SACK came meanwhile, and what was
+    // marked follows.
+    let follows = at.goes_on && !at.at_sender();
+    if entry.marked && (follows || since_expiry.is_some_and(|since| since < at.shortest_timeout())) {
         return (SctpCause::AfterTimeout, Likely);
     }
     if at.has_new && !times.due() {
         return (SctpCause::WithNew, Likely);
     }
     if times.too_soon(at) {
-        let flagged = entry.strikes >= view.threshold();
-        // Delayed SACKs make the RTT seem longer to us than to a sender that times once in a while.
-        let possible = at.at_sender() && at.floor.is_some_and(|floor| times.longest >= floor);
-        return match (flagged, possible) {
-            (true, _) => (again(entry), Likely),
-            (false, true) => (SctpCause::Timeout, Likely),
-            (false, false) => (SctpCause::Unknown, Unknown),
-        };
+        return early(at, entry, view);
     }
     if times.longest < view.shortest_timer.unwrap_or(SHORTEST).min(SHORTEST) && !at.at_sender() {
         // Too soon for any timer that is known; farther off, the answer to a SACK may be late.
-        let told = entry.strikes > 0;
-        return if told { (again(entry), Likely) } else { (SctpCause::Unknown, Unknown) };
+        return early(at, entry, view);
     }
     let long_silent = view.last_sack.is_none_or(|sack| at.since(sack) > 5 * AT_ONCE);
     let sure = at.at_sender()

@@ -17,6 +17,7 @@ mod copies;
 mod delays;
 mod half;
 mod judge;
+mod order;
 mod path;
 mod pending;
 mod rows;

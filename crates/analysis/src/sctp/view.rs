@@ -22,6 +22,12 @@ pub(super) struct Report {
     pub(super) window: u32,
 }
 
+impl Report {
+    fn acknowledges(&self, tsn: i64) -> bool {
+        tsn < self.una || self.gaps.iter().any(|(from, to)| (*from..*to).contains(&tsn))
+    }
+}
+
 /// The sender's knowledge.
 #[derive(Debug)]
 pub(super) struct View {
@@ -35,6 +41,8 @@ pub(super) struct View {
     pub(super) advanced: Option<Instant>,
     /// When T3 expired last.
     pub(super) expired: Option<Instant>,
+    /// The TSN that it sent again first.
+    pub(super) expired_lead: Option<i64>,
     /// Expiries in a row, without an RTT sample since.
     pub(super) expiries: u32,
     /// One past the highest TSN sent when the last fast retransmit began a recovery, while that lasts.
@@ -57,6 +65,7 @@ impl Default for View {
             last_sack: None,
             advanced: None,
             expired: None,
+            expired_lead: None,
             expiries: 0,
             recover: None,
             shortest_timer: None,
@@ -78,12 +87,28 @@ impl View {
         }
     }
 
-    /// Lets the sender know what it can know at `now`.
-    pub(super) fn catch_up(&mut self, now: Instant, board: &mut Board) {
-        while self.coming.front().is_some_and(|report| report.due <= now) {
+    /// Lets the sender know what it can know at `now`, when it is seen to have sent the TSNs `again`.
+    ///
+    /// No sender repeats what it knows to have arrived, so a SACK that acknowledges one of them is late, or was lost
+    /// behind the place of the capture.
+    pub(super) fn catch_up(&mut self, now: Instant, again: &[i64], board: &mut Board) {
+        while let Some(report) = self.coming.front().filter(|report| report.due <= now) {
+            let late = now.saturating_since(report.due).as_nanos() < LATEST;
+            if late && again.iter().any(|tsn| report.acknowledges(*tsn) && !board.is_known(*tsn)) {
+                return;
+            }
             let report = self.coming.pop_front().expect("it is there");
             self.apply(&report, board);
         }
+    }
+
+    /// What is sent again was not known to have arrived: SACKs that said so came late, or were lost behind the place of
+    /// the capture.
+    pub(super) fn unlearn(&mut self, again: &[i64], board: &mut Board) {
+        let Some(&lowest) = again.iter().find(|tsn| board.is_known(**tsn)) else { return };
+        self.una = self.una.min(lowest);
+        let end = board.end();
+        board.range(lowest, end).for_each(|(_, entry)| entry.known = false);
     }
 
     /// SACKs of the last `span` nanoseconds.
@@ -163,5 +188,7 @@ impl View {
     }
 }
 
+/// SACKs come no later than this after they could, nanoseconds.
+const LATEST: u64 = 5_000_000_000;
 /// So many times of SACKs are kept.
 const RECENT: usize = 8;

@@ -10,35 +10,61 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use lab::score::{Finding, Side, Tally, Verdict};
-use lab::{Case, Ran, cases, judge_all, listing};
+use lab::{Case, Ran, cases, judge_all, listing, score, sctp};
 use rexmit_analysis::rows::Confidence;
 
-/// All scenarios, judged once.
-static JUDGED: LazyLock<(Vec<Case>, Tally)> = LazyLock::new(|| {
+/// Scenarios, and what was judged of them.
+struct Judged {
+    cases: Vec<Case>,
+    tally: Tally,
+    /// Shows the packets around a judgement.
+    show: fn(&Ran, &Finding) -> String,
+}
+
+/// All scenarios of TCP, judged once.
+static SEGMENTS: LazyLock<Judged> = LazyLock::new(|| {
     let cases = cases::all();
-    let tally = judge_all(&cases, 2);
-    (cases, tally)
+    let tally = judge_all(&cases, 2, score::judge);
+    Judged { cases, tally, show: listing::listing }
+});
+
+/// All scenarios of SCTP, judged once.
+static CHUNKS: LazyLock<Judged> = LazyLock::new(|| {
+    let cases = sctp::cases::all();
+    let tally = judge_all(&cases, 2, sctp::score::judge);
+    Judged { cases, tally, show: sctp::listing::listing }
 });
 
 #[test]
 fn captures_at_the_sender_say_what_it_did() {
-    println!("{} scenarios\n{}", JUDGED.0.len(), listing::matrix(&JUDGED.1));
-    hold(&[Side::Sender]);
+    println!("TCP, {} scenarios\n{}", SEGMENTS.cases.len(), listing::matrix(&SEGMENTS.tally));
+    hold(&SEGMENTS, &[Side::Sender]);
 }
 
 #[test]
 fn captures_at_the_receiver_and_on_the_way_say_what_the_sender_did() {
-    hold(&[Side::Receiver, Side::Middle]);
+    hold(&SEGMENTS, &[Side::Receiver, Side::Middle]);
+}
+
+#[test]
+fn captures_of_sctp_at_the_sender_say_what_it_did() {
+    println!("SCTP, {} scenarios\n{}", CHUNKS.cases.len(), listing::matrix(&CHUNKS.tally));
+    hold(&CHUNKS, &[Side::Sender]);
+}
+
+#[test]
+fn captures_of_sctp_at_the_receiver_and_on_the_way_say_what_the_sender_did() {
+    hold(&CHUNKS, &[Side::Receiver, Side::Middle]);
 }
 
 /// Fails where a goal is not reached at one of these sides, and shows the first packets of each.
-fn hold(sides: &[Side]) {
-    let (cases, tally) = &*JUDGED;
+fn hold(judged: &Judged, sides: &[Side]) {
+    let Judged { cases, tally, show } = judged;
     let failures: Vec<Failure> = sides.iter().flat_map(|side| goals(tally, *side)).collect();
     for failure in &failures {
         println!("{failure}");
         for finding in tally.findings.iter().filter(|f| failure.is_shown_by(f)).take(3) {
-            println!("{}", listing::listing(&Ran::new(&cases[finding.case]), finding));
+            println!("{}", show(&Ran::new(&cases[finding.case]), finding));
         }
     }
     assert!(failures.is_empty(), "{failures:?}");
@@ -79,7 +105,7 @@ enum Failure {
 
 impl Failure {
     fn is_shown_by(&self, finding: &Finding) -> bool {
-        let certain = finding.judged.as_ref().is_some_and(|row| row.confidence == Confidence::Certain);
+        let certain = finding.judged.as_ref().is_some_and(|judged| judged.confidence == Confidence::Certain);
         match *self {
             Self::TooFew(_) => false,
             Self::Certain(side) => side == finding.side && certain && finding.verdict != Verdict::FalseProof,

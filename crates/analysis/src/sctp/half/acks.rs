@@ -105,6 +105,7 @@ impl Half {
         let mut hole = una;
         for (start, end) in gaps {
             for (_, entry) in self.board.range(hole, *start) {
+                entry.told += 1;
                 if std::mem::take(&mut entry.in_gap) {
                     entry.acked = None;
                     new.reneged += 1;

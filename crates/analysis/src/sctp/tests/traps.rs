@@ -40,12 +40,37 @@ fn tsns_wrap() {
 fn reordering_at_the_receiver() {
     let mut script = String::from("0 c init 100\n0.1 s initack 1\n100 c cookie\n100.1 s cookieack\n");
     script += &lines(1_000.0, 2.0, 100..120, |tsn| format!("c data {tsn}\n1000.1 s sack {tsn}"));
-    script += "1100 c data 121\n1100.1 s sack 119 121-121\n1100.5 c data 122\n1100.6 s sack 119 121-122
-        1101 c data 120\n1101.1 s sack 122";
+    let end = |ident: [u32; 3]| {
+        let [first, second, third] = ident;
+        format!(
+            "1100 c data 121 | ident {first}\n1100.1 s sack 119 121-121
+             1100.5 c data 122 | ident {second}\n1100.6 s sack 119 121-122
+             1101 c data 120 | ident {third}\n1101.1 s sack 122"
+        )
+    };
+    // The sender's count tells, and without it, how soon it came.
+    for ident in [[101, 102, 100], [0, 0, 0]] {
+        let rows = play(&(script.clone() + &end(ident)));
+        assert!(rows.retransmissions.is_empty());
+        assert_eq!(kinds(&rows)[20..], [Kind::New, Kind::New, Kind::Reordered]);
+        assert_eq!(rows.associations[0].client.reordered_chunks, 1);
+    }
+    // Sent after what it follows, it was sent again, for all that it comes soon.
+    let rows = play(&(script + &end([101, 102, 103])));
+    assert_eq!((rows.retransmissions.len(), rows.associations[0].client.reordered_chunks), (1, 0));
+}
+
+/// What was sent first comes last: a chunk that went again in front of new data is seen before its original.
+#[test]
+fn an_original_behind_its_repetition() {
+    let mut script = String::from("0 c init 100\n0.1 s initack 1\n100 c cookie\n100.1 s cookieack\n");
+    script += &lines(1_000.0, 2.0, 100..110, |tsn| format!("c data {tsn}\n1000.1 s sack {tsn}"));
+    script += "1100 c data 111 | ident 102\n1100.1 s sack 109 111-111
+        1120 c data 110; data 112 | ident 103\n1120.1 s sack 112
+        1121 c data 110 | ident 101\n1121.1 s sack 112";
     let rows = play(&script);
-    assert!(rows.retransmissions.is_empty());
-    assert_eq!(kinds(&rows)[20..], [Kind::New, Kind::New, Kind::Reordered]);
-    assert_eq!(rows.associations[0].client.reordered_chunks, 1);
+    assert_eq!(judged(&rows), ["27 10 r1 timeout with-new-data likely"]);
+    assert_eq!(kinds(&rows)[10..], [Kind::New, Kind::Retransmission, Kind::New, Kind::Reordered]);
 }
 
 /// Lost SACKs: the fourth report never arrives, so the timer does it; one SACK then acknowledges all.

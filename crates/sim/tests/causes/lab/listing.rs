@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use rexmit_analysis::rows::{Cause, Confidence};
+use rexmit_analysis::rows::Confidence;
 use rexmit_units::Instant;
 use rexmit_wire::Flags;
 
 use super::ran::{Ran, host};
-use super::score::{Finding, Side, Tally, Verdict};
+use super::score::{Finding, Said, Side, Tally, Verdict};
 use super::view::{Sighting, view};
 
 /// Packets of the connection that are shown before and after the one in question.
@@ -46,14 +46,14 @@ pub fn matrix(tally: &Tally) -> String {
 
 fn cause_table(out: &mut String, tally: &Tally, side: Side) {
     let cells: Vec<_> = tally.causes.iter().filter(|((s, ..), _)| *s == side).collect();
-    let mut columns: Vec<Option<Cause>> = cells.iter().map(|((_, _, cause), _)| *cause).collect();
+    let mut columns: Vec<Option<Said>> = cells.iter().map(|((_, _, cause), _)| *cause).collect();
     columns.sort_unstable();
     columns.dedup();
     let mut truths: Vec<&str> = cells.iter().map(|((_, truth, _), _)| *truth).collect();
     truths.dedup();
     let _ = write!(out, "{:18}", "");
     for column in &columns {
-        let _ = write!(out, " {:>13}", column.map_or("(not listed)", Cause::name));
+        let _ = write!(out, " {:>13}", column.map_or("(not listed)", |said| said.1));
     }
     out.push('\n');
     for truth in truths {
@@ -97,12 +97,8 @@ pub fn listing(ran: &Ran, finding: &Finding) -> String {
     );
     match &finding.judged {
         None => out.push_str("judged: not listed\n"),
-        Some(row) => {
-            let _ = writeln!(
-                out,
-                "judged: {:?} {:?}, {:?} ({:?}), transmission {}, {:?}",
-                row.cause, row.confidence, row.need, row.proof, row.transmission, row.evidence
-            );
+        Some(judged) => {
+            let _ = writeln!(out, "judged: {}", judged.text);
         }
     }
     let initial = initial_numbers(ran, &all);

@@ -9,6 +9,7 @@ pub mod hard;
 pub mod listing;
 pub mod ran;
 pub mod score;
+pub mod sctp;
 pub mod view;
 
 use std::sync::Mutex;
@@ -19,7 +20,9 @@ pub use ran::Ran;
 use score::Tally;
 
 /// Runs and judges `cases` on `jobs` threads; what was found, in the order of cases.
-pub fn judge_all(cases: &[Case], jobs: usize) -> Tally {
+///
+/// `judge` takes a run and the number of its case.
+pub fn judge_all(cases: &[Case], jobs: usize, judge: fn(&Ran, usize) -> Tally) -> Tally {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Tally)>> = Mutex::default();
     std::thread::scope(|scope| {
@@ -28,7 +31,7 @@ pub fn judge_all(cases: &[Case], jobs: usize) -> Tally {
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(i) else { return };
-                    let tally = score::judge(&Ran::new(case), i);
+                    let tally = judge(&Ran::new(case), i);
                     done.lock().expect("no thread has failed").push((i, tally));
                 }
             });

@@ -23,7 +23,7 @@ pub enum Side {
 impl Side {
     pub const ALL: [Self; 3] = [Self::Sender, Self::Receiver, Self::Middle];
 
-    fn of(place: Place, host: usize) -> Self {
+    pub fn of(place: Place, host: usize) -> Self {
         match (place, host) {
             (Place::Middle, _) => Self::Middle,
             (Place::Server, 0) | (Place::Client, 1) => Self::Sender,
@@ -59,14 +59,38 @@ pub struct Finding {
     /// Number of the packet in the capture.
     pub number: u64,
     /// What the analysis says of it.
-    pub judged: Option<RetransmissionRow>,
+    pub judged: Option<Judged>,
 }
+
+/// A judgement, as far as tables and listings of any protocol need it.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    pub cause: Said,
+    pub confidence: Confidence,
+    pub need: Need,
+    /// It as text.
+    pub text: String,
+}
+
+impl Judged {
+    pub fn of(row: &RetransmissionRow) -> Self {
+        let text = format!(
+            "{:?} {:?}, {:?} ({:?}), transmission {}, {:?}",
+            row.cause, row.confidence, row.need, row.proof, row.transmission, row.evidence
+        );
+        let cause = (row.cause as u8, row.cause.name());
+        Self { cause, confidence: row.confidence, need: row.need, text }
+    }
+}
+
+/// A cause of some protocol: its place in tables, and its name.
+pub type Said = (u8, &'static str);
 
 /// Truths and judgements, counted.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// By side, truth and judged cause (`None`: not listed).
-    pub causes: BTreeMap<(Side, &'static str, Option<Cause>), u64>,
+    pub causes: BTreeMap<(Side, &'static str, Option<Said>), u64>,
     pub verdicts: BTreeMap<(Side, Verdict), u64>,
     /// By side, confidence, and whether the cause was right.
     pub confidence: BTreeMap<(Side, Confidence, bool), u64>,
@@ -180,46 +204,70 @@ impl Score<'_> {
                 _ => Verdict::Wrong,
             },
         };
-        if let Some(row) = &judged {
-            self.compare_need(row, truth.earlier);
-            let key = (self.side(), row.confidence, verdict == Verdict::Right);
-            *self.tally.confidence.entry(key).or_default() += 1;
-        }
         let label = if self.sighting.copy { "copy of the path" } else { truth.reason.name() };
-        let key = (self.side(), label, judged.as_ref().map(|row| row.cause));
-        *self.tally.causes.entry(key).or_default() += 1;
-        self.note(verdict, judged);
+        let spot =
+            Spot { case: self.case, place: self.place, side: self.side(), number: self.sighting.number };
+        self.tally.note(&spot, label, verdict, judged.as_ref().map(Judged::of), truth.earlier);
+    }
+
+    fn side(&self) -> Side {
+        Side::of(self.place, self.sighting.host)
+    }
+}
+
+/// A packet of a capture.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot {
+    pub case: usize,
+    pub place: Place,
+    pub side: Side,
+    pub number: u64,
+}
+
+impl Tally {
+    /// Counts a judgement of what was sent for the reason `label`.
+    pub fn note(
+        &mut self,
+        spot: &Spot,
+        label: &'static str,
+        verdict: Verdict,
+        judged: Option<Judged>,
+        earlier: Earlier,
+    ) {
+        if let Some(judged) = &judged {
+            self.compare_need(spot, judged, earlier);
+            let key = (spot.side, judged.confidence, verdict == Verdict::Right);
+            *self.confidence.entry(key).or_default() += 1;
+        }
+        let key = (spot.side, label, judged.as_ref().map(|judged| judged.cause));
+        *self.causes.entry(key).or_default() += 1;
+        self.find(spot, verdict, judged);
     }
 
     /// A retransmission that is said not to have been needed must not have been.
-    fn compare_need(&mut self, row: &RetransmissionRow, earlier: Earlier) {
-        let need = match row.need {
+    fn compare_need(&mut self, spot: &Spot, judged: &Judged, earlier: Earlier) {
+        let need = match judged.need {
             Need::Needed => "needed",
             Need::Spurious => "spurious",
             Need::Unnecessary => "unnecessary",
             Need::Unknown => "unknown",
         };
-        *self.tally.needs.entry((self.side(), earlier.name(), need)).or_default() += 1;
-        let false_proof = match row.need {
+        *self.needs.entry((spot.side, earlier.name(), need)).or_default() += 1;
+        let false_proof = match judged.need {
             Need::Spurious => earlier == Earlier::Lost,
             Need::Unnecessary => matches!(earlier, Earlier::Lost | Earlier::OnItsWay),
             Need::Needed | Need::Unknown => false,
         };
         if false_proof {
-            self.note(Verdict::FalseProof, Some(row.clone()));
+            self.find(spot, Verdict::FalseProof, Some(judged.clone()));
         }
     }
 
-    fn note(&mut self, verdict: Verdict, judged: Option<RetransmissionRow>) {
-        let side = self.side();
-        *self.tally.verdicts.entry((side, verdict)).or_default() += 1;
+    fn find(&mut self, spot: &Spot, verdict: Verdict, judged: Option<Judged>) {
+        *self.verdicts.entry((spot.side, verdict)).or_default() += 1;
         if verdict != Verdict::Right {
-            let (case, place, number) = (self.case, self.place, self.sighting.number);
-            self.tally.findings.push(Finding { case, place, side, verdict, number, judged });
+            let &Spot { case, place, side, number } = spot;
+            self.findings.push(Finding { case, place, side, verdict, number, judged });
         }
-    }
-
-    fn side(&self) -> Side {
-        Side::of(self.place, self.sighting.host)
     }
 }
