@@ -102,6 +102,9 @@ pub(super) fn lead(at: &Occasion, entry: &Entry, view: &View) -> Verdict {
     if at.is_fresh(entry) {
         return struck(at, entry, view, &times);
     }
+    if at.full && at.is_repeated(entry, view) {
+        return (again(entry), Likely);
+    }
     if at.full {
         // Another chunk's reports sent the packet, with all that was outstanding (pedersen-2006 section 4.2.2).
         return (bundled(entry), Likely);
