@@ -159,8 +159,8 @@ impl Half {
         let with_new = again.len() < pieces.len();
         // What goes in front of new data may be known to have arrived (the listing of pedersen-2006's appendix A.5).
         self.view.catch_up(seen.time, if with_new { &[] } else { &again }, &mut self.board);
-        if !with_new && sender_loop != Some(0) {
-            self.view.unlearn(&again, &mut self.board);
+        if !with_new {
+            self.view.unlearn(&again, sender_loop == Some(0), &mut self.board);
         }
         self.trace.packet();
         let order = self.order.packet(seen.ident);
@@ -243,6 +243,7 @@ impl Half {
             sender_loop,
             timeout: self.clock.timeout(sender_loop.unwrap_or(0)),
             floor: self.clock.floor(sender_loop.unwrap_or(0)),
+            behind: self.view.behind,
             has_new: false,
             ident: seen.ident,
             order,
@@ -399,7 +400,7 @@ impl Half {
         let mut evidence = judge::evidence(&packet.occasion, entry, &self.view);
         if packet.position == 0 {
             // Farther off, some of what seems known was on its way.
-            if packet.occasion.sender_loop == Some(0)
+            if packet.occasion.at_sender()
                 && let Some(strikes) = judge::strikes_alone(&packet.occasion, entry, &self.view)
             {
                 self.view.learn(strikes);

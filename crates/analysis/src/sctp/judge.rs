@@ -24,6 +24,8 @@ pub(super) struct Occasion {
     pub(super) timeout: Option<u64>,
     /// What no retransmission timeout can be below: the shortest RTT and the clock's granularity.
     pub(super) floor: Option<u64>,
+    /// SACKs have been lost between the place of the capture and the sender, however near that is.
+    pub(super) behind: bool,
     /// It carries new DATA as well.
     pub(super) has_new: bool,
     /// Its IP identification.
@@ -74,8 +76,8 @@ impl Occasion {
     }
 
     /// The capture is at the sender for sure.
-    fn at_sender(&self) -> bool {
-        self.sender_loop == Some(0)
+    pub(super) fn at_sender(&self) -> bool {
+        self.sender_loop == Some(0) && !self.behind
     }
 
     /// The packets tell when a timer cannot have run out.
@@ -99,6 +101,9 @@ pub(super) fn lead(at: &Occasion, entry: &Entry, view: &View) -> Verdict {
     let times = Times::new(at, entry, view);
     if at.is_fresh(entry) {
         return struck(at, entry, view, &times);
+    }
+    if at.full && at.is_repeated(entry, view) {
+        return (again(entry), Likely);
     }
     if at.full {
         // Another chunk's reports sent the packet, with all that was outstanding (pedersen-2006 section 4.2.2).
@@ -217,10 +222,13 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     use Confidence::{Certain, Likely};
     let threshold = view.threshold();
     // SACKs that came together are looked at together.
-    let exact = entry.strikes < threshold + 2.max(view.sacks_within(at.time, at.tolerance()));
+    let crossed = entry.strikes < threshold + 2.max(view.sacks_within(at.time, at.tolerance()));
+    // A sender that takes fewer while its stream is thin takes as many as others otherwise (SC-F-2, RFC 9260).
+    let exact = crossed || at.at_sender() && matches!(entry.strikes, 3 | 4);
     if entry.strikes >= threshold {
         let no_timer = at.floor.is_some_and(|floor| times.age < floor);
-        if no_timer && at.at_sender() && exact && !entry.marked && !at.paths {
+        let clear = entry.transmissions <= 1 || entry.fast > 0;
+        if no_timer && at.at_sender() && exact && clear && !entry.marked && !at.paths {
             return (again(entry), Certain);
         }
         if times.too_soon(at) {

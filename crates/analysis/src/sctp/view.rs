@@ -33,6 +33,8 @@ impl Report {
 pub(super) struct View {
     /// One past the highest cumulative TSN.
     pub(super) una: i64,
+    /// SACKs that were seen here did not reach it, or came late.
+    pub(super) behind: bool,
     /// The last advertised window.
     pub(super) window: Option<u32>,
     /// When it saw a SACK.
@@ -61,6 +63,7 @@ impl Default for View {
     fn default() -> Self {
         Self {
             una: i64::MIN / 4,
+            behind: false,
             window: None,
             last_sack: None,
             advanced: None,
@@ -103,9 +106,13 @@ impl View {
     }
 
     /// What is sent again was not known to have arrived: SACKs that said so came late, or were lost behind the place of
-    /// the capture.
-    pub(super) fn unlearn(&mut self, again: &[i64], board: &mut Board) {
+    /// the capture. `near`: no delay lies between, so that it stands as an error of the sender.
+    pub(super) fn unlearn(&mut self, again: &[i64], near: bool, board: &mut Board) {
         let Some(&lowest) = again.iter().find(|tsn| board.is_known(**tsn)) else { return };
+        self.behind = true;
+        if near {
+            return;
+        }
         self.una = self.una.min(lowest);
         let end = board.end();
         board.range(lowest, end).for_each(|(_, entry)| entry.known = false);

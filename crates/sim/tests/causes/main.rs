@@ -2,7 +2,7 @@
 //!
 //! The model says of every packet why it left; nothing of that is in a capture. Scenarios are run, captured at both
 //! hosts and on the way, analysed, and each judgement is laid beside the truth. On failure the first wrong ones are
-//! printed; `cargo run --release -p rexmit-sim --example causes -- --wrong` prints more.
+//! printed; `cargo run --release -p rexmit-sim --example causes -- --wrong` prints more (`--sctp`: of SCTP).
 
 mod lab;
 

@@ -207,7 +207,7 @@ impl Score<'_> {
         let label = if self.sighting.copy { "copy of the path" } else { truth.reason.name() };
         let spot =
             Spot { case: self.case, place: self.place, side: self.side(), number: self.sighting.number };
-        self.tally.note(&spot, label, verdict, judged.as_ref().map(Judged::of), truth.earlier);
+        self.tally.note(&spot, (label, truth.earlier), verdict, judged.as_ref().map(Judged::of));
     }
 
     fn side(&self) -> Side {
@@ -225,14 +225,13 @@ pub struct Spot {
 }
 
 impl Tally {
-    /// Counts a judgement of what was sent for the reason `label`.
+    /// Counts a judgement of what was sent for the reason `label`, when its earlier copies had this fate.
     pub fn note(
         &mut self,
         spot: &Spot,
-        label: &'static str,
+        (label, earlier): (&'static str, Earlier),
         verdict: Verdict,
         judged: Option<Judged>,
-        earlier: Earlier,
     ) {
         if let Some(judged) = &judged {
             self.compare_need(spot, judged, earlier);

@@ -91,7 +91,7 @@ impl Chunk<'_> {
             None => "new",
         };
         let earlier = if answer.is_some() { truth.earlier } else { Earlier::None };
-        tally.note(&self.spot, label, verdict, judged.as_ref().map(said), earlier);
+        tally.note(&self.spot, (label, earlier), verdict, judged.as_ref().map(said));
     }
 
     fn fits(&self, answer: &Answer, cause: SctpCause) -> bool {
