@@ -19,7 +19,7 @@ use super::rows::{
 };
 use super::trace::Trace;
 use super::view::View;
-use crate::rows::{Kind, Need, SideName, Tables};
+use crate::rows::{Confidence, Kind, Need, SideName, Tables};
 use crate::spread::Samples;
 
 /// Where rows go, and whose they are.
@@ -449,6 +449,7 @@ impl Half {
         entry.trace = self.trace.restart(entry.trace);
         (entry.reports, entry.strikes, entry.marked) = (0, 0, false);
         entry.fast += u32::from(matches!(verdict.0, SctpCause::Fast | SctpCause::FastAgain));
+        entry.unclear |= verdict.1 != Confidence::Certain;
         let previous = entry.row;
         let acked = entry.acked;
         let number = self.pending.push(row, previous);
