@@ -40,7 +40,7 @@ pub(super) struct Occasion {
     pub(super) paths: bool,
     /// Some retransmitted chunk of it has just had its missing reports made full.
     pub(super) full: bool,
-    /// Its first retransmitted chunk is another one than that of the last expiry.
+    /// Its first retransmitted chunk is another one than that of the last expiry, and no new data left since.
     pub(super) goes_on: bool,
     /// Bytes outstanding.
     pub(super) outstanding: u64,
