@@ -1,11 +1,12 @@
 //! Judges captures of simulated runs and compares with what the senders did:
 //! `cargo run --release -p rexmit-sim --example causes -- [--scenario TEXT|NUMBER] [--side sender|receiver|middle]
-//! [--wrong] [--limit N] [--packets server|client|middle] [--list]
-//! [--counts] [--sctp]`.
+//! [--wrong] [--limit N] [--packets server|client|middle] [--list] [--counts]
+//! [--certain] [--sctp]`.
 //!
 //! The scenarios are those of TCP, with `--sctp` those of SCTP. `--scenario` keeps those whose name has the text,
 //! or the one with the number; `--wrong` shows the packets around the first judgements that are not right, `--packets`
-//! all packets of a capture, `--counts` how many judgements of each scenario are not right.
+//! all packets of a capture, `--counts` how many judgements of each scenario are not right. With
+//! `--certain` the wrong ones are those that were called certain.
 
 #[path = "../tests/causes/lab/mod.rs"]
 mod lab;
@@ -13,8 +14,9 @@ mod lab;
 use std::collections::BTreeMap;
 
 use lab::ran::Place;
-use lab::score::Side;
+use lab::score::{Finding, Side, Verdict};
 use lab::{Case, Ran, cases, judge_all, listing, score, sctp};
+use rexmit_analysis::rows::Confidence;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -61,7 +63,12 @@ fn main() {
     }
     if args.iter().any(|a| a == "--wrong") {
         let limit = value("--limit").and_then(|n| n.parse().ok()).unwrap_or(10);
-        let some = tally.findings.iter().filter(|f| side.is_none_or(|s| s == f.side)).take(limit);
+        let sure = args.iter().any(|a| a == "--certain");
+        let wanted = |f: &&Finding| {
+            let certain = f.judged.as_ref().is_some_and(|judged| judged.confidence == Confidence::Certain);
+            side.is_none_or(|s| s == f.side) && (!sure || certain && f.verdict != Verdict::FalseProof)
+        };
+        let some = tally.findings.iter().filter(wanted).take(limit);
         for finding in some {
             let mut named = finding.clone();
             named.case = numbers[finding.case];

@@ -41,6 +41,8 @@ pub(super) struct Entry {
     pub(super) trace: u32,
     /// Times that missing reports had it sent again.
     pub(super) fast: u32,
+    /// Why it was sent again before is not certain.
+    pub(super) unclear: bool,
     /// T3 expired while it was outstanding, and it was not sent again since.
     pub(super) marked: bool,
     /// It was given up by FORWARD-TSN.

@@ -19,7 +19,7 @@ use super::rows::{
 };
 use super::trace::Trace;
 use super::view::View;
-use crate::rows::{Kind, Need, SideName, Tables};
+use crate::rows::{Confidence, Kind, Need, SideName, Tables};
 use crate::spread::Samples;
 
 /// Where rows go, and whose they are.
@@ -168,6 +168,8 @@ impl Half {
         occasion.has_new = with_new || again.iter().any(|tsn| self.is_first(*tsn, &occasion));
         if let Some(lowest) = again.first() {
             occasion.goes_on = self.view.expired_lead.is_some_and(|lead| lead != *lowest);
+            // New data wait until nothing is marked (RFC 9260 section 6.1 C).
+            occasion.goes_on &= !self.view.moved_on;
             let una = self.una.max(self.view.una);
             occasion.hole_below = self.board.range(una, *lowest).any(|(_, entry)| entry.acked.is_none());
         }
@@ -175,6 +177,7 @@ impl Half {
             let view = &self.view;
             occasion.full |= self.board.get(*tsn).is_some_and(|entry| occasion.is_full(entry, view));
         }
+        self.view.moved_on |= with_new;
         let mut packet = Packet { seen, occasion, lead: None, position: 0, result: Result::default() };
         for piece in pieces {
             self.piece(&mut packet, piece, out);
@@ -265,6 +268,7 @@ impl Half {
         }
         self.view.expired = Some(now);
         self.view.expired_lead = Some(lead);
+        self.view.moved_on = false;
         self.view.recover = None;
         self.view.expiries += 1;
     }
@@ -449,6 +453,7 @@ impl Half {
         entry.trace = self.trace.restart(entry.trace);
         (entry.reports, entry.strikes, entry.marked) = (0, 0, false);
         entry.fast += u32::from(matches!(verdict.0, SctpCause::Fast | SctpCause::FastAgain));
+        entry.unclear |= verdict.1 != Confidence::Certain;
         let previous = entry.row;
         let acked = entry.acked;
         let number = self.pending.push(row, previous);

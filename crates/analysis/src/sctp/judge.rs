@@ -40,7 +40,7 @@ pub(super) struct Occasion {
     pub(super) paths: bool,
     /// Some retransmitted chunk of it has just had its missing reports made full.
     pub(super) full: bool,
-    /// Its first retransmitted chunk is another one than that of the last expiry.
+    /// Its first retransmitted chunk is another one than that of the last expiry, and no new data left since.
     pub(super) goes_on: bool,
     /// Bytes outstanding.
     pub(super) outstanding: u64,
@@ -132,7 +132,7 @@ pub(super) fn further(at: &Occasion, entry: &Entry, view: &View, lead: Verdict) 
         SctpCause::Fast | SctpCause::FastAgain | SctpCause::BundledMissing | SctpCause::BundledInFlight
             if at.is_full(entry, view) =>
         {
-            (again(entry), lead.1)
+            (again(entry), if entry.unclear { Confidence::Likely } else { lead.1 })
         }
         SctpCause::Timeout | SctpCause::BundledMissing | SctpCause::BundledInFlight => {
             (bundled(entry), lead.1)
@@ -227,8 +227,8 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     let exact = crossed || at.at_sender() && matches!(entry.strikes, 3 | 4);
     if entry.strikes >= threshold {
         let no_timer = at.floor.is_some_and(|floor| times.age < floor);
-        let clear = entry.transmissions <= 1 || entry.fast > 0;
-        if no_timer && at.at_sender() && exact && clear && !entry.marked && !at.paths {
+        // Whether it is the first one or another hangs on what was said before.
+        if no_timer && at.at_sender() && exact && !entry.unclear && !entry.marked && !at.paths {
             return (again(entry), Certain);
         }
         if times.too_soon(at) {

@@ -45,6 +45,8 @@ pub(super) struct View {
     pub(super) expired: Option<Instant>,
     /// The TSN that it sent again first.
     pub(super) expired_lead: Option<i64>,
+    /// It has sent new data since.
+    pub(super) moved_on: bool,
     /// Expiries in a row, without an RTT sample since.
     pub(super) expiries: u32,
     /// One past the highest TSN sent when the last fast retransmit began a recovery, while that lasts.
@@ -69,6 +71,7 @@ impl Default for View {
             advanced: None,
             expired: None,
             expired_lead: None,
+            moved_on: false,
             expiries: 0,
             recover: None,
             shortest_timer: None,
