@@ -36,6 +36,7 @@ __all__ = [
     "serve_job",
     "sweep_emulations",
     "usrsctp",
+    "usrsctp_missing",
     "version",
 ]
 
