@@ -78,6 +78,12 @@ def test_a_second_path_is_of_the_models_only() -> None:
         study.run(backend="stack:usrsctp", progress=False)
 
 
+def test_a_path_too_small_for_usrsctp_is_told_before_anything_runs() -> None:
+    host = {"stack": "rfc9260", "mtu": 500}
+    with pytest.raises(StudyError, match=r"hosts\.server\.mtu: usrsctp takes paths of 532 bytes and more"):
+        thin(hosts={"server": host, "client": host}).run(backend="stack:usrsctp", progress=False)
+
+
 def test_settings_of_usrsctp_are_checked() -> None:
     host = {"stack": "rfc9260", "usrsctp": {"rto_mni": "200 ms"}}
     with pytest.raises(StudyError, match=r"hosts\.server\.usrsctp.*did you mean `rto_min`\?"):

@@ -19,6 +19,9 @@ use crate::{HOSTS, SpecError};
 /// Every connection has a port of its own from 10000 on.
 const MAX_CONNECTIONS: u64 = 55_000;
 
+/// The smallest path of usrsctp, without the IP header (SCTP_SMALLEST_PMTU of its netinet/sctp_constants.h).
+const USRSCTP_LEAST_PACKET: u32 = 512;
+
 /// Two hosts, the path between them and what they send: one run, wholly said.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -288,6 +291,15 @@ impl Resolved {
             return Err(SpecError::new("hosts.server.stack", text));
         }
         let hosts = [("server", &self.scenario.hosts.server), ("client", &self.scenario.hosts.client)];
+        let header = if self.address("server").is_ipv4() { 20 } else { 40 };
+        for (name, host) in hosts {
+            if host.mtu < USRSCTP_LEAST_PACKET + header {
+                let least = USRSCTP_LEAST_PACKET + header;
+                let text =
+                    format!("usrsctp takes paths of {least} bytes and more here; give it a larger MTU");
+                return Err(SpecError::new(format!("hosts.{name}.mtu"), text));
+            }
+        }
         let of = |(name, host): (&str, &HostSpec)| {
             let (_, unsupported) = host.usrsctp_settings();
             unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()

@@ -52,6 +52,18 @@ impl Numbers {
     }
 }
 
+/// The profile, asking for and taking at least so many streams, as an application would (RFC 6458 section 5.3.1).
+fn with_streams(profile: &Arc<rexmit_sctp::Profile>, streams: u16) -> Arc<rexmit_sctp::Profile> {
+    let mut profile = profile.clone();
+    let rules = &profile.association;
+    if rules.outbound_streams.min(rules.inbound_streams) < streams {
+        let rules = &mut Arc::make_mut(&mut profile).association;
+        rules.outbound_streams = rules.outbound_streams.max(streams);
+        rules.inbound_streams = rules.inbound_streams.max(streams);
+    }
+    profile
+}
+
 impl Stack {
     /// The end of a connection at host number `host`, whose ticks have this phase.
     pub fn new(
@@ -78,7 +90,7 @@ impl Stack {
                 role: if active { rexmit_tcp::Role::Active } else { rexmit_tcp::Role::Passive },
             })),
             Profile::Sctp(profile) => Self::Sctp(Box::new(Association::new(AssociationConfig {
-                profile: profile.clone(),
+                profile: with_streams(profile, resolved.transfers[plan.transfer].streams()),
                 local,
                 remote,
                 more_local: second.into_iter().collect(),
@@ -134,6 +146,12 @@ impl Stack {
     /// Bytes that arrived as others than those written.
     pub fn misplaced_bytes(&self) -> u64 {
         each!(self, end => end.misplaced_bytes())
+    }
+
+    /// It keeps messages apart.
+    #[inline]
+    pub fn is_of_messages(&self) -> bool {
+        !matches!(self, Self::Tcp(_))
     }
 
     /// Its first sequence number or TSN; `None` where the code is not ours.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use rexmit_path::Direction;
-use rexmit_stack::{Counters, Endpoint, Transmission};
+use rexmit_stack::{Counters, Endpoint, Socket, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
 use rexmit_usrsctp::Usrsctp;
@@ -258,7 +258,9 @@ impl World {
             end.app.on_event(now, event, &mut end.connection);
         }
         end.connection.swap_queue(&mut self.queue);
-        if !end.ended && end.app.progress().ended.is_some() {
+        // An association ends when all has arrived, whether or not it has been read.
+        let unread = end.connection.is_of_messages() && end.connection.readable() > 0;
+        if !end.ended && end.app.progress().ended.is_some() && !unread {
             end.ended = true;
             self.unfinished -= 1;
         }

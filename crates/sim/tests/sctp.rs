@@ -57,6 +57,30 @@ fn everything_arrives_through_loss_both_ways() {
     }
 }
 
+/// The association is over long before a slow reader is.
+#[test]
+fn what_has_arrived_is_read_after_the_end() {
+    for stack in PROFILES {
+        let transfer = json!({ "from": "server", "to": "client", "writes": "50 x 100 bytes",
+            "read": { "size": "50 bytes", "rate": "2 kbit/s" } });
+        let row = run_once(scenario(stack, json!({ "delay": "20 ms" }), transfer)).row;
+        assert!(row.completed, "{stack}: {:?}", row.error);
+        assert_eq!((row.bytes, row.messages[0].delivered), (5_000, 50), "{stack}");
+        assert!(row.time_ns > 19_000_000_000, "{stack}: {}", row.time_ns);
+    }
+}
+
+#[test]
+fn an_application_gets_the_streams_that_it_asks_for() {
+    for stack in PROFILES {
+        let transfer =
+            json!({ "from": "server", "to": "client", "writes": "300 x 100 bytes", "streams": 150 });
+        let row = run_once(scenario(stack, json!({ "delay": "20 ms" }), transfer)).row;
+        assert!(row.completed, "{stack}: {:?}", row.error);
+        assert_eq!(row.messages[0].delivered, 300, "{stack}");
+    }
+}
+
 #[test]
 fn a_run_is_the_same_again_and_differs_with_its_seed() {
     let path = json!({ "delay": "20 ms", "down": { "loss": "5 %" }, "up": { "loss": "5 %" } });

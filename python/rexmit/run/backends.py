@@ -181,7 +181,10 @@ class ModelBackend:
             chunk = range(at, min(at + size, runs.stop))
             began = time.monotonic()
             numbers = (chunk.start, chunk.stop)
-            found = self._plan.run(numbers, design.replications, design.seed, jobs, self.name)
+            try:
+                found = self._plan.run(numbers, design.replications, design.seed, jobs, self.name)
+            except ValueError as error:
+                raise self._wrong(error) from None
             table = from_native(found["runs"])
             rows = {detail.name: from_native(found[detail.name]) for detail in self._details}
             yield chunk, nest(self._details, table, rows)
