@@ -63,6 +63,7 @@ def cargo(command: str, *options: str) -> list[str]:
 def checks(scratch: Path) -> list[Check]:
     """Every check, the quickest first so that a slip is seen early."""
     python = sys.executable
+    npm = ["npm", "run", "--silent", "--prefix", "web"]
     sources = ["python", "scripts", "benches", "tests"]
     return [
         Check("rustfmt", LINT, ["cargo", "fmt", "--all", "--check"]),
@@ -73,6 +74,8 @@ def checks(scratch: Path) -> list[Check]:
         Check("licences", LINT, [python, "scripts/check_licences.py"]),
         Check("lock is current", LINT, [python, "scripts/lock.py", "--check"]),
         Check("mypy", LINT, [str(BIN / "mypy")]),
+        Check("pages: lint", LINT, [*npm, "lint"]),
+        Check("pages: types", LINT, [*npm, "types"]),
         Check("clippy", LINT, cargo("clippy", "--all-targets", "--locked", "--", "-D", "warnings")),
         Check(
             "rustdoc",
@@ -95,10 +98,12 @@ def checks(scratch: Path) -> list[Check]:
             cargo("test", "--exclude", "rexmit-python", "--locked"),
             uses=["tshark"],
         ),
+        Check("pages: unit tests", TESTS, [*npm, "test"]),
         # Where nothing may be skipped the kernel is built; elsewhere its absence is a skip.
         Check("kernel", TESTS, [python, "scripts/kernel.py"]),
         Check("pytest", TESTS, [str(BIN / "pytest"), "-rs", f"--basetemp={scratch / 'pytest'}"]),
         Check("README examples", TESTS, [python, "scripts/readme_test.py", *EXECUTED]),
+        Check("pages: end to end", TESTS, [*npm, "e2e"], uses=["chromium"]),
         Check("wheel alone", TESTS, [python, "scripts/wheel.py"]),
     ]
 

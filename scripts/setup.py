@@ -2,9 +2,9 @@
 
 Makes `.venv`, installs the pinned Python packages, installs the few Debian packages that are
 missing (one of them, libusrsctp-dev, is unpacked into `.cache/usrsctp` where that needs no root), and
-builds the native module. Each step is skipped while a hash of its inputs is the one
-that its stamp in `.cache/stamps` remembers. Uses the standard library only: it runs before
-anything is installed.
+builds the script of the pages and the native module. Each step is skipped while a hash of its
+inputs is the one that its stamp in `.cache/stamps` remembers. Uses the standard library only: it runs
+before anything is installed.
 """
 
 from __future__ import annotations
@@ -23,10 +23,20 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMPS = ROOT / ".cache" / "stamps"
+WEB = ROOT / "web"
+PAGES = ROOT / "python" / "rexmit" / "plot" / "web"
 
 # Program that must be on the path (or module of Python), and the Debian package that brings it.
 USRSCTP = "/usr/include/usrsctp.h"
-DEBIAN = {"cc": "gcc", "tshark": "tshark", "tcptrace": "tcptrace", USRSCTP: "libusrsctp-dev"}
+DEBIAN = {
+    "cc": "gcc",
+    "node": "nodejs",
+    "npm": "npm",
+    "chromium": "chromium",
+    "tshark": "tshark",
+    "tcptrace": "tcptrace",
+    USRSCTP: "libusrsctp-dev",
+}
 MODULES = {"ensurepip": "python3-venv"}
 # What `rexmit kernel build` needs, and what experiments in its guests do; by the path where it is no program.
 KERNEL = {
@@ -40,7 +50,7 @@ KERNEL = {
     "ethtool": "ethtool",
 }
 # Without these nothing can be built; without the others some tests are skipped.
-NEEDED = {"cc", "ensurepip"}
+NEEDED = {"cc", "ensurepip", "node", "npm"}
 
 
 def main() -> int:
@@ -54,6 +64,8 @@ def main() -> int:
         return 1
     lock = ROOT / "requirements.lock"
     done = step("environment", digest([lock], extra=sys.version), make_environment, PYTHON.exists())
+    done = done and step("tools of the pages", digest([WEB / "package-lock.json"]), install_web, has_tools())
+    done = done and step("pages", digest(web_inputs()), build_web, (PAGES / "rexmit.js").exists())
     usrsctp = usrsctp_found()
     done = done and step("usrsctp", digest([], extra=str(usrsctp)), look_again, True)
     done = done and step(
@@ -155,6 +167,29 @@ def make_environment() -> bool:
         return False
     pip = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     return run([*pip, "--require-hashes", "--requirement", str(ROOT / "requirements.lock")])
+
+
+def install_web() -> bool:
+    """Install what `web/package-lock.json` pins; no package runs anything of its own."""
+    return run(["npm", "ci", "--prefix", str(WEB), "--ignore-scripts", "--no-audit", "--no-fund"])
+
+
+def has_tools() -> bool:
+    """True if the tools of the pages are installed."""
+    return (WEB / "node_modules" / "esbuild").exists()
+
+
+def build_web() -> bool:
+    """Build the script and the style of the pages into the Python package."""
+    return run(["npm", "run", "--silent", "--prefix", str(WEB), "build"])
+
+
+def web_inputs() -> list[Path]:
+    """Every file that the pages' script is built from."""
+    return [
+        *(path for path in (WEB / "src").rglob("*") if path.is_file()),
+        *(WEB / name for name in ("build.mjs", "package-lock.json", "package.json")),
+    ]
 
 
 def build_native() -> bool:

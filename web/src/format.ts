@@ -1,0 +1,116 @@
+// What a page is told: the JSON of its element `rexmit-page`, and the heads of its blocks.
+// `rexmit.report` and `rexmit.plot` write it; FORMAT changes when a page of an older script could not read it.
+
+export const FORMAT = 1;
+
+export type Page = StudyPage | CapturePage;
+
+interface Common {
+  format: number;
+  /** Version of the package that wrote the page. */
+  version: string;
+  title: string;
+}
+
+/** The graphs of the connections of a capture, in one block with the id `trace`. */
+export interface CapturePage extends Common {
+  kind: "capture";
+}
+
+/** A study: what stands around the explorer is HTML already. */
+export interface StudyPage extends Common {
+  kind: "study";
+  name: string;
+  backend: string;
+  factors: Factor[];
+  replications: number;
+  /** A row a run (`runs`), and what stands beside: `intervals`, `messages`, `retransmissions`. */
+  tables: TableInfo[];
+  /** The response and the x axis to begin with, and the factor that tells curves apart. */
+  first: { response: string; x: string | null; colour: string | null };
+  runs: RunsInfo;
+}
+
+export interface Factor {
+  /** Dotted name of the setting, such as `path.rate`. */
+  name: string;
+  /** Levels as written, in the order of the design. */
+  labels: string[];
+  /** Their values in `unit` where they are numbers, rates or times. */
+  values: number[] | null;
+  unit: Unit;
+  /** True where levels are positions in a flow. */
+  position: boolean;
+}
+
+export type Unit = "" | "ns" | "ms" | "s" | "bit/s" | "bytes" | "packets" | "share";
+
+export interface Column {
+  name: string;
+  /** One line for people. */
+  meaning: string;
+  unit: Unit;
+  kind: "number" | "truth" | "text";
+}
+
+export interface TableInfo {
+  name: string;
+  /** Id of its block. Its one table has the columns `run`, `replication`, `level:FACTOR` (a number of a level of
+   * each factor, u1 or u2) and the responses. */
+  block: string;
+  /** Responses that may be chosen, the most useful first. */
+  responses: Column[];
+  /** Columns of the table that tell its rows apart beside the factors, such as `host` and `interval`. */
+  keys: Column[];
+}
+
+export interface RunsInfo {
+  /** Runs whose packets can be looked at, by number: the id of the block, and the file beside the page that has it
+   * where the page itself has not. */
+  embedded: Record<string, { block: string; file?: string }>;
+  /** The command that embeds one more, with RUN for its number; null where its packets cannot be had again. */
+  command: string | null;
+  /** Why it cannot, or why not all are embedded: one sentence. */
+  note: string;
+}
+
+/** Head of the block of a run, or of a capture. Tables have the names `VIEW.TABLE`, where VIEW is the key of a view,
+ * and `verdicts`. */
+export interface TraceHead {
+  /** Null for a capture. */
+  run: number | null;
+  title: string;
+  /** Label of each factor. */
+  levels: Record<string, string>;
+  /** Of a run: its responses, by name. */
+  responses: Record<string, number | string | boolean | null>;
+  /** Seconds from the first packet to the last. */
+  duration: number;
+  /** One for each direction of a connection in which data went, the one that sent most first. */
+  views: ViewHead[];
+  /** What there is to say of the capture: that it breaks off, that some connections were left out. */
+  remarks: string[];
+}
+
+export interface ViewHead {
+  /** Unique within the block, such as `1-server`. */
+  key: string;
+  protocol: "tcp" | "sctp";
+  connection: number;
+  /** Who sends the data. */
+  direction: "client" | "server";
+  title: string;
+  /** One sentence or two: packets, bytes, goodput, causes of retransmissions, what this place cannot see. */
+  facts: string;
+  groups: Group[];
+}
+
+/** Packets that look alike: new, or sent again for one cause. */
+export interface Group {
+  label: string;
+  letter: string;
+  /** A name of the style (`segment`, `late`, `again`) or a colour. */
+  colour: string;
+  /** True for retransmissions. */
+  again: boolean;
+}
