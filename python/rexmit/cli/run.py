@@ -12,6 +12,8 @@ from rexmit.errors import StudyError
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.capture import CAPTURE_CHOICES
 from rexmit.run.progress import shown_progress
+from rexmit.run.results import failures_of
+from rexmit.run.shard import parse_shard, told
 from rexmit.study import StudySpec, load_spec
 from rexmit.study.settings import parse_assignment
 
@@ -23,7 +25,8 @@ Examples:
   rexmit run hurtig-2006/short --set path.rate='["1 Mbit/s", "2 Mbit/s"]' --jobs 2 --out results/fast
   rexmit run hurtig-2006/short --backend uml --out results/linux
   rexmit run hurtig-2006/short --set vary.path.queue='["9 packets", "99 packets"]' --out results/queues
-  rexmit run my-study.toml --out results/mine --resume"""
+  rexmit run my-study.toml --out results/mine --resume
+  rexmit run my-study.toml --shard 3/16"""
 )
 @click.argument("study")
 @click.option(
@@ -92,6 +95,12 @@ Examples:
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the random streams, instead of the study's."
 )
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Run the I-th of N like parts of the runs alone, for a job array; `rexmit merge` joins all N. "
+    "Default of --out: results/STUDY-shard-I-of-N.",
+)
 @json_option
 @click.pass_context
 def run(
@@ -109,6 +118,7 @@ def run(
     verdicts: str,
     transmissions: str,
     seed: int | None,
+    shard: str | None,
     as_json: bool,
 ) -> None:
     """Run STUDY, one of the package by its name or yours by its file, and store its results.
@@ -117,11 +127,13 @@ def run(
     failed or did not complete; all are stored all the same.
     """
     spec = _spec(study, settings, seed)
-    folder = out or Path("results") / spec.name.replace("/", "-")
+    part = None if shard is None else parse_shard(shard)
+    place = spec.name.replace("/", "-") + (f"-shard-{part[0]}-of-{part[1]}" if part else "")
+    folder = out or Path("results") / place
     began = time.monotonic()
     with shown_progress() as progress:
         tables = (state, state_at, verdicts, transmissions)
-        options = RunOptions(backend, jobs, resume, capture, *tables, allow_unsupported, progress, warn)
+        options = RunOptions(backend, jobs, resume, capture, *tables, allow_unsupported, progress, warn, part)
         try:
             results = run_study(spec, folder, options)
         except StudyError as error:
@@ -149,29 +161,27 @@ def _with_hint(error: StudyError, spec: StudySpec, settings: tuple[str, ...]) ->
 
 def _tell(results: Results, folder: Path, seconds: float, as_json: bool) -> int:
     """Prints what was run and returns how many runs failed."""
-    table = results.table()
-    failed = table.filter(~table["completed"] | table["error"].is_not_null())
+    failed = failures_of(results)
     facts = {
         "study": results.name,
         "folder": str(folder),
         "runs": len(results),
-        "failed": failed.height,
+        **({"shard": list(results.shard), "runs_of_study": results.study["runs"]} if results.shard else {}),
+        "failed": failed.count,
         "seconds": round(seconds, 3),
     }
     if as_json:
         print_json(facts)
-        return failed.height
+        return failed.count
     new = results.new_runs
     what = f"{new} runs in {seconds:.2f} s" if new else f"nothing left to run of {len(results)} runs"
     if 0 < new < len(results):
         what += f", {len(results)} in all"
-    click.echo(f"{results.name}: {what}, results in {folder}")
-    late = table["late"].sum() if "late" in table.columns else 0
-    if late:
-        text = f"{late} of {table.height} runs are flagged in the column late"
+    name = f"{results.name}, {told(results.shard)}" if results.shard else results.name
+    click.echo(f"{name}: {what}, results in {folder}")
+    if failed.late:
+        text = f"{failed.late} of {len(results)} runs are flagged in the column late"
         warn(f"{text}: the emulator's error was above 1 % of their round trip; see rexmit doctor --emulator")
-    if failed.height:
-        first = failed.row(0, named=True)
-        why = first["error"] or "it did not complete"
-        warn(f"{failed.height} runs failed; the first is run {first['run']}: {why}")
-    return failed.height
+    if failed.count:
+        warn(f"{failed.count} runs failed; the first is run {failed.first}: {failed.why}")
+    return failed.count

@@ -81,33 +81,44 @@ def _listed_type(name: str, values: list[Any]) -> pa.DataType:
     return pa.uint32() if name == "connection" else pa.uint64()
 
 
-def with_factors(responses: pa.Table, design: Design) -> pa.Table:
-    """The whole table of a study: run and replication, a column for each factor, then the responses.
+class FactorColumns:
+    """The columns of a design's factors, made once and then taken for any of its runs."""
 
-    `responses` holds all runs in order. A factor's column has its dotted name and its levels as written;
-    where they are rates or times, a second column `NAME_bit_s` or `NAME_ns` has them as whole numbers.
-    """
-    runs = np.arange(design.runs, dtype=np.int64)
-    if not np.array_equal(responses.column("run").to_numpy(), runs):
-        raise ValueError("the runs are not all there in order")
-    arrays = [responses.column("run"), responses.column("replication")]
-    fields = [_field("run", arrays[0].type), _field("replication", arrays[1].type)]
-    repeat = design.runs
-    for factor in design.factors:
-        repeat //= len(factor.levels)
-        indices = pa.array((runs // repeat) % len(factor.levels))
-        columns = _factor_columns(factor.name, factor.labels)
-        for setting in factor.settings:
-            columns += _factor_columns(setting, factor.columns_of(setting))
-        for name, values in columns:
-            array = values.take(indices)
-            arrays.append(array)
-            fields.append(_field(name, array.type))
-    for name in responses.column_names:
-        if name not in ("run", "replication"):
-            arrays.append(responses.column(name))
-            fields.append(_field(name, arrays[-1].type))
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields)).combine_chunks()
+    def __init__(self, design: Design) -> None:
+        self._columns: list[tuple[pa.Field, pa.Array, int, int]] = []
+        repeat = design.runs
+        for factor in design.factors:
+            repeat //= len(factor.levels)
+            columns = _factor_columns(factor.name, factor.labels)
+            for setting in factor.settings:
+                columns += _factor_columns(setting, factor.columns_of(setting))
+            for name, values in columns:
+                self._columns.append((_field(name, values.type), values, repeat, len(factor.levels)))
+
+    def beside(self, responses: pa.Table, first: int) -> pa.Table:
+        """The table of successive runs from `first`: run and replication, the factors, then the responses.
+
+        A factor's column has its dotted name and its levels as written; where they are rates or times, a
+        second column `NAME_bit_s` or `NAME_ns` has them as whole numbers.
+        """
+        runs = np.arange(first, first + responses.num_rows, dtype=np.int64)
+        if not np.array_equal(responses.column("run").to_numpy(), runs):
+            raise ValueError("the runs are not all there in order")
+        arrays = [responses.column("run"), responses.column("replication")]
+        fields = [_field("run", arrays[0].type), _field("replication", arrays[1].type)]
+        for field, values, repeat, levels in self._columns:
+            arrays.append(values.take(pa.array((runs // repeat) % levels)))
+            fields.append(field)
+        for name in responses.column_names:
+            if name not in ("run", "replication"):
+                arrays.append(responses.column(name))
+                fields.append(_field(name, arrays[-1].type))
+        return pa.Table.from_arrays(arrays, schema=pa.schema(fields)).combine_chunks()
+
+
+def with_factors(responses: pa.Table, design: Design, first: int = 0) -> pa.Table:
+    """The table of successive runs of a study, `responses`, with the columns of its factors."""
+    return FactorColumns(design).beside(responses, first)
 
 
 def design_columns(columns: Sequence[str]) -> list[str]:
