@@ -32,6 +32,7 @@ from rexmit.run.files import store_error, write_json, write_text, write_whole
 from rexmit.run.lock import LOCK_NAME, FolderLock
 from rexmit.run.provenance import environment, now
 from rexmit.run.results import Results, open_results
+from rexmit.run.schema import KEY, SCHEMA
 from rexmit.run.store import (
     PROVENANCE,
     RUNS,
@@ -319,6 +320,7 @@ def _joined(
     spec = StudySpec(study["name"], None, {}, study["scenario"], design)
     record = {
         **study,
+        KEY: SCHEMA,
         "scenario": ModelBackend(spec, BackendOptions()).resolved(),
         "factors": [factor_to_record(factor) for factor in factors],
         "replications": replications,

@@ -26,6 +26,7 @@ from rexmit.run.keeping import Keep
 from rexmit.run.lock import FolderLock
 from rexmit.run.provenance import Provenance, usable_cores
 from rexmit.run.results import Results
+from rexmit.run.schema import KEY, SCHEMA
 from rexmit.run.store import PROVENANCE, Store
 from rexmit.run.tables import TABLE_KINDS, write_tables
 from rexmit.study import StudySpec
@@ -208,6 +209,7 @@ class _Session:
         """What study.json holds: the resolved study, its levels and size. A resume must find the same."""
         spec = self._spec
         return {
+            KEY: SCHEMA,
             "version": _native.version(),
             "name": spec.name,
             "file": None if spec.path is None else str(spec.path.resolve()),

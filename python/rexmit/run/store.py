@@ -32,6 +32,7 @@ from rexmit.run.columns import with_factors
 from rexmit.run.details import DETAILS, split
 from rexmit.run.files import TEMPORARY, store_error, write_json, write_text, write_whole
 from rexmit.run.lock import LOCK_NAME
+from rexmit.run.schema import KEY, check_schema
 from rexmit.study import Design
 
 RUNS = "runs.parquet"
@@ -40,7 +41,7 @@ STUDY_TOML = "study.toml"
 PROVENANCE = "provenance.json"
 ROWS_A_GROUP = 1 << 16
 
-_WORDS = {"name", "file", "title", "source", "question", "description"}
+_WORDS = {KEY, "name", "file", "title", "source", "question", "description"}
 """What may change between a run and its resume: it changes no result."""
 _PART = re.compile(r"part-(\d{10})-(\d{10})\.parquet")
 
@@ -133,6 +134,7 @@ class Store:
             ) from None
         except (OSError, ValueError) as error:
             raise StoreError(f"{path}: cannot be read ({error}); choose another --out") from None
+        check_schema(before, self.folder)
         difference = first_difference(decisive(before), decisive(json.loads(json.dumps(record))))
         if difference:
             raise StoreError(f"{self.folder}: holds another study: {difference}; choose another --out")
