@@ -11,7 +11,7 @@ from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.errors import StudyError
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.capture import CAPTURE_CHOICES
-from rexmit.run.progress import shown_progress
+from rexmit.run.progress import shown_study
 from rexmit.study import StudySpec, load_spec
 from rexmit.study.settings import parse_assignment
 
@@ -119,9 +119,10 @@ def run(
     spec = _spec(study, settings, seed)
     folder = out or Path("results") / spec.name.replace("/", "-")
     began = time.monotonic()
-    with shown_progress() as progress:
+    with shown_study(spec.design) as shown:
         tables = (state, state_at, verdicts, transmissions)
-        options = RunOptions(backend, jobs, resume, capture, *tables, allow_unsupported, progress, warn)
+        told = (shown.report, warn, shown.rows)
+        options = RunOptions(backend, jobs, resume, capture, *tables, allow_unsupported, *told)
         try:
             results = run_study(spec, folder, options)
         except StudyError as error:

@@ -51,7 +51,8 @@ class RunOptions:
     over time, of the path's verdicts and of why each packet was sent are kept: none, failed or all.
     `state_at` says when state is noted: at every change (`changes`), after each of the application's writes
     (`writes`), or at an interval such as `10 ms`. `allow_unsupported` runs a study all the same whose
-    settings the backend cannot have, with a warning.
+    settings the backend cannot have, with a warning. `on_rows` is called with each table of runs that have
+    just finished: their numbers and responses, without the factors.
     """
 
     backend: str = "model"
@@ -65,6 +66,7 @@ class RunOptions:
     allow_unsupported: bool = False
     progress: Progress | None = None
     warn: Callable[[str], None] | None = None
+    on_rows: Callable[[pa.Table], object] | None = None
 
 
 def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = None) -> Results:
@@ -177,6 +179,8 @@ class _Session:
             for chunk, table in self._backend.sweep(gap, self._jobs, lambda: bool(stop)):
                 add(chunk, table)
                 done += len(chunk)
+                if self._options.on_rows:
+                    self._options.on_rows(table)
                 self._progress("runs", done, total)
             self._stop_if_asked(stop, done, total)
 
