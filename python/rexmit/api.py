@@ -13,7 +13,7 @@ from rexmit import _native
 from rexmit.errors import StoreError, StudyError, one_line
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.backends import to_json
-from rexmit.run.progress import shown_progress
+from rexmit.run.progress import shown_study
 from rexmit.run.runner import Progress
 from rexmit.run.tables import TABLE_KINDS
 from rexmit.study import StudySpec, load_spec
@@ -121,8 +121,8 @@ class Study:
         )
         if callable(progress):
             return self._run(out, replace(options, progress=progress))
-        with shown_progress(progress) as show:
-            return self._run(out, replace(options, progress=show))
+        with shown_study(self.spec.design, bool(progress)) as shown:
+            return self._run(out, replace(options, progress=shown.report, on_rows=shown.rows))
 
     def _run(self, out: str | Path | None, options: RunOptions) -> Results:
         return run_study(self.spec, None if out is None else Path(out), options)

@@ -29,6 +29,7 @@ COMMANDS = (
     "plot",
     "report",
     "run",
+    "sql",
     "studies",
 )
 """Each is a module of its name, loaded when it is called: some take long to load."""

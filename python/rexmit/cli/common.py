@@ -37,17 +37,21 @@ OUT = _OutPath()
 
 def print_json(value: Any) -> None:
     """Prints JSON on standard output; what a terminal would obey is escaped."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    click.echo(escaped(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
-def console() -> Console:
-    """Where tables go: the terminal's width, or lines as long as needed elsewhere."""
+def escaped(text: str) -> str:
+    """JSON with what a terminal would obey as escapes."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def console(width: int | None = None) -> Console:
+    """Where tables go: the terminal's width, or lines as long as needed elsewhere; or as wide as given."""
     # Loaded when something is printed: work begins without it.
     from rich.console import Console
 
     # Brackets and colons in addresses and names are no marks of ours.
-    width = None if sys.stdout.isatty() else 200
+    width = width or (None if sys.stdout.isatty() else 200)
     return Console(width=width, markup=False, emoji=False)
 
 

@@ -11,7 +11,7 @@ from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.errors import StudyError
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.capture import CAPTURE_CHOICES
-from rexmit.run.progress import shown_progress
+from rexmit.run.progress import shown_study
 from rexmit.run.results import failures_of
 from rexmit.run.shard import parse_shard, told
 from rexmit.study import StudySpec, load_spec
@@ -131,9 +131,10 @@ def run(
     place = spec.name.replace("/", "-") + (f"-shard-{part[0]}-of-{part[1]}" if part else "")
     folder = out or Path("results") / place
     began = time.monotonic()
-    with shown_progress() as progress:
+    with shown_study(spec.design) as shown:
         tables = (state, state_at, verdicts, transmissions)
-        options = RunOptions(backend, jobs, resume, capture, *tables, allow_unsupported, progress, warn, part)
+        watched = (shown.report, warn, shown.rows)
+        options = RunOptions(backend, jobs, resume, capture, *tables, allow_unsupported, *watched, part)
         try:
             results = run_study(spec, folder, options)
         except StudyError as error:

@@ -15,6 +15,7 @@ from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.run.columns import from_native
 from rexmit.run.details import details_of, nest
+from rexmit.run.meanings import SINGLE_RUNS
 from rexmit.study import Factor, StudySpec
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class ModelBackend:
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
         """Runs one run again with these tables."""
         answer = self._again(run, asked_for(kinds, self._options.state_at))
-        return {kind: from_native(answer[kind]) for kind in kinds}
+        return {kind: from_native(answer[kind], SINGLE_RUNS[kind]) for kind in kinds}
 
     def _again(self, run: int, options: dict[str, Any]) -> dict[str, Any]:
         key = self._plan.run_key(run, self._design.replications)

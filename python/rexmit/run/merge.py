@@ -29,6 +29,7 @@ from rexmit.run.details import DETAILS, Detail, split
 from rexmit.run.files import write_json, write_text, write_whole
 from rexmit.run.provenance import environment, now
 from rexmit.run.results import Results, open_results
+from rexmit.run.schema import KEY, SCHEMA
 from rexmit.run.shards import merge_shards, shards_among
 from rexmit.run.store import (
     PROVENANCE,
@@ -323,6 +324,7 @@ def _joined(
     spec = StudySpec(study["name"], None, {}, study["scenario"], design)
     record = {
         **study,
+        KEY: SCHEMA,
         "scenario": ModelBackend(spec, BackendOptions()).resolved(),
         "factors": [factor_to_record(factor) for factor in factors],
         "replications": replications,

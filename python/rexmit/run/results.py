@@ -20,6 +20,7 @@ from rexmit.run.details import INTERVALS, MESSAGES, RETRANSMISSIONS, Detail
 from rexmit.run.files import store_error
 from rexmit.run.parquet import ROWS_A_GROUP
 from rexmit.run.parts import read_pieces
+from rexmit.run.schema import check_schema
 from rexmit.run.shard import Shard, shard_of, told
 from rexmit.run.store import PROVENANCE, RUNS, STUDY_JSON
 from rexmit.study import Design, StudySpec
@@ -179,6 +180,19 @@ class Results:
         assert isinstance(frame, pl.DataFrame)
         return frame
 
+    def sql(self, query: str) -> pl.DataFrame:
+        """The answer to a query in SQL over the tables of these results, as `rexmit sql` gives it.
+
+        Tables: `runs`, with the columns of `table()`; `intervals`, `retransmissions` and `messages` where the
+        study has them; `factors` and `columns`; of results in a folder also `captures`, and `state`,
+        `verdicts` and `transmissions` of the runs for which they were kept. A name with a dot needs double
+        quotes: `"path.rate"`. Raises UsageError for a query that cannot be answered.
+        """
+        # Loaded when something is asked: DuckDB takes long to load.
+        from rexmit.run.sql import ask
+
+        return ask(self, query)
+
     def to_pandas(self) -> pd.DataFrame:
         """The table for pandas. Raises UsageError where pandas is not installed."""
         try:
@@ -323,13 +337,15 @@ def open_results(folder: str | Path) -> Results:
 
 
 def read_study(folder: Path) -> dict[str, Any]:
-    """The content of study.json in a results folder, finished or not.
+    """The study.json of a results folder, finished or not.
 
-    Raises StoreError where it is none.
+    Raises StoreError where there is none, or where a newer version has written the folder in another layout.
     """
     if folder.is_file():
         raise StoreError(f"{folder}: is a file; name the results folder that `rexmit run` wrote")
-    return _read_json(folder / STUDY_JSON)
+    study = _read_json(folder / STUDY_JSON)
+    check_schema(study, folder)
+    return study
 
 
 def _read_table(path: Path) -> pa.Table:

@@ -25,6 +25,7 @@ from rexmit.run.keeping import Keep
 from rexmit.run.lock import FolderLock
 from rexmit.run.provenance import Provenance, usable_cores
 from rexmit.run.results import Results, did_fail
+from rexmit.run.schema import KEY, SCHEMA
 from rexmit.run.shard import Shard, checked, runs_of
 from rexmit.run.store import PROVENANCE, Store
 from rexmit.run.tables import TABLE_KINDS, write_tables
@@ -52,7 +53,8 @@ class RunOptions:
     :func:`rexmit.run.merge_results` joins the parts.
     `state_at` says when state is noted: at every change (`changes`), after each of the application's writes
     (`writes`), or at an interval such as `10 ms`. `allow_unsupported` runs a study all the same whose
-    settings the backend cannot have, with a warning.
+    settings the backend cannot have, with a warning. `on_rows` is called with each table of runs that have
+    just finished: their numbers and responses, without the factors.
     """
 
     backend: str = "model"
@@ -66,6 +68,7 @@ class RunOptions:
     allow_unsupported: bool = False
     progress: Progress | None = None
     warn: Callable[[str], None] | None = None
+    on_rows: Callable[[pa.Table], object] | None = None
     shard: Shard | None = None
 
 
@@ -182,6 +185,8 @@ class _Session:
             for chunk, table in self._backend.sweep(gap, self._jobs, lambda: bool(stop)):
                 add(chunk, table)
                 done += len(chunk)
+                if self._options.on_rows:
+                    self._options.on_rows(table)
                 self._progress("runs", done, total)
             self._stop_if_asked(stop, done, total)
 
@@ -214,6 +219,7 @@ class _Session:
         """What study.json holds: the resolved study, its levels and size. A resume must find the same."""
         spec = self._spec
         return {
+            KEY: SCHEMA,
             "version": _native.version(),
             "name": spec.name,
             "file": None if spec.path is None else str(spec.path.resolve()),

@@ -34,6 +34,7 @@ from rexmit.run.files import TEMPORARY, store_error, write_json, write_text, wri
 from rexmit.run.lock import LOCK_NAME
 from rexmit.run.parquet import ROWS_A_GROUP, GroupWriter
 from rexmit.run.parts import Parts, check_readable
+from rexmit.run.schema import KEY, check_schema
 from rexmit.study import Design
 
 RUNS = "runs.parquet"
@@ -43,7 +44,7 @@ PROVENANCE = "provenance.json"
 DETAIL_ROWS = 1 << 12
 """Runs whose details are unpacked at once: each may have a hundred rows."""
 
-_WORDS = {"name", "file", "title", "source", "question", "description"}
+_WORDS = {KEY, "name", "file", "title", "source", "question", "description"}
 """What may change between a run and its resume: it changes no result."""
 
 
@@ -139,6 +140,7 @@ class Store:
             ) from None
         except (OSError, ValueError) as error:
             raise StoreError(f"{path}: cannot be read ({error}); choose another --out") from None
+        check_schema(before, self.folder)
         difference = first_difference(decisive(before), decisive(json.loads(json.dumps(record))))
         if difference:
             raise StoreError(f"{self.folder}: holds another study: {difference}; choose another --out")
