@@ -20,9 +20,11 @@ from typing import Any
 import click
 from rexmit import _native
 from rexmit.cli import cli
+from rexmit.cli.roff import manual_page, page_name, walk
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs" / "reference"
+MAN = ROOT / "man" / "data" / "share" / "man" / "man1"
 Schema = dict[str, Any]
 
 
@@ -50,6 +52,7 @@ def pages() -> dict[Path, str]:
         DOCS / "settings.md": "\n".join(settings_page(json.loads(_native.profile_schema()))),
         DOCS / "sctp-settings.md": "\n".join(sctp_settings_page(json.loads(_native.sctp_profile_schema()))),
         DOCS / "profiles.md": "\n".join(profiles_page()),
+        **{MAN / f"{page_name(path)}.1": manual_page(path, command) for path, command in walk("rexmit", cli)},
     }
 
 
@@ -190,17 +193,6 @@ def commands_page() -> Iterator[str]:
         context = click.Context(command, info_name=path, max_content_width=90, terminal_width=90)
         text = command.get_help(context).strip()
         yield from [f"## {path}", "", "```text", text, "```", ""]
-
-
-def walk(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    """A command and those below it."""
-    yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in sorted(command.list_commands(context)):
-            inner = command.get_command(context, name)
-            assert inner is not None
-            yield from walk(f"{path} {name}", inner)
 
 
 # Tables of an analysis

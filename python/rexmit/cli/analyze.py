@@ -16,6 +16,7 @@ from rexmit.analyse.overview import SORTS, Overview, Wanted, nested
 from rexmit.analyse.pairs import PairOptions
 from rexmit.analyse.quantities import plural
 from rexmit.analyse.words import evidence, sctp_evidence
+from rexmit.cli import completing
 from rexmit.cli.analyze_pair import PairOutput, analyze_pair
 from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.cli.reading import ReadingProgress
@@ -128,6 +129,7 @@ Examples:
 @click.option("--tables", type=OUT, help="Folder to write the tables to.")
 @click.option(
     "--only",
+    shell_complete=completing.analysis_tables,
     metavar="NAME,...",
     help="Tables to write, 'all' for every one. Default: without a row a packet.",
 )

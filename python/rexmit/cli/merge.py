@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from rexmit.analyse.means import averages, check_responses
+from rexmit.cli import completing
 from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.errors import StoreError, UsageError
 from rexmit.run import Results, merge_results, open_results
@@ -37,6 +38,7 @@ Examples:
 @click.option(
     "--response",
     "responses",
+    shell_complete=completing.responses,
     multiple=True,
     metavar="COLUMN",
     help="Of these columns only. May be given several times. Default: every column of numbers.",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rexmit.cli import completing
 from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.errors import StudyError
 from rexmit.run import Results, RunOptions, run_study
@@ -28,11 +29,12 @@ Examples:
   rexmit run my-study.toml --out results/mine --resume
   rexmit run my-study.toml --shard 3/16"""
 )
-@click.argument("study")
+@click.argument("study", shell_complete=completing.study_names)
 @click.option(
     "--backend",
     default="model",
     show_default=True,
+    shell_complete=completing.backends,
     help="What runs it: model (virtual time), uml (a real Linux in virtual time; `rexmit kernel build` makes "
     "it) or kernel (this machine's, in real time).",
 )
@@ -46,6 +48,7 @@ Examples:
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
+    shell_complete=completing.settings,
     help="Change a setting, or the levels of a factor; vary.KEY=[..] makes a new one. A profile's file is "
     "named as seen from the working directory. May be given several times.",
 )

@@ -8,6 +8,7 @@ from typing import IO
 
 import click
 
+from rexmit.cli import completing
 from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.errors import UsageError, one_line
 
@@ -21,7 +22,7 @@ Examples:
   rexmit sql results/model results/linux --csv --file question.sql
   echo 'select distinct verdict from verdicts where run = 9' | rexmit sql results/short -"""
 )
-@click.argument("words", nargs=-1, required=True, metavar="DIR... [QUERY]")
+@click.argument("words", nargs=-1, required=True, metavar="DIR... [QUERY]", shell_complete=completing.files)
 @click.option(
     "--file", type=click.Path(path_type=Path), help="Read the query from a file; - is standard input."
 )
@@ -43,12 +44,13 @@ def sql(
     out: Path | None,
     rows: int,
 ) -> None:
-    """Ask the results in DIR with one QUERY in SQL, as DuckDB speaks it; - reads it from standard input.
+    """Ask the results in DIR with one QUERY in SQL.
 
-    Tables: runs; intervals, retransmissions and messages where the study has them; state, verdicts and
-    transmissions of the runs for which they were kept, under their number run; captures, factors and columns.
-    Without QUERY: lists them, with every column and its meaning. Of several folders the rows stand under each
-    other, with a column folder. DIR may also be a folder that `rexmit analyze --tables` wrote.
+    The SQL is that of DuckDB; - reads it from standard input. Tables: runs; intervals, retransmissions and
+    messages where the study has them; state, verdicts and transmissions of the runs for which they were kept,
+    under their number run; captures, factors and columns. Without QUERY: lists them, with every column and
+    its meaning. Of several folders the rows stand under each other, with a column folder. DIR may also be a
+    folder that `rexmit analyze --tables` wrote.
 
     A name with a dot needs double quotes: "path.rate"; single quotes make a text. A query only reads, and
     sees nothing but these tables.
