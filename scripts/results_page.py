@@ -87,8 +87,8 @@ _HEAD = f"""\
 # Results folders
 
 What `rexmit run STUDY --out DIR` leaves is a data set: Parquet and JSON that any program reads. This page is
-made from the code that writes them; it is version {SCHEMA} of the layout. `rexmit sql DIR` lists the same for one
-folder, and [answers questions in SQL](../guide/sql.md); what the tables are for is told in
+made from the code that writes them; it is version {SCHEMA} of the layout. `rexmit sql DIR` lists the same for
+one folder, and [answers questions in SQL](../guide/sql.md); what the tables are for is told in
 [Results](../guide/results.md)."""
 
 _RULES = """\

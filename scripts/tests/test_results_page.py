@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pyarrow.parquet as pq
 import pytest
 import rexmit
@@ -35,8 +35,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study = rexmit.Study.load("hurtig-2006/short").set("path.rate", ["1 Mbit/s", "2 Mbit/s"])
     study = study.set("path.delay", ["5 ms", "10 ms"]).set("path.down.drop", [0, 9, 18])
     study = study.set("intervals", "1 s").set("retransmissions", True).set("messages", True)
-    kept = dict.fromkeys(("capture", "state", "verdicts", "transmissions"), "all")
-    study.run(place / "results" / "short", progress=False, **kept)
+    out = place / "results" / "short"
+    study.run(out, progress=False, capture="all", state="all", verdicts="all", transmissions="all")
     return place
 
 
