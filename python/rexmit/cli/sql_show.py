@@ -23,7 +23,7 @@ from rexmit.run.files import write_whole
 from rexmit.run.sql import Table, failed
 
 FORMS = (".parquet", ".csv", ".json")
-WIDEST = 48
+WIDEST = 80
 """Letters of a cell on a terminal."""
 
 

@@ -214,7 +214,7 @@ def _add_parts(source: Source, folder: Path, study: Mapping[str, Any], factors: 
     source.notes.append(
         f"{folder}: is not finished: only its finished runs are there; `rexmit run --resume` goes on with it"
     )
-    parts = [path for path in sorted((folder / "parts").glob("part-*.parquet")) if _is_whole(path)]
+    parts = _parts(folder / "parts")
     if not parts:
         return
     schema = _schema(parts[0])
@@ -233,6 +233,21 @@ def _add_parts(source: Source, folder: Path, study: Mapping[str, Any], factors: 
         numbers = pa.array(range(len(factor.levels)), type=pa.int64())
         levels.append(Levels(table.append_column("level", numbers), divisor))
     source.tables["runs"] = Sourced(data, meanings, levels)
+
+
+def _parts(folder: Path) -> list[Path]:
+    """The parts that can be read, of which no two hold the same runs."""
+    found = []
+    for path in folder.glob("part-*.parquet"):
+        match = re.fullmatch(r"part-(\d+)-(\d+)\.parquet", path.name)
+        if match and _is_whole(path):
+            found.append((int(match[1]), -int(match[2]), path))
+    kept, at = [], 0
+    for start, stop, path in sorted(found):
+        if start >= at:
+            kept.append(path)
+            at = -stop
+    return kept
 
 
 def _is_whole(path: Path) -> bool:
