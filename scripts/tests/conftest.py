@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parent.parent
+# A script finds what lies beside it, as it does when it is run.
+sys.path.insert(0, str(SCRIPTS))
 
 
 def load(name: str) -> Any:
