@@ -20,7 +20,7 @@ from rexmit.run.details import DETAILS
 from rexmit.run.results import Results
 from rexmit.run.sql_tables import ABOUT, Source, Sourced, folder_source, memory_source
 
-MEMORY = "1GiB"
+MEMORY = "512MiB"
 """Of DuckDB. What it sorts or joins beyond that goes to a temporary folder."""
 
 ROWS = 1 << 14
@@ -69,6 +69,8 @@ class Database:
                 "temp_directory": self._spill.name,
             }
         )
+        # It would be drawn into the answer.
+        self._connection.execute("SET enable_progress_bar = false")
         self._meanings: dict[str, dict[str, str]] = {}
         self._fill(sources)
         self._tables = {name: self._columns(name) for name in self._meanings}

@@ -175,7 +175,13 @@ def _schema(path: Path) -> pa.Schema:
 def _dataset(paths: Sequence[Path]) -> ds.Dataset:
     """Files with one schema, that of the first."""
     names = [str(path.resolve()) for path in paths]
-    return ds.dataset(names, schema=_schema(paths[0]), format="parquet", filesystem=fs.LocalFileSystem())
+    return ds.dataset(names, schema=_schema(paths[0]), format=_format(), filesystem=fs.LocalFileSystem())
+
+
+def _format() -> ds.ParquetFileFormat:
+    """Parquet read as it is needed: whole files read ahead would be held in memory."""
+    options = ds.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
+    return ds.ParquetFileFormat(default_fragment_scan_options=options)
 
 
 def _of_runs(folder: Path, kind: str) -> Sourced | None:
@@ -186,7 +192,7 @@ def _of_runs(folder: Path, kind: str) -> Sourced | None:
     ]
     if not found:
         return None
-    form, files = ds.ParquetFileFormat(), fs.LocalFileSystem()
+    form, files = _format(), fs.LocalFileSystem()
     fragments = [
         form.make_fragment(str(path.resolve()), files, partition_expression=ds.field("run") == run)
         for run, path in found
@@ -223,7 +229,7 @@ def _add_parts(source: Source, folder: Path, study: Mapping[str, Any], factors: 
     if left:
         source.notes.append(f"{folder}: {', '.join(left)}: will be there when the study has finished")
     names = [str(path.resolve()) for path in parts]
-    data = ds.dataset(names, schema=kept, format="parquet", filesystem=fs.LocalFileSystem())
+    data = ds.dataset(names, schema=kept, format=_format(), filesystem=fs.LocalFileSystem())
     levels, divisor = [], Design(tuple(factors), study["replications"]).runs
     meanings = meanings_of(kept, RUN_MEANINGS)
     for factor in factors:
