@@ -383,8 +383,6 @@ def _draw(paths: Sequence[Path], asked: Asked, overview: Overview) -> list[Path]
         return []
     if not paths[0].is_file():
         raise UsageError(f"--graphs reads the capture twice, and {paths[0]} is a pipe; write it to a file")
-    if not numbers and set(asked.graph_formats) == {"html"}:
-        raise UsageError("pages are of TCP connections only; of SCTP give --graph-format svg")
     chosen = Chosen(numbers, associations)
     return draw_graphs(paths[0], asked.graphs, chosen, asked.graph_formats, asked.options)
 

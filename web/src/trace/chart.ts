@@ -1,0 +1,146 @@
+// A column of graphs under one time axis, on a canvas each, which share the range of time with other columns.
+
+import { nearest, type Hit } from "./hit";
+import type { Layer } from "./layer";
+import { CanvasPen, type Pen } from "./pen";
+import { fitted, PANELS, type Panel } from "./panels";
+import type { Range } from "./ranges";
+import { axes, inner, MARGIN, sheetOf, xOf, type Sheet } from "./sheet";
+
+export interface Shown {
+  range: Range;
+  hidden: ReadonlySet<string>;
+  folded: ReadonlySet<string>;
+}
+
+interface Place {
+  panel: Panel;
+  canvas: HTMLCanvasElement;
+  context: CanvasRenderingContext2D;
+  width: number;
+  height: number;
+}
+
+/** The panels that these layers have something for. */
+export function panelsOf(layers: Layer[], folded: ReadonlySet<string>): Panel[] {
+  return PANELS.filter((panel) => !folded.has(panel.name) && layers.some((layer) => panel.has(layer)));
+}
+
+/** Draws one graph with its axes and returns its scales. */
+export function drawPanel(
+  pen: Pen,
+  panel: Panel,
+  layers: Layer[],
+  shown: Shown,
+  place: { left: number; top: number; width: number; height: number; lowest: boolean },
+): Sheet {
+  const { t0, t1, y0, y1 } = shown.range;
+  const values = panel.most ? fitted(panel, layers, [t0, t1], shown.hidden) : ([y0, y1] as const);
+  const sheet = sheetOf(pen, inner(place, place.lowest), [t0, t1], values, shown.hidden);
+  axes(sheet, layers[0].look, panel.title(layers), place.lowest);
+  pen.within(sheet.box, panel.name, () => {
+    for (const layer of layers) panel.draw(sheet, layer);
+  });
+  return sheet;
+}
+
+export class Chart {
+  readonly element = document.createElement("div");
+  private places: Place[] = [];
+  layers: Layer[] = [];
+
+  constructor(private readonly listen: (chart: Chart, canvas: HTMLCanvasElement, panel: Panel) => void) {
+    this.element.className = "rx-chart";
+  }
+
+  /** Makes a canvas for each graph; `height` is that of all together. */
+  build(layers: Layer[], folded: ReadonlySet<string>, height: number): void {
+    this.layers = layers;
+    const panels = panelsOf(layers, folded);
+    if (panels.map((panel) => panel.name).join() !== this.places.map(({ panel }) => panel.name).join()) {
+      this.element.replaceChildren();
+      this.places = panels.map((panel) => this.place(panel));
+    }
+    this.resize(height);
+  }
+
+  resize(height: number): void {
+    const shares = this.places.reduce((sum, { panel }) => sum + panel.share, 0);
+    const scale = window.devicePixelRatio || 1;
+    this.places.forEach((place, at) => {
+      const least = place.panel.name === "sequence" ? 260 : 84;
+      const foot = at === this.places.length - 1 ? MARGIN.foot - 5 : 0;
+      place.height = Math.max(Math.round((height * place.panel.share) / shares), least) + foot;
+      place.canvas.style.height = `${place.height}px`;
+      place.width = place.canvas.clientWidth || this.element.clientWidth || 600;
+      place.canvas.width = Math.round(place.width * scale);
+      place.canvas.height = Math.round(place.height * scale);
+    });
+  }
+
+  paint(
+    shown: Shown,
+    over: { t: number | null; frame: DOMRect | null; canvas: HTMLCanvasElement | null },
+  ): void {
+    const scale = window.devicePixelRatio || 1;
+    this.places.forEach((place, at) => {
+      const { context, panel, width, height, canvas } = place;
+      const look = this.layers[0].look;
+      context.setTransform(scale, 0, 0, scale, 0, 0);
+      const pen = new CanvasPen(context);
+      pen.fill({ left: 0, top: 0, width, height }, look.ground);
+      const lowest = at === this.places.length - 1;
+      const sheet = drawPanel(pen, panel, this.layers, shown, { left: 0, top: 0, width, height, lowest });
+      if (over.t !== null && over.t >= sheet.t0 && over.t <= sheet.t1) {
+        const x = xOf(sheet, over.t);
+        pen.lines([x, sheet.box.top, x, sheet.box.top + sheet.box.height], { colour: look.dim, width: 0.6 });
+      }
+      if (over.frame && over.canvas === canvas) {
+        const { x, y, width: w, height: h } = over.frame;
+        pen.fill({ left: x, top: y, width: w, height: h }, look.names.late, 0.15);
+      }
+    });
+  }
+
+  /** The scales of a graph as it stands. */
+  sheet(canvas: HTMLCanvasElement, shown: Shown): Sheet | null {
+    const at = this.places.findIndex((place) => place.canvas === canvas);
+    if (at < 0) return null;
+    const { panel, context, width, height } = this.places[at];
+    const { t0, t1, y0, y1 } = shown.range;
+    const values = panel.most ? fitted(panel, this.layers, [t0, t1], shown.hidden) : ([y0, y1] as const);
+    const box = inner({ left: 0, top: 0, width, height }, at === this.places.length - 1);
+    return sheetOf(new CanvasPen(context), box, [t0, t1], values, shown.hidden);
+  }
+
+  hit(canvas: HTMLCanvasElement, shown: Shown, at: [number, number]): Hit | null {
+    const place = this.places.find((one) => one.canvas === canvas);
+    const sheet = this.sheet(canvas, shown);
+    return place && sheet ? nearest(sheet, place.panel, this.layers, at) : null;
+  }
+
+  get width(): number {
+    return this.places[0]?.width ?? 0;
+  }
+
+  /** The heights of the graphs, by name. */
+  get heights(): { panel: Panel; height: number }[] {
+    return this.places.map(({ panel, height }) => ({ panel, height }));
+  }
+
+  private place(panel: Panel): Place {
+    const canvas = document.createElement("canvas");
+    canvas.tabIndex = 0;
+    canvas.setAttribute("role", "img");
+    canvas.dataset.panel = panel.name;
+    canvas.setAttribute(
+      "aria-label",
+      `${panel.title(this.layers)} over time. Arrows move, plus and minus zoom, 0 shows all, brackets go to retransmissions.`,
+    );
+    const context = canvas.getContext("2d", { alpha: false });
+    if (!context) throw new Error("this browser has no canvas");
+    this.element.append(canvas);
+    this.listen(this, canvas, panel);
+    return { panel, canvas, context, width: 0, height: 0 };
+  }
+}
