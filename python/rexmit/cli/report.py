@@ -1,4 +1,4 @@
-"""`rexmit report`: one page with the figures and the comparison."""
+"""`rexmit report`: a study as one page that opens from disk."""
 
 from __future__ import annotations
 
@@ -6,17 +6,78 @@ from pathlib import Path
 
 import click
 
-from rexmit.cli.common import OUT
-from rexmit.run import open_results
+from rexmit.cli.common import OUT, warn
+from rexmit.errors import UsageError, printable
+from rexmit.run import Results, open_results
+from rexmit.run.progress import shown_progress
+from rexmit.run.unfinished import is_finished, open_unfinished
+from rexmit.units import parse_bytes
 
 
-@click.command(epilog="\b\nExample:\n  rexmit report results/hurtig-2006-short")
+@click.command(
+    epilog="""\b
+Examples:
+  rexmit report results/hurtig-2006-short
+  rexmit report results/hurtig-2006-short --with-runs first
+  rexmit report results/hurtig-2006-short --with-runs 17,18,40..60 --out report.html
+  rexmit report results/mine --with-runs all --data beside"""
+)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--out", type=OUT, help="File to write. Default: DIR/report.html.")
-def report(folder: Path, out: Path | None) -> None:
-    """Write one HTML page that needs no other file: the study, its figures, published numbers beside ours."""
-    from rexmit.report import write_report
+@click.option(
+    "--with-runs",
+    "wanted",
+    default="auto",
+    show_default=True,
+    metavar="auto|none|kept|first|all|RUNS",
+    help="Runs whose packets the page has: those kept in DIR, the first replication of each combination of "
+    "levels, all, or by their numbers, such as 17,18,40..60. In virtual time they are run again. auto: "
+    "those kept, and whole curves of the others while it is quick.",
+)
+@click.option(
+    "--max-size",
+    default="10 MB",
+    show_default=True,
+    metavar="BYTES",
+    help="Most that the page may be; runs that do not fit are left out, and the page says so.",
+)
+@click.option(
+    "--data",
+    type=click.Choice(["inside", "beside"]),
+    default="inside",
+    show_default=True,
+    help="Where packets are: in the page, or in a folder of scripts beside it, REPORT-data, without limit.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Runs at the same time. Default: every core.")
+def report(folder: Path, out: Path | None, wanted: str, max_size: str, data: str, jobs: int | None) -> None:
+    """Write one HTML page that needs no other file and no network: the study in DIR, to look at and share.
 
-    target = out or folder / "report.html"
-    write_report(open_results(folder), target)
-    click.echo(str(target))
+    It has the question, the testbed, the figures, published numbers beside ours, and an explorer: choose what
+    is drawn over what, click a point for its runs, and a run for its packets.
+    """
+    from rexmit.report import ReportOptions, RunsOptions, write_report
+
+    try:
+        most = parse_bytes(max_size)
+    except ValueError as error:
+        raise UsageError(f"--max-size: {error}") from None
+    results, notices = _open(folder)
+    with shown_progress() as progress:
+        runs = RunsOptions(wanted, None, jobs, progress)
+        options = ReportOptions(runs=runs, most_bytes=most, beside=data == "beside")
+        written = write_report(results, out or folder / "report.html", notices, options)
+    for remark in written.remarks:
+        warn(remark)
+    click.echo(printable(written.page))
+
+
+def _open(folder: Path) -> tuple[Results, list[str]]:
+    """The results of a folder, finished or not, and what there is to say of them."""
+    if folder.is_dir() and not is_finished(folder):
+        results = open_unfinished(folder)
+        total = results.spec().design.runs
+        return results, [
+            f"The study is not finished: {len(results):,} of {total:,} runs are here. "
+            f"`rexmit run` with --out {folder} --resume goes on with it."
+        ]
+    return open_results(folder), []
