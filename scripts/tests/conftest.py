@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parent.parent
-# A script finds what lies beside it, as it does when it is run.
+# As where a script is run: it finds the files beside it.
 sys.path.insert(0, str(SCRIPTS))
 
 
