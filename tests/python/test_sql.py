@@ -212,6 +212,11 @@ def test_a_query_sees_no_file(results: Results, tmp_path: Path, query: str) -> N
         results.sql(query.format(file=secret))
 
 
+def test_nothing_is_drawn_into_an_answer(results: Results) -> None:
+    found = results.sql("select current_setting('enable_progress_bar') as bar")
+    assert found["bar"].to_list() == [False]
+
+
 def test_a_query_sees_no_variable_of_python(results: Results) -> None:
     secret = pl.DataFrame({"a": [1]})
     with pytest.raises(UsageError, match="secret does not exist"):
