@@ -97,7 +97,9 @@ export const PANELS: Panel[] = [
     most(layer, t0, t1) {
       const { rtt, state } = layer.view;
       const sample = greatest(rtt.t, rtt.v, t0, t1);
-      return state ? Math.max(sample, Math.min(greatest(state.t, state.rto, t0, t1), 4 * sample)) : sample;
+      const rto = state ? greatest(state.t, state.rto, t0, t1) : 0;
+      // A timeout far above all samples would press them flat.
+      return rto > 3 * sample ? sample : Math.max(sample, rto);
     },
     draw(sheet, layer) {
       const { rtt, state } = layer.view;
@@ -128,11 +130,12 @@ export const PANELS: Panel[] = [
     title: () => "Mbit/s: sent in intervals (steps), sent since the first (blue), goodput (green)",
     share: 0.14,
     has: (layer) => layer.intervals.t.length > 0,
-    most: (layer, t0, t1) =>
-      Math.max(
-        greatest(layer.intervals.t, layer.intervals.v, t0, t1),
-        greatest(layer.goodput.t, layer.goodput.v, t0, t1),
-      ),
+    most(layer, t0, t1) {
+      const [each, all, good] = [layer.intervals, layer.average, layer.goodput].map(({ t, v }) =>
+        greatest(t, v, t0, t1),
+      );
+      return Math.max(each, good, Math.min(all, 2 * each));
+    },
     draw(sheet, layer) {
       line(sheet, layer, layer.intervals, "segment");
       line(sheet, layer, layer.average, "late");
