@@ -210,6 +210,7 @@ export class Instrument implements MountedTrace {
   }
 
   private turn(): void {
+    if (this.traces.every((trace) => trace.head.views.length < 2)) return;
     this.traces.forEach((trace, at) => {
       const views = trace.head.views;
       const next = (views.findIndex((view) => view.key === this.keys[at]) + 1) % views.length;

@@ -46,7 +46,13 @@ export const PANELS: Panel[] = [
     title: () => "Outstanding data and advertised window (bytes)",
     share: 0.15,
     has: (layer) => layer.outstanding.t.length > 0,
-    most: (layer, t0, t1) => greatest(layer.outstanding.t, layer.outstanding.v, t0, t1),
+    most(layer, t0, t1, hidden) {
+      const { acks } = layer.view;
+      const data = greatest(layer.outstanding.t, layer.outstanding.v, t0, t1);
+      const window = hidden.has("window") ? 0 : greatest(acks.t, acks.window, t0, t1);
+      // Room is made for the window where it is near the data.
+      return window < 2.5 * data ? Math.max(data, window) : data;
+    },
     draw(sheet, layer) {
       if (!sheet.hidden.has("window"))
         line(sheet, layer, { t: layer.view.acks.t, v: layer.view.acks.window }, "window");
