@@ -1,14 +1,17 @@
 // A column of graphs under one time axis, on a canvas each, which share the range of time with other columns.
 
+import { element } from "./dom";
 import { nearest, type Hit } from "./hit";
 import type { Layer } from "./layer";
-import { CanvasPen, type Pen } from "./pen";
+import { CanvasPen, type Box, type Pen } from "./pen";
 import { fitted, PANELS, type Panel } from "./panels";
 import type { Range } from "./ranges";
-import { axes, inner, MARGIN, sheetOf, xOf, type Sheet } from "./sheet";
+import { axes, inner, MARGIN, sheetOf, type Sheet } from "./sheet";
 
 export interface Shown {
   range: Range;
+  /** The layers of every column. */
+  all: Layer[];
   hidden: ReadonlySet<string>;
   folded: ReadonlySet<string>;
 }
@@ -26,31 +29,38 @@ export function panelsOf(layers: Layer[], folded: ReadonlySet<string>): Panel[] 
   return PANELS.filter((panel) => !folded.has(panel.name) && layers.some((layer) => panel.has(layer)));
 }
 
-/** Draws one graph with its axes and returns its scales. */
+/** Draws one graph with its axes; values are fitted to all that stands beside it, so that both may be compared. */
 export function drawPanel(
   pen: Pen,
   panel: Panel,
   layers: Layer[],
   shown: Shown,
-  place: { left: number; top: number; width: number; height: number; lowest: boolean },
+  place: Box & { lowest: boolean; title?: string },
 ): Sheet {
-  const { t0, t1, y0, y1 } = shown.range;
-  const values = panel.most ? fitted(panel, layers, [t0, t1], shown.hidden) : ([y0, y1] as const);
-  const sheet = sheetOf(pen, inner(place, place.lowest), [t0, t1], values, shown.hidden);
-  axes(sheet, layers[0].look, panel.title(layers), place.lowest);
+  const sheet = scales(pen, panel, shown, place);
+  axes(sheet, layers[0].look, (place.title ?? "") + panel.title(layers), place.lowest);
   pen.within(sheet.box, panel.name, () => {
     for (const layer of layers) panel.draw(sheet, layer);
   });
   return sheet;
 }
 
+function scales(pen: Pen, panel: Panel, shown: Shown, place: Box & { lowest: boolean }): Sheet {
+  const { t0, t1, y0, y1 } = shown.range;
+  const values = panel.most ? fitted(panel, shown.all, [t0, t1], shown.hidden) : ([y0, y1] as const);
+  return sheetOf(pen, inner(place, place.lowest), [t0, t1], values, shown.hidden);
+}
+
 export class Chart {
   readonly element = document.createElement("div");
+  private readonly cursor = element("div", "rx-cursor");
+  private readonly selection = element("div", "rx-frame");
   private places: Place[] = [];
   layers: Layer[] = [];
 
   constructor(private readonly listen: (chart: Chart, canvas: HTMLCanvasElement, panel: Panel) => void) {
     this.element.className = "rx-chart";
+    this.cursor.hidden = this.selection.hidden = true;
   }
 
   /** Makes a canvas for each graph; `height` is that of all together. */
@@ -58,7 +68,7 @@ export class Chart {
     this.layers = layers;
     const panels = panelsOf(layers, folded);
     if (panels.map((panel) => panel.name).join() !== this.places.map(({ panel }) => panel.name).join()) {
-      this.element.replaceChildren();
+      this.element.replaceChildren(this.cursor, this.selection);
       this.places = panels.map((panel) => this.place(panel));
     }
     this.resize(height);
@@ -78,27 +88,33 @@ export class Chart {
     });
   }
 
-  paint(
-    shown: Shown,
-    over: { t: number | null; frame: DOMRect | null; canvas: HTMLCanvasElement | null },
-  ): void {
+  /** Draws all graphs; `title` says whose they are where others stand beside. */
+  paint(shown: Shown, title = ""): void {
     const scale = window.devicePixelRatio || 1;
     this.places.forEach((place, at) => {
-      const { context, panel, width, height, canvas } = place;
-      const look = this.layers[0].look;
+      const { context, panel, width, height } = place;
       context.setTransform(scale, 0, 0, scale, 0, 0);
       const pen = new CanvasPen(context);
-      pen.fill({ left: 0, top: 0, width, height }, look.ground);
-      const lowest = at === this.places.length - 1;
-      const sheet = drawPanel(pen, panel, this.layers, shown, { left: 0, top: 0, width, height, lowest });
-      if (over.t !== null && over.t >= sheet.t0 && over.t <= sheet.t1) {
-        const x = xOf(sheet, over.t);
-        pen.lines([x, sheet.box.top, x, sheet.box.top + sheet.box.height], { colour: look.dim, width: 0.6 });
-      }
-      if (over.frame && over.canvas === canvas) {
-        const { x, y, width: w, height: h } = over.frame;
-        pen.fill({ left: x, top: y, width: w, height: h }, look.names.late, 0.15);
-      }
+      pen.fill({ left: 0, top: 0, width, height }, this.layers[0].look.ground);
+      drawPanel(pen, panel, this.layers, shown, { ...this.box(at), title: at ? "" : title });
+    });
+  }
+
+  /** A line at this place of the time axis, null for none. */
+  point(x: number | null): void {
+    this.cursor.hidden = x === null;
+    if (x !== null) this.cursor.style.transform = `translateX(${x}px)`;
+  }
+
+  /** The frame that is being drawn on a canvas, null for none. */
+  frame(canvas: HTMLCanvasElement, rect: DOMRect | null): void {
+    this.selection.hidden = !rect;
+    if (!rect) return;
+    Object.assign(this.selection.style, {
+      left: `${rect.x}px`,
+      top: `${canvas.offsetTop + rect.y}px`,
+      width: `${rect.width}px`,
+      height: `${rect.height}px`,
     });
   }
 
@@ -106,11 +122,14 @@ export class Chart {
   sheet(canvas: HTMLCanvasElement, shown: Shown): Sheet | null {
     const at = this.places.findIndex((place) => place.canvas === canvas);
     if (at < 0) return null;
-    const { panel, context, width, height } = this.places[at];
-    const { t0, t1, y0, y1 } = shown.range;
-    const values = panel.most ? fitted(panel, this.layers, [t0, t1], shown.hidden) : ([y0, y1] as const);
-    const box = inner({ left: 0, top: 0, width, height }, at === this.places.length - 1);
-    return sheetOf(new CanvasPen(context), box, [t0, t1], values, shown.hidden);
+    const { panel, context } = this.places[at];
+    return scales(new CanvasPen(context), panel, shown, this.box(at));
+  }
+
+  /** The place of the graph of that number on its canvas. */
+  private box(at: number): Box & { lowest: boolean } {
+    const { width, height } = this.places[at];
+    return { left: 0, top: 0, width, height, lowest: at === this.places.length - 1 };
   }
 
   hit(canvas: HTMLCanvasElement, shown: Shown, at: [number, number]): Hit | null {

@@ -30,8 +30,6 @@ export class Instrument implements MountedTrace {
   private range: Range | null = null;
   private readonly hidden = new Set<string>();
   private readonly folded = new Set<string>();
-  private hoverTime: number | null = null;
-  private frame: { rect: DOMRect; canvas: HTMLCanvasElement } | null = null;
   private current = -1;
   private waiting = 0;
   private telling = 0;
@@ -93,7 +91,7 @@ export class Instrument implements MountedTrace {
   }
 
   private get shown(): Shown {
-    return { range: this.range ?? this.whole, hidden: this.hidden, folded: this.folded };
+    return { range: this.range ?? this.whole, all: this.layers, hidden: this.hidden, folded: this.folded };
   }
 
   private get dark(): boolean {
@@ -136,10 +134,12 @@ export class Instrument implements MountedTrace {
         const line = element("p");
         if (this.traces.length > 1) {
           const mark = element("b", at ? "rx-second" : "rx-first");
-          mark.textContent = `${layer.trace.head.title}${this.overlaid && at ? " (second colours, dashed)" : ""}: `;
+          if (this.overlaid) mark.style.color = layer.look.names.segment;
+          mark.textContent = `${layer.trace.head.title}${this.overlaid && at ? " (dashed, letters with ′)" : ""}: `;
           line.append(mark);
         }
-        line.append(layer.view.head.facts);
+        const { title, facts } = layer.view.head;
+        line.append(layer.trace.head.views.length > 1 ? facts : `${title}: ${facts}`);
         return line;
       }),
       ...this.traces
@@ -152,7 +152,7 @@ export class Instrument implements MountedTrace {
     );
     const again = this.layers.some((layer) => layer.view.again.count);
     this.bar.replaceChildren(
-      ...this.traces.map((trace, at) => this.chooser(trace, at)),
+      ...this.traces.flatMap((trace, at) => (trace.head.views.length > 1 ? [this.chooser(trace, at)] : [])),
       button("show all", "0", () => this.all()),
       ...(again
         ? [
@@ -174,11 +174,11 @@ export class Instrument implements MountedTrace {
     for (const view of trace.head.views) {
       const option = document.createElement("option");
       option.value = view.key;
-      option.textContent = `${view.protocol === "sctp" ? "association" : "connection"} ${view.connection}, ${view.direction} sends: ${view.title}`;
+      const kind = view.protocol === "sctp" ? "association" : "connection";
+      option.textContent = `${kind} ${view.connection}, ${view.direction} sends: ${view.title}`;
       option.selected = view.key === this.keys[at];
       choice.append(option);
     }
-    choice.disabled = trace.head.views.length < 2;
     choice.addEventListener("change", () => this.choose(at, choice.value));
     label.append(choice);
     return label;
@@ -210,6 +210,7 @@ export class Instrument implements MountedTrace {
   }
 
   private turn(): void {
+    if (this.traces.every((trace) => trace.head.views.length < 2)) return;
     this.traces.forEach((trace, at) => {
       const views = trace.head.views;
       const next = (views.findIndex((view) => view.key === this.keys[at]) + 1) % views.length;
@@ -247,14 +248,14 @@ export class Instrument implements MountedTrace {
         if (values[1] > values[0]) this.view({ t0, t1, y0: values[0], y1: values[1] });
       },
       framing: (rect) => {
-        this.frame = rect ? { rect, canvas } : null;
-        this.paint();
+        chart.frame(canvas, rect);
       },
       hover: (at) => {
         const on = at && sheet();
-        this.hoverTime = at && on ? (at.x - on.x.a) / on.x.b : null;
+        // Graphs side by side have the same width, so a place is the same time in both.
+        const inside = at && on && at.x >= on.box.left && at.x <= on.box.left + on.box.width;
+        for (const one of this.charts) one.point(inside ? at.x : null);
         this.tip.show(at && chart.hit(canvas, this.shown, [at.x, at.y]), at);
-        this.paint();
       },
       all: () => this.all(),
       step: (by) => this.step(by),
@@ -294,7 +295,6 @@ export class Instrument implements MountedTrace {
     const length = Math.min(t1 - t0, Math.max((this.whole.t1 - this.whole.t0) / 10, 1e-6));
     const [from, to] = [t - length / 2, t + length / 2];
     const values = valuesWithin(this.layers, from, to) ?? [this.shown.range.y0, this.shown.range.y1];
-    this.hoverTime = t;
     this.view({ t0: from, t1: to, y0: values[0], y1: values[1] });
   }
 
@@ -319,12 +319,8 @@ export class Instrument implements MountedTrace {
 
   private paintNow(): void {
     if (!this.layers.length) return;
-    const over = {
-      t: this.hoverTime,
-      frame: this.frame?.rect ?? null,
-      canvas: this.frame?.canvas ?? null,
-    };
-    for (const chart of this.charts) chart.paint(this.shown, over);
+    const two = this.charts.length > 1;
+    this.charts.forEach((chart, at) => chart.paint(this.shown, two ? `${this.traces[at].head.title}: ` : ""));
   }
 
   private save(form: "svg" | "png"): void {

@@ -11,6 +11,8 @@ export interface Entry {
   /** A sign of one or a few letters that looks like it. */
   sign: string;
   colour: string;
+  /** Its colour in the second of two traces, where that has another one. */
+  second?: string;
 }
 
 /** What there is to hide of these layers, each once. */
@@ -34,13 +36,18 @@ export function entries(layers: Layer[]): Entry[] {
   if (!sctp) add("flags", "SYN, FIN, RST", "◇", colourOf(look, "mark"));
   if (layers.some((layer) => layer.view.segments.lost.size || layer.lostAcks.t.length))
     add("lost", "dropped by the emulator", "⊗", colourOf(look, "again"));
+  const second = layers.find((layer) => layer.look.second)?.look.names;
+  for (const [key, name] of [["g", "segment"], ...["ack", "window", "sack"].map((one) => [one, one])]) {
+    const entry = found.get(key);
+    if (entry && second) entry.second = second[name];
+  }
   return [...found.values()];
 }
 
 /** Fills an element with a box to tick for each entry. */
 export function legend(host: HTMLElement, layers: Layer[], hidden: Set<string>, changed: () => void): void {
   host.replaceChildren(
-    ...entries(layers).map(({ key, label, sign, colour }) => {
+    ...entries(layers).map(({ key, label, sign, colour, second }) => {
       const row = document.createElement("label");
       const box = document.createElement("input");
       box.type = "checkbox";
@@ -54,7 +61,13 @@ export function legend(host: HTMLElement, layers: Layer[], hidden: Set<string>, 
       mark.textContent = sign;
       mark.style.color = colour;
       mark.setAttribute("aria-hidden", "true");
-      row.append(box, mark, label);
+      row.append(box, mark);
+      if (second) {
+        const other = mark.cloneNode(true) as HTMLElement;
+        other.style.color = second;
+        row.append(other);
+      }
+      row.append(label);
       return row;
     }),
   );

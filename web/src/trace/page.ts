@@ -2,6 +2,7 @@
 
 import { decode } from "../block";
 import type { TraceHead } from "../format";
+import { button } from "./dom";
 import { mountTrace, readTrace } from "./index";
 
 export async function showCapture(): Promise<void> {
@@ -18,6 +19,7 @@ export async function showCapture(): Promise<void> {
     window.addEventListener("hashchange", () => {
       if (fragment() !== mounted.state()) mounted.restore(fragment());
     });
+    host.before(themeSwitch());
     host.dataset.ready = "true";
   } catch (error) {
     const told = document.createElement("p");
@@ -26,4 +28,17 @@ export async function showCapture(): Promise<void> {
     host.replaceChildren(told);
     throw error;
   }
+}
+
+/** Turns the page dark or light, whatever the browser prefers. */
+function themeSwitch(): HTMLElement {
+  const root = document.documentElement;
+  const made = button("◐ dark / light", "turns the page dark or light", () => {
+    const dark = root.dataset.theme
+      ? root.dataset.theme === "dark"
+      : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+  });
+  made.className = "rx-theme";
+  return made;
 }

@@ -46,7 +46,13 @@ export const PANELS: Panel[] = [
     title: () => "Outstanding data and advertised window (bytes)",
     share: 0.15,
     has: (layer) => layer.outstanding.t.length > 0,
-    most: (layer, t0, t1) => greatest(layer.outstanding.t, layer.outstanding.v, t0, t1),
+    most(layer, t0, t1, hidden) {
+      const { acks } = layer.view;
+      const data = greatest(layer.outstanding.t, layer.outstanding.v, t0, t1);
+      const window = hidden.has("window") ? 0 : greatest(acks.t, acks.window, t0, t1);
+      // Room is made for the window where it is near the data.
+      return window < 2.5 * data ? Math.max(data, window) : data;
+    },
     draw(sheet, layer) {
       if (!sheet.hidden.has("window"))
         line(sheet, layer, { t: layer.view.acks.t, v: layer.view.acks.window }, "window");
@@ -97,7 +103,9 @@ export const PANELS: Panel[] = [
     most(layer, t0, t1) {
       const { rtt, state } = layer.view;
       const sample = greatest(rtt.t, rtt.v, t0, t1);
-      return state ? Math.max(sample, Math.min(greatest(state.t, state.rto, t0, t1), 4 * sample)) : sample;
+      const rto = state ? greatest(state.t, state.rto, t0, t1) : 0;
+      // A timeout far above all samples would press them flat.
+      return rto > 3 * sample ? sample : Math.max(sample, rto);
     },
     draw(sheet, layer) {
       const { rtt, state } = layer.view;
@@ -128,11 +136,12 @@ export const PANELS: Panel[] = [
     title: () => "Mbit/s: sent in intervals (steps), sent since the first (blue), goodput (green)",
     share: 0.14,
     has: (layer) => layer.intervals.t.length > 0,
-    most: (layer, t0, t1) =>
-      Math.max(
-        greatest(layer.intervals.t, layer.intervals.v, t0, t1),
-        greatest(layer.goodput.t, layer.goodput.v, t0, t1),
-      ),
+    most(layer, t0, t1) {
+      const [each, all, good] = [layer.intervals, layer.average, layer.goodput].map(({ t, v }) =>
+        greatest(t, v, t0, t1),
+      );
+      return Math.max(each, good, Math.min(all, 2 * each));
+    },
     draw(sheet, layer) {
       line(sheet, layer, layer.intervals, "segment");
       line(sheet, layer, layer.average, "late");

@@ -213,7 +213,7 @@ export class SvgPen implements Pen {
   within(box: Box, name: string, draw: () => void): void {
     const id = `clip-${++this.clips}`;
     this.parts.push(
-      `<clipPath id="${id}"><rect ${sides(box)}/></clipPath><g id="${escaped(name)}" clip-path="url(#${id})">`,
+      `<clipPath id="${id}"><rect ${sides(box)}/></clipPath><g class="${escaped(name)}" clip-path="url(#${id})">`,
     );
     draw();
     this.parts.push("</g>");

@@ -15,7 +15,8 @@ export function ticks(low: number, high: number, count: number): number[] {
   const step = tickStep(low, high, count);
   if (!(step > 0)) return [];
   const found: number[] = [];
-  const first = Math.ceil(low / step - 1e-9);
+  // Adding 0 makes 0 of -0.
+  const first = Math.ceil(low / step - 1e-9) + 0;
   for (let n = first; n * step <= high + step * 1e-9 && found.length < 200; n++) found.push(n * step);
   return found;
 }

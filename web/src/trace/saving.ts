@@ -77,6 +77,7 @@ function drawAll(pen: Pen, given: Column[], shown: Shown): void {
   const { width, height, legend } = size(columns);
   const look = lookOf(false);
   pen.fill({ left: 0, top: 0, width, height }, look.ground);
+  const light = { ...shown, all: columns.flatMap((column) => column.layers) };
   let left = 0;
   for (const column of columns) {
     column.layers.forEach((layer, at) =>
@@ -89,7 +90,7 @@ function drawAll(pen: Pen, given: Column[], shown: Shown): void {
     let top = HEAD;
     column.heights.forEach(({ panel, height: tall }, at) => {
       const lowest = at === column.heights.length - 1;
-      drawPanel(pen, panel, column.layers, shown, { left, top, width: column.width, height: tall, lowest });
+      drawPanel(pen, panel, column.layers, light, { left, top, width: column.width, height: tall, lowest });
       top += tall;
     });
     left += column.width;
@@ -99,6 +100,7 @@ function drawAll(pen: Pen, given: Column[], shown: Shown): void {
     if (shown.hidden.has(entry.key)) continue;
     const y = top + row * LINE + 12;
     pen.text(x, y, entry.sign, { colour: entry.colour, size: 12, bold: true });
+    if (entry.second) pen.text(x + 9, y, entry.sign, { colour: entry.second, size: 12, bold: true });
     pen.text(x + 20, y, entry.label, { colour: look.ink, size: 11.5 });
   }
 }

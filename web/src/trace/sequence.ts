@@ -223,8 +223,8 @@ function drawLost(sheet: Sheet, { view, look, lostAcks }: Layer): void {
 }
 
 function drawRings(sheet: Sheet, at: number[], colour: string): void {
-  const few = at.length < 400;
-  sheet.pen.marks("ring", at, few ? 7 : 3, { colour, width: few ? 1.6 : 1 });
+  const few = at.length <= 2 * 60;
+  sheet.pen.marks("ring", at, few ? 7 : 4, { colour, width: few ? 1.6 : 1 });
   if (few) sheet.pen.marks("cross", at, 5, { colour, width: 1.2 });
 }
 
