@@ -25,7 +25,13 @@ LINT = "lint"
 DOCS = "docs"
 TESTS = "tests"
 # Pages whose examples are run.
-EXECUTED = ["README.md", "docs/guide/python.md", "docs/guide/tcp-friendly.md", "docs/guide/models.md"]
+EXECUTED = [
+    "README.md",
+    "docs/tutorials/first-study.md",
+    "docs/guide/python.md",
+    "docs/guide/tcp-friendly.md",
+    "docs/guide/models.md",
+]
 # A test that cannot run here says so in one of these ways; both carry the reason.
 PYTEST_SKIP = re.compile(r"^SKIPPED \[(\d+)\] (.*)$")
 CARGO_SKIP = re.compile(r"^test (\S+) \.\.\. ignored(?:, (.*))?$")
