@@ -26,7 +26,8 @@ Examples:
   rexmit run hurtig-2006/short --backend uml --out results/linux
   rexmit run hurtig-2006/short --set vary.path.queue='["9 packets", "99 packets"]' --out results/queues
   rexmit run my-study.toml --out results/mine --resume
-  rexmit run my-study.toml --shard 3/16"""
+  rexmit run my-study.toml --shard 3/16
+  rexmit run my-study.toml --cluster tcp://head:8786"""
 )
 @click.argument("study")
 @click.option(
@@ -52,7 +53,8 @@ Examples:
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    help="Threads or guests. Default: every core (kernel: 1). In virtual time the results do not change.",
+    help="Threads or guests. Default: every core (kernel: 1; on a cluster 1 for each thread of its workers). "
+    "In virtual time the results do not change.",
 )
 @click.option("--out", type=OUT, help="Results folder. Default: results/STUDY.")
 @click.option("--resume", is_flag=True, help="Go on with a folder whose run was stopped.")
@@ -101,6 +103,12 @@ Examples:
     help="Run the I-th of N like parts of the runs alone, for a job array; `rexmit merge` joins all N. "
     "Default of --out: results/STUDY-shard-I-of-N.",
 )
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Run it on the workers of a Dask cluster: tcp://HOST:PORT, or its scheduler's file. Needs "
+    "rexmit[dask]; the workers need rexmit. The results are those of one machine.",
+)
 @json_option
 @click.pass_context
 def run(
@@ -119,6 +127,7 @@ def run(
     transmissions: str,
     seed: int | None,
     shard: str | None,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Run STUDY, one of the package by its name or yours by its file, and store its results.
@@ -133,7 +142,9 @@ def run(
     began = time.monotonic()
     with shown_progress() as progress:
         tables = (state, state_at, verdicts, transmissions)
-        options = RunOptions(backend, jobs, resume, capture, *tables, allow_unsupported, progress, warn, part)
+        options = RunOptions(
+            backend, jobs, resume, capture, *tables, allow_unsupported, progress, warn, part, cluster
+        )
         try:
             results = run_study(spec, folder, options)
         except StudyError as error:
