@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rexmit.cli.common import OUT
+from rexmit.cli.common import OUT, warn_of_part
 from rexmit.run import open_results
 
 
@@ -18,5 +18,7 @@ def report(folder: Path, out: Path | None) -> None:
     from rexmit.report import write_report
 
     target = out or folder / "report.html"
-    write_report(open_results(folder), target)
+    results = open_results(folder)
+    warn_of_part(results)
+    write_report(results, target)
     click.echo(str(target))
