@@ -48,6 +48,7 @@ bench: setup  ## Measure speed and memory, beside ns-3, usrsctp, tcptrace and ts
 	@$(BIN)/python benches/analysis.py
 	@$(BIN)/python benches/pages.py
 	@$(BIN)/python benches/studies.py
+	@$(BIN)/python benches/sweep.py
 	@$(BIN)/python benches/kernels.py
 	@$(BIN)/python benches/live.py
 

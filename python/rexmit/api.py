@@ -91,6 +91,7 @@ class Study:
         transmissions: str = "none",
         allow_unsupported: bool = False,
         shard: tuple[int, int] | None = None,
+        cluster: str | None = None,
     ) -> Results:
         """Runs every run and returns the results.
 
@@ -100,9 +101,10 @@ class Study:
         `state`, `verdicts` and `transmissions` (`none`, `failed` or `all`) say of which runs captures, tables
         of state over time, of verdicts and of why each packet was sent are kept in the folder; `state_at`
         says when state is noted: at all `changes`, after each of the application's `writes`, or every
-        `10 ms`. `shard` is `(3, 16)` for the third of 16 parts of the runs, which `rexmit merge` joins. With
-        `progress` a bar shows on standard error; a function is called with (stage, done, total) instead. The
-        answer is the same for any number of jobs.
+        `10 ms`. `shard` is `(3, 16)` for the third of 16 parts of the runs, which `rexmit merge` joins.
+        `cluster` is the address of a Dask cluster (`tcp://HOST:PORT`, or a scheduler's file) whose workers
+        run it; `jobs` is then for each of their threads. With `progress` a bar shows on standard error; a
+        function is called with (stage, done, total) instead. The answer is the same for any number of jobs.
 
         Raises StudyError for a wrong study, StoreError for a folder that cannot be used, Interrupted after
         a signal, when finished runs have been stored and `resume=True` goes on.
@@ -118,6 +120,7 @@ class Study:
             verdicts=verdicts,
             transmissions=transmissions,
             shard=shard,
+            cluster=cluster,
         )
         if callable(progress):
             return self._run(out, replace(options, progress=progress))

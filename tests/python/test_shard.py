@@ -204,5 +204,9 @@ def test_the_commands_of_a_job_array(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert json.loads(merged.stdout)["runs"] == len(open_results("whole"))
     runner.invoke(cli, [*run, "--out", "one"], catch_exceptions=False)
     assert Path("whole/runs.parquet").read_bytes() == Path("one/runs.parquet").read_bytes()
+    part = runner.invoke(cli, ["report", folders[0], "--out", "part.html"], catch_exceptions=False)
+    assert "is part 1 of 3 of hurtig-2006/short" in part.stderr
+    assert Path("part.html").stat().st_size > 1000
+    assert "is part 1 of 3" in runner.invoke(cli, ["compare", folders[0]], catch_exceptions=False).stderr
     with pytest.raises(RexmitError, match="there is no 4/3"):
         runner.invoke(cli, [*run, "--shard", "4/3"], catch_exceptions=False)

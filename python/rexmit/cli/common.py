@@ -12,9 +12,12 @@ import click
 from click.core import Context, Parameter
 
 from rexmit.errors import one_line
+from rexmit.run.shard import told
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from rexmit.run import Results
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
@@ -58,6 +61,22 @@ def console(width: int | None = None) -> Console:
 def warn(text: str) -> None:
     """A warning of one line on standard error."""
     print(f"rexmit: warning: {one_line(text)}", file=sys.stderr, flush=True)
+
+
+def part_of(results: Results) -> str | None:
+    """Says of a shard's results that they are a part of a study's; None of a whole study's."""
+    if results.shard is None:
+        return None
+    return (
+        f"{results.folder}: is {told(results.shard)} of {results.name}, {len(results)} of "
+        f"{results.study['runs']} runs; merge all shards for the whole"
+    )
+
+
+def warn_of_part(results: Results) -> None:
+    """Warns of a shard's results that they are a part of a study's."""
+    if text := part_of(results):
+        warn(text)
 
 
 _CONTROL = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rexmit.cli.common import OUT, warn
+from rexmit.cli.common import OUT, part_of, warn
 from rexmit.errors import UsageError, printable
 from rexmit.run import Results, open_results
 from rexmit.run.progress import shown_progress
@@ -80,4 +80,6 @@ def _open(folder: Path) -> tuple[Results, list[str]]:
             f"The study is not finished: {len(results):,} of {total:,} runs are here. "
             f"`rexmit run` with --out {folder} --resume goes on with it."
         ]
-    return open_results(folder), []
+    results = open_results(folder)
+    part = part_of(results)
+    return results, [f"{part[:1].upper()}{part[1:]}."] if part else []

@@ -27,7 +27,8 @@ Examples:
   rexmit run hurtig-2006/short --backend uml --out results/linux
   rexmit run hurtig-2006/short --set vary.path.queue='["9 packets", "99 packets"]' --out results/queues
   rexmit run my-study.toml --out results/mine --resume
-  rexmit run my-study.toml --shard 3/16"""
+  rexmit run my-study.toml --shard 3/16
+  rexmit run my-study.toml --cluster tcp://head:8786"""
 )
 @click.argument("study", shell_complete=completing.study_names)
 @click.option(
@@ -55,7 +56,8 @@ Examples:
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    help="Threads or guests. Default: every core (kernel: 1). In virtual time the results do not change.",
+    help="Threads or guests. Default: every core (kernel: 1; on a cluster 1 for each thread of its workers). "
+    "In virtual time the results do not change.",
 )
 @click.option("--out", type=OUT, help="Results folder. Default: results/STUDY.")
 @click.option("--resume", is_flag=True, help="Go on with a folder whose run was stopped.")
@@ -104,6 +106,12 @@ Examples:
     help="Run the I-th of N like parts of the runs alone, for a job array; `rexmit merge` joins all N. "
     "Default of --out: results/STUDY-shard-I-of-N.",
 )
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Run it on the workers of a Dask cluster: tcp://HOST:PORT, or its scheduler's file. Needs "
+    "rexmit[dask]; the workers need rexmit. The results are those of one machine.",
+)
 @json_option
 @click.pass_context
 def run(
@@ -122,6 +130,7 @@ def run(
     transmissions: str,
     seed: int | None,
     shard: str | None,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Run STUDY, one of the package by its name or yours by its file, and store its results.
@@ -137,7 +146,9 @@ def run(
     with shown_study(spec.design) as shown:
         tables = (state, state_at, verdicts, transmissions)
         watched = (shown.report, warn, shown.rows)
-        options = RunOptions(backend, jobs, resume, capture, *tables, allow_unsupported, *watched, part)
+        options = RunOptions(
+            backend, jobs, resume, capture, *tables, allow_unsupported, *watched, part, cluster
+        )
         try:
             results = run_study(spec, folder, options)
         except StudyError as error:

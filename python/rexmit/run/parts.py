@@ -6,6 +6,7 @@ import contextlib
 import re
 from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,7 +17,10 @@ from rexmit.run.files import write_whole
 from rexmit.run.parquet import GroupWriter
 
 JOINED_AT_ONCE = 32
-"""So many neighbours of like size become one: a run is rewritten once for each power of this."""
+"""So many neighbours become one file."""
+
+GROWTH = 16
+MOST_PARTS = 512
 
 _PART = re.compile(r"part-(\d{10})-(\d{10})\.parquet")
 
@@ -96,20 +100,25 @@ class Parts:
 
 
 def to_join(parts: Sequence[range]) -> slice | None:
-    """Neighbours that should become one file: the first `JOINED_AT_ONCE` in a row that are small enough.
+    """Neighbours that should become one file; None where the files are few enough.
 
-    Those of the smallest size are looked for first, so that a large file is not written again for small ones.
+    No file is written again unless the new one is `GROWTH` times as large, so a run is written again as often
+    as its file can grow. Where files lie so that none may be joined, as many gaps may leave them, the
+    smallest neighbours are joined beyond `MOST_PARTS`.
     """
-    if len(parts) < JOINED_AT_ONCE:
-        return None
-    sizes = [_size(part) for part in parts]
-    for most in sorted(set(sizes)):
-        count = 0
-        for at, part in enumerate(parts):
-            follows = at > 0 and parts[at - 1].stop == part.start
-            count = 0 if sizes[at] > most else count + 1 if follows and count else 1
-            if count == JOINED_AT_ONCE:
-                return slice(at + 1 - count, at + 1)
+    runs_before = list(accumulate(map(len, parts), initial=0))
+    found: list[tuple[int, int]] = []
+    for start in range(len(parts) + 1 - JOINED_AT_ONCE):
+        stop = start + JOINED_AT_ONCE
+        total = runs_before[stop] - runs_before[start]
+        if total != parts[stop - 1].stop - parts[start].start:
+            continue  # runs are missing in between
+        if GROWTH * max(map(len, parts[start:stop])) <= total:
+            return slice(start, stop)
+        found.append((total, start))
+    if len(parts) > MOST_PARTS and found:
+        _, start = min(found)
+        return slice(start, start + JOINED_AT_ONCE)
     return None
 
 
@@ -151,15 +160,6 @@ def unreadable(path: Path, error: Exception) -> StoreError:
     if isinstance(error, PermissionError):
         return StoreError(f"{path}: cannot be read; change its rights, then go on with --resume")
     return StoreError(f"{path}: is damaged ({one_line(error)}); remove it, then go on with --resume")
-
-
-def _size(part: range) -> int:
-    """The power of `JOINED_AT_ONCE` that its runs reach."""
-    size, rows = 0, len(part)
-    while rows >= JOINED_AT_ONCE:
-        rows //= JOINED_AT_ONCE
-        size += 1
-    return size
 
 
 def _is_readable(path: Path) -> bool:

@@ -105,9 +105,10 @@ class _Bar:
         return Group(self._progress, *_pictures(self._watch, self._console.width))
 
     def report(self, stage: str, done: int, total: int) -> None:
-        if stage not in self._tasks:
-            self._tasks[stage] = self._progress.add_task(stage, total=total, completed=done)
-        self._progress.update(self._tasks[stage], completed=done)
+        kind = _kind(stage)
+        if kind not in self._tasks:
+            self._tasks[kind] = self._progress.add_task(stage, total=total, completed=done)
+        self._progress.update(self._tasks[kind], description=stage, completed=done)
 
 
 class _RateColumn(TextColumn):
@@ -195,10 +196,15 @@ class _Lines:
 
     def report(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if stage != self._stage:
-            self._stage, self._began, self._last, self._first = stage, now, now, done
+        if _kind(stage) != self._stage:
+            self._stage, self._began, self._last, self._first = _kind(stage), now, now, done
         elif now - self._last >= LINE_EVERY or done == total:
             self._last = now
             rate = (done - self._first) / max(now - self._began, 1e-9)
             left = f", {(total - done) / rate:.0f} s left" if rate and done < total else ""
             print(f"rexmit: {stage}: {done} of {total}, {rate:,.0f}/s{left}", file=sys.stderr, flush=True)
+
+
+def _kind(stage: str) -> str:
+    """A stage without who works on it, which changes: `runs` of `runs on 4 workers`."""
+    return stage.partition(" on ")[0]

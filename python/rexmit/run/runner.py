@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -32,11 +32,14 @@ from rexmit.run.tables import TABLE_KINDS, write_tables
 from rexmit.study import StudySpec
 from rexmit.study.factors import factor_to_record
 
+if TYPE_CHECKING:
+    from rexmit.run.cluster import Cluster
+
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how many are done and how many there are.
 
-Stages: `checking` (of large designs), `runs`, `captures`, `tables of state`, `tables of verdicts`, `tables of
-transmissions`.
+Stages: `checking` (of large designs), `runs` (on a cluster `runs on 4 workers`), `captures`, `tables of
+state`, `tables of verdicts`, `tables of transmissions`.
 """
 
 
@@ -50,7 +53,8 @@ class RunOptions:
     `capture`, `state`, `verdicts` and `transmissions` say of which runs captures, tables of the hosts' state
     over time, of the path's verdicts and of why each packet was sent are kept: none, failed or all.
     `shard` is `(3, 16)` for the third of 16 parts of the runs: they are stored as such, and
-    :func:`rexmit.run.merge_results` joins the parts.
+    :func:`rexmit.run.merge_results` joins the parts. `cluster` is the address of a Dask cluster
+    (`tcp://HOST:PORT`, or a scheduler's file) whose workers run it; `jobs` is then for each of their threads.
     `state_at` says when state is noted: at every change (`changes`), after each of the application's writes
     (`writes`), or at an interval such as `10 ms`. `allow_unsupported` runs a study all the same whose
     settings the backend cannot have, with a warning. `on_rows` is called with each table of runs that have
@@ -70,6 +74,7 @@ class RunOptions:
     warn: Callable[[str], None] | None = None
     on_rows: Callable[[pa.Table], object] | None = None
     shard: Shard | None = None
+    cluster: str | None = None
 
 
 def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = None) -> Results:
@@ -107,15 +112,29 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
             f"backend {backend.name}: a real kernel does not say why it sends a packet; leave transmissions "
             "out, and analyze captures of the runs"
         )
-    cores = 1 if backend.real_time else usable_cores()
+    _check_cluster(backend, options)
+    cores = 1 if backend.real_time or options.cluster else usable_cores()
     session = _Session(spec, backend, options.jobs or cores, options)
-    return session.in_memory() if out is None else session.in_folder(out)
+    with session.connected():
+        return session.in_memory() if out is None else session.in_folder(out)
 
 
 def _keep(out: Path | None, options: RunOptions) -> Keep | None:
-    if out is None:
+    if out is None or options.cluster is not None:
         return None
     return Keep(out, options.capture, options.state, options.verdicts, options.state_at)
+
+
+def _check_cluster(backend: Backend, options: RunOptions) -> None:
+    """What is kept of single runs is made here, by running them again, which real time does not allow."""
+    if options.cluster is None or not backend.real_time:
+        return
+    for name in ("capture", *TABLE_KINDS):
+        if getattr(options, name) != "none":
+            raise UsageError(
+                f"{name}: a run in real time is written down where it runs, which on a cluster is elsewhere; "
+                f"leave {name} or the cluster out"
+            )
 
 
 class _Session:
@@ -124,10 +143,24 @@ class _Session:
         self._backend = backend
         self._jobs = jobs
         self._options = options
+        self._cluster: Cluster | None = None
         self._runs = runs_of(options.shard, spec.design.runs) if options.shard else range(spec.design.runs)
         self._warnings = self._check()
         for text in self._warnings:
             self._warn(text)
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Holds the connection to the cluster, where there is one to run on."""
+        if self._options.cluster is None:
+            yield
+            return
+        # Loaded where it is used: Dask is an extra.
+        from rexmit.run.cluster import Cluster, work_of
+
+        work = work_of(self._spec, self._backend, self._options.allow_unsupported, self._jobs)
+        with Cluster(self._options.cluster, work, self._backend) as self._cluster:
+            yield
 
     def in_memory(self) -> Results:
         """Runs without a folder."""
@@ -163,7 +196,9 @@ class _Session:
                 _quietly(lambda: provenance.end(outcome))
                 raise
             never = self._warn_never_reached(results.new_runs)
-            provenance.end("finished", runs=results.new_runs, warnings=[*self._warnings, *never])
+            facts = {"cluster": self._cluster.facts()} if self._cluster else {}
+            warnings = [*self._warnings, *never]
+            provenance.end("finished", runs=results.new_runs, warnings=warnings, **facts)
             return results
 
     def _check(self) -> list[str]:
@@ -180,15 +215,26 @@ class _Session:
     def _sweep(self, missing: list[range], add: Callable[[range, pa.Table], None], stop: list[int]) -> None:
         total = len(self._runs)
         done = total - sum(map(len, missing))
-        self._progress("runs", done, total)
+        self._progress(self._stage(), done, total)
+        for chunk, table in self._chunks(missing, stop):
+            add(chunk, table)
+            done += len(chunk)
+            if self._options.on_rows:
+                self._options.on_rows(table)
+            self._progress(self._stage(), done, total)
+        self._stop_if_asked(stop, done, total)
+
+    def _stage(self) -> str:
+        return f"runs {self._cluster.words}" if self._cluster else "runs"
+
+    def _chunks(self, missing: list[range], stop: list[int]) -> Iterator[tuple[range, pa.Table]]:
+        """Finished runs; ends early once it is asked to stop."""
+        if self._cluster is not None:
+            yield from self._cluster.sweep(missing, lambda: bool(stop))
+            return
         for gap in missing:
-            for chunk, table in self._backend.sweep(gap, self._jobs, lambda: bool(stop)):
-                add(chunk, table)
-                done += len(chunk)
-                if self._options.on_rows:
-                    self._options.on_rows(table)
-                self._progress("runs", done, total)
-            self._stop_if_asked(stop, done, total)
+            if not stop:
+                yield from self._backend.sweep(gap, self._jobs, lambda: bool(stop))
 
     def _keep(self, out: Path, results: Results, stop: list[int]) -> None:
         """Captures and tables of the runs that were asked for; each is run again."""
@@ -236,7 +282,8 @@ class _Session:
 
     def _warn_never_reached(self, runs: int) -> list[str]:
         """Tells what patterns named and no packet was, in the `runs` runs of this session."""
-        found = [f"{text} in {count} of {runs} runs" for text, count in self._backend.unreached()]
+        texts = (self._cluster or self._backend).unreached()
+        found = [f"{text} in {count} of {runs} runs" for text, count in texts]
         for text in found:
             self._warn(text)
         return found
