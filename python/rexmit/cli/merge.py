@@ -8,7 +8,7 @@ import click
 
 from rexmit.analyse.means import averages, check_responses
 from rexmit.cli.common import OUT, json_option, print_json, warn
-from rexmit.errors import UsageError
+from rexmit.errors import RexmitError, UsageError
 from rexmit.run import Results, merge_results, open_results
 from rexmit.run.files import write_text
 from rexmit.run.results import read_study
@@ -60,7 +60,7 @@ def merge(
     """
     if out is None and file is None:
         raise UsageError("merge has nothing to write; give --out DIR, --averages FILE.csv, or both")
-    if out is not None and len(folders) < 2 and shard_of(read_study(folders[0])) is None:
+    if out is not None and len(folders) < 2 and not _is_shard(folders[0]):
         raise UsageError(f"{folders[0]}: is one folder; name two or more to merge into --out")
     if file is not None and file.suffix.lower() != ".csv":
         ending = file.suffix or "a file without ending"
@@ -76,6 +76,14 @@ def merge(
         found = averages(results.table(), results.factors, responses)
         write_text(file, found.write_csv(), resumable=False)
     _tell(results, folders, file, as_json)
+
+
+def _is_shard(folder: Path) -> bool:
+    """True for a shard, which may be the only one of its study."""
+    try:
+        return shard_of(read_study(folder)) is not None
+    except RexmitError:
+        return False
 
 
 def _tell(results: Results, folders: tuple[Path, ...], file: Path | None, as_json: bool) -> None:
