@@ -118,7 +118,9 @@ class ModelBackend:
         """Warnings of the native code, which builds every run's scenario to find errors."""
         # A design over positions has the level 0 for "no loss": meant so, and no reason for a warning.
         factors = [_without_none(factor) if factor.is_position else factor for factor in self._design.factors]
-        plan = self._plan_of(factors)
+        changed = any(one is not own for one, own in zip(factors, self._design.factors, strict=True))
+        # A second plan takes as much memory again, which tells where a factor has a million levels.
+        plan = self._plan_of(factors) if changed else self._plan
         try:
             points = plan.points()
             warnings: dict[str, None] = {}
@@ -271,7 +273,7 @@ def _next_size(size: int, seconds: float) -> int:
 
 def _without_none(factor: Factor) -> Factor:
     kept = [n for n, label in enumerate(factor.labels) if label != 0]
-    if not kept:
+    if not kept or len(kept) == len(factor.labels):
         return factor
     return Factor(factor.name, tuple(factor.levels[n] for n in kept), tuple(factor.labels[n] for n in kept))
 
