@@ -130,7 +130,10 @@ def _read(
     if missing:
         raise UsageError(f"no connection {min(missing)} in {str(capture)!r}; `rexmit analyze` lists them")
     if not flows and not associations:
-        raise UsageError(f"no TCP connection and no SCTP association in {str(capture)!r}")
+        raise UsageError(
+            f"no TCP connection and no SCTP association in {str(capture)!r}; "
+            "`rexmit analyze` says what it holds"
+        )
     return _limited(flows, associations, part, remarks)
 
 

@@ -30,7 +30,7 @@ export class Instrument implements MountedTrace {
   private range: Range | null = null;
   private readonly hidden = new Set<string>();
   private readonly folded = new Set<string>();
-  private current = -1;
+  private current = { layer: 0, row: -1 };
   private waiting = 0;
   private telling = 0;
   private printing = false;
@@ -116,7 +116,7 @@ export class Instrument implements MountedTrace {
       layerOf(trace, this.keys[at], this.dark, this.overlaid && at === 1),
     );
     this.whole = wholeOf(this.layers);
-    this.current = -1;
+    this.current = { layer: 0, row: -1 };
     this.describe();
     legend(this.legend, this.layers, this.hidden, () => this.changed());
     this.charts.forEach((chart, at) => chart.build(this.layersOf(at), this.folded, this.height()));
@@ -273,17 +273,22 @@ export class Instrument implements MountedTrace {
     this.changed();
   }
 
-  /** Shows the next or the last retransmission of the first trace that has any. */
+  /** Shows the next retransmission of any trace, or the one before. */
   private step(by: 1 | -1): void {
-    const layer = this.layers.find((one) => one.view.again.count);
-    if (!layer) return;
-    const count = layer.view.again.count;
-    const next = this.current < 0 ? (by > 0 ? 0 : count - 1) : (this.current + by + count) % count;
-    this.goTo(this.layers.indexOf(layer), next);
+    const every = this.layers.flatMap(({ view: { again, segments } }, layer) =>
+      Array.from({ length: again.count }, (_, row) => ({ layer, row, t: segments.t[again.row[row]] })),
+    );
+    if (!every.length) return;
+    every.sort((one, other) => one.t - other.t);
+    const { layer, row } = this.current;
+    const at = every.findIndex((one) => one.layer === layer && one.row === row);
+    const next = at < 0 ? (by > 0 ? 0 : -1) : (at + by) % every.length;
+    const found = every.at(next);
+    if (found) this.goTo(found.layer, found.row);
   }
 
   private goTo(layer: number, row: number): void {
-    this.current = row;
+    this.current = { layer, row };
     this.lists.mark(layer, row);
     this.view(rangeAbout(this.layers[layer], row, this.whole));
   }

@@ -171,8 +171,14 @@ function drawBrackets(sheet: Sheet, { view, look }: Layer): void {
       named.push([(Math.max(x0, sheet.box.left) + x1) / 2, y - 4, duration(again.previous[n]), colour]);
   }
   for (const [colour, found] of lines) sheet.pen.lines(found, { colour, width: 1, dash: [2, 2], alpha: 0.9 });
-  if (named.length > 40) return;
-  for (const [x, y, text, colour] of named) sheet.pen.text(x, y, text, { colour, size: 10, align: "center" });
+  // Those that would cover another one are left out.
+  const placed: [number, number][] = [];
+  for (const [x, y, text, colour] of named) {
+    if (placed.length >= 60) return;
+    if (placed.some((one) => Math.abs(one[0] - x) < 48 && Math.abs(one[1] - y) < 11)) continue;
+    placed.push([x, y]);
+    sheet.pen.text(x, y, text, { colour, size: 10, align: "center" });
+  }
 }
 
 /** SYN, FIN and RST by name, in red with an R where they are sent again. */

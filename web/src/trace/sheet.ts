@@ -67,9 +67,15 @@ export function axes(sheet: Sheet, look: Look, title: string, lowest: boolean): 
   for (const t of ticks(sheet.t0, sheet.t1, timeCount)) {
     const x = Math.round(xOf(sheet, t)) + 0.5;
     lines.push(x, box.top, x, bottom);
-    if (lowest) pen.text(x, bottom + 15, `${tickText(t, timeStep)} s`, { ...words, align: "center" });
+    const text = `${tickText(t, timeStep)} s`;
+    const right = box.left + box.width;
+    if (lowest && x + 3.2 * text.length > right + MARGIN.right)
+      pen.text(right + MARGIN.right - 1, bottom + 15, text, { ...words, align: "right" });
+    else if (lowest) pen.text(x, bottom + 15, text, { ...words, align: "center" });
   }
-  const valueCount = Math.max(box.height / 38, 2);
+  // One tick alone would tell no scale.
+  const some = Math.max(box.height / 38, 2);
+  const valueCount = ticks(sheet.y0, sheet.y1, some).length > 1 ? some : 2 * some;
   const valueStep = tickStep(sheet.y0, sheet.y1, valueCount);
   for (const v of ticks(sheet.y0, sheet.y1, valueCount)) {
     const y = Math.round(yOf(sheet, v)) + 0.5;
