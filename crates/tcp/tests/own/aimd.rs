@@ -1,4 +1,5 @@
-//! AIMD(a, b): a segments more for each window that is acknowledged, and a share b of what is in flight after a loss.
+//! AIMD(a, b): a segments more for each window that is acknowledged, and a share b of what is in flight after a loss;
+//! after one in slow start half of it, if b is more.
 //!
 //! AIMD(1, 1/2) is Reno. AIMD(0.31, 7/8) takes about as much as Reno from a path that it shares, and is smoother (Yang
 //! and Lam, "General AIMD congestion control", ICNP 2000).
@@ -53,7 +54,9 @@ impl CongestionControl for Aimd {
 
     fn ssthresh_on_loss(&mut self, window: &Window, loss: &Loss) -> u32 {
         self.counted = 0;
-        let kept = u64::from(loss.in_flight) * u64::from(self.keep) / 1000;
+        // Slow start finds a limit by going to twice of it: the first loss leaves half at most.
+        let keep = if window.cwnd < window.ssthresh { self.keep.min(500) } else { self.keep };
+        let kept = u64::from(loss.in_flight) * u64::from(keep) / 1000;
         // Never below two segments (RFC 5681, equation 4).
         (kept as u32).max(2 * window.mss)
     }

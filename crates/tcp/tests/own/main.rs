@@ -34,17 +34,11 @@ proptest::proptest! {
 // --8<-- [end:bounds]
 
 // --8<-- [start:script]
-/// A server with ten segments out, of a round trip of 40 ms, whose second segment is lost.
+/// A server with ten segments out, beyond slow start, whose second segment is lost.
 #[test]
 fn three_duplicates_leave_seven_eighths_of_the_flight() {
-    let mut t =
-        Script::server(profile("rfc", json!({}))).with_congestion(Congestion::own(Aimd::new(310, 875)));
-    t.establish(40);
-    t.write(u64::from(10 * MSS));
-    for n in 0..10 {
-        t.expect(data(1 + n * MSS..1 + (n + 1) * MSS));
-    }
-    t.at_ms(80).recv(ack(1 + MSS)).expect_cwnd(u64::from(11 * MSS));
+    let mut t = beyond_slow_start(Some(Aimd::new(310, 875)));
+    t.at_ms(80).recv(ack(1 + MSS)).expect_cwnd(u64::from(10 * MSS));
     for n in 3..=5 {
         t.recv(ack(1 + MSS).sack([(1 + 2 * MSS, 1 + n * MSS)]));
     }
@@ -52,19 +46,27 @@ fn three_duplicates_leave_seven_eighths_of_the_flight() {
     t.expect(data(1 + MSS..1 + 2 * MSS)).expect_ssthresh(u64::from(9 * MSS * 875 / 1000));
     t.at_ms(120).recv(ack(1 + 10 * MSS)).expect_cwnd(u64::from(9 * MSS * 875 / 1000));
 }
+
+/// The server of the scripts, a round trip of 40 ms after its handshake.
+fn beyond_slow_start(own: Option<Aimd>) -> Script {
+    let mut t = Script::server(profile("rfc", json!({ "congestion": { "initial_ssthresh": 5 } })));
+    if let Some(own) = own {
+        t = t.with_congestion(Congestion::own(own));
+    }
+    t.establish(40);
+    t.write(u64::from(10 * MSS));
+    for n in 0..10 {
+        t.expect(data(1 + n * MSS..1 + (n + 1) * MSS));
+    }
+    t
+}
 // --8<-- [end:script]
 
-/// The same losses at the same times, by the name `reno` and by AIMD(1, 1/2), give the same packets.
+/// A timeout, by the name `reno` and by AIMD(1, 1/2): the same windows.
 #[test]
 fn a_timeout_is_repaired_as_with_reno() {
     let run = |own: Option<Aimd>| {
-        let mut t = Script::server(profile("rfc", json!({})));
-        if let Some(own) = own {
-            t = t.with_congestion(Congestion::own(own));
-        }
-        t.establish(40);
-        t.write(u64::from(10 * MSS));
-        t.drain();
+        let mut t = beyond_slow_start(own);
         t.at_ms(1_040).expect(data(1..1 + MSS)).expect_cwnd(u64::from(MSS));
         let mut windows = Vec::new();
         for n in 1..=10 {
@@ -76,6 +78,19 @@ fn a_timeout_is_repaired_as_with_reno() {
     let reno = run(None);
     assert_eq!(run(Some(Aimd::new(1000, 500))), reno);
     assert_ne!(run(Some(Aimd::new(310, 875))), reno);
+}
+
+/// A loss in slow start leaves half, whatever b is, and b where that is less.
+#[test]
+fn slow_start_ends_with_half() {
+    let lost = |w: &Window, keep| {
+        let loss = Loss { in_flight: 100 * MSS, snd_wnd: u32::MAX, now: Instant::ZERO };
+        Aimd::new(1000, keep).ssthresh_on_loss(w, &loss) / MSS
+    };
+    let slow = Window { cwnd: 100 * MSS, ssthresh: u32::MAX, mss: MSS, max: u32::MAX };
+    let avoiding = Window { ssthresh: 50 * MSS, ..slow };
+    assert_eq!([875, 500, 250].map(|keep| lost(&slow, keep)), [50, 50, 25]);
+    assert_eq!([870, 500, 250].map(|keep| lost(&avoiding, keep)), [87, 50, 25]);
 }
 
 /// A segment more for each window: at ten segments, after ten ACKs of one each; half as many for AIMD(2, b).
