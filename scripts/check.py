@@ -28,6 +28,9 @@ TESTS = "tests"
 EXECUTED = [
     "README.md",
     "docs/tutorials/first-study.md",
+    "docs/tutorials/lose-the-last-packet.md",
+    "docs/tutorials/size-a-buffer.md",
+    "docs/tutorials/ask-a-capture.md",
     "docs/guide/python.md",
     "docs/guide/tcp-friendly.md",
     "docs/guide/models.md",
