@@ -96,7 +96,7 @@ def checks(scratch: Path) -> list[Check]:
         Check(
             "documentation",
             DOCS,
-            [str(BIN / "mkdocs"), "build", "--strict", "--quiet"],
+            [str(BIN / "mkdocs"), "build", "--strict"],
             # The theme would praise its successor at each build.
             environment={"NO_MKDOCS_2_WARNING": "1"},
         ),
