@@ -126,7 +126,7 @@ def _runs(results: Results) -> str:
     parts = [f"{len(factor.levels)} levels of {factor.name}" for factor in design.factors]
     if design.replications > 1:
         parts.append(f"{design.replications} replications")
-    return f"{told}: {', '.join(parts)}" if parts else told
+    return f"{told}: {' x '.join(parts)}" if parts else told
 
 
 def _provenance(results: Results, notices: list[str]) -> dict[str, Any]:
