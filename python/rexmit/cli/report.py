@@ -1,8 +1,9 @@
-"""`rexmit report`: a study as one page that opens from disk."""
+"""`rexmit report`: a study as one page that opens from disk, as a PDF and as Markdown."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,17 +14,27 @@ from rexmit.run.progress import shown_progress
 from rexmit.run.unfinished import is_finished, open_unfinished
 from rexmit.units import parse_bytes
 
+FORMATS = ("html", "pdf", "md")
+
 
 @click.command(
     epilog="""\b
 Examples:
   rexmit report results/hurtig-2006-short
+  rexmit report results/hurtig-2006-short --format pdf --format md
   rexmit report results/hurtig-2006-short --with-runs first
   rexmit report results/hurtig-2006-short --with-runs 17,18,40..60 --out report.html
   rexmit report results/mine --with-runs all --data beside"""
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--out", type=OUT, help="File to write. Default: DIR/report.html.")
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(FORMATS),
+    help="html, pdf (needs rexmit[pdf]) or md; several may be given. Default: html.",
+)
 @click.option(
     "--with-runs",
     "wanted",
@@ -49,26 +60,52 @@ Examples:
     help="Where packets are: in the page, or in a folder of scripts beside it, REPORT-data, without limit.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at the same time. Default: every core.")
-def report(folder: Path, out: Path | None, wanted: str, max_size: str, data: str, jobs: int | None) -> None:
+def report(**given: Any) -> None:
     """Write one HTML page that needs no other file and no network: the study in DIR, to look at and share.
 
     It has the question, the testbed, the figures, published numbers beside ours, and an explorer: choose what
-    is drawn over what, click a point for its runs, and a run for its packets.
+    is drawn over what, click a point for its runs, and a run for its packets. A PDF and Markdown have all but
+    the explorer.
     """
     from rexmit.report import ReportOptions, RunsOptions, write_report
+    from rexmit.report.formats import write_documents
 
     try:
-        most = parse_bytes(max_size)
+        most = parse_bytes(given["max_size"])
     except ValueError as error:
         raise UsageError(f"--max-size: {error}") from None
+    folder: Path = given["folder"]
+    targets = _files(folder, given["out"], given["formats"])
     results, notices = _open(folder)
-    with shown_progress() as progress:
-        runs = RunsOptions(wanted, None, jobs, progress)
-        options = ReportOptions(runs=runs, most_bytes=most, beside=data == "beside")
-        written = write_report(results, out or folder / "report.html", notices, options)
-    for remark in written.remarks:
+    remarks: list[str] = []
+    for target in targets:
+        if target.suffix in (".pdf", ".md"):
+            remarks += write_documents(results, [target], notices)
+            continue
+        with shown_progress() as progress:
+            runs = RunsOptions(given["wanted"], None, given["jobs"], progress)
+            options = ReportOptions(runs=runs, most_bytes=most, beside=given["data"] == "beside")
+            remarks += write_report(results, target, notices, options).remarks
+    for remark in dict.fromkeys(remarks):
         warn(remark)
-    click.echo(printable(written.page))
+    for target in targets:
+        click.echo(printable(target))
+
+
+def _files(folder: Path, out: Path | None, formats: tuple[str, ...]) -> list[Path]:
+    """The files to write. Raises UsageError where `--out` and `--format` do not agree."""
+    chosen = tuple(dict.fromkeys(formats))
+    if out is None:
+        return [folder / f"report.{kind}" for kind in chosen or ("html",)]
+    if not chosen:
+        return [out]
+    if len(chosen) == 1:
+        ending = out.suffix.removeprefix(".")
+        if ending in FORMATS and ending != chosen[0]:
+            raise UsageError(f"--out {out}: ends in .{ending}, --format says {chosen[0]}; make them agree")
+        return [out if ending == chosen[0] else out.with_name(f"{out.name}.{chosen[0]}")]
+    stem = out.with_suffix("") if out.suffix.removeprefix(".") in FORMATS else out
+    return [stem.with_name(f"{stem.name}.{kind}") for kind in chosen]
 
 
 def _open(folder: Path) -> tuple[Results, list[str]]:

@@ -76,6 +76,12 @@ class Results:
         """
         return shard_of(self.study)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the factors, and means of the main responses."""
+        from rexmit.run.shown import results_html
+
+        return results_html(self)
+
     @property
     def name(self) -> str:
         """The study's name, such as `hurtig-2006/short`."""
