@@ -31,6 +31,7 @@ EXECUTED = [
     "docs/tutorials/lose-the-last-packet.md",
     "docs/tutorials/size-a-buffer.md",
     "docs/tutorials/ask-a-capture.md",
+    "docs/howto/own-response.md",
     "docs/guide/python.md",
     "docs/guide/tcp-friendly.md",
     "docs/guide/models.md",

@@ -22,7 +22,7 @@ from results_page import results_page
 from rexmit import _native
 from rexmit.cli import cli
 from rexmit.cli.roff import manual_page, page_name, walk
-from rexmit.run.schema import study_schema
+from rexmit.run.schema import record_schema
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs" / "reference"
@@ -54,7 +54,7 @@ def pages() -> dict[Path, str]:
         DOCS / "settings.md": "\n".join(settings_page(json.loads(_native.profile_schema()))),
         DOCS / "sctp-settings.md": "\n".join(sctp_settings_page(json.loads(_native.sctp_profile_schema()))),
         DOCS / "results-folder.md": "\n".join(results_page()),
-        DOCS / "study.schema.json": json.dumps(study_schema(), indent=2) + "\n",
+        DOCS / "record.schema.json": json.dumps(record_schema(), indent=2) + "\n",
         DOCS / "profiles.md": "\n".join(profiles_page()),
         **{MAN / f"{page_name(path)}.1": manual_page(path, command) for path, command in walk("rexmit", cli)},
     }

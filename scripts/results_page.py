@@ -101,7 +101,7 @@ version; what would mislead a reader of the old one raises it. A folder of a lat
 line, and one without a version, from before there was one, is of version 1."""
 
 _STUDY = """\
-What decides the results, and texts. There is a [JSON Schema](study.schema.json) of it; that of `scenario` is
+What decides the results, and texts. There is a [JSON Schema](record.schema.json) of it; that of `scenario` is
 on the [scenario's page](scenario.md), where `stack` is the whole profile here."""
 
 _FACTORS = """\

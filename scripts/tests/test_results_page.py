@@ -79,7 +79,7 @@ def test_every_column_is_on_the_page_with_the_meaning_in_its_file(folder: Path) 
 
 
 def test_study_json_is_as_its_schema_says(folder: Path) -> None:
-    schema = json.loads((PAGE.parent / "study.schema.json").read_text())
+    schema = json.loads((PAGE.parent / "record.schema.json").read_text())
     study = json.loads((folder / "results" / "short" / "study.json").read_text())
     jsonschema.validate(study, schema)
     assert study.keys() <= schema["properties"].keys()

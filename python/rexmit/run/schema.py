@@ -87,7 +87,7 @@ STUDY_KEYS: Mapping[str, tuple[str, bool, str]] = {
 """The keys of study.json: their type, whether every folder has them, and what they hold."""
 
 
-def study_schema() -> dict[str, Any]:
+def record_schema() -> dict[str, Any]:
     """The JSON Schema of study.json."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
