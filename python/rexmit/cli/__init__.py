@@ -29,6 +29,7 @@ COMMANDS = (
     "plot",
     "report",
     "run",
+    "schema",
     "sql",
     "studies",
 )
