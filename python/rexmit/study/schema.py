@@ -1,8 +1,8 @@
 """The JSON Schema of a study's file: for editors, which complete and check with it while one writes.
 
-It is made of the schema of a scenario, which the native code exports, and of what `spec`, `factors` and `design`
-take. It refuses nothing that a run would take; what it cannot say (that a profile exists, that two settings fit
-together, that a level fits behind an unquoted name) the loader does.
+It is made of the schema of a scenario, which the native code exports, and of what `spec`, `factors` and
+`design` take. It refuses nothing that a run would take; what it cannot say (that a profile exists, that two
+settings fit together, that a level fits behind an unquoted name) the loader does.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _TEXTS = {
 def study_schema() -> Schema:
     """The JSON Schema (draft 2020-12) of a study file: `[scenario]`, `[vary]`, `[design]` and the texts.
 
-    For editors, which complete and check with it. It refuses nothing that a run would take. What it cannot say,
-    `rexmit run` does: that a profile exists, that two settings fit together.
+    For editors, which complete and check with it. It refuses nothing that a run would take. What it cannot
+    say, `rexmit run` does: that a profile exists, that two settings fit together.
     """
     native: Schema = json.loads(_native.schema())
     complete = _required_of(native)
