@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from jsonschema import Draft202012Validator
 from rexmit import _native
 from rexmit.errors import StudyError
 from rexmit.study import list_studies
+from rexmit.study.factors import LEVEL_TABLES
 from rexmit.study.spec import parse_spec
 
 VALIDATOR = Draft202012Validator(rexmit.study_schema())
@@ -168,3 +170,18 @@ def test_settings_say_what_they_mean() -> None:
     definitions = rexmit.study_schema()["$defs"]
     delay = definitions["Vary"]["properties"]["path.delay"]["description"]
     assert delay == definitions["PathSpec"]["properties"]["delay"]["description"]
+
+
+def test_the_example_of_the_reference_is_a_study() -> None:
+    """It shows every way to write levels, and every one of its runs resolves."""
+    path = Path(__file__).parents[2] / "docs" / "reference" / "study-file.toml"
+    table = tomllib.loads(path.read_text())
+    load(table)
+    assert [e.message for e in VALIDATOR.iter_errors(table)] == []
+    kinds = {kind for given in table["vary"].values() if isinstance(given, dict) for kind in given}
+    assert kinds == set().union(*LEVEL_TABLES.values())
+    assert rexmit.Study.load(path).runs == 480
+    first = (
+        rexmit.Study.load(path).set("path.down.drop", [9]).set("design.replications", 1).run(progress=False)
+    )
+    assert first.table()["error"].null_count() == first.table().height
