@@ -23,6 +23,7 @@ from rexmit import _native
 from rexmit.cli import cli
 from rexmit.cli.roff import manual_page, page_name, walk
 from rexmit.run.schema import record_schema
+from rexmit.study import study_schema
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs" / "reference"
@@ -48,6 +49,7 @@ def pages() -> dict[Path, str]:
     schema: Schema = json.loads(_native.schema())
     return {
         DOCS / "scenario.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n",
+        DOCS / "study.schema.json": json.dumps(study_schema(), indent=2, ensure_ascii=False) + "\n",
         DOCS / "scenario.md": "\n".join(scenario_page(schema)),
         DOCS / "commands.md": "\n".join(commands_page()),
         DOCS / "tables.md": "\n".join(tables_page(json.loads(_native.analysis_schema()))),

@@ -98,6 +98,7 @@ def test_a_wrong_call_is_one_line_and_exit_code_2(rexmit: Command, arguments: li
     [
         "analyze",
         "run",
+        "schema",
         "studies",
         "compare",
         "plot",

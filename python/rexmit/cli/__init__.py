@@ -35,6 +35,7 @@ COMMANDS = (
     "plot",
     "report",
     "run",
+    "schema",
     "sql",
     "studies",
 )
