@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rexmit.analyse.compare import NOT_COVERED, RECORDED, Check, Comparison
+from rexmit.analyse.quantities import plural
 from rexmit.analyse.study_code import comparison_of
 from rexmit.errors import RexmitError, StudyError, one_line
 from rexmit.plot.figures import readable
@@ -123,7 +124,7 @@ def words(name: str) -> str:
 def _runs(results: Results) -> str:
     design = results.spec().design
     told = f"{len(results):,}"
-    parts = [f"{len(factor.levels)} levels of {factor.name}" for factor in design.factors]
+    parts = [f"{plural(len(factor.levels), 'level')} of {factor.name}" for factor in design.factors]
     if design.replications > 1:
         parts.append(f"{design.replications} replications")
     return f"{told}: {' x '.join(parts)}" if parts else told

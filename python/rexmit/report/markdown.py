@@ -41,6 +41,8 @@ def _parts(document: Document, folder: str) -> Iterator[str]:
     if document.factors:
         rows = [(f"`{row.name}`", str(len(row.levels)), levels_text(row.levels)) for row in document.factors]
         yield _table(("factor", "levels", ""), rows)
+    else:
+        yield "Nothing varies: all runs have the same scenario."
     if document.testbed:
         yield "## Testbed"
         yield from _facts(document.testbed)

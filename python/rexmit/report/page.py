@@ -106,8 +106,7 @@ def _notices(notices: Sequence[str]) -> str:
 def _sections(document: Document, explored: bool) -> Iterator[tuple[str, str, str]]:
     """Id, title and content of each section that there is something for."""
     about = f"<p>{html.escape(document.description)}</p>" if document.description else ""
-    if document.factors or about:
-        yield "study", "Study", about + _factors(document)
+    yield "study", "Study", about + _factors(document)
     if document.testbed:
         yield "testbed", "Testbed", _facts(document.testbed, True)
     if explored:

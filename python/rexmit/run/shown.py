@@ -70,7 +70,7 @@ def _number(name: str, value: float | None) -> str:
     if name == "completed":
         return f"{value:.1%}"
     return (
-        f"{value / 1e9:.4g}" if name.endswith("_ns") else f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}"
+        f"{value / 1e9:.3g}" if name.endswith("_ns") else f"{value:,.3g}" if value < 1e3 else f"{value:,.0f}"
     )
 
 
@@ -97,13 +97,14 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> st
     def line(kind: str, cells: Sequence[str]) -> str:
         sides = ("left" if n < left else "right" for n in range(len(cells)))
         made = (
-            f'<{kind} style="text-align:{side}">{html.escape(cell)}</{kind}>'
+            f'<{kind} style="text-align:{side};padding:0.1em 0.6em">{html.escape(cell)}</{kind}>'
             for cell, side in zip(cells, sides, strict=True)
         )
         return f"<tr>{''.join(made)}</tr>"
 
     body = "".join(line("td", row) for row in rows)
-    return f"<table><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>"
+    look = "color:inherit;border-collapse:collapse"
+    return f'<table style="{look}"><thead>{line("th", heads)}</thead><tbody>{body}</tbody></table>'
 
 
 def _some(labels: Sequence[str]) -> str:
