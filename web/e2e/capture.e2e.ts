@@ -72,6 +72,7 @@ test("the graphs stand under each other, the lists under them", { skip }, async 
   const names = await page.locator("canvas").evaluateAll((all) => all.map((one) => one.dataset.panel));
   assert.deepEqual(names, ["sequence", "outstanding", "cwnd", "rtt", "throughput"]);
   const lists = await page.locator(".rx-list h3").allTextContents();
+  assert.equal(await page.locator(".rx-tip").isVisible(), false);
   assert.deepEqual(lists, ["Sent again (1)", "What the emulator did (5)"]);
   await page.getByText("only the 2 dropped").click();
   assert.equal(await page.locator(".rx-list").last().locator(".rx-row:not(.rx-names)").count(), 2);

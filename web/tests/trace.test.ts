@@ -11,7 +11,7 @@ import { firstAt, groupOf, readTrace, type Trace } from "../src/trace/model";
 import { PANELS } from "../src/trace/panels";
 import { SvgPen } from "../src/trace/pen";
 import { fileName, svg, type Column } from "../src/trace/saving";
-import { intervals, outstanding } from "../src/trace/series";
+import { goodput, intervals, outstanding } from "../src/trace/series";
 import { sheetOf, xOf, yOf } from "../src/trace/sheet";
 import { rangeAbout, valuesWithin, wholeOf } from "../src/trace/whole";
 
@@ -70,6 +70,17 @@ test("throughput in intervals holds every bit", () => {
   const bits = v.reduce((sum, rate) => sum + rate * 1e6 * length, 0);
   assert.ok(Math.abs(bits - 8 * 6000) < 1e-6);
   assert.ok(Math.abs(t[1] - t[0] - length) < 1e-12);
+});
+
+test("goodput counts what was acknowledged of the part that is there", () => {
+  const { t, v } = goodput(view, 0);
+  const last = (list: Float64Array): number => list[list.length - 1];
+  assert.ok(Math.abs(last(v) * 1e6 - (8 * 5001) / (last(t) - 0.021)) < 1e-3);
+  const keep = view.segments.low.map((low) => (low >= 3001 ? 1 : 0));
+  const bytes = view.segments.bytes.map((size, row) => size * keep[row]);
+  const part = goodput({ ...view, segments: { ...view.segments, bytes } }, 0);
+  // From 3,001 on, since the segment that begins there.
+  assert.ok(Math.abs(last(part.v) * 1e6 - (8 * 2001) / (last(part.t) - 0.024)) < 1e-3);
 });
 
 test("states and verdicts are read, with nothing for what was not known", () => {

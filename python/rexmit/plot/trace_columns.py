@@ -73,6 +73,15 @@ def look(kinds: Sequence[dict[str, Any]], which: Any) -> tuple[list[dict[str, An
     return [kinds[at] for at in used] if len(used) else list(kinds[:1]), order
 
 
+def places(keys: Any, wanted: Any) -> tuple[Any, Any]:
+    """Where among `keys`, each of which is there once, the wanted stand, and which of those are there."""
+    order = np.argsort(keys, kind="stable")
+    at = np.searchsorted(keys[order], wanted)
+    keep = at < len(keys)
+    keep[keep] = keys[order][at[keep]] == wanted[keep]
+    return order[at[keep]], keep
+
+
 def notes(side: str, number: Any, time_ns: Any, known: Known) -> list[str | None]:
     """The verdict of each packet that the emulator dropped, where the log tells which one it was.
 

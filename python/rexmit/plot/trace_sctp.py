@@ -19,7 +19,7 @@ from rexmit.plot.causes import SCTP_COLOURS
 from rexmit.plot.flows import NOTHING, Columns, chosen, to_columns
 from rexmit.plot.pack import Scaled
 from rexmit.plot.series import other
-from rexmit.plot.trace_columns import NEW, Known, Table, jumps, look, notes, or_less
+from rexmit.plot.trace_columns import NEW, Known, Table, jumps, look, notes, or_less, places
 
 ROWS = ("chunks", "sctp_sacks", "sctp_retransmissions", "sctp_rtt")
 SIDES = ("client", "server")
@@ -200,18 +200,14 @@ def _gaps(reports: Columns) -> Table:
 def _again(rows: Columns, again: Columns) -> Table:
     keys = rows["number"] * 2**32 + rows["tsn"]
     own = again["number"] * 2**32 + again["tsn"]
-    order = np.argsort(keys, kind="stable")
-    at = np.searchsorted(keys[order], own)
-    inside = at < len(keys)
-    keep = inside.copy()
-    keep[inside] = keys[order][at[inside]] == own[inside]
+    at, keep = places(keys, own)
     kept = chosen(again, keep)
     why = []
     for values in zip(*(column.tolist() for column in kept.values()), strict=True):
         row = dict(zip(kept, values, strict=True))
         why.append(sctp_evidence({name: None if value == NOTHING else value for name, value in row.items()}))
     return {
-        "row": order[at[keep]],
+        "row": at,
         "confidence": kept["confidence"].tolist(),
         "why": why,
         "first": Scaled(or_less(kept["delay_first_ns"]), 1e-9),

@@ -14,7 +14,7 @@ from rexmit.plot.causes import groups
 from rexmit.plot.connections import Causes
 from rexmit.plot.flows import NOTHING, Columns, Flow, chosen
 from rexmit.plot.pack import Scaled
-from rexmit.plot.trace_columns import NEW, Known, Table, jumps, look, notes, or_less
+from rexmit.plot.trace_columns import NEW, Known, Table, jumps, look, notes, or_less, places
 
 SIDES = ("client", "server")
 
@@ -84,7 +84,9 @@ def _packets(flow: Flow, side: str, rows: Columns, known: Known) -> Table:
     heard = chosen(heard, (heard["ack"] != NOTHING) & known.within(heard["time_ns"], flow.start_ns))
     # All from the last acknowledgment to the highest end, of which SACK may have reported some.
     levels = np.concatenate([[0], np.maximum.accumulate(heard["ack"])])
-    acked = levels[np.searchsorted(heard["number"], rows["number"])]
+    # Numbers may stand out of order where a capture's times went back: the page goes on likewise.
+    heard_before, sent = (np.maximum.accumulate(table["number"]) for table in (heard, rows))
+    acked = levels[np.searchsorted(heard_before, sent)]
     told = [
         note if note is not None else said
         for note, said in zip(
@@ -171,11 +173,7 @@ def _urgent(flow: Flow, side: str, rows: Columns) -> Table:
 
 def _places(rows: Columns, number: Any) -> tuple[Any, Any]:
     """The rows of packets of these numbers, and which of these numbers are there."""
-    at = np.searchsorted(rows["number"], number)
-    inside = at < len(rows["number"])
-    keep = inside.copy()
-    keep[inside] = rows["number"][at[inside]] == number[inside]
-    return at[keep], keep
+    return places(rows["number"], number)
 
 
 def _part(rows: Columns, flow: Flow, known: Known) -> Columns:

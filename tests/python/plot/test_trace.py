@@ -202,6 +202,34 @@ def test_a_part_is_of_its_connections_and_seconds(write_capture: WriteCapture) -
     assert "Of each connection, 0.05 to 0.2 s are shown." in head["remarks"]
 
 
+def test_packets_whose_times_went_back_are_found_by_their_numbers(write_capture: WriteCapture) -> None:
+    script = """
+    0 c S 100+0 win 60000 sackok
+    0.1 s S 900+0 ack 101 win 60000 sackok
+    21 s . 901+10 ack 101
+    25 s . 921+10 ack 101
+    24 s . 911+10 ack 101
+    30 c . 101+0 ack 911 sack 921-931
+    29 c . 101+0 ack 911
+    90 s . 911+10 ack 101
+    """
+    capture = write_capture(script)
+    [found], _ = read_flows(capture)
+    _, tables = read(pack_trace(capture))
+    packets, heard = tables["1-server.packets"], tables["1-client.packets"]
+    assert packets["number"].tolist() == [2, 3, 5, 4, 8]
+    assert (np.diff(packets["t"]) >= 0).all()
+    assert [packets["number"][row] for row in tables["1-server.again"]["row"]] == [8]
+    assert [heard["number"][row] for row in tables["1-client.sacks"]["row"]] == [6]
+    samples = found.of(found.rtt, "server")["number"].tolist()
+    assert [heard["number"][row] for row in column_of(tables["1-server.rtt"], "row", samples)] == samples
+
+
+def column_of(table: dict[str, Any], name: str, like: list[int]) -> Any:
+    """A column that may have been left out because it is nothing but 0."""
+    return table.get(name, [0] * len(like))
+
+
 def test_a_capture_that_breaks_off_says_so(lost_segment: Path) -> None:
     lost_segment.write_bytes(lost_segment.read_bytes()[:-30])
     head, _ = read(pack_trace(lost_segment))

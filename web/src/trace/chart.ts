@@ -22,6 +22,8 @@ interface Place {
   context: CanvasRenderingContext2D;
   width: number;
   height: number;
+  /** The values to which it was fitted when it was last drawn. */
+  fitted: [number, number] | null;
 }
 
 /** The panels that these layers have something for. */
@@ -45,9 +47,17 @@ export function drawPanel(
   return sheet;
 }
 
-function scales(pen: Pen, panel: Panel, shown: Shown, place: Box & { lowest: boolean }): Sheet {
+function scales(
+  pen: Pen,
+  panel: Panel,
+  shown: Shown,
+  place: Box & { lowest: boolean },
+  last: [number, number] | null = null,
+): Sheet {
   const { t0, t1, y0, y1 } = shown.range;
-  const values = panel.most ? fitted(panel, shown.all, [t0, t1], shown.hidden) : ([y0, y1] as const);
+  const values = panel.most
+    ? (last ?? fitted(panel, shown.all, [t0, t1], shown.hidden))
+    : ([y0, y1] as const);
   return sheetOf(pen, inner(place, place.lowest), [t0, t1], values, shown.hidden);
 }
 
@@ -96,7 +106,8 @@ export class Chart {
       context.setTransform(scale, 0, 0, scale, 0, 0);
       const pen = new CanvasPen(context);
       pen.fill({ left: 0, top: 0, width, height }, this.layers[0].look.ground);
-      drawPanel(pen, panel, this.layers, shown, { ...this.box(at), title: at ? "" : title });
+      const drawn = drawPanel(pen, panel, this.layers, shown, { ...this.box(at), title: at ? "" : title });
+      place.fitted = [drawn.y0, drawn.y1];
     });
   }
 
@@ -118,12 +129,12 @@ export class Chart {
     });
   }
 
-  /** The scales of a graph as it stands. */
+  /** The scales of a graph as it stands; values that are fitted are those of the last drawing. */
   sheet(canvas: HTMLCanvasElement, shown: Shown): Sheet | null {
     const at = this.places.findIndex((place) => place.canvas === canvas);
     if (at < 0) return null;
-    const { panel, context } = this.places[at];
-    return scales(new CanvasPen(context), panel, shown, this.box(at));
+    const { panel, context, fitted: last } = this.places[at];
+    return scales(new CanvasPen(context), panel, shown, this.box(at), last);
   }
 
   /** The place of the graph of that number on its canvas. */
@@ -160,6 +171,6 @@ export class Chart {
     if (!context) throw new Error("this browser has no canvas");
     this.element.append(canvas);
     this.listen(this, canvas, panel);
-    return { panel, canvas, context, width: 0, height: 0 };
+    return { panel, canvas, context, width: 0, height: 0, fitted: null };
   }
 }

@@ -26,6 +26,7 @@ export class Tip {
 
   constructor() {
     this.element.setAttribute("role", "status");
+    this.element.hidden = true;
   }
 
   show(hit: Hit | null, at: { clientX: number; clientY: number } | null): void {

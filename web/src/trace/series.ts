@@ -10,8 +10,7 @@ export function outstanding(view: View): Series {
   const [t, v] = [new Float64Array(total), new Float64Array(total)];
   let [own, heard, highest, acked, last] = [0, 0, 0, 0, 0];
   for (let at = 0; at < total; at++) {
-    const sends =
-      heard >= acks.t.length || (own < segments.count && segments.number[own] < acks.number[heard]);
+    const sends = heard >= acks.t.length || (own < segments.count && before(segments, own, acks, heard));
     if (sends) {
       if (segments.high[own] > highest) highest = segments.high[own];
       sizes?.send(own);
@@ -28,6 +27,12 @@ export function outstanding(view: View): Series {
     else heard++;
   }
   return { t, v };
+}
+
+/** Whether a packet was seen before an acknowledgment; those of one instant are in the order of the capture. */
+function before(segments: Segments, own: number, acks: Acks, heard: number): boolean {
+  const [sent, came] = [segments.t[own], acks.t[heard]];
+  return sent < came || (sent === came && segments.number[own] < acks.number[heard]);
 }
 
 /** Bytes of chunks that the cumulative TSN has not reached. */
@@ -91,10 +96,14 @@ export function goodput(view: View, length: number): Series {
   if (!rows) return { t: new Float64Array(0), v: new Float64Array(0) };
   const start = view.segments.t[rows[0]];
   const sizes = view.unit === "TSN" ? deliveredSizes(view.segments, view.acks) : null;
+  // Of a part of a connection, what was acknowledged before it does not count.
+  let first = Number.POSITIVE_INFINITY;
+  for (let row = rows[0]; row <= rows[1]; row++)
+    if (view.segments.bytes[row] > 0) first = Math.min(first, view.segments.low[row]);
   const [t, v]: [number[], number[]] = [[], []];
   let acked = 0;
   for (let row = 0; row < view.acks.t.length; row++) {
-    const level = sizes ? sizes[row] : view.acks.level[row] - 1;
+    const level = sizes ? sizes[row] : view.acks.level[row] - first;
     if (level > acked) acked = level;
     if (view.acks.t[row] > start && view.acks.t[row] >= start + length) {
       t.push(view.acks.t[row]);

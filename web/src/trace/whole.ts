@@ -23,7 +23,7 @@ export function wholeOf(layers: Layer[]): Range {
   if (!(t0 <= t1)) [t0, t1] = [0, 1];
   if (edge - low < 1.7 * (high - low)) high = Math.max(high, edge);
   const time = Math.max(t1 - t0, 1e-6) * 0.02;
-  const value = 0.05 * Math.max(high - low, 4);
+  const value = 0.07 * Math.max(high - low, 4);
   return { t0: t0 - time, t1: t1 + time, y0: low - value, y1: high + value };
 }
 
