@@ -43,6 +43,7 @@ pub use inflight::{Inflight, RttView};
 pub use own::OwnControl;
 pub use reno::Reno;
 
+// --8<-- [start:window]
 /// The windows of a sender, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -55,6 +56,7 @@ pub struct Window {
     /// The congestion window never grows beyond this (for instance 65535 << scale).
     pub max: u32,
 }
+// --8<-- [end:window]
 
 /// An acknowledgment of new data.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +120,7 @@ pub enum Note {
     },
 }
 
+// --8<-- [start:trait]
 /// One algorithm of congestion control.
 pub trait CongestionControl {
     /// Grows the window for an acknowledgment of new data.
@@ -152,6 +155,7 @@ pub trait CongestionControl {
     /// Name of the algorithm, as in a profile.
     fn name(&self) -> &'static str;
 }
+// --8<-- [end:trait]
 
 /// The controller of one connection.
 #[derive(Clone, Debug)]
