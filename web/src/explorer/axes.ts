@@ -1,0 +1,106 @@
+// The axes of a chart: their ranges, marks and labels.
+import type { Unit } from "../format";
+import { every, linearTicks, logTicks, roomy, tickLabels } from "../ui/ticks";
+import { spoken } from "../ui/units";
+import type { Dim } from "./data";
+import { levelLabel } from "./picture";
+
+export interface Axis {
+  low: number;
+  high: number;
+  log: boolean;
+  ticks: number[];
+  labels: string[];
+  title: string;
+}
+
+/** Where a value stands, 0 at the low end and 1 at the high one. */
+export function placeOn(axis: Axis, value: number): number {
+  const { low, high, log } = axis;
+  return log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+}
+
+/** An axis of numbers for these values; `zoom` is the part to show. `room` is how many labels fit. */
+export function valueAxis(
+  [least, most]: [number, number],
+  unit: Unit,
+  title: string,
+  { log, zoom, room }: { log: boolean; zoom?: [number, number] | null; room: number },
+): Axis {
+  const usable = log ? least > 0 : true;
+  const [low, high] = zoom && (!log || zoom[0] > 0) ? zoom : roomy(least, most, log && usable);
+  const isLog = log && low > 0;
+  const ticks = isLog ? logTicks(low, high, room) : linearTicks(low, high, room);
+  const { texts, unit: text } = tickLabels(ticks, unit, isLog ? "smallest" : "largest");
+  return { low, high, log: isLog, ticks, labels: texts, title: text ? `${title} (${text})` : title };
+}
+
+/** The axis along which the levels of a dimension stand; `width` is its length in pixels. */
+export function levelAxis(
+  dim: Dim | null,
+  levels: number[],
+  { log, zoom, width }: { log: boolean; zoom?: [number, number] | null; width: number },
+): Axis {
+  if (!dim) return { low: -0.5, high: 0.5, log: false, ticks: [0], labels: [""], title: "" };
+  const { places, isLog } = placesOfLevels(dim, levels, log);
+  const ends = [Math.min(...places), Math.max(...places)] as [number, number];
+  const [low, high] = zoom && (!isLog || zoom[0] > 0) ? zoom : padded(ends, isLog, dim.values === null);
+  const axis: Axis = { low, high, log: isLog, ticks: [], labels: [], title: spoken(dim.name) };
+  if (dim.values === null) return named(axis, dim, levels, width);
+  const inside = places.filter((place) => place >= low && place <= high);
+  const few = inside.length > 0 && inside.length <= Math.max(12, width / 22);
+  const room = Math.max(2, width / 70);
+  const all = few ? inside : isLog ? logTicks(low, high, room) : linearTicks(low, high, room);
+  const { texts, unit } = tickLabels(all, dim.unit, isLog ? "smallest" : "largest");
+  if (unit) axis.title += ` (${unit})`;
+  return thinned(axis, all, texts, width);
+}
+
+/** Where levels stand: at their values, or one beside the other where they are names. */
+export function placesOfLevels(
+  dim: Dim,
+  levels: number[],
+  log: boolean,
+): { places: number[]; isLog: boolean } {
+  const { values } = dim;
+  if (!values) return { places: levels.map((_, at) => at), isLog: false };
+  const places = levels.map((level) => values[level]);
+  return { places, isLog: log && places.every((place) => place > 0) };
+}
+
+function padded([low, high]: [number, number], log: boolean, names: boolean): [number, number] {
+  if (names) return [low - 0.5, high + 0.5];
+  if (log)
+    return low === high ? [low / 2, high * 2] : [low / (high / low) ** 0.03, high * (high / low) ** 0.03];
+  return low === high ? [low - 1, high + 1] : [low - (high - low) * 0.03, high + (high - low) * 0.03];
+}
+
+function named(axis: Axis, dim: Dim, levels: number[], width: number): Axis {
+  const labels = levels.map((level) => short(levelLabel(dim, level), 24));
+  const step = every(levels.length, Math.floor(width / (widest(labels) + 10)));
+  axis.ticks = levels.map((_, at) => at).filter((at) => at % step === 0);
+  axis.labels = axis.ticks.map((at) => labels[at]);
+  return axis;
+}
+
+/** Without the labels that would run into the one before. */
+function thinned(axis: Axis, ticks: number[], texts: string[], width: number): Axis {
+  let end = Number.NEGATIVE_INFINITY;
+  for (const [at, tick] of ticks.entries()) {
+    const half = (texts[at].length * 7) / 2;
+    const place = placeOn(axis, tick) * width;
+    if (place - half < end + 8) continue;
+    axis.ticks.push(tick);
+    axis.labels.push(texts[at]);
+    end = place + half;
+  }
+  return axis;
+}
+
+export function short(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
+export function widest(labels: string[]): number {
+  return Math.max(0, ...labels.map((label) => label.length)) * 7;
+}
