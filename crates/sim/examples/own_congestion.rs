@@ -11,7 +11,8 @@ mod aimd;
 use aimd::Aimd;
 
 // --8<-- [start:run]
-/// 5 MB over 10 Mbit/s and a round trip of 40 ms; the 1000th packet is lost, and what the queue does not hold.
+/// 5 MB over 10 Mbit/s and a round trip of 40 ms; the 1000th packet is lost, and what the queue does not
+/// hold.
 fn transfer(control: Option<Congestion>, queue: u32) -> Outcome {
     let value = json!({
         "hosts": { "server": { "stack": "rfc" }, "client": { "stack": "rfc" } },

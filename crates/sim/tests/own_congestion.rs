@@ -16,7 +16,9 @@ use aimd::Aimd;
 fn transfer(stack: &str, position: u32, own: Option<Congestion>) -> Outcome {
     let scenario = json!({
         "hosts": { "server": { "stack": stack }, "client": { "stack": stack } },
-        "path": { "rate": "10 Mbit/s", "delay": "20 ms", "queue": "10 packets", "down": { "drop": position } },
+        "path": {
+            "rate": "10 Mbit/s", "delay": "20 ms", "queue": "10 packets", "down": { "drop": position },
+        },
         "transfers": [{ "from": "server", "to": "client", "writes": "20 x 10000 bytes" }],
     });
     let resolved = Resolved::from_value(scenario).unwrap();
@@ -32,8 +34,8 @@ fn profiles() -> impl Iterator<Item = (&'static str, Arc<rexmit_tcp::Profile>)> 
     })
 }
 
-/// A profile's own algorithm, given from outside, changes nothing: everything that a connection asks reaches it.
-/// Rate halving alone reaches into Reno and BIC for a count of its own (LX-ST-13).
+/// A profile's own algorithm, given from outside, changes nothing: everything that a connection asks reaches
+/// it. Rate halving alone reaches into Reno and BIC for a count of its own (LX-ST-13).
 #[test]
 fn the_same_algorithm_from_outside_is_the_same() {
     let mut seen = 0;
