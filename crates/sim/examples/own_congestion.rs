@@ -11,11 +11,14 @@ mod aimd;
 use aimd::Aimd;
 
 // --8<-- [start:run]
-/// 5 MB over 10 Mbit/s and a round trip of 40 ms; the 1000th packet is lost, and what the queue does not hold.
+/// 5 MB over 10 Mbit/s and a round trip of 40 ms; the 1000th packet is lost, and what the queue does not
+/// hold.
 fn transfer(control: Option<Congestion>, queue: u32) -> Outcome {
     let value = json!({
         "hosts": { "server": { "stack": "rfc" }, "client": { "stack": "rfc" } },
-        "path": { "rate": "10 Mbit/s", "delay": "20 ms", "queue": format!("{queue} packets"), "down": { "drop": 1000 } },
+        "path": {
+            "rate": "10 Mbit/s", "delay": "20 ms", "queue": format!("{queue} packets"), "down": { "drop": 1000 },
+        },
         "transfers": [{ "from": "server", "to": "client", "writes": "50 x 100000 bytes" }],
     });
     let resolved = Resolved::from_value(value).expect("a scenario");
@@ -45,11 +48,10 @@ fn show(name: &str, outcome: &Outcome) {
     let row = &outcome.row;
     let greatest = outcome.states.iter().filter(|s| s.host == "server").map(|s| s.state.cwnd).max();
     println!(
-        "{name:16} {:8.1} ms  {} timeouts  {:3} retransmissions  {:3} dropped  greatest cwnd {:6} bytes",
+        "{name:14} {:8.1} ms, {} timeouts, {:3} retransmissions, greatest cwnd {:6}",
         row.time_ns as f64 / 1e6,
         row.timeouts,
         row.retransmits,
-        row.drops_down,
         greatest.unwrap_or(0),
     );
 }

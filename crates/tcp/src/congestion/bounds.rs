@@ -1,9 +1,9 @@
-//! What every controller must hold, and the operations that check it: the body that all controllers of this crate,
-//! and those of others, go through.
+//! What every controller must hold, and the operations that check it: the body that all controllers of this
+//! crate, and those of others, go through.
 //!
-//! A source of random numbers makes steps ([`Step::draw`]), [`check`] feeds them to a controller as a connection
-//! would and looks at the window after each. The source is the caller's: a property test, a fuzz target, a seeded
-//! generator.
+//! A source of random numbers makes steps ([`Step::draw`]), [`check`] feeds them to a controller as a
+//! connection would and looks at the window after each. The source is the caller's: a property test, a fuzz
+//! target, a seeded generator.
 
 use rexmit_units::{Duration, Instant};
 

@@ -12,8 +12,8 @@
 //!
 //! A controller alone writes to [`Window`] in the calls that take it `&mut`; it keeps no copy of it.
 //!
-//! What every controller must hold, whatever is called in which order, is in [`bounds`], with a body of operations
-//! that checks it. [`Congestion::own`] takes a controller from outside this crate.
+//! What every controller must hold, whatever is called in which order, is in [`bounds`], with a body of
+//! operations that checks it. [`Congestion::own`] takes a controller from outside this crate.
 //!
 //! Not modelled: HyStart++ (RFC 9406), ECN, pacing.
 

@@ -1,10 +1,11 @@
-//! AIMD(a, b): a segments more for each window that is acknowledged, and a share b of what is in flight after a loss;
-//! after one in slow start half of it, if b is more.
+//! AIMD(a, b): a segments more for each window that is acknowledged, and a share b of what is in flight after
+//! a loss; after one in slow start half of it, if b is more.
 //!
-//! AIMD(1, 1/2) is Reno. AIMD(0.31, 7/8) takes about as much as Reno from a path that it shares, and is smoother (Yang
-//! and Lam, "General AIMD congestion control", ICNP 2000).
+//! AIMD(1, 1/2) is Reno. AIMD(0.31, 7/8) takes about as much as Reno from a path that it shares, and is
+//! smoother (Yang and Lam, "General AIMD congestion control", ICNP 2000).
 //!
-//! Not here: an undo of its own. The caller restores the window; all that this controller keeps is a count of bytes.
+//! Not here: an undo of its own. The caller restores the window; all that this controller keeps is a count of
+//! bytes.
 
 // --8<-- [start:state]
 use rexmit_tcp::congestion::{Ack, CongestionControl, Loss, Window};
@@ -19,7 +20,8 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// `increase` thousandths of a segment for each window, and `keep` thousandths of the flight after a loss.
+    /// `increase` thousandths of a segment for each window, and `keep` thousandths of the flight after a
+    /// loss.
     pub fn new(increase: u32, keep: u32) -> Self {
         assert!(increase > 0 && (1..1000).contains(&keep), "AIMD({increase}, {keep})");
         Self { increase, keep, counted: 0 }

@@ -1,5 +1,5 @@
-//! A congestion control from outside the crate: AIMD through the shared body of operations and through packet scripts.
-//! The how-to guide of the documentation quotes this file.
+//! A congestion control from outside the crate: AIMD through the shared body of operations and through packet
+//! scripts. The how-to guide of the documentation quotes this file.
 
 #[path = "../common/mod.rs"]
 mod common;
