@@ -39,6 +39,8 @@ async function share(browser: Browser, before: Buffer, now: Buffer): Promise<num
   const page = await browser.newPage();
   const urls = [before, now].map((one) => `data:image/png;base64,${one.toString("base64")}`);
   try {
+    // What turns TypeScript into JavaScript notes the names of functions with this.
+    await page.evaluate("globalThis.__name = (one) => one");
     return await page.evaluate(
       async ([first, second, channel]) => {
         const pixels = async (url: string): Promise<ImageData> => {
