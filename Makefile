@@ -30,8 +30,9 @@ test: setup  ## Everything that continuous integration checks; lists what it had
 lint: setup  ## Only the checks that need no run: formats, lints, types, import rules.
 	@$(BIN)/python scripts/check.py --only lint
 
-format: setup  ## Format Rust and Python in place.
+format: setup  ## Format Rust, Python and TypeScript in place.
 	@cargo fmt --all
+	@npm run --silent --prefix web format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
@@ -45,7 +46,9 @@ bench: setup  ## Measure speed and memory, beside ns-3, usrsctp, tcptrace and ts
 	@$(BIN)/python benches/bench.py
 	@$(BIN)/python benches/sctp.py
 	@$(BIN)/python benches/analysis.py
+	@$(BIN)/python benches/pages.py
 	@$(BIN)/python benches/studies.py
+	@$(BIN)/python benches/sweep.py
 	@$(BIN)/python benches/kernels.py
 	@$(BIN)/python benches/live.py
 
@@ -59,4 +62,4 @@ lock: setup  ## Choose the pinned Python versions anew, from pyproject.toml.
 	@$(BIN)/python scripts/lock.py
 
 clean:  ## Remove what was built; results stay.
-	rm -rf .venv .cache build dist target python/rexmit/*.so .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .cache build dist target python/rexmit/*.so python/rexmit/plot/web web/node_modules .mypy_cache .ruff_cache .pytest_cache

@@ -25,7 +25,17 @@ LINT = "lint"
 DOCS = "docs"
 TESTS = "tests"
 # Pages whose examples are run.
-EXECUTED = ["README.md", "docs/guide/python.md", "docs/guide/tcp-friendly.md", "docs/guide/models.md"]
+EXECUTED = [
+    "README.md",
+    "docs/tutorials/first-study.md",
+    "docs/tutorials/lose-the-last-packet.md",
+    "docs/tutorials/size-a-buffer.md",
+    "docs/tutorials/ask-a-capture.md",
+    "docs/howto/own-response.md",
+    "docs/guide/python.md",
+    "docs/guide/tcp-friendly.md",
+    "docs/guide/models.md",
+]
 # A test that cannot run here says so in one of these ways; both carry the reason.
 PYTEST_SKIP = re.compile(r"^SKIPPED \[(\d+)\] (.*)$")
 CARGO_SKIP = re.compile(r"^test (\S+) \.\.\. ignored(?:, (.*))?$")
@@ -87,7 +97,7 @@ def checks(scratch: Path) -> list[Check]:
         Check(
             "documentation",
             DOCS,
-            [str(BIN / "mkdocs"), "build", "--strict", "--quiet"],
+            [str(BIN / "mkdocs"), "build", "--strict"],
             # The theme would praise its successor at each build.
             environment={"NO_MKDOCS_2_WARNING": "1"},
         ),

@@ -1,4 +1,4 @@
-"""Hold every Rust dependency to the licences and bans of `deny.toml`."""
+"""Hold every Rust dependency, and those of the pages' script, to the licences and bans of `deny.toml`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,20 @@ def main() -> int:
     if done.returncode != 0:
         print(done.stderr, file=sys.stderr)
         return 1
-    packages: list[dict[str, Any]] = json.loads(done.stdout)["packages"]
+    packages: list[dict[str, Any]] = [*json.loads(done.stdout)["packages"], *of_pages(ROOT / "web")]
     wrong = [line for package in packages for line in faults(package, allowed, banned)]
     print("\n".join([*wrong, f"licences: {len(packages)} packages judged, {len(wrong)} refused"]))
     return 1 if wrong else 0
+
+
+def of_pages(web: Path) -> list[dict[str, Any]]:
+    """What the script of the pages is made of; the tools that make it are shipped to nobody."""
+    locked: dict[str, dict[str, Any]] = json.loads((web / "package-lock.json").read_text())["packages"]
+    return [
+        {**entry, "name": name.removeprefix("node_modules/")}
+        for name, entry in locked.items()
+        if name and not entry.get("dev")
+    ]
 
 
 def faults(package: dict[str, Any], allowed: set[str], banned: set[str]) -> list[str]:

@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ["crates", "python", "scripts", "benches", "studies", "tests", "fuzz"]
-COMMENTS = {".rs": ("//",), ".py": ("#",), ".cc": ("//",)}
+FOLDERS = ["crates", "python", "scripts", "benches", "studies", "tests", "fuzz", "web"]
+COMMENTS = {".rs": ("//",), ".py": ("#",), ".cc": ("//",), ".ts": ("//", "/*", "*")}
+BUILT = {"target", "build", ".venv", "node_modules"}
 WARN = 500
 FAIL = 800
 REASON = re.compile(r"^[ \t]*(//|#)[ \t]*size:[ \t]*\S", re.MULTILINE)
@@ -43,7 +44,9 @@ def main() -> int:
 def sources(root: Path) -> list[Path]:
     """Every source file of the project, none that was built."""
     found = [path for folder in FOLDERS for path in (root / folder).rglob("*") if path.suffix in COMMENTS]
-    return sorted(path for path in found if not {"target", "build", ".venv"} & set(path.parts))
+    return sorted(
+        path for path in found if not {"target", "build", ".venv", "node_modules"} & set(path.parts)
+    )
 
 
 def lines_of_code(path: Path) -> int:

@@ -18,11 +18,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+from results_page import results_page
 from rexmit import _native
 from rexmit.cli import cli
+from rexmit.cli.roff import manual_page, page_name, walk
+from rexmit.run.schema import record_schema
+from rexmit.study import study_schema
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs" / "reference"
+MAN = ROOT / "man" / "data" / "share" / "man" / "man1"
 Schema = dict[str, Any]
 
 
@@ -44,12 +49,16 @@ def pages() -> dict[Path, str]:
     schema: Schema = json.loads(_native.schema())
     return {
         DOCS / "scenario.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n",
+        DOCS / "study.schema.json": json.dumps(study_schema(), indent=2, ensure_ascii=False) + "\n",
         DOCS / "scenario.md": "\n".join(scenario_page(schema)),
         DOCS / "commands.md": "\n".join(commands_page()),
         DOCS / "tables.md": "\n".join(tables_page(json.loads(_native.analysis_schema()))),
         DOCS / "settings.md": "\n".join(settings_page(json.loads(_native.profile_schema()))),
         DOCS / "sctp-settings.md": "\n".join(sctp_settings_page(json.loads(_native.sctp_profile_schema()))),
+        DOCS / "results-folder.md": "\n".join(results_page()),
+        DOCS / "record.schema.json": json.dumps(record_schema(), indent=2) + "\n",
         DOCS / "profiles.md": "\n".join(profiles_page()),
+        **{MAN / f"{page_name(path)}.1": manual_page(path, command) for path, command in walk("rexmit", cli)},
     }
 
 
@@ -190,17 +199,6 @@ def commands_page() -> Iterator[str]:
         context = click.Context(command, info_name=path, max_content_width=90, terminal_width=90)
         text = command.get_help(context).strip()
         yield from [f"## {path}", "", "```text", text, "```", ""]
-
-
-def walk(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    """A command and those below it."""
-    yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in sorted(command.list_commands(context)):
-            inner = command.get_command(context, name)
-            assert inner is not None
-            yield from walk(f"{path} {name}", inner)
 
 
 # Tables of an analysis

@@ -8,6 +8,9 @@ What is done with a fenced block depends on its mark:
 - `toml` that begins with a comment such as `# mine.toml`: written to a file of that name.
 
 `...` stands for any text, within a line or as a line of its own. Other blocks are left alone.
+
+A figure below the comment `<!-- drawn: FILE -->` is what the commands of the page leave in FILE: it must
+be there and of the same shape. With `--figures` it is copied to where the page looks for it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from PIL import Image
 from rexmit.kernel import kernels
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,6 +33,9 @@ BLOCK = re.compile(r"^```(console|python|text|toml)\n(.*?)^```", re.MULTILINE | 
 GUEST = "--backend uml"
 KERNELS = kernels()
 FILE = re.compile(r"# ([\w.-]+\.toml)\n")
+# A figure of the page that its commands draw, where they leave it, and the copy that the page shows.
+DRAWN = re.compile(r"^<!-- drawn: (\S+) -->\n!\[[^\]]*\]\((\S+)\)", re.MULTILINE)
+ANYTHING = "\0"
 
 
 @dataclass
@@ -46,8 +53,10 @@ def main() -> int:
     """Run the examples of the given pages, README.md by default."""
     options = argparse.ArgumentParser(description="Run the examples of a page.")
     options.add_argument("pages", nargs="*", type=Path, default=[ROOT / "README.md"])
+    options.add_argument("--figures", action="store_true", help="copy what is drawn to where pages show it")
+    chosen = options.parse_args()
     failed = passed = 0
-    for page in options.parse_args().pages:
+    for page in chosen.pages:
         with tempfile.TemporaryDirectory(prefix="rexmit-readme-") as folder:
             for example in examples(page.read_text()):
                 if GUEST in example.title and not KERNELS:
@@ -58,6 +67,9 @@ def main() -> int:
                 failed += fault is not None
                 if fault is not None:
                     print(f"{page.name}:{example.line}: {example.title}\n{fault}")
+            faults = figures(page, Path(folder), copy=chosen.figures)
+            failed += len(faults)
+            print("".join(f"{page.name}: {fault}\n" for fault in faults), end="")
     print(f"examples: {passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
@@ -79,6 +91,25 @@ def examples(text: str) -> list[Example]:
             found.append(Example(line, f"write {name[1]}", ["tee", name[1]], given=inside))
         after_python = mark == "python"
     return found
+
+
+def figures(page: Path, folder: Path, copy: bool) -> list[str]:
+    """What is wrong with the figures that a page's commands should have drawn in a folder."""
+    faults = []
+    for name, shown in DRAWN.findall(page.read_text()):
+        drawn, kept = folder / name, page.parent / shown
+        if not drawn.exists():
+            faults.append(f"{name} was not drawn")
+        elif copy:
+            with Image.open(drawn) as image:
+                image.convert("RGB").quantize(64).save(kept, optimize=True)
+        elif not kept.exists():
+            faults.append(f"{shown} is missing: --figures copies it")
+        else:
+            with Image.open(drawn) as new, Image.open(kept) as old:
+                if new.size != old.size:
+                    faults.append(f"{shown} is {old.size}, {name} {new.size}: --figures copies it")
+    return faults
 
 
 def commands(lines: list[str], first: int) -> list[Example]:
@@ -120,16 +151,32 @@ def attempt(example: Example, folder: Path) -> str | None:
 
 
 def matches(expected: list[str], printed: str) -> bool:
-    """True if the printed text is the expected one, white space and `...` aside."""
-    parts = [r".*".join(map(word_by_word, line.split("..."))) for line in expected]
-    return re.fullmatch(r"\s*" + r"\s+".join(parts) + r"\s*", printed, re.DOTALL) is not None
+    """True if the printed text is the expected one, white space and `...` aside.
+
+    The fixed pieces between the `...` are looked for one after another, each at the first place where it
+    stands, so a page whose output differs fails at once, however many `...` it has.
+    """
+    pieces = " ".join(map(pieces_of, expected)).split(ANYTHING)
+    pieces = [f" {pieces[0]}", *pieces[1:]]
+    pieces[-1] += " "
+    text = f" {' '.join(printed.split())} "
+    if len(pieces) == 1:
+        return text == pieces[0]
+    first, *middle, last = pieces
+    place = len(first)
+    if not text.startswith(first):
+        return False
+    for piece in middle:
+        found = text.find(piece, place)
+        if found < 0:
+            return False
+        place = found + len(piece)
+    return text.endswith(last) and len(text) - len(last) >= place
 
 
-def word_by_word(text: str) -> str:
-    """A pattern for the words of a text, any white space between them."""
-    inner = r"\s+".join(re.escape(word) for word in text.split())
-    lead = r"\s*" if text[:1].isspace() else ""
-    return lead + inner + (r"\s*" if inner and text[-1:].isspace() else "")
+def pieces_of(line: str) -> str:
+    """A line with single spaces, and none about what stands for any text."""
+    return ANYTHING.join(" ".join(piece.split()) for piece in line.split("..."))
 
 
 if __name__ == "__main__":

@@ -52,6 +52,10 @@ def prove(wheel: Path, folder: Path) -> None:
     run([rexmit, "run", "hurtig-2006/short", "--out", "results"], folder)
     if not (folder / "results" / "runs.parquet").is_file():
         raise SystemExit("wheel: the run left no runs.parquet")
+    # The script of the pages came along: it is in the page that opens from disk.
+    run([rexmit, "report", "results", "--out", "report.html"], folder)
+    if "uPlot" not in (folder / "report.html").read_text():
+        raise SystemExit("wheel: the report has no script; is python/rexmit/plot/web in the wheel?")
 
 
 def run(command: Sequence[str], folder: Path) -> None:

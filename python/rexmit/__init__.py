@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rexmit.report.analysis import Analysis, PairAnalysis
     from rexmit.report.friendly import TcpFriendly
     from rexmit.run import Results, merge_results, open_results
-    from rexmit.study import list_studies
+    from rexmit.study import list_studies, study_schema
 
 __version__ = _version()
 
@@ -63,6 +63,7 @@ __all__ = [
     "read_capture",
     "run_one",
     "schema",
+    "study_schema",
     "tcp_friendly",
     "tcp_friendly_runs",
 ]
@@ -76,6 +77,7 @@ _HOMES = {
     "list_studies": "rexmit.study",
     "merge_results": "rexmit.run",
     "open_results": "rexmit.run",
+    "study_schema": "rexmit.study",
     **dict.fromkeys(
         ("Interrupted", "ModelError", "RexmitError", "StoreError", "StudyError", "UsageError"),
         "rexmit.errors",

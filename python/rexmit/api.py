@@ -13,7 +13,7 @@ from rexmit import _native
 from rexmit.errors import StoreError, StudyError, one_line
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.backends import to_json
-from rexmit.run.progress import shown_progress
+from rexmit.run.progress import shown_study
 from rexmit.run.runner import Progress
 from rexmit.run.tables import TABLE_KINDS
 from rexmit.study import StudySpec, load_spec
@@ -90,6 +90,8 @@ class Study:
         verdicts: str = "none",
         transmissions: str = "none",
         allow_unsupported: bool = False,
+        shard: tuple[int, int] | None = None,
+        cluster: str | None = None,
     ) -> Results:
         """Runs every run and returns the results.
 
@@ -99,8 +101,10 @@ class Study:
         `state`, `verdicts` and `transmissions` (`none`, `failed` or `all`) say of which runs captures, tables
         of state over time, of verdicts and of why each packet was sent are kept in the folder; `state_at`
         says when state is noted: at all `changes`, after each of the application's `writes`, or every
-        `10 ms`. With `progress` a bar shows on standard error; a function is called with (stage, done,
-        total) instead. The answer is the same for any number of jobs.
+        `10 ms`. `shard` is `(3, 16)` for the third of 16 parts of the runs, which `rexmit merge` joins.
+        `cluster` is the address of a Dask cluster (`tcp://HOST:PORT`, or a scheduler's file) whose workers
+        run it; `jobs` is then for each of their threads. With `progress` a bar shows on standard error; a
+        function is called with (stage, done, total) instead. The answer is the same for any number of jobs.
 
         Raises StudyError for a wrong study, StoreError for a folder that cannot be used, Interrupted after
         a signal, when finished runs have been stored and `resume=True` goes on.
@@ -115,11 +119,13 @@ class Study:
             state_at=state_at,
             verdicts=verdicts,
             transmissions=transmissions,
+            shard=shard,
+            cluster=cluster,
         )
         if callable(progress):
             return self._run(out, replace(options, progress=progress))
-        with shown_progress(progress) as show:
-            return self._run(out, replace(options, progress=show))
+        with shown_study(self.spec.design, bool(progress)) as shown:
+            return self._run(out, replace(options, progress=shown.report, on_rows=shown.rows))
 
     def _run(self, out: str | Path | None, options: RunOptions) -> Results:
         return run_study(self.spec, None if out is None else Path(out), options)

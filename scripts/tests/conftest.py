@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parent.parent
+# As where a script is run: it finds the files beside it.
+sys.path.insert(0, str(SCRIPTS))
 
 
 def load(name: str) -> Any:

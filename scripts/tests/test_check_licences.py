@@ -1,3 +1,6 @@
+import json
+from pathlib import Path
+
 import pytest
 
 from .conftest import load
@@ -32,3 +35,13 @@ def test_a_banned_package_is_refused() -> None:
     assert check.faults(package, {"MIT"}, {"openssl-sys"}) == [
         "error: openssl-sys 1.0.0 is banned by deny.toml"
     ]
+
+
+def test_of_the_pages_only_what_is_shipped_is_judged(tmp_path: Path) -> None:
+    packages = {
+        "": {"name": "rexmit-web"},
+        "node_modules/uplot": {"version": "1.6.32", "license": "MIT"},
+        "node_modules/eslint": {"version": "9.0.0", "license": "GPL-3.0", "dev": True},
+    }
+    (tmp_path / "package-lock.json").write_text(json.dumps({"packages": packages}))
+    assert check.of_pages(tmp_path) == [{"name": "uplot", "version": "1.6.32", "license": "MIT"}]

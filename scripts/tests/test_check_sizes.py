@@ -34,3 +34,11 @@ def test_a_written_reason_excuses(script: Run, lay: Lay) -> None:
 def test_a_reason_without_words_does_not(script: Run, lay: Lay) -> None:
     done = script("check_sizes.py", "--root", str(lay({"python/a.py": "# size:\n" + "x = 1\n" * 801})))
     assert done.returncode == 1
+
+
+def test_installed_tools_of_the_pages_are_not_measured(script: Run, lay: Lay) -> None:
+    lines = "let x = 1;\n" * 900
+    root = lay({"web/node_modules/a/a.ts": lines, "web/src/b.ts": "/** Words. */\n" + "let x = 1;\n" * 501})
+    done = script("check_sizes.py", "--root", str(root))
+    assert done.returncode == 0
+    assert "warning: web/src/b.ts has 501 lines" in done.stdout

@@ -122,13 +122,15 @@ def test_narrow_terminals_get_lines_that_fit(path: Path) -> None:
 
 def test_graphs_of_sctp_are_drawn_where_they_can_be(rexmit: Command, tmp_path: Path) -> None:
     done = rexmit("analyze", SCTP, "--graphs", "out")
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "out/association-1-tsg.svg")
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["association-1-tsg.svg"]
+    files = ["out/graphs.html", "out/association-1-tsg.svg"]
+    assert (done.returncode, done.stdout.splitlines()[-2:]) == (0, files)
+    assert {f"out/{path.name}" for path in (tmp_path / "out").iterdir()} == set(files)
     page = rexmit("analyze", SCTP, "--association", 1, "--graphs", "page", "--graph-format", "html")
-    assert (page.returncode, (tmp_path / "page").exists()) == (2, False)
-    assert "pages are of TCP connections only; of SCTP give --graph-format svg" in page.stderr
+    assert (page.returncode, [path.name for path in (tmp_path / "page").iterdir()]) == (0, ["graphs.html"])
     drawn = rexmit("plot", SCTP, "--out", "a.svg")
-    assert (drawn.returncode, "`rexmit analyze --graphs DIR` draws that" in drawn.stderr) == (2, True)
+    assert drawn.returncode == 2
+    assert "give --html for a page of those, or `rexmit analyze --graphs DIR`" in drawn.stderr
+    assert rexmit("plot", SCTP, "--html", "--out", "a").stdout == "a.html\n"
 
 
 def test_a_full_disk_at_graphs_speaks_of_no_resume(lost_segment: Path, tmp_path: Path) -> None:

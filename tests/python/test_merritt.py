@@ -108,7 +108,7 @@ def test_the_report_is_one_page_with_the_figures(rexmit: Command, tmp_path: Path
     told = rexmit("report", tmp_path / "part")
     assert told.returncode == 0, told.stderr
     page = (tmp_path / "part" / "report.html").read_text()
-    assert "link (1 levels), path.up.queue (2 levels), offset (1 levels)" in page
+    assert "1 level of link x 2 levels of path.up.queue x 1 level of offset" in page
     assert "Published beside ours" in page
     assert page.count("<svg") >= 4
 

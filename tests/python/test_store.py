@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import signal
 import tempfile
@@ -15,12 +16,15 @@ from typing import Any
 import polars as pl
 import polars.testing
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rexmit.errors import Interrupted, StoreError, UsageError
 from rexmit.run import Results, RunOptions, files, open_results, run_study, runner
-from rexmit.run.store import first_difference
+from rexmit.run.parts import JOINED_AT_ONCE, MOST_PARTS, to_join
+from rexmit.run.results import Failures, failures_of
+from rexmit.run.store import first_difference, write_runs, write_tables
 from rexmit.study import StudySpec
 from rexmit.study.spec import parse_spec
 
@@ -201,6 +205,123 @@ def test_a_part_that_a_crash_tore_is_run_again(backend: Counting, tmp_path: Path
     backend.before = lambda runs: None
     assert same_bytes(run_study(spec(), tmp_path / "out", RunOptions(resume=True)), whole)
     assert not list((tmp_path / "out").rglob("*.tmp"))
+
+
+def test_parts_are_joined_so_that_files_stay_few(backend: Counting, tmp_path: Path) -> None:
+    backend.chunk = 1
+    many = spec(replications=100)
+    most = 0
+
+    def count(runs: range) -> None:
+        nonlocal most
+        most = max(most, len(list((tmp_path / "out" / "parts").glob("part-*"))))
+
+    backend.before = count
+    joined = run_study(many, tmp_path / "out")
+    assert JOINED_AT_ONCE <= most < 3 * JOINED_AT_ONCE
+    backend.chunk = 500
+    assert same_bytes(joined, run_study(many, tmp_path / "whole"))
+
+
+@settings(max_examples=15, deadline=None)
+@given(order=st.permutations(range(70)))
+def test_joined_parts_are_neighbours_and_lose_nothing(order: list[int]) -> None:
+    known: list[range] = []
+    for number in order:
+        known = sorted([*known, range(3 * number, 3 * number + 3)], key=lambda one: one.start)
+        while (found := to_join(known)) is not None:
+            taken = known[found]
+            assert all(one.stop == other.start for one, other in itertools.pairwise(taken))
+            assert len(taken) == JOINED_AT_ONCE
+            known[found] = [range(taken[0].start, taken[-1].stop)]
+    assert sum(map(len, known)) == 210
+
+
+def test_files_of_unlike_sizes_stay_few_too() -> None:
+    known, at = [], 0
+    for number in range(40 * JOINED_AT_ONCE):
+        size = 1 if number % JOINED_AT_ONCE else 10_000
+        known.append(range(at, at + size))
+        at += size
+    while (found := to_join(known)) is not None:
+        known[found] = [range(known[found][0].start, known[found][-1].stop)]
+    assert known[0].start == 0
+    assert known[-1].stop == at
+    assert len(known) <= MOST_PARTS
+
+
+def test_a_run_is_written_again_a_few_times_only() -> None:
+    known: list[range] = []
+    written = 0
+    for number in range(20_000):
+        known.append(range(number, number + 1))
+        while (found := to_join(known)) is not None:
+            whole = range(known[found][0].start, known[found][-1].stop)
+            known[found] = [whole]
+            written += len(whole)
+    assert written < 4 * 20_000
+    assert len(known) < 3 * JOINED_AT_ONCE
+
+
+def test_a_kill_while_parts_are_joined_leaves_each_run_once(backend: Counting, tmp_path: Path) -> None:
+    whole = run_study(spec(), tmp_path / "whole")
+
+    def stop(runs: range) -> None:
+        if runs.start == 12:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    backend.before = stop
+    with pytest.raises(Interrupted):
+        run_study(spec(), tmp_path / "out")
+    parts = sorted((tmp_path / "out" / "parts").iterdir())
+    assert len(parts) == 4
+    joined = pa.concat_tables([pq.read_table(part) for part in parts[:3]])
+    pq.write_table(joined, parts[0].with_name("part-0000000000-0000000012.parquet"))
+    backend.before = lambda runs: None
+    backend.ran.clear()
+    assert same_bytes(run_study(spec(), tmp_path / "out", RunOptions(resume=True)), whole)
+    assert backend.ran == list(range(16, RUNS))
+
+
+@settings(max_examples=30, deadline=None)
+@given(sizes=st.lists(st.integers(0, 90_000), min_size=1, max_size=6))
+def test_tables_in_any_pieces_give_the_bytes_of_one(sizes: list[int]) -> None:
+    whole = pa.table({"n": range(sum(sizes)), "text": [f"x{n % 7}" for n in range(sum(sizes))]})
+    with tempfile.TemporaryDirectory() as work:
+        write_runs(whole, Path(work) / "whole")
+        pieces, at = [], 0
+        for size in sizes:
+            pieces.append(whole.slice(at, size))
+            at += size
+        write_tables(pieces, Path(work) / "pieces")
+        assert (Path(work) / "whole").read_bytes() == (Path(work) / "pieces").read_bytes()
+
+
+def test_results_are_read_when_they_are_asked_for(backend: Counting, tmp_path: Path) -> None:
+    run_study(spec(), tmp_path / "out")
+    found = open_results(tmp_path / "out")
+    pieces = list(found.batches(("run", "path.rate", "nonsense"), rows=10))
+    assert [piece.num_rows for piece in pieces] == [10, 10, 4]
+    assert pieces[0].column_names == ["run", "path.rate"]
+    assert len(found) == RUNS
+    assert pa.concat_tables(pieces).equals(found.arrow().select(["run", "path.rate"]))
+    in_memory = list(found.batches(("run", "path.rate"), rows=10))
+    assert [piece.num_rows for piece in in_memory] == [10, 10, 4]
+
+
+def test_failures_are_counted_piece_by_piece() -> None:
+    table = pa.table(
+        {
+            "run": [0, 1, 2, 3],
+            "completed": [True, False, True, False],
+            "late": [True, False, True, False],
+            "error": pa.array([None, None, "it broke", None]),
+        }
+    )
+    study = {"name": "failing", "factors": [], "runs": 4}
+    assert failures_of(Results(table, study, None)) == Failures(3, 1, "it did not complete", 2)
+    well = table.slice(0, 1).drop_columns(["late"])
+    assert failures_of(Results(well, study, None)) == Failures(0, None, "", None)
 
 
 def test_resuming_a_finished_study_runs_nothing(backend: Counting, tmp_path: Path) -> None:

@@ -74,8 +74,7 @@ export interface RunsInfo {
   note: string;
 }
 
-/** Head of the block of a run, or of a capture. Tables have the names `VIEW.TABLE`, where VIEW is the key of a view,
- * and `verdicts`. */
+/** Head of the block of a run, or of a capture. `rexmit.plot.trace` says which tables stand beside. */
 export interface TraceHead {
   /** Null for a capture. */
   run: number | null;
@@ -93,7 +92,7 @@ export interface TraceHead {
 }
 
 export interface ViewHead {
-  /** Unique within the block, such as `1-server`. */
+  /** Unique within the block, such as `1-server`; tables begin with it. */
   key: string;
   protocol: "tcp" | "sctp";
   connection: number;
@@ -103,6 +102,12 @@ export interface ViewHead {
   /** One sentence or two: packets, bytes, goodput, causes of retransmissions, what this place cannot see. */
   facts: string;
   groups: Group[];
+  /** When its connection begins, in seconds on the clock of the table `verdicts`. */
+  start: number;
+  /** Bytes of data sent. */
+  bytes: number;
+  /** Seconds of an interval of throughput. */
+  interval: number;
 }
 
 /** Packets that look alike: new, or sent again for one cause. */

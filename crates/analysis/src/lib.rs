@@ -8,6 +8,10 @@
 //! [`pair`] for two captures of the same flows. [`repeats`] keeps counts of retransmissions alone. Memory follows the connections that are open, not the file.
 //!
 //! Not judged: urgent data, and what is inside tunnels.
+//!
+//! # Example
+//!
+#![doc = include_str!("../example.md")]
 
 mod analyzer;
 mod decode;

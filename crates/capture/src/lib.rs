@@ -9,29 +9,7 @@
 //! length says, and both formats come out as the same records; the crates for them would need as much code
 //! around them.
 //!
-//! ```
-//! use rexmit_capture::{Reader, Writer};
-//! use rexmit_units::Instant;
-//! # use rexmit_wire::{IpFields, Packet, Payload, Transport, UdpDatagram};
-//! # let datagram = UdpDatagram { src_port: 1, dst_port: 2, payload: Payload::EMPTY };
-//! # let packet = Packet {
-//! #     src: [10, 0, 0, 1].into(),
-//! #     dst: [10, 0, 0, 2].into(),
-//! #     ip: IpFields::default(),
-//! #     transport: Transport::Udp(datagram),
-//! #     damaged: false,
-//! # };
-//! let mut writer = Writer::new(Vec::new(), "server")?;
-//! writer.write_packet(Instant::from_nanos(5), &packet, Some("dropped: full queue"))?;
-//! let bytes = writer.finish()?;
-//!
-//! for record in Reader::new(&bytes[..])? {
-//!     let record = record?;
-//!     assert_eq!(record.comment.as_deref(), Some("dropped: full queue"));
-//!     assert_eq!(record.packet()?.packet, packet);
-//! }
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+#![doc = include_str!("../example.md")]
 
 mod block;
 mod link;

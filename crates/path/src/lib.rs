@@ -11,17 +11,7 @@
 //!
 //! Not modelled: several bottlenecks in a row.
 //!
-//! ```
-//! use rexmit_path::{Direction, PathSpec};
-//! use rexmit_units::Duration;
-//! use rexmit_wire::Packet;
-//!
-//! let path = PathSpec { rate: Some("1 Mbit/s".parse()?), delay: Some("10 ms".parse()?), ..PathSpec::default() };
-//! let mut streams = |_: &str| unreachable!("nothing random in this path");
-//! let down = Direction::<Packet>::new(&path.down(), "down", Duration::ZERO, &mut streams)?;
-//! assert_eq!(down.poll_timer(), None);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+#![doc = include_str!("../example.md")]
 
 mod ahead;
 mod aqm;

@@ -11,6 +11,10 @@
 //!
 //! One event is handled whole before the next: the packet, then what the application does about it, then
 //! what leaves for the path.
+//!
+//! # Example
+//!
+#![doc = include_str!("../example.md")]
 
 mod batch;
 mod capture_file;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use rexmit_scenario::Sampling;
+use rexmit_tcp::congestion::Congestion;
 use serde::{Deserialize, Serialize};
 
 /// Whose protocol code the hosts run.
@@ -41,4 +42,11 @@ pub struct RunOptions {
     /// Captures of both hosts as bytes in [`crate::Outcome::captures`]; no file then.
     #[serde(skip)]
     pub captures: bool,
+    /// Congestion control of each of the server's connections, in place of the one that its profile names: a
+    /// TCP's of the model. Each connection gets a copy.
+    #[serde(skip)]
+    pub congestion_server: Option<Congestion>,
+    /// The same for the client.
+    #[serde(skip)]
+    pub congestion_client: Option<Congestion>,
 }

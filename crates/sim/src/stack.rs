@@ -8,6 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rexmit_scenario::{ConnectionPlan, HOSTS, Resolved, SpecError, Stack as Profile, Streams};
 use rexmit_sctp::{Association, AssociationConfig};
 use rexmit_stack::{Counters, Delivery, Endpoint, Event, Snapshot, Socket, Transmission};
+use rexmit_tcp::congestion::Congestion;
 use rexmit_tcp::{Connection, ConnectionConfig};
 use rexmit_units::{Duration, Instant};
 use rexmit_usrsctp::Usrsctp;
@@ -129,6 +130,20 @@ impl Stack {
         };
         let end = library.association(config).map_err(|e| SpecError::new("", e.to_string()))?;
         Ok(Self::Usrsctp(Box::new(end)))
+    }
+
+    /// Takes another congestion control, which only a TCP of ours has.
+    pub fn set_congestion(&mut self, own: Congestion, host: &str) -> Result<(), SpecError> {
+        match self {
+            Self::Tcp(connection) => {
+                connection.set_congestion(own);
+                Ok(())
+            }
+            Self::Sctp(_) | Self::Usrsctp(_) => {
+                let text = "a congestion control of one's own goes with a TCP of the model, not with SCTP";
+                Err(SpecError::new(format!("hosts.{host}.stack"), text))
+            }
+        }
     }
 
     /// Lends it a queue for what it sends; swap it back after polling.

@@ -106,12 +106,17 @@ impl World {
             world.directions.extend(streams.alternate_directions(path, verdicts)?);
             world.alternate = Some(HOSTS.map(|host| resolved.alternate_address(host)));
         }
-        world.populate(resolved, streams, options.engine)?;
+        world.populate(resolved, streams, options)?;
         world.meter = scenario.intervals.as_ref().map(|what| Meter::new(what, &world.ends));
         Ok(world)
     }
 
-    fn populate(&mut self, resolved: &Resolved, streams: &Streams, engine: Engine) -> Result<(), SpecError> {
+    fn populate(
+        &mut self,
+        resolved: &Resolved,
+        streams: &Streams,
+        options: &RunOptions,
+    ) -> Result<(), SpecError> {
         let hosts = &resolved.scenario.hosts;
         let hosts =
             [("server", &resolved.server, &hosts.server), ("client", &resolved.client, &hosts.client)];
@@ -119,7 +124,7 @@ impl World {
             spec.tick_phase
                 .unwrap_or_else(|| streams.phase(&format!("hosts.{name}.tick"), stack.clock_period()))
         });
-        if engine == Engine::Usrsctp {
+        if options.engine == Engine::Usrsctp {
             let phase = streams.phase("usrsctp.tick", USRSCTP_TICK);
             self.library = Some(Usrsctp::start(phase).map_err(|e| SpecError::new("", e.to_string()))?);
         }
@@ -128,10 +133,13 @@ impl World {
             for host in [1, 0] {
                 let mut app = plan.apps[host].clone();
                 app.prepare(phases[host], || streams.get(&format!("connections.{}.messages", plan.number)));
-                let connection = match &self.library {
+                let mut connection = match &self.library {
                     None => Stack::new(resolved, (&plan, host), phases[host], &mut numbers[host]),
                     Some(library) => Stack::usrsctp(library, resolved, (&plan, host), &mut numbers[host])?,
                 };
+                if let Some(own) = [&options.congestion_server, &options.congestion_client][host] {
+                    connection.set_congestion(own.clone(), hosts[host].0)?;
+                }
                 self.ends.push(End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false });
             }
         }

@@ -12,6 +12,10 @@
 //! - Path MTU discovery: the MTU of a path is known and never changes during a run.
 //! - TCP Fast Open, MPTCP, AO: outside the studied systems.
 //! - CPU time: an endpoint answers at the instant at which a packet arrives.
+//!
+//! # Example
+//!
+#![doc = include_str!("../example.md")]
 
 pub mod congestion;
 mod connection;

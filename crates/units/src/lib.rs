@@ -9,17 +9,7 @@
 //! allowed), [`Display`](std::fmt::Display) (one canonical text, which reads back as the same value),
 //! serde's traits as that text, and `schemars::JsonSchema`.
 //!
-//! ```
-//! use rexmit_units::{Duration, Rate};
-//! let rate: Rate = "1.5 Mbit/s".parse()?;
-//! assert_eq!(rate.bits_per_second(), 1_500_000);
-//! assert_eq!(Duration::from_micros(2_500).to_string(), "2.5 ms");
-//! assert_eq!(
-//!     "40 kb".parse::<Rate>().unwrap_err().to_string(),
-//!     r#""40 kb" is not a rate: write a number and one of bit/s, kbit/s, Mbit/s, Gbit/s"#,
-//! );
-//! # Ok::<(), rexmit_units::UnitError>(())
-//! ```
+#![doc = include_str!("../example.md")]
 
 mod decimal;
 mod rate;

@@ -8,21 +8,7 @@
 //! Not modelled: IPv4 options and IPv6 extension headers are skipped when read and never written; fragments
 //! are refused; the IPv6 flow label is zero.
 //!
-//! ```
-//! use rexmit_wire::{IpFields, Packet, Payload, Transport, UdpDatagram};
-//! let datagram = UdpDatagram { src_port: 5000, dst_port: 53, payload: Payload::Stream { offset: 0, len: 3 } };
-//! let packet = Packet {
-//!     src: [10, 0, 0, 1].into(),
-//!     dst: [10, 0, 0, 2].into(),
-//!     ip: IpFields::default(),
-//!     transport: Transport::Udp(datagram),
-//!     damaged: false,
-//! };
-//! let bytes = packet.emit();
-//! assert_eq!(&bytes[28..], b"012");
-//! assert_eq!(Packet::parse(&bytes)?.emit(), bytes);
-//! # Ok::<(), rexmit_wire::ParseError>(())
-//! ```
+#![doc = include_str!("../example.md")]
 
 mod checksum;
 mod emit;

@@ -17,18 +17,26 @@ USAGE = 2
 """Exit code of a command that was called wrongly."""
 
 
+COMPLETE = "_REXMIT_COMPLETE"
+"""In the environment when a shell asks what may follow; click answers before any command runs."""
+
+
 COMMANDS = (
     "analyze",
     "compare",
+    "completion",
     "doctor",
     "emulate",
     "kernel",
+    "man",
     "merge",
     "model",
     "pattern",
     "plot",
     "report",
     "run",
+    "schema",
+    "sql",
     "studies",
 )
 """Each is a module of its name, loaded when it is called: some take long to load."""
@@ -99,6 +107,9 @@ def _command(arguments: Sequence[str] | None) -> int:
         _complain("interrupted")
         return 130
     except RexmitError as error:
+        if COMPLETE in os.environ:
+            # A shell asks what may follow a line that is not finished: there is nobody to complain to.
+            return 0
         _complain(str(error))
         return error.exit_code
     return code if isinstance(code, int) else 0

@@ -16,6 +16,7 @@ from rexmit.analyse.overview import SORTS, Overview, Wanted, nested
 from rexmit.analyse.pairs import PairOptions
 from rexmit.analyse.quantities import plural
 from rexmit.analyse.words import evidence, sctp_evidence
+from rexmit.cli import completing
 from rexmit.cli.analyze_pair import PairOutput, analyze_pair
 from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.cli.reading import ReadingProgress
@@ -128,6 +129,7 @@ Examples:
 @click.option("--tables", type=OUT, help="Folder to write the tables to.")
 @click.option(
     "--only",
+    shell_complete=completing.analysis_tables,
     metavar="NAME,...",
     help="Tables to write, 'all' for every one. Default: without a row a packet.",
 )
@@ -381,8 +383,6 @@ def _draw(paths: Sequence[Path], asked: Asked, overview: Overview) -> list[Path]
         return []
     if not paths[0].is_file():
         raise UsageError(f"--graphs reads the capture twice, and {paths[0]} is a pipe; write it to a file")
-    if not numbers and set(asked.graph_formats) == {"html"}:
-        raise UsageError("pages are of TCP connections only; of SCTP give --graph-format svg")
     chosen = Chosen(numbers, associations)
     return draw_graphs(paths[0], asked.graphs, chosen, asked.graph_formats, asked.options)
 

@@ -12,9 +12,12 @@ import click
 from click.core import Context, Parameter
 
 from rexmit.errors import one_line
+from rexmit.run.shard import told
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from rexmit.run import Results
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
@@ -37,23 +40,43 @@ OUT = _OutPath()
 
 def print_json(value: Any) -> None:
     """Prints JSON on standard output; what a terminal would obey is escaped."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    click.echo(escaped(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
-def console() -> Console:
-    """Where tables go: the terminal's width, or lines as long as needed elsewhere."""
+def escaped(text: str) -> str:
+    """JSON with what a terminal would obey as escapes."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def console(width: int | None = None) -> Console:
+    """Where tables go: the terminal's width, or lines as long as needed elsewhere; or as wide as given."""
     # Loaded when something is printed: work begins without it.
     from rich.console import Console
 
     # Brackets and colons in addresses and names are no marks of ours.
-    width = None if sys.stdout.isatty() else 200
+    width = width or (None if sys.stdout.isatty() else 200)
     return Console(width=width, markup=False, emoji=False)
 
 
 def warn(text: str) -> None:
     """A warning of one line on standard error."""
     print(f"rexmit: warning: {one_line(text)}", file=sys.stderr, flush=True)
+
+
+def part_of(results: Results) -> str | None:
+    """Says of a shard's results that they are a part of a study's; None of a whole study's."""
+    if results.shard is None:
+        return None
+    return (
+        f"{results.folder}: is {told(results.shard)} of {results.name}, {len(results)} of "
+        f"{results.study['runs']} runs; merge all shards for the whole"
+    )
+
+
+def warn_of_part(results: Results) -> None:
+    """Warns of a shard's results that they are a part of a study's."""
+    if text := part_of(results):
+        warn(text)
 
 
 _CONTROL = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

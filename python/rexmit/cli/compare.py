@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rexmit.analyse.compare import OUTSIDE, RECORDED, WITHIN, Check, Comparison
 from rexmit.analyse.study_code import comparison_of
-from rexmit.cli.common import console, json_option, print_json
+from rexmit.cli.common import console, json_option, print_json, warn_of_part
 from rexmit.errors import UsageError
 from rexmit.run import open_results
 
@@ -40,6 +40,8 @@ def compare(
     difference with its reason and it is still the same.
     """
     results = [open_results(folder) for folder in folders]
+    for result in results:
+        warn_of_part(result)
     functions = {comparison_of(result) for result in results}
     if len(functions) > 1:
         raise UsageError(

@@ -16,7 +16,7 @@ import click
 from rexmit import _native
 from rexmit.cli.common import OUT, json_option, warn
 from rexmit.cli.emulate_settings import Setting, describe, read_path, split_settings
-from rexmit.cli.emulate_show import LiveLine, say, show_summary
+from rexmit.cli.emulate_show import LiveState, say, show_summary
 from rexmit.errors import UsageError
 from rexmit.run.emulation import INVALID, EmulationError, EmulationOptions, Listener
 from rexmit.run.emulation import emulate as run_emulation
@@ -136,8 +136,8 @@ Examples:
 @click.option(
     "--live/--no-live",
     default=None,
-    help="Show rate, queue and drops while it runs: a line on a terminal, a plain line each 10 s elsewhere. "
-    "Default: on a terminal where COMMAND prints elsewhere.",
+    help="Show rate, queue and drops while it runs: at the foot of a terminal, below what COMMAND prints; a "
+    "plain line each 10 s elsewhere. Default: on a terminal where COMMAND prints elsewhere, or nothing does.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="No summary at the end.")
 @json_option
@@ -200,7 +200,7 @@ def emulate(
         raise UsageError("--patience and --date: go with --virtual; the clock is this machine's otherwise")
     command = given if virtual else _command(given, server, between)
     interactive = not context.meta[_COMMAND] and bool(command)
-    shown = _Shown(_is_live(live, interactive), quiet, as_json)
+    shown = _Shown(_is_live(live, interactive, alone=not command), quiet, as_json)
     options = EmulationOptions(
         path=path,
         command=command,
@@ -266,14 +266,13 @@ def _clock(date: str | None, patience: str | None) -> Clock:
 
 
 def _run(options: EmulationOptions, shown: _Shown) -> int:
-    line = LiveLine(sys.stderr.isatty())
+    with LiveState() as state:
 
-    def note(text: str) -> None:
-        line.clear()
-        say(text)
+        def note(text: str) -> None:
+            state.clear()
+            say(text)
 
-    last = run_emulation(options, Listener(note, line.show))
-    line.clear()
+        last = run_emulation(options, Listener(note, state.show))
     for text in last["unreached"]:
         warn(text)
     if shown.as_json:
@@ -295,11 +294,11 @@ def _json(value: Any) -> str:
         raise UsageError(f"path: {error}") from None
 
 
-def _is_live(wish: bool | None, interactive: bool) -> bool:
-    """COMMAND may use the terminal itself: then a line of ours would only disturb."""
+def _is_live(wish: bool | None, interactive: bool, alone: bool) -> bool:
+    """COMMAND may use the terminal itself: then we would only disturb, unless there is none."""
     if wish is not None:
         return wish
-    return sys.stderr.isatty() and not sys.stdout.isatty() and not interactive
+    return sys.stderr.isatty() and (alone or not sys.stdout.isatty()) and not interactive
 
 
 def _beat(live: bool) -> int | None:

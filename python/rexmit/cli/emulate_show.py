@@ -1,11 +1,14 @@
-"""What `rexmit emulate` shows of an emulation: a line while it runs, a few at its end."""
+"""What `rexmit emulate` shows of an emulation: a panel or line while it runs, a few at its end."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
+from rexmit.cli.emulate_panel import History, Panel, bar_letters, has_room, state_lines
 from rexmit.errors import one_line
+
+DIRECTIONS = ("down", "up")
 
 REASONS = {
     "dropped_by_pattern": "by pattern",
@@ -13,6 +16,13 @@ REASONS = {
     "queue_full": "by a full queue",
     "dropped_by_aqm": "by the queue's management",
     "longer_than_burst": "longer than the token bucket",
+}
+SHORT = {
+    "dropped_by_pattern": "pattern",
+    "dropped_by_loss": "loss",
+    "queue_full": "queue full",
+    "dropped_by_aqm": "AQM",
+    "longer_than_burst": "burst",
 }
 EFFECTS = {
     "corrupted": "corrupted",
@@ -23,19 +33,36 @@ EFFECTS = {
 }
 
 
-class LiveLine:
-    """The state of an emulation: one line of a terminal over and over, or plain lines elsewhere."""
+class LiveState:
+    """The state of an emulation: a panel or a line of a terminal over and over, or plain lines elsewhere.
 
-    def __init__(self, on_terminal: bool) -> None:
-        self._on_terminal = on_terminal
+    Use it in a `with` block, which gives the terminal back.
+    """
+
+    def __init__(self) -> None:
         self._before: dict[str, Any] | None = None
+        self._panel = Panel() if has_room() else None
+        self._on_terminal = sys.stderr.isatty()
         self._shown = False
+        self._rates = {name: History() for name in DIRECTIONS}
+        self._queues = {name: History() for name in DIRECTIONS}
+
+    def __enter__(self) -> LiveState:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.clear()
+        if self._panel:
+            self._panel.clear()
 
     def show(self, now: dict[str, Any]) -> None:
         """Shows the state, with rates since the last time."""
         before, self._before = self._before, now
+        if self._panel:
+            self._panel.show(self._lines(now, before))
+            return
         text = f"{now['time_ns'] / 1e9:.0f} s"
-        for direction in ("down", "up"):
+        for direction in DIRECTIONS:
             text += f" | {direction} {_direction(now, before, direction)}"
         if self._on_terminal:
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
@@ -44,17 +71,37 @@ class LiveLine:
             print(f"rexmit: {text}", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Takes the terminal's line away."""
+        """Takes a line of the terminal away, so that another can be printed; a panel is in nobody's way."""
         if self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             self._shown = False
 
+    def _lines(self, now: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
+        letters = bar_letters()
+        rows = [(f"{now['time_ns'] / 1e9:.0f} s", "rate", "", "queue", "", "drops")]
+        for name in DIRECTIONS:
+            per_second, queue = _per_second(now, before, name), now[name]["queue_packets"]
+            self._rates[name].add(per_second)
+            self._queues[name].add(queue)
+            bars = self._rates[name].bars(letters), self._queues[name].bars(letters)
+            drops = ", ".join(f"{now[name][key]} {word}" for key, word in SHORT.items() if now[name][key])
+            # As wide as they may become, so that nothing moves.
+            cells = _rate(per_second).ljust(13), _count(queue, "packet").ljust(13)
+            rows.append((name, cells[0], bars[0], cells[1], bars[1], drops or "none"))
+        return ["", *state_lines(rows)]
+
 
 def _direction(now: dict[str, Any], before: dict[str, Any] | None, name: str) -> str:
     one = now[name]
-    bits = 8 * (one["carried_bytes"] - (before[name]["carried_bytes"] if before else 0))
+    rate = _rate(_per_second(now, before, name))
+    return f"{rate}, queue {one['queue_packets']} packets, {_drops(one)}"
+
+
+def _per_second(now: dict[str, Any], before: dict[str, Any] | None, name: str) -> float:
+    """What a direction carried since the state before, bit/s."""
+    bits = 8 * (now[name]["carried_bytes"] - (before[name]["carried_bytes"] if before else 0))
     seconds = (now["time_ns"] - (before["time_ns"] if before else 0)) / 1e9
-    return f"{_rate(bits, seconds)}, queue {one['queue_packets']} packets, {_drops(one)}"
+    return bits / seconds if seconds else 0.0
 
 
 def say(text: str) -> None:
@@ -65,10 +112,10 @@ def say(text: str) -> None:
 def show_summary(summary: dict[str, Any]) -> None:
     """Packets, bytes, rate and drops of each direction, and how punctual the emulator was."""
     seconds = summary["time_ns"] / 1e9
-    for name in ("down", "up"):
+    for name in DIRECTIONS:
         one = summary[name]
         text = f"{name}: {_count(one['packets'], 'packet')}, {_bytes(one['bytes'])}"
-        text += f", {_rate(8 * one['carried_bytes'], seconds)}, {_drops(one)}"
+        text += f", {_rate(8 * one['carried_bytes'] / seconds if seconds else 0.0)}, {_drops(one)}"
         for key, word in EFFECTS.items():
             if one[key]:
                 text += f", {one[key]} {word}"
@@ -78,16 +125,19 @@ def show_summary(summary: dict[str, Any]) -> None:
 
 
 def _drops(one: dict[str, Any]) -> str:
-    reasons = [f"{one[key]} {word}" for key, word in REASONS.items() if one[key]]
-    return f"dropped {', '.join(reasons)}" if reasons else "no drops"
+    reasons = _reasons(one)
+    return f"dropped {reasons}" if reasons else "no drops"
+
+
+def _reasons(one: dict[str, Any]) -> str:
+    return ", ".join(f"{one[key]} {word}" for key, word in REASONS.items() if one[key])
 
 
 def _count(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-def _rate(bits: float, seconds: float) -> str:
-    per_second = bits / seconds if seconds else 0.0
+def _rate(per_second: float) -> str:
     for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
         if per_second >= size:
             return f"{per_second / size:.2f} {unit}"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
-import polars as pl
 
 from rexmit.analyse.means import averages, check_responses
+from rexmit.cli import completing
 from rexmit.cli.common import OUT, json_option, print_json, warn
-from rexmit.errors import UsageError
+from rexmit.errors import StoreError, UsageError
 from rexmit.run import Results, merge_results, open_results
 from rexmit.run.files import write_text
+from rexmit.run.results import read_study
+from rexmit.run.shard import shard_of
 
 
 @click.command(
@@ -19,6 +22,7 @@ from rexmit.run.files import write_text
 Examples:
   rexmit merge results/seed-1 results/seed-2 --out results/both
   rexmit merge results/part-1 results/part-2 results/part-3 --out results/whole --json
+  rexmit merge results/my-study-shard-*-of-16 --out results/my-study
   rexmit merge results/both --averages averages.csv --response time_ns"""
 )
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
@@ -34,6 +38,7 @@ Examples:
 @click.option(
     "--response",
     "responses",
+    shell_complete=completing.responses,
     multiple=True,
     metavar="COLUMN",
     help="Of these columns only. May be given several times. Default: every column of numbers.",
@@ -50,7 +55,7 @@ def merge(
     skip_duplicates: bool,
     as_json: bool,
 ) -> None:
-    """Join results of the same study: runs with other seeds, with other levels, or parts of one design.
+    """Join results of the same study: runs with other seeds, other levels, parts of a design, or all shards.
 
     The scenario, the factors, the backend and the version must be the same, and every combination of levels
     must have as many runs in the end. The result is a results folder like any other; provenance.json keeps
@@ -58,7 +63,7 @@ def merge(
     """
     if out is None and file is None:
         raise UsageError("merge has nothing to write; give --out DIR, --averages FILE.csv, or both")
-    if out is not None and len(folders) < 2:
+    if out is not None and len(folders) < 2 and not _is_shard(folders[0]):
         raise UsageError(f"{folders[0]}: is one folder; name two or more to merge into --out")
     if file is not None and file.suffix.lower() != ".csv":
         ending = file.suffix or "a file without ending"
@@ -76,6 +81,13 @@ def merge(
     _tell(results, folders, file, as_json)
 
 
+def _is_shard(folder: Path) -> bool:
+    """True for a part of a study, of which there may be one only."""
+    with suppress(StoreError):
+        return shard_of(read_study(folder)) is not None
+    return False
+
+
 def _tell(results: Results, folders: tuple[Path, ...], file: Path | None, as_json: bool) -> None:
     study = results.study
     seeds = study.get("seeds", [study["seed"]])
@@ -88,7 +100,7 @@ def _tell(results: Results, folders: tuple[Path, ...], file: Path | None, as_jso
         "replications": study["replications"],
         "seeds": seeds,
     }
-    failed = results.table().filter(pl.col("error").is_not_null()).height
+    failed = sum(len(batch) - batch.column("error").null_count for batch in results.batches(("error",)))
     if as_json:
         print_json(facts)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,12 +23,19 @@ FORMATS = ("svg", "png", "pdf", "html", "xplot")
 Examples:
   rexmit plot results/hurtig-2006-short
   rexmit plot server.pcapng --out tsg.svg --direction server --t 0:3
-  rexmit plot server.pcapng --graph all --format html --format xplot
+  rexmit plot server.pcapng --html
+  rexmit plot server.pcapng --graph all --format pdf --format xplot
   rexmit plot server.pcapng --graph cwnd --state tables/run-00000000-state.parquet"""
 )
 @click.argument("what", metavar="DIR|CAPTURE", type=click.Path(path_type=Path))
 @click.option("--out", type=OUT, help="Folder (of DIR), or file or beginning of names (of CAPTURE) to write.")
-@click.option("--connection", default=1, show_default=True, type=click.IntRange(min=1), help="Of a CAPTURE.")
+@click.option(
+    "--connection",
+    "connections",
+    multiple=True,
+    type=click.IntRange(min=1),
+    help="Number of a connection of a CAPTURE. Default: 1; of a page all, and several may be given.",
+)
 @click.option(
     "--direction",
     type=click.Choice(["client", "server"]),
@@ -52,18 +60,24 @@ Examples:
     help="svg, png or pdf; of a CAPTURE also html, a page with all graphs that can be moved and enlarged, "
     "and xplot, for xplot.org or jPlot. May be given several times. Default: as --out ends, or svg and png.",
 )
+@click.option("--html", is_flag=True, help="Short for --format html.")
 @click.option("--state", type=click.Path(path_type=Path), help="Table of states of the run, for cwnd.")
+@click.option(
+    "--verdicts", type=click.Path(path_type=Path), help="Table of the emulator's verdicts, for a page."
+)
 @json_option
 def plot(
     what: Path,
     out: Path | None,
-    connection: int,
+    connections: tuple[int, ...],
     direction: str | None,
     span: str | None,
     theme: str,
     graphs: tuple[str, ...],
     forms: tuple[str, ...],
+    html: bool,
     state: Path | None,
+    verdicts: Path | None,
     as_json: bool,
 ) -> None:
     """Draw the figures of a results folder, or graphs of a connection of a capture (pcapng, pcap).
@@ -71,6 +85,8 @@ def plot(
     Figures of DIR go to DIR/figures, the graph of CAPTURE beside it, as SVG and PNG, unless --out or
     --format says otherwise. The symbols are those of tcptrace; retransmissions are told apart by their cause.
     """
+    if html:
+        forms = tuple(dict.fromkeys((*forms, "html")))
     if what.is_dir():
         from rexmit.report import draw_figures
         from rexmit.run import open_results
@@ -80,7 +96,8 @@ def plot(
         from rexmit.plot.graphs import View
 
         view = View(direction, None if span is None else _span(span), theme, state)
-        files = _graphs(what, out, connection, (graphs or ("tsg",), forms), view)
+        asked = _Asked(out, connections, graphs or ("tsg",), forms, verdicts)
+        files = _graphs(what, asked, view)
     else:
         raise UsageError(f"{what}: there is no such results folder or capture")
     if as_json:
@@ -98,21 +115,43 @@ def _of_figures(forms: tuple[str, ...]) -> tuple[str, ...]:
     return forms
 
 
-def _graphs(
-    capture: Path,
-    out: Path | None,
-    connection: int,
-    wanted: tuple[tuple[str, ...], tuple[str, ...]],
-    view: View,
-) -> list[Path]:
+@dataclass(frozen=True)
+class _Asked:
+    """What of a capture is to be drawn, and where it goes."""
+
+    out: Path | None
+    connections: tuple[int, ...]
+    graphs: tuple[str, ...]
+    forms: tuple[str, ...]
+    verdicts: Path | None
+
+
+def _graphs(capture: Path, asked: _Asked, view: View) -> list[Path]:
     from rexmit.plot import graphs as drawing
 
-    names, forms = wanted
-    stem, form = drawing.target(out or capture.with_suffix(""), named=out is not None)
-    [flow] = drawing.flows_of(capture, [connection], None)
-    chosen = forms or ((form,) if form else ("svg", "png"))
+    stem, form = drawing.target(asked.out or capture.with_suffix(""), named=asked.out is not None)
+    forms = asked.forms or ((form,) if form else ("svg", "png"))
+    files = [_page(capture, stem, asked, view)] if "html" in forms else []
+    still = [form for form in forms if form != "html"]
+    if asked.verdicts and not files:
+        raise UsageError("--verdicts is for a page; add --html")
+    if not still:
+        return files
+    if len(asked.connections) > 1:
+        raise UsageError(f"--format {still[0]} draws one connection; give one --connection, or --html")
+    [flow] = drawing.flows_of(capture, asked.connections or [1], None)
+    names = asked.graphs
     every = drawing.GRAPHS if "all" in names else tuple(dict.fromkeys(map(drawing.known, names)))
-    return drawing.draw_flow(flow, stem, chosen, every, view)
+    return files + drawing.draw_flow(flow, stem, still, every, view)
+
+
+def _page(capture: Path, stem: Path, asked: _Asked, view: View) -> Path:
+    from rexmit.plot.page import about_of, write_page
+    from rexmit.plot.trace import Part
+
+    part = Part(asked.connections, t=view.t, direction=view.direction)
+    about = about_of(capture.name, view.state, asked.verdicts)
+    return write_page(capture, stem.with_name(f"{stem.name}.html"), part, about, dark=view.theme == "dark")
 
 
 def _span(text: str) -> tuple[float, float]:

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import click
 
+from rexmit.cli import completing
 from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.errors import StudyError
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.capture import CAPTURE_CHOICES
-from rexmit.run.progress import shown_progress
+from rexmit.run.progress import shown_study
+from rexmit.run.results import failures_of
+from rexmit.run.shard import parse_shard, told
 from rexmit.study import StudySpec, load_spec
 from rexmit.study.settings import parse_assignment
 
@@ -23,13 +26,16 @@ Examples:
   rexmit run hurtig-2006/short --set path.rate='["1 Mbit/s", "2 Mbit/s"]' --jobs 2 --out results/fast
   rexmit run hurtig-2006/short --backend uml --out results/linux
   rexmit run hurtig-2006/short --set vary.path.queue='["9 packets", "99 packets"]' --out results/queues
-  rexmit run my-study.toml --out results/mine --resume"""
+  rexmit run my-study.toml --out results/mine --resume
+  rexmit run my-study.toml --shard 3/16
+  rexmit run my-study.toml --cluster tcp://head:8786"""
 )
-@click.argument("study")
+@click.argument("study", shell_complete=completing.study_names)
 @click.option(
     "--backend",
     default="model",
     show_default=True,
+    shell_complete=completing.backends,
     help="What runs it: model (virtual time), uml (a real Linux in virtual time; `rexmit kernel build` makes "
     "it) or kernel (this machine's, in real time).",
 )
@@ -43,13 +49,15 @@ Examples:
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
+    shell_complete=completing.settings,
     help="Change a setting, or the levels of a factor; vary.KEY=[..] makes a new one. A profile's file is "
     "named as seen from the working directory. May be given several times.",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    help="Threads or guests. Default: every core (kernel: 1). In virtual time the results do not change.",
+    help="Threads or guests. Default: every core (kernel: 1; on a cluster 1 for each thread of its workers). "
+    "In virtual time the results do not change.",
 )
 @click.option("--out", type=OUT, help="Results folder. Default: results/STUDY.")
 @click.option("--resume", is_flag=True, help="Go on with a folder whose run was stopped.")
@@ -92,6 +100,18 @@ Examples:
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the random streams, instead of the study's."
 )
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Run the I-th of N like parts of the runs alone, for a job array; `rexmit merge` joins all N. "
+    "Default of --out: results/STUDY-shard-I-of-N.",
+)
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Run it on the workers of a Dask cluster: tcp://HOST:PORT, or its scheduler's file. Needs "
+    "rexmit[dask]; the workers need rexmit. The results are those of one machine.",
+)
 @json_option
 @click.pass_context
 def run(
@@ -109,6 +129,8 @@ def run(
     verdicts: str,
     transmissions: str,
     seed: int | None,
+    shard: str | None,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Run STUDY, one of the package by its name or yours by its file, and store its results.
@@ -117,11 +139,16 @@ def run(
     failed or did not complete; all are stored all the same.
     """
     spec = _spec(study, settings, seed)
-    folder = out or Path("results") / spec.name.replace("/", "-")
+    part = None if shard is None else parse_shard(shard)
+    place = spec.name.replace("/", "-") + (f"-shard-{part[0]}-of-{part[1]}" if part else "")
+    folder = out or Path("results") / place
     began = time.monotonic()
-    with shown_progress() as progress:
+    with shown_study(spec.design) as shown:
         tables = (state, state_at, verdicts, transmissions)
-        options = RunOptions(backend, jobs, resume, capture, *tables, allow_unsupported, progress, warn)
+        watched = (shown.report, warn, shown.rows)
+        options = RunOptions(
+            backend, jobs, resume, capture, *tables, allow_unsupported, *watched, part, cluster
+        )
         try:
             results = run_study(spec, folder, options)
         except StudyError as error:
@@ -149,29 +176,27 @@ def _with_hint(error: StudyError, spec: StudySpec, settings: tuple[str, ...]) ->
 
 def _tell(results: Results, folder: Path, seconds: float, as_json: bool) -> int:
     """Prints what was run and returns how many runs failed."""
-    table = results.table()
-    failed = table.filter(~table["completed"] | table["error"].is_not_null())
+    failed = failures_of(results)
     facts = {
         "study": results.name,
         "folder": str(folder),
         "runs": len(results),
-        "failed": failed.height,
+        **({"shard": list(results.shard), "runs_of_study": results.study["runs"]} if results.shard else {}),
+        "failed": failed.count,
         "seconds": round(seconds, 3),
     }
     if as_json:
         print_json(facts)
-        return failed.height
+        return failed.count
     new = results.new_runs
     what = f"{new} runs in {seconds:.2f} s" if new else f"nothing left to run of {len(results)} runs"
     if 0 < new < len(results):
         what += f", {len(results)} in all"
-    click.echo(f"{results.name}: {what}, results in {folder}")
-    late = table["late"].sum() if "late" in table.columns else 0
-    if late:
-        text = f"{late} of {table.height} runs are flagged in the column late"
+    name = f"{results.name}, {told(results.shard)}" if results.shard else results.name
+    click.echo(f"{name}: {what}, results in {folder}")
+    if failed.late:
+        text = f"{failed.late} of {len(results)} runs are flagged in the column late"
         warn(f"{text}: the emulator's error was above 1 % of their round trip; see rexmit doctor --emulator")
-    if failed.height:
-        first = failed.row(0, named=True)
-        why = first["error"] or "it did not complete"
-        warn(f"{failed.height} runs failed; the first is run {first['run']}: {why}")
-    return failed.height
+    if failed.count:
+        warn(f"{failed.count} runs failed; the first is run {failed.first}: {failed.why}")
+    return failed.count

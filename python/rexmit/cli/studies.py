@@ -7,6 +7,7 @@ import math
 import click
 from rich.table import Table
 
+from rexmit.cli import completing
 from rexmit.cli.common import console, json_option, print_json
 from rexmit.study import StudySpec, list_studies, load_spec
 
@@ -17,7 +18,7 @@ Examples:
   rexmit studies
   rexmit studies hurtig-2006/short"""
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing.study_names)
 @json_option
 def studies(name: str | None, as_json: bool) -> None:
     """List the studies that come with the package, or show NAME (also a file): what varies, how often."""

@@ -49,7 +49,7 @@ class Factor:
         if column not in frame.columns:
             raise UsageError(f"the table of runs has no column {column!r}; it has {', '.join(frame.columns)}")
         levels = frame[column].unique(maintain_order=True).to_list()
-        labels = [_readable(level) for level in levels]
+        labels = [readable(level) for level in levels]
         for ending, (scale, unit) in _SCALES.items():
             sized = f"{column}_{ending}"
             if sized in frame.columns:
@@ -221,7 +221,7 @@ def _is_number(level: Any) -> bool:
     return isinstance(level, int | float) and not isinstance(level, bool)
 
 
-def _readable(level: Any) -> str:
+def readable(level: Any) -> str:
     """A level as text; a table, which stands as JSON in the results, as what it inherits and its settings."""
     text = str(level)
     if not text.startswith("{"):

@@ -45,6 +45,13 @@ class Flow:
         start: int = self.row["start_ns"]
         return start
 
+    def packets(self, t: tuple[float, float] | None = None) -> int:
+        """How many packets it has, in all or within a range of seconds from its first one."""
+        if t is None:
+            return len(self.segments["time_ns"])
+        seconds = (self.segments["time_ns"] - self.start_ns) / 1e9
+        return int(((seconds >= t[0]) & (seconds <= t[1])).sum())
+
     def of(self, table: Columns, side: str) -> Columns:
         """The rows of a table that are of this side."""
         return chosen(table, table["side"] == side)

@@ -52,6 +52,13 @@ def draw(
     where a file cannot be written.
     """
     stem, form = target(out, named=True)
+    if form == "html":
+        from rexmit.plot.page import about_of, write_page
+        from rexmit.plot.trace import Part
+
+        part = Part([connection], t=view.t, direction=view.direction)
+        about = about_of(view.title or capture.name, view.state, None)
+        return [write_page(capture, out, part, about, options, dark=view.theme == "dark")]
     [flow] = flows_of(capture, [connection], options)
     graphs = GRAPHS if graph == "all" else (known(graph),)
     return draw_flow(flow, stem, (form,) if form else style.FORMATS, graphs, view)
@@ -82,7 +89,7 @@ def flows_of(
     if missing and summary.sctp and not summary.tcp:
         raise UsageError(
             f"`rexmit plot` draws TCP connections, and {str(capture)!r} has SCTP only; "
-            "`rexmit analyze --graphs DIR` draws that"
+            "give --html for a page of those, or `rexmit analyze --graphs DIR`"
         )
     if missing:
         raise UsageError(f"no connection {min(missing)} in {str(capture)!r}; `rexmit analyze` lists them")
@@ -90,20 +97,13 @@ def flows_of(
 
 
 def draw_flow(flow: Flow, stem: Path, forms: Sequence[str], graphs: Sequence[str], view: View) -> list[Path]:
-    """Draws graphs of a connection in each format; files are named `STEM-GRAPH.ENDING`, pages `STEM.html`.
+    """Draws graphs of a connection in each format but pages; files are named `STEM-GRAPH.ENDING`.
 
     With one graph only, its name is left out. A congestion window that is not known is left out of several
     graphs.
     """
     files: list[Path] = []
     wanted = [known(graph) for graph in graphs]
-    if "html" in forms:
-        from rexmit.plot import page
-
-        path = stem.with_name(f"{stem.name}.html")
-        style.make_folder(path)
-        write_text(path, page.page(flow, side_of(flow, view), view), resumable=False)
-        files.append(path)
     for graph in wanted:
         path = stem if len(wanted) == 1 else stem.with_name(f"{stem.name}-{graph}")
         still = [form for form in forms if form in style.KNOWN_FORMATS]

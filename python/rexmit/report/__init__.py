@@ -5,11 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rexmit.report.figures import draw_figures
-    from rexmit.report.page import write_report
+    from rexmit.report.runs import RunsOptions
+    from rexmit.report.write import ReportOptions, write_report
 
-__all__ = ["draw_figures", "write_report"]
+__all__ = ["ReportOptions", "RunsOptions", "draw_figures", "write_report"]
 
-_HOMES = {"draw_figures": "figures", "write_report": "page"}
+_HOMES = {
+    "ReportOptions": "write",
+    "RunsOptions": "runs",
+    "draw_figures": "figures",
+    "write_report": "write",
+}
 """Where each name comes from: loaded when it is used, because drawing takes long to load."""
 
 

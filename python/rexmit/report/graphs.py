@@ -8,7 +8,9 @@ from pathlib import Path
 
 from rexmit.analyse.captures import Options
 from rexmit.plot.graphs import GRAPHS, View, draw_flow, flows_of
+from rexmit.plot.page import write_page
 from rexmit.plot.sctp import draw_associations
+from rexmit.plot.trace import Part
 
 MOST = 20
 """Connections of which graphs are drawn where none is chosen."""
@@ -27,11 +29,14 @@ def draw_graphs(
 ) -> list[Path]:
     """Draws every graph of these flows, at most `MOST` of either protocol, and returns the files.
 
-    Files are named `connection-N-GRAPH.ENDING`, pages `connection-N.html`; of an association there is
-    `association-N-tsg.ENDING`, and no page.
+    Files are named `connection-N-GRAPH.ENDING`, of an association `association-N-tsg.ENDING`; the
+    format `html` is one page of all, `graphs.html`.
     """
     files: list[Path] = []
-    if chosen.connections:
+    if "html" in forms:
+        part = Part(list(chosen.connections)[:MOST], list(chosen.associations)[:MOST])
+        files.append(write_page(capture, folder / "graphs.html", part, None, options))
+    if chosen.connections and set(forms) != {"html"}:
         for flow in flows_of(capture, list(chosen.connections)[:MOST], options):
             stem = folder / f"connection-{flow.row['connection']}"
             files += draw_flow(flow, stem, forms, GRAPHS, View())

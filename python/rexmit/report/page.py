@@ -1,137 +1,213 @@
-"""One HTML page that needs no other file."""
+"""One HTML page that needs no other file: read as it is, and explored where a script may run."""
 
 from __future__ import annotations
 
 import html
-import re
-import tempfile
-from pathlib import Path
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
-from rexmit.analyse.compare import NOT_COVERED, RECORDED, Check, Comparison
-from rexmit.analyse.study_code import comparison_of
-from rexmit.errors import StudyError
-from rexmit.report.figures import draw_figures
-from rexmit.run import Results
-from rexmit.run.files import write_text
-
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #1b1b1b }
-body { max-width: 72rem; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; font-size: 0.9rem; margin: 1rem 0 }
-th, td { text-align: left; vertical-align: top }
-th, td { padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid #ddd }
-figure { margin: 2rem 0 } figure svg { max-width: 100%; height: auto }
-.within { color: #14632b } .outside { color: #a11212; font-weight: bold } .not-covered { color: #666 }
-.differs-as-recorded { color: #8a5a00; font-weight: bold }
-small { color: #555 } td.id { white-space: nowrap } tr:target { background: #fff3c4 }
-figcaption, nav { color: #555; font-size: 0.9rem } nav a { margin-right: 0.75rem; white-space: nowrap }
-"""
+from rexmit.report.document import CheckRow, Document, Picture
+from rexmit.report.testbed import Facts
 
 
-def write_report(results: Results, target: Path) -> None:
-    """Writes the page. Raises StoreError where it cannot be written."""
-    with tempfile.TemporaryDirectory() as work:
-        drawn = draw_figures(results, Path(work), ("svg",))
-        pictures = [(file.stem, _inline(file)) for file in drawn]
-    try:
-        comparison: Comparison | None = comparison_of(results)([results])
-    except StudyError:
-        comparison = None
-    write_text(target, _page(results, pictures, comparison))
+def page_of(document: Document, told: Mapping[str, Any] | None, blocks: Mapping[str, str]) -> str:
+    """The page as text.
 
-
-def _page(results: Results, pictures: list[tuple[str, str]], comparison: Comparison | None) -> str:
-    title = html.escape(results.title)
+    `told` is the JSON for the script (`StudyPage` of web/src/format.ts), None for a page without an explorer;
+    `blocks` are what it reads, by id, as `rexmit.plot.pack` writes them.
+    """
+    script, style = _web() if told is not None else ("", "")
+    own = files("rexmit.report").joinpath("page.css").read_text(encoding="utf-8")
+    sections = list(_sections(document, told is not None))
+    title = html.escape(document.title)
     parts = [
         "<!doctype html>",
-        f'<html lang="en"><head><meta charset="utf-8"><title>{title}</title>',
-        f"<style>{_STYLE}</style></head><body>",
-        f"<h1>{title}</h1>",
-        _facts(results),
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{title}</title>",
+        f"<style>{own}</style>",
+        *([f"<style>{style}</style>"] if style else []),
+        '</head><body><a class="skip" href="#main">To the content</a>',
+        _masthead(document),
+        '<div class="body">',
+        _contents([(name, head) for name, head, _ in sections]),
+        '<main id="main">',
+        _notices(document.notices),
     ]
-    if comparison is not None:
-        parts.append(
-            f'<p><a href="#comparison">Published beside ours: {html.escape(_counts(comparison))}</a></p>'
-        )
-    parts += ["<h2>Figures</h2>", _links(pictures)]
-    parts += [f'<figure id="{html.escape(name)}">{svg}</figure>' for name, svg in pictures]
-    if comparison is not None:
-        parts += ['<h2 id="comparison">Published beside ours</h2>', _comparison(comparison)]
+    for name, head, body in sections:
+        parts.append(f'<section id="{name}" aria-labelledby="{name}-title">')
+        parts.append(f'<h2 id="{name}-title">{head}</h2>{body}</section>')
+    parts += ["</main></div>", _footer(told)]
+    parts += [block_element(name, text) for name, text in blocks.items()]
+    if told is not None:
+        parts.append(f'<script type="application/json" id="rexmit-page">{_json(told)}</script>')
+        parts.append(f"<script>{script}</script>")
     parts.append("</body></html>")
-    return "\n".join(parts) + "\n"
+    return "\n".join(part for part in parts if part) + "\n"
 
 
-def _facts(results: Results) -> str:
-    provenance = results.provenance()
-    facts: dict[str, Any] = {
-        key: results.study[key] for key in ("question", "source") if key in results.study
-    }
-    facts["runs"] = f"{len(results):,}"
-    factors = results.spec().design.factors
-    facts["varies"] = ", ".join(f"{factor.name} ({len(factor.labels)} levels)" for factor in factors)
-    facts["seed"] = ", ".join(map(str, results.study.get("seeds", [results.study["seed"]])))
-    facts["made by"] = f"rexmit {provenance.get('version')}, backend {results.study['backend']}"
-    facts["on"] = f"{provenance.get('system')} {provenance.get('kernel')}, {provenance.get('machine')}"
-    rows = [
-        f"<tr><th>{html.escape(key)}</th><td>{html.escape(str(value))}</td></tr>"
-        for key, value in facts.items()
+def block_element(name: str, text: str) -> str:
+    """A block in the page."""
+    return f'<script type="application/x-rexmit" id="{html.escape(name)}">{text}</script>'
+
+
+def has_script() -> bool:
+    """Whether the script of the pages is there: it is in a wheel, and in a checkout after `make setup`."""
+    return files("rexmit.plot").joinpath("web", "rexmit.js").is_file()
+
+
+def _web() -> tuple[str, str]:
+    folder = files("rexmit.plot").joinpath("web")
+    script = folder.joinpath("rexmit.js").read_text(encoding="utf-8")
+    # Nothing in the script may end it.
+    script = script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return script, folder.joinpath("rexmit.css").read_text(encoding="utf-8").replace("</", "<\\/")
+
+
+def _json(told: Mapping[str, Any]) -> str:
+    text = json.dumps(told, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def _masthead(document: Document) -> str:
+    question = f'<p class="question">{html.escape(document.question)}</p>' if document.question else ""
+    facts = [
+        html.escape(document.name),
+        f"{html.escape(document.runs)} runs" if ":" not in document.runs else "",
     ]
-    return f"<table>{''.join(rows)}</table>"
+    if ":" in document.runs:
+        number, _, design = document.runs.partition(": ")
+        facts = [html.escape(document.name), f"{number} runs ({html.escape(design)})"]
+    if document.source:
+        facts.append(html.escape(document.source))
+    if document.counts:
+        facts.append(f'<a href="#comparison">published beside ours: {html.escape(document.counts)}</a>')
+    line = " · ".join(fact for fact in facts if fact)
+    return (
+        f'<header class="masthead"><h1>{html.escape(document.title)}</h1>{question}'
+        f'<p class="facts">{line}</p></header>'
+    )
 
 
-def _words(name: str) -> str:
-    """The name of a figure's file as words: its number in the publication, if it has one, and the rest."""
-    number, rest = re.fullmatch(r"(?:figure-(\d+-\d+)-)?(.*)", name).groups()  # type: ignore[union-attr]
-    words = rest.replace("-", " ").replace("kbit s", "kbit/s")
-    words = words[:1].upper() + words[1:]
-    return words if number is None else f"{'.'.join(str(int(n)) for n in number.split('-'))} {words}"
+def _contents(entries: Sequence[tuple[str, str]]) -> str:
+    items = "".join(f'<li><a href="#{name}">{head}</a></li>' for name, head in entries)
+    return f'<nav class="contents" aria-label="Contents"><ul>{items}</ul></nav>'
 
 
-def _counts(comparison: Comparison) -> str:
-    counts = comparison.counts()
-    return ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if verdict != NOT_COVERED)
+def _notices(notices: Sequence[str]) -> str:
+    if not notices:
+        return ""
+    told = "".join(f"<p>{html.escape(notice)}</p>" for notice in notices)
+    return f'<aside class="notices" role="note">{told}</aside>'
 
 
-def _comparison(comparison: Comparison) -> str:
-    covered = [check for check in comparison.checks if check.verdict != NOT_COVERED]
-    others = [check.published.id for check in comparison.checks if check.verdict == NOT_COVERED]
-    heads = ("", "quantity", "published", "ours", "difference", "tolerance", "verdict")
-    head = "".join(f"<th>{name}</th>" for name in heads)
-    table = f"<table><tr>{head}</tr>{''.join(map(_check, covered))}</table>"
-    if not others:
-        return table
-    return f"{table}<p><small>Needs another part of the study: {html.escape(', '.join(others))}.</small></p>"
+def _sections(document: Document, explored: bool) -> Iterator[tuple[str, str, str]]:
+    """Id, title and content of each section that there is something for."""
+    about = f"<p>{html.escape(document.description)}</p>" if document.description else ""
+    yield "study", "Study", about + _factors(document)
+    if document.testbed:
+        yield "testbed", "Testbed", _facts(document.testbed, True)
+    if explored:
+        yield "explorer", "Explorer", _NO_SCRIPT
+    if document.pictures:
+        yield "figures", "Figures", _links(document.pictures) + "".join(map(_figure, document.pictures))
+    elif document.no_figures:
+        yield "figures", "Figures", f"<p>{html.escape(document.no_figures)}</p>"
+    if document.checks or document.not_covered:
+        yield "comparison", "Published beside ours", _comparison(document)
+    if document.provenance:
+        yield "provenance", "Provenance", _facts(document.provenance, False)
 
 
-def _links(pictures: list[tuple[str, str]]) -> str:
+_NO_SCRIPT = (
+    "<noscript><p>The explorer needs JavaScript; everything else on this page can be read without it.</p>"
+    "</noscript>"
+)
+
+
+def _factors(document: Document) -> str:
+    if not document.factors:
+        return "<p>Nothing varies: all runs have the same scenario.</p>"
+    rows = "".join(
+        f"<tr><td><code>{html.escape(factor.name)}</code></td>"
+        f'<td class="number">{len(factor.levels)}</td><td>{html.escape(levels_text(factor.levels))}</td></tr>'
+        for factor in document.factors
+    )
+    head = "<tr><th>factor</th><th>levels</th><th></th></tr>"
+    return f'<div class="table"><table class="factors">{head}{rows}</table></div>'
+
+
+def levels_text(levels: Sequence[str]) -> str:
+    """Levels in a line; of a great many the ends."""
+    if len(levels) <= MOST_LEVELS:
+        return ", ".join(levels)
+    return f"{', '.join(levels[:20])}, … {levels[-1]}"
+
+
+MOST_LEVELS = 60
+
+
+def _facts(tables: Sequence[Facts], beside: bool) -> str:
+    made = "".join(f"<div>{_fact_table(table)}</div>" for table in tables)
+    return f'<div class="columns">{made}</div>' if beside else made
+
+
+def _fact_table(table: Facts) -> str:
+    rows = "".join(
+        f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in table.rows
+    )
+    more = (
+        f"<details><summary>every setting</summary><pre>{html.escape(table.detail)}</pre></details>"
+        if table.detail
+        else ""
+    )
+    return (
+        f'<h3>{html.escape(table.title)}</h3><div class="table"><table class="facts-table">{rows}</table>'
+        f"</div>{more}"
+    )
+
+
+def _links(pictures: Sequence[Picture]) -> str:
     """A way to each figure, where there are many."""
     if len(pictures) < 4:
         return ""
-    links = (f'<a href="#{html.escape(name)}">{html.escape(_words(name))}</a>' for name, _ in pictures)
-    return f"<nav>{' '.join(links)}</nav>"
+    links = " ".join(
+        f'<a href="#{html.escape(picture.name)}">{html.escape(picture.caption)}</a>' for picture in pictures
+    )
+    return f'<p class="links">{links}</p>'
 
 
-def _check(check: Check) -> str:
-    published = check.published
-    value = f"{published.value} {published.unit}".strip() if published.value else "holds"
-    recorded = published.deviation_reason if check.verdict == RECORDED else ""
-    reasons = "; ".join(filter(None, (check.note, published.tolerance_reason, recorded)))
-    cells = [
-        published.id,
-        published.what,
-        value,
-        check.ours,
-        "" if check.shown_difference is None else f"{check.shown_difference:+.3g}",
-        f"±{published.tolerance}" if published.tolerance else "",
-    ]
-    row = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells[1:])
-    row = f'<td class="id">{html.escape(cells[0])}</td>{row}'
-    kind = check.verdict.replace(" ", "-")
-    return f'<tr>{row}<td class="{kind}">{check.verdict}<br><small>{html.escape(reasons)}</small></td></tr>'
+def _figure(picture: Picture) -> str:
+    name, caption = html.escape(picture.name), html.escape(picture.caption)
+    card = f'<div class="card">{picture.svg}</div>'
+    return f'<figure id="{name}">{card}<figcaption>{caption}</figcaption></figure>'
 
 
-def _inline(file: Path) -> str:
-    """The drawing without its XML head, which has no place inside HTML."""
-    text = file.read_text(encoding="utf-8")
-    return text[text.index("<svg") :]
+def _comparison(document: Document) -> str:
+    heads = ("", "quantity", "published", "ours", "difference", "tolerance", "verdict")
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    rows = "".join(map(_check, document.checks))
+    table = f'<div class="table"><table class="checks"><thead><tr>{head}</tr></thead>{rows}</table></div>'
+    told = f"<p>{html.escape(document.counts)}.</p>" if document.counts else ""
+    if not document.not_covered:
+        return told + table
+    others = html.escape(", ".join(document.not_covered))
+    return f"{told}{table}<p><small>Needs another part of the study: {others}.</small></p>"
+
+
+def _check(check: CheckRow) -> str:
+    texts = (check.quantity, check.published, check.ours, check.difference, check.tolerance)
+    cells = "".join(f"<td>{html.escape(text)}</td>" for text in texts)
+    name, kind = html.escape(check.id), check.verdict.replace(" ", "-")
+    notes = f"<br><small>{html.escape('; '.join(check.notes))}</small>" if check.notes else ""
+    return (
+        f'<tr id="check-{name}"><td><a href="#check-{name}">{name}</a></td>{cells}'
+        f'<td><span class="{kind}">{html.escape(check.verdict)}</span>{notes}</td></tr>'
+    )
+
+
+def _footer(told: Mapping[str, Any] | None) -> str:
+    made = f"Written by rexmit {html.escape(str(told['version']))}. " if told else ""
+    return f"<footer><p>{made}This file needs no other and no network.</p></footer>"

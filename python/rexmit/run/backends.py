@@ -15,6 +15,7 @@ from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.run.columns import from_native
 from rexmit.run.details import details_of, nest
+from rexmit.run.meanings import SINGLE_RUNS
 from rexmit.study import Factor, StudySpec
 
 if TYPE_CHECKING:
@@ -117,7 +118,9 @@ class ModelBackend:
         """Warnings of the native code, which builds every run's scenario to find errors."""
         # A design over positions has the level 0 for "no loss": meant so, and no reason for a warning.
         factors = [_without_none(factor) if factor.is_position else factor for factor in self._design.factors]
-        plan = self._plan_of(factors)
+        changed = any(one is not own for one, own in zip(factors, self._design.factors, strict=True))
+        # A second plan takes as much memory again, which tells where a factor has a million levels.
+        plan = self._plan_of(factors) if changed else self._plan
         try:
             points = plan.points()
             warnings: dict[str, None] = {}
@@ -208,7 +211,7 @@ class ModelBackend:
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
         """Runs one run again with these tables."""
         answer = self._again(run, asked_for(kinds, self._options.state_at))
-        return {kind: from_native(answer[kind]) for kind in kinds}
+        return {kind: from_native(answer[kind], SINGLE_RUNS[kind]) for kind in kinds}
 
     def _again(self, run: int, options: dict[str, Any]) -> dict[str, Any]:
         key = self._plan.run_key(run, self._design.replications)
@@ -270,7 +273,7 @@ def _next_size(size: int, seconds: float) -> int:
 
 def _without_none(factor: Factor) -> Factor:
     kept = [n for n, label in enumerate(factor.labels) if label != 0]
-    if not kept:
+    if not kept or len(kept) == len(factor.labels):
         return factor
     return Factor(factor.name, tuple(factor.levels[n] for n in kept), tuple(factor.labels[n] for n in kept))
 

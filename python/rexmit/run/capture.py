@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
-
-import pyarrow as pa
 
 from rexmit.errors import RexmitError
 from rexmit.run.backends import Backend
@@ -21,10 +19,8 @@ def capture_path(out: Path, run: int, host: str) -> Path:
     return out / "captures" / f"run-{run:08d}-{host}.pcapng"
 
 
-def capture_runs(
-    pool: Executor, backend: Backend, out: Path, table: pa.Table, runs: Sequence[int]
-) -> Iterator[int]:
-    """Captures these runs at both hosts and yields the number of each as it is done.
+def capture_runs(pool: Executor, backend: Backend, out: Path, runs: Mapping[int, int]) -> Iterator[int]:
+    """Captures these runs, given with the ns that each took, at both hosts; yields the number of each.
 
     Files that are there already are kept. Raises RexmitError where a run does not repeat exactly, which
     would be a defect of this package.
@@ -33,11 +29,10 @@ def capture_runs(
         (out / "captures").mkdir(exist_ok=True)
     except OSError as error:
         raise store_error(out / "captures", error) from None
-    times = table.column("time_ns")
     todo = [run for run in runs if not all(capture_path(out, run, host).exists() for host in HOSTS)]
     missing = set(todo)
     yield from (run for run in runs if run not in missing)
-    yield from pool.map(lambda run: _capture(backend, out, run, times[run].as_py()), todo)
+    yield from pool.map(lambda run: _capture(backend, out, run, runs[run]), todo)
 
 
 def _capture(backend: Backend, out: Path, run: int, time_ns: int) -> int:

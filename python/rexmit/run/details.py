@@ -114,12 +114,12 @@ def _goodput(values: pa.StructArray) -> pa.Array:
 def _delays(kind: str, since: str) -> tuple[Field, ...]:
     return (
         (f"{kind}_min_ms", pa.float64(), f"smallest time since {since}, ms"),
-        (f"{kind}_max_ms", pa.float64(), "the largest"),
-        (f"{kind}_mean_ms", pa.float64(), "the mean"),
+        (f"{kind}_max_ms", pa.float64(), "the largest, ms"),
+        (f"{kind}_mean_ms", pa.float64(), "the mean, ms"),
         (
             f"{kind}_std_ms",
             pa.float64(),
-            "the standard deviation of the sample (n - 1), as tcptrace's; 0 of one",
+            "the standard deviation of the sample (n - 1), as tcptrace's, ms; 0 of one",
         ),
     )
 
@@ -180,15 +180,15 @@ RETRANSMISSIONS = Detail(
 
 _LATENCIES = (
     ("min", "the shortest latency: from the application's write to the other's read of its last byte; ms"),
-    ("mean", "the mean"),
-    ("std", "the standard deviation of the sample (n - 1); 0 of one"),
-    ("max", "the longest"),
-    ("p50", "the median: half of the messages delivered were no later"),
-    ("p90", "the quantile of 90 %"),
-    ("p95", "the quantile of 95 %"),
-    ("p98", "the quantile of 98 %"),
-    ("p99", "the quantile of 99 %"),
-    ("p999", "the quantile of 99.9 %"),
+    ("mean", "the mean, ms"),
+    ("std", "the standard deviation of the sample (n - 1), ms; 0 of one"),
+    ("max", "the longest, ms"),
+    ("p50", "the median: half of the messages delivered were no later; ms"),
+    ("p90", "the quantile of 90 %, ms"),
+    ("p95", "the quantile of 95 %, ms"),
+    ("p98", "the quantile of 98 %, ms"),
+    ("p99", "the quantile of 99 %, ms"),
+    ("p999", "the quantile of 99.9 %, ms"),
 )
 
 MESSAGES = Detail(

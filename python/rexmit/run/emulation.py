@@ -260,5 +260,6 @@ def _write_table(part: Path, columns: dict[str, list[Any]]) -> None:
     import pyarrow.parquet as pq
 
     from rexmit.run.columns import table_of
+    from rexmit.run.meanings import VERDICTS
 
-    pq.write_table(table_of(columns), part)
+    pq.write_table(table_of(columns, VERDICTS), part)

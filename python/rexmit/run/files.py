@@ -48,7 +48,14 @@ def write_text(path: Path, text: str, resumable: bool = True) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Writes a JSON file whole, indented, keys in the order given."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+    def write(temporary: Path) -> None:
+        # Piece by piece: the levels of a factor may be a million.
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            json.dump(value, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+
+    write_whole(path, write)
 
 
 def store_error(path: Path, error: OSError, resumable: bool = True) -> StoreError:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from rexmit.run.capture import HOSTS, capture_path
 from rexmit.run.columns import table_of
 from rexmit.run.files import TEMPORARY, store_error, write_whole
+from rexmit.run.meanings import SINGLE_RUNS
 from rexmit.run.tables import table_path
 
 
@@ -50,7 +51,7 @@ class Keep:
             if getattr(self, kind) == "all" or failed:
                 path = table_path(self.out, run, kind)
                 self._folder(path)
-                write_whole(path, partial(pq.write_table, table_of(columns)))
+                write_whole(path, partial(pq.write_table, table_of(columns, SINGLE_RUNS[kind])))
 
     def _temporary(self, run: int, host: str) -> Path:
         path = capture_path(self.out, run, host)

@@ -7,14 +7,11 @@ Nothing is in the new folder before all is: it is written under another name bes
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
 import shlex
-import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,14 +21,16 @@ import polars as pl
 import pyarrow as pa
 import tomli_w
 
-from rexmit.errors import RexmitError, StoreError, UsageError
+from rexmit.errors import StoreError, UsageError
 from rexmit.run.backends import BackendOptions, ModelBackend, is_real_time
+from rexmit.run.beside import keep_files, provenance_of, written_beside
 from rexmit.run.columns import SEED_COLUMNS, factor_columns, with_factors
 from rexmit.run.details import DETAILS, Detail, split
-from rexmit.run.files import store_error, write_json, write_text, write_whole
-from rexmit.run.lock import LOCK_NAME, FolderLock
+from rexmit.run.files import write_json, write_text, write_whole
 from rexmit.run.provenance import environment, now
 from rexmit.run.results import Results, open_results
+from rexmit.run.schema import KEY, SCHEMA
+from rexmit.run.shards import merge_shards, shards_among
 from rexmit.run.store import (
     PROVENANCE,
     RUNS,
@@ -47,9 +46,6 @@ from rexmit.study import Design, StudySpec
 from rexmit.study.factors import Factor, factor_from_record, factor_to_record
 from rexmit.units import as_numbers
 
-KEPT = ("captures", "tables")
-"""Folders with files of single runs, `run-NUMBER-...`."""
-
 OWN = ("scenario", "factors", "replications", "seed", "seeds", "runs")
 """What in the records of two results of one study may differ; the first two are compared by themselves."""
 
@@ -64,12 +60,17 @@ def merge_results(
     They must have the same scenario, factors, backend and version. Runs of other seeds become further
     replications; other levels, and other parts of one design, are put in their places; every combination of
     levels must then have as many runs. Captures and tables of single runs go along under their new numbers.
+    Shards of one study (`--shard i/n`) must all be there, and give the very folder of a run on one machine.
 
     Raises StoreError of one line that names what differs, which runs are missing, or which are there twice;
     with `skip_duplicates` these are taken once, if they agree.
     """
     started = now()
-    sources = _open([Path(folder) for folder in folders])
+    places = [Path(folder) for folder in folders]
+    _check_named_once(places)
+    if shards_among(places):
+        return merge_shards(places, None if out is None else Path(out), skip_duplicates)
+    sources = _open(places)
     _check_same_study(sources)
     factors = _joined_factors(sources)
     _check_same_scenario(sources)
@@ -79,7 +80,7 @@ def merge_results(
     if out is None:
         return Results(table, record, None, details=details)
     out = Path(out)
-    with _written_beside(out) as folder:
+    with written_beside(out) as folder:
         _write(folder, table, record)
         write_details(folder, details, resumable=False)
         _keep_files(folder, sources, rows)
@@ -100,16 +101,20 @@ class _Source:
         return [factor_from_record(factor) for factor in self.results.study["factors"]]
 
 
-def _open(folders: Sequence[Path]) -> list[_Source]:
+def _check_named_once(folders: Sequence[Path]) -> None:
     if not folders:
         raise UsageError("there is nothing to merge; name results folders")
-    sources: list[_Source] = []
     seen: set[Path] = set()
-    start = 0
     for folder in folders:
         if folder.resolve() in seen:
             raise UsageError(f"{folder}: is named twice")
         seen.add(folder.resolve())
+
+
+def _open(folders: Sequence[Path]) -> list[_Source]:
+    sources: list[_Source] = []
+    start = 0
+    for folder in folders:
         results = open_results(folder)
         sources.append(_Source(folder, results, start))
         start += len(results)
@@ -319,6 +324,7 @@ def _joined(
     spec = StudySpec(study["name"], None, {}, study["scenario"], design)
     record = {
         **study,
+        KEY: SCHEMA,
         "scenario": ModelBackend(spec, BackendOptions()).resolved(),
         "factors": [factor_to_record(factor) for factor in factors],
         "replications": replications,
@@ -357,46 +363,6 @@ def _responses(source: _Source) -> pa.Table:
 # The folder
 
 
-@contextlib.contextmanager
-def _written_beside(out: Path) -> Iterator[Path]:
-    """A folder that gets the name `out` at the end of the block, or goes if it fails.
-
-    One that a kill left is used anew.
-    """
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise StoreError(f"{out}: is there already; choose another --out")
-    folder = out.with_name(f".{out.name}.merging")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise store_error(out.parent, error, resumable=False) from None
-    try:
-        with FolderLock(folder):
-            _clear(folder)
-            yield folder
-        if out.exists():
-            out.rmdir()
-        folder.rename(out)
-    except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise store_error(out, error, resumable=False) from None
-    except StoreError as error:
-        if not (folder / LOCK_NAME).exists():  # else another merge holds it
-            shutil.rmtree(folder, ignore_errors=True)
-        raise error
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def _clear(folder: Path) -> None:
-    for left in folder.iterdir():
-        if left.is_dir():
-            shutil.rmtree(left)
-        elif left.name != LOCK_NAME:
-            left.unlink()
-
-
 def _write(folder: Path, table: pa.Table, record: dict[str, Any]) -> None:
     write_json(folder / STUDY_JSON, record)
     texts = {key: record[key] for key in TEXTS if key in record}
@@ -410,23 +376,13 @@ def _write(folder: Path, table: pa.Table, record: dict[str, Any]) -> None:
 
 
 def _keep_files(folder: Path, sources: Sequence[_Source], rows: pl.DataFrame) -> None:
-    """Captures and tables of single runs, under their new numbers: linked where the disk can, else copied."""
+    """Captures and tables of single runs, under their new numbers."""
     replications = int(rows["place"].max()) + 1  # type: ignore[arg-type]
     rows = rows.with_columns((pl.col("point") * replications + pl.col("place")).alias("now"))
     for number, source in enumerate(sources):
         own = rows.filter(pl.col("source") == number)
         names = dict(zip(own["run"].to_list(), own["now"].to_list(), strict=True))
-        for kind in KEPT:
-            for path in sorted((source.folder / kind).glob("run-*-*")):
-                run, _, rest = path.name.removeprefix("run-").partition("-")
-                if not run.isdigit() or int(run) not in names:
-                    continue
-                target = folder / kind / f"run-{names[int(run)]:08d}-{rest}"
-                target.parent.mkdir(exist_ok=True)
-                try:
-                    os.link(path, target)
-                except OSError:
-                    shutil.copyfile(path, target)
+        keep_files(source.folder, folder, names.get)
 
 
 def _provenance(
@@ -446,19 +402,11 @@ def _provenance(
                 "levels": {factor.name: _plain(factor.labels) for factor in source.factors},
                 "runs": len(source.results),
                 "taken": taken.get(number, 0),
-                "provenance": _provenance_of(source),
+                "provenance": provenance_of(source.results),
             }
             for number, source in enumerate(sources)
         ],
     }
-
-
-def _provenance_of(source: _Source) -> dict[str, Any] | None:
-    """None where the file is gone: the results are good without it."""
-    try:
-        return source.results.provenance()
-    except RexmitError:
-        return None
 
 
 def _plain(levels: Sequence[Any]) -> list[Any]:

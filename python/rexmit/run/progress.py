@@ -1,20 +1,63 @@
-"""Progress on standard error: a bar on a terminal, a line now and then elsewhere."""
+"""Progress on standard error: a bar on a terminal, a line now and then elsewhere.
+
+Of a study also its responses so far, as a small table under the bars, and the runs that failed.
+"""
 
 from __future__ import annotations
 
+import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from rich.console import Console
+import pyarrow as pa
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
 from rich.text import Text
 
 from rexmit.run.runner import Progress as ProgressFunction
+from rexmit.run.watch import FAILURES, Failure, Line, Watch
+from rexmit.study import Design
 
 LINE_EVERY = 5.0
 """Seconds between two lines where there is no terminal."""
+
+
+REFRESHES = 4.0
+"""Of the table under the bars, a second."""
+
+LABEL = 24
+"""Letters of a level's name there at most."""
+
+WIDE = 96
+"""Columns of a terminal from which on the shortest and the longest time are shown, too."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Where a study reports to: progress, and finished runs. Both are None where nothing is to be shown."""
+
+    report: ProgressFunction | None = None
+    rows: Callable[[pa.Table], object] | None = None
+
+
+@contextmanager
+def shown_study(design: Design, show: bool = True) -> Iterator[Shown]:
+    """Where a study of this design reports to, for as long as the block lasts."""
+    watch = Watch(design)
+    if not show:
+        yield Shown()
+    elif sys.stderr.isatty():
+        with _Bar(watch) as bar:
+            yield Shown(bar.report, watch.take)
+    else:
+        lines = _Lines()
+        yield Shown(lines.report, lambda table: lines.failures(watch.take(table)))
 
 
 @contextmanager
@@ -30,29 +73,42 @@ def shown_progress(show: bool = True) -> Iterator[ProgressFunction | None]:
 
 
 class _Bar:
-    def __init__(self) -> None:
+    """Bars, one a stage, and what a study has come to so far under them."""
+
+    def __init__(self, watch: Watch | None = None) -> None:
+        self._watch = watch
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             _RateColumn(),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=False,
+        )
+        self._console = Console(stderr=True, markup=False, emoji=False)
+        self._live = Live(
+            console=self._console,
+            get_renderable=self._picture,
+            refresh_per_second=REFRESHES,
         )
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> _Bar:
-        self._progress.start()
+        self._live.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._progress.stop()
+        self._live.stop()
+
+    def _picture(self) -> RenderableType:
+        if self._watch is None:
+            return self._progress
+        return Group(self._progress, *_pictures(self._watch, self._console.width))
 
     def report(self, stage: str, done: int, total: int) -> None:
-        if stage not in self._tasks:
-            self._tasks[stage] = self._progress.add_task(stage, total=total, completed=done)
-        self._progress.update(self._tasks[stage], completed=done)
+        kind = _kind(stage)
+        if kind not in self._tasks:
+            self._tasks[kind] = self._progress.add_task(stage, total=total, completed=done)
+        self._progress.update(self._tasks[kind], description=stage, completed=done)
 
 
 class _RateColumn(TextColumn):
@@ -64,18 +120,91 @@ class _RateColumn(TextColumn):
         return Text(f"{speed:,.0f}/s" if speed else "")
 
 
+def _pictures(watch: Watch, width: int) -> list[RenderableType]:
+    """The responses so far, and the last failures, for a terminal of this width."""
+    lines = watch.lines()
+    if not lines[-1].runs:
+        return []
+    rows = [_cells(line) for line in lines]
+    left_out = {*(("min", "max") if width < WIDE else ()), *(() if watch.failed else ("failed",))}
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column("" if watch.factor is None else watch.factor.name, no_wrap=True, max_width=LABEL)
+    heads = [head for head in rows[0] if head not in left_out]
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
+    for line, row in zip(lines, rows, strict=True):
+        table.add_row(line.label, *(row[head] for head in heads), style="bold" if line is lines[-1] else None)
+    pictures: list[RenderableType] = [table]
+    if watch.failed:
+        count = f"{watch.failed:,} failed" + (", the last:" if watch.failed > FAILURES else ":")
+        pictures.append(Text(count, style="red"))
+        pictures += [Text(f"  {failure}", no_wrap=True, overflow="ellipsis") for failure in watch.failures]
+    return pictures
+
+
+def _cells(line: Line) -> dict[str, str]:
+    """A line of the table by its heads. Timeouts, retransmits and drops are means over runs."""
+    return {
+        "runs": f"{line.runs:,}",
+        "mean time": _seconds(line.time_mean),
+        "min": _seconds(line.time_min),
+        "max": _seconds(line.time_max),
+        "goodput": _rate(line.goodput),
+        "timeouts": _number(line.timeouts),
+        "retransmits": _number(line.retransmits),
+        "drops": _number(line.drops),
+        "failed": f"{line.failed:,}" if line.failed else "",
+    }
+
+
+def _seconds(value: float) -> str:
+    if not math.isfinite(value):
+        return ""
+    return f"{_digits(value * 1e3)} ms" if 0 < value < 1 else f"{_digits(value)} s"
+
+
+def _rate(bits: float) -> str:
+    if not math.isfinite(bits):
+        return ""
+    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+        if bits >= size:
+            return f"{_digits(bits / size)} {unit}"
+    return f"{bits:.0f} bit/s"
+
+
+def _digits(value: float) -> str:
+    """Three digits, and all of those before the point."""
+    return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else ""
+
+
 class _Lines:
     def __init__(self) -> None:
         self._stage = ""
         self._began = self._last = 0.0
         self._first = 0
+        self._failures = 0
+
+    def failures(self, found: Sequence[Failure]) -> None:
+        """Tells of the first few runs that failed; how many did is told at the end."""
+        for failure in found[: FAILURES - self._failures]:
+            print(f"rexmit: {failure}", file=sys.stderr, flush=True)
+            self._failures += 1
 
     def report(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if stage != self._stage:
-            self._stage, self._began, self._last, self._first = stage, now, now, done
+        if _kind(stage) != self._stage:
+            self._stage, self._began, self._last, self._first = _kind(stage), now, now, done
         elif now - self._last >= LINE_EVERY or done == total:
             self._last = now
             rate = (done - self._first) / max(now - self._began, 1e-9)
             left = f", {(total - done) / rate:.0f} s left" if rate and done < total else ""
             print(f"rexmit: {stage}: {done} of {total}, {rate:,.0f}/s{left}", file=sys.stderr, flush=True)
+
+
+def _kind(stage: str) -> str:
+    """A stage without who works on it, which changes: `runs` of `runs on 4 workers`."""
+    return stage.partition(" on ")[0]

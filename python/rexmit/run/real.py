@@ -20,6 +20,7 @@ from rexmit.run.columns import from_native, table_of
 from rexmit.run.details import RETRANSMISSIONS
 from rexmit.run.guests import guest_command
 from rexmit.run.judged import JudgedCaptures
+from rexmit.run.meanings import SINGLE_RUNS
 from rexmit.run.processes import agent_command
 from rexmit.run.unreached import Unreached
 from rexmit.study import StudySpec
@@ -104,7 +105,7 @@ class RealBackend(ModelBackend):
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
         """Runs one run again with these tables."""
         done = self._one(run, asked_for(kinds, self._options.state_at))
-        return {kind: table_of(done.answer["tables"][kind]) for kind in kinds}
+        return {kind: table_of(done.answer["tables"][kind], SINGLE_RUNS[kind]) for kind in kinds}
 
     def _one(self, run: int, options: dict[str, Any]) -> Done:
         crew = self._crew(lambda _: options, 1)

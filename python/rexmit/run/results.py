@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
@@ -17,6 +18,10 @@ from rexmit.run.backends import open_backend
 from rexmit.run.columns import SEED_COLUMNS
 from rexmit.run.details import INTERVALS, MESSAGES, RETRANSMISSIONS, Detail
 from rexmit.run.files import store_error
+from rexmit.run.parquet import ROWS_A_GROUP
+from rexmit.run.parts import read_pieces
+from rexmit.run.schema import check_schema
+from rexmit.run.shard import Shard, shard_of, told
 from rexmit.run.store import PROVENANCE, RUNS, STUDY_JSON
 from rexmit.study import Design, StudySpec
 from rexmit.study.factors import factor_from_record
@@ -38,13 +43,13 @@ class Results:
 
     def __init__(
         self,
-        table: pa.Table,
+        table: pa.Table | None,
         study: dict[str, Any],
         folder: Path | None,
         new_runs: int = 0,
         details: Mapping[str, pa.Table] | None = None,
     ) -> None:
-        self._table = table
+        self._given = table
         self._details = dict(details or {})
         self.study = study
         """The content of study.json: the resolved scenario, factors and levels, replications, seed."""
@@ -54,11 +59,28 @@ class Results:
         """How many runs the call that returned this ran: fewer than all after a resume, none when opened."""
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        if self._given is None:
+            return _rows_of(self._path)
+        return int(self._given.num_rows)
 
     def __repr__(self) -> str:
         where = f" in {self.folder}" if self.folder else ""
-        return f"<Results of {self.name}: {len(self)} runs{where}>"
+        part = f", {told(self.shard)}" if self.shard else ""
+        return f"<Results of {self.name}{part}: {len(self)} runs{where}>"
+
+    @property
+    def shard(self) -> Shard | None:
+        """`(3, 16)` for the third of 16 parts of a study's runs, None for all of them.
+
+        A part has the numbers of its runs in the whole; :func:`rexmit.run.merge_results` joins all parts.
+        """
+        return shard_of(self.study)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the factors, and means of the main responses."""
+        from rexmit.run.shown import results_html
+
+        return results_html(self)
 
     @property
     def name(self) -> str:
@@ -76,12 +98,39 @@ class Results:
         return [factor["name"] for factor in self.study["factors"]]
 
     def arrow(self) -> pa.Table:
-        """The table for any library that takes Arrow."""
-        return self._table
+        """The table for any library that takes Arrow. One in a folder is read when it is first asked for."""
+        if self._given is None:
+            self._given = _read_table(self._path)
+        return self._given
+
+    def batches(self, columns: Sequence[str] | None = None, rows: int = ROWS_A_GROUP) -> Iterator[pa.Table]:
+        """The table in pieces of up to `rows` rows, with these of its columns (all where it is None).
+
+        Memory holds one piece of a table in a folder, however large that is. Columns that it lacks are left
+        out.
+        """
+        known = self.column_names
+        names = known if columns is None else [name for name in columns if name in known]
+        if self._given is not None:
+            for start in range(0, self._given.num_rows, rows):
+                yield self._given.slice(start, rows).select(names)
+            return
+        yield from read_pieces(self._path, rows, names)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the table's columns."""
+        names: list[str] = _schema_of(self._path).names if self._given is None else self._given.column_names
+        return names
+
+    @property
+    def _path(self) -> Path:
+        assert self.folder is not None, "results in memory have their table"
+        return self.folder / RUNS
 
     def table(self) -> pl.DataFrame:
         """The table for Polars: a row a run, sorted by run."""
-        frame = pl.from_arrow(self._table)
+        frame = pl.from_arrow(self.arrow())
         assert isinstance(frame, pl.DataFrame)
         return frame
 
@@ -137,6 +186,19 @@ class Results:
         assert isinstance(frame, pl.DataFrame)
         return frame
 
+    def sql(self, query: str) -> pl.DataFrame:
+        """The answer to a query in SQL over the tables of these results, as `rexmit sql` gives it.
+
+        Tables: `runs`, with the columns of `table()`; `intervals`, `retransmissions` and `messages` where the
+        study has them; `factors` and `columns`; of results in a folder also `captures`, and `state`,
+        `verdicts` and `transmissions` of the runs for which they were kept. A name with a dot needs double
+        quotes: `"path.rate"`. Raises UsageError for a query that cannot be answered.
+        """
+        # Loaded when something is asked: DuckDB takes long to load.
+        from rexmit.run.sql import ask
+
+        return ask(self, query)
+
     def to_pandas(self) -> pd.DataFrame:
         """The table for pandas. Raises UsageError where pandas is not installed."""
         try:
@@ -145,7 +207,7 @@ class Results:
             raise UsageError(
                 "pandas is not installed; install it, or take table() for Polars or arrow() for Arrow"
             ) from None
-        return self._table.to_pandas()
+        return self.arrow().to_pandas()
 
     def spec(self) -> StudySpec:
         """The study as it was run, every default filled in."""
@@ -223,10 +285,10 @@ class Results:
     def _as_run(self, run: int) -> tuple[StudySpec, int]:
         """The study and the number under which a run was run: of merged results, those of its own seed."""
         spec = self.spec()
-        if SEED_COLUMNS[0] not in self._table.column_names:
+        if SEED_COLUMNS[0] not in self.column_names:
             return spec, run
         levels = spec.design.point(run).levels
-        seed, replication = (int(self._table.column(name)[run].as_py()) for name in SEED_COLUMNS)
+        seed, replication = (int(self.arrow().column(name)[run].as_py()) for name in SEED_COLUMNS)
         design = Design(spec.design.factors, replication + 1, seed)
         return replace(spec, design=design), design.number(levels, replication)
 
@@ -235,26 +297,86 @@ class Results:
         return {} if self.folder is None else _read_json(self.folder / PROVENANCE)
 
 
+@dataclass(frozen=True)
+class Failures:
+    """What did not go well in a table of runs: how many failed, which one first and why."""
+
+    count: int = 0
+    first: int | None = None
+    why: str = ""
+    late: int | None = None
+    """Runs flagged in the column `late`; None where there is no such column."""
+
+
+def failures_of(results: Results) -> Failures:
+    """Counts failures piece by piece, in whatever memory a piece takes."""
+    count, first, why = 0, None, ""
+    late = 0 if "late" in results.column_names else None
+    for table in results.batches(("run", "completed", "late", "error")):
+        failed = table.filter(did_fail(table))
+        if first is None and failed.num_rows:
+            first = failed.column("run")[0].as_py()
+            why = failed.column("error")[0].as_py() or "it did not complete"
+        count += failed.num_rows
+        if late is not None:
+            late += pc.sum(table.column("late")).as_py() or 0
+    return Failures(count, first, why, late)
+
+
+def did_fail(table: pa.Table) -> pa.ChunkedArray:
+    """For each run, whether it failed or did not complete."""
+    return pc.or_(pc.invert(table.column("completed")), pc.is_valid(table.column("error")))
+
+
 def open_results(folder: str | Path) -> Results:
     """Opens the results folder of a finished study.
 
     Raises StoreError where it is none, or is not finished yet.
     """
     folder = Path(folder)
-    if folder.is_file():
-        raise StoreError(f"{folder}: is a file; name the results folder that `rexmit run` wrote")
-    study = _read_json(folder / STUDY_JSON)
+    study = read_study(folder)
     path = folder / RUNS
     if not path.exists():
         raise StoreError(f"{folder}: is not finished; repeat its `rexmit run` with --out {folder} --resume")
-    return Results(_read_table(path), study, folder)
+    _schema_of(path)
+    return Results(None, study, folder)
+
+
+def read_study(folder: Path) -> dict[str, Any]:
+    """The study.json of a results folder, finished or not.
+
+    Raises StoreError where there is none, or where a newer version has written the folder in another layout.
+    """
+    if folder.is_file():
+        raise StoreError(f"{folder}: is a file; name the results folder that `rexmit run` wrote")
+    study = _read_json(folder / STUDY_JSON)
+    check_schema(study, folder)
+    return study
 
 
 def _read_table(path: Path) -> pa.Table:
     try:
         return pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise StoreError(f"{path}: cannot be read: {one_line(error)}") from None
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from None
+
+
+def _rows_of(path: Path) -> int:
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from None
+
+
+def _schema_of(path: Path) -> pa.Schema:
+    try:
+        return pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> StoreError:
+    return StoreError(f"{path}: cannot be read: {one_line(error)}")
 
 
 def _read_json(path: Path) -> dict[str, Any]:

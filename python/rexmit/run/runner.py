@@ -10,10 +10,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rexmit import _native
 from rexmit.errors import Interrupted, RexmitError, UsageError
@@ -25,17 +24,22 @@ from rexmit.run.files import store_error
 from rexmit.run.keeping import Keep
 from rexmit.run.lock import FolderLock
 from rexmit.run.provenance import Provenance, usable_cores
-from rexmit.run.results import Results
+from rexmit.run.results import Results, did_fail
+from rexmit.run.schema import KEY, SCHEMA
+from rexmit.run.shard import Shard, checked, runs_of
 from rexmit.run.store import PROVENANCE, Store
 from rexmit.run.tables import TABLE_KINDS, write_tables
 from rexmit.study import StudySpec
 from rexmit.study.factors import factor_to_record
 
+if TYPE_CHECKING:
+    from rexmit.run.cluster import Cluster
+
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how many are done and how many there are.
 
-Stages: `checking` (of large designs), `runs`, `captures`, `tables of state`, `tables of verdicts`, `tables of
-transmissions`.
+Stages: `checking` (of large designs), `runs` (on a cluster `runs on 4 workers`), `captures`, `tables of
+state`, `tables of verdicts`, `tables of transmissions`.
 """
 
 
@@ -48,9 +52,13 @@ class RunOptions:
 
     `capture`, `state`, `verdicts` and `transmissions` say of which runs captures, tables of the hosts' state
     over time, of the path's verdicts and of why each packet was sent are kept: none, failed or all.
+    `shard` is `(3, 16)` for the third of 16 parts of the runs: they are stored as such, and
+    :func:`rexmit.run.merge_results` joins the parts. `cluster` is the address of a Dask cluster
+    (`tcp://HOST:PORT`, or a scheduler's file) whose workers run it; `jobs` is then for each of their threads.
     `state_at` says when state is noted: at every change (`changes`), after each of the application's writes
     (`writes`), or at an interval such as `10 ms`. `allow_unsupported` runs a study all the same whose
-    settings the backend cannot have, with a warning.
+    settings the backend cannot have, with a warning. `on_rows` is called with each table of runs that have
+    just finished: their numbers and responses, without the factors.
     """
 
     backend: str = "model"
@@ -64,6 +72,9 @@ class RunOptions:
     allow_unsupported: bool = False
     progress: Progress | None = None
     warn: Callable[[str], None] | None = None
+    on_rows: Callable[[pa.Table], object] | None = None
+    shard: Shard | None = None
+    cluster: str | None = None
 
 
 def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = None) -> Results:
@@ -73,6 +84,8 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
     SIGINT or SIGTERM, when every finished run has been stored.
     """
     options = options or RunOptions()
+    if options.shard is not None:
+        runs_of(checked(options.shard), spec.design.runs)
     if options.jobs is not None and options.jobs < 1:
         raise UsageError(f"jobs: {options.jobs} is too few; give at least 1")
     for name in ("capture", *TABLE_KINDS):
@@ -99,15 +112,29 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
             f"backend {backend.name}: a real kernel does not say why it sends a packet; leave transmissions "
             "out, and analyze captures of the runs"
         )
-    cores = 1 if backend.real_time else usable_cores()
+    _check_cluster(backend, options)
+    cores = 1 if backend.real_time or options.cluster else usable_cores()
     session = _Session(spec, backend, options.jobs or cores, options)
-    return session.in_memory() if out is None else session.in_folder(out)
+    with session.connected():
+        return session.in_memory() if out is None else session.in_folder(out)
 
 
 def _keep(out: Path | None, options: RunOptions) -> Keep | None:
-    if out is None:
+    if out is None or options.cluster is not None:
         return None
     return Keep(out, options.capture, options.state, options.verdicts, options.state_at)
+
+
+def _check_cluster(backend: Backend, options: RunOptions) -> None:
+    """What is kept of single runs is made here, by running them again, which real time does not allow."""
+    if options.cluster is None or not backend.real_time:
+        return
+    for name in ("capture", *TABLE_KINDS):
+        if getattr(options, name) != "none":
+            raise UsageError(
+                f"{name}: a run in real time is written down where it runs, which on a cluster is elsewhere; "
+                f"leave {name} or the cluster out"
+            )
 
 
 class _Session:
@@ -116,18 +143,33 @@ class _Session:
         self._backend = backend
         self._jobs = jobs
         self._options = options
+        self._cluster: Cluster | None = None
+        self._runs = runs_of(options.shard, spec.design.runs) if options.shard else range(spec.design.runs)
         self._warnings = self._check()
         for text in self._warnings:
             self._warn(text)
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Holds the connection to the cluster, where there is one to run on."""
+        if self._options.cluster is None:
+            yield
+            return
+        # Loaded where it is used: Dask is an extra.
+        from rexmit.run.cluster import Cluster, work_of
+
+        work = work_of(self._spec, self._backend, self._options.allow_unsupported, self._jobs)
+        with Cluster(self._options.cluster, work, self._backend) as self._cluster:
+            yield
 
     def in_memory(self) -> Results:
         """Runs without a folder."""
         tables: list[pa.Table] = []
         with _stop_flag() as stop:
-            self._sweep([range(self._spec.design.runs)], lambda _, table: tables.append(table), stop)
-        whole = with_factors(pa.concat_tables(tables).sort_by("run"), self._spec.design)
-        table, details = split(whole)
-        self._warn_never_reached(self._spec.design.runs)
+            self._sweep([self._runs], lambda _, table: tables.append(table), stop)
+        whole = pa.concat_tables(tables).sort_by("run")
+        table, details = split(with_factors(whole, self._spec.design, self._runs.start))
+        self._warn_never_reached(len(self._runs))
         return Results(table, self._record(), None, table.num_rows, details)
 
     def in_folder(self, out: Path) -> Results:
@@ -137,7 +179,7 @@ class _Session:
         except OSError as error:
             raise store_error(out, error) from None
         with FolderLock(out):
-            store = Store(out, self._spec.design)
+            store = Store(out, self._spec.design, self._runs)
             record = self._record()
             store.begin(record, self._spec.to_table(record["scenario"]), self._options.resume)
             provenance = Provenance(out / PROVENANCE, self._spec.design.seed, self._jobs)
@@ -146,16 +188,18 @@ class _Session:
             try:
                 with _stop_flag() as stop:
                     self._sweep(missing, store.add, stop)
-                    table = store.finish()
-                    self._keep(out, table, stop)
+                    store.finish()
+                    results = Results(None, record, out, sum(map(len, missing)))
+                    self._keep(out, results, stop)
             except BaseException as error:
                 outcome = "interrupted" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed"
                 _quietly(lambda: provenance.end(outcome))
                 raise
-            never = self._warn_never_reached(sum(map(len, missing)))
-            new = sum(map(len, missing))
-            provenance.end("finished", runs=new, warnings=[*self._warnings, *never])
-            return Results(table, record, out, new)
+            never = self._warn_never_reached(results.new_runs)
+            facts = {"cluster": self._cluster.facts()} if self._cluster else {}
+            warnings = [*self._warnings, *never]
+            provenance.end("finished", runs=results.new_runs, warnings=warnings, **facts)
+            return results
 
     def _check(self) -> list[str]:
         with _stop_flag() as stop:
@@ -169,29 +213,42 @@ class _Session:
             return self._backend.check(step)
 
     def _sweep(self, missing: list[range], add: Callable[[range, pa.Table], None], stop: list[int]) -> None:
-        total = self._spec.design.runs
+        total = len(self._runs)
         done = total - sum(map(len, missing))
-        self._progress("runs", done, total)
-        for gap in missing:
-            for chunk, table in self._backend.sweep(gap, self._jobs, lambda: bool(stop)):
-                add(chunk, table)
-                done += len(chunk)
-                self._progress("runs", done, total)
-            self._stop_if_asked(stop, done, total)
+        self._progress(self._stage(), done, total)
+        for chunk, table in self._chunks(missing, stop):
+            add(chunk, table)
+            done += len(chunk)
+            if self._options.on_rows:
+                self._options.on_rows(table)
+            self._progress(self._stage(), done, total)
+        self._stop_if_asked(stop, done, total)
 
-    def _keep(self, out: Path, table: pa.Table, stop: list[int]) -> None:
+    def _stage(self) -> str:
+        return f"runs {self._cluster.words}" if self._cluster else "runs"
+
+    def _chunks(self, missing: list[range], stop: list[int]) -> Iterator[tuple[range, pa.Table]]:
+        """Finished runs; ends early once it is asked to stop."""
+        if self._cluster is not None:
+            yield from self._cluster.sweep(missing, lambda: bool(stop))
+            return
+        for gap in missing:
+            if not stop:
+                yield from self._backend.sweep(gap, self._jobs, lambda: bool(stop))
+
+    def _keep(self, out: Path, results: Results, stop: list[int]) -> None:
         """Captures and tables of the runs that were asked for; each is run again."""
         with ThreadPoolExecutor(self._jobs) as pool:
             try:
                 if self._options.capture != "none":
-                    runs = _runs_to_keep(table, self._options.capture)
-                    work = capture_runs(pool, self._backend, out, table, runs)
+                    runs = _runs_to_keep(results, self._options.capture)
+                    work = capture_runs(pool, self._backend, out, runs)
                     self._follow("captures", work, len(runs), stop)
                 for kind in TABLE_KINDS:
                     choice = getattr(self._options, kind)
                     if choice != "none":
-                        runs = _runs_to_keep(table, choice)
-                        work = write_tables(pool, self._backend, out, kind, runs)
+                        runs = _runs_to_keep(results, choice)
+                        work = write_tables(pool, self._backend, out, kind, list(runs))
                         self._follow(f"tables of {kind}", work, len(runs), stop)
             except BaseException:
                 # Else leaving the pool would first do all that is still to do.
@@ -208,6 +265,7 @@ class _Session:
         """What study.json holds: the resolved study, its levels and size. A resume must find the same."""
         spec = self._spec
         return {
+            KEY: SCHEMA,
             "version": _native.version(),
             "name": spec.name,
             "file": None if spec.path is None else str(spec.path.resolve()),
@@ -219,11 +277,13 @@ class _Session:
             "replications": spec.design.replications,
             "seed": spec.design.seed,
             "runs": spec.design.runs,
+            **({"shard": list(self._options.shard)} if self._options.shard else {}),
         }
 
     def _warn_never_reached(self, runs: int) -> list[str]:
         """Tells what patterns named and no packet was, in the `runs` runs of this session."""
-        found = [f"{text} in {count} of {runs} runs" for text, count in self._backend.unreached()]
+        texts = (self._cluster or self._backend).unreached()
+        found = [f"{text} in {count} of {runs} runs" for text, count in texts]
         for text in found:
             self._warn(text)
         return found
@@ -241,11 +301,14 @@ class _Session:
             self._options.warn(text)
 
 
-def _runs_to_keep(table: pa.Table, choice: str) -> list[int]:
-    if choice == "failed":
-        table = table.filter(pc.or_(pc.invert(table.column("completed")), pc.is_valid(table.column("error"))))
-    runs: list[int] = table.column("run").to_pylist()
-    return runs
+def _runs_to_keep(results: Results, choice: str) -> dict[int, int]:
+    """The runs of which something is kept, with the time that each took, ns."""
+    found: dict[int, int] = {}
+    for table in results.batches(("run", "completed", "time_ns", "error")):
+        if choice == "failed":
+            table = table.filter(did_fail(table))
+        found.update(zip(table.column("run").to_pylist(), table.column("time_ns").to_pylist(), strict=True))
+    return found
 
 
 def _quietly(action: Callable[[], None]) -> None:

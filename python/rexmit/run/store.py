@@ -3,22 +3,22 @@
     study.toml       the study with every default filled in; `rexmit run study.toml` repeats it
     study.json       the same for programs, with the levels of each factor; a resume compares with it
     provenance.json  version, seed, machine, kernel, command lines, times
-    parts/           finished runs while the study is under way, one file a chunk
+    parts/           finished runs while the study is under way, one file for some chunks
     runs.parquet     a row a run, sorted by run; written at the end, whole or not at all
     intervals.parquet  a row an interval and sender, where the scenario has intervals; written just before
     retransmissions.parquet  what was sent again, where the scenario has it counted; likewise
     captures/        pcapng files where asked for
 
 `runs.parquet` holds nothing of time or machine, and is made of the runs in order: the same study gives the
-same bytes for any number of jobs and after any number of resumes.
+same bytes for any number of jobs and after any number of resumes. It is one file, however many runs there
+are, since every reader takes one file and can stream its row groups; parts are for runs under way. Nothing
+here holds more of the table in memory than a row group.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,22 +27,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import tomli_w
 
-from rexmit.errors import StoreError, one_line
-from rexmit.run.columns import with_factors
-from rexmit.run.details import DETAILS, split
+from rexmit.errors import StoreError
+from rexmit.run.columns import FIRST_RESPONSE, FactorColumns
+from rexmit.run.details import DETAILS, Detail
 from rexmit.run.files import TEMPORARY, store_error, write_json, write_text, write_whole
 from rexmit.run.lock import LOCK_NAME
+from rexmit.run.parquet import ROWS_A_GROUP, GroupWriter
+from rexmit.run.parts import Parts, check_readable
+from rexmit.run.schema import KEY, check_schema
 from rexmit.study import Design
 
 RUNS = "runs.parquet"
 STUDY_JSON = "study.json"
 STUDY_TOML = "study.toml"
 PROVENANCE = "provenance.json"
-ROWS_A_GROUP = 1 << 16
+DETAIL_ROWS = 1 << 12
+"""Runs whose details are unpacked at once: each may have a hundred rows."""
 
-_WORDS = {"name", "file", "title", "source", "question", "description"}
+_WORDS = {KEY, "name", "file", "title", "source", "question", "description"}
 """What may change between a run and its resume: it changes no result."""
-_PART = re.compile(r"part-(\d{10})-(\d{10})\.parquet")
 
 
 class Store:
@@ -51,10 +54,12 @@ class Store:
     Order of calls: `begin`, then `missing`, `add` for each chunk, `finish`.
     """
 
-    def __init__(self, folder: Path, design: Design) -> None:
+    def __init__(self, folder: Path, design: Design, runs: range | None = None) -> None:
+        """A store of all runs of a design, or of these only."""
         self.folder = folder
         self._design = design
-        self._parts = folder / "parts"
+        self._runs = range(design.runs) if runs is None else runs
+        self._parts = Parts(folder / "parts")
 
     def begin(self, record: dict[str, Any], resolved: dict[str, Any], resume: bool) -> None:
         """Makes an empty folder ready, or with `resume` checks that it holds the same study.
@@ -73,55 +78,57 @@ class Store:
         if not (self.folder / STUDY_TOML).exists():
             write_text(self.folder / STUDY_TOML, tomli_w.dumps(without_nulls(resolved)))
         try:
-            self._parts.mkdir(exist_ok=True)
+            (self.folder / "parts").mkdir(exist_ok=True)
             for left in (*self.folder.rglob(f"*{TEMPORARY}"),):
                 left.unlink()
         except OSError as error:
-            raise store_error(self._parts, error) from None
+            raise store_error(self.folder / "parts", error) from None
 
     def missing(self) -> list[range]:
         """The runs that are not stored yet, as ranges in order."""
         if (self.folder / RUNS).exists():
             return []
-        gaps, at = [], 0
-        for done in self._stored():
+        gaps, at = [], self._runs.start
+        for done in self._parts.ranges():
             if done.start > at:
                 gaps.append(range(at, done.start))
             at = max(at, done.stop)
-        if at < self._design.runs:
-            gaps.append(range(at, self._design.runs))
+        if at < self._runs.stop:
+            gaps.append(range(at, self._runs.stop))
         return gaps
 
     def add(self, runs: range, table: pa.Table) -> None:
-        """Stores finished runs: whole on the disk before this returns."""
-        path = self._parts / f"part-{runs.start:010d}-{runs.stop:010d}.parquet"
-        write_whole(path, lambda temporary: pq.write_table(table, temporary, compression="zstd"))
+        """Stores finished runs, in whatever order they come: whole on the disk before this returns."""
+        self._parts.add(runs, table)
 
-    def finish(self) -> pa.Table:
-        """Writes runs.parquet from the parts, removes them, and returns the whole table."""
+    def finish(self) -> None:
+        """Writes runs.parquet and what stands beside it from the parts, and removes them."""
         path = self.folder / RUNS
-        if not path.exists():
-            parts = [self._part_path(runs) for runs in self._stored()]
-            responses = pa.concat_tables([_read_table(part) for part in parts])
-            table, details = split(with_factors(responses, self._design))
-            write_details(self.folder, details)
-            write_whole(path, lambda temporary: write_runs(table, temporary))
-        with contextlib.suppress(OSError):
-            for part in self._parts.glob("*"):
-                part.unlink()
-            self._parts.rmdir()
-        return _read_table(path)
+        if path.exists():
+            check_readable(path)
+        else:
+            columns = FactorColumns(self._design)
+            names = self._parts.schema().names
+            nested = [detail for detail in DETAILS if detail.column in names]
+            for detail in nested:
+                write_whole(self.folder / detail.file, partial(self._write_detail, detail, columns))
+            plain = [name for name in names if name not in [detail.column for detail in nested]]
+            write_whole(path, partial(write_tables, self._tables(columns, plain, ROWS_A_GROUP)))
+        self._parts.remove()
 
-    def _stored(self) -> list[range]:
-        found = []
-        for path in sorted(self._parts.glob("part-*.parquet")):
-            match = _PART.fullmatch(path.name)
-            if match and _is_readable(path):
-                found.append(range(int(match[1]), int(match[2])))
-        return found
+    def _write_detail(self, detail: Detail, columns: FactorColumns, path: Path) -> None:
+        names = ["run", "replication", FIRST_RESPONSE, detail.column]
+        flat = (detail.take_from(table)[1] for table in self._tables(columns, names, DETAIL_ROWS))
+        write_tables((table for table in flat if table is not None), path)
 
-    def _part_path(self, runs: range) -> Path:
-        return self._parts / f"part-{runs.start:010d}-{runs.stop:010d}.parquet"
+    def _tables(self, columns: FactorColumns, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        """The table of the runs that are stored, with these responses, piece by piece."""
+        at = self._runs.start
+        for table in self._parts.tables(rows, names):
+            yield columns.beside(table, at)
+            at += table.num_rows
+        if at != self._runs.stop:
+            raise StoreError(f"{self.folder}: lacks runs from {at} on; go on with --resume")
 
     def _compare(self, record: dict[str, Any]) -> None:
         path = self.folder / STUDY_JSON
@@ -133,9 +140,20 @@ class Store:
             ) from None
         except (OSError, ValueError) as error:
             raise StoreError(f"{path}: cannot be read ({error}); choose another --out") from None
+        check_schema(before, self.folder)
         difference = first_difference(decisive(before), decisive(json.loads(json.dumps(record))))
         if difference:
             raise StoreError(f"{self.folder}: holds another study: {difference}; choose another --out")
+
+
+def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
+    """Writes tables of one schema, at least one, one after another as one: row group by row group."""
+    rest = iter(tables)
+    first = next(rest)
+    with GroupWriter(path, first.schema) as writer:
+        writer.add(first)
+        for table in rest:
+            writer.add(table)
 
 
 def write_runs(table: pa.Table, path: Path) -> None:
@@ -172,26 +190,6 @@ def decisive(record: dict[str, Any]) -> dict[str, Any]:
 def _short(value: Any) -> str:
     text = "absent" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _is_readable(path: Path) -> bool:
-    """False for a part that the disk lost in a crash; its runs are then run again."""
-    try:
-        pq.read_metadata(path)
-    except (OSError, pa.ArrowInvalid):
-        return False
-    return True
-
-
-def _read_table(path: Path) -> pa.Table:
-    try:
-        return pq.read_table(path)
-    except PermissionError:
-        raise StoreError(f"{path}: cannot be read; change its rights, then go on with --resume") from None
-    except (OSError, pa.ArrowException) as error:
-        raise StoreError(
-            f"{path}: is damaged ({one_line(error)}); remove it, then go on with --resume"
-        ) from None
 
 
 def without_nulls(value: Any) -> Any:

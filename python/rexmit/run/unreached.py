@@ -1,4 +1,4 @@
-"""What patterns named and no packet was, over the runs of a real kernel: one line a pattern."""
+"""What patterns named and no packet was, over runs of a real kernel or of a cluster: one line a pattern."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-_NUMBERS = re.compile(r"(.+: .+?) (\d[\d, -]*) was never reached\b.*")
+_NUMBERS = re.compile(r"(.+: .+?) (\d[\d, -]*(?:\.\.\.)?) was never reached\b.*")
 _SHOWN = 8
 
 
 class Unreached:
     """Lines of single runs, such as `path.down.drop: position 11-30 was never reached (10 packets came)`."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: int = _SHOWN) -> None:
+        self._shown = shown
+        self._more: set[str] = set()
         self._runs: Counter[str] = Counter()
         self._numbers: dict[str, set[tuple[int, int]]] = {}
 
-    def add(self, lines: Iterable[str]) -> None:
-        """Those of one run."""
+    def add(self, lines: Iterable[str], runs: int = 1) -> None:
+        """Those of one run, or a line that stands for several."""
         named = set()
         for line in lines:
             match = _NUMBERS.fullmatch(line)
@@ -27,9 +29,13 @@ class Unreached:
             if match:
                 ranges = self._numbers.setdefault(name, set())
                 for part in match[2].split(","):
+                    if part.strip() == "...":
+                        self._more.add(name)
+                        continue
                     first, _, last = part.strip().partition("-")
                     ranges.add((int(first), int(last or first)))
-        self._runs.update(named)
+        for name in named:
+            self._runs[name] += runs
 
     def texts(self) -> list[tuple[str, int]]:
         """A line a pattern, and in how many runs."""
@@ -44,6 +50,6 @@ class Unreached:
                 whole[-1] = (whole[-1][0], max(last, whole[-1][1]))
             else:
                 whole.append((first, last))
-        shown = [f"{first}" if first == last else f"{first}-{last}" for first, last in whole[:_SHOWN]]
-        shown += ["..."] if len(whole) > _SHOWN else []
+        shown = [f"{first}" if first == last else f"{first}-{last}" for first, last in whole[: self._shown]]
+        shown += ["..."] if len(whole) > self._shown or name in self._more else []
         return f"{name} {', '.join(shown)} was never reached"

@@ -3,6 +3,7 @@
 from rexmit.study.design import Design, Point
 from rexmit.study.factors import Factor
 from rexmit.study.find import StudyEntry, find_study, list_studies
+from rexmit.study.schema import study_schema
 from rexmit.study.spec import StudySpec, load_spec
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "find_study",
     "list_studies",
     "load_spec",
+    "study_schema",
 ]

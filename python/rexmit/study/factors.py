@@ -15,7 +15,7 @@ MOST_LEVELS = 1_000_000
 
 _RANGE = re.compile(r"(\d+)(?:\.\.(\d+))?")
 TOGETHER = "together"
-_LEVEL_TABLES = {
+LEVEL_TABLES = {
     "position": {"position"},
     "range": {"range", "step", "unit"},
     "levels": {"levels", "labels"},
@@ -137,7 +137,7 @@ def factor_from_record(record: dict[str, Any]) -> Factor:
 
 def is_levels(value: Any) -> bool:
     """True for what stands for several levels, false for a single value."""
-    return isinstance(value, list) or (isinstance(value, dict) and not _LEVEL_TABLES.keys().isdisjoint(value))
+    return isinstance(value, list) or (isinstance(value, dict) and not LEVEL_TABLES.keys().isdisjoint(value))
 
 
 def _levels(name: str, given: Any) -> list[Any]:
@@ -148,7 +148,7 @@ def _levels(name: str, given: Any) -> list[Any]:
             f'vary.{name}: {given!r} is no list of levels; write [..], {{ position = "0..20" }} '
             'or { range = "10..50", step = 10, unit = "ms" }'
         )
-    for kind, keys in _LEVEL_TABLES.items():
+    for kind, keys in LEVEL_TABLES.items():
         if kind in given:
             _refuse_unknown(name, given, keys)
             if kind == "levels":
@@ -157,7 +157,7 @@ def _levels(name: str, given: Any) -> list[Any]:
                 return _together(name, given[kind])
             return _positions(name, given) if kind == "position" else _range(name, given)
     unknown = next(iter(given), "")
-    raise StudyError(f"vary.{name}: unknown kind of levels {unknown!r}{nearest(unknown, _LEVEL_TABLES)}")
+    raise StudyError(f"vary.{name}: unknown kind of levels {unknown!r}{nearest(unknown, LEVEL_TABLES)}")
 
 
 def _refuse_unknown(name: str, given: dict[str, Any], known: set[str]) -> None:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import re
-import shutil
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from rexmit import UsageError, run_one
-from rexmit.plot import graphs, page, series, xplot
+from rexmit.plot import graphs, series, xplot
 from rexmit.plot.flows import Flow, read_flows
 
 from ..conftest import Command, WriteCapture
@@ -111,41 +105,6 @@ def test_the_xplot_graph_has_what_tcptrace_draws(flow: Flow) -> None:
 def test_the_check_of_xplot_files_refuses(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         xplot.check(text)
-
-
-def decoded(column: str) -> Any:
-    kind, _, data = column.partition(":")
-    return np.frombuffer(base64.b64decode(data), dtype=f"<{kind}" if kind != "u1" else "u1")
-
-
-def test_a_page_needs_nothing_else_and_holds_every_packet(flow: Flow) -> None:
-    text = page.page(flow, "server", graphs.View(title="a </script> & b"))
-    assert not re.search(r"(src|href)=|https?://|import |fetch\(", text)
-    assert "<title>a &lt;/script&gt; &amp; b</title>" in text
-    assert text.count("</script>") == 1
-    data = json.loads(re.search(r"^const data = (.*);$", text, re.M)[1])  # type: ignore[index]
-    segments = {name: decoded(column) for name, column in data["tables"]["segments"].items()}
-    sent = flow.of(flow.segments, "server")
-    assert segments["number"].tolist() == sent["number"][sent["end"] > sent["seq"]].tolist()
-    assert [data["groups"][at]["label"] for at in segments["group"][segments["number"] == 13]] == [
-        "fast retransmit (F)"
-    ]
-    assert data["why"]["13"].startswith("certain: after 3 duplicate ACKs")
-    assert len(decoded(data["tables"]["sacks"]["left"])) == 3
-
-
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-def test_a_page_runs_in_a_browser(flow: Flow, tmp_path: Path) -> None:
-    path = tmp_path / "page.html"
-    path.write_text(page.page(flow, "server", graphs.View()))
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom"]
-    done = subprocess.run(
-        ["chromium", *options, path.as_uri()], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.stdout.count("<canvas") == 4
-    assert "certain: after 3 duplicate ACKs" in done.stdout.partition('id="again"')[2]
-    assert "SyntaxError" not in done.stderr
-    assert "TypeError" not in done.stderr
 
 
 def test_cwnd_comes_from_a_table_of_states_or_the_urgent_pointer(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ export function boxPlot(picture: Picture, width: number, theme: Theme): CellChar
     along,
   );
   const colour = groups.roles.colour;
-  const all = looks(colour?.labels.length ?? 1, colour?.values != null, theme);
+  const all = looks(colour?.labels.length ?? 1, (colour?.values ?? null) !== null, theme);
   const chart: CellChart = {
     picture,
     frame,

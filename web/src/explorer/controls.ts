@@ -176,9 +176,9 @@ function filter(dim: Dim, state: State, { change }: Controls): HTMLElement {
   const all = dim.labels.map((_, level) => level);
   const chosen = state.filters[dim.name] ?? all;
   const set = (levels: number[]): void => {
-    const filters = { ...state.filters };
-    if (levels.length === all.length) delete filters[dim.name];
-    else filters[dim.name] = [...levels].sort((a, b) => a - b);
+    const { [dim.name]: before, ...others } = state.filters;
+    const filters =
+      levels.length === all.length ? others : { ...others, [dim.name]: [...levels].sort((a, b) => a - b) };
     change({ ...state, filters, at: null, zoom: null });
   };
   const only = chosen.length === 1 ? chosen[0] : null;

@@ -1,19 +1,8 @@
 // The packets that a page has: in itself, or in files beside it.
 import { type Block, decode } from "../block";
 import type { StudyPage, TraceHead } from "../format";
+import { type MountedTrace, mountTrace, readTrace, type TraceOptions } from "../trace";
 import { OLD_BROWSER, reason } from "./data";
-
-export interface Mounted {
-  state(): string;
-  restore(state: string): void;
-  destroy(): void;
-}
-
-export interface MountOptions {
-  state?: string;
-  onState?: (state: string) => void;
-  layout?: "beside" | "overlay";
-}
 
 /** The block of a run. Rejects with an Error that says, for people, why it cannot be had. */
 export async function loadRun(page: StudyPage, run: number): Promise<Block<TraceHead>> {
@@ -56,11 +45,10 @@ function beside(block: string, file: string): Promise<string> {
 }
 
 /** Shows one or two runs in `host`. */
-export function mountRuns(host: HTMLElement, blocks: Block<TraceHead>[], options: MountOptions): Mounted {
-  host.textContent = blocks.map(({ head }) => head.title).join(" · ");
-  return {
-    state: () => options.state ?? "",
-    restore: () => undefined,
-    destroy: () => host.replaceChildren(),
-  };
+export function mountRuns(
+  host: HTMLElement,
+  blocks: Block<TraceHead>[],
+  options: TraceOptions,
+): MountedTrace {
+  return mountTrace(host, blocks.map(readTrace), options);
 }

@@ -266,10 +266,9 @@ class Explorer {
 
   /** One level alone; all of them again where it is alone already. */
   private only(name: string, level: number): void {
-    const filters = { ...this.state.filters };
-    const before = filters[name];
-    if (before?.length === 1 && before[0] === level) delete filters[name];
-    else filters[name] = [level];
+    const { [name]: before, ...others } = this.state.filters;
+    const alone = before?.length === 1 && before[0] === level;
+    const filters = alone ? others : { ...others, [name]: [level] };
     this.change({ ...this.state, filters, at: null });
   }
 

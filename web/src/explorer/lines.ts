@@ -65,7 +65,8 @@ export function lineChart(picture: Picture, width: number, theme: Theme): LineCh
     panels,
     // A colour stays with its level, whatever the filters leave.
     looks: groups.levels.colour.map(
-      (level) => looks(colour?.labels.length ?? 1, colour?.values != null, theme)[Math.max(0, level)],
+      (level) =>
+        looks(colour?.labels.length ?? 1, (colour?.values ?? null) !== null, theme)[Math.max(0, level)],
     ),
     marks: [],
     steps: spread,

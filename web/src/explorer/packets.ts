@@ -5,7 +5,8 @@ import { spoken } from "../ui/units";
 import { type Dim, reason, type Source } from "./data";
 import { absent, neighbour, responseText, rowOfRun } from "./runs";
 import type { State } from "./state";
-import { loadRun, type Mounted, mountRuns } from "./embedded";
+import type { MountedTrace } from "../trace";
+import { loadRun, mountRuns } from "./embedded";
 
 export interface PacketWiring {
   /** Changes which runs are open, and how they are shown. */
@@ -16,7 +17,7 @@ export interface PacketWiring {
 
 /** Keeps the graphs of the open runs, and shows others when the state asks for them. */
 export class Packets {
-  private mounted: Mounted | null = null;
+  private mounted: MountedTrace | null = null;
   private shown = "";
   private turn = 0;
 

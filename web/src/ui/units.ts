@@ -37,7 +37,6 @@ const STEPS: Partial<Record<Unit, Scale[]>> = {
     { factor: 1e9, text: "GB" },
   ],
   share: [{ factor: 0.01, text: "%" }],
-  packets: [{ factor: 1, text: "packets" }],
 };
 
 const PLAIN: Scale = { factor: 1, text: "" };

@@ -12,14 +12,19 @@
 //!
 //! A controller alone writes to [`Window`] in the calls that take it `&mut`; it keeps no copy of it.
 //!
+//! What every controller must hold, whatever is called in which order, is in [`bounds`], with a body of
+//! operations that checks it. [`Congestion::own`] takes a controller from outside this crate.
+//!
 //! Not modelled: HyStart++ (RFC 9406), ECN, pacing.
 
 mod bic;
+pub mod bounds;
 mod config;
 mod cubic;
 mod cubic_integer;
 mod hystart;
 mod inflight;
+mod own;
 mod reno;
 #[cfg(test)]
 mod tests;
@@ -35,8 +40,10 @@ pub use config::{
 pub use cubic::Cubic;
 pub use cubic_integer::CubicInteger;
 pub use inflight::{Inflight, RttView};
+pub use own::OwnControl;
 pub use reno::Reno;
 
+// --8<-- [start:window]
 /// The windows of a sender, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -49,6 +56,7 @@ pub struct Window {
     /// The congestion window never grows beyond this (for instance 65535 << scale).
     pub max: u32,
 }
+// --8<-- [end:window]
 
 /// An acknowledgment of new data.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +120,7 @@ pub enum Note {
     },
 }
 
+// --8<-- [start:trait]
 /// One algorithm of congestion control.
 pub trait CongestionControl {
     /// Grows the window for an acknowledgment of new data.
@@ -146,6 +155,7 @@ pub trait CongestionControl {
     /// Name of the algorithm, as in a profile.
     fn name(&self) -> &'static str;
 }
+// --8<-- [end:trait]
 
 /// The controller of one connection.
 #[derive(Clone, Debug)]
@@ -158,6 +168,8 @@ pub enum Congestion {
     CubicInteger(CubicInteger),
     /// BIC.
     Bic(Bic),
+    /// One from outside this crate.
+    Own(Box<dyn OwnControl>),
 }
 
 impl Congestion {
@@ -174,12 +186,17 @@ impl Congestion {
         }
     }
 
+    /// A controller from outside this crate, for [`crate::Connection::set_congestion`].
+    pub fn own(control: impl OwnControl) -> Self {
+        Self::Own(Box::new(control))
+    }
+
     /// Sets the count towards the next step of congestion avoidance, where there is one (LX-ST-13).
     pub fn set_credit(&mut self, credit: u32) {
         match self {
             Self::Reno(c) => c.set_credit(credit),
             Self::Bic(c) => c.set_credit(credit),
-            Self::Cubic(_) | Self::CubicInteger(_) => {}
+            Self::Cubic(_) | Self::CubicInteger(_) | Self::Own(_) => {}
         }
     }
 }
@@ -192,6 +209,7 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.on_ack(window, ack),
             Self::CubicInteger(c) => c.on_ack(window, ack),
             Self::Bic(c) => c.on_ack(window, ack),
+            Self::Own(c) => c.on_ack(window, ack),
         }
     }
 
@@ -201,6 +219,7 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.ssthresh_on_loss(window, loss),
             Self::CubicInteger(c) => c.ssthresh_on_loss(window, loss),
             Self::Bic(c) => c.ssthresh_on_loss(window, loss),
+            Self::Own(c) => c.ssthresh_on_loss(window, loss),
         }
     }
 
@@ -210,6 +229,7 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.on_timeout(window, now),
             Self::CubicInteger(c) => c.on_timeout(window, now),
             Self::Bic(c) => c.on_timeout(window, now),
+            Self::Own(c) => c.on_timeout(window, now),
         }
     }
 
@@ -219,6 +239,7 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.on_recovery_exit(window, now),
             Self::CubicInteger(c) => c.on_recovery_exit(window, now),
             Self::Bic(c) => c.on_recovery_exit(window, now),
+            Self::Own(c) => c.on_recovery_exit(window, now),
         }
     }
 
@@ -228,12 +249,15 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.on_spurious(),
             Self::CubicInteger(c) => c.on_spurious(),
             Self::Bic(c) => c.on_spurious(),
+            Self::Own(c) => c.on_spurious(),
         }
     }
 
     fn note(&mut self, window: &mut Window, note: &Note) {
-        if let Self::CubicInteger(c) = self {
-            c.note(window, note);
+        match self {
+            Self::CubicInteger(c) => c.note(window, note),
+            Self::Own(c) => c.note(window, note),
+            Self::Reno(_) | Self::Cubic(_) | Self::Bic(_) => {}
         }
     }
 
@@ -243,6 +267,7 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.recovery_floor(window),
             Self::CubicInteger(c) => c.recovery_floor(window),
             Self::Bic(c) => c.recovery_floor(window),
+            Self::Own(c) => c.recovery_floor(window),
         }
     }
 
@@ -252,6 +277,7 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.undo_window(window),
             Self::CubicInteger(c) => c.undo_window(window),
             Self::Bic(c) => c.undo_window(window),
+            Self::Own(c) => c.undo_window(window),
         }
     }
 
@@ -261,6 +287,7 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.name(),
             Self::CubicInteger(c) => c.name(),
             Self::Bic(c) => c.name(),
+            Self::Own(c) => c.name(),
         }
     }
 }

@@ -314,6 +314,12 @@ impl Connection {
         }
     }
 
+    /// Takes this congestion control in place of the profile's; call it before the first packet. What the
+    /// profile says of recovery, and of the first window, holds all the same.
+    pub fn set_congestion(&mut self, congestion: Congestion) {
+        self.congestion = congestion;
+    }
+
     /// The connection's state.
     pub fn state(&self) -> State {
         self.state

@@ -23,6 +23,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rexmit_stack::{Endpoint, Event, Snapshot, Socket, Transmission};
+use rexmit_tcp::congestion::Congestion;
 use rexmit_tcp::{Connection, ConnectionConfig, Profile, Role, State};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{
@@ -128,6 +129,12 @@ impl Script {
     /// The peer has these options and windows.
     pub fn with_peer(mut self, peer: Peer) -> Self {
         self.peer = peer;
+        self
+    }
+
+    /// The connection has this congestion control in place of its profile's.
+    pub fn with_congestion(mut self, congestion: Congestion) -> Self {
+        self.conn.set_congestion(congestion);
         self
     }
 

@@ -2,16 +2,8 @@
 
 use proptest::prelude::*;
 
+use super::super::bounds::{Bound, Step, check};
 use super::*;
-
-#[derive(Clone, Debug)]
-enum Step {
-    Ack { segments: u32, limited: bool, sampled: bool },
-    FastRetransmit,
-    Timeout,
-    Spurious,
-    Wait(u64),
-}
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
@@ -64,41 +56,6 @@ fn any_config() -> impl Strategy<Value = CongestionConfig> {
     )
 }
 
-/// One step; checks what must hold after it.
-fn take(c: &mut Congestion, w: &mut Window, now: &mut Instant, step: &Step) -> Result<(), TestCaseError> {
-    let before = *w;
-    let event = Loss { in_flight: w.cwnd / 2, snd_wnd: 1 << 20, now: *now };
-    match *step {
-        Step::Ack { segments, limited, sampled } => {
-            let srtt = sampled.then(|| Duration::from_millis(80));
-            let acked = w.mss * segments;
-            let during = if sampled { During::Open } else { During::Loss };
-            c.on_ack(w, &Ack { acked, now: *now, srtt, in_flight: w.cwnd, cwnd_limited: limited, during });
-            prop_assert!(w.cwnd >= before.cwnd, "an ACK never closes the window");
-            prop_assert!(w.cwnd <= before.cwnd.max(w.max), "growth ends at the limit");
-        }
-        Step::FastRetransmit => {
-            w.ssthresh = c.ssthresh_on_loss(w, &event);
-            w.cwnd = w.ssthresh;
-            c.on_recovery_exit(w, *now);
-        }
-        Step::Timeout => {
-            w.ssthresh = c.ssthresh_on_loss(w, &event);
-            c.on_timeout(w, *now);
-            prop_assert_eq!(w.cwnd, w.mss);
-        }
-        Step::Spurious => c.on_spurious(),
-        Step::Wait(us) => *now += Duration::from_micros(us),
-    }
-    prop_assert!(w.cwnd >= w.mss, "cwnd is at least one segment");
-    prop_assert!(w.ssthresh >= 2 * w.mss, "ssthresh is at least two segments");
-    prop_assert!(
-        w.ssthresh <= before.ssthresh.max(before.cwnd).max(2 * w.mss),
-        "a loss never raises ssthresh"
-    );
-    Ok(())
-}
-
 proptest! {
     #[test]
     fn every_controller_keeps_its_bounds(
@@ -107,11 +64,8 @@ proptest! {
         steps in prop::collection::vec(step(), 1..300),
     ) {
         prop_assert_eq!(config.check(), Ok(()));
-        let mut c = Congestion::new(&config);
-        let mut w = Window { cwnd: 3 * mss, ssthresh: u32::MAX, mss, max: 65_535 << 14 };
-        let mut now = Instant::ZERO;
-        for step in &steps {
-            take(&mut c, &mut w, &mut now, step)?;
+        if let Err(broken) = check(&mut Congestion::new(&config), mss, steps) {
+            prop_assert!(false, "{broken}");
         }
     }
 
@@ -161,4 +115,82 @@ fn numbers_that_make_no_sense_are_refused() {
         let wrong = CubicConfig { beta, ..CubicConfig::default() };
         assert_eq!(CongestionConfig { cubic: wrong, ..cubic() }.check(), Err(E::Beta));
     }
+}
+
+/// A controller that breaks the bound that its number names.
+#[derive(Clone, Debug)]
+struct Wrong(Bound);
+
+impl CongestionControl for Wrong {
+    fn on_ack(&mut self, w: &mut Window, _ack: &Ack) {
+        match self.0 {
+            Bound::NeverCloses => w.cwnd -= 1,
+            Bound::Limit => w.cwnd = w.max + 1,
+            _ => {}
+        }
+    }
+
+    fn ssthresh_on_loss(&mut self, w: &Window, _loss: &Loss) -> u32 {
+        match self.0 {
+            Bound::Cwnd => 0,
+            Bound::Ssthresh => w.mss,
+            Bound::Raised => w.cwnd + w.mss,
+            _ => 2 * w.mss,
+        }
+    }
+
+    fn on_timeout(&mut self, w: &mut Window, _now: Instant) {
+        w.cwnd = if self.0 == Bound::LossWindow { 2 * w.mss } else { w.mss };
+    }
+
+    fn on_recovery_exit(&mut self, _w: &Window, _now: Instant) {}
+
+    fn on_spurious(&mut self) {}
+
+    fn name(&self) -> &'static str {
+        "wrong"
+    }
+}
+
+/// The body sees each fault at the step that shows it, and nothing in a controller without one.
+#[test]
+fn the_body_finds_what_a_controller_breaks() {
+    let ack = Step::Ack { segments: 1, limited: true, sampled: true };
+    let (fast, timeout) = (Step::FastRetransmit, Step::Timeout);
+    for (fault, steps, number) in [
+        (Bound::NeverCloses, [Step::Wait(5), ack, fast], 1),
+        (Bound::Limit, [Step::Spurious, ack, fast], 1),
+        (Bound::LossWindow, [ack, fast, timeout], 2),
+        (Bound::Cwnd, [fast, ack, ack], 0),
+        (Bound::Ssthresh, [ack, timeout, ack], 1),
+        (Bound::Raised, [fast, fast, ack], 1),
+    ] {
+        let seen = check(&mut Wrong(fault), MSS, steps).map_err(|broken| (broken.number, broken.bound));
+        assert_eq!(seen, Err((number, fault)));
+        assert_eq!(check(&mut Congestion::new(&rfc()), MSS, steps), Ok(()));
+    }
+}
+
+/// A controller from outside takes part in everything that a connection asks of one.
+#[test]
+fn own_controllers_are_asked_as_ours_are() {
+    let mut ours = Congestion::new(&cubic());
+    let mut own = Congestion::own(super::super::Cubic::new(&cubic()));
+    let (mut w, mut same) = (window(10 * MSS, 20 * MSS), window(10 * MSS, 20 * MSS));
+    for i in 0..200 {
+        let now = Instant::from_nanos(i * 10_000_000);
+        if i % 60 == 59 {
+            w.ssthresh = ours.ssthresh_on_loss(&w, &loss(w.cwnd));
+            same.ssthresh = own.ssthresh_on_loss(&same, &loss(same.cwnd));
+            ours.on_timeout(&mut w, now);
+            own.on_timeout(&mut same, now);
+        }
+        ours.on_ack(&mut w, &ack(MSS, now));
+        // A copy goes on where it was made.
+        own = own.clone();
+        own.on_ack(&mut same, &ack(MSS, now));
+        assert_eq!(w, same);
+    }
+    assert_eq!((own.name(), own.recovery_floor(&w)), (ours.name(), ours.recovery_floor(&w)));
+    assert_eq!(own.undo_window(&w), ours.undo_window(&w));
 }

@@ -1,0 +1,139 @@
+//! A congestion control from outside the crate: AIMD through the shared body of operations and through packet
+//! scripts. The how-to guide of the documentation quotes this file.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod aimd;
+
+use aimd::Aimd;
+use common::*;
+use rexmit_tcp::congestion::bounds::{self, Bound, Step};
+use rexmit_tcp::congestion::{Ack, Congestion, CongestionControl, Loss, Window};
+use rexmit_units::Instant;
+use serde_json::json;
+
+/// A full segment with timestamps.
+const MSS: u32 = 1448;
+
+// --8<-- [start:bounds]
+proptest::proptest! {
+    /// Whatever happens in whatever order.
+    #[test]
+    fn aimd_keeps_its_bounds(
+        (increase, keep) in (1..5000_u32, 1..1000_u32),
+        mss in 88..9_000_u32,
+        random in proptest::collection::vec(proptest::num::u64::ANY, 1..300),
+    ) {
+        let steps = random.into_iter().map(Step::draw);
+        if let Err(broken) = bounds::check(&mut Aimd::new(increase, keep), mss, steps) {
+            proptest::prop_assert!(false, "{broken}");
+        }
+    }
+}
+// --8<-- [end:bounds]
+
+// --8<-- [start:script]
+/// A server with ten segments out, beyond slow start, whose second segment is lost.
+#[test]
+fn three_duplicates_leave_seven_eighths_of_the_flight() {
+    let mut t = beyond_slow_start(Some(Aimd::new(310, 875)));
+    t.at_ms(80).recv(ack(1 + MSS)).expect_cwnd(u64::from(10 * MSS));
+    for n in 3..=5 {
+        t.recv(ack(1 + MSS).sack([(1 + 2 * MSS, 1 + n * MSS)]));
+    }
+    // Nine segments were out.
+    t.expect(data(1 + MSS..1 + 2 * MSS)).expect_ssthresh(u64::from(9 * MSS * 875 / 1000));
+    t.at_ms(120).recv(ack(1 + 10 * MSS)).expect_cwnd(u64::from(9 * MSS * 875 / 1000));
+}
+
+/// The server of the scripts, a round trip of 40 ms after its handshake.
+fn beyond_slow_start(own: Option<Aimd>) -> Script {
+    let mut t = Script::server(profile("rfc", json!({ "congestion": { "initial_ssthresh": 5 } })));
+    if let Some(own) = own {
+        t = t.with_congestion(Congestion::own(own));
+    }
+    t.establish(40);
+    t.write(u64::from(10 * MSS));
+    for n in 0..10 {
+        t.expect(data(1 + n * MSS..1 + (n + 1) * MSS));
+    }
+    t
+}
+// --8<-- [end:script]
+
+/// A timeout, by the name `reno` and by AIMD(1, 1/2): the same windows.
+#[test]
+fn a_timeout_is_repaired_as_with_reno() {
+    let run = |own: Option<Aimd>| {
+        let mut t = beyond_slow_start(own);
+        t.at_ms(1_040).expect(data(1..1 + MSS)).expect_cwnd(u64::from(MSS));
+        let mut windows = Vec::new();
+        for n in 1..=10 {
+            t.advance_ms(40).recv(ack(1 + n * MSS)).drain();
+            windows.push((t.snap().cwnd, t.snap().ssthresh));
+        }
+        windows
+    };
+    let reno = run(None);
+    assert_eq!(run(Some(Aimd::new(1000, 500))), reno);
+    assert_ne!(run(Some(Aimd::new(310, 875))), reno);
+}
+
+/// A loss in slow start leaves half, whatever b is, and b where that is less.
+#[test]
+fn slow_start_ends_with_half() {
+    let lost = |w: &Window, keep| {
+        let loss = Loss { in_flight: 100 * MSS, snd_wnd: u32::MAX, now: Instant::ZERO };
+        Aimd::new(1000, keep).ssthresh_on_loss(w, &loss) / MSS
+    };
+    let slow = Window { cwnd: 100 * MSS, ssthresh: u32::MAX, mss: MSS, max: u32::MAX };
+    let avoiding = Window { ssthresh: 50 * MSS, ..slow };
+    assert_eq!([875, 500, 250].map(|keep| lost(&slow, keep)), [50, 50, 25]);
+    assert_eq!([870, 500, 250].map(|keep| lost(&avoiding, keep)), [87, 50, 25]);
+}
+
+/// A segment more for each window: at ten segments, after ten ACKs of one each; half as many for AIMD(2, b).
+#[test]
+fn growth_is_counted_in_bytes() {
+    for (increase, acks) in [(1000, 10), (2000, 5), (500, 20)] {
+        let mut control = Aimd::new(increase, 500);
+        let mut w = Window { cwnd: 10 * MSS, ssthresh: 10 * MSS, mss: MSS, max: u32::MAX };
+        for _ in 1..acks {
+            control.on_ack(&mut w, &one_segment());
+        }
+        assert_eq!(w.cwnd, 10 * MSS, "AIMD({increase}, 500)");
+        // What the application does not use up counts for nothing.
+        control.on_ack(&mut w, &Ack { cwnd_limited: false, ..one_segment() });
+        assert_eq!(w.cwnd, 10 * MSS, "AIMD({increase}, 500)");
+        control.on_ack(&mut w, &one_segment());
+        assert_eq!(w.cwnd, 11 * MSS, "AIMD({increase}, 500)");
+    }
+}
+
+/// What the body is for: a window that stays as it is after a timeout is found at the first one.
+#[test]
+fn a_fixed_window_breaks_the_bound_of_a_timeout() {
+    #[derive(Clone, Debug)]
+    struct Fixed;
+    impl CongestionControl for Fixed {
+        fn on_ack(&mut self, _window: &mut Window, _ack: &Ack) {}
+        fn ssthresh_on_loss(&mut self, window: &Window, _loss: &Loss) -> u32 {
+            window.cwnd
+        }
+        fn on_timeout(&mut self, _window: &mut Window, _now: Instant) {}
+        fn on_recovery_exit(&mut self, _window: &Window, _now: Instant) {}
+        fn on_spurious(&mut self) {}
+        fn name(&self) -> &'static str {
+            "fixed"
+        }
+    }
+    let broken = bounds::check(&mut Fixed, MSS, [Step::FastRetransmit, Step::Timeout]).unwrap_err();
+    assert_eq!((broken.number, broken.bound), (1, Bound::LossWindow));
+    assert!(broken.to_string().starts_with("step 1, Timeout: after a timeout the window is one segment"));
+}
+
+fn one_segment() -> Ack {
+    let during = rexmit_tcp::congestion::During::Open;
+    Ack { acked: MSS, now: Instant::ZERO, srtt: None, in_flight: 0, cwnd_limited: true, during }
+}

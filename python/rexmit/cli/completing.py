@@ -1,0 +1,126 @@
+"""What a shell offers for an argument: names of studies, settings, backends, responses, tables.
+
+Each takes what click gives a `shell_complete`: the context with what stands before, the parameter, and the
+word as far as it is written. Nothing is an error here: where a file cannot be read, nothing is offered.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem, split_arg_string
+
+from rexmit.errors import RexmitError
+
+
+def study_names(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
+    """The studies of the package that begin so; files where there is none."""
+    from rexmit.study import list_studies
+
+    found = [CompletionItem(one.name, help=one.title) for one in list_studies() if one.name.startswith(word)]
+    return found or files(context, parameter, word)
+
+
+def settings(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
+    """`KEY=` for the factors of the study that is named before, its design, and what its scenario sets."""
+    from rexmit.study import load_spec
+
+    spec = None
+    for before in _words():
+        with suppress(RexmitError):
+            spec = spec or load_spec(before)
+    if spec is None or "=" in word:
+        return []
+    names = [factor.name for factor in spec.design.factors]
+    helps = {factor.name: f"a factor with {len(factor.levels)} levels" for factor in spec.design.factors}
+    names += ["design.replications", "design.seed", *_keys(spec.base())]
+    return [
+        CompletionItem(f"{name}=", help=helps.get(name))
+        for name in dict.fromkeys(names)
+        if name.startswith(word)
+    ]
+
+
+def backends(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
+    """The backends."""
+    from rexmit.run.backends import BACKENDS
+
+    return [CompletionItem(name, help=text) for name, text in BACKENDS.items() if name.startswith(word)]
+
+
+def responses(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
+    """The columns of numbers of the first results folder that is named before; every response without one."""
+    from rexmit.run.meanings import LATENESS, RESPONSES
+
+    columns: dict[str, str] = {**RESPONSES, **LATENESS}
+    found = [named for before in _words() if (named := _columns_of(Path(before)))]
+    columns = found[0] if found else columns
+    left_out = {"completed", "error", "late"}
+    return _items({name: text for name, text in columns.items() if name not in left_out}, word)
+
+
+def analysis_tables(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
+    """The tables of an analysis, behind those that are named already with commas between."""
+    from rexmit.analyse.captures import TABLES
+
+    before, comma, last = word.rpartition(",")
+    taken = before.split(",")
+    names = [name for name in ("all", *TABLES) if name.startswith(last) and name not in taken]
+    return [CompletionItem(f"{before}{comma}{name}") for name in names]
+
+
+def command_names(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
+    """The commands below those that are named before."""
+    from rexmit.cli import cli
+
+    command: click.Command = cli
+    for name in context.params.get(parameter.name or "") or ():
+        inner = command.get_command(context, name) if isinstance(command, click.Group) else None
+        if inner is None:
+            return []
+        command = inner
+    if not isinstance(command, click.Group):
+        return []
+    return [CompletionItem(name) for name in command.list_commands(context) if name.startswith(word)]
+
+
+def files(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
+    """Files and folders, as the shell itself offers them."""
+    return [CompletionItem(word, type="file")]
+
+
+def _words() -> list[str]:
+    """The words of the line; click does not parse those in front of an option that lacks its value."""
+    return split_arg_string(os.environ.get("COMP_WORDS", ""))[1:]
+
+
+def _items(texts: Mapping[str, str], word: str) -> list[CompletionItem]:
+    return [CompletionItem(name, help=text) for name, text in texts.items() if name.startswith(word)]
+
+
+def _columns_of(folder: Path) -> dict[str, str]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from rexmit.run.columns import FIRST_RESPONSE
+
+    try:
+        schema = pq.read_schema(folder / "runs.parquet")
+    except (OSError, pa.ArrowException):
+        return {}
+    names = schema.names[schema.names.index(FIRST_RESPONSE) :] if FIRST_RESPONSE in schema.names else []
+    return {name: (schema.field(name).metadata or {}).get(b"meaning", b"").decode() for name in names}
+
+
+def _keys(table: Mapping[str, Any], before: str = "") -> Iterator[str]:
+    """Dotted keys of the values in a table."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _keys(value, f"{before}{key}.")
+        elif not isinstance(value, list):
+            yield f"{before}{key}"

@@ -1,0 +1,114 @@
+"""`rexmit sql`: asks results folders in SQL."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import IO
+
+import click
+
+from rexmit.cli import completing
+from rexmit.cli.common import OUT, json_option, print_json, warn
+from rexmit.errors import UsageError, one_line
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  rexmit sql results/short
+  rexmit sql results/short 'select "path.rate", avg(time_ns) / 1e9 as seconds from runs group by all'
+  rexmit sql results/short 'select * from runs where timeouts > 2' --out timeouts.parquet
+  rexmit sql results/model results/linux --csv --file question.sql
+  echo 'select distinct verdict from verdicts where run = 9' | rexmit sql results/short -"""
+)
+@click.argument("words", nargs=-1, required=True, metavar="DIR... [QUERY]", shell_complete=completing.files)
+@click.option(
+    "--file", type=click.Path(path_type=Path), help="Read the query from a file; - is standard input."
+)
+@json_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
+@click.option("--out", type=OUT, help="Write the answer into a file: .parquet, .csv or .json.")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    help="Of a printed table at most; 0 shows all.",
+)
+def sql(
+    words: tuple[str, ...],
+    file: Path | None,
+    as_json: bool,
+    as_csv: bool,
+    out: Path | None,
+    rows: int,
+) -> None:
+    """Ask the results in DIR with one QUERY in SQL.
+
+    The SQL is that of DuckDB; - reads it from standard input. Tables: runs; intervals, retransmissions and
+    messages where the study has them; state, verdicts and transmissions of the runs for which they were kept,
+    under their number run; captures, factors and columns. Without QUERY: lists them, with every column and
+    its meaning. Of several folders the rows stand under each other, with a column folder. DIR may also be a
+    folder that `rexmit analyze --tables` wrote.
+
+    A name with a dot needs double quotes: "path.rate"; single quotes make a text. A query only reads, and
+    sees nothing but these tables.
+    """
+    folders, query = _parted(words, file)
+    if sum((as_json, as_csv, out is not None)) > 1:
+        raise UsageError("--json, --csv and --out: choose one")
+    if query is None and (as_csv or out is not None):
+        raise UsageError("there is no query; give one, such as 'select * from runs'")
+    # Loaded when something is asked: it takes long to load.
+    from rexmit.cli import sql_show as show
+    from rexmit.run.sql import Database
+    from rexmit.run.sql_tables import folder_source
+
+    if out is not None and out.suffix not in show.FORMS:
+        raise UsageError(f"{out}: end its name with {', '.join(show.FORMS[:-1])} or {show.FORMS[-1]}")
+    sources = [folder_source(folder) for folder in folders]
+    for source in sources:
+        for note in source.notes:
+            warn(note)
+    with Database(sources) as database:
+        if query is None:
+            tables = database.tables()
+            print_json(show.tables_json(tables)) if as_json else show.show_tables(tables)
+        elif out is not None:
+            show.write_answer(database.query(query), out)
+        elif as_csv:
+            show.write_csv(database.query(query), sys.stdout)
+        elif as_json:
+            show.write_json(database.query(query), sys.stdout)
+        else:
+            show.show_answer(database.query(query), rows)
+
+
+def _parted(words: tuple[str, ...], file: Path | None) -> tuple[list[Path], str | None]:
+    """The folders, and the query: a last word of several words, or what a file or standard input holds."""
+    last = words[-1]
+    given = last == "-" or (len(last.split()) != 1 and not Path(last).is_dir())
+    if given and file is not None:
+        raise UsageError("--file and a query: give one of the two")
+    folders = [Path(word) for word in (words[:-1] if given else words)]
+    if not folders:
+        raise UsageError("there is no folder; name the results before the query")
+    if given and last != "-":
+        return folders, last
+    if given or file == Path("-"):
+        return folders, _read(sys.stdin, "standard input")
+    if file is None:
+        return folders, None
+    try:
+        with file.open(encoding="utf-8") as opened:
+            return folders, _read(opened, str(file))
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {one_line(error.strerror or error)}") from None
+
+
+def _read(file: IO[str], name: str) -> str:
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name}: is no text: {one_line(error)}") from None

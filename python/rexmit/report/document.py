@@ -1,0 +1,194 @@
+"""What a report says, before it is HTML, Markdown or a PDF."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rexmit.analyse.compare import NOT_COVERED, RECORDED, Check, Comparison
+from rexmit.analyse.quantities import plural
+from rexmit.analyse.study_code import comparison_of
+from rexmit.errors import RexmitError, StudyError, one_line
+from rexmit.plot.figures import readable
+from rexmit.report.figures import draw_figures
+from rexmit.report.testbed import Facts, provenance_facts, testbed_facts
+from rexmit.run import Results
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure: `name` is of its file, `caption` what people read, `svg` the drawing."""
+
+    name: str
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class FactorRow:
+    """A factor and its levels as people read them."""
+
+    name: str
+    levels: Sequence[str]
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """A published number beside ours."""
+
+    id: str
+    quantity: str
+    published: str
+    ours: str
+    difference: str
+    tolerance: str
+    verdict: str
+    notes: Sequence[str]
+
+
+@dataclass
+class Document:
+    """A report of one study. Texts are plain."""
+
+    name: str
+    title: str
+    question: str
+    source: str
+    description: str
+    runs: str
+    factors: list[FactorRow]
+    testbed: list[Facts]
+    provenance: list[Facts]
+    pictures: list[Picture]
+    counts: str
+    """How the comparison ends, in a line; empty where nothing is published."""
+    checks: list[CheckRow]
+    not_covered: list[str]
+    notices: list[str] = field(default_factory=list)
+    """What does not hold of a whole, present study: shown first."""
+    no_figures: str = ""
+    """Why there are none."""
+
+
+def document_of(results: Results, notices: Sequence[str] = (), notes: bool = True) -> Document:
+    """What a report of these results says. `notes` adds to each published number why its tolerance is such.
+
+    What cannot be had (a figure, the comparison, provenance) is left out, with a notice.
+    """
+    told = list(notices)
+    provenance = _provenance(results, told)
+    pictures, why = _pictures(results, told)
+    comparison = _comparison(results, told)
+    checks = [] if comparison is None else list(comparison.checks)
+    return Document(
+        name=results.name,
+        title=results.title,
+        question=str(results.study.get("question", "")),
+        source=str(results.study.get("source", "")),
+        description=str(results.study.get("description", "")),
+        runs=_runs(results),
+        factors=[
+            FactorRow(factor.name, [readable(label) for label in factor.labels])
+            for factor in results.spec().design.factors
+        ],
+        testbed=testbed_facts(results),
+        provenance=provenance_facts(results, provenance),
+        pictures=pictures,
+        counts="" if comparison is None else counts_text(comparison),
+        checks=[_check(check, notes) for check in checks if check.verdict != NOT_COVERED],
+        not_covered=[check.published.id for check in checks if check.verdict == NOT_COVERED],
+        notices=told,
+        no_figures=why,
+    )
+
+
+def counts_text(comparison: Comparison) -> str:
+    """How many numbers lie within their tolerance, outside, and so on."""
+    counts = comparison.counts()
+    return ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if verdict != NOT_COVERED)
+
+
+def words(name: str) -> str:
+    """The name of a figure's file as words: its number in the publication, if it has one, and the rest."""
+    number, rest = re.fullmatch(r"(?:figure-(\d+-\d+)-)?(.*)", name).groups()  # type: ignore[union-attr]
+    text = rest.replace("-", " ").replace("kbit s", "kbit/s")
+    text = text[:1].upper() + text[1:]
+    return text if number is None else f"{'.'.join(str(int(n)) for n in number.split('-'))} {text}"
+
+
+def _runs(results: Results) -> str:
+    design = results.spec().design
+    told = f"{len(results):,}"
+    parts = [f"{plural(len(factor.levels), 'level')} of {factor.name}" for factor in design.factors]
+    if design.replications > 1:
+        parts.append(f"{design.replications} replications")
+    return f"{told}: {' x '.join(parts)}" if parts else told
+
+
+def _provenance(results: Results, notices: list[str]) -> dict[str, Any]:
+    if results.folder is None:
+        return {}
+    try:
+        return results.provenance()
+    except RexmitError as error:
+        notices.append(f"What ran the study is not known: {error}")
+        return {}
+
+
+def _pictures(results: Results, notices: list[str]) -> tuple[list[Picture], str]:
+    try:
+        with tempfile.TemporaryDirectory() as work, warnings.catch_warnings():
+            # matplotlib's own remarks are of no use to who reads the page.
+            warnings.simplefilter("ignore")
+            files = draw_figures(results, Path(work), ("svg",))
+            return [Picture(file.stem, words(file.stem), _inline(file)) for file in files], ""
+    except RexmitError as error:
+        return [], one_line(error)
+    except Exception as error:  # the code of a study, given a part of its runs or those of another version
+        notices.append(
+            f"The study's figures could not be drawn from these results ({type(error).__name__}: "
+            f"{one_line(error)})."
+        )
+        return [], ""
+
+
+def _comparison(results: Results, notices: list[str]) -> Comparison | None:
+    try:
+        return comparison_of(results)([results])
+    except StudyError:
+        return None
+    except Exception as error:  # the same
+        notices.append(
+            f"Published numbers could not be compared with these results ({type(error).__name__}: "
+            f"{one_line(error)})."
+        )
+        return None
+
+
+def _check(check: Check, notes: bool) -> CheckRow:
+    published = check.published
+    recorded = published.deviation_reason if check.verdict == RECORDED else ""
+    reasons = [check.note, recorded]
+    if notes and published.tolerance_reason:
+        reasons.insert(1, f"tolerance: {published.tolerance_reason}")
+    return CheckRow(
+        id=published.id,
+        quantity=published.what,
+        published=f"{published.value} {published.unit}".strip() if published.value else "holds",
+        ours=check.ours,
+        difference="" if check.shown_difference is None else f"{check.shown_difference:+.3g}",
+        tolerance=f"±{published.tolerance}" if published.tolerance else "",
+        verdict=check.verdict,
+        notes=[reason for reason in reasons if reason],
+    )
+
+
+def _inline(file: Path) -> str:
+    """The drawing without its XML head, which has no place inside HTML."""
+    text = file.read_text(encoding="utf-8")
+    return text[text.index("<svg") :]

@@ -1,0 +1,211 @@
+"""What the explorer of a page is told: a study's factors and responses, and its tables as blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rexmit.plot.figures import readable
+from rexmit.plot.pack import Column, pack
+from rexmit.report.responses import Response, describe, kind_of, ranked, responses_of, with_derived
+from rexmit.run import Results
+from rexmit.run.details import DETAILS, Detail
+from rexmit.study import Factor
+from rexmit.units import as_numbers, parse_bytes
+
+FORMAT = 1
+"""Of the JSON: `FORMAT` in web/src/format.ts."""
+
+MOST_CELLS = 2_000_000
+"""Values of responses that a table of a page may hold: some 10 MB."""
+
+MOST_ROWS = 1_000_000
+LEAST_RESPONSES = 2
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """The tables of a study for a page: the JSON's part about them, the blocks by id, what was left out."""
+
+    factors: list[dict[str, Any]]
+    tables: list[dict[str, Any]]
+    first: dict[str, str | None]
+    blocks: dict[str, str]
+    remarks: list[str] = field(default_factory=list)
+
+
+def explorer_of(results: Results) -> Explorer | None:
+    """What a page shows of these results; None where no response is left to show."""
+    design = results.spec().design
+    frame = with_derived(results.table())
+    responses = responses_of(frame, results.arrow().schema)
+    if not frame.height or not responses:
+        return None
+    remarks: list[str] = []
+    blocks, tables = {}, []
+    levels = _Levels(design.factors, design.replications)
+    keys = [describe(name, "number") for name in ("seed", "seed_replication") if name in frame.columns]
+    made = [("runs", frame, responses, keys)]
+    for detail in DETAILS:
+        made += _detail(results, detail)
+    for name, rows, found, own in made:
+        rows, found = _bounded(name, rows, found, remarks)
+        columns = levels.columns(rows) | {one.name: _column(rows[one.name]) for one in (*own, *found)}
+        blocks[name] = pack({"table": name}, {name: columns})
+        told = {"responses": [r.record() for r in found], "keys": [key.record() for key in own]}
+        tables.append({"name": name, "block": name, **told})
+    factors = [factor_record(factor) for factor in design.factors]
+    return Explorer(factors, tables, first_choice(design.factors, responses), blocks, remarks)
+
+
+def factor_record(factor: Factor) -> dict[str, Any]:
+    """A factor as `Factor` in web/src/format.ts."""
+    values, unit = sizes(factor)
+    return {
+        "name": factor.name,
+        "labels": [readable(label) for label in factor.labels],
+        "values": values,
+        "unit": unit,
+        "position": factor.is_position,
+    }
+
+
+def sizes(factor: Factor) -> tuple[list[float] | None, str]:
+    """The levels of a factor as numbers, and their unit; None where they are no quantities."""
+    labels = factor.labels
+    known = as_numbers(labels)
+    if known is not None:
+        return list(known[1]), {"bit_s": "bit/s", "ns": "ns"}[known[0]]
+    if all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels):
+        return [float(label) if isinstance(label, float) else int(label) for label in labels], ""
+    counted = [_PACKETS.fullmatch(str(label)) for label in labels]
+    if all(counted):
+        return [int(match[1]) for match in counted if match], "packets"
+    shares = [_SHARE.fullmatch(str(label)) for label in labels]
+    if all(shares):
+        return [float(match[1]) / 100 for match in shares if match], "share"
+    try:
+        return [parse_bytes(str(label)) for label in labels], "bytes"
+    except ValueError:
+        return None, ""
+
+
+def first_choice(factors: Sequence[Factor], responses: Sequence[Response]) -> dict[str, str | None]:
+    """What a page shows first: the most useful response over positions, or over the largest quantity.
+
+    Curves are told apart by the factor with the fewest levels.
+    """
+    many = [factor for factor in factors if len(factor.levels) > 1]
+    x = max(many, key=lambda f: (f.is_position, sizes(f)[0] is not None, len(f.levels)), default=None)
+    others = [factor for factor in many if factor is not x]
+    colour = min(others, key=lambda factor: len(factor.levels), default=None)
+    return {
+        "response": responses[0].name,
+        "x": None if x is None else x.name,
+        "colour": None if colour is None else colour.name,
+    }
+
+
+class _Levels:
+    """The columns that say which run a row is of."""
+
+    def __init__(self, factors: Sequence[Factor], replications: int) -> None:
+        self._factors = factors
+        self._replications = replications
+
+    def columns(self, frame: pl.DataFrame) -> dict[str, Column]:
+        runs = frame["run"].to_numpy().astype(np.int64)
+        columns: dict[str, Column] = {"run": runs, "replication": runs % self._replications}
+        rest = runs // self._replications
+        for factor in reversed(self._factors):
+            columns[f"level:{factor.name}"] = rest % len(factor.levels)
+            rest = rest // len(factor.levels)
+        return columns
+
+
+def _detail(
+    results: Results, detail: Detail
+) -> Iterator[tuple[str, pl.DataFrame, list[Response], list[Response]]]:
+    table = results.detail(detail)
+    if table is None or not table.num_rows:
+        return
+    frame = pl.DataFrame(pl.from_arrow(table))
+    own = [name for name, _, _ in detail.fields if name in frame.columns]
+    own += [one.field[0] for one in detail.derived if one.field[0] in frame.columns]
+    keys = []
+    for name in own:
+        kind = kind_of(frame[name])
+        if name in _KEYS and kind is not None:
+            keys.append(describe(name, kind, table.schema))
+    responses = ranked(frame, [name for name in own if name not in _KEYS], table.schema)
+    if responses:
+        yield detail.name, frame, responses, keys
+
+
+def _bounded(
+    name: str, frame: pl.DataFrame, responses: list[Response], remarks: list[str]
+) -> tuple[pl.DataFrame, list[Response]]:
+    """As much of a table as a page can bear; `remarks` get what it could not."""
+    if frame.height > MOST_ROWS:
+        # Whole replications while they last, so that every combination of levels keeps as many runs.
+        every = -(-frame.height // MOST_ROWS)
+        if "replication" in frame.columns and int(frame["replication"].max() or 0) + 1 >= every:  # type: ignore[arg-type]
+            kept = frame.filter(pl.col("replication") < (int(frame["replication"].max() or 0) + 1) // every)  # type: ignore[arg-type]
+            what = "the first replications alone"
+        else:
+            kept = frame.gather_every(every)
+            what = f"every {every}th row"
+        remarks.append(
+            f"The table {name} has {frame.height:,} rows; the explorer has {kept.height:,} of them, {what}."
+        )
+        frame = kept
+    most = max(MOST_CELLS // max(frame.height, 1), LEAST_RESPONSES)
+    if len(responses) > most:
+        left = ", ".join(response.name for response in responses[most:])
+        remarks.append(f"The explorer has the most useful responses of the table {name}; without {left}.")
+        responses = responses[:most]
+    return frame, responses
+
+
+def _column(column: pl.Series) -> Column:
+    """A column for a block: numbers, not a number where there is none; texts."""
+    if column.dtype in (pl.String, pl.Categorical):
+        texts: list[str | None] = column.cast(pl.String).to_list()
+        return texts
+    if column.null_count():
+        numbers: npt.NDArray[Any] = column.cast(pl.Float64).to_numpy()
+        return numbers
+    plain: npt.NDArray[Any] = (
+        column.cast(pl.UInt8).to_numpy() if column.dtype == pl.Boolean else column.to_numpy()
+    )
+    if plain.dtype.kind in "iu" and plain.size and max(abs(int(plain.min())), abs(int(plain.max()))) > 2**53:
+        return plain.astype(np.float64)
+    return plain
+
+
+_KEYS = {"interval", "from_ns", "to_ns", "connection", "host", "protocol", "number", "class"}
+_PACKETS = re.compile(r"(\d+) packets?")
+_SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
+
+
+def study_page(results: Results, explorer: Explorer, runs: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """The JSON of a page: `StudyPage` in web/src/format.ts."""
+    return {
+        "format": FORMAT,
+        "version": version,
+        "kind": "study",
+        "title": results.title,
+        "name": results.name,
+        "backend": str(results.study.get("backend", "model")),
+        "factors": explorer.factors,
+        "replications": int(results.study["replications"]),
+        "tables": explorer.tables,
+        "first": explorer.first,
+        "runs": dict(runs),
+    }

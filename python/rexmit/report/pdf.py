@@ -1,0 +1,81 @@
+"""A report as a PDF, set by typst: the same document as the page, its figures as vectors."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from rexmit.errors import RexmitError, UsageError, one_line
+from rexmit.report.document import Document
+from rexmit.report.page import levels_text
+from rexmit.report.testbed import Facts
+from rexmit.run.files import write_whole
+
+
+def write_pdf(document: Document, target: Path) -> None:
+    """Writes the PDF; the same document gives the same bytes.
+
+    Raises UsageError where typst is not installed, RexmitError where it cannot set the document, StoreError
+    where the file cannot be written.
+    """
+    try:
+        import typst
+    except ImportError:
+        raise UsageError("a PDF is set by typst, which is not installed; pip install 'rexmit[pdf]'") from None
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work)
+        (folder / "report.json").write_text(json.dumps(_content(document)), encoding="utf-8")
+        template = files("rexmit.report").joinpath("report.typ").read_text(encoding="utf-8")
+        (folder / "report.typ").write_text(template, encoding="utf-8")
+        for number, picture in enumerate(document.pictures):
+            (folder / _file(number)).write_text(picture.svg, encoding="utf-8")
+        try:
+            made = typst.compile(
+                str(folder / "report.typ"), root=work, format="pdf", ignore_system_fonts=True, timestamp=0
+            )
+        except Exception as error:  # typst raises its own, of the text that it was given
+            raise RexmitError(f"{target}: typst cannot set the report: {one_line(error)}") from None
+    write_whole(target, lambda temporary: _fill(temporary, made), resumable=False)
+
+
+def _content(document: Document) -> dict[str, Any]:
+    """The document as the template reads it: texts stay data, and none of them is taken for markup."""
+    return {
+        "title": document.title,
+        "name": document.name,
+        "question": document.question,
+        "description": document.description,
+        "facts": ", ".join(
+            part for part in (document.name, f"runs: {document.runs}", document.source) if part
+        ),
+        "notices": document.notices,
+        "factors": [
+            {"name": row.name, "count": len(row.levels), "levels": levels_text(row.levels)}
+            for row in document.factors
+        ],
+        "testbed": _facts(document.testbed),
+        "provenance": _facts(document.provenance),
+        "pictures": [
+            {"file": _file(number), "caption": picture.caption}
+            for number, picture in enumerate(document.pictures)
+        ],
+        "no_figures": document.no_figures,
+        "counts": document.counts,
+        "checks": [{**vars(check), "notes": "; ".join(check.notes)} for check in document.checks],
+        "not_covered": ", ".join(document.not_covered),
+    }
+
+
+def _facts(tables: list[Facts]) -> list[dict[str, Any]]:
+    return [{"title": table.title, "rows": [list(row) for row in table.rows]} for table in tables]
+
+
+def _file(number: int) -> str:
+    return f"figure-{number}.svg"
+
+
+def _fill(path: Path, content: bytes) -> None:
+    path.write_bytes(content)

@@ -1,0 +1,131 @@
+"""Responses as an explorer wants them: which there are, their meanings and units, the most useful first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+import pyarrow as pa
+
+from rexmit.run.columns import design_columns
+from rexmit.run.meanings import RUNS
+
+Unit = Literal["", "ns", "ms", "s", "bit/s", "bytes", "packets", "share"]
+Kind = Literal["number", "truth", "text"]
+
+GOODPUT = "goodput_bit_s"
+
+
+@dataclass(frozen=True)
+class Response:
+    """A column of a table of results. `meaning` is one line."""
+
+    name: str
+    meaning: str
+    unit: Unit
+    kind: Kind
+
+    def record(self) -> dict[str, str]:
+        """The column as `Column` in web/src/format.ts."""
+        return {"name": self.name, "meaning": self.meaning, "unit": self.unit, "kind": self.kind}
+
+
+def with_derived(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table of runs with what people ask for and no run answers by itself: `goodput_bit_s`."""
+    if not {"bytes", "time_ns"} <= set(frame.columns) or GOODPUT in frame.columns:
+        return frame
+    time = pl.col("time_ns").cast(pl.Float64)
+    rate = pl.when(time > 0).then(pl.col("bytes").cast(pl.Float64) * 8e9 / time)
+    return frame.with_columns(rate.alias(GOODPUT))
+
+
+def responses_of(frame: pl.DataFrame, schema: pa.Schema | None = None) -> list[Response]:
+    """The responses of a table of runs: those that vary first, and of these the most useful.
+
+    A column without any value is left out. `schema` may have meanings, as metadata.
+    """
+    before = set(design_columns(frame.columns)) or {"run", "replication"}
+    names = [name for name in frame.columns if name not in before]
+    return ranked(frame, names, schema)
+
+
+def ranked(frame: pl.DataFrame, names: Sequence[str], schema: pa.Schema | None = None) -> list[Response]:
+    """These columns as responses, in order of their use."""
+    found = []
+    for name in names:
+        column = frame[name]
+        kind = kind_of(column)
+        if kind is None or column.null_count() == len(column):
+            continue
+        found.append(((not varies(column), kind == "text", _rank(name)), describe(name, kind, schema)))
+    return [response for _, response in sorted(found, key=lambda pair: pair[0])]
+
+
+def varies(column: pl.Series) -> bool:
+    """Whether not all values are the same."""
+    return column.n_unique() > 1
+
+
+def kind_of(column: pl.Series) -> Kind | None:
+    """What a page makes of a column; None where it cannot show it."""
+    if column.dtype == pl.Boolean:
+        return "truth"
+    if column.dtype.is_numeric():
+        return "number"
+    return "text" if column.dtype in (pl.String, pl.Categorical) else None
+
+
+def describe(name: str, kind: Kind, schema: pa.Schema | None = None) -> Response:
+    """A column by its name."""
+    return Response(name, meaning_of(name, schema), "" if kind != "number" else unit_of(name), kind)
+
+
+def meaning_of(name: str, schema: pa.Schema | None = None) -> str:
+    """One line for people: as the file of results says it, else as this package does."""
+    if schema is not None and name in schema.names:
+        told: dict[bytes, Any] = schema.field(name).metadata or {}
+        if b"meaning" in told:
+            return str(told[b"meaning"].decode("utf-8", "replace"))
+    return RUNS.get(name) or _MEANINGS.get(name) or name.replace("_", " ")
+
+
+def unit_of(name: str) -> Unit:
+    """The unit of a column of numbers."""
+    for ending, unit in _ENDINGS.items():
+        if name.endswith(ending):
+            return unit
+    return _UNITS.get(name, "")
+
+
+def _rank(name: str) -> int:
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
+
+
+_ORDER = (
+    # Of runs.
+    *("time_ns", GOODPUT, "completed", "retransmits", "timeouts", "fast_retransmits", "timeouts_server"),
+    *("drops_down", "drops_up", "packets_down", "packets_up", "data_segments", "bytes"),
+    # Of messages, intervals and retransmissions.
+    *("latency_p99_ms", "latency_mean_ms", "latency_max_ms", "latency_p50_ms", "latency_p95_ms"),
+    *("count", "cumulative_mean_ms", "cumulative_max_ms", "consecutive_mean_ms", "consecutive_max_ms"),
+    *("cwnd_mean", "cwnd_max", "srtt_mean_ns", "srtt_sd_ns"),
+)
+
+_ENDINGS: dict[str, Unit] = {"_ns": "ns", "_ms": "ms", "_bit_s": "bit/s"}
+
+_UNITS: dict[str, Unit] = {
+    **dict.fromkeys(("bytes", "written", "cwnd_mean", "cwnd_max"), "bytes"),
+    **dict.fromkeys(
+        (
+            *("packets_down", "packets_up", "data_segments", "retransmits", "drops_down", "drops_up"),
+            *("deliveries", "count", "not_needed", "bundled_in_fast"),
+        ),
+        "packets",
+    ),
+}
+
+_MEANINGS = {
+    GOODPUT: "bytes that applications read, over the time of the run",
+}

@@ -1,0 +1,265 @@
+"""The runs whose packets a page has: those that were kept, and those that are run again for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from rexmit.errors import RexmitError, UsageError, one_line
+from rexmit.places import temporary_folder
+from rexmit.plot.figures import readable
+from rexmit.plot.trace import About, pack_trace
+from rexmit.run import Results
+from rexmit.run.again import Again, RowsByRun, numbers_of
+from rexmit.run.capture import HOSTS, capture_path
+from rexmit.run.provenance import usable_cores
+from rexmit.run.tables import table_path
+
+CHOICES = ("auto", "none", "kept", "first", "all")
+"""Which runs a page has, beside lists of numbers."""
+
+AUTO_RUNS = 400
+"""Runs that a page has without a word: some five seconds of work."""
+
+AHEAD = 4
+"""Runs in hand at once, for each core."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class RunsOptions:
+    """Which runs a page has.
+
+    `wanted` is one of `CHOICES` or numbers such as `17,18,40..60`. `most_bytes` is how much their blocks may
+    take, None without a limit.
+    """
+
+    wanted: str = "auto"
+    most_bytes: int | None = None
+    jobs: int | None = None
+    progress: Progress | None = None
+
+
+@dataclass
+class RunBlocks:
+    """The blocks of runs, by number; why some are not there; what runs one again."""
+
+    blocks: dict[int, str] = field(default_factory=dict)
+    note: str = ""
+    command: str | None = None
+    remarks: list[str] = field(default_factory=list)
+
+
+def run_blocks(results: Results, options: RunsOptions, responses: Sequence[str]) -> RunBlocks:
+    """Packs the packets of the runs that are wanted. `responses` are the columns told with each.
+
+    A run that cannot be had is left out with a remark. Raises UsageError for a choice that is none.
+    """
+    found = RunBlocks()
+    kept = _kept(results)
+    again, why_not = _again(results)
+    numbers, whole = _chosen(results, options.wanted, kept, again is not None)
+    if again is not None and results.folder is not None:
+        found.command = f"rexmit report {results.folder} --with-runs RUN"
+    packer = _Packer(results, again, kept, responses)
+    total, used = len(numbers), 0
+    failed: list[str] = []
+    _report(options, 0, total)
+    for done, (number, block) in enumerate(packer.work(numbers, options.jobs or usable_cores()), start=1):
+        _report(options, done, total)
+        if isinstance(block, str):
+            used += len(block)
+            if options.most_bytes is not None and used > options.most_bytes:
+                whole = False
+                _report(options, total, total)
+                break
+            found.blocks[number] = block
+        else:
+            failed.append(one_line(block))
+    if failed:
+        found.remarks.append(f"{len(failed)} runs are without packets; the first: {failed[0]}.")
+    found.note = _note(found, len(results), whole, why_not)
+    return found
+
+
+def _report(options: RunsOptions, done: int, total: int) -> None:
+    if options.progress is not None and total:
+        options.progress("packets of runs", done, total)
+
+
+def _again(results: Results) -> tuple[Again | None, str]:
+    """What runs them again, or why nothing does."""
+    try:
+        return Again(results), ""
+    except RexmitError as error:
+        return None, one_line(error)
+
+
+def _kept(results: Results) -> dict[int, Path]:
+    """Captures in the folder by run: of each the one at the host that sends."""
+    if results.folder is None:
+        return {}
+    found: dict[int, Path] = {}
+    hosts = sorted(HOSTS, key=lambda host: host != sender_of(results))
+    for host in hosts:
+        for path in sorted((results.folder / "captures").glob(f"run-*-{host}.pcapng")):
+            number = int(path.name.split("-")[1])
+            if path == capture_path(results.folder, number, host):
+                found.setdefault(number, path)
+    return dict(sorted(found.items()))
+
+
+def sender_of(results: Results) -> str:
+    """The host that sends most of the transfers: where it sends, retransmissions are judged best."""
+    senders = [str(one.get("from", "server")) for one in results.study["scenario"].get("transfers", [])]
+    return max(HOSTS, key=lambda host: (senders.count(host), host == "server"))
+
+
+def _chosen(results: Results, wanted: str, kept: dict[int, Path], repeatable: bool) -> tuple[list[int], bool]:
+    """The numbers of the runs, in the order in which they are packed, and whether these are all."""
+    runs = len(results)
+    if wanted == "none":
+        return [], False
+    if wanted == "kept" or (wanted in CHOICES and not repeatable):
+        return list(kept), len(kept) == runs
+    if wanted not in CHOICES:
+        last = results.spec().design.runs - 1
+        return list(dict.fromkeys([*numbers_of(wanted, 0, last)])), False
+    order = list(_spread(results))
+    if wanted == "all":
+        return [*order, *sorted(set(range(runs)) - set(order))], True
+    if wanted == "first":
+        return order, len(order) == runs
+    # Without a word only what is quick: a kernel boots for each run.
+    quick = str(results.study["backend"]) not in ("uml", "kernel")
+    chosen = list(dict.fromkeys([*kept, *(order if quick else [])]))
+    chosen = chosen[: max(AUTO_RUNS, len(kept))]
+    return chosen, len(chosen) == runs
+
+
+def _spread(results: Results) -> Iterator[int]:
+    """The first replication of each combination of levels, curve by curve.
+
+    The runs of a curve (all levels of the factor with most of them, of positions first) follow each other;
+    the curves come in an order in which any beginning is spread over the design.
+    """
+    table = results.table()
+    there = set(table["run"].to_list())
+    design = results.spec().design
+    sizes = [len(factor.levels) for factor in design.factors]
+    ranks = [(factor.is_position, len(factor.levels)) for factor in design.factors]
+    along = ranks.index(max(ranks)) if ranks else 0
+    curves = 1
+    for place, size in enumerate(sizes):
+        curves *= 1 if place == along else size
+    for curve in _van_der_corput(curves):
+        levels, rest = [0] * len(sizes), curve
+        for place in reversed(range(len(sizes))):
+            if place != along:
+                rest, levels[place] = divmod(rest, sizes[place])
+        for level in range(sizes[along] if sizes else 1):
+            if sizes:
+                levels[along] = level
+            number = design.number(levels)
+            if number in there:
+                yield number
+
+
+def _van_der_corput(count: int) -> Iterator[int]:
+    """0 to count - 1, each once: any beginning is spread evenly."""
+    bits = max(count - 1, 1).bit_length()
+    for number in range(1 << bits):
+        mirrored = int(f"{number:0{bits}b}"[::-1], 2)
+        if mirrored < count:
+            yield mirrored
+
+
+class _Packer:
+    """Makes the blocks of runs, some at a time, in the order in which they are asked for."""
+
+    def __init__(
+        self, results: Results, again: Again | None, kept: dict[int, Path], responses: Sequence[str]
+    ) -> None:
+        self._results, self._again, self._kept = results, again, kept
+        self._design = results.spec().design
+        self._rows = RowsByRun(results.table(), responses)
+        self._host = sender_of(results)
+
+    def work(self, numbers: Sequence[int], jobs: int) -> Iterator[tuple[int, str | RexmitError]]:
+        """Yields each run's number and its block, or why there is none."""
+        with temporary_folder() as folder, ThreadPoolExecutor(jobs) as pool:
+            waiting: list[tuple[int, Future[str | RexmitError]]] = []
+            stopped = threading.Event()
+
+            def make(number: int) -> str | RexmitError:
+                return UsageError("stopped") if stopped.is_set() else self._make(number, folder)
+
+            left = iter(numbers)
+            try:
+                for number in left:
+                    waiting.append((number, pool.submit(make, number)))
+                    if len(waiting) >= AHEAD * jobs:
+                        first, block = waiting.pop(0)
+                        yield first, block.result()
+                for number, block in waiting:
+                    yield number, block.result()
+            finally:
+                stopped.set()
+
+    def _make(self, number: int, folder: Path) -> str | RexmitError:
+        path = folder / f"run-{number}.pcapng"
+        try:
+            if number in self._rows and self._again is not None:
+                files = (path, None) if self._host == "server" else (None, path)
+                tables = {
+                    kind: pl.DataFrame(pl.from_arrow(table))
+                    for kind, table in self._again.run(number, *files).items()
+                }
+                return pack_trace(path, self._about(number, tables))
+            if number in self._kept:
+                return pack_trace(self._kept[number], self._about(number, self._stored(number)))
+            return UsageError(f"run {number} is not among these results, or its packets were not kept")
+        except RexmitError as error:
+            return error
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _stored(self, number: int) -> dict[str, pl.DataFrame]:
+        folder = self._results.folder
+        paths = {} if folder is None else {k: table_path(folder, number, k) for k in ("state", "verdicts")}
+        return {kind: pl.read_parquet(path) for kind, path in paths.items() if path.exists()}
+
+    def _about(self, number: int, tables: dict[str, pl.DataFrame]) -> About:
+        levels = self.labels(number)
+        title = ", ".join(f"{name} {label}" for name, label in levels.items()) or self._results.title
+        row = self._rows.of(number) if number in self._rows else {}
+        return About(
+            number, f"run {number}: {title}", levels, row, tables.get("state"), tables.get("verdicts")
+        )
+
+    def labels(self, number: int) -> dict[str, str]:
+        """The label of each factor in a run."""
+        levels = self._design.point(number).levels
+        return {
+            factor.name: readable(factor.labels[level])
+            for factor, level in zip(self._design.factors, levels, strict=True)
+        }
+
+
+def _note(found: RunBlocks, runs: int, whole: bool, why_not: str) -> str:
+    """What the page says of the runs that it has, and of the others."""
+    here = len(found.blocks)
+    if here == runs:
+        return "The packets of every run are in this page."
+    if why_not:
+        return f"The packets of {here:,} of {runs:,} runs are in this page, those that were kept: {why_not}."
+    if not here:
+        return "No run's packets are in this page; the command runs one again and puts it in."
+    limited = "" if whole else " More did not fit or were not asked for."
+    return f"The packets of {here:,} of {runs:,} runs are in this page.{limited}"

@@ -1,0 +1,110 @@
+"""The version of the layout of results folders, and what their files hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rexmit.errors import StoreError, one_line
+
+SCHEMA = 1
+"""Version of the layout. A new file, table or column leaves it as it is; what would mislead who reads the old
+one raises it."""
+
+KEY = "schema"
+"""Its key in study.json. A folder from before there was one has none, and the layout of version 1."""
+
+
+FILES = {
+    "study.toml": (
+        "always",
+        "the study with every default filled in, profiles included; `rexmit run DIR/study.toml` repeats it",
+    ),
+    "study.json": ("always", "the same for programs, with the levels of each factor; see below"),
+    "provenance.json": (
+        "always",
+        "version, seed, machine, kernel, packages, and each session with its command",
+    ),
+    "runs.parquet": ("when the study has finished", "a row a run, sorted by run"),
+    "intervals.parquet": ("with `intervals` in the scenario", "a row an interval and sender"),
+    "retransmissions.parquet": ("with `retransmissions = true`", "what was sent again, counted by class"),
+    "messages.parquet": (
+        "with `messages = true`",
+        "how late messages were: a row a connection with a sender",
+    ),
+    "parts/part-FROM-TO.parquet": (
+        "while the study runs",
+        "finished runs from FROM, before TO: `run`, `replication` and the responses, without the factors",
+    ),
+    "captures/run-NUMBER-HOST.pcapng": ("with `--capture`", "packets at a host, server or client, of a run"),
+    "tables/run-NUMBER-state.parquet": ("with `--state`", "state of both hosts over time, of a run"),
+    "tables/run-NUMBER-verdicts.parquet": ("with `--verdicts`", "what the path did to each packet of a run"),
+    "tables/run-NUMBER-transmissions.parquet": (
+        "with `--transmissions`",
+        "why each packet of a run was sent",
+    ),
+    "figures/": ("after `rexmit plot DIR`", "figures of the study, as SVG and PNG"),
+    "report.html": ("after `rexmit report DIR`", "the report, one page that needs no other file"),
+}
+"""The files of a results folder: when they are there, and what they hold. A number has eight digits."""
+
+STUDY_KEYS: Mapping[str, tuple[str, bool, str]] = {
+    KEY: (
+        "integer",
+        False,
+        f"version of this layout, now {SCHEMA}; absent in folders from before there was one",
+    ),
+    "version": ("string", True, "version of rexmit that wrote the folder"),
+    "name": ("string", True, "name of the study, such as hurtig-2006/short"),
+    "file": ("string", False, "file of the study, where it was run; null for one that was made in Python"),
+    "title": ("string", False, "title of the study"),
+    "source": ("string", False, "where its numbers come from"),
+    "question": ("string", False, "what it asks"),
+    "description": ("string", False, "how it goes about it"),
+    "backend": ("string", True, "what ran it: model, stack:usrsctp, uml or kernel"),
+    "usrsctp": ("string", False, "of stack:usrsctp: the version of the library"),
+    "kernel": ("string", False, "of uml and kernel: the version of the kernel"),
+    "hz": ("integer", False, "of uml: ticks of the kernel a second"),
+    "patches": ("array", False, "of uml: names of the patches in the kernel"),
+    "hash": ("string", False, "of uml: hash of all that the kernel was built from"),
+    "scenario": ("object", True, "the scenario of run 0 with every default filled in"),
+    "factors": (
+        "array",
+        True,
+        "the factors in the order of the design, each with its name, levels and labels",
+    ),
+    "replications": ("integer", True, "runs with the same levels"),
+    "seed": ("integer", True, "seed of the random streams; of merged results the smallest"),
+    "seeds": ("array", False, "of merged results: the seeds of the runs"),
+    "shard": (
+        "array",
+        False,
+        "of a part of a study's runs: its number, from 1, and how many parts there are",
+    ),
+    "runs": ("integer", True, "runs of the whole design"),
+}
+"""The keys of study.json: their type, whether every folder has them, and what they hold."""
+
+
+def record_schema() -> dict[str, Any]:
+    """The JSON Schema of study.json."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "study.json of a results folder of rexmit",
+        "type": "object",
+        "properties": {
+            key: {"type": kind if required else [kind, "null"], "description": text}
+            for key, (kind, required, text) in STUDY_KEYS.items()
+        },
+        "required": [key for key, (_, required, _) in STUDY_KEYS.items() if required],
+    }
+
+
+def check_schema(study: Mapping[str, Any], folder: Path) -> None:
+    """Raises StoreError for a folder that a newer version of this package has written in another layout."""
+    found = study.get(KEY, SCHEMA)
+    if isinstance(found, bool) or not isinstance(found, int) or found < 1:
+        raise StoreError(f"{folder}: study.json: {KEY} is {one_line(repr(found))}, no version of a layout")
+    if found > SCHEMA:
+        raise StoreError(f"{folder}: was written by a newer rexmit ({KEY} {found}); this one reads {SCHEMA}")

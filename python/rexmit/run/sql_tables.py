@@ -1,0 +1,275 @@
+"""The tables of a results folder, or of a folder of tables, as Arrow data sets that nothing has read yet."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from rexmit.errors import StoreError, UsageError, one_line
+from rexmit.run.columns import level_table
+from rexmit.run.details import DETAILS
+from rexmit.run.meanings import RUNS as RUN_MEANINGS
+from rexmit.run.meanings import SINGLE_RUNS, Meanings
+from rexmit.run.results import read_study
+from rexmit.run.store import RUNS, STUDY_JSON
+from rexmit.study import Design
+from rexmit.study.factors import Factor, factor_from_record
+from rexmit.units import as_numbers
+
+ABOUT = {
+    "runs": "a row a run: its factors and its responses",
+    "intervals": "a row an interval and sender",
+    "retransmissions": "what was sent again: a row a sender, number and class",
+    "messages": "how late messages were: a row a connection with a sender",
+    "state": "state of both hosts over time, of the runs for which it was kept",
+    "verdicts": "what the path did to each packet, of the runs for which it was kept",
+    "transmissions": "why each packet was sent, of the runs for which it was kept",
+    "captures": "pcapng files of single runs",
+    "factors": "levels of each factor",
+    "columns": "every column of every table, and what it means",
+}
+"""What each table of a results folder holds."""
+
+FACTORS: Meanings = {
+    "name": "dotted name of the factor",
+    "level": "number of the level, from 0",
+    "label": "the level as the study writes it",
+    "value": "the level as a number, in the unit beside it; null where it is none",
+    "unit": "bit/s or ns of rates and times; null where the level has no unit",
+}
+
+CAPTURES: Meanings = {
+    "run": RUN_MEANINGS["run"],
+    "host": "server or client: where it was captured",
+    "path": "the pcapng file",
+}
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The columns of a factor, to be joined where rows have the number of the run alone.
+
+    The level of a run is `run // divisor % len(table)`; `table` has its number in the column `level`.
+    """
+
+    table: pa.Table
+    divisor: int
+
+
+@dataclass(frozen=True)
+class Sourced:
+    """A table that a query may name. With `levels`, columns of factors stand behind `replication`."""
+
+    data: pa.Table | ds.Dataset
+    meanings: Meanings
+    levels: Sequence[Levels] = ()
+
+
+@dataclass
+class Source:
+    """The tables of one folder. `notes` say what is not there as one would expect."""
+
+    name: str
+    tables: dict[str, Sourced]
+    notes: list[str] = field(default_factory=list)
+
+
+def folder_source(folder: Path) -> Source:
+    """The tables of a results folder, of one that is not finished, or of a folder of tables.
+
+    Raises StoreError where there is none, or one cannot be read; UsageError for what is no folder.
+    """
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "there is no such folder"
+        raise UsageError(f"{folder}: {what}; name a results folder that `rexmit run` wrote")
+    if not (folder / STUDY_JSON).exists():
+        return _of_tables(folder)
+    study = read_study(folder)
+    factors = study_factors(study)
+    source = Source(str(folder), {})
+    if (folder / RUNS).exists():
+        source.tables["runs"] = _of_file(folder / RUNS, RUN_MEANINGS)
+    else:
+        _add_parts(source, folder, study, factors)
+    for detail in DETAILS:
+        path = folder / detail.file
+        if path.exists():
+            source.tables[detail.name] = _of_file(path, {})
+    for kind in SINGLE_RUNS:
+        found = _of_runs(folder / "tables", kind)
+        if found is not None:
+            # `messages` of single runs beside the table of that name, which has a row a connection.
+            source.tables.setdefault(kind, found)
+    source.tables["captures"] = _captures(folder / "captures")
+    source.tables["factors"] = factors_table(factors)
+    return source
+
+
+def memory_source(name: str, tables: Mapping[str, pa.Table | None], study: Mapping[str, Any]) -> Source:
+    """The tables of results in memory."""
+    found = {
+        key: Sourced(table, meanings_of(table.schema, RUN_MEANINGS if key == "runs" else {}))
+        for key, table in tables.items()
+        if table is not None
+    }
+    return Source(name, found | {"factors": factors_table(study_factors(study))})
+
+
+def study_factors(study: Mapping[str, Any]) -> list[Factor]:
+    """The factors of a study.json."""
+    return [factor_from_record(factor) for factor in study["factors"]]
+
+
+def factors_table(factors: Sequence[Factor]) -> Sourced:
+    """A row a level of each factor."""
+    rows = [row for factor in factors for row in _level_rows(factor)]
+    kinds = zip(FACTORS, (pa.string(), pa.int64(), pa.string(), pa.float64(), pa.string()), strict=True)
+    return Sourced(pa.Table.from_pylist(rows, schema=pa.schema(list(kinds))), FACTORS)
+
+
+def meanings_of(schema: pa.Schema, known: Meanings) -> dict[str, str]:
+    """What the columns of a file mean: as the file says, else as is known."""
+    found = {}
+    for one in schema:
+        told = (one.metadata or {}).get(b"meaning")
+        found[one.name] = told.decode(errors="replace") if told else known.get(one.name, "")
+    return found
+
+
+def _level_rows(factor: Factor) -> Iterator[dict[str, Any]]:
+    numbers = as_numbers(factor.labels)
+    unit = None if numbers is None else {"bit_s": "bit/s"}.get(numbers[0], numbers[0])
+    for level, label in enumerate(factor.labels):
+        value = numbers[1][level] if numbers else label
+        plain = isinstance(value, int | float) and not isinstance(value, bool)
+        text = label if isinstance(label, str) else json.dumps(label)
+        yield {
+            "name": factor.name,
+            "level": level,
+            "label": text,
+            "value": float(value) if plain else None,
+            "unit": unit,
+        }
+
+
+def _of_file(path: Path, known: Meanings) -> Sourced:
+    return Sourced(_dataset([path]), meanings_of(_schema(path), known))
+
+
+def _schema(path: Path) -> pa.Schema:
+    try:
+        return pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(f"{path}: cannot be read: {one_line(error)}") from None
+
+
+def _dataset(paths: Sequence[Path]) -> ds.Dataset:
+    """Files with one schema, that of the first."""
+    names = [str(path.resolve()) for path in paths]
+    return ds.dataset(names, schema=_schema(paths[0]), format=_format(), filesystem=fs.LocalFileSystem())
+
+
+def _format() -> ds.ParquetFileFormat:
+    """Parquet read as it is needed: whole files read ahead would be held in memory."""
+    options = ds.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
+    return ds.ParquetFileFormat(default_fragment_scan_options=options)
+
+
+def _of_runs(folder: Path, kind: str) -> Sourced | None:
+    """The tables of this kind of all runs as one, with the number of the run in front; None of none."""
+    pattern = re.compile(rf"run-(\d+)-{kind}\.parquet")
+    found = [
+        (int(match[1]), path) for path in sorted(folder.glob("*")) if (match := pattern.fullmatch(path.name))
+    ]
+    if not found:
+        return None
+    form, files = _format(), fs.LocalFileSystem()
+    fragments = [
+        form.make_fragment(str(path.resolve()), files, partition_expression=ds.field("run") == run)
+        for run, path in found
+    ]
+    schema = _schema(found[0][1])
+    run = pa.field("run", pa.uint32())
+    whole = pa.schema([run, *schema])
+    meanings = {"run": RUN_MEANINGS["run"], **meanings_of(schema, SINGLE_RUNS[kind]), **SINGLE_RUNS[kind]}
+    return Sourced(ds.FileSystemDataset(fragments, whole, form, files), meanings)
+
+
+def _captures(folder: Path) -> Sourced:
+    matches = [
+        (re.fullmatch(r"run-(\d+)-(server|client)\.pcapng", path.name), path)
+        for path in sorted(folder.glob("*"))
+    ]
+    found = [(int(match[1]), match[2], str(path)) for match, path in matches if match]
+    kinds = zip(CAPTURES, (pa.uint32(), pa.string(), pa.string()), strict=True)
+    columns = [list(column) for column in zip(*found, strict=True)] or [[], [], []]
+    return Sourced(pa.table(columns, schema=pa.schema(list(kinds))), CAPTURES)
+
+
+def _add_parts(source: Source, folder: Path, study: Mapping[str, Any], factors: Sequence[Factor]) -> None:
+    """The runs of a study that has not finished, from its parts; the factors are not in these."""
+    source.notes.append(
+        f"{folder}: is not finished: only its finished runs are there; `rexmit run --resume` goes on with it"
+    )
+    parts = _parts(folder / "parts")
+    if not parts:
+        return
+    schema = _schema(parts[0])
+    kept = pa.schema([one for one in schema if not pa.types.is_nested(one.type)])
+    left = [one.name.removesuffix("[]") for one in schema if pa.types.is_nested(one.type)]
+    if left:
+        source.notes.append(f"{folder}: {', '.join(left)}: will be there when the study has finished")
+    names = [str(path.resolve()) for path in parts]
+    data = ds.dataset(names, schema=kept, format=_format(), filesystem=fs.LocalFileSystem())
+    levels, divisor = [], Design(tuple(factors), study["replications"]).runs
+    meanings = meanings_of(kept, RUN_MEANINGS)
+    for factor in factors:
+        divisor //= len(factor.levels)
+        table = level_table(factor)
+        meanings |= meanings_of(table.schema, {})
+        numbers = pa.array(range(len(factor.levels)), type=pa.int64())
+        levels.append(Levels(table.append_column("level", numbers), divisor))
+    source.tables["runs"] = Sourced(data, meanings, levels)
+
+
+def _parts(folder: Path) -> list[Path]:
+    """The parts that can be read, of which no two hold the same runs."""
+    found = []
+    for path in folder.glob("part-*.parquet"):
+        match = re.fullmatch(r"part-(\d+)-(\d+)\.parquet", path.name)
+        if match and _is_whole(path):
+            found.append((int(match[1]), -int(match[2]), path))
+    kept, at = [], 0
+    for start, stop, path in sorted(found):
+        if start >= at:
+            kept.append(path)
+            at = -stop
+    return kept
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        pq.read_metadata(path)
+    except (OSError, pa.ArrowException):
+        return False
+    return True
+
+
+def _of_tables(folder: Path) -> Source:
+    """A folder of Parquet files, such as `rexmit analyze --tables` writes: each is a table of its name."""
+    files = sorted(folder.glob("*.parquet"))
+    if not files:
+        raise StoreError(
+            f"{folder}: holds neither {STUDY_JSON} nor Parquet files; name a folder of `rexmit run` or of "
+            "`rexmit analyze --tables`"
+        )
+    return Source(str(folder), {path.stem: _of_file(path, {}) for path in files})

@@ -1,0 +1,213 @@
+// The report of a real study in a browser: from all runs to a curve, from a point to its runs, from a run to its
+// packets. The study is run and its report written by the package itself.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { compare } from "./shots";
+
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const skip = existsSync(CHROMIUM) ? false : "chromium is not installed";
+const REXMIT = fileURLToPath(new URL("../../.venv/bin/rexmit", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "rexmit-report-"));
+const inside = join(folder, "inside.html");
+const beside = join(folder, "beside.html");
+const SIZE = { width: 1300, height: 900 };
+/** Loss of packet 9 at 320 kbit/s and 300 ms, over all three replications. */
+const NINE = "#explorer?colour=none&only.path.rate=320+kbit%2Fs&only.path.delay=300+ms&at.path.down.drop=9";
+
+let browser: Browser;
+const faults: string[] = [];
+
+const rexmit = (...words: string[]): string => execFileSync(REXMIT, words, { cwd: folder, encoding: "utf8" });
+
+before(async () => {
+  if (skip) return;
+  const some = ["--set", 'path.rate=["320 kbit/s", "1 Mbit/s"]', "--set", 'path.delay=["100 ms", "300 ms"]'];
+  rexmit("run", "hurtig-2006/short", ...some, "--out", "study");
+  rexmit("report", "study", "--with-runs", "first", "--out", inside);
+  rexmit("report", "study", "--with-runs", "27,30", "--data", "beside", "--out", beside);
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+});
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true });
+  assert.deepEqual(faults, []);
+});
+
+async function open(path: string, fragment = "", dark = false): Promise<Page> {
+  const page = await browser.newPage({ viewport: SIZE, colorScheme: dark ? "dark" : "light" });
+  page.on("pageerror", (error) => faults.push(String(error)));
+  page.on("request", (request) => {
+    if (!/^(file|data|blob):/.test(request.url())) faults.push(`the page asks for ${request.url()}`);
+  });
+  await page.goto(pathToFileURL(path).href + fragment);
+  await page.waitForSelector("#explorer .caption:not(:empty)");
+  return page;
+}
+
+const hash = (page: Page): Promise<string> => page.evaluate("location.hash");
+const graph = (page: Page): ReturnType<Page["locator"]> => page.locator('canvas[data-panel="sequence"]');
+
+test("from a curve to a point, to its runs, to the packets of one", { skip }, async () => {
+  const page = await open(inside, NINE.replace(/&at.*/, ""));
+  const chart = page.locator("#explorer .chart");
+  await chart.scrollIntoViewIfNeeded();
+  const box = (await chart.boundingBox())!;
+  // Somewhere below the curve: the nearest point is meant.
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  await page.waitForSelector("#runs-title");
+  assert.match(await page.locator("#runs-title").innerText(), /^3 runs at path\.down\.drop \d+$/);
+  assert.match(await hash(page), /at\.path\.down\.drop=\d+/);
+  await page.locator("#runs").getByText("embedded", { exact: true }).first().waitFor();
+  await page.locator('#runs button:text-is("Open")').first().click();
+  await graph(page).waitFor();
+  assert.match(await page.locator("#packets-title").innerText(), /^Run \d+$/);
+  assert.match(await page.locator("#packets").innerText(), /Sent again \(\d+\)[\s\S]*What the emulator did/);
+  await page.close();
+});
+
+test("what a link says is what is shown, and going back undoes one step", { skip }, async () => {
+  const page = await open(inside, `${NINE}&run=27`);
+  await graph(page).waitFor();
+  const words = await page.locator("#packets").innerText();
+  assert.match(words, /fast/);
+  assert.match(words, /dropped/);
+  const before = await hash(page);
+  await page.locator("#beside-path\\.down\\.drop").click();
+  await page.waitForFunction(() => location.hash.includes("with=30"));
+  assert.equal(await page.locator("#packets-title").innerText(), "Runs 27 and 30");
+  const both = await hash(page);
+  const again = await open(inside, both);
+  await graph(again).first().waitFor();
+  assert.equal(await again.locator("#packets-title").innerText(), "Runs 27 and 30");
+  assert.equal(
+    await again.locator("#explorer .caption").innerText(),
+    await page.locator("#explorer .caption").innerText(),
+  );
+  await again.close();
+  await page.goBack();
+  await page.waitForFunction(() => !location.hash.includes("with="));
+  assert.equal(await page.locator("#packets-title").innerText(), "Run 27");
+  assert.match(await hash(page), new RegExp(before.slice(0, 40).replace(/[.?+]/g, "\\$&")));
+  await page.close();
+});
+
+test("two runs stand side by side, or over each other", { skip }, async () => {
+  const page = await open(inside, `${NINE}&run=27&with=30`);
+  await graph(page).first().waitFor();
+  assert.equal(await graph(page).count(), 2);
+  await page.locator("#layout-overlay").click();
+  await page.waitForFunction(() => document.querySelectorAll('canvas[data-panel="sequence"]').length === 1);
+  assert.match(await hash(page), /layout=overlay/);
+  await page.close();
+});
+
+test("keys alone lead from the chart to the packets, and back", { skip }, async () => {
+  const page = await open(inside, NINE.replace(/&at.*/, ""));
+  for (let press = 0; press < 80; press++) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate(() => document.activeElement?.classList.contains("chart"))) break;
+  }
+  for (let press = 0; press < 4; press++) await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement?.id === "runs-title");
+  for (let press = 0; press < 4; press++) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate(() => document.activeElement?.id.startsWith("open-"))) break;
+  }
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /run=\d/.test(location.hash));
+  await graph(page).waitFor();
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !location.hash.includes("run="));
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !location.hash.includes("at."));
+  await page.close();
+});
+
+test("the table has the values of the chart, and CSV those of the table", { skip }, async () => {
+  const page = await open(inside, NINE.replace(/&at.*/, ""));
+  const waiting = page.waitForEvent("download");
+  await page.locator("#tool-csv").click();
+  const csv = readFileSync(await (await waiting).path(), "utf8");
+  const rows = csv.trim().split("\n");
+  assert.equal(rows.length, 1 + 21);
+  assert.match(rows[0], /^path\.down\.drop,/);
+  await page.locator("#tool-view").click();
+  assert.equal(await page.locator("#explorer .chart tbody tr").count(), 21);
+  assert.match(await hash(page), /view=table/);
+  await page.close();
+});
+
+test("a link to what is not there says so, and shows what there is", { skip }, async () => {
+  const page = await open(inside, "#explorer?response=nothing&x=path.colour&run=99999");
+  const told = await page.locator("#explorer .faults").innerText();
+  assert.match(told, /nothing/);
+  assert.match(told, /path\.colour/);
+  assert.match(await page.locator("#packets").innerText(), /no run 99999/);
+  await page.waitForSelector("#explorer .chart canvas");
+  await page.close();
+});
+
+test("a run that is not embedded comes with the command that embeds it", { skip }, async () => {
+  const page = await open(inside, `${NINE}&run=28`);
+  const words = await page.locator("#packets").innerText();
+  assert.match(words, /rexmit report study --with-runs 28/);
+  await page.close();
+});
+
+test("packets in files beside the page are loaded; a missing file is named", { skip }, async () => {
+  const page = await open(beside, `${NINE}&run=27`);
+  await graph(page).waitFor();
+  await page.close();
+  rmSync(join(folder, "beside-data", "run-30.js"));
+  const other = await open(beside, `${NINE}&run=30`);
+  const fault = other.locator("#packets .fault");
+  await fault.waitFor();
+  assert.match(await fault.innerText(), /beside-data\/run-30\.js is missing/);
+  await other.close();
+});
+
+test("a damaged block is one sentence, not an empty page", { skip }, async () => {
+  const text = readFileSync(inside, "utf8");
+  const path = join(folder, "damaged.html");
+  writeFileSync(path, text.replace(/(id="runs">)[\s\S]{200}/, "$1"));
+  const page = await browser.newPage();
+  await page.goto(pathToFileURL(path).href);
+  await page.locator("#explorer .fault").waitFor();
+  assert.match(await page.locator("#explorer .fault").innerText(), /explorer cannot be shown/);
+  assert.match(await page.locator("#figures").innerText(), /Transmission time/);
+  await page.close();
+});
+
+test("dark as the system is, light as the switch says, and light on paper", { skip }, async () => {
+  const page = await open(inside, "", true);
+  const ground = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  assert.match(await ground(), /rgb\((\d|[1-4]\d), /);
+  await page.locator("#theme").click();
+  assert.equal(await ground(), "rgb(255, 255, 255)");
+  await page.locator("#theme").click();
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await ground(), "rgb(255, 255, 255)");
+  assert.equal(await page.locator("#explorer .controls").isVisible(), false);
+  await page.close();
+});
+
+test("the chart, the heat map and the graph look as they did", { skip }, async () => {
+  const page = await open(inside, NINE.replace(/&at.*/, ""));
+  await compare(browser, page.locator("#explorer .chart canvas").first(), "lines");
+  await page.goto(`${pathToFileURL(inside).href}#explorer?kind=heat`);
+  await page.locator("#explorer .chart svg").first().waitFor();
+  await compare(browser, page.locator("#explorer .chart"), "heat", 0.06);
+  await page.goto(`${pathToFileURL(inside).href}${NINE}&run=27`);
+  await graph(page).waitFor();
+  await compare(browser, graph(page), "packets", 0.03);
+  await page.close();
+});
