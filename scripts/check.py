@@ -36,9 +36,10 @@ EXECUTED = [
     "docs/guide/tcp-friendly.md",
     "docs/guide/models.md",
 ]
-# A test that cannot run here says so in one of these ways; both carry the reason.
+# A test that cannot run here says so in one of these ways; each carries the reason.
 PYTEST_SKIP = re.compile(r"^SKIPPED \[(\d+)\] (.*)$")
 CARGO_SKIP = re.compile(r"^test (\S+) \.\.\. ignored(?:, (.*))?$")
+NODE_SKIP = re.compile(r"^\s*ok \d+ - (.*?) # SKIP(?: (.*))?$")
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def skipped_test(line: str) -> str | None:
     """The reason, if this line of a test runner's output tells of a skipped test."""
     if found := PYTEST_SKIP.match(line):
         return f"{found[1]} x {found[2]}"
-    if found := CARGO_SKIP.match(line):
+    if found := CARGO_SKIP.match(line) or NODE_SKIP.match(line):
         return f"{found[1]}: {found[2] or 'no reason given'}"
     return None
 

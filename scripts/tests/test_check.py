@@ -18,6 +18,8 @@ def outcome(command: list[str], uses: tuple[str, ...] = ()) -> object:
         ("test a::b ... ignored, takes an hour", "a::b: takes an hour"),
         ("test a::b ... ignored", "a::b: no reason given"),
         ("test a::b ... ok", None),
+        ("ok 3 - a page # SKIP chromium is not installed", "a page: chromium is not installed"),
+        ("ok 3 - a page", None),
         ("test result: ok. 3 passed; 0 failed; 1 ignored", None),
     ],
 )
