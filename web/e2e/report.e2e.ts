@@ -13,7 +13,7 @@ import { compare } from "./shots";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const skip = existsSync(CHROMIUM) ? false : "chromium is not installed";
-const REXMIT = fileURLToPath(new URL("../../.venv/bin/rexmit", import.meta.url));
+const REXMIT = process.env.REXMIT ?? fileURLToPath(new URL("../../.venv/bin/rexmit", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "rexmit-report-"));
 const inside = join(folder, "inside.html");
 const beside = join(folder, "beside.html");
@@ -143,6 +143,69 @@ test("the table has the values of the chart, and CSV those of the table", { skip
   await page.locator("#tool-view").click();
   assert.equal(await page.locator("#explorer .chart tbody tr").count(), 21);
   assert.match(await hash(page), /view=table/);
+  await page.close();
+});
+
+test("a drag shows a part of the axes, which the link keeps and a button gives back", { skip }, async () => {
+  const page = await open(inside, NINE.replace(/&at.*/, ""));
+  const chart = page.locator("#explorer .chart");
+  await chart.scrollIntoViewIfNeeded();
+  const box = (await chart.boundingBox())!;
+  await page.mouse.move(box.x + 300, box.y + 100);
+  await page.mouse.down();
+  // The chart looks where the pointer is once a frame.
+  for (const way of [40, 120, 200]) {
+    await page.mouse.move(box.x + 300 + way, box.y + 100 + 0.75 * way);
+    await page.waitForTimeout(60);
+  }
+  await page.waitForFunction(() => document.querySelector<HTMLElement>(".u-select")!.offsetWidth > 150);
+  await page.mouse.up();
+  await page.waitForFunction(() => location.hash.includes("zoom="));
+  await page.locator("#tool-zoom").click();
+  await page.waitForFunction(() => !location.hash.includes("zoom="));
+  await page.close();
+});
+
+test("filters that leave nothing say so, and are undone by one button", { skip }, async () => {
+  const none = "#explorer?not.path.rate=320+kbit%2Fs&not.path.rate=1+Mbit%2Fs";
+  const page = await open(inside, none);
+  assert.match(await page.locator("#explorer .nothing").innerText(), /filters leave no run/);
+  await page.locator("#undo-filters").click();
+  await page.waitForSelector("#explorer .chart canvas");
+  assert.equal(await hash(page), "#explorer?");
+  await page.close();
+});
+
+test("the drawing that is saved has the curves, the axes and the words", { skip }, async () => {
+  const page = await open(inside, NINE.replace(/&at.*/, ""));
+  const saved = async (tool: string): Promise<Buffer> => {
+    const waiting = page.waitForEvent("download");
+    await page.locator(tool).click();
+    return readFileSync(await (await waiting).path());
+  };
+  const svg = (await saved("#tool-svg")).toString("utf8");
+  assert.match(svg, /^<svg xmlns/);
+  // One curve needs no legend: a marker for each of its 21 positions.
+  assert.equal(svg.match(/a3\.4 3\.4 0 1 0 6\.8 0/g)?.length, 21);
+  for (const words of ["Fast retransmit inhibitions", "path.down.drop", "time (s)", "Student’s t"])
+    assert.ok(svg.includes(words), words);
+  const png = await saved("#tool-png");
+  assert.equal(png.subarray(1, 4).toString("latin1"), "PNG");
+  assert.equal(png.readUInt32BE(16), 1800);
+  await page.close();
+});
+
+test("intervals and other tables beside the runs are charted alike", { skip }, async () => {
+  rexmit("run", "merritt-2010/two-way", "--set", 'path.up.queue=["15 packets"]', "--out", "ways");
+  rexmit("report", "ways", "--with-runs", "none", "--out", "ways.html");
+  const page = await open(join(folder, "ways.html"), "#explorer?table=intervals");
+  const caption = await page.locator("#explorer .caption").innerText();
+  assert.match(caption, /by interval from/);
+  assert.match(caption, /in panels by host/);
+  assert.equal(await page.locator("#explorer .chart canvas").count(), 2);
+  const again = await open(join(folder, "ways.html"), await hash(page));
+  assert.equal(await again.locator("#explorer .caption").innerText(), caption);
+  await again.close();
   await page.close();
 });
 
