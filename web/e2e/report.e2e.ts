@@ -148,17 +148,18 @@ test("the table has the values of the chart, and CSV those of the table", { skip
 
 test("a drag shows a part of the axes, which the link keeps and a button gives back", { skip }, async () => {
   const page = await open(inside, NINE.replace(/&at.*/, ""));
-  const chart = page.locator("#explorer .chart");
-  await chart.scrollIntoViewIfNeeded();
-  const box = (await chart.boundingBox())!;
-  await page.mouse.move(box.x + 300, box.y + 100);
+  const plot = page.locator("#explorer .u-over");
+  await plot.hover({ position: { x: 200, y: 100 } });
+  await page.waitForTimeout(100);
+  const box = (await plot.boundingBox())!;
+  const at = (x: number, y: number): Promise<void> => page.mouse.move(box.x + x, box.y + y);
+  await at(201, 101);
   await page.mouse.down();
   // The chart looks where the pointer is once a frame.
   for (const way of [40, 120, 200]) {
-    await page.mouse.move(box.x + 300 + way, box.y + 100 + 0.75 * way);
+    await at(200 + way, 100 + 0.75 * way);
     await page.waitForTimeout(60);
   }
-  await page.waitForFunction(() => document.querySelector<HTMLElement>(".u-select")!.offsetWidth > 150);
   await page.mouse.up();
   await page.waitForFunction(() => location.hash.includes("zoom="));
   await page.locator("#tool-zoom").click();

@@ -204,7 +204,8 @@ function options(chart: LineChart, panel: Panel, at: number, { zoomed, key }: Wi
           if (width < 4 && height < 4) return;
           const [x0, x1] = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
           const [y0, y1] = [plot.posToVal(top + height, "y"), plot.posToVal(top, "y")];
-          zoomed([x0, x1, y0, y1]);
+          // Afterwards: this plot goes with its zoom, and must have let go of the mouse by then.
+          setTimeout(() => zoomed([x0, x1, y0, y1]));
         },
       ],
     },
