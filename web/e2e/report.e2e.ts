@@ -79,6 +79,7 @@ test("what a link says is what is shown, and going back undoes one step", { skip
   const words = await page.locator("#packets").innerText();
   assert.match(words, /fast/);
   assert.match(words, /dropped/);
+  assert.ok((await page.locator(".rx-list").last().locator(".rx-row").count()) > 10, "rows of the list");
   const before = await hash(page);
   await page.locator("#beside-path\\.down\\.drop").click();
   await page.waitForFunction(() => location.hash.includes("with=30"));
