@@ -45,7 +45,7 @@ export function levelAxis(
   const { places, isLog } = placesOfLevels(dim, levels, log);
   const ends = [Math.min(...places), Math.max(...places)] as [number, number];
   const [low, high] = zoom && (!isLog || zoom[0] > 0) ? zoom : padded(ends, isLog, dim.values === null);
-  const axis: Axis = { low, high, log: isLog, ticks: [], labels: [], title: spoken(dim.name) };
+  const axis: Axis = { low, high, log: isLog, ticks: [], labels: [], title: titleOf(dim) };
   if (dim.values === null) return named(axis, dim, levels, width);
   const inside = places.filter((place) => place >= low && place <= high);
   const few = inside.length > 0 && inside.length <= Math.max(12, width / 22);
@@ -54,6 +54,10 @@ export function levelAxis(
   const { texts, unit } = tickLabels(all, dim.unit, isLog ? "smallest" : "largest");
   if (unit) axis.title += ` (${unit})`;
   return thinned(axis, all, texts, width);
+}
+
+function titleOf(dim: Dim): string {
+  return dim.position ? `${spoken(dim.name)} (position in the flow)` : spoken(dim.name);
 }
 
 /** Where levels stand: at their values, or one beside the other where they are names. */

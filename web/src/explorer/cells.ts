@@ -1,7 +1,7 @@
 // Heat maps and boxes: charts of outlines rather than of curves.
 import { hex, inkOn, type Look, looks, channels, type Theme } from "../ui/palette";
 import { type Box, INK, type Scene } from "../ui/scene";
-import { linearTicks, tickLabels } from "../ui/ticks";
+import { linearTicks, logTicks, tickLabels } from "../ui/ticks";
 import { plain, scaleOf, spoken } from "../ui/units";
 import { viridis } from "../ui/viridis";
 import { type Axis, levelAxis, placeOn, valueAxis, widest } from "./axes";
@@ -125,6 +125,8 @@ interface Shades {
   colourOf: (value: number, theme: Theme) => string;
   low: number;
   high: number;
+  /** Whether steps of colour are ratios. */
+  log: boolean;
 }
 
 /** Shades of viridis; to both sides of the reference where values are held against one. */
@@ -145,10 +147,10 @@ function shadesOf(picture: Picture, values: Float64Array): Shades {
       Math.max(Math.abs(scaled(low) - scaled(centre)), Math.abs(scaled(high) - scaled(centre))) || 1;
     const colourOf = (value: number, theme: Theme): string =>
       twoSided((scaled(value) - scaled(centre)) / reach, theme);
-    return { colourOf, low, high };
+    return { colourOf, low, high, log };
   }
   const span = scaled(high) - scaled(low) || 1;
-  return { colourOf: (value) => viridis((scaled(value) - scaled(low)) / span), low, high };
+  return { colourOf: (value) => viridis((scaled(value) - scaled(low)) / span), low, high, log };
 }
 
 /** Blue below, vermilion above, the paper's grey between. */
@@ -196,34 +198,38 @@ function annotate(scene: Scene, chart: CellChart, shades: Shades, theme: Theme):
   }
 }
 
-/** The scale of colours, above the panels at the right. */
+/** The scale of colours, below the panels at the right. */
 function drawScale(scene: Scene, chart: CellChart, shades: Shades, theme: Theme): void {
   const { picture, frame } = chart;
   const ink = INK[theme];
-  const wide = Math.min(260, frame.width * 0.4);
-  const box: Box = { x: frame.width - 12 - wide, y: frame.height, w: wide, h: 10 };
-  const { low, high } = shades;
-  for (let at = 0; at < 64; at++) {
-    const value =
-      low > 0 && picture.state.logY ? low * (high / low) ** (at / 63) : low + ((high - low) * at) / 63;
-    scene.rect(
-      { x: box.x + (wide * at) / 64, y: box.y, w: wide / 64 + 0.5, h: box.h },
-      shades.colourOf(value, theme),
-    );
-  }
-  const log = low > 0 && picture.state.logY;
-  const ticks = linearTicks(low, high, 4).filter((tick) => tick >= low && tick <= high);
+  const wide = 4 * Math.floor(Math.min(280, frame.width * 0.4) / 4);
+  const box: Box = { x: Math.floor(frame.width - 12 - wide), y: frame.height + 14, w: wide, h: 10 };
+  const { low, high, log } = shades;
+  const valueAt = (share: number): number =>
+    log && low > 0 ? low * (high / low) ** share : low + (high - low) * share;
+  // Whole pixels beside each other leave no seams.
+  for (let at = 0; at < wide; at += 4)
+    scene.rect({ x: box.x + at, y: box.y, w: 4, h: box.h }, shades.colourOf(valueAt((at + 2) / wide), theme));
+  const axis = { low, high, log: log && low > 0, labels: [], ticks: [], title: "" };
+  const ticks = (axis.log ? logTicks(low, high, 5) : linearTicks(low, high, 4)).filter(
+    (tick) => tick >= low && tick <= high,
+  );
   const { texts, unit } = tickLabels(ticks, picture.unit);
+  let end = Number.NEGATIVE_INFINITY;
   ticks.forEach((tick, at) => {
-    const share = log ? Math.log(tick / low) / Math.log(high / low) : (tick - low) / (high - low || 1);
-    scene.text(box.x + wide * share, box.y + 25, texts[at], { colour: ink.soft, anchor: "middle" });
+    const place = high > low ? wide * placeOn(axis, tick) : wide / 2;
+    const half = texts[at].length * 3.5;
+    if (place - half < end + 6) return;
+    end = place + half;
+    scene.path(`M${fixed(box.x + place)} ${box.y + box.h}v4`, { colour: ink.axis, width: 1 });
+    scene.text(box.x + place, box.y + 26, texts[at], { colour: ink.soft, anchor: "middle" });
   });
   const title = unit ? `${picture.title} (${unit})` : picture.title;
   scene.text(box.x - 12, box.y + 10, title, { colour: ink.text, weight: 600, size: 13, anchor: "end" });
 }
 
 /** How much room the scale of colours takes below the panels. */
-export const SCALE_HEIGHT = 36;
+export const SCALE_HEIGHT = 48;
 
 function drawBoxes(scene: Scene, chart: CellChart, sorted: Float64Array[]): void {
   const { frame, y } = chart;

@@ -22,7 +22,7 @@ export function drawControls(host: HTMLElement, state: State, source: Source, wi
     host,
     el("div", { class: "controls-row" }, ...kindRow(state, source, wiring)),
     el("div", { class: "controls-row" }, ...roleRow(state, source, wiring)),
-    el("div", { class: "controls-row" }, ...againstRow(state, source, wiring)),
+    el("div", { class: "controls-row" }, ...againstRow(state, source, wiring), scaleToggles(state, wiring)),
     filterRow(state, source, wiring),
   );
   for (const id of open)
@@ -118,16 +118,28 @@ function roleRow(state: State, source: Source, { change }: Controls): HTMLElemen
       change(withRole(state, source, which, name || null)),
     );
   const heat = state.kind === "heat";
-  const curve = state.kind === "spread" && state.shape !== "box";
+  const curve = isDistribution(state);
   const row = curve ? [] : [role("X axis", "x")];
   row.push(role(heat ? "Y axis" : "Colour", "colour"), role("Columns", "columns"), role("Rows", "rows"));
-  if (!heat && !(state.kind === "spread" && state.shape === "box"))
-    row.push(toggle("log x", state.logX, (logX) => change({ ...state, logX, zoom: null })));
-  if (!curve)
-    row.push(
+  return row;
+}
+
+/** A chart of shares along the values of the response: it has no axis of levels. */
+function isDistribution(state: State): boolean {
+  return state.kind === "spread" && state.shape !== "box";
+}
+
+function scaleToggles(state: State, { change }: Controls): HTMLElement {
+  const heat = state.kind === "heat";
+  const names = heat || (state.kind === "spread" && state.shape === "box");
+  const toggles = names
+    ? []
+    : [toggle("log x", state.logX, (logX) => change({ ...state, logX, zoom: null }))];
+  if (!isDistribution(state))
+    toggles.push(
       toggle(heat ? "log colour" : "log y", state.logY, (logY) => change({ ...state, logY, zoom: null })),
     );
-  return row;
+  return el("div", { class: "toggles", role: "group", "aria-label": "Scales" }, ...toggles);
 }
 
 function againstRow(state: State, source: Source, { change }: Controls): HTMLElement[] {

@@ -46,10 +46,13 @@ export function frameOf(groups: Groups, width: number, left: number): Frame {
   const across = rows > 1 ? columns : Math.min(columns, fit);
   const down = rows > 1 ? rows : Math.ceil(columns / across);
   const facets = rows * columns > 1;
-  const plotWidth = Math.max(rows > 1 ? 150 : 60, (width - left - 12 - GAP * (across - 1)) / across);
-  const plotHeight = facets
-    ? Math.max(120, Math.min(230, plotWidth * 0.72))
-    : Math.max(240, Math.min(400, width * 0.5));
+  // Whole pixels: the curves are drawn by a library that rounds to them.
+  const plotWidth = Math.floor(
+    Math.max(rows > 1 ? 150 : 60, (width - left - 12 - GAP * (across - 1)) / across),
+  );
+  const plotHeight = Math.round(
+    facets ? Math.max(120, Math.min(230, plotWidth * 0.72)) : Math.max(240, Math.min(400, width * 0.5)),
+  );
   const titled = facets ? 22 : 0;
   const panels: Panel[] = [];
   for (let at = 0; at < rows * columns; at++) {

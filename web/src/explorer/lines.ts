@@ -96,9 +96,14 @@ export function drawLines(scene: Scene, chart: LineChart): void {
     for (const mark of chart.marks) {
       if (mark.panel !== at) continue;
       const { colour, marker } = chart.looks[mark.places.colour];
-      scene.path(markerPath(marker, mark.px, mark.py, 3.4), { colour, width: 0, fill: colour });
+      scene.path(markerPath(marker, mark.px, mark.py, radiusOf(chart)), { colour, width: 0, fill: colour });
     }
   });
+}
+
+/** Small panels have small markers. */
+function radiusOf(chart: LineChart): number {
+  return chart.frame.panels.length > 1 ? 2.4 : 3.4;
 }
 
 /** The curves of each panel on the screen; `zoomed` is told what part somebody has chosen. */
@@ -142,12 +147,20 @@ function options(chart: LineChart, panel: Panel, at: number, { zoomed, key }: Wi
     const { colour, dash } = chart.looks[k];
     const paths = chart.steps ? uPlot.paths.stepped!({ align: 1 }) : uPlot.paths.linear!();
     const stroke = chart.names ? `${colour}72` : colour;
-    series.push({ stroke, width: 1.8, dash, paths, points: { show: false } });
-    const bare = { stroke: "transparent", width: 0, paths: uPlot.paths.linear!(), points: { show: false } };
+    series.push({ stroke, width: 1.8, dash, paths, points: { show: false }, pxAlign: 0 });
+    const bare = {
+      stroke: "transparent",
+      width: 0,
+      paths: uPlot.paths.linear!(),
+      points: { show: false },
+      pxAlign: 0,
+    };
     series.push({ ...bare }, { ...bare });
     if (!chart.steps && !chart.names) bands.push({ series: [3 * k + 3, 3 * k + 2], fill: `${colour}29` });
   });
   return {
+    // Where our markers are, not at the next whole pixel.
+    pxAlign: 0,
     width: panel.box.w + 2 * ROOM,
     height: panel.box.h + 2 * ROOM,
     padding: [ROOM, ROOM, ROOM, ROOM],
@@ -207,7 +220,7 @@ function drawOver(plot: uPlot, chart: LineChart, at: number): void {
       if (mark.panel !== at) continue;
       const { colour, marker } = chart.looks[mark.places.colour];
       ctx.fillStyle = colour;
-      ctx.fill(new Path2D(markerPath(marker, mark.px, mark.py, 3.4)));
+      ctx.fill(new Path2D(markerPath(marker, mark.px, mark.py, radiusOf(chart))));
     }
   ctx.restore();
 }

@@ -127,16 +127,14 @@ function titleOf(picture: Unworded): string {
   if (!against) return name;
   const dim = dimOf(source, against.dim)!;
   const reference = levelText(dim, against.level);
-  return against.how === "ratio"
-    ? `${name}, times that at ${reference}`
-    : `${name}, more than at ${reference}`;
+  return `${name} ${against.how === "ratio" ? "÷" : "−"} ${name} at ${reference}`;
 }
 
 function captionOf(picture: Unworded): string {
   const { groups, state, source } = picture;
   const roles = groups.roles;
   const what = `${capital(measureWord(picture))} ${titleOf(picture)}`;
-  const by = roles.x ? ` by ${spoken(roles.x.name)}` : "";
+  const by = roles.x ? `${state.against ? "," : ""} by ${spoken(roles.x.name)}` : "";
   const each =
     roles.colour === null
       ? ""

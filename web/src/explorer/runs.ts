@@ -3,7 +3,7 @@ import { numbers } from "../block";
 import type { StudyPage } from "../format";
 import { button, copy, el, fill } from "../ui/dom";
 import { count, counted, spoken, withUnit } from "../ui/units";
-import { type Dim, type Source } from "./data";
+import type { Dim, Source } from "./data";
 import {
   cellLevels,
   cellOf,
@@ -14,6 +14,8 @@ import {
   rowsOf,
   valueText,
 } from "./picture";
+import type { State } from "./state";
+import { meanOf } from "./stats";
 
 export interface RunWiring {
   open: (run: number) => void;
@@ -21,8 +23,9 @@ export interface RunWiring {
   close: () => void;
 }
 
-/** More are shown on request. */
+/** More are shown on request, up to as many as a browser lays out at once. */
 const SHOWN = 60;
+const MOST = 5000;
 
 /** Fills `host` with the runs of the point that the state has chosen. */
 export function drawRuns(host: HTMLElement, page: StudyPage, picture: Picture, wiring: RunWiring): void {
@@ -32,13 +35,13 @@ export function drawRuns(host: HTMLElement, page: StudyPage, picture: Picture, w
     return;
   }
   const cell = cellOf(picture.groups, places);
-  const rows = [...rowsOf(picture.groups, cell)];
+  const entries = runsOf(picture.source, rowsOf(picture.groups, cell));
   const levels = cellLevels(picture.groups, places);
   const where = levels.map(([dim, level]) => levelText(dim, level)).join(", ");
   const title = el(
     "h3",
     { id: "runs-title", tabIndex: -1 },
-    `${counted(rows.length, "run")}${where ? ` at ${where}` : ""}`,
+    `${counted(entries.length, "run")}${where ? ` at ${where}` : ""}`,
   );
   const shut = button("×", wiring.close, {
     class: "close",
@@ -48,7 +51,7 @@ export function drawRuns(host: HTMLElement, page: StudyPage, picture: Picture, w
   fill(
     host,
     el("header", { class: "panel-head" }, title, el("p", { class: "soft" }, pointText(picture, cell)), shut),
-    runTable(page, picture, { rows, fixed: levels.map(([dim]) => dim) }, wiring),
+    runTable(page, picture, entries, wiring),
   );
 }
 
@@ -67,55 +70,42 @@ export function pointText(picture: Picture, cell: number): string {
   return [value, interval, counted(n, unit), lost].filter((part) => part !== "").join(" · ");
 }
 
-function runTable(
-  page: StudyPage,
-  picture: Picture,
-  { rows, fixed }: { rows: number[]; fixed: Dim[] },
-  wiring: RunWiring,
-): HTMLElement {
-  const { source, column, state } = picture;
+/** A run with its rows of the charted table: one of a table of runs, several of intervals or messages. */
+interface Entry {
+  run: number;
+  rows: number[];
+}
+
+/** The runs of some rows, in the order of the table. */
+export function runsOf(source: Source, rows: Iterable<number>): Entry[] {
   const runs = numbers(source.table, "run");
-  const replication = numbers(source.table, "replication");
-  const completed = source.table.completed ? numbers(source.table, "completed") : null;
+  const found = new Map<number, Entry>();
+  for (const row of rows) {
+    const entry = found.get(runs[row]);
+    if (entry) entry.rows.push(row);
+    else found.set(runs[row], { run: runs[row], rows: [row] });
+  }
+  return [...found.values()];
+}
+
+function runTable(page: StudyPage, picture: Picture, entries: Entry[], wiring: RunWiring): HTMLElement {
+  const { source, column, state, groups } = picture;
+  const fixed = Object.values(groups.roles).map((dim) => dim?.name);
+  // What tells rows of one run apart is no property of the run.
   const other = source.dims.filter(
-    (dim) =>
-      dim.kind !== "replication" && dim.labels.length > 1 && !fixed.some((one) => one.name === dim.name),
+    (dim) => dim.kind === "factor" && dim.labels.length > 1 && !fixed.includes(dim.name),
   );
   const heads = ["run", "replication", ...other.map((dim) => spoken(dim.name)), spoken(column.name)];
   if (state.against) heads.push(state.against.how);
-  if (completed && column.name !== "completed") heads.push("ended");
+  if (hasEnd(picture)) heads.push("ended");
   heads.push("packets", "");
   const body = el("tbody");
-  const line = (row: number): HTMLElement => {
-    const run = runs[row];
-    const cells: (string | Node)[] = [String(run), String(replication[row])];
-    for (const dim of other) cells.push(levelLabel(dim, dim.codes[row]));
-    cells.push(responseText(source, column.name, row));
-    if (state.against) cells.push(valueText(picture, picture.values[row]));
-    if (completed && column.name !== "completed")
-      cells.push(completed[row] ? "completed" : el("span", { class: "failed" }, "failed"));
-    cells.push(page.runs.embedded[run] ? "embedded" : el("span", { class: "soft" }, "not embedded"));
-    const [shown, pinned] = [run === state.run, run === state.with];
-    const acts = el(
-      "span",
-      { class: "acts" },
-      button(shown ? "open" : "Open", () => wiring.open(run), {
-        id: `open-${run}`,
-        "aria-pressed": String(shown),
-        "aria-label": `Open run ${run}`,
-      }),
-      state.run !== null && !shown
-        ? button(pinned ? "compared" : "Compare", () => wiring.compare(run), {
-            id: `compare-${run}`,
-            "aria-pressed": String(pinned),
-            "aria-label": `Compare with run ${run}`,
-          })
-        : null,
-    );
-    const mark = shown ? "is-open" : pinned ? "is-compared" : "";
-    return el("tr", { class: mark }, ...cells.map((text) => el("td", {}, text)), el("td", {}, acts));
+  const line = (entry: Entry): HTMLElement => {
+    const mark = entry.run === state.run ? "is-open" : entry.run === state.with ? "is-compared" : "";
+    const cells = runCells(page, picture, entry, other).map((text) => el("td", {}, text));
+    return el("tr", { class: mark }, ...cells, el("td", {}, runActs(state, entry.run, wiring)));
   };
-  body.append(...rows.slice(0, SHOWN).map(line));
+  body.append(...entries.slice(0, SHOWN).map(line));
   const table = el(
     "table",
     { class: "runs-table", "aria-labelledby": "runs-title" },
@@ -127,12 +117,63 @@ function runTable(
     { class: "table-scroll", tabIndex: 0, role: "region", "aria-label": "Runs" },
     table,
   );
-  if (rows.length <= SHOWN) return scroll;
-  const more = button(`Show all ${count(rows.length)}`, () => {
-    body.append(...rows.slice(SHOWN, 5000).map(line));
+  if (entries.length <= SHOWN) return scroll;
+  const words = entries.length > MOST ? `Show the first ${count(MOST)}` : `Show all ${count(entries.length)}`;
+  const more = button(words, () => {
+    body.append(...entries.slice(SHOWN, MOST).map(line));
     more.remove();
   });
   return el("div", {}, scroll, more);
+}
+
+function hasEnd({ source, column }: Picture): boolean {
+  return source.table.completed !== undefined && column.name !== "completed";
+}
+
+function runCells(page: StudyPage, picture: Picture, { run, rows }: Entry, other: Dim[]): (string | Node)[] {
+  const { source, column, state, values } = picture;
+  const [row] = rows;
+  const cells: (string | Node)[] = [String(run), String(numbers(source.table, "replication")[row])];
+  for (const dim of other) cells.push(levelLabel(dim, dim.codes[row]));
+  if (rows.length === 1) cells.push(responseText(source, column.name, row));
+  else {
+    const given = rows
+      .map((one) => numbers(source.table, column.name)[one])
+      .filter((one) => !Number.isNaN(one));
+    const unit = column.kind === "truth" ? "share" : column.unit;
+    const mean = given.length > 0 ? withUnit(meanOf(given).value, unit) : "–";
+    cells.push(`${mean} (mean of ${counted(rows.length, "row")})`);
+  }
+  if (state.against) {
+    const given = rows.map((one) => values[one]).filter((one) => !Number.isNaN(one));
+    cells.push(given.length > 0 ? valueText(picture, meanOf(given).value) : "–");
+  }
+  if (hasEnd(picture)) {
+    const completed = numbers(source.table, "completed")[row];
+    cells.push(completed ? "completed" : el("span", { class: "failed" }, "failed"));
+  }
+  cells.push(page.runs.embedded[run] ? "embedded" : el("span", { class: "soft" }, "not embedded"));
+  return cells;
+}
+
+function runActs(state: State, run: number, wiring: RunWiring): HTMLElement {
+  const [shown, pinned] = [run === state.run, run === state.with];
+  const act = (words: string, name: string, on: boolean, go: () => void): HTMLElement =>
+    button(words, go, {
+      id: `${name.toLowerCase()}-${run}`,
+      "aria-pressed": String(on),
+      "aria-label": name === "Open" ? `Open run ${run}` : `Compare with run ${run}`,
+    });
+  const compare =
+    state.run !== null && !shown
+      ? act(pinned ? "compared" : "Compare", "Compare", pinned, () => wiring.compare(run))
+      : null;
+  return el(
+    "span",
+    { class: "acts" },
+    act(shown ? "open" : "Open", "Open", shown, () => wiring.open(run)),
+    compare,
+  );
 }
 
 /** A response of a row as people read it. */
