@@ -55,7 +55,7 @@ function anyState(draw: (below: number) => number): State {
     shape: one(["ecdf", "histogram", "box"] as const),
     logX: draw(2) === 1,
     logY: draw(2) === 1,
-    zoom: draw(2) ? [0, 0.25 * draw(9), -12.5, 1e9] : null,
+    zoom: draw(2) ? [0, 0.25 * (1 + draw(9)), -12.5, 1e9] : null,
     against: draw(2) ? against : null,
     filters,
     at: draw(2) ? { [chosen.name]: draw(chosen.labels.length) } : null,
