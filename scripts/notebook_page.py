@@ -1,4 +1,4 @@
-"""A hook of MkDocs for pages made of notebooks: they fetch nothing from elsewhere, and link to the notebook."""
+"""A hook of MkDocs for pages made of notebooks: they fetch nothing, and link to the notebook itself."""
 
 from __future__ import annotations
 

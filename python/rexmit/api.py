@@ -134,6 +134,12 @@ class Study:
         factors = ", ".join(f"{f.name} ({len(f.levels)})" for f in self.spec.design.factors) or "nothing"
         return f"<Study {self.spec.name}: {self.runs} runs, varies {factors}>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the question, the runs, the factors and their levels."""
+        from rexmit.run.shown import study_html
+
+        return study_html(self.spec)
+
 
 def run_one(
     scenario: Study | str | Path | Mapping[str, Any],

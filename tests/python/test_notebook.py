@@ -24,7 +24,7 @@ def test_the_notebook_gives_what_it_shows(tmp_path: Path, monkeypatch: pytest.Mo
         again, timeout=60, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
     ).execute()
     assert outputs(again) == outputs(shown)
-    assert any("timeout certain" in text for cell in outputs(again) for text in cell)
+    assert any("timeout; certain" in text for cell in outputs(again) for text in cell)
     assert list(tmp_path.iterdir()) == [], "a notebook leaves nothing behind"
 
 
