@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rexmit._native import version
+from rexmit.errors import UsageError
 from rexmit.report.document import document_of
 from rexmit.report.explorer import explorer_of, study_page
+from rexmit.report.formats import write_documents
 from rexmit.report.page import has_script, page_of
 from rexmit.report.runs import RunBlocks, RunsOptions, run_blocks
+from rexmit.report.sources import notices_of
 from rexmit.run import Results
 from rexmit.run.columns import design_columns
 from rexmit.run.files import store_error, write_text
@@ -40,6 +43,21 @@ class Written:
     page: Path
     beside: Path | None
     remarks: list[str]
+
+
+def write_any(results: Results, target: Path, options: ReportOptions) -> list[str]:
+    """Writes a page, a PDF or Markdown, as the ending of `target` says; returns what there is to warn of.
+
+    Raises UsageError for another ending.
+    """
+    notices = notices_of(results)
+    if target.suffix == ".html":
+        remarks = write_report(results, target, notices, options).remarks
+    elif target.suffix in (".pdf", ".md"):
+        remarks = write_documents(results, [target], notices, options.notes)
+    else:
+        raise UsageError(f"{target}: a report ends in .html, .pdf or .md")
+    return list(dict.fromkeys(remarks))
 
 
 def write_report(
