@@ -199,11 +199,11 @@ def write_report(
 
     `results` are results or a results folder, which need not be finished. `out` ends in `.html` (one page
     that needs no other file), `.pdf` or `.md`; what follows is for the page. `runs` are the runs whose
-    packets it has: `auto`, `none`, `kept`, `first` (of each combination of levels the first replication), `all`, or
-    numbers, as text such as `17,18,40..60` or each. `max_size` is the most that the page may be, in bytes or
-    as text, None without limit; `beside` puts the packets into a folder beside it, without limit. `jobs` is
-    the number of runs at the same time, None for every core. With `progress` a bar shows on standard error; a
-    function is called with (stage, done, total) instead.
+    packets it has: `auto`, `none`, `kept`, `first` (of each combination of levels the first replication),
+    `all`, or numbers, as text such as `17,18,40..60` or each. `max_size` is the most that the page may be, in
+    bytes or as text, None without limit; `beside` puts the packets into a folder beside it, without limit.
+    `jobs` is the number of runs at the same time, None for every core. With `progress` a bar shows on
+    standard error; a function is called with (stage, done, total) instead.
 
     Warns (UserWarning) of each thing that is missing, which the report says as well. Raises UsageError for a
     wrong argument, StoreError for a folder that is none and a file that cannot be written.

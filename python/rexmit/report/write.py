@@ -88,7 +88,10 @@ def write_report(
         _write_beside(folder, runs)
     page = page_of(document, study_page(results, explorer, info, version()), blocks)
     write_text(target, page, resumable=False)
-    return Written(target, folder, document.notices)
+    remarks = list(document.notices)
+    if options.most_bytes is not None and (size := len(page.encode())) > options.most_bytes:
+        remarks.append(f"{target}: has {size:,} bytes, more than the {options.most_bytes:,} that it may have")
+    return Written(target, folder, remarks)
 
 
 def _runs(results: Results, options: ReportOptions, without: str) -> RunBlocks:
