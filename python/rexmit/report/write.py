@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rexmit._native import version
+from rexmit.errors import UsageError
 from rexmit.report.document import document_of
 from rexmit.report.explorer import explorer_of, study_page
+from rexmit.report.formats import write_documents
 from rexmit.report.page import has_script, page_of
 from rexmit.report.runs import RunBlocks, RunsOptions, run_blocks
+from rexmit.report.sources import notices_of
 from rexmit.run import Results
 from rexmit.run.columns import design_columns
 from rexmit.run.files import store_error, write_text
@@ -42,6 +45,21 @@ class Written:
     remarks: list[str]
 
 
+def write_any(results: Results, target: Path, options: ReportOptions) -> list[str]:
+    """Writes a page, a PDF or Markdown, as the ending of `target` says; returns what there is to warn of.
+
+    Raises UsageError for another ending.
+    """
+    notices = notices_of(results)
+    if target.suffix == ".html":
+        remarks = write_report(results, target, notices, options).remarks
+    elif target.suffix in (".pdf", ".md"):
+        remarks = write_documents(results, [target], notices, options.notes)
+    else:
+        raise UsageError(f"{target}: a report ends in .html, .pdf or .md")
+    return list(dict.fromkeys(remarks))
+
+
 def write_report(
     results: Results, target: Path, notices: Sequence[str] = (), options: ReportOptions | None = None
 ) -> Written:
@@ -70,7 +88,10 @@ def write_report(
         _write_beside(folder, runs)
     page = page_of(document, study_page(results, explorer, info, version()), blocks)
     write_text(target, page, resumable=False)
-    return Written(target, folder, document.notices)
+    remarks = list(document.notices)
+    if options.most_bytes is not None and (size := len(page.encode())) > options.most_bytes:
+        remarks.append(f"{target}: has {size:,} bytes, more than the {options.most_bytes:,} that it may have")
+    return Written(target, folder, remarks)
 
 
 def _runs(results: Results, options: ReportOptions, without: str) -> RunBlocks:
