@@ -206,10 +206,11 @@ impl Judge {
         (Cause::Unknown, Confidence::Unknown)
     }
 
-    /// A single outstanding segment that a sender known to probe sends again, for the first time since progress.
+    /// A single outstanding segment that a sender known to probe sends again, for the first time since progress and no
+    /// later than a probe may. It may leave as late as the timer expires, in its place, so that this is never certain.
     pub(super) fn may_probe(&self, trial: &Trial<'_>, signs: &Signs) -> bool {
         let able = (self.probes || trial.probes) && trial.sack;
-        able && signs.is_tail && !signs.disorder && trial.before.count <= 1
+        able && signs.is_tail && !signs.disorder && trial.before.count <= 1 && !signs.probe_overdue
     }
 }
 
