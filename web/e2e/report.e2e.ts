@@ -54,6 +54,27 @@ async function open(path: string, fragment = "", dark = false): Promise<Page> {
 const hash = (page: Page): Promise<string> => page.evaluate("location.hash");
 const graph = (page: Page): ReturnType<Page["locator"]> => page.locator('canvas[data-panel="sequence"]');
 
+test(
+  "a narrow screen has all of the page across, and a chart without a selection no dot",
+  { skip },
+  async () => {
+    const page = await open(inside);
+    await page.setViewportSize({ width: 420, height: 900 });
+    await page.waitForSelector("#explorer .u-select", { state: "attached" });
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 420);
+    for (const filter of await page.locator("#explorer .filter summary").all()) {
+      await filter.click();
+      assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 420);
+      await filter.click();
+    }
+    const [width, height] = (await page.evaluate(
+      "(({ offsetWidth, offsetHeight }) => [offsetWidth, offsetHeight])(document.querySelector('.u-select'))",
+    )) as number[];
+    assert.deepEqual([width, height], [0, 0]);
+    await page.close();
+  },
+);
+
 test("from a curve to a point, to its runs, to the packets of one", { skip }, async () => {
   const page = await open(inside, NINE.replace(/&at.*/, ""));
   const chart = page.locator("#explorer .chart");

@@ -43,9 +43,10 @@ export function levelAxis(
 ): Axis {
   if (!dim) return { low: -0.5, high: 0.5, log: false, ticks: [0], labels: [""], title: "" };
   const { places, isLog } = placesOfLevels(dim, levels, log);
-  const ends = [Math.min(...places), Math.max(...places)] as [number, number];
+  const ends = endsOf(places);
   const [low, high] = zoom && (!isLog || zoom[0] > 0) ? zoom : padded(ends, isLog, dim.values === null);
   const axis: Axis = { low, high, log: isLog, ticks: [], labels: [], title: titleOf(dim) };
+  if (places.length === 0) return axis;
   if (dim.values === null) return named(axis, dim, levels, width);
   const inside = places.filter((place) => place >= low && place <= high);
   const few = inside.length > 0 && inside.length <= Math.max(12, width / 22);
@@ -69,7 +70,16 @@ export function placesOfLevels(
   const { values } = dim;
   if (!values) return { places: levels.map((_, at) => at), isLog: false };
   const places = levels.map((level) => values[level]);
-  return { places, isLog: log && places.every((place) => place > 0) };
+  return { places, isLog: log && places.length > 0 && places.every((place) => place > 0) };
+}
+
+/** The least and the greatest; there may be too many to hand to a function. */
+function endsOf(places: number[]): [number, number] {
+  if (places.length === 0) return [0, 0];
+  return places.reduce(
+    ([low, high], place) => [Math.min(low, place), Math.max(high, place)],
+    [Infinity, -Infinity],
+  );
 }
 
 function padded([low, high]: [number, number], log: boolean, names: boolean): [number, number] {
@@ -102,9 +112,11 @@ function thinned(axis: Axis, ticks: number[], texts: string[], width: number): A
 }
 
 export function short(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+  if (text.length <= most) return text;
+  const letters = Array.from(text);
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : text;
 }
 
 export function widest(labels: string[]): number {
-  return Math.max(0, ...labels.map((label) => label.length)) * 7;
+  return labels.reduce((most, label) => Math.max(most, label.length), 0) * 7;
 }

@@ -147,7 +147,8 @@ export function withRole(state: State, source: Source, role: Role, name: string 
 /** Whether the levels of a dimension lie better on a logarithmic axis: far apart, and none at or below 0. */
 export function prefersLog(dim: Dim | null): boolean {
   if (!dim?.values || dim.kind !== "factor" || dim.position) return false;
-  const [low, high] = [Math.min(...dim.values), Math.max(...dim.values)];
+  const low = dim.values.reduce((least, value) => Math.min(least, value));
+  const high = dim.values.reduce((most, value) => Math.max(most, value));
   return low > 0 && high / low >= 20 && dim.values.length > 2;
 }
 
@@ -223,10 +224,7 @@ function readZoom(text: string | null, state: State, faults: string[]): void {
   const zoom = text.split("~").map((end) => (end.trim() === "" ? Number.NaN : Number(end)));
   if (zoom.length === 4 && zoom.every(Number.isFinite) && zoom[0] < zoom[1] && zoom[2] < zoom[3])
     state.zoom = zoom;
-  else
-    faults.push(
-      `The link asks for the part ${text} of the axes, which is not two numbers of each that rise.`,
-    );
+  else faults.push(`The link asks for the part ${text} of the axes, which is not x from ~ to ~ y from ~ to.`);
 }
 
 function readAgainst(text: string | null, state: State, source: Source, faults: string[]): void {
