@@ -286,7 +286,9 @@ fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
     if signs.is_first && again && (by_chance || (signs.near && !signs.prompted)) {
         return (Cause::Timeout, Confidence::Likely);
     }
-    let confidence = sure_if(signs.prompted);
+    // Or the timer's expiry met an acknowledgment by chance.
+    let expired = signs.is_first && again && signs.timer_likely;
+    let confidence = sure_if(signs.prompted && !expired);
     if trial.sack {
         // One may have ended and another begun that nothing showed.
         let another = signs.is_first && trial.view.last_is_disorder && signs.entitled && signs.crossing;

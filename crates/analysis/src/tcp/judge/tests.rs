@@ -152,6 +152,33 @@ fn later_than_any_probe_the_timer_has_expired() {
 }
 
 #[test]
+fn a_segment_sent_for_the_third_time_just_after_an_ack_may_be_the_timers() {
+    let found = causes(&[
+        SACK_OPENING,
+        "60 s . 1+1000 ack 1
+         60 s . 1001+1000 ack 1
+         60 s . 2001+1000 ack 1
+         60 s . 3001+1000 ack 1
+         60 s . 4001+1000 ack 1
+         110 c . 1+0 ack 1001
+         111 c . 1+0 ack 1001 sack 2001-3001
+         112 c . 1+0 ack 1001 sack 2001-4001
+         113 c . 1+0 ack 1001 sack 2001-5001
+         113.01 s . 1001+1000 ack 1
+         150 s . 5001+1000 ack 1
+         250 s . 6001+1000 ack 1
+         330 c . 1+0 ack 1001 sack 6001-7001,2001-5001
+         330.3 s . 1001+1000 ack 1
+         340 c . 1+0 ack 1001 sack 6001-7001,2001-5001
+         560 c . 1+0 ack 1001 sack 5001-7001,2001-5001
+         560.3 s . 1001+1000 ack 1
+         610 c . 1+0 ack 7001",
+    ]);
+    assert_eq!(found[0].1, Fast);
+    assert_eq!(found[2], (20, SackRecovery, Likely));
+}
+
+#[test]
 fn openings_and_ends_are_told_apart() {
     let found = causes(&["
         0 c S 0+0
