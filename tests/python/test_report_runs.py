@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,9 @@ import polars as pl
 import pytest
 import rexmit as package
 from rexmit import Results, StoreError, Study, UsageError, merge_results, open_results
+from rexmit.report import RunsOptions
+from rexmit.report.responses import without_failed
+from rexmit.report.runs import run_blocks
 from rexmit.run.parts import Parts
 from rexmit.run.unfinished import open_unfinished
 
@@ -90,7 +94,8 @@ def test_another_version_ran_it(rexmit: Command, folder: Path, tmp_path: Path) -
     done = rexmit("report", folder, "--out", "other.html", "--with-runs", "2,3")
     assert done.returncode == 0
     told = "run 3 was run by rexmit 0.0.1 with bytes 20001, and comes out with 20000 now"
-    assert told in one_line(done.stderr)
+    assert told in done.stderr
+    assert "warning: The study was run by rexmit 0.0.1, and this report is of" in done.stderr
     assert sorted(blocks(tmp_path / "other.html")) == [2]
     assert told in (tmp_path / "other.html").read_text()
 
@@ -228,3 +233,28 @@ def test_from_python(folder: Path, tmp_path: Path) -> None:
 def test_wrong_calls(call: Callable[[Path], Path], error: type[Exception], told: str, folder: Path) -> None:
     with pytest.raises(error, match=re.escape(told)):
         call(folder)
+
+
+def test_failed_runs_have_no_values_in_the_explorer() -> None:
+    frame = pl.DataFrame(
+        {"run": [0, 1], "completed": [True, False], "time_ns": [5, 0], "error": [None, "it was reset"]}
+    )
+    assert without_failed(frame)["time_ns"].to_list() == [5, None]
+    assert without_failed(frame)["completed"].to_list() == [True, False]
+
+
+def test_a_choice_and_numbers_go_together(folder: Path) -> None:
+    results = open_results(folder)
+    assert sorted(run_blocks(results, RunsOptions("none,1,3"), []).blocks) == [1, 3]
+    first = run_blocks(results, RunsOptions("first"), []).blocks
+    both = run_blocks(results, RunsOptions("first,1"), []).blocks
+    assert set(both) == {*first, 1}
+
+
+def test_the_command_for_one_more_run_is_for_this_page(folder: Path) -> None:
+    results = open_results(folder)
+    options = RunsOptions("none", page=Path("a b.html"))
+    command = run_blocks(results, options, []).command
+    assert command is not None
+    words = shlex.split("28".join(command))
+    assert words == ["rexmit", "report", str(folder), "--with-runs", "28", "--out", "a b.html"]

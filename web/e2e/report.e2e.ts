@@ -181,7 +181,7 @@ test("a link to what is not there says so, and shows what there is", { skip }, a
 test("a run that is not embedded comes with the command that embeds it", { skip }, async () => {
   const page = await open(inside, `${NINE}&run=28`);
   const words = await page.locator("#packets").innerText();
-  assert.match(words, /rexmit report study --with-runs 28/);
+  assert.match(words, /rexmit report study --with-runs first,28 --out \S+inside\.html/);
   await page.close();
 });
 
@@ -195,6 +195,14 @@ test("packets in files beside the page are loaded; a missing file is named", { s
   await fault.waitFor();
   assert.match(await fault.innerText(), /beside-data\/run-30\.js is missing/);
   await other.close();
+});
+
+test("a link to another part of the page leaves the explorer as it is", { skip }, async () => {
+  const page = await open(inside, "#explorer?kind=heat");
+  await page.locator('.contents a[href="#figures"]').click();
+  await page.waitForFunction(() => location.hash === "#figures");
+  assert.equal(await page.locator("#chart-heat").getAttribute("aria-pressed"), "true");
+  await page.close();
 });
 
 test("a damaged block is one sentence, not an empty page", { skip }, async () => {

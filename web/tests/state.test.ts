@@ -60,7 +60,7 @@ function anyState(draw: (below: number) => number): State {
     filters,
     at: draw(2) ? { [chosen.name]: draw(chosen.labels.length) } : null,
     run: draw(2) ? draw(1000) : null,
-    with: draw(2) ? draw(1000) : null,
+    with: draw(2) ? 1000 + draw(1000) : null,
     layout: one(["beside", "overlay"] as const),
     trace: one(["", "1-server;0~2.5;hide=a b&c"]),
     view: one(["chart", "table"] as const),

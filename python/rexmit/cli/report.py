@@ -98,6 +98,8 @@ def _files(folder: Path, out: Path | None, formats: tuple[str, ...]) -> list[Pat
     if out is None:
         return [folder / f"report.{kind}" for kind in chosen or ("html",)]
     if not chosen:
+        if out.suffix and out.suffix not in (".htm", *(f".{kind}" for kind in FORMATS)):
+            raise UsageError(f"--out {out}: a report ends in .html, .pdf or .md; or say --format")
         return [out]
     if len(chosen) == 1:
         ending = out.suffix.removeprefix(".")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,14 +38,16 @@ Progress = Callable[[str, int, int], None]
 class RunsOptions:
     """Which runs a page has.
 
-    `wanted` is one of `CHOICES` or numbers such as `17,18,40..60`. `most_bytes` is how much their blocks may
-    take, None without a limit.
+    `wanted` is one of `CHOICES`, numbers such as `17,18,40..60`, or a choice and numbers: `first,28`.
+    `most_bytes` is how much their blocks may take, None without a limit. `page` is the file that is written,
+    where it is not the folder's own.
     """
 
     wanted: str = "auto"
     most_bytes: int | None = None
     jobs: int | None = None
     progress: Progress | None = None
+    page: Path | None = None
 
 
 @dataclass
@@ -53,7 +56,8 @@ class RunBlocks:
 
     blocks: dict[int, str] = field(default_factory=dict)
     note: str = ""
-    command: str | None = None
+    command: tuple[str, str] | None = None
+    """What stands before the run's number and behind it."""
     remarks: list[str] = field(default_factory=list)
 
 
@@ -67,7 +71,9 @@ def run_blocks(results: Results, options: RunsOptions, responses: Sequence[str])
     again, why_not = _again(results)
     numbers, whole = _chosen(results, options.wanted, kept, again is not None)
     if again is not None and results.folder is not None:
-        found.command = f"rexmit report {results.folder} --with-runs RUN"
+        before = "" if options.wanted == "none" else f"{options.wanted},"
+        page = f" --out {shlex.quote(str(options.page))}" if options.page else ""
+        found.command = (f"rexmit report {shlex.quote(str(results.folder))} --with-runs {before}", page)
     packer = _Packer(results, again, kept, responses)
     total, used, full = len(numbers), 0, False
     failed: list[str] = []
@@ -133,6 +139,11 @@ def _hosts(results: Results) -> list[str]:
 def _chosen(results: Results, wanted: str, kept: Collection[int], repeatable: bool) -> tuple[list[int], bool]:
     """The numbers of the runs, in the order in which they are packed, and whether these are all."""
     runs = len(results)
+    choice, comma, numbers = wanted.partition(",")
+    if comma and choice in CHOICES:
+        first, _ = _chosen(results, numbers, kept, repeatable)
+        # Those that are named go first: they are what must fit.
+        return list(dict.fromkeys([*first, *_chosen(results, choice, kept, repeatable)[0]])), False
     if wanted == "none":
         return [], False
     if wanted == "kept" or (wanted in CHOICES and not repeatable):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rexmit._native import version
 from rexmit.run import Results, open_results
 from rexmit.run.shard import told
 from rexmit.run.unfinished import is_finished, open_unfinished
@@ -25,6 +26,12 @@ def notices_of(results: Results) -> list[str]:
         notices.append(
             f"The study is not finished: {len(results):,} of {total:,} runs are here. "
             f"`rexmit run` with --out {folder} --resume goes on with it."
+        )
+    written = results.study.get("version")
+    if written != version():
+        notices.append(
+            f"The study was run by rexmit {written}, and this report is of {version()}: a run is run again "
+            "only where it comes out as it is stored."
         )
     if results.shard is not None:
         notices.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import quote
 
 from rexmit._native import version
 from rexmit.errors import UsageError
@@ -77,6 +78,8 @@ def write_report(
         write_text(target, page_of(document, None, {}), resumable=False)
         return Written(target, None, document.notices)
     document.notices += explorer.remarks
+    if results.folder is None or target.resolve() != (results.folder / "report.html").resolve():
+        options = replace(options, runs=replace(options.runs, page=target))
     runs = _runs(results, options, page_of(document, study_page(results, explorer, {}, ""), explorer.blocks))
     document.notices += runs.remarks
     folder = target.with_name(f"{target.stem}-data") if options.beside and runs.blocks else None
@@ -114,7 +117,7 @@ def _places(runs: RunBlocks, folder: Path | None) -> dict[str, dict[str, str]]:
     """Where each run's block is: `RunsInfo.embedded` of web/src/format.ts."""
     return {
         str(number): {"block": _id(number)}
-        | ({} if folder is None else {"file": f"{folder.name}/{_id(number)}.js"})
+        | ({} if folder is None else {"file": f"{quote(folder.name)}/{_id(number)}.js"})
         for number in sorted(runs.blocks)
     }
 
@@ -125,6 +128,10 @@ def _write_beside(folder: Path, runs: RunBlocks) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise store_error(folder, error) from None
+    wanted = {f"{_id(number)}.js" for number in runs.blocks}
+    for left in folder.glob("run-*.js"):
+        if left.name not in wanted:
+            left.unlink(missing_ok=True)
     for number, block in runs.blocks.items():
         text = f'rexmitBlock("{_id(number)}","{block}");\n'
         write_text(folder / f"{_id(number)}.js", text, resumable=False)

@@ -130,6 +130,10 @@ export function fromFragment(
     if (/^\d{1,15}$/.test(number)) state[key] = Number(number);
     else faults.push(`The link asks for a run ${number}, which is no number.`);
   }
+  if (state.with !== null && state.with === state.run) {
+    faults.push(`The link compares run ${state.with} with itself.`);
+    state.with = null;
+  }
   return { state, faults };
 }
 
@@ -178,6 +182,11 @@ const CHOICES: Partial<Record<Textual, string[]>> = {
   layout: ["beside", "overlay"],
   view: ["chart", "table"],
 };
+
+/** Whether a fragment speaks to the explorer. */
+export function isOurs(fragment: string): boolean {
+  return parse(fragment) !== null;
+}
 
 function parse(fragment: string): URLSearchParams | null {
   const text = fragment.replace(/^#/, "");
