@@ -1,7 +1,6 @@
 // The axes of a chart: their ranges, marks and labels.
 import type { Unit } from "../format";
 import { every, linearTicks, logTicks, roomy, tickLabels } from "../ui/ticks";
-import { spoken } from "../ui/units";
 import type { Dim } from "./data";
 import { levelLabel } from "./picture";
 
@@ -12,6 +11,8 @@ export interface Axis {
   ticks: number[];
   labels: string[];
   title: string;
+  /** Where labels are too many to lie, the room that they need below when they stand aslant. */
+  slant: number;
 }
 
 /** Where a value stands, 0 at the low end and 1 at the high one. */
@@ -32,7 +33,15 @@ export function valueAxis(
   const isLog = log && low > 0;
   const ticks = isLog ? logTicks(low, high, room) : linearTicks(low, high, room);
   const { texts, unit: text } = tickLabels(ticks, unit, isLog ? "smallest" : "largest");
-  return { low, high, log: isLog, ticks, labels: texts, title: text ? `${title} (${text})` : title };
+  return {
+    low,
+    high,
+    log: isLog,
+    ticks,
+    labels: texts,
+    title: text ? `${title} (${text})` : title,
+    slant: 0,
+  };
 }
 
 /** The axis along which the levels of a dimension stand; `width` is its length in pixels. */
@@ -41,14 +50,16 @@ export function levelAxis(
   levels: number[],
   { log, zoom, width }: { log: boolean; zoom?: [number, number] | null; width: number },
 ): Axis {
-  if (!dim) return { low: -0.5, high: 0.5, log: false, ticks: [0], labels: [""], title: "" };
+  if (!dim) return { low: -0.5, high: 0.5, log: false, ticks: [0], labels: [""], title: "", slant: 0 };
   const { places, isLog } = placesOfLevels(dim, levels, log);
-  const ends = endsOf(places);
-  const [low, high] = zoom && (!isLog || zoom[0] > 0) ? zoom : padded(ends, isLog, dim.values === null);
-  const axis: Axis = { low, high, log: isLog, ticks: [], labels: [], title: titleOf(dim) };
+  const [low, high] =
+    zoom && (!isLog || zoom[0] > 0)
+      ? zoom
+      : padded(places.length > 0 ? endsOf(places) : [0, 0], isLog, dim.values === null);
+  const axis: Axis = { low, high, log: isLog, ticks: [], labels: [], title: titleOf(dim), slant: 0 };
   if (places.length === 0) return axis;
   if (dim.values === null) return named(axis, dim, levels, width);
-  const inside = places.filter((place) => place >= low && place <= high);
+  const inside = places.filter((place) => place >= low && place <= high).sort((a, b) => a - b);
   const few = inside.length > 0 && inside.length <= Math.max(12, width / 22);
   const room = Math.max(2, width / 70);
   const all = few ? inside : isLog ? logTicks(low, high, room) : linearTicks(low, high, room);
@@ -58,7 +69,7 @@ export function levelAxis(
 }
 
 function titleOf(dim: Dim): string {
-  return dim.position ? `${spoken(dim.name)} (position in the flow)` : spoken(dim.name);
+  return dim.position ? `${dim.title} (position in the flow)` : dim.title;
 }
 
 /** Where levels stand: at their values, or one beside the other where they are names. */
@@ -73,15 +84,6 @@ export function placesOfLevels(
   return { places, isLog: log && places.length > 0 && places.every((place) => place > 0) };
 }
 
-/** The least and the greatest; there may be too many to hand to a function. */
-function endsOf(places: number[]): [number, number] {
-  if (places.length === 0) return [0, 0];
-  return places.reduce(
-    ([low, high], place) => [Math.min(low, place), Math.max(high, place)],
-    [Infinity, -Infinity],
-  );
-}
-
 function padded([low, high]: [number, number], log: boolean, names: boolean): [number, number] {
   if (names) return [low - 0.5, high + 0.5];
   if (log)
@@ -90,12 +92,35 @@ function padded([low, high]: [number, number], log: boolean, names: boolean): [n
 }
 
 function named(axis: Axis, dim: Dim, levels: number[], width: number): Axis {
-  const labels = levels.map((level) => short(levelLabel(dim, level), 24));
-  const step = every(levels.length, Math.floor(width / (widest(labels) + 10)));
+  const whole = levels.map((level) => short(levelLabel(dim, level), 24));
+  const lying = every(levels.length, Math.floor(width / (widest(whole) + 10)));
+  const aslant = lying > 1 && whole.some((label) => label.length > 5);
+  const labels = aslant ? levels.map((level) => short(levelLabel(dim, level), 26)) : whole;
+  const step = aslant ? every(levels.length, Math.floor(width / 16)) : lying;
   axis.ticks = levels.map((_, at) => at).filter((at) => at % step === 0);
   axis.labels = axis.ticks.map((at) => labels[at]);
+  if (aslant) axis.slant = Math.round(widest(axis.labels) * 0.86 * Math.sin((SLANT * Math.PI) / 180));
   return axis;
 }
+
+/** The least and the greatest; of a million values too, which are more than a function takes. */
+export function endsOf(values: Iterable<number>): [number, number] {
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return [low, high];
+}
+
+/** The room at the left that labels of an axis of values need, and the first of many names below. */
+export function leftRoom(y: Axis, dim: Dim | null, levels: number[]): number {
+  const many = dim !== null && dim.values === null && levels.length > 8;
+  return Math.max(many ? 84 : 36, ...y.labels.map((label) => label.length * 7 + 14));
+}
+
+/** How steep such labels are, in degrees: they end at their tick, and reach down to the left. */
+export const SLANT = 55;
 
 /** Without the labels that would run into the one before. */
 function thinned(axis: Axis, ticks: number[], texts: string[], width: number): Axis {

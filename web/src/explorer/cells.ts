@@ -2,10 +2,10 @@
 import { hex, inkOn, type Look, looks, channels, type Theme } from "../ui/palette";
 import { type Box, INK, type Scene } from "../ui/scene";
 import { linearTicks, logTicks, tickLabels } from "../ui/ticks";
-import { plain, scaleOf, spoken } from "../ui/units";
+import { plain, scaleOf } from "../ui/units";
 import { viridis } from "../ui/viridis";
-import { type Axis, levelAxis, placeOn, valueAxis, widest } from "./axes";
-import { type Frame, frameOf, type Mark } from "./frame";
+import { type Axis, endsOf, leftRoom, levelAxis, placeOn, valueAxis, widest } from "./axes";
+import { type Frame, frameOf, makeRoom, type Mark } from "./frame";
 import { cellAt, valuesOf } from "./group";
 import { levelLabel, type Picture } from "./picture";
 import { quantile } from "./stats";
@@ -37,7 +37,8 @@ export function heatMap(picture: Picture, width: number): CellChart {
     levelAxis(nameOnly(up), groups.levels.colour, { log: false, width: h * 4 }),
     groups.levels.colour,
   );
-  y.title = up ? spoken(up.name) : picture.title;
+  y.title = up ? up.title : picture.title;
+  makeRoom(frame, x);
   const chart: CellChart = { picture, frame, x, y, marks: [], looks: [], draw: () => undefined };
   frame.panels.forEach(({ box, r, c }, panel) => {
     const [wide, high] = [box.w / groups.levels.x.length, box.h / groups.levels.colour.length];
@@ -67,16 +68,15 @@ export function boxPlot(picture: Picture, width: number, theme: Theme): CellChar
   const { groups, state, values } = picture;
   const sorted = Array.from({ length: groups.start.length - 1 }, (_, cell) => valuesOf(groups, cell, values));
   const ends = sorted.filter((one) => one.length > 0).flatMap((one) => [one[0], one[one.length - 1]]);
-  const range: [number, number] = [Math.min(...ends), Math.max(...ends)];
+  const range = endsOf(ends);
   const y = valueAxis(range, picture.unit, picture.title, { log: state.logY, room: 7 });
-  const frame = frameOf(groups, width, Math.max(36, ...y.labels.map((label) => label.length * 7 + 14)));
   const along = groups.levels.x;
-  const x = bandAxis(
-    levelAxis(nameOnly(groups.roles.x), along, { log: false, width: frame.panels[0].box.w }),
-    along,
-  );
+  const names = nameOnly(groups.roles.x);
+  const frame = frameOf(groups, width, leftRoom(y, names, along));
+  const x = bandAxis(levelAxis(names, along, { log: false, width: frame.panels[0].box.w }), along);
   const colour = groups.roles.colour;
   const all = looks(colour?.labels.length ?? 1, (colour?.values ?? null) !== null, theme);
+  makeRoom(frame, x);
   const chart: CellChart = {
     picture,
     frame,
@@ -210,8 +210,8 @@ function drawScale(scene: Scene, chart: CellChart, shades: Shades, theme: Theme)
   // Whole pixels beside each other leave no seams.
   for (let at = 0; at < wide; at += 4)
     scene.rect({ x: box.x + at, y: box.y, w: 4, h: box.h }, shades.colourOf(valueAt((at + 2) / wide), theme));
-  const axis = { low, high, log: log && low > 0, labels: [], ticks: [], title: "" };
-  const ticks = (axis.log ? logTicks(low, high, 5) : linearTicks(low, high, 4)).filter(
+  const axis = { low, high, log: log && low > 0, labels: [], ticks: [], title: "", slant: 0 };
+  const ticks = (axis.log ? logTicks(low, high, 6) : linearTicks(low, high, 4)).filter(
     (tick) => tick >= low && tick <= high,
   );
   const { texts, unit } = tickLabels(ticks, picture.unit);

@@ -112,7 +112,7 @@ function kindRow(state: State, source: Source, { page, change, chooseTable }: Co
 
 function roleRow(state: State, source: Source, { change }: Controls): HTMLElement[] {
   const usable = source.dims.filter((dim) => dim.labels.length > 1);
-  const options: Option[] = [["", "none"], ...usable.map(({ name }): Option => [name, spoken(name)])];
+  const options: Option[] = [["", "none"], ...usable.map(({ name, title }): Option => [name, title])];
   const role = (label: string, which: Role): HTMLElement =>
     choice(label, options, state[which] ?? "", (name) =>
       change(withRole(state, source, which, name || null)),
@@ -146,7 +146,7 @@ function againstRow(state: State, source: Source, { change }: Controls): HTMLEle
   const usable = source.dims.filter((dim) => dim.labels.length > 1 && dim.kind === "factor");
   if (usable.length === 0) return [];
   const { against } = state;
-  const names: Option[] = [["", "nothing"], ...usable.map(({ name }): Option => [name, spoken(name)])];
+  const names: Option[] = [["", "nothing"], ...usable.map(({ name, title }): Option => [name, title])];
   const row = [
     choice("Against", names, against?.dim ?? "", (dim) =>
       change({
@@ -204,11 +204,11 @@ function filter(dim: Dim, state: State, { change }: Controls): HTMLElement {
       : only !== null
         ? levelLabel(dim, only)
         : `${chosen.length} of ${all.length}`;
-  const name = spoken(dim.name);
+  const name = dim.title;
   const id = `filter-${dim.name}`;
   const details = el(
     "details",
-    { id, class: "filter-levels" },
+    { id, title: dim.name, class: "filter-levels" },
     el("summary", { id: `${id}-summary` }, el("span", { class: "filter-name" }, name), ` ${words}`),
   );
   details.append(levelList(dim, chosen, set, all));

@@ -1,10 +1,13 @@
 // The tables of a study as the explorer asks for them: dimensions, which have levels, and responses.
 import { decode, numbers, type Numbers, type Table } from "../block";
 import type { Column, Factor, StudyPage, TableInfo, Unit } from "../format";
+import { spoken } from "../ui/units";
 
 /** What rows can be told apart by: a factor, the replication, or a key of a table such as the interval. */
 export interface Dim {
   name: string;
+  /** Its name for people: without the front of a long one. */
+  title: string;
   labels: string[];
   /** Where its levels stand on an axis of numbers; null where they are names. */
   values: number[] | null;
@@ -61,13 +64,44 @@ export function sourceOf(page: StudyPage, info: TableInfo, table: Table): Source
   const dims: Dim[] = page.factors.map((factor) => ofFactor(factor, numbers(table, `level:${factor.name}`)));
   if (page.replications > 1) dims.push(ofReplication(page.replications, numbers(table, "replication")));
   for (const key of info.keys) {
-    const dim = ofKey(key, table);
+    // The end of an interval says no more than its beginning.
+    const dim = key.name === "to_ns" ? null : ofKey(key, table);
     if (dim) dims.push(dim);
   }
+  for (const dim of dims) dim.title = titleOf(dim, dims);
   const responses = info.responses.filter(
     (column) => column.kind !== "text" && isNumbers(table, column.name),
   );
-  return { info, table, rows, dims, responses };
+  return { info, table, rows, dims: withoutTwins(dims), responses };
+}
+
+/** Longer names than this are shortened. */
+const LONG = 22;
+
+/** `thin.min_rto` of `hosts.client.stack.thin.min_rto`, as long as no other ends alike. */
+function titleOf(dim: Dim, dims: Dim[]): string {
+  if (dim.name === "from_ns") return "interval from";
+  if (dim.kind !== "factor") return spoken(dim.name);
+  const parts = dim.name.split(".");
+  for (let from = parts.length - 2; from > 0 && dim.name.length > LONG; from--) {
+    const end = `.${parts.slice(from).join(".")}`;
+    if (dims.every((other) => other === dim || !other.name.endsWith(end))) return end.slice(1);
+  }
+  return dim.name;
+}
+
+/** Without keys that number what another key with a unit measures, such as intervals beside their beginnings. */
+function withoutTwins(dims: Dim[]): Dim[] {
+  return dims.filter((dim) => {
+    if (dim.kind !== "key" || dim.values === null || dim.unit !== "") return true;
+    return !dims.some((other) => other.kind === "key" && other.unit !== "" && sameLevels(dim, other));
+  });
+}
+
+function sameLevels(one: Dim, other: Dim): boolean {
+  if (one.labels.length !== other.labels.length) return false;
+  for (let row = 0; row < one.codes.length; row++) if (one.codes[row] !== other.codes[row]) return false;
+  return true;
 }
 
 export function dimOf(source: Source, name: string | null): Dim | null {
@@ -81,19 +115,28 @@ function isNumbers(table: Table, name: string): boolean {
 
 function ofFactor(factor: Factor, codes: Numbers): Dim {
   const { name, labels, values, unit, position } = factor;
-  return { name, labels, values: ascending(values), unit, position, codes, kind: "factor" };
+  return { name, title: name, labels, values: ascending(values), unit, position, codes, kind: "factor" };
 }
 
 function ofReplication(count: number, codes: Numbers): Dim {
   const values = Array.from({ length: count }, (_, at) => at);
   const labels = values.map(String);
-  return { name: "replication", labels, values, unit: "", position: false, codes, kind: "replication" };
+  return {
+    name: "replication",
+    title: "replication",
+    labels,
+    values,
+    unit: "",
+    position: false,
+    codes,
+    kind: "replication",
+  };
 }
 
 function ofKey(key: Column, table: Table): Dim | null {
   const column = table[key.name];
   if (column === undefined) return null;
-  const common = { name: key.name, unit: key.unit, position: false, kind: "key" as const };
+  const common = { name: key.name, title: key.name, unit: key.unit, position: false, kind: "key" as const };
   if ("words" in column) {
     const labels = column.words.map((word) => word ?? "none");
     return { ...common, labels, values: null, codes: column.codes };

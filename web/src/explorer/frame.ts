@@ -1,7 +1,7 @@
 // Where the panels of a chart lie, and what stands around them: grid, axes, titles, legend.
 import { type Look } from "../ui/palette";
 import { type Box, type Ink, markerPath, type Scene } from "../ui/scene";
-import { type Axis, placeOn, short } from "./axes";
+import { type Axis, placeOn, short, SLANT } from "./axes";
 import type { Groups, Role } from "./group";
 import { levelText } from "./picture";
 
@@ -96,19 +96,34 @@ export function drawFrame(
       if (x < box.x - 0.5 || x > box.x + box.w + 0.5) return;
       scene.path(`M${round(x)} ${box.y + box.h}v4`, { colour: ink.axis, width: 1 });
       if (panel.bottom)
-        scene.text(round(x), box.y + box.h + 18, across.labels[at], { colour: ink.soft, anchor: "middle" });
+        drawLabel(scene, { x: round(x), y: box.y + box.h, words: across.labels[at] }, across.slant > 0, ink);
     });
   }
   // The title of the axis of values lies over it, where it is read without turning the head.
   scene.text(0, 14, up.title, { colour: ink.text, weight: 600, size: 13 });
   const last = frame.panels.at(-1)!.box;
   const middle = (frame.panels[0].box.x + Math.max(...frame.panels.map(({ box }) => box.x + box.w))) / 2;
-  scene.text(middle, last.y + last.h + 38, across.title, {
+  scene.text(middle, last.y + last.h + 38 + across.slant, across.title, {
     colour: ink.text,
     weight: 600,
     size: 13,
     anchor: "middle",
   });
+}
+
+function drawLabel(
+  scene: Scene,
+  { x, y, words }: { x: number; y: number; words: string },
+  aslant: boolean,
+  ink: Ink,
+): void {
+  if (aslant) scene.text(x + 4, y + 14, words, { colour: ink.soft, anchor: "end", turn: -SLANT, size: 11 });
+  else scene.text(x, y + 18, words, { colour: ink.soft, anchor: "middle" });
+}
+
+/** Labels that stand aslant need room below. */
+export function makeRoom(frame: Frame, axis: Axis): void {
+  frame.height += axis.slant;
 }
 
 export interface LegendEntry {

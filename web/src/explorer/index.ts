@@ -257,7 +257,7 @@ class Explorer {
     const { levels } = this.picture!.groups;
     fill(
       this.parts.legend,
-      el("span", { class: "legend-title" }, colour.name.replaceAll("_", " ")),
+      el("span", { class: "legend-title" }, colour.title),
       ...entries.map(({ label, look }, at) =>
         legendItem(label, look, () => this.only(colour.name, levels.colour[at])),
       ),

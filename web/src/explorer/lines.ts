@@ -3,8 +3,8 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { looks, type Look, type Theme } from "../ui/palette";
 import { markerPath, type Scene } from "../ui/scene";
-import { type Axis, levelAxis, placeOn, placesOfLevels, valueAxis } from "./axes";
-import { type Frame, frameOf, type Mark, type Panel } from "./frame";
+import { type Axis, leftRoom, levelAxis, placeOn, placesOfLevels, valueAxis } from "./axes";
+import { type Frame, frameOf, makeRoom, type Mark, type Panel } from "./frame";
 import { cellAt } from "./group";
 import type { Picture } from "./picture";
 import { distribution } from "./spread";
@@ -41,7 +41,7 @@ export function lineChart(picture: Picture, width: number, theme: Theme): LineCh
   const zoomX = state.zoom ? ([state.zoom[0], state.zoom[1]] as [number, number]) : null;
   const zoomY = state.zoom ? ([state.zoom[2], state.zoom[3]] as [number, number]) : null;
   const y = valueAxis(
-    extent(panels, state.logY),
+    picture.measure === "share" && !state.logY ? [0, 1] : extent(panels, state.logY),
     found ? "share" : picture.unit,
     found?.title ?? picture.title,
     {
@@ -50,12 +50,13 @@ export function lineChart(picture: Picture, width: number, theme: Theme): LineCh
       room: groups.levels.rows.length * groups.levels.columns.length > 1 ? 4 : 7,
     },
   );
-  const left = Math.max(36, ...y.labels.map((label) => label.length * 7 + 14));
+  const left = leftRoom(y, found ? null : groups.roles.x, groups.levels.x);
   const frame = frameOf(groups, width, left);
   const across = frame.panels[0].box.w;
   const x = found
     ? valueAxis(found.range, picture.unit, picture.title, { log: state.logX, zoom: zoomX, room: across / 80 })
     : levelAxis(groups.roles.x, groups.levels.x, { log: state.logX, zoom: zoomX, width: across });
+  makeRoom(frame, x);
   const colour = groups.roles.colour;
   const all = looks(colour?.labels.length ?? 1, (colour?.values ?? null) !== null, theme);
   const chart: LineChart = {
@@ -84,7 +85,12 @@ export function drawLines(scene: Scene, chart: LineChart): void {
         const { colour, dash } = chart.looks[k];
         const place = placer(chart, panel);
         if (!chart.steps && !chart.names)
-          scene.path(bandPath(curves, k, place), { colour, width: 0, fill: colour, opacity: 0.16 });
+          scene.path(bandPath(curves, k, place), {
+            colour,
+            width: 0,
+            fill: colour,
+            opacity: bandOpacity(chart),
+          });
         if (chart.names) scene.path(whiskerPath(curves, k, place), { colour, width: 1.5 });
         const faint = chart.names ? { opacity: 0.45 } : {};
         scene.path(linePath(curves.xs, values, place, chart.steps), { colour, width: 1.8, dash, ...faint });
@@ -97,6 +103,18 @@ export function drawLines(scene: Scene, chart: LineChart): void {
       scene.path(markerPath(marker, mark.px, mark.py, radiusOf(chart)), { colour, width: 0, fill: colour });
     }
   });
+}
+
+/** Many bands over each other would hide what is below them. */
+function bandOpacity(chart: LineChart): number {
+  return Math.max(0.05, Math.min(0.18, 0.9 / chart.looks.length));
+}
+
+/** The last two digits of a colour: its opacity. */
+function byte(opacity: number): string {
+  return Math.round(opacity * 255)
+    .toString(16)
+    .padStart(2, "0");
 }
 
 /** Small panels have small markers. */
@@ -154,7 +172,8 @@ function options(chart: LineChart, panel: Panel, at: number, { zoomed, key }: Wi
       pxAlign: 0,
     };
     series.push({ ...bare }, { ...bare });
-    if (!chart.steps && !chart.names) bands.push({ series: [3 * k + 3, 3 * k + 2], fill: `${colour}29` });
+    if (!chart.steps && !chart.names)
+      bands.push({ series: [3 * k + 3, 3 * k + 2], fill: colour + byte(bandOpacity(chart)) });
   });
   return {
     // Where our markers are, not at the next whole pixel.

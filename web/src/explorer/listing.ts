@@ -1,6 +1,6 @@
 // What is charted as a table: to read, to hear, to keep.
 import { el } from "../ui/dom";
-import { count, spoken } from "../ui/units";
+import { count } from "../ui/units";
 import { cellAt, ROLES, type Role } from "./group";
 import { cellLevels, levelLabel, type Picture, valueText } from "./picture";
 
@@ -26,7 +26,7 @@ export function listing(picture: Picture, open: (places: Record<Role, number>) =
   const { groups, summary, measure } = picture;
   const dims = ROLES.map((role) => groups.roles[role]).filter((dim) => dim !== null);
   const ends = measure === "median" ? ["least", "greatest"] : ["95 % from", "to"];
-  const heads = [...dims.map((dim) => spoken(dim.name)), measure, ...ends, "runs", "no value"];
+  const heads = [...dims.map((dim) => dim.title), measure, ...ends, "runs", "no value"];
   const cells = cellsOf(picture);
   const rows = cells.slice(0, SHOWN).map(({ cell, places }) => {
     const levels = cellLevels(groups, places).map(([dim, level]) => levelLabel(dim, level));

@@ -138,8 +138,7 @@ export class Packets {
     const first = run === state.run;
     const to = (by: number, sign: string, words: string): HTMLElement => {
       const other = neighbour(this.runs, run, dim, by);
-      const label =
-        other === null ? "" : `${spoken(dim.name)} ${dim.labels[level]} → ${dim.labels[level + by]}`;
+      const label = other === null ? "" : `${dim.title} ${dim.labels[level]} → ${dim.labels[level + by]}`;
       const go = (event: Event): void => {
         const both = (event as MouseEvent).shiftKey;
         if (other !== null) this.wiring.change(first && !both ? { run: other } : { with: other });
@@ -152,7 +151,7 @@ export class Packets {
           disabled: other === null,
           onclick: go,
           title: `${label}${first ? " (with Shift: beside this run)" : ""}`,
-          "aria-label": label || `no ${words} level of ${spoken(dim.name)}`,
+          "aria-label": label || `no ${words} level of ${dim.title}`,
         },
         sign,
       );
@@ -163,13 +162,13 @@ export class Packets {
         ? button("compare", () => this.wiring.change({ with: beside }), {
             class: "link",
             id: `beside-${dim.name}`,
-            "aria-label": `Compare with the neighbour in ${spoken(dim.name)}, run ${beside}`,
+            "aria-label": `Compare with the neighbour in ${dim.title}, run ${beside}`,
           })
         : null;
     return el(
       "div",
       { class: "step" },
-      el("span", { class: "filter-name" }, spoken(dim.name)),
+      el("span", { class: "filter-name" }, dim.title),
       to(-1, "‹", "previous"),
       el("b", {}, dim.labels[level]),
       to(1, "›", "next"),

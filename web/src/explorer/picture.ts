@@ -50,7 +50,7 @@ export function valueText(picture: Unworded, value: number, digits = 4): string 
 
 /** `path.rate 40 kbit/s`: a level with the name of its dimension. */
 export function levelText(dim: Dim, level: number): string {
-  return `${spoken(dim.name)} ${levelLabel(dim, level)}`;
+  return `${dim.title} ${levelLabel(dim, level)}`;
 }
 
 /** A level as people write it. */
@@ -133,20 +133,20 @@ function titleOf(picture: Unworded): string {
 function captionOf(picture: Unworded): string {
   const { groups, state, source } = picture;
   const roles = groups.roles;
-  const what = `${capital(measureWord(picture))} ${titleOf(picture)}`;
-  const by = roles.x ? `${state.against ? "," : ""} by ${spoken(roles.x.name)}` : "";
+  const what = capital(`${measureWord(picture)} ${titleOf(picture)}`);
+  const by = roles.x ? `${state.against ? "," : ""} by ${roles.x.title}` : "";
   const each =
     roles.colour === null
       ? ""
       : state.kind === "heat"
-        ? ` and ${spoken(roles.colour.name)}`
-        : `, one curve for each ${spoken(roles.colour.name)}`;
-  const panels = [roles.rows, roles.columns].filter((dim) => dim !== null).map((dim) => spoken(dim.name));
+        ? ` and ${roles.colour.title}`
+        : `, one curve for each ${roles.colour.title}`;
+  const panels = [roles.rows, roles.columns].filter((dim) => dim !== null).map((dim) => dim.title);
   const facets = panels.length > 0 ? `, in panels by ${panels.join(" and ")}` : "";
   const used = new Set(ROLES.map((role) => roles[role]?.name));
   const rest = source.dims
     .filter((dim) => !used.has(dim.name) && dim.kind !== "replication" && levelsLeft(dim, state) > 1)
-    .map((dim) => `${levelsLeft(dim, state)} levels of ${spoken(dim.name)}`);
+    .map((dim) => `${levelsLeft(dim, state)} levels of ${dim.title}`);
   const over =
     rest.length > 0 ? ` ${state.kind === "spread" ? "Over" : "Averaged over"} ${listed(rest)}.` : "";
   return `${what}${by}${each}${facets}.${over}${intervalText(picture)}`;

@@ -4,7 +4,6 @@ import type { Chart } from "./chart";
 import type { Mark } from "./frame";
 import { cellLevels, levelLabel, type Picture } from "./picture";
 import { pointText } from "./runs";
-import { spoken } from "../ui/units";
 
 export interface PointerWiring {
   open: (mark: Mark) => void;
@@ -90,12 +89,7 @@ export class Pointer {
     if (!mark) return;
     place(this.ring, mark);
     const levels = cellLevels(this.picture.groups, mark.places).map(([dim, level]) =>
-      el(
-        "div",
-        { class: "tip-level" },
-        el("span", {}, spoken(dim.name)),
-        el("b", {}, levelLabel(dim, level)),
-      ),
+      el("div", { class: "tip-level" }, el("span", {}, dim.title), el("b", {}, levelLabel(dim, level))),
     );
     const [value, ...rest] = pointText(this.picture, mark.cell).split(" · ");
     fill(
@@ -128,7 +122,7 @@ export class Pointer {
     event.stopPropagation();
     if (this.at) {
       const levels = cellLevels(this.picture.groups, this.at.places);
-      const where = levels.map(([dim, level]) => `${spoken(dim.name)} ${levelLabel(dim, level)}`).join(", ");
+      const where = levels.map(([dim, level]) => `${dim.title} ${levelLabel(dim, level)}`).join(", ");
       this.wiring.say(`${where}: ${pointText(this.picture, this.at.cell)}`);
     }
   }

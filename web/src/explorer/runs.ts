@@ -95,7 +95,7 @@ function runTable(page: StudyPage, picture: Picture, entries: Entry[], wiring: R
   const other = source.dims.filter(
     (dim) => dim.kind === "factor" && dim.labels.length > 1 && !fixed.includes(dim.name),
   );
-  const heads = ["run", "replication", ...other.map((dim) => spoken(dim.name)), spoken(column.name)];
+  const heads = ["run", "replication", ...other.map((dim) => dim.title), spoken(column.name)];
   if (state.against) heads.push(state.against.how);
   if (hasEnd(picture)) heads.push("ended");
   heads.push("packets", "");

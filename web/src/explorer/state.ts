@@ -42,7 +42,9 @@ export function firstState(page: StudyPage, source: Source): State {
   const response = source.responses.find((column) => column.name === page.first.response);
   const key = several.find((dim) => dim.kind === "key" && dim.values !== null);
   const x = key?.name ?? has(page.first.x) ?? several[0]?.name ?? null;
-  const free = several.filter((dim) => dim.name !== x);
+  // What two hosts measured is never averaged unasked.
+  const apart = several.find((dim) => dim.kind === "key" && dim.values === null && dim.labels.length <= 4);
+  const free = several.filter((dim) => dim.name !== x && dim !== apart);
   const wanted = has(page.first.colour);
   return {
     table: source.info.name,
@@ -51,7 +53,7 @@ export function firstState(page: StudyPage, source: Source): State {
     x,
     colour: wanted !== null && wanted !== x ? wanted : (free[0]?.name ?? null),
     rows: null,
-    columns: null,
+    columns: apart?.name ?? null,
     measure: "mean",
     shape: "ecdf",
     logX: prefersLog(dimOf(source, x)),
@@ -86,8 +88,8 @@ export function toFragment(state: State, first: State, source: Source): string {
   const said = new URLSearchParams();
   for (const [key, name] of Object.entries(TEXTS) as [Textual, string][])
     if (state[key] !== first[key]) said.set(name, String(state[key] ?? NONE));
-  for (const [key, name] of Object.entries(SWITCHES) as ["logX" | "logY", string][])
-    if (state[key] !== first[key]) said.set(name, state[key] ? "1" : "0");
+  if (state.logX !== prefersLog(dimOf(source, state.x))) said.set("logx", state.logX ? "1" : "0");
+  if (state.logY) said.set("logy", "1");
   const { against, at } = state;
   if (against)
     said.set("against", [against.how, against.dim, labelAt(source, against.dim, against.level)].join("~"));
@@ -118,6 +120,8 @@ export function fromFragment(
   const said = parse(fragment);
   if (!said) return { state, faults };
   readTexts(said, state, source, faults);
+  // An axis is as its levels ask for, unless the link says otherwise.
+  [state.logX, state.logY] = [prefersLog(dimOf(source, state.x)), false];
   for (const [key, name] of Object.entries(SWITCHES) as ["logX" | "logY", string][])
     if (said.get(name) === "1" || said.get(name) === "0") state[key] = said.get(name) === "1";
     else if (said.has(name)) faults.push(`The link says ${name}=${said.get(name)}; known are 0, 1.`);
@@ -150,7 +154,7 @@ export function withRole(state: State, source: Source, role: Role, name: string 
 
 /** Whether the levels of a dimension lie better on a logarithmic axis: far apart, and none at or below 0. */
 export function prefersLog(dim: Dim | null): boolean {
-  if (!dim?.values || dim.kind !== "factor" || dim.position) return false;
+  if (!dim?.values?.length || dim.kind !== "factor" || dim.position) return false;
   const low = dim.values.reduce((least, value) => Math.min(least, value));
   const high = dim.values.reduce((most, value) => Math.max(most, value));
   return low > 0 && high / low >= 20 && dim.values.length > 2;
