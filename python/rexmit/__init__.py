@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         schema,
         tcp_friendly,
         tcp_friendly_runs,
+        write_report,
     )
     from rexmit.errors import Interrupted, ModelError, RexmitError, StoreError, StudyError, UsageError
     from rexmit.plot.connections import Connection
@@ -66,6 +67,7 @@ __all__ = [
     "study_schema",
     "tcp_friendly",
     "tcp_friendly_runs",
+    "write_report",
 ]
 
 _HOMES = {
@@ -85,7 +87,7 @@ _HOMES = {
     **dict.fromkeys(
         (
             *("Study", "analyze", "analyze_pair", "profile", "profiles", "read_capture", "run_one", "schema"),
-            *("tcp_friendly", "tcp_friendly_runs"),
+            *("tcp_friendly", "tcp_friendly_runs", "write_report"),
         ),
         "rexmit.api",
     ),

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rexmit import _native
-from rexmit.errors import StoreError, StudyError, one_line
+from rexmit.errors import StoreError, StudyError, UsageError, one_line
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.backends import to_json
-from rexmit.run.progress import shown_study
+from rexmit.run.progress import shown_progress, shown_study
 from rexmit.run.runner import Progress
 from rexmit.run.tables import TABLE_KINDS
 from rexmit.study import StudySpec, load_spec
 from rexmit.study.profiles import inline_stacks
 from rexmit.study.settings import Table, with_setting
 from rexmit.study.spec import parse_spec
+from rexmit.units import parse_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,6 +136,12 @@ class Study:
         factors = ", ".join(f"{f.name} ({len(f.levels)})" for f in self.spec.design.factors) or "nothing"
         return f"<Study {self.spec.name}: {self.runs} runs, varies {factors}>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the question, the runs, the factors and their levels."""
+        from rexmit.run.shown import study_html
+
+        return study_html(self.spec)
+
 
 def run_one(
     scenario: Study | str | Path | Mapping[str, Any],
@@ -175,6 +183,54 @@ def run_one(
         raise StoreError(one_line(error.strerror)) from None
     tables = (*TABLE_KINDS, "messages")
     return {key: _frame(value) if key in tables else value for key, value in answer.items()}
+
+
+def write_report(
+    results: Results | str | Path,
+    out: str | Path,
+    *,
+    runs: str | Iterable[int] = "auto",
+    max_size: str | int | None = "10 MB",
+    beside: bool = False,
+    jobs: int | None = None,
+    progress: bool | Progress = False,
+) -> Path:
+    """Writes the report of a study, as `rexmit report` does, and returns its file.
+
+    `results` are results or a results folder, which need not be finished. `out` ends in `.html` (one page
+    that needs no other file), `.pdf` or `.md`; what follows is for the page. `runs` are the runs whose
+    packets it has: `auto`, `none`, `kept`, `first` (of each combination of levels the first replication),
+    `all`, or numbers, as text such as `17,18,40..60` or each. `max_size` is the most that the page may be, in
+    bytes or as text, None without limit; `beside` puts the packets into a folder beside it, without limit.
+    `jobs` is the number of runs at the same time, None for every core. With `progress` a bar shows on
+    standard error; a function is called with (stage, done, total) instead.
+
+    Warns (UserWarning) of each thing that is missing, which the report says as well. Raises UsageError for a
+    wrong argument, StoreError for a folder that is none and a file that cannot be written.
+    """
+    from rexmit.report.runs import RunsOptions
+    from rexmit.report.sources import open_folder
+    from rexmit.report.write import ReportOptions, write_any
+
+    found = results if isinstance(results, Results) else open_folder(Path(results))
+    wanted = runs if isinstance(runs, str) else ",".join(map(str, runs)) or "none"
+    most = _max_size(max_size)
+    target = Path(out)
+    with nullcontext(progress) if callable(progress) else shown_progress(bool(progress)) as report:
+        options = ReportOptions(runs=RunsOptions(wanted, None, jobs, report), most_bytes=most, beside=beside)
+        remarks = write_any(found, target, options)
+    for remark in remarks:
+        warnings.warn(remark, stacklevel=2)
+    return target
+
+
+def _max_size(given: str | int | None) -> int | None:
+    if given is None:
+        return None
+    try:
+        return parse_bytes(str(given) if isinstance(given, str) else f"{given} bytes")
+    except ValueError as error:
+        raise UsageError(f"max_size: {error}") from None
 
 
 def analyze(

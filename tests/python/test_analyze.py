@@ -306,6 +306,33 @@ def test_every_cause_has_words_and_a_letter() -> None:
             assert sctp_evidence({**row, "cause": cause, "need": "spurious", "proof": proof})
 
 
+@pytest.mark.parametrize(
+    ("sent", "acked", "outstanding", "says"),
+    [
+        (152, 101, 100, "152 ms after something was sent, before the estimated RTO of 200 ms"),
+        (215, 152, 100, "152 ms after the last ACK, before the estimated RTO of 200 ms"),
+        (311, 259, 100, "259 ms after the last ACK, past the estimated RTO of 200 ms: a timer's expiry"),
+        (311, 1259, 100, "311 ms after something was sent, past the estimated RTO of 200 ms: a timer's"),
+        (311, None, 100, "311 ms after something was sent, past the estimated RTO of 200 ms: a timer's"),
+        (618, 417, 250, "417 ms after the last ACK; a timer would send the first that is missing"),
+    ],
+)
+def test_a_tail_probe_is_not_said_to_be_before_a_timeout_that_had_passed(
+    sent: int, acked: int | None, outstanding: int, says: str
+) -> None:
+    row = {
+        "cause": "tail-probe",
+        "need": "needed",
+        "proof": "none",
+        "seq": 1,
+        "end": 101,
+        "outstanding": outstanding,
+    }
+    times = {"since_sent_ns": sent, "since_ack_ns": acked, "rto_ns": 200}
+    row |= {name: None if ms is None else ms * 1_000_000 for name, ms in times.items()}
+    assert evidence(row).startswith(f"the last data again, {says}")
+
+
 def test_numbers_are_read_easily() -> None:
     assert [duration(ns) for ns in (None, 0, 12, 1500, 12_345_678, 999_999_999, 3e9)] == [
         *("-", "0 s", "12 ns", "1.5 us", "12.3 ms", "1 s", "3 s"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rexmit
 from rexmit import Results, Study, open_results
 from rexmit.errors import UsageError
 from rexmit.report import write_report
@@ -102,11 +103,12 @@ def test_the_page_is_whole_html_that_needs_nothing_else(folder: Path, tmp_path: 
 
 
 def test_the_same_folder_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        write_report(open_results(folder), tmp_path / f"{name}.html")
-        write_documents(open_results(folder), [tmp_path / f"{name}.pdf"])
-    for kind in ("html", "pdf"):
-        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+    made = []
+    for _ in range(2):
+        write_report(open_results(folder), tmp_path / "a.html")
+        write_documents(open_results(folder), [tmp_path / "a.pdf"])
+        made.append([(tmp_path / f"a.{kind}").read_bytes() for kind in ("html", "pdf")])
+    assert made[0] == made[1]
 
 
 def test_the_explorer_is_told_what_there_is(folder: Path) -> None:
@@ -221,6 +223,35 @@ def test_a_notebook_shows_results(folder: Path) -> None:
     assert "16 runs, seed 7" in shown
     assert "<script" not in shown
     assert shown.count("<tr>") == 3 + 5, "two factors, and means over four positions, with their heads"
+
+
+def test_a_notebook_shows_a_study_before_it_is_run() -> None:
+    shown = small()._repr_html_()
+    assert Page(shown).open == []
+    assert "A &lt;small&gt; study &amp; more" in shown
+    assert "What | does a loss cost?" in shown
+    assert "16 runs (2 replications each), seed 7" in shown
+    assert shown.count("<tr>") == 3, "two factors under a head"
+    alone = small(vary={}, design={})._repr_html_()
+    assert "1 run, seed 1" in alone
+    assert "nothing varies" in alone
+
+
+def test_a_notebook_shows_captures(tmp_path: Path) -> None:
+    results = small().run(progress=False)
+    run = results.run_number(path__delay="5 ms", path__down__drop=2)
+    results.capture(run, server=tmp_path / "<a>.pcapng")
+    found = rexmit.analyze(tmp_path / "<a>.pcapng")
+    shown = found._repr_html_()
+    assert Page(shown).open == []
+    assert "&lt;a&gt;.pcapng" in shown
+    assert "1 TCP connection, 0 SCTP associations" in shown
+    again = results.table()["retransmits"][run]
+    (cause,) = found.retransmissions["cause"].to_list()
+    assert f">{again}: {again} {cause}</td>" in shown
+    friendly = rexmit.tcp_friendly(found)._repr_html_()
+    assert Page(friendly).open == []
+    assert "No direction has 100 segments" in friendly
 
 
 def test_notes_can_be_left_out() -> None:

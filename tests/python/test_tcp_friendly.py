@@ -205,6 +205,17 @@ def test_a_short_flow_is_told_only_where_it_is_asked_for(tmp_path: Path, rexmit:
     assert "length" in flow["failed"].split(",")
 
 
+def test_a_notebook_shows_the_verdict_and_the_measures(tmp_path: Path, steady: Path) -> None:
+    found = rexmit.tcp_friendly(steady)
+    [flow] = found.flows.iter_rows(named=True)
+    shown = found._repr_html_()
+    assert f">{flow['sender']}</td>" in shown
+    assert f">{flow['p']:.4g}</td>" in shown
+    assert ">Yes.</td>" in shown
+    changes, _, _ = FAILS["nothing lost"]
+    assert "No. Fails: " in rexmit.tcp_friendly(capture(tmp_path, **changes))._repr_html_()
+
+
 def test_the_measures_are_those_of_the_thesis_cycle(steady: Path) -> None:
     # W is even: 3/8 W^2 + 7/4 W segments delivered (4.4), and F_avg by (4.11).
     found = rexmit.tcp_friendly(steady)

@@ -54,6 +54,27 @@ async function open(path: string, fragment = "", dark = false): Promise<Page> {
 const hash = (page: Page): Promise<string> => page.evaluate("location.hash");
 const graph = (page: Page): ReturnType<Page["locator"]> => page.locator('canvas[data-panel="sequence"]');
 
+test(
+  "a narrow screen has all of the page across, and a chart without a selection no dot",
+  { skip },
+  async () => {
+    const page = await open(inside);
+    await page.setViewportSize({ width: 420, height: 900 });
+    await page.waitForSelector("#explorer .u-select", { state: "attached" });
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 420);
+    for (const filter of await page.locator("#explorer .filter summary").all()) {
+      await filter.click();
+      assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 420);
+      await filter.click();
+    }
+    const [width, height] = (await page.evaluate(
+      "(({ offsetWidth, offsetHeight }) => [offsetWidth, offsetHeight])(document.querySelector('.u-select'))",
+    )) as number[];
+    assert.deepEqual([width, height], [0, 0]);
+    await page.close();
+  },
+);
+
 test("from a curve to a point, to its runs, to the packets of one", { skip }, async () => {
   const page = await open(inside, NINE.replace(/&at.*/, ""));
   const chart = page.locator("#explorer .chart");
@@ -79,6 +100,7 @@ test("what a link says is what is shown, and going back undoes one step", { skip
   const words = await page.locator("#packets").innerText();
   assert.match(words, /fast/);
   assert.match(words, /dropped/);
+  assert.ok((await page.locator(".rx-list").last().locator(".rx-row").count()) > 10, "rows of the list");
   const before = await hash(page);
   await page.locator("#beside-path\\.down\\.drop").click();
   await page.waitForFunction(() => location.hash.includes("with=30"));
@@ -223,7 +245,7 @@ test("a link to what is not there says so, and shows what there is", { skip }, a
 test("a run that is not embedded comes with the command that embeds it", { skip }, async () => {
   const page = await open(inside, `${NINE}&run=28`);
   const words = await page.locator("#packets").innerText();
-  assert.match(words, /rexmit report study --with-runs 28/);
+  assert.match(words, /rexmit report study --with-runs first,28 --out \S+inside\.html/);
   await page.close();
 });
 
@@ -237,6 +259,14 @@ test("packets in files beside the page are loaded; a missing file is named", { s
   await fault.waitFor();
   assert.match(await fault.innerText(), /beside-data\/run-30\.js is missing/);
   await other.close();
+});
+
+test("a link to another part of the page leaves the explorer as it is", { skip }, async () => {
+  const page = await open(inside, "#explorer?kind=heat");
+  await page.locator('.contents a[href="#figures"]').click();
+  await page.waitForFunction(() => location.hash === "#figures");
+  assert.equal(await page.locator("#chart-heat").getAttribute("aria-pressed"), "true");
+  await page.close();
 });
 
 test("a damaged block is one sentence, not an empty page", { skip }, async () => {

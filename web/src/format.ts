@@ -68,8 +68,8 @@ export interface RunsInfo {
   /** Runs whose packets can be looked at, by number: the id of the block, and the file beside the page that has it
    * where the page itself has not. */
   embedded: Record<string, { block: string; file?: string }>;
-  /** The command that embeds one more, with RUN for its number; null where its packets cannot be had again. */
-  command: string | null;
+  /** The command that embeds one more, before its number and behind; null where its packets cannot be had again. */
+  command: [string, string] | null;
   /** Why it cannot, or why not all are embedded: one sentence. */
   note: string;
 }

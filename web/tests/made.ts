@@ -39,7 +39,7 @@ export const PAGE: StudyPage = {
   replications: 2,
   tables: [INFO],
   first: { response: "time_ns", x: "path.drop", colour: "path.rate" },
-  runs: { embedded: {}, command: "rexmit report made --with-runs RUN", note: "None is kept." },
+  runs: { embedded: {}, command: ["rexmit report made --with-runs ", ""], note: "None is kept." },
 };
 
 /** Time of a run: 100 for each rate, 10 for each position, 1 for each stack, and 0.5 for the second replication. */

@@ -7,7 +7,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use rexmit_analysis::pair::{End, Fate, LostAt, Options, PairRetransmissionRow, PairRows, PairRun};
-use rexmit_analysis::rows::Need;
+use rexmit_analysis::rows::{Confidence, Need};
 use rexmit_capture::Reader;
 use serde_json::Value;
 
@@ -101,6 +101,33 @@ fn need_and_arrival_of_each_retransmission() {
         }
     }
     assert!(count > 300, "{count}");
+}
+
+#[test]
+fn causes_are_those_that_the_kernel_tells() {
+    let options = Options { whole: true, ..Options::default() };
+    let (mut probes, mut wrong) = (0, Vec::new());
+    for scenario in scenarios() {
+        let rows = pair(&scenario, &options);
+        for known in truth(&scenario)["retransmissions"].as_array().unwrap() {
+            let end = if known["side"] == "client" { End::A } else { End::B };
+            let here = |row: &&PairRetransmissionRow| {
+                row.seen_at as usize == end as usize && Some(row.judged.number) == known["packet"].as_u64()
+            };
+            let judged = &rows.retransmissions.iter().find(here).unwrap().judged;
+            let cause = known["cause"].as_str().unwrap();
+            probes += usize::from(cause == "tail-probe");
+            // A FIN without data that probes is called a FIN.
+            let fin = judged.cause.name() == "fin" && cause == "tail-probe";
+            if judged.cause.name() != cause && !fin {
+                assert_eq!(judged.confidence, Confidence::Likely, "{scenario}: {known} {judged:?}");
+                wrong.push(scenario.clone());
+            }
+        }
+    }
+    assert!(probes > 15, "{probes}");
+    // A timer that sends what a probe in its place would, at the same time: the SYN is that of a system that probes.
+    assert_eq!(wrong, ["tail-1-noprobe"]);
 }
 
 #[test]

@@ -147,8 +147,18 @@ def _hole(row: Row) -> str:
 
 
 def _probe(row: Row) -> str:
-    rto = "" if row["rto_ns"] is None else f", before the estimated RTO of {duration(row['rto_ns'])}"
-    return f"the last data again, {duration(row['since_sent_ns'])} after something was sent{rto}"
+    rto = row["rto_ns"]
+    # A timer runs from the last data or, anew, from the last ACK.
+    waits = [(row["since_sent_ns"], "something was sent"), (row["since_ack_ns"], "the last ACK")]
+    known = [(ns, what) for ns, what in waits if ns is not None]
+    early = [(ns, what) for ns, what in known if rto is None or ns < rto]
+    ns, what = early[0] if early else min(known, default=(None, "something was sent"))
+    since = f"the last data again, {duration(ns)} after {what}"
+    if early or rto is None or ns is None:
+        return since + ("" if rto is None else f", before the estimated RTO of {duration(rto)}")
+    if row["outstanding"] > row["end"] - row["seq"]:
+        return f"{since}; a timer would send the first that is missing"
+    return f"{since}, past the estimated RTO of {duration(rto)}: a timer's expiry could look the same"
 
 
 def _go_back(row: Row) -> str:

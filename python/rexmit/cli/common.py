@@ -63,20 +63,13 @@ def warn(text: str) -> None:
     print(f"rexmit: warning: {one_line(text)}", file=sys.stderr, flush=True)
 
 
-def part_of(results: Results) -> str | None:
-    """Says of a shard's results that they are a part of a study's; None of a whole study's."""
-    if results.shard is None:
-        return None
-    return (
-        f"{results.folder}: is {told(results.shard)} of {results.name}, {len(results)} of "
-        f"{results.study['runs']} runs; merge all shards for the whole"
-    )
-
-
 def warn_of_part(results: Results) -> None:
     """Warns of a shard's results that they are a part of a study's."""
-    if text := part_of(results):
-        warn(text)
+    if results.shard is not None:
+        warn(
+            f"{results.folder}: is {told(results.shard)} of {results.name}, {len(results)} of "
+            f"{results.study['runs']} runs; merge all shards for the whole"
+        )
 
 
 _CONTROL = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

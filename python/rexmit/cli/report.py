@@ -7,11 +7,9 @@ from typing import Any
 
 import click
 
-from rexmit.cli.common import OUT, part_of, warn
+from rexmit.cli.common import OUT, warn
 from rexmit.errors import UsageError, printable
-from rexmit.run import Results, open_results
 from rexmit.run.progress import shown_progress
-from rexmit.run.unfinished import is_finished, open_unfinished
 from rexmit.units import parse_bytes
 
 FORMATS = ("html", "pdf", "md")
@@ -69,6 +67,7 @@ def report(**given: Any) -> None:
     """
     from rexmit.report import ReportOptions, RunsOptions, write_report
     from rexmit.report.formats import write_documents
+    from rexmit.report.sources import notices_of, open_folder
 
     try:
         most = parse_bytes(given["max_size"])
@@ -76,7 +75,8 @@ def report(**given: Any) -> None:
         raise UsageError(f"--max-size: {error}") from None
     folder: Path = given["folder"]
     targets = _files(folder, given["out"], given["formats"])
-    results, notices = _open(folder)
+    results = open_folder(folder)
+    notices = notices_of(results)
     remarks: list[str] = []
     for target in targets:
         if target.suffix in (".pdf", ".md"):
@@ -98,6 +98,8 @@ def _files(folder: Path, out: Path | None, formats: tuple[str, ...]) -> list[Pat
     if out is None:
         return [folder / f"report.{kind}" for kind in chosen or ("html",)]
     if not chosen:
+        if out.suffix and out.suffix not in (".htm", *(f".{kind}" for kind in FORMATS)):
+            raise UsageError(f"--out {out}: a report ends in .html, .pdf or .md; or say --format")
         return [out]
     if len(chosen) == 1:
         ending = out.suffix.removeprefix(".")
@@ -106,17 +108,3 @@ def _files(folder: Path, out: Path | None, formats: tuple[str, ...]) -> list[Pat
         return [out if ending == chosen[0] else out.with_name(f"{out.name}.{chosen[0]}")]
     stem = out.with_suffix("") if out.suffix.removeprefix(".") in FORMATS else out
     return [stem.with_name(f"{stem.name}.{kind}") for kind in chosen]
-
-
-def _open(folder: Path) -> tuple[Results, list[str]]:
-    """The results of a folder, finished or not, and what there is to say of them."""
-    if folder.is_dir() and not is_finished(folder):
-        results = open_unfinished(folder)
-        total = results.spec().design.runs
-        return results, [
-            f"The study is not finished: {len(results):,} of {total:,} runs are here. "
-            f"`rexmit run` with --out {folder} --resume goes on with it."
-        ]
-    results = open_results(folder)
-    part = part_of(results)
-    return results, [f"{part[:1].upper()}{part[1:]}."] if part else []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from rexmit.plot.flows import NOTHING
+from rexmit.analyse.rows import Row
+from rexmit.plot.flows import NOTHING, Columns
 from rexmit.plot.pack import Column, Scaled
 
 Table: TypeAlias = dict[str, Any]
@@ -105,3 +106,18 @@ def notes(side: str, number: Any, time_ns: Any, known: Known) -> list[str | None
             for row in np.flatnonzero(number == packet).tolist() if dropped else ():
                 found[row] = verdict
     return found
+
+
+def repairs(at: Any, kept: Columns, words: Callable[[Row], str]) -> Table:
+    """The table of what was sent again: `kept` is at the rows `at`, and `words` gives its evidence."""
+    why = []
+    for values in zip(*(column.tolist() for column in kept.values()), strict=True):
+        row = dict(zip(kept, values, strict=True))
+        why.append(words({name: None if value == NOTHING else value for name, value in row.items()}))
+    return {
+        "row": at,
+        "confidence": kept["confidence"].tolist(),
+        "why": why,
+        "first": Scaled(or_less(kept["delay_first_ns"]), 1e-9),
+        "previous": Scaled(or_less(kept["delay_previous_ns"]), 1e-9),
+    }

@@ -16,10 +16,10 @@ from rexmit.analyse.quantities import duration, plural, size
 from rexmit.analyse.rows import Row
 from rexmit.analyse.words import SCTP_CAUSES, SCTP_LETTERS, sctp_evidence, vantage_limits
 from rexmit.plot.causes import SCTP_COLOURS
-from rexmit.plot.flows import NOTHING, Columns, chosen, to_columns
+from rexmit.plot.flows import Columns, chosen, to_columns
 from rexmit.plot.pack import Scaled
 from rexmit.plot.series import other
-from rexmit.plot.trace_columns import NEW, Known, Table, jumps, look, notes, or_less, places
+from rexmit.plot.trace_columns import NEW, Known, Table, jumps, look, notes, places, repairs
 
 ROWS = ("chunks", "sctp_sacks", "sctp_retransmissions", "sctp_rtt")
 SIDES = ("client", "server")
@@ -201,18 +201,7 @@ def _again(rows: Columns, again: Columns) -> Table:
     keys = rows["number"] * 2**32 + rows["tsn"]
     own = again["number"] * 2**32 + again["tsn"]
     at, keep = places(keys, own)
-    kept = chosen(again, keep)
-    why = []
-    for values in zip(*(column.tolist() for column in kept.values()), strict=True):
-        row = dict(zip(kept, values, strict=True))
-        why.append(sctp_evidence({name: None if value == NOTHING else value for name, value in row.items()}))
-    return {
-        "row": at,
-        "confidence": kept["confidence"].tolist(),
-        "why": why,
-        "first": Scaled(or_less(kept["delay_first_ns"]), 1e-9),
-        "previous": Scaled(or_less(kept["delay_previous_ns"]), 1e-9),
-    }
+    return repairs(at, chosen(again, keep), sctp_evidence)
 
 
 def _rtt(one: Association, side: str, known: Known) -> Table:

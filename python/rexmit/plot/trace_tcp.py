@@ -14,7 +14,7 @@ from rexmit.plot.causes import groups
 from rexmit.plot.connections import Causes
 from rexmit.plot.flows import NOTHING, Columns, Flow, chosen
 from rexmit.plot.pack import Scaled
-from rexmit.plot.trace_columns import NEW, Known, Table, jumps, look, notes, or_less, places
+from rexmit.plot.trace_columns import NEW, Known, Table, jumps, look, notes, or_less, places, repairs
 
 SIDES = ("client", "server")
 
@@ -139,18 +139,7 @@ def _sacks(rows: Columns, blocks: Columns) -> Table:
 
 def _again(rows: Columns, again: Columns) -> Table:
     at, keep = _places(rows, again["number"])
-    kept = chosen(again, keep)
-    why = []
-    for values in zip(*(column.tolist() for column in kept.values()), strict=True):
-        row = dict(zip(kept, values, strict=True))
-        why.append(evidence({name: None if value == NOTHING else value for name, value in row.items()}))
-    return {
-        "row": at,
-        "confidence": kept["confidence"].tolist(),
-        "why": why,
-        "first": Scaled(or_less(kept["delay_first_ns"]), 1e-9),
-        "previous": Scaled(or_less(kept["delay_previous_ns"]), 1e-9),
-    }
+    return repairs(at, chosen(again, keep), evidence)
 
 
 def _rtt(heard: Columns, samples: Columns) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import importlib
 import os
 import stat
@@ -217,23 +216,10 @@ class Analysis:
         return f"<Analysis of {names}: {self.summary.packets:,} packets; {counts or 'no TCP and no SCTP'}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the connections, their retransmissions by cause, and warnings."""
-        cause = ["side", "cause", "confidence"]
-        parts = [f"<p>{html.escape(repr(self))}</p>"]
-        for flow, flows, again in (
-            ("connection", "connections", "retransmissions"),
-            ("association", "associations", "sctp_retransmissions"),
-        ):
-            if self._tables[flows].num_rows:
-                shown = [flow, "client_address", "server_address", "packets", "client_bytes", "server_bytes"]
-                parts.append(self._polars(flows).select(shown).head(20)._repr_html_())
-            if self._tables[again].num_rows:
-                counted = self._polars(again).group_by(flow, *cause).len("retransmissions")
-                parts.append(
-                    counted.sort(flow, "retransmissions", descending=[False, True]).head(20)._repr_html_()
-                )
-        parts += [f"<p>warning: {html.escape(text)}</p>" for text in self.warnings]
-        return "".join(parts)
+        """What a notebook shows: each direction with data, what was sent again by cause, and warnings."""
+        from rexmit.report.shown import analysis_html
+
+        return analysis_html(self)
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:

@@ -13,7 +13,15 @@ import polars as pl
 
 from rexmit.plot.figures import readable
 from rexmit.plot.pack import Column, pack
-from rexmit.report.responses import Response, describe, kind_of, ranked, responses_of, with_derived
+from rexmit.report.responses import (
+    Response,
+    describe,
+    kind_of,
+    ranked,
+    responses_of,
+    with_derived,
+    without_failed,
+)
 from rexmit.run import Results
 from rexmit.run.details import DETAILS, Detail
 from rexmit.study import Factor
@@ -43,7 +51,7 @@ class Explorer:
 def explorer_of(results: Results) -> Explorer | None:
     """What a page shows of these results; None where no response is left to show."""
     design = results.spec().design
-    frame = with_derived(results.table())
+    frame = with_derived(without_failed(results.table()))
     responses = responses_of(frame, results.arrow().schema)
     if not frame.height or not responses:
         return None

@@ -209,6 +209,12 @@ class TcpFriendly:
         names = printable(", ".join(looked.capture for looked in self.looked))
         return f"<TcpFriendly of {names}: {counts or 'no direction with enough data'}>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: of each direction the verdict and the measures."""
+        from rexmit.report.shown import friendly_html
+
+        return friendly_html(self)
+
 
 def look(found: Analysis, name: str, connection: int | None = None) -> Looked:
     """Judges the directions of an open analysis. Raises UsageError where the connection is not there."""

@@ -32,6 +32,15 @@ class Response:
         return {"name": self.name, "meaning": self.meaning, "unit": self.unit, "kind": self.kind}
 
 
+def without_failed(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table of runs in which those that failed have no measures: their zeros were never measured."""
+    if "error" not in frame.columns or frame["error"].null_count() == frame.height:
+        return frame
+    before = set(design_columns(frame.columns)) | {"completed", "error"}
+    measures = [name for name in frame.columns if name not in before and frame[name].dtype.is_numeric()]
+    return frame.with_columns(pl.when(pl.col("error").is_null()).then(pl.col(measures)))
+
+
 def with_derived(frame: pl.DataFrame) -> pl.DataFrame:
     """A table of runs with what people ask for and no run answers by itself: `goodput_bit_s`."""
     if not {"bytes", "time_ns"} <= set(frame.columns) or GOODPUT in frame.columns:

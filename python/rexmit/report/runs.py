@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import shlex
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,14 +38,16 @@ Progress = Callable[[str, int, int], None]
 class RunsOptions:
     """Which runs a page has.
 
-    `wanted` is one of `CHOICES` or numbers such as `17,18,40..60`. `most_bytes` is how much their blocks may
-    take, None without a limit.
+    `wanted` is one of `CHOICES`, numbers such as `17,18,40..60`, or a choice and numbers: `first,28`.
+    `most_bytes` is how much their blocks may take, None without a limit. `page` is the file that is written,
+    where it is not the folder's own.
     """
 
     wanted: str = "auto"
     most_bytes: int | None = None
     jobs: int | None = None
     progress: Progress | None = None
+    page: Path | None = None
 
 
 @dataclass
@@ -52,7 +56,8 @@ class RunBlocks:
 
     blocks: dict[int, str] = field(default_factory=dict)
     note: str = ""
-    command: str | None = None
+    command: tuple[str, str] | None = None
+    """What stands before the run's number and behind it."""
     remarks: list[str] = field(default_factory=list)
 
 
@@ -66,9 +71,11 @@ def run_blocks(results: Results, options: RunsOptions, responses: Sequence[str])
     again, why_not = _again(results)
     numbers, whole = _chosen(results, options.wanted, kept, again is not None)
     if again is not None and results.folder is not None:
-        found.command = f"rexmit report {results.folder} --with-runs RUN"
+        before = "" if options.wanted == "none" else f"{options.wanted},"
+        page = f" --out {shlex.quote(str(options.page))}" if options.page else ""
+        found.command = (f"rexmit report {shlex.quote(str(results.folder))} --with-runs {before}", page)
     packer = _Packer(results, again, kept, responses)
-    total, used = len(numbers), 0
+    total, used, full = len(numbers), 0, False
     failed: list[str] = []
     _report(options, 0, total)
     for done, (number, block) in enumerate(packer.work(numbers, options.jobs or usable_cores()), start=1):
@@ -76,14 +83,18 @@ def run_blocks(results: Results, options: RunsOptions, responses: Sequence[str])
         if isinstance(block, str):
             used += len(block)
             if options.most_bytes is not None and used > options.most_bytes:
-                whole = False
+                whole, full = False, True
                 _report(options, total, total)
                 break
             found.blocks[number] = block
         else:
             failed.append(one_line(block))
     if failed:
-        found.remarks.append(f"{len(failed)} runs are without packets; the first: {failed[0]}.")
+        many = f"{len(failed):,} runs are without packets; the first: " if len(failed) > 1 else ""
+        found.remarks.append(f"{many}{failed[0]}.")
+    if full and (options.wanted != "auto" or not found.blocks):
+        told = f"Of {total:,} runs that were to be in the page, {len(found.blocks):,} fit its size."
+        found.remarks.append(f"{told} Give a larger --max-size or --data beside.")
     found.note = _note(found, len(results), whole, why_not)
     return found
 
@@ -101,17 +112,16 @@ def _again(results: Results) -> tuple[Again | None, str]:
         return None, one_line(error)
 
 
-def _kept(results: Results) -> dict[int, Path]:
-    """Captures in the folder by run: of each the one at the host that sends."""
+def _kept(results: Results) -> dict[int, list[Path]]:
+    """Captures in the folder by run: of each first the one at the host that sends."""
     if results.folder is None:
         return {}
-    found: dict[int, Path] = {}
-    hosts = sorted(HOSTS, key=lambda host: host != sender_of(results))
-    for host in hosts:
+    found: dict[int, list[Path]] = {}
+    for host in _hosts(results):
         for path in sorted((results.folder / "captures").glob(f"run-*-{host}.pcapng")):
             number = int(path.name.split("-")[1])
             if path == capture_path(results.folder, number, host):
-                found.setdefault(number, path)
+                found.setdefault(number, []).append(path)
     return dict(sorted(found.items()))
 
 
@@ -121,16 +131,29 @@ def sender_of(results: Results) -> str:
     return max(HOSTS, key=lambda host: (senders.count(host), host == "server"))
 
 
-def _chosen(results: Results, wanted: str, kept: dict[int, Path], repeatable: bool) -> tuple[list[int], bool]:
+def _hosts(results: Results) -> list[str]:
+    """Both hosts, the one that sends first."""
+    return sorted(HOSTS, key=lambda host: host != sender_of(results))
+
+
+def _chosen(results: Results, wanted: str, kept: Collection[int], repeatable: bool) -> tuple[list[int], bool]:
     """The numbers of the runs, in the order in which they are packed, and whether these are all."""
     runs = len(results)
+    choice, comma, numbers = wanted.partition(",")
+    if comma and choice in CHOICES:
+        first, _ = _chosen(results, numbers, kept, repeatable)
+        # Those that are named go first: they are what must fit.
+        return list(dict.fromkeys([*first, *_chosen(results, choice, kept, repeatable)[0]])), False
     if wanted == "none":
         return [], False
     if wanted == "kept" or (wanted in CHOICES and not repeatable):
         return list(kept), len(kept) == runs
     if wanted not in CHOICES:
         last = results.spec().design.runs - 1
-        return list(dict.fromkeys([*numbers_of(wanted, 0, last)])), False
+        try:
+            return list(numbers_of(wanted, 0, last)), False
+        except UsageError as error:
+            raise UsageError(f"{one_line(error)}; or one of {', '.join(CHOICES)}") from None
     order = list(_spread(results))
     if wanted == "all":
         return [*order, *sorted(set(range(runs)) - set(order))], True
@@ -184,12 +207,16 @@ class _Packer:
     """Makes the blocks of runs, some at a time, in the order in which they are asked for."""
 
     def __init__(
-        self, results: Results, again: Again | None, kept: dict[int, Path], responses: Sequence[str]
+        self,
+        results: Results,
+        again: Again | None,
+        kept: Mapping[int, Sequence[Path]],
+        responses: Sequence[str],
     ) -> None:
         self._results, self._again, self._kept = results, again, kept
         self._design = results.spec().design
         self._rows = RowsByRun(results.table(), responses)
-        self._host = sender_of(results)
+        self._hosts = _hosts(results)
 
     def work(self, numbers: Sequence[int], jobs: int) -> Iterator[tuple[int, str | RexmitError]]:
         """Yields each run's number and its block, or why there is none."""
@@ -213,22 +240,32 @@ class _Packer:
                 stopped.set()
 
     def _make(self, number: int, folder: Path) -> str | RexmitError:
-        path = folder / f"run-{number}.pcapng"
         try:
             if number in self._rows and self._again is not None:
-                files = (path, None) if self._host == "server" else (None, path)
-                tables = {
-                    kind: pl.DataFrame(pl.from_arrow(table))
-                    for kind, table in self._again.run(number, *files).items()
-                }
-                return pack_trace(path, self._about(number, tables))
-            if number in self._kept:
-                return pack_trace(self._kept[number], self._about(number, self._stored(number)))
-            return UsageError(f"run {number} is not among these results, or its packets were not kept")
+                return self._made_again(self._again, number, folder / f"run-{number}.pcapng")
+            about = self._about(number, self._stored(number))
+            for path in self._kept.get(number, ()):
+                with contextlib.suppress(UsageError):
+                    return pack_trace(path, about)
         except RexmitError as error:
             return error
-        finally:
-            path.unlink(missing_ok=True)
+        if number in self._kept:
+            return UsageError(f"run {number} has captures, but none with a connection that can be read")
+        return UsageError(f"run {number} is not among these results, or its packets were not kept")
+
+    def _made_again(self, again: Again, number: int, path: Path) -> str:
+        """Of a run that failed, the host that sends may have seen nothing: then as the other one saw it."""
+        for host in self._hosts:
+            try:
+                files = (path, None) if host == "server" else (None, path)
+                tables = {k: pl.DataFrame(pl.from_arrow(t)) for k, t in again.run(number, *files).items()}
+                about = self._about(number, tables)
+                # What it raises for a capture without a connection names a file that nobody knows.
+                with contextlib.suppress(UsageError):
+                    return pack_trace(path, about)
+            finally:
+                path.unlink(missing_ok=True)
+        raise UsageError(f"run {number} has no connection: no host saw a packet of one")
 
     def _stored(self, number: int) -> dict[str, pl.DataFrame]:
         folder = self._results.folder

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import quote
 
 from rexmit._native import version
+from rexmit.errors import UsageError
 from rexmit.report.document import document_of
 from rexmit.report.explorer import explorer_of, study_page
+from rexmit.report.formats import write_documents
 from rexmit.report.page import has_script, page_of
 from rexmit.report.runs import RunBlocks, RunsOptions, run_blocks
+from rexmit.report.sources import notices_of
 from rexmit.run import Results
 from rexmit.run.columns import design_columns
 from rexmit.run.files import store_error, write_text
@@ -42,6 +46,21 @@ class Written:
     remarks: list[str]
 
 
+def write_any(results: Results, target: Path, options: ReportOptions) -> list[str]:
+    """Writes a page, a PDF or Markdown, as the ending of `target` says; returns what there is to warn of.
+
+    Raises UsageError for another ending.
+    """
+    notices = notices_of(results)
+    if target.suffix == ".html":
+        remarks = write_report(results, target, notices, options).remarks
+    elif target.suffix in (".pdf", ".md"):
+        remarks = write_documents(results, [target], notices, options.notes)
+    else:
+        raise UsageError(f"{target}: a report ends in .html, .pdf or .md")
+    return list(dict.fromkeys(remarks))
+
+
 def write_report(
     results: Results, target: Path, notices: Sequence[str] = (), options: ReportOptions | None = None
 ) -> Written:
@@ -59,6 +78,8 @@ def write_report(
         write_text(target, page_of(document, None, {}), resumable=False)
         return Written(target, None, document.notices)
     document.notices += explorer.remarks
+    if results.folder is None or target.resolve() != (results.folder / "report.html").resolve():
+        options = replace(options, runs=replace(options.runs, page=target))
     runs = _runs(results, options, page_of(document, study_page(results, explorer, {}, ""), explorer.blocks))
     document.notices += runs.remarks
     folder = target.with_name(f"{target.stem}-data") if options.beside and runs.blocks else None
@@ -70,7 +91,10 @@ def write_report(
         _write_beside(folder, runs)
     page = page_of(document, study_page(results, explorer, info, version()), blocks)
     write_text(target, page, resumable=False)
-    return Written(target, folder, document.notices)
+    remarks = list(document.notices)
+    if options.most_bytes is not None and (size := len(page.encode())) > options.most_bytes:
+        remarks.append(f"{target}: has {size:,} bytes, more than the {options.most_bytes:,} that it may have")
+    return Written(target, folder, remarks)
 
 
 def _runs(results: Results, options: ReportOptions, without: str) -> RunBlocks:
@@ -93,7 +117,7 @@ def _places(runs: RunBlocks, folder: Path | None) -> dict[str, dict[str, str]]:
     """Where each run's block is: `RunsInfo.embedded` of web/src/format.ts."""
     return {
         str(number): {"block": _id(number)}
-        | ({} if folder is None else {"file": f"{folder.name}/{_id(number)}.js"})
+        | ({} if folder is None else {"file": f"{quote(folder.name)}/{_id(number)}.js"})
         for number in sorted(runs.blocks)
     }
 
@@ -104,6 +128,10 @@ def _write_beside(folder: Path, runs: RunBlocks) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise store_error(folder, error) from None
+    wanted = {f"{_id(number)}.js" for number in runs.blocks}
+    for left in folder.glob("run-*.js"):
+        if left.name not in wanted:
+            left.unlink(missing_ok=True)
     for number, block in runs.blocks.items():
         text = f'rexmitBlock("{_id(number)}","{block}");\n'
         write_text(folder / f"{_id(number)}.js", text, resumable=False)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rexmit.errors import RexmitError, StoreError
 from rexmit.run.files import store_error
 from rexmit.run.lock import LOCK_NAME, FolderLock
+from rexmit.run.provenance import environment, now
 from rexmit.run.results import Results
 
 KEPT = ("captures", "tables")
@@ -83,3 +86,16 @@ def provenance_of(results: Results) -> dict[str, Any] | None:
         return results.provenance()
     except RexmitError:
         return None
+
+
+def merged_provenance(
+    record: Mapping[str, Any], sources: Sequence[Mapping[str, Any]], started: str
+) -> dict[str, Any]:
+    """The provenance.json of merged results: this session, and what each of the `sources` was."""
+    session = {"command": shlex.join(sys.argv), "started": started, "ended": now(), "outcome": "merged"}
+    return {
+        "seed": record["seed"],
+        **environment(),
+        "sessions": [{**session, "runs": record["runs"]}],
+        "sources": list(sources),
+    }

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,11 +21,11 @@ import tomli_w
 
 from rexmit.errors import StoreError, UsageError
 from rexmit.run.backends import BackendOptions, ModelBackend, is_real_time
-from rexmit.run.beside import keep_files, provenance_of, written_beside
+from rexmit.run.beside import keep_files, merged_provenance, provenance_of, written_beside
 from rexmit.run.columns import SEED_COLUMNS, factor_columns, with_factors
 from rexmit.run.details import DETAILS, Detail, split
 from rexmit.run.files import write_json, write_text, write_whole
-from rexmit.run.provenance import environment, now
+from rexmit.run.provenance import now
 from rexmit.run.results import Results, open_results
 from rexmit.run.schema import KEY, SCHEMA
 from rexmit.run.shards import merge_shards, shards_among
@@ -389,24 +387,19 @@ def _provenance(
     sources: Sequence[_Source], rows: pl.DataFrame, record: dict[str, Any], started: str
 ) -> dict[str, Any]:
     taken = dict(rows.group_by("source").len().iter_rows())
-    session = {"command": shlex.join(sys.argv), "started": started, "ended": now(), "outcome": "merged"}
-    return {
-        "seed": record["seed"],
-        **environment(),
-        "sessions": [{**session, "runs": record["runs"]}],
-        "sources": [
-            {
-                "folder": str(source.folder.resolve()),
-                "seeds": source.results.study.get("seeds", [source.results.study["seed"]]),
-                "replications": source.results.study["replications"],
-                "levels": {factor.name: _plain(factor.labels) for factor in source.factors},
-                "runs": len(source.results),
-                "taken": taken.get(number, 0),
-                "provenance": provenance_of(source.results),
-            }
-            for number, source in enumerate(sources)
-        ],
-    }
+    told = [
+        {
+            "folder": str(source.folder.resolve()),
+            "seeds": source.results.study.get("seeds", [source.results.study["seed"]]),
+            "replications": source.results.study["replications"],
+            "levels": {factor.name: _plain(factor.labels) for factor in source.factors},
+            "runs": len(source.results),
+            "taken": taken.get(number, 0),
+            "provenance": provenance_of(source.results),
+        }
+        for number, source in enumerate(sources)
+    ]
+    return merged_provenance(record, told, started)
 
 
 def _plain(levels: Sequence[Any]) -> list[Any]:

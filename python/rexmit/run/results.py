@@ -342,6 +342,9 @@ def open_results(folder: str | Path) -> Results:
     return Results(None, study, folder)
 
 
+_NEEDED = ("name", "scenario", "factors", "replications", "seed", "runs")
+
+
 def read_study(folder: Path) -> dict[str, Any]:
     """The study.json of a results folder, finished or not.
 
@@ -351,6 +354,9 @@ def read_study(folder: Path) -> dict[str, Any]:
         raise StoreError(f"{folder}: is a file; name the results folder that `rexmit run` wrote")
     study = _read_json(folder / STUDY_JSON)
     check_schema(study, folder)
+    missing = [key for key in _NEEDED if key not in study]
+    if missing:
+        raise StoreError(f"{folder / STUDY_JSON}: has no {', '.join(missing)}, so it describes no study")
     return study
 
 

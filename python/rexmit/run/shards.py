@@ -6,9 +6,7 @@ Tables pass through row group by row group, so memory does not grow with the num
 from __future__ import annotations
 
 import filecmp
-import shlex
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,12 +16,12 @@ from typing import Any
 import pyarrow as pa
 
 from rexmit.errors import StoreError
-from rexmit.run.beside import keep_files, provenance_of, written_beside
+from rexmit.run.beside import keep_files, merged_provenance, provenance_of, written_beside
 from rexmit.run.details import DETAILS, Detail
 from rexmit.run.files import write_json, write_whole
 from rexmit.run.parquet import ROWS_A_GROUP
 from rexmit.run.parts import read_pieces
-from rexmit.run.provenance import environment, now
+from rexmit.run.provenance import now
 from rexmit.run.results import Results, open_results, read_study
 from rexmit.run.shard import Shard, runs_of, shard_of
 from rexmit.run.store import (
@@ -186,18 +184,13 @@ def _tables(parts: Sequence[_Part], file: str) -> Iterator[pa.Table]:
 
 
 def _provenance(parts: Sequence[_Part], record: dict[str, Any], started: str) -> dict[str, Any]:
-    session = {"command": shlex.join(sys.argv), "started": started, "ended": now(), "outcome": "merged"}
-    return {
-        "seed": record["seed"],
-        **environment(),
-        "sessions": [{**session, "runs": record["runs"]}],
-        "sources": [
-            {
-                "folder": str(part.folder.resolve()),
-                "shard": list(part.shard),
-                "runs": len(part.runs),
-                "provenance": provenance_of(Results(None, part.study, part.folder)),
-            }
-            for part in parts
-        ],
-    }
+    told = [
+        {
+            "folder": str(part.folder.resolve()),
+            "shard": list(part.shard),
+            "runs": len(part.runs),
+            "provenance": provenance_of(Results(None, part.study, part.folder)),
+        }
+        for part in parts
+    ]
+    return merged_provenance(record, told, started)

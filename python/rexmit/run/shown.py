@@ -1,4 +1,4 @@
-"""How results show themselves in a notebook: plain HTML with a small drawing, no script."""
+"""How studies and results show themselves in a notebook: plain HTML with a small drawing, no script."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 
 if TYPE_CHECKING:
     from rexmit.run.results import Results
-    from rexmit.study import Factor
+    from rexmit.study import Factor, StudySpec
 
 MOST_ROWS = 30
 """Levels that the table of means has at most."""
@@ -23,18 +23,36 @@ def results_html(results: Results) -> str:
     """A table of the factors, the means of the main responses over one factor, and the curve of the first."""
     factors = results.spec().design.factors
     varied = [factor for factor in factors if len(factor.levels) > 1]
-    parts = [
-        f"<strong>{html.escape(results.title)}</strong>",
-        f"<div>{html.escape(results.name)}: {len(results):,} runs, seed {_seeds(results)}</div>",
-    ]
-    if factors:
-        rows = [(f.name, str(len(f.labels)), _some([str(label) for label in f.labels])) for f in factors]
-        parts.append(_table(("factor", "levels", ""), rows, 3))
+    told = f"{results.name}: {len(results):,} runs, seed {_seeds(results)}"
+    parts = [f"<div>{html.escape(told)}</div>", _factors(factors)]
     frame = results.table()
     if varied and frame.height:
         over = max(varied, key=lambda factor: (factor.is_position, len(factor.levels)))
         parts.append(_means(frame, over))
-    return f'<div class="rexmit-results" style="font-size:0.9em">{"".join(parts)}</div>'
+    return shown_html(results.title, parts)
+
+
+def study_html(spec: StudySpec) -> str:
+    """What is asked, how many runs there would be, and the factors with their levels."""
+    design = spec.design
+    times = f" ({design.replications:,} replications each)" if design.replications > 1 else ""
+    runs = f"{design.runs:,} run{'s' * (design.runs != 1)}{times}"
+    parts = [f"<div>{html.escape(f'{spec.name}: {runs}, seed {design.seed}')}</div>"]
+    if question := str(spec.texts.get("question", "")):
+        parts.insert(0, f"<div><em>{html.escape(question)}</em></div>")
+    parts.append(_factors(design.factors) or "<div>nothing varies</div>")
+    return shown_html(spec.title, parts)
+
+
+def shown_html(title: str, parts: Sequence[str]) -> str:
+    """The frame of all that shows itself: a title, and what is below it as HTML."""
+    head = f"<strong>{html.escape(title)}</strong>"
+    return f'<div class="rexmit-results" style="font-size:0.9em">{head}{"".join(parts)}</div>'
+
+
+def _factors(factors: Sequence[Factor]) -> str:
+    rows = [(f.name, str(len(f.labels)), _some([str(label) for label in f.labels])) for f in factors]
+    return html_table(("factor", "levels", ""), rows, 3) if rows else ""
 
 
 def _seeds(results: Results) -> str:
@@ -57,7 +75,7 @@ def _means(frame: pl.DataFrame, over: Factor) -> str:
     told = f"Means of all runs with a level of {over.name}; the curve is {_head(first)}."
     if more > 0:
         told += f" {more:,} more levels: table() has all."
-    return f"<div>{html.escape(told)}</div>{curve}{_table(heads, rows, 1)}"
+    return f"<div>{html.escape(told)}</div>{curve}{html_table(heads, rows, 1)}"
 
 
 def _head(name: str) -> str:
@@ -91,11 +109,13 @@ def _curve(values: Sequence[float]) -> str:
     )
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
-    """A table whose columns from `left` on are numbers."""
+def html_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], left: int, words: Sequence[str] = ()
+) -> str:
+    """A table whose columns from `left` on are numbers, but for those with `words` as their heads."""
 
     def line(kind: str, cells: Sequence[str]) -> str:
-        sides = ("left" if n < left else "right" for n in range(len(cells)))
+        sides = ("left" if n < left or heads[n] in words else "right" for n in range(len(cells)))
         made = (
             f'<{kind} style="text-align:{side};padding:0.1em 0.6em">{html.escape(cell)}</{kind}>'
             for cell, side in zip(cells, sides, strict=True)

@@ -53,8 +53,11 @@ export function levelAxis(
   if (!dim) return { low: -0.5, high: 0.5, log: false, ticks: [0], labels: [""], title: "", slant: 0 };
   const { places, isLog } = placesOfLevels(dim, levels, log);
   const [low, high] =
-    zoom && (!isLog || zoom[0] > 0) ? zoom : padded(endsOf(places), isLog, dim.values === null);
+    zoom && (!isLog || zoom[0] > 0)
+      ? zoom
+      : padded(places.length > 0 ? endsOf(places) : [0, 0], isLog, dim.values === null);
   const axis: Axis = { low, high, log: isLog, ticks: [], labels: [], title: titleOf(dim), slant: 0 };
+  if (places.length === 0) return axis;
   if (dim.values === null) return named(axis, dim, levels, width);
   const inside = places.filter((place) => place >= low && place <= high).sort((a, b) => a - b);
   const few = inside.length > 0 && inside.length <= Math.max(12, width / 22);
@@ -78,7 +81,7 @@ export function placesOfLevels(
   const { values } = dim;
   if (!values) return { places: levels.map((_, at) => at), isLog: false };
   const places = levels.map((level) => values[level]);
-  return { places, isLog: log && places.every((place) => place > 0) };
+  return { places, isLog: log && places.length > 0 && places.every((place) => place > 0) };
 }
 
 function padded([low, high]: [number, number], log: boolean, names: boolean): [number, number] {
@@ -91,7 +94,7 @@ function padded([low, high]: [number, number], log: boolean, names: boolean): [n
 function named(axis: Axis, dim: Dim, levels: number[], width: number): Axis {
   const whole = levels.map((level) => short(levelLabel(dim, level), 24));
   const lying = every(levels.length, Math.floor(width / (widest(whole) + 10)));
-  const aslant = lying > 1 && Math.max(...whole.map((label) => label.length)) > 5;
+  const aslant = lying > 1 && whole.some((label) => label.length > 5);
   const labels = aslant ? levels.map((level) => short(levelLabel(dim, level), 26)) : whole;
   const step = aslant ? every(levels.length, Math.floor(width / 16)) : lying;
   axis.ticks = levels.map((_, at) => at).filter((at) => at % step === 0);
@@ -134,9 +137,11 @@ function thinned(axis: Axis, ticks: number[], texts: string[], width: number): A
 }
 
 export function short(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+  if (text.length <= most) return text;
+  const letters = Array.from(text);
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : text;
 }
 
 export function widest(labels: string[]): number {
-  return Math.max(0, ...labels.map((label) => label.length)) * 7;
+  return labels.reduce((most, label) => Math.max(most, label.length), 0) * 7;
 }

@@ -141,10 +141,14 @@ function ofKey(key: Column, table: Table): Dim | null {
     const labels = column.words.map((word) => word ?? "none");
     return { ...common, labels, values: null, codes: column.codes };
   }
-  const values = [...new Set(column)].sort((a, b) => a - b);
+  const found = new Set(column);
+  // Rows that have no value of the key are a level of its own, which has no place on an axis of numbers.
+  const none = found.delete(Number.NaN);
+  const values = [...found].sort((a, b) => a - b);
   if (values.length > MOST_LEVELS) return null;
   const places = new Map(values.map((value, place) => [value, place]));
-  const codes = Uint32Array.from(column, (value) => places.get(value)!);
+  const codes = Uint32Array.from(column, (value) => places.get(value) ?? values.length);
+  if (none) return { ...common, labels: [...values.map(String), "none"], values: null, codes };
   return { ...common, labels: values.map(String), values, codes };
 }
 

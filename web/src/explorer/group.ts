@@ -114,9 +114,10 @@ export function valuesOf(groups: Groups, cell: number, values: Numbers): Float64
 /** Levels that the filters keep of a dimension, in the order of the design. */
 export function keptLevels(dim: Dim | null, filters: Filters): number[] {
   if (!dim) return [-1];
-  const chosen = filters[dim.name];
-  if (!chosen) return dim.labels.map((_, level) => level);
-  return dim.labels.map((_, level) => level).filter((level) => chosen.includes(level));
+  const all = dim.labels.map((_, level) => level);
+  if (!filters[dim.name]) return all;
+  const chosen = new Set(filters[dim.name]);
+  return all.filter((level) => chosen.has(level));
 }
 
 function filterRows(source: Source, filters: Filters): Uint8Array {

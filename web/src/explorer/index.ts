@@ -15,7 +15,7 @@ import { Packets } from "./packets";
 import { cellLevels, cellOf, notesOf, type Picture, pictureOf, placesOf } from "./picture";
 import { Pointer } from "./pointer";
 import { drawRuns } from "./runs";
-import { firstState, fromFragment, type State, tableOf, toFragment } from "./state";
+import { firstState, fromFragment, isOurs, type State, tableOf, toFragment } from "./state";
 
 /** Fills `host` with the explorer of the page's study. What is wrong stands in its place. */
 export async function mountExplorer(host: HTMLElement, page: StudyPage): Promise<void> {
@@ -349,7 +349,10 @@ class Explorer {
   }
 
   private listen(): void {
-    addEventListener("popstate", () => void this.follow(location.hash));
+    addEventListener("popstate", () => {
+      // A link to another part of the page asks nothing of the explorer.
+      if (location.hash === "" || isOurs(location.hash)) void this.follow(location.hash);
+    });
     onTheme(() => this.picture && this.drawChart());
     onTheme(() => this.picture && this.drawOpen());
     // On paper the chart is light, whatever the screen is.

@@ -58,6 +58,7 @@ export function lineChart(picture: Picture, width: number, theme: Theme): LineCh
     : levelAxis(groups.roles.x, groups.levels.x, { log: state.logX, zoom: zoomX, width: across });
   makeRoom(frame, x);
   const colour = groups.roles.colour;
+  const all = looks(colour?.labels.length ?? 1, (colour?.values ?? null) !== null, theme);
   const chart: LineChart = {
     picture,
     frame,
@@ -65,10 +66,7 @@ export function lineChart(picture: Picture, width: number, theme: Theme): LineCh
     y,
     panels,
     // A colour stays with its level, whatever the filters leave.
-    looks: groups.levels.colour.map(
-      (level) =>
-        looks(colour?.labels.length ?? 1, (colour?.values ?? null) !== null, theme)[Math.max(0, level)],
-    ),
+    looks: groups.levels.colour.map((level) => all[Math.max(0, level)]),
     marks: [],
     steps: spread,
     markers: !spread && groups.levels.x.length <= 60,

@@ -209,7 +209,7 @@ export function neighbour(source: Source, run: number, dim: Dim, by: number): nu
 
 /** How to have the packets of a run that the page has not. */
 export function absent(page: StudyPage, run: number): HTMLElement {
-  const command = page.runs.command?.replaceAll("RUN", String(run)) ?? null;
+  const command = page.runs.command?.join(String(run)) ?? null;
   const note = el("p", {}, `The packets of run ${run} are not in this page. ${page.runs.note}`);
   if (command === null) return el("div", { class: "absent" }, note);
   const done = el("span", { class: "soft", role: "status" });

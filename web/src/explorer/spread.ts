@@ -17,18 +17,20 @@ const MOST_STEPS = 4000;
 export function distribution(picture: Picture): Distribution {
   const { groups, values, state } = picture;
   const { rows, columns, colour } = groups.levels;
-  const usable = (sorted: Float64Array): Float64Array =>
-    state.logX ? sorted.filter((one) => one > 0) : sorted;
   const cells = rows.map((_, r) =>
-    columns.map((_, c) => colour.map((_, k) => usable(valuesOf(groups, cellAt(groups, r, c, k, 0), values)))),
+    columns.map((_, c) => colour.map((_, k) => valuesOf(groups, cellAt(groups, r, c, k, 0), values))),
   );
-  const all = joined(cells.flat(2));
+  const some = joined(cells.flat(2));
+  // What a logarithmic axis has no place for is still a part of all.
+  const all = state.logX ? some.filter((one) => one > 0) : some;
   const range: [number, number] = all.length > 0 ? [all[0], all[all.length - 1]] : [0, 1];
   const histogram = state.shape === "histogram";
   const edges = histogram ? binsOf(all, state.logX) : placesOf(all);
   const panels = cells.flat().map((curves) => ({
     xs: edges,
-    values: curves.map((sorted) => (histogram ? binShares(sorted, edges) : stepShares(sorted, edges))),
+    values: curves.map((sorted) =>
+      histogram ? binShares(sorted, edges, state.logX) : stepShares(sorted, edges),
+    ),
     lows: curves.map(() => edges.map(() => null)),
     highs: curves.map(() => edges.map(() => null)),
   }));
@@ -45,11 +47,12 @@ export function stepShares(sorted: Float64Array, places: number[]): (number | nu
 }
 
 /** The share of values in each bin, at its left edge; the last edge closes the last bin. */
-export function binShares(sorted: Float64Array, edges: number[]): (number | null)[] {
+export function binShares(sorted: Float64Array, edges: number[], log = false): (number | null)[] {
   if (sorted.length === 0) return edges.map(() => null);
   const counts = edges.map(() => 0);
   let bin = 0;
   for (const value of sorted) {
+    if (log && value <= 0) continue;
     while (bin < edges.length - 2 && value >= edges[bin + 1]) bin++;
     counts[bin]++;
   }
@@ -59,7 +62,7 @@ export function binShares(sorted: Float64Array, edges: number[]): (number | null
 
 function binsOf(sorted: Float64Array, log: boolean): number[] {
   if (sorted.length === 0) return [0, 1];
-  if (!log) return binEdges(sorted);
+  if (!log || sorted[0] === sorted.at(-1)) return binEdges(sorted);
   return binEdges(sorted.map(Math.log)).map(Math.exp);
 }
 
@@ -72,6 +75,7 @@ function placesOf(sorted: Float64Array): number[] {
     const [low, high] = [places[0], places.at(-1)!];
     const log = low > 0 && high / low > 100;
     return Array.from({ length: MOST_STEPS }, (_, at) => {
+      if (at === MOST_STEPS - 1) return high;
       const share = at / (MOST_STEPS - 1);
       return log ? low * (high / low) ** share : low + (high - low) * share;
     });

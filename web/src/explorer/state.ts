@@ -96,7 +96,8 @@ export function toFragment(state: State, first: State, source: Source): string {
   for (const [name, levels] of Object.entries(state.filters)) writeFilter(said, source, name, levels);
   for (const [name, level] of Object.entries(at ?? {}))
     said.append(`at.${name}`, labelAt(source, name, level));
-  if (state.zoom) said.set("zoom", state.zoom.map((end) => Number(end.toPrecision(7))).join("~"));
+  if (at && Object.keys(at).length === 0) said.set("at", ALL);
+  if (state.zoom) said.set("zoom", zoomText(state.zoom));
   if (state.run !== null) said.set("run", String(state.run));
   if (state.with !== null) said.set("with", String(state.with));
   return HEAD + said.toString();
@@ -120,10 +121,11 @@ export function fromFragment(
   if (!said) return { state, faults };
   readTexts(said, state, source, faults);
   // An axis is as its levels ask for, unless the link says otherwise.
-  state.logX = said.has("logx") ? said.get("logx") === "1" : prefersLog(dimOf(source, state.x));
-  state.logY = said.get("logy") === "1";
-  const zoom = said.get("zoom")?.split("~").map(Number);
-  if (zoom?.length === 4 && zoom.every(Number.isFinite)) state.zoom = zoom;
+  [state.logX, state.logY] = [prefersLog(dimOf(source, state.x)), false];
+  for (const [key, name] of Object.entries(SWITCHES) as ["logX" | "logY", string][])
+    if (said.get(name) === "1" || said.get(name) === "0") state[key] = said.get(name) === "1";
+    else if (said.has(name)) faults.push(`The link says ${name}=${said.get(name)}; known are 0, 1.`);
+  readZoom(said.get("zoom"), state, faults);
   readAgainst(said.get("against"), state, source, faults);
   readLevels(said, state, source, faults);
   for (const key of ["run", "with"] as const) {
@@ -131,6 +133,10 @@ export function fromFragment(
     if (number === null) continue;
     if (/^\d{1,15}$/.test(number)) state[key] = Number(number);
     else faults.push(`The link asks for a run ${number}, which is no number.`);
+  }
+  if (state.with !== null && state.with === state.run) {
+    faults.push(`The link compares run ${state.with} with itself.`);
+    state.with = null;
   }
   return { state, faults };
 }
@@ -155,6 +161,9 @@ export function prefersLog(dim: Dim | null): boolean {
 }
 
 const NONE = "none";
+/** The point of a chart that has but one. */
+const ALL = "all";
+const SWITCHES = { logX: "logx", logY: "logy" };
 const TEXTS = {
   table: "table",
   response: "response",
@@ -177,6 +186,11 @@ const CHOICES: Partial<Record<Textual, string[]>> = {
   layout: ["beside", "overlay"],
   view: ["chart", "table"],
 };
+
+/** Whether a fragment speaks to the explorer. */
+export function isOurs(fragment: string): boolean {
+  return parse(fragment) !== null;
+}
 
 function parse(fragment: string): URLSearchParams | null {
   const text = fragment.replace(/^#/, "");
@@ -208,13 +222,37 @@ function readTexts(said: URLSearchParams, state: State, source: Source, faults: 
       if (state[role] !== null && state[role] === state[other]) state[role] = null;
 }
 
+/** The ends of the part that is shown, to a millionth of it. */
+function zoomText(zoom: number[]): string {
+  const texts = zoom.map((end, at) => {
+    const [low, high] = at < 2 ? zoom : zoom.slice(2);
+    const digits = 7 + Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high)) / Math.abs(high - low)));
+    return String(Number(end.toPrecision(Number.isNaN(digits) ? 17 : Math.min(17, Math.max(7, digits)))));
+  });
+  return texts.join("~");
+}
+
+function readZoom(text: string | null, state: State, faults: string[]): void {
+  if (text === null) return;
+  const zoom = text.split("~").map((end) => (end.trim() === "" ? Number.NaN : Number(end)));
+  if (zoom.length === 4 && zoom.every(Number.isFinite) && zoom[0] < zoom[1] && zoom[2] < zoom[3])
+    state.zoom = zoom;
+  else faults.push(`The link asks for the part ${text} of the axes, which is not x from ~ to ~ y from ~ to.`);
+}
+
 function readAgainst(text: string | null, state: State, source: Source, faults: string[]): void {
   if (text === null) return;
-  const [how, name, ...rest] = text.split("~");
-  const level = dimOf(source, name)?.labels.indexOf(rest.join("~")) ?? -1;
-  if (level < 0 || (how !== "difference" && how !== "ratio"))
-    faults.push(`The link holds values against ${rest.join("~")} of ${name}, which there is not.`);
-  else state.against = { dim: name, level, how };
+  const [how, name, ...label] = text.split("~");
+  if (how === "difference" || how === "ratio")
+    // A name or a label may have the mark between them.
+    for (const dim of source.dims) {
+      if (!text.startsWith(`${how}~${dim.name}~`)) continue;
+      const level = dim.labels.indexOf(text.slice(how.length + dim.name.length + 2));
+      if (level < 0) continue;
+      state.against = { dim: dim.name, level, how };
+      return;
+    }
+  faults.push(`The link holds values against ${label.join("~")} of ${name}, which there is not.`);
 }
 
 function writeFilter(said: URLSearchParams, source: Source, name: string, levels: number[]): void {
@@ -231,6 +269,7 @@ function readLevels(said: URLSearchParams, state: State, source: Source, faults:
   const missing = (name: string, label: string): void => {
     faults.push(`The link asks for ${label} of ${name}, which there is not.`);
   };
+  if (said.get("at") === ALL) state.at = {};
   for (const key of new Set(said.keys())) {
     const [, how, name] = /^(only|not|at)\.(.*)$/s.exec(key) ?? [];
     if (how === undefined) continue;

@@ -64,11 +64,17 @@ export function quantile(sorted: ArrayLike<number>, p: number, count = sorted.le
   return rest === 0 ? sorted[below] : sorted[below] * (1 - rest) + sorted[below + 1] * rest;
 }
 
-/** Edges of about as many bins of one width as Freedman and Diaconis (1981) advise, at most 60. */
+/**
+ * Edges of about as many bins of one width as Freedman and Diaconis (1981) advise, at most 60; one narrow bin about
+ * values that are all alike.
+ */
 export function binEdges(sorted: Float64Array): number[] {
   const low = sorted[0];
   const high = sorted[sorted.length - 1];
-  if (!(high > low)) return [low - 0.5, low + 0.5];
+  if (!(high > low)) {
+    const half = low === 0 ? 0.5 : Math.abs(low) * 0.1;
+    return [low - half, low + half];
+  }
   const spread = quantile(sorted, 0.75) - quantile(sorted, 0.25);
   const width = (2 * spread) / Math.cbrt(sorted.length);
   const bins = width > 0 ? Math.ceil((high - low) / width) : 20;

@@ -7,6 +7,7 @@ import type { Layer } from "./layer";
 import { groupOf, type Verdicts } from "./model";
 import { count, duration } from "./ranges";
 
+const MOST_ROWS = 10;
 const ROW = 25;
 /** Browsers do not make elements much higher. */
 const MOST_HEIGHT = 8_000_000;
@@ -161,7 +162,7 @@ class VirtualList {
     this.scroller.setAttribute("aria-rowcount", String(content.count));
     this.scroller.hidden = content.count === 0;
     this.body.style.height = `${Math.min((content.count + 1) * ROW, MOST_HEIGHT)}px`;
-    this.scroller.style.height = `${Math.min(content.count + 1, 11) * ROW + 4}px`;
+    this.scroller.style.height = `${(this.visible + 1) * ROW + 4}px`;
     this.scroller.scrollTop = 0;
     [this.marked, this.focus] = [-1, 0];
     this.draw();
@@ -173,8 +174,9 @@ class VirtualList {
     this.draw();
   }
 
+  /** Rows in view below the names: not measured, for a list that is not in the page yet has no height. */
   private get visible(): number {
-    return Math.max(Math.floor(this.scroller.clientHeight / ROW) - 1, 1);
+    return Math.max(Math.min(this.content.count, MOST_ROWS), 1);
   }
 
   /** The first row in view: where the body is shorter than all rows, scrolling is in proportion. */

@@ -150,6 +150,13 @@ function n(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
 
+/** What XML has no place for, which would leave a drawing without a picture. */
+const FOREIGN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu;
+
 function escape(words: string): string {
-  return words.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return words
+    .replaceAll(FOREIGN, "\ufffd")
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;");
 }

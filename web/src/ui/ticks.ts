@@ -6,6 +6,8 @@ import { plain, scaleOf } from "./units";
 export function linearTicks(low: number, high: number, most: number): number[] {
   const step = stepOf(high - low, most);
   if (!(step > 0) || !Number.isFinite(step)) return [low];
+  // Steps that numbers of this size cannot make would never come to the end.
+  if (step < Math.max(Math.abs(low), Math.abs(high)) * 1e-14) return [low];
   const ticks = [];
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
@@ -18,6 +20,8 @@ export function logTicks(low: number, high: number, most: number): number[] {
   const first = Math.floor(Math.log10(low));
   const last = Math.ceil(Math.log10(high));
   const decades = Math.max(1, last - first);
+  // With room for fewer, all of them might lie outside.
+  most = Math.max(3, most);
   const factors = decades <= most / 3 ? [1, 2, 5] : [1];
   const every = factors.length > 1 ? 1 : Math.max(1, Math.ceil(decades / most));
   const ticks = [];
@@ -53,7 +57,13 @@ export function tickLabels(ticks: number[], unit: Unit, fit: "largest" | "smalle
     unit,
     sizes.length === 0 ? 0 : fit === "largest" ? Math.max(...sizes) : Math.min(...sizes),
   );
-  return { texts: ticks.map((tick) => plain(tick / scale.factor, 6)), unit: scale.text };
+  // In a narrow part far from 0 it takes many digits to tell ticks apart.
+  let texts: string[] = [];
+  for (let digits = 6; digits <= 16; digits++) {
+    texts = ticks.map((tick) => plain(tick / scale.factor, digits));
+    if (new Set(texts).size === ticks.length) break;
+  }
+  return { texts, unit: scale.text };
 }
 
 /** Every so many of `count` labels can be shown, where `room` of them fit. */

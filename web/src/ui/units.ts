@@ -65,7 +65,7 @@ export function plain(value: number, digits = 4): string {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   if (value === 0) return "0";
   const size = Math.floor(Math.log10(Math.abs(value)));
-  if (size >= 15 || size < -6) return value.toExponential(digits - 1).replace("-", "−");
+  if (size >= 15 || size < -6) return value.toExponential(digits - 1).replaceAll("-", "−");
   const places = Math.min(20, Math.max(0, digits - 1 - size));
   const text = Math.abs(value).toFixed(places);
   const [whole, part] = text.split(".");

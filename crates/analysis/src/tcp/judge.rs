@@ -206,10 +206,11 @@ impl Judge {
         (Cause::Unknown, Confidence::Unknown)
     }
 
-    /// A single outstanding segment that a sender known to probe sends again, for the first time since progress.
+    /// A single outstanding segment that a sender known to probe sends again, for the first time since progress and no
+    /// later than a probe may. It may leave as late as the timer expires, in its place, so that this is never certain.
     pub(super) fn may_probe(&self, trial: &Trial<'_>, signs: &Signs) -> bool {
         let able = (self.probes || trial.probes) && trial.sack;
-        able && signs.is_tail && !signs.disorder && trial.before.count <= 1
+        able && signs.is_tail && !signs.disorder && trial.before.count <= 1 && !signs.probe_overdue
     }
 }
 
@@ -285,7 +286,9 @@ fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
     if signs.is_first && again && (by_chance || (signs.near && !signs.prompted)) {
         return (Cause::Timeout, Confidence::Likely);
     }
-    let confidence = sure_if(signs.prompted);
+    // Or the timer's expiry met an acknowledgment by chance.
+    let expired = signs.is_first && again && signs.timer_likely;
+    let confidence = sure_if(signs.prompted && !expired);
     if trial.sack {
         // One may have ended and another begun that nothing showed.
         let another = signs.is_first && trial.view.last_is_disorder && signs.entitled && signs.crossing;

@@ -35,6 +35,8 @@ pub(super) struct Signs {
     pub timer_likely: bool,
     /// So it had, also where each retransmission starts it again.
     pub timer_sure: bool,
+    /// A tail loss probe would have left long before.
+    pub probe_overdue: bool,
     /// Segments above it that were reported by SACK.
     pub sacked: u32,
     /// Nanoseconds since the sender had seen an acknowledgment.
@@ -79,6 +81,7 @@ impl Signs {
             timer_possible: ran(by_first, round_trip / 10 * 9),
             timer_likely: ran(by_first, timeout),
             timer_sure: ran(by_last, timeout),
+            probe_overdue: latest_probe(trial.clock).is_some_and(|latest| ran(by_first, latest)),
             sacked,
             since_ack,
         }
@@ -102,6 +105,15 @@ impl Signs {
 
 /// Without an RTT sample, less than any usual first timeout.
 const DEFAULT_TIMEOUT: u64 = 180_000_000;
+
+/// How long a sender that probes for a lost tail may stay silent at the most, nanoseconds: two round trips and the delay
+/// of an acknowledgment of a single segment (RFC 8985 section 7.2), and what its round-trip time may differ from ours.
+/// `None` without a sample: such a sender waits for a second, or for as long as its timer.
+fn latest_probe(clock: &Clock) -> Option<u64> {
+    const ACK_DELAY: u64 = 200_000_000;
+    const MARGIN: u64 = 50_000_000;
+    clock.rtt().map(|rtt| 2 * rtt + rtt / 2 + ACK_DELAY + MARGIN)
+}
 
 /// How long after an acknowledgment a packet counts as its answer, nanoseconds.
 fn slack(clock: &Clock) -> u64 {

@@ -42,8 +42,8 @@ impl Connection {
         if out == 1 {
             wait += ACK_DELAY;
         }
-        let due = self.clock.deadline(now, wait);
-        self.timers.probe = if due < self.timers.rexmt { due } else { Timers::OFF };
+        // No later than the timer, in whose place it then leaves; the timer runs anew from there.
+        self.timers.probe = self.clock.deadline(now, wait).min(self.timers.rexmt);
     }
 
     /// Section 7.3: new data if there are any and the peer's window has room, else the last segment.

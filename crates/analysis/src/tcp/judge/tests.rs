@@ -123,6 +123,61 @@ fn the_last_segment_again_while_the_first_is_missing_is_a_tail_probe() {
     assert_eq!(found, [(9, TailProbe, Certain), (11, Fast, Likely)]);
 }
 
+/// A sender whose SYN-ACK looks like that of Linux leaves a single segment out, and sends it again after `silence` ms.
+fn single_of_linux(silence: u32) -> Vec<(u64, Cause, Confidence)> {
+    causes(&[
+        "0 c S 0+0 sackok ws 0
+         0.1 s S 0+0 ack 1 sackok ws 0 win 29200
+         50 c . 1+0 ack 1
+         60 s . 1+1000 ack 1
+         110 c . 1+0 ack 1001
+         110 s . 1001+1000 ack 1",
+        &format!("{} s . 1001+1000 ack 1", 110 + silence),
+        &format!("{} c . 1+0 ack 2001", 160 + silence),
+    ])
+}
+
+#[test]
+fn a_single_segment_again_may_be_a_probe_in_place_of_the_timer() {
+    // Linux lets a probe leave when its timer would expire, if that is earlier than two round trips and the delay of
+    // an acknowledgment: tests/captures/linux/tail-1 has such a probe, tail-1-noprobe an expiry at the same time.
+    assert_eq!(single_of_linux(260), [(7, TailProbe, Likely)]);
+    assert_eq!(single_of_linux(310), [(7, TailProbe, Likely)]);
+}
+
+#[test]
+fn later_than_any_probe_the_timer_has_expired() {
+    assert_eq!(single_of_linux(400), [(7, Timeout, Likely)]);
+    assert_eq!(single_of_linux(1000), [(7, Timeout, Likely)]);
+}
+
+#[test]
+fn a_segment_sent_for_the_third_time_just_after_an_ack_may_be_the_timers() {
+    let found = causes(&[
+        SACK_OPENING,
+        "60 s . 1+1000 ack 1
+         60 s . 1001+1000 ack 1
+         60 s . 2001+1000 ack 1
+         60 s . 3001+1000 ack 1
+         60 s . 4001+1000 ack 1
+         110 c . 1+0 ack 1001
+         111 c . 1+0 ack 1001 sack 2001-3001
+         112 c . 1+0 ack 1001 sack 2001-4001
+         113 c . 1+0 ack 1001 sack 2001-5001
+         113.01 s . 1001+1000 ack 1
+         150 s . 5001+1000 ack 1
+         250 s . 6001+1000 ack 1
+         330 c . 1+0 ack 1001 sack 6001-7001,2001-5001
+         330.3 s . 1001+1000 ack 1
+         340 c . 1+0 ack 1001 sack 6001-7001,2001-5001
+         560 c . 1+0 ack 1001 sack 5001-7001,2001-5001
+         560.3 s . 1001+1000 ack 1
+         610 c . 1+0 ack 7001",
+    ]);
+    assert_eq!(found[0].1, Fast);
+    assert_eq!(found[2], (20, SackRecovery, Likely));
+}
+
 #[test]
 fn openings_and_ends_are_told_apart() {
     let found = causes(&["

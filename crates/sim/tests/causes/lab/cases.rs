@@ -39,6 +39,7 @@ pub fn stacks() -> Vec<(&'static str, Value)> {
         ("rfc-at-once", json!({ "inherits": "rfc", "delayed_ack": { "policy": "immediate" } })),
         ("linux", json!("linux-2.6.15")),
         ("linux-no-sack", json!({ "inherits": "linux-2.6.15", "options": { "sack": off } })),
+        ("rfc-probe", json!({ "inherits": "rfc", "recovery": { "tail_probe": true } })),
         ("linux-no-stamps", json!({ "inherits": "linux-2.6.15", "options": { "timestamps": off } })),
     ]
 }
