@@ -71,6 +71,11 @@ def cargo(command: str, *options: str) -> list[str]:
     return ["cargo", command, "--workspace", *options]
 
 
+def pytest(folder: Path) -> list[str]:
+    """A command of pytest that writes into `folder` and tells of skipped tests."""
+    return [str(BIN / "pytest"), "-rs", f"--basetemp={folder}"]
+
+
 def checks(scratch: Path) -> list[Check]:
     """Every check, the quickest first so that a slip is seen early."""
     python = sys.executable
@@ -112,7 +117,13 @@ def checks(scratch: Path) -> list[Check]:
         Check("pages: unit tests", TESTS, [*npm, "test"]),
         # Where nothing may be skipped the kernel is built; elsewhere its absence is a skip.
         Check("kernel", TESTS, [python, "scripts/kernel.py"]),
-        Check("pytest", TESTS, [str(BIN / "pytest"), "-rs", f"--basetemp={scratch / 'pytest'}"]),
+        # What runs in real time has the machine to itself; the rest has one process for each core.
+        Check("pytest: real time", TESTS, [*pytest(scratch / "real-time"), "-m", "real_time"]),
+        Check(
+            "pytest",
+            TESTS,
+            [*pytest(scratch / "pytest"), "-m", "not real_time", "--numprocesses=auto", "--dist=loadfile"],
+        ),
         Check("README examples", TESTS, [python, "scripts/readme_test.py", *EXECUTED]),
         Check("pages: end to end", TESTS, [*npm, "e2e"], uses=["chromium"]),
         Check("wheel alone", TESTS, [python, "scripts/wheel.py"]),

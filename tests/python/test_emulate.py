@@ -19,9 +19,12 @@ import pytest
 
 from .conftest import CLIENT, SERVER, Command
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or not Path("/dev/net/tun").exists(), reason="network namespaces and TUN need root"
-)
+pytestmark = [
+    pytest.mark.real_time,
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not Path("/dev/net/tun").exists(), reason="network namespaces and TUN need root"
+    ),
+]
 
 REXMIT = [sys.executable, "-c", "import rexmit.cli; rexmit.cli.main()", "emulate"]
 

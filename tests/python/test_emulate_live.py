@@ -20,6 +20,8 @@ import pytest
 from rexmit.cli.emulate_panel import HISTORY, History, Panel, has_room, state_lines
 from rexmit.cli.emulate_show import LiveState
 
+pytestmark = pytest.mark.real_time
+
 COUNTS = ("dropped_by_pattern", "dropped_by_loss", "queue_full", "dropped_by_aqm", "longer_than_burst")
 
 

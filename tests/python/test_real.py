@@ -16,6 +16,8 @@ from rexmit.run.agents import Done
 from rexmit.run.backends import open_backend
 from rexmit.run.real import KernelBackend
 
+pytestmark = pytest.mark.real_time
+
 SCENARIO: dict[str, Any] = {
     "hosts": {"server": {"stack": "linux-6.1"}, "client": {"stack": "linux-6.1"}},
     "path": {"rate": "1 Mbit/s", "delay": "10 ms", "queue": "99 packets"},

@@ -16,6 +16,8 @@ from rexmit.run.agents import Crew, RunJob
 from rexmit.run.backends import open_backend
 from rexmit.run.real import has_sctp
 
+pytestmark = pytest.mark.real_time
+
 ONE_WAY = 50.0
 """Milliseconds."""
 

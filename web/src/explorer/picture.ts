@@ -146,7 +146,7 @@ function captionOf(picture: Unworded): string {
   const used = new Set(ROLES.map((role) => roles[role]?.name));
   const rest = source.dims
     .filter((dim) => !used.has(dim.name) && dim.kind !== "replication" && levelsLeft(dim, state) > 1)
-    .map((dim) => `${levelsLeft(dim, state)} levels of ${dim.title}`);
+    .map((dim) => `${dim.title} (${levelsLeft(dim, state)} levels)`);
   const over =
     rest.length > 0 ? ` ${state.kind === "spread" ? "Over" : "Averaged over"} ${listed(rest)}.` : "";
   return `${what}${by}${each}${facets}.${over}${intervalText(picture)}`;
