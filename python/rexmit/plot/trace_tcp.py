@@ -72,10 +72,11 @@ def _facts(flow: Flow, name: str, known: Known) -> str:
     causes = ", ".join(f"{count:,} {cause}" for cause, count in cause_counts(row, name).items())
     length = duration(row["end_ns"] - row["start_ns"])
     limits = "" if known.short else f" {vantage_limits(row['vantage_client_share'])}"
-    # A run's goodput counts from the transfer's start, so the two may stand on one page: this one says its own.
+    # The goodput of a run counts from the start of its transfer, and may stand beside this one.
+    good = f"goodput {rate(goodput(row, name))} from the first data on"
     return (
         f"{plural(row['packets'], 'packet')} in {length}, {size(row[f'{name}_unique_bytes'])} of data, "
-        f"goodput {rate(goodput(row, name))} from the first data on. Sent again: {causes or 'nothing'}.{limits}"
+        f"{good}. Sent again: {causes or 'nothing'}.{limits}"
     )
 
 
