@@ -320,3 +320,14 @@ def test_a_folder_from_before_there_were_versions(results: Results, tmp_path: Pa
     merged = rexmit.merge_results([folder, other], None)
     assert len(merged) == 2 * len(results)
     assert merged.study["schema"] == 1
+
+
+def test_two_columns_of_one_name_both_come_in_json(results: Results, ask: Ask) -> None:
+    query = "select 'a' as x, 'b' as x_1, 'c' as x"
+    assert json.loads(ask(results.folder, query, "--json")) == [{"x": "a", "x_1": "b", "x_2": "c"}]
+
+
+def test_an_empty_query_is_told_of(results: Results, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["sql", str(results.folder), " "])
+    assert (ended.value.code, "the query is empty" in capsys.readouterr().err) == (2, True)

@@ -491,3 +491,8 @@ def same_bytes(one: Results, other: Results) -> bool:
     assert other.folder is not None
     pl.testing.assert_frame_equal(one.table(), other.table())
     return (one.folder / "runs.parquet").read_bytes() == (other.folder / "runs.parquet").read_bytes()
+
+
+def test_a_difference_within_a_list_is_named_by_its_place() -> None:
+    before, now = ({"transfers": [{"from": "server", "writes": writes}]} for writes in ("1 byte", "2 bytes"))
+    assert first_difference(before, now) == 'transfers[0].writes was "1 byte", is "2 bytes"'

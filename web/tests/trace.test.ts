@@ -12,6 +12,7 @@ import { PANELS } from "../src/trace/panels";
 import { SvgPen } from "../src/trace/pen";
 import { fileName, svg, type Column } from "../src/trace/saving";
 import { goodput, intervals, outstanding } from "../src/trace/series";
+import { fitting } from "../src/trace/sheet";
 import { sheetOf, xOf, yOf } from "../src/trace/sheet";
 import { rangeAbout, valuesWithin, wholeOf } from "../src/trace/whole";
 
@@ -188,4 +189,11 @@ test("the second of two traces has colours of its own in the legend", () => {
   const segment = entries([layer, second]).find((entry) => entry.label === "segment");
   assert.ok(segment?.second && segment.second !== segment.colour);
   assert.equal(entries([layer]).find((entry) => entry.label === "segment")?.second, undefined);
+});
+
+test("a title that its graph cannot hold gives way to a shorter one", () => {
+  const titles = ["Outstanding data and advertised window (bytes)", "Outstanding, window (bytes)"];
+  assert.equal(fitting(600, titles), titles[0]);
+  assert.equal(fitting(200, titles), titles[1]);
+  assert.equal(fitting(20, titles), titles[1]);
 });

@@ -88,6 +88,8 @@ def sql(
 def _parted(words: tuple[str, ...], file: Path | None) -> tuple[list[Path], str | None]:
     """The folders, and the query: a last word of several words, or what a file or standard input holds."""
     last = words[-1]
+    if not last.strip():
+        raise UsageError("the query is empty")
     given = last == "-" or (len(last.split()) != 1 and not Path(last).is_dir())
     if given and file is not None:
         raise UsageError("--file and a query: give one of the two")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
 import sys
@@ -52,13 +53,23 @@ def write_csv(answer: pa.RecordBatchReader, file: IO[str]) -> None:
 
 
 def write_json(answer: pa.RecordBatchReader, file: IO[str]) -> None:
-    """A list with an object for each row."""
+    """A list with an object for each row; of two columns with one name the second is `name_1`."""
     before = "[\n  "
+    names = _distinct(answer.schema.names)
     for row in _rows(answer):
-        named = dict(zip(answer.schema.names, map(_json_value, row), strict=True))
+        named = dict(zip(names, map(_json_value, row), strict=True))
         file.write(before + escaped(json.dumps(named, ensure_ascii=False)))
         before = ",\n  "
     file.write("[]\n" if before.startswith("[") else "\n]\n")
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names, with `_1`, `_2` behind those that have stood before."""
+    found: list[str] = []
+    for name in names:
+        free = (f"{name}_{count}" if count else name for count in itertools.count())
+        found.append(next(one for one in free if one not in found and (one == name or one not in names)))
+    return found
 
 
 def show_answer(answer: pa.RecordBatchReader, most: int) -> None:

@@ -6,7 +6,7 @@ import type { Layer } from "./layer";
 import { CanvasPen, type Box, type Pen } from "./pen";
 import { fitted, PANELS, type Panel } from "./panels";
 import type { Range } from "./ranges";
-import { axes, inner, MARGIN, sheetOf, type Sheet } from "./sheet";
+import { axes, fitting, inner, MARGIN, sheetOf, type Sheet } from "./sheet";
 
 export interface Shown {
   range: Range;
@@ -40,11 +40,18 @@ export function drawPanel(
   place: Box & { lowest: boolean; title?: string },
 ): Sheet {
   const sheet = scales(pen, panel, shown, place);
-  axes(sheet, layers[0].look, (place.title ?? "") + panel.title(layers), place.lowest);
+  const title = fitting(sheet.box.width, titles(panel.title(layers), panel.brief, place.title));
+  axes(sheet, layers[0].look, title, place.lowest);
   pen.within(sheet.box, panel.name, () => {
     for (const layer of layers) panel.draw(sheet, layer);
   });
   return sheet;
+}
+
+/** What may stand over a graph, the longest first; `whose` is "run 8: path.delay 5 ms". */
+function titles(title: string, brief: string, whose = ""): string[] {
+  const name = whose.replace(/:.*$/, "");
+  return whose ? [`${whose}: ${title}`, `${name}: ${title}`, `${name}: ${brief}`, name] : [title, brief];
 }
 
 function scales(

@@ -325,7 +325,7 @@ export class Instrument implements MountedTrace {
   private paintNow(): void {
     if (!this.layers.length) return;
     const two = this.charts.length > 1;
-    this.charts.forEach((chart, at) => chart.paint(this.shown, two ? `${this.traces[at].head.title}: ` : ""));
+    this.charts.forEach((chart, at) => chart.paint(this.shown, two ? this.traces[at].head.title : ""));
   }
 
   private save(form: "svg" | "png"): void {

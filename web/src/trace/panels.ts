@@ -11,6 +11,8 @@ import { xOf, type Sheet } from "./sheet";
 export interface Panel {
   name: PanelName;
   title: (layers: Layer[]) => string;
+  /** The title where there is little room. */
+  brief: string;
   /** Part of the height. */
   share: number;
   has: (layer: Layer) => boolean;
@@ -35,6 +37,7 @@ export const PANELS: Panel[] = [
   {
     name: "sequence",
     title: ([layer]) => (layer.view.unit === "TSN" ? "TSN (relative)" : "Sequence number (bytes, relative)"),
+    brief: "Sequence number",
     share: 0.48,
     has: () => true,
     most: null,
@@ -44,6 +47,7 @@ export const PANELS: Panel[] = [
   {
     name: "outstanding",
     title: () => "Outstanding data and advertised window (bytes)",
+    brief: "Outstanding, window (bytes)",
     share: 0.15,
     has: (layer) => layer.outstanding.t.length > 0,
     most(layer, t0, t1, hidden) {
@@ -71,6 +75,7 @@ export const PANELS: Panel[] = [
   {
     name: "cwnd",
     title: () => "Congestion window and slow-start threshold (dashed), as the endpoint kept them (bytes)",
+    brief: "cwnd, ssthresh dashed (bytes)",
     share: 0.15,
     has: (layer) => layer.view.state !== null,
     most: (layer, t0, t1) => {
@@ -98,6 +103,7 @@ export const PANELS: Panel[] = [
       layers.some((layer) => layer.view.state)
         ? "Round-trip time (ms): samples, SRTT (line), RTO (dashed)"
         : "Round-trip time (ms): green by ACK, blue by timestamp, purple by SACK",
+    brief: "Round-trip time (ms)",
     share: 0.15,
     has: (layer) => layer.view.rtt.t.length > 0,
     most(layer, t0, t1) {
@@ -134,6 +140,7 @@ export const PANELS: Panel[] = [
   {
     name: "throughput",
     title: () => "Mbit/s: sent in intervals (steps), sent since the first (blue), goodput (green)",
+    brief: "Mbit/s: sent, goodput green",
     share: 0.14,
     has: (layer) => layer.intervals.t.length > 0,
     most(layer, t0, t1) {

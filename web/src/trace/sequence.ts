@@ -202,7 +202,8 @@ function drawFlags(sheet: Sheet, { view, look }: Layer): void {
         colour,
         width: 1.2,
       });
-    sheet.pen.text(x, below ? y + 16 : y - 8, again + name, {
+    const middle = Math.max(x, sheet.box.left + 13);
+    sheet.pen.text(middle, below ? y + 16 : y - 8, again + name, {
       colour,
       size: 10.5,
       bold: true,

@@ -6,6 +6,8 @@ import type { Box, Pen } from "./pen";
 import { ticks, tickStep, tickText } from "./ranges";
 
 export const MARGIN = { left: 78, right: 14, top: 20, foot: 24 };
+/** The width of a letter of a title, rather too much than too little. */
+const TITLE_LETTER = 6.6;
 
 export interface Sheet {
   pen: Pen;
@@ -54,6 +56,11 @@ export function sheetOf(
 
 export const xOf = (sheet: Sheet, t: number): number => sheet.x.a + sheet.x.b * t;
 export const yOf = (sheet: Sheet, v: number): number => sheet.y.a + sheet.y.b * v;
+
+/** The first of these titles that `width` pixels hold, the last if none. */
+export function fitting(width: number, titles: string[]): string {
+  return titles.find((title) => title.length * TITLE_LETTER <= width) ?? titles[titles.length - 1];
+}
 
 /** Grid, ticks and title. */
 export function axes(sheet: Sheet, look: Look, title: string, lowest: boolean): void {
