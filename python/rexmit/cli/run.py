@@ -189,11 +189,8 @@ def _tell(results: Results, folder: Path, seconds: float, as_json: bool) -> int:
         print_json(facts)
         return failed.count
     new = results.new_runs
-    what = (
-        f"{new} run{'' if new == 1 else 's'} in {seconds:.2f} s"
-        if new
-        else f"nothing left to run of {len(results)} runs"
-    )
+    done = f"{new} run{'' if new == 1 else 's'} in {seconds:.2f} s"
+    what = done if new else f"nothing left to run of {len(results)} runs"
     if 0 < new < len(results):
         what += f", {len(results)} in all"
     name = f"{results.name}, {told(results.shard)}" if results.shard else results.name

@@ -181,7 +181,7 @@ def first_difference(before: Any, now: Any, name: str = "") -> str | None:
         return None
     if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         for at, (one, other) in enumerate(zip(before, now, strict=True)):
-            found = first_difference(one, other, f"{name}[{at}]")
+            found = first_difference(one, other, f"{name}[{at}]") if isinstance(one, dict) else None
             if found:
                 return found
     return f"{name} was {_short(before)}, is {_short(now)}"
