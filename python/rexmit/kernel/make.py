@@ -31,6 +31,8 @@ from rexmit.kernel.source import Source, identify, unpack
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, how much of it is done, and how much it is."""
 
+DYING_S = 5
+"""How long what was killed may take to die."""
 STEPS = 1369
 """Lines that `make` prints for this configuration of 6.1: what progress is measured against."""
 
@@ -147,6 +149,15 @@ def _temporary(folder: Path) -> Iterator[Path]:
         where = error.filename or folder
         raise KernelError(f"{where}: the build stopped: {one_line(error.strerror or error)}") from None
     finally:
+        _remove(work)
+
+
+def _remove(work: Path) -> None:
+    """Removes the folder, though a process of the build that is just being killed may still write a file."""
+    last = time.monotonic() + DYING_S
+    shutil.rmtree(work, ignore_errors=True)
+    while work.exists() and time.monotonic() < last:
+        time.sleep(0.05)
         shutil.rmtree(work, ignore_errors=True)
 
 
