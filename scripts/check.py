@@ -1,7 +1,8 @@
-"""Run the project's checks one after another and say what was skipped: `make test`.
+"""Run the project's checks and say what was skipped: `make test`.
 
-Each check is a command with a reason to exist; its output is shown as it comes. At the end stands a
-table of what passed, failed and was skipped, with the reason of each skip. With
+Each check is a command with a reason to exist. One that keeps every core busy runs by itself and its output
+is shown as it comes; those that keep one busy run side by side, and the output of each is shown when it ends.
+At the end stands a table of what passed, failed and was skipped, with the reason of each skip. With
 `REXMIT_REQUIRE_ALL=1` (continuous integration) a skip counts as a failure.
 """
 
@@ -15,12 +16,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
+PYTHON = sys.executable
+NPM = ["npm", "run", "--silent", "--prefix", "web"]
 LINT = "lint"
 DOCS = "docs"
 TESTS = "tests"
@@ -46,7 +50,8 @@ NODE_SKIP = re.compile(r"^\s*ok \d+ - (.*?) # SKIP(?: (.*))?$")
 class Check:
     """One command that must succeed, the group it belongs to, and what some of its tests need.
 
-    `uses` names programs without which a part of the check passes without having looked.
+    `uses` names programs without which a part of the check passes without having looked. `beside` is true for
+    one that keeps about one core busy and may run beside others of its kind.
     """
 
     name: str
@@ -54,6 +59,7 @@ class Check:
     command: Sequence[str]
     uses: Sequence[str] = ()
     environment: dict[str, str] = field(default_factory=dict)
+    beside: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,35 +84,54 @@ def pytest(folder: Path) -> list[str]:
 
 def checks(scratch: Path) -> list[Check]:
     """Every check, the quickest first so that a slip is seen early."""
-    python = sys.executable
-    npm = ["npm", "run", "--silent", "--prefix", "web"]
+    return [*lints(), *documents(), *tests(scratch)]
+
+
+def lints() -> list[Check]:
+    """Formats, lints, types and rules of the house: nothing of rexmit is run."""
     sources = ["python", "scripts", "benches", "tests"]
     return [
-        Check("rustfmt", LINT, ["cargo", "fmt", "--all", "--check"]),
-        Check("ruff format", LINT, [str(BIN / "ruff"), "format", "--check", *sources]),
-        Check("ruff", LINT, [str(BIN / "ruff"), "check", *sources]),
-        Check("import rules", LINT, [python, "scripts/check_imports.py"]),
-        Check("file sizes", LINT, [python, "scripts/check_sizes.py"]),
-        Check("licences", LINT, [python, "scripts/check_licences.py"]),
-        Check("lock is current", LINT, [python, "scripts/lock.py", "--check"]),
-        Check("mypy", LINT, [str(BIN / "mypy")]),
-        Check("pages: lint", LINT, [*npm, "lint"]),
-        Check("pages: types", LINT, [*npm, "types"]),
+        Check("rustfmt", LINT, ["cargo", "fmt", "--all", "--check"], beside=True),
+        Check("ruff format", LINT, [str(BIN / "ruff"), "format", "--check", *sources], beside=True),
+        Check("ruff", LINT, [str(BIN / "ruff"), "check", *sources], beside=True),
+        Check("import rules", LINT, [PYTHON, "scripts/check_imports.py"], beside=True),
+        Check("writes", LINT, [PYTHON, "scripts/check_writes.py"], beside=True),
+        Check("file sizes", LINT, [PYTHON, "scripts/check_sizes.py"], beside=True),
+        Check("licences", LINT, [PYTHON, "scripts/check_licences.py"], beside=True),
+        Check("lock is current", LINT, [PYTHON, "scripts/lock.py", "--check"], beside=True),
+        Check("mypy", LINT, [str(BIN / "mypy")], beside=True),
+        Check("pages: lint", LINT, [*NPM, "lint"], beside=True),
+        Check("pages: types", LINT, [*NPM, "types"], beside=True),
         Check("clippy", LINT, cargo("clippy", "--all-targets", "--locked", "--", "-D", "warnings")),
+    ]
+
+
+def documents() -> list[Check]:
+    """The documentation: a warning is an error, and what comes from the code is as the code has it."""
+    return [
         Check(
             "rustdoc",
             DOCS,
             cargo("doc", "--no-deps", "--locked", "--document-private-items"),
             environment={"RUSTDOCFLAGS": "-D warnings"},
         ),
-        Check("generated pages are current", DOCS, [python, "scripts/generate_docs.py", "--check"]),
+        Check(
+            "generated pages are current", DOCS, [PYTHON, "scripts/generate_docs.py", "--check"], beside=True
+        ),
         Check(
             "documentation",
             DOCS,
             [str(BIN / "mkdocs"), "build", "--strict"],
             # The theme would praise its successor at each build.
             environment={"NO_MKDOCS_2_WARNING": "1"},
+            beside=True,
         ),
+    ]
+
+
+def tests(scratch: Path) -> list[Check]:
+    """What runs rexmit. `scratch` is a folder for files of tests."""
+    return [
         Check(
             "cargo test",
             TESTS,
@@ -114,9 +139,10 @@ def checks(scratch: Path) -> list[Check]:
             cargo("test", "--exclude", "rexmit-python", "--locked"),
             uses=["tshark"],
         ),
-        Check("pages: unit tests", TESTS, [*npm, "test"]),
+        # Two minutes for all targets; `cargo test` has run what failed in the past.
+        Check("fuzz", TESTS, [PYTHON, "scripts/fuzz.py", "--seconds=120"]),
         # Where nothing may be skipped the kernel is built; elsewhere its absence is a skip.
-        Check("kernel", TESTS, [python, "scripts/kernel.py"]),
+        Check("kernel", TESTS, [PYTHON, "scripts/kernel.py"]),
         # What runs in real time has the machine to itself; the rest has one process for each core.
         Check("pytest: real time", TESTS, [*pytest(scratch / "real-time"), "-m", "real_time"]),
         Check(
@@ -124,9 +150,10 @@ def checks(scratch: Path) -> list[Check]:
             TESTS,
             [*pytest(scratch / "pytest"), "-m", "not real_time", "--numprocesses=auto", "--dist=loadfile"],
         ),
-        Check("README examples", TESTS, [python, "scripts/readme_test.py", *EXECUTED]),
-        Check("pages: end to end", TESTS, [*npm, "e2e"], uses=["chromium"]),
-        Check("wheel alone", TESTS, [python, "scripts/wheel.py"]),
+        Check("wheel alone", TESTS, [PYTHON, "scripts/wheel.py"], beside=True),
+        Check("pages: end to end", TESTS, [*NPM, "e2e"], uses=["chromium"], beside=True),
+        Check("README examples", TESTS, [PYTHON, "scripts/readme_test.py", *EXECUTED], beside=True),
+        Check("pages: unit tests", TESTS, [*NPM, "test"], beside=True),
     ]
 
 
@@ -139,13 +166,46 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="rexmit-check-") as scratch:
         wanted = [c for c in checks(Path(scratch)) if chosen.only in (None, c.group)]
         wanted = [c for c in wanted if chosen.name in (None, c.name)]
-        outcomes = [perform(check) for check in wanted]
+        outcomes = [outcome for group in side_by_side(wanted) for outcome in perform_all(group)]
     return report(outcomes, require_all=os.environ.get("REXMIT_REQUIRE_ALL") == "1")
 
 
-def perform(check: Check) -> Outcome:
-    """Run one check, showing its output, and note every test that it skipped."""
-    print(f"\n=== {check.name}: {' '.join(check.command)}", flush=True)
+def side_by_side(wanted: Sequence[Check]) -> list[list[Check]]:
+    """The checks in their order; neighbours that may run beside each other are one group."""
+    groups: list[list[Check]] = []
+    for check in wanted:
+        if check.beside and groups and groups[-1][0].beside:
+            groups[-1].append(check)
+        else:
+            groups.append([check])
+    return groups
+
+
+def perform_all(group: Sequence[Check]) -> Iterator[Outcome]:
+    """Run the checks of a group, as many at a time as there are cores; their outcomes in its order."""
+    if len(group) == 1:
+        yield perform(group[0])
+        return
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(perform_quietly, group)
+
+
+def perform_quietly(check: Check) -> Outcome:
+    """Run one check and show its output when it has ended, in one piece."""
+    lines: list[str] = []
+    outcome = perform(check, lines.append)
+    print("".join(lines), end="", flush=True)
+    return outcome
+
+
+def show(line: str) -> None:
+    """Print what a check said, at once."""
+    print(line, end="", flush=True)
+
+
+def perform(check: Check, show: Callable[[str], None] = show) -> Outcome:
+    """Run one check, giving what it prints to `show`, and note every test that it skipped."""
+    show(f"\n=== {check.name}: {' '.join(check.command)}\n")
     missing = [program for program in check.uses if shutil.which(program) is None]
     skips = [
         f"what needs {program}, which is not on this machine (make setup says how)" for program in missing
@@ -165,7 +225,7 @@ def perform(check: Check) -> Outcome:
     ) as running:
         assert running.stdout is not None
         for line in running.stdout:
-            print(line, end="", flush=True)
+            show(line)
             reason = skipped_test(line.rstrip())
             if reason is not None:
                 skips.append(reason)

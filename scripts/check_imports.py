@@ -40,15 +40,16 @@ ARROWS: dict[str, set[str]] = {
     "sctp": {"stack"},
     "traffic": {"stack"},
     "capture": {"units", "wire"},
+    "files": set(),
     "analysis": {"units", "wire", "capture"},
     "adapters": {"stack"},
     "scenario": {"path", "tcp", "sctp", "traffic", "adapters"},
-    "sim": {"scenario", "path", "tcp", "sctp", "traffic", "capture", "adapters"},
-    "live": {"scenario", "path", "traffic", "capture"},
+    "sim": {"scenario", "path", "tcp", "sctp", "traffic", "capture", "files", "adapters"},
+    "live": {"scenario", "path", "traffic", "capture", "files"},
     "python": {"sim", "live", "capture", "analysis"},
 }
 MAY_WRITE_UNSAFE = {"live", "adapters", "python"}
-MAY_READ_THE_WORLD = {"scenario", "sim", "live", "adapters", "python"}
+MAY_READ_THE_WORLD = {"files", "scenario", "sim", "live", "adapters", "python"}
 MAY_NAME_IO = {"capture", "analysis"}
 FORBIDDEN = {
     "time::Instant": "a clock",
@@ -69,7 +70,8 @@ BANNED_CRATES = {"chrono", "getrandom", "instant", "rand", "time", "tokio", "web
 # Parts of the Python package, lowest first; parts in one row may use each other, so rows are few.
 LAYERS: list[set[str]] = [
     {"_native", "errors"},
-    {"units", "places"},
+    {"units", "places", "files", "nesting", "terminal"},
+    {"inputs"},
     {"kernel"},
     {"study"},
     {"run"},
@@ -80,7 +82,7 @@ LAYERS: list[set[str]] = [
     {"cli"},
 ]
 # Parts beside the layers, and what of the package each may use.
-ALONE: dict[str, set[str]] = {"models": {"errors"}, "_agent": set(), "_leash": set()}
+ALONE: dict[str, set[str]] = {"models": {"errors"}, "_agent": set(), "_cage": set(), "_leash": set()}
 USE_MODELS = {"analyse", "plot", "report", "api", "cli"}
 
 

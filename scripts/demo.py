@@ -44,7 +44,12 @@ def rexmit(*arguments: str, allowed: tuple[int, ...] = (0,)) -> int:
     print(f"\n$ rexmit {' '.join(arguments)}", flush=True)
     environment = {**os.environ}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    code = subprocess.run(["rexmit", *arguments], cwd=ROOT, env=environment).returncode
+    with subprocess.Popen(["rexmit", *arguments], cwd=ROOT, env=environment) as running:
+        try:
+            code = running.wait()
+        except KeyboardInterrupt:
+            # The terminal has told the command as well, which says so itself.
+            code = running.wait()
     if code not in allowed:
         raise SystemExit(code)
     return code

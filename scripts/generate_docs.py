@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from limits_page import limits_page
 from results_page import results_page
 from rexmit import _native
 from rexmit.cli import cli
@@ -55,6 +56,7 @@ def pages() -> dict[Path, str]:
         DOCS / "tables.md": "\n".join(tables_page(json.loads(_native.analysis_schema()))),
         DOCS / "settings.md": "\n".join(settings_page(json.loads(_native.profile_schema()))),
         DOCS / "sctp-settings.md": "\n".join(sctp_settings_page(json.loads(_native.sctp_profile_schema()))),
+        DOCS / "limits.md": "\n".join(limits_page()),
         DOCS / "results-folder.md": "\n".join(results_page()),
         DOCS / "record.schema.json": json.dumps(record_schema(), indent=2) + "\n",
         DOCS / "profiles.md": "\n".join(profiles_page()),

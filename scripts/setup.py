@@ -30,6 +30,8 @@ PAGES = ROOT / "python" / "rexmit" / "plot" / "web"
 USRSCTP = "/usr/include/usrsctp.h"
 DEBIAN = {
     "cc": "gcc",
+    "c++": "g++",
+    "openssl": "openssl",
     "node": "nodejs",
     "npm": "npm",
     "chromium": "chromium",

@@ -2,13 +2,17 @@
 //! bounded, and what comes out as whole is the datagram that all were cut from.
 
 use std::net::Ipv4Addr;
+use std::sync::LazyLock;
 
 use rexmit_units::Instant;
 use rexmit_wire::{IpPacket, Reassembler};
 
+/// The datagram.
+static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| (0..65_535_u32).map(|at| (at % 251) as u8).collect());
+
 /// Runs one input: four bytes a fragment.
 pub fn run(data: &[u8]) {
-    let whole: Vec<u8> = (0..65_535_u32).map(|at| (at % 251) as u8).collect();
+    let whole = &*WHOLE;
     let mut to = Reassembler::new();
     for (number, step) in data.chunks_exact(4).enumerate() {
         // Few numbers and coarse places, so that fragments meet.

@@ -21,7 +21,7 @@ from rexmit.study import StudySpec, load_spec
 from rexmit.study.profiles import inline_stacks
 from rexmit.study.settings import Table, with_setting
 from rexmit.study.spec import parse_spec
-from rexmit.units import parse_bytes
+from rexmit.units import parse_bytes, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,7 +134,7 @@ class Study:
 
     def __repr__(self) -> str:
         factors = ", ".join(f"{f.name} ({len(f.levels)})" for f in self.spec.design.factors) or "nothing"
-        return f"<Study {self.spec.name}: {self.runs} runs, varies {factors}>"
+        return f"<Study {self.spec.name}: {plural(self.runs, 'run')}, varies {factors}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the question, the runs, the factors and their levels."""

@@ -1,4 +1,4 @@
-"""Quantities of the scenario as numbers, for axes and for arithmetic.
+"""Quantities of the scenario as numbers, for axes and for arithmetic; and numbers of things in words.
 
 The native code is the reader of rates and times; this asks it. It lends Python none for amounts of data.
 """
@@ -59,3 +59,8 @@ _BYTE_UNITS = {
     "byte": 1,
     "B": 1,
 }
+
+
+def plural(number: int, noun: str, many: str | None = None) -> str:
+    """Such as `1 connection` or `3 connections`."""
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"

@@ -49,3 +49,22 @@ def test_every_script_with_rules_is_run() -> None:
     commands = " ".join(word for one in check.checks(Path("scratch")) for word in one.command)
     for path in Path(check.__file__).parent.glob("check_*.py"):
         assert path.name in commands
+
+
+def test_neighbours_that_keep_one_core_busy_run_side_by_side() -> None:
+    one, two, three = (check.Check(name, "tests", ["true"], beside=True) for name in "abc")
+    alone = check.Check("d", "tests", ["true"])
+    assert check.side_by_side([one, two, alone, three]) == [[one, two], [alone], [three]]
+
+
+def test_what_runs_side_by_side_is_shown_in_one_piece(capfd: pytest.CaptureFixture[str]) -> None:
+    group = [
+        check.Check(
+            name, "tests", ["sh", "-c", f"echo {name}; sleep 0.1; echo {name}; exit {code}"], beside=True
+        )
+        for code, name in enumerate(["first", "second"])
+    ]
+    assert [outcome.state for outcome in check.perform_all(group)] == ["passed", "failed"]
+    printed = capfd.readouterr().out
+    assert "first\nfirst\n" in printed
+    assert "second\nsecond\n" in printed

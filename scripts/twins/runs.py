@@ -13,7 +13,7 @@ from typing import Any
 import rexmit
 from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, Launch, RunJob
-from rexmit.run.guests import guest_command
+from rexmit.run.guests import Reach, guest_command
 from rexmit.run.processes import agent_command
 
 from twins.packets import Seen, read_capture
@@ -59,7 +59,7 @@ def on_uml(scenarios: Tables, folder: Path, told: Told) -> list[Ran]:
     kernel = find_kernel()
 
     def launch(job: Path, beside: Path) -> list[str]:
-        return guest_command(kernel, agent_command("guest", job), beside)
+        return guest_command(kernel, agent_command("guest", job), beside, Reach((folder.resolve(),)))
 
     return _on_agents(scenarios, folder, (launch, kernel.hz, CORES), told)
 

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ from .packets import LOST_SEGMENT, capture
 # A shared or slow machine is no reason to fail.
 settings.register_profile("rexmit", deadline=None)
 settings.load_profile("rexmit")
+
+# A shell that starts these tests in the background has SIGINT ignored: by them, and by what they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL = """
 title = "A small study"
@@ -93,6 +98,21 @@ def edited(path: Path, old: str, new: str) -> Path:
     assert old in text
     path.write_text(text.replace(old, new))
     return path
+
+
+def commands() -> str:
+    """The words of every command that runs, a NUL behind each, a line a process."""
+    found = []
+    for process in processes():
+        try:
+            found.append((process / "cmdline").read_text())
+        except (OSError, UnicodeDecodeError):
+            continue
+    return "\n".join(found)
+
+
+def processes() -> Iterator[Path]:
+    return (entry for entry in Path("/proc").iterdir() if entry.name.isdecimal())
 
 
 SERVER = """

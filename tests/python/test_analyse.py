@@ -85,7 +85,7 @@ def test_costs_need_a_run_without_loss_and_complete_runs() -> None:
     with pytest.raises(UsageError, match="no run without loss"):
         position_costs(runs([1, 1, 1], [0, 0, 0]).filter(pl.col("at") > 0), "at", ["path"])
     broken = runs([1, 1, 1], [0, 0, 0]).with_columns(completed=pl.Series([True, False, True]))
-    with pytest.raises(UsageError, match="1 runs did not complete; the first is run 1"):
+    with pytest.raises(UsageError, match="1 run did not complete; the first is run 1"):
         position_costs(broken, "at", ["path"])
 
 
@@ -146,6 +146,8 @@ def test_a_comparison_passes_only_if_something_is_covered_and_nothing_outside() 
         ("P-1,20,,,,time,3,ms,text,here,,", "without a reasoned tolerance"),
         ("P-1,20,,,,time,3,ms,text,here,1,", "without a reasoned tolerance"),
         ("P-1,20,,,,time,3,ms,text,here,x,why", "line 2"),
+        ("P-1,20,,,,time,3,ms,text,here,inf,why", "line 2: tolerance: 'inf' is no number"),
+        (",20,,,,time,3,ms,text,here,1,why", "line 2: id: is empty"),
         ("P-1,20", "line 2"),
     ],
 )

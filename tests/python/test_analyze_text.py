@@ -137,7 +137,7 @@ def test_a_full_disk_at_graphs_speaks_of_no_resume(lost_segment: Path, tmp_path:
     code = (
         "import resource; import matplotlib.font_manager\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))\n"
-        "import errno, rexmit.run.files as files\n"
+        "import errno, rexmit.files.errors as files\n"
         "files._FULL.add(errno.EFBIG)\n"
         "import rexmit.cli; rexmit.cli.main()"
     )

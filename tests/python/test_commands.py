@@ -82,7 +82,7 @@ def test_a_mistake_in_a_study_is_one_line_that_names_file_and_key(
         (["analyze", "x", "--only", "rtt"], "--tables DIR"),
         (["analyze", "x", "--tables", "t", "--only", "segmnts"], "did you mean 'segments'?"),
         (["analyze", "x", "--tables", ""], "'--tables': is empty"),
-        (["nonsense"], "nonsense"),
+        (["nonsense"], "there is no command 'nonsense'; known: analyze, "),
     ],
 )
 def test_a_wrong_call_is_one_line_and_exit_code_2(rexmit: Command, arguments: list[str], text: str) -> None:

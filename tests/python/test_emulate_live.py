@@ -6,21 +6,26 @@ import fcntl
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import sys
 import termios
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 from rexmit.cli.emulate_panel import HISTORY, History, Panel, has_room, state_lines
 from rexmit.cli.emulate_show import LiveState
 
+from .conftest import commands
+
 pytestmark = pytest.mark.real_time
+
+NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="this host as the other end needs root")
 
 COUNTS = ("dropped_by_pattern", "dropped_by_loss", "queue_full", "dropped_by_aqm", "longer_than_burst")
 
@@ -75,9 +80,46 @@ def test_a_large_one_has_rate_queue_and_drops_by_reason() -> None:
     assert re.search(r"up +0 bit/s +0 packets +none", text)
 
 
-@pytest.mark.skipif(
-    os.geteuid() != 0 or not Path("/dev/net/tun").exists(), reason="network namespaces and TUN need root"
-)
+@NEEDS_ROOT
+def test_a_shell_stops_goes_on_and_interrupts_its_jobs() -> None:
+    code = "import sys; from rexmit.cli import main; main(sys.argv[1:])"
+    ours, its = pty.openpty()
+    shell = subprocess.Popen(
+        [sys.executable, "-c", code, "emulate", "-q", "--", "bash", "--norc", "-i"],
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        env=os.environ | {"TERM": "dumb", "PS1": "ready> "},
+    )
+    os.close(its)
+    with shell, open(ours, "r+b", buffering=0) as screen:
+
+        def say(words: str, answer: str) -> None:
+            screen.write(words.encode())
+            heard = ""
+            until = time.monotonic() + 30
+            while not re.search(answer, heard):
+                assert time.monotonic() < until, heard
+                if select.select([screen], [], [], 1)[0]:
+                    heard += screen.read(1 << 16).decode()
+
+        say("", "ready> ")
+        job = f"sleep {time.time_ns() % 10**9 + 10**6}"
+        say(f"{job}\n", job)
+        while job.replace(" ", "\0") not in commands():
+            time.sleep(0.05)
+        say("\x1a", r"Stopped(?s:.*)ready> ")
+        say("fg\n", job)
+        say("\x03", "ready> ")
+        say("echo code $?\n", "code 130")
+        say("sleep 1000 & jobs\n", "Running")
+        say("exit 7\n", "exit")
+        assert shell.wait(timeout=30) == 7
+
+
+@NEEDS_ROOT
 def test_a_command_prints_above_the_panel() -> None:
     code = "import sys; from rexmit.cli import main; main(sys.argv[1:])"
     command = "for n in 1 2 3 4; do sleep 0.4; echo line $n >&2; done"

@@ -124,5 +124,5 @@ def test_repairs_need_the_run_without_loss() -> None:
     with pytest.raises(UsageError, match="not a run without loss"):
         repairs(pl.DataFrame(rows), "at", [])
     failed = pl.DataFrame({**rows, "completed": [True, False], "run": [0, 1]})
-    with pytest.raises(UsageError, match="1 runs did not complete"):
+    with pytest.raises(UsageError, match="1 run did not complete"):
         repairs(failed, "at", [])

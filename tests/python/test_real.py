@@ -293,6 +293,15 @@ class TestKernel:
             run("uml", study())
 
 
+@pytest.mark.parametrize("backend", ["uml", "kernel"])
+@pytest.mark.usefixtures("guest", "namespaces")
+def test_a_pattern_that_met_no_packet_is_counted_as_the_model_counts_it(backend: str) -> None:
+    what = study(path__down__drop=[0, 3, 500], path__up__mark=[1, 700])
+    counts = ["unreached_down", "unreached_up"]
+    assert run(backend, what).select(counts).equals(run("model", what).select(counts))
+    assert run("model", what).select(counts).rows() == [(0, 0), (0, 1)] * 2 + [(1, 0), (1, 1)]
+
+
 def test_the_model_refuses_what_only_a_kernel_has() -> None:
     kernels = study(hosts__server__linux__recovery=[0, 1])
     with pytest.raises(StudyError, match=r"hosts\.server\.linux\.recovery has no effect here"):

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import resource
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -331,3 +337,122 @@ def test_an_empty_query_is_told_of(results: Results, capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit) as ended:
         main(["sql", str(results.folder), " "])
     assert (ended.value.code, "the query is empty" in capsys.readouterr().err) == (2, True)
+
+
+ENDLESS = (
+    "select count(*) from range(100000000000) a",
+    "select i from range(100000000000) t(i)",
+    "select count(*) from (select i, hash(i) as h from range(2000000000) t(i) order by h)",
+)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("query", ENDLESS)
+def test_a_query_without_an_end_is_stopped_and_leaves_nothing(
+    results: Results, tmp_path: Path, query: str, number: signal.Signals
+) -> None:
+    spills = tmp_path / "spills"
+    spills.mkdir()
+    main = "import rexmit.cli; rexmit.cli.main()"
+    running = subprocess.Popen(
+        [sys.executable, "-c", main, "sql", str(results.folder), query, "--csv"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(spills)},
+    )
+    engine = engine_of(running)
+    while cpu_seconds(engine) < 3:
+        assert running.poll() is None, running.communicate()[1]
+        time.sleep(0.01)
+    running.send_signal(number)
+    said = running.communicate(timeout=5)[1]
+    for _ in range(500):
+        if not Path(f"/proc/{engine}").exists():
+            break
+        time.sleep(0.01)
+    assert not Path(f"/proc/{engine}").exists(), "what answers goes on"
+    if number == signal.SIGKILL:
+        results.sql("select 1 as a")  # which sweeps, of its own folder of temporary files only
+        return
+    told = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[number]
+    assert (running.returncode, said) == (128 + number, f"rexmit: error: {told}\n")
+    assert list(spills.iterdir()) == []
+
+
+def engine_of(running: subprocess.Popen[str]) -> int:
+    """The process that answers for a command."""
+    while running.poll() is None:
+        for path in Path(f"/proc/{running.pid}/task").glob("*/children"):
+            for child in path.read_text().split():
+                if "rexmit.run.sql_engine" in Path(f"/proc/{child}/cmdline").read_text():
+                    return int(child)
+        time.sleep(0.01)
+    raise AssertionError(running.communicate()[1])
+
+
+def cpu_seconds(pid: int) -> float:
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select length(repeat('x', 4000000000)) as n",
+        "select list(i) as n from range(1000000000) t(i)",
+        "select string_agg(i::varchar, ',') as n from range(1000000000) t(i)",
+    ],
+)
+def test_a_query_takes_no_more_memory_than_it_may(results: Results, query: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    with pytest.raises(UsageError, match="takes more than the 1024 MiB of memory that a query may"):
+        results.sql(query)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert after == before or after < 1536 << 10, "KiB of the largest child"
+
+
+def test_sorting_more_than_memory_goes_to_the_disk(results: Results) -> None:
+    large = "select i, hash(i) as h, md5(i::varchar) as m from range(15000000) t(i) order by h"
+    query = f"select count(*) as n from ({large})"
+    assert results.sql(query)["n"].to_list() == [15_000_000]
+
+
+def test_tables_that_sql_does_not_tell_apart(tmp_path: Path, ask: Ask) -> None:
+    for name in ("x", "X"):
+        pq.write_table(pa.table({"a": [1]}), tmp_path / f"{name}.parquet")
+    text = ask(tmp_path, "select * from x", code=2)
+    assert re.fullmatch(
+        r"rexmit: error: .*: SQL does not tell the tables 'X' and 'x' apart; rename a file\n", text
+    )
+
+
+def test_a_column_folder_of_several_folders(tmp_path: Path, ask: Ask) -> None:
+    folders = [tmp_path / name for name in "ab"]
+    for folder in folders:
+        folder.mkdir()
+        pq.write_table(pa.table({"Folder": [1]}), folder / "t.parquet")
+    text = ask(*folders, "select * from t", code=2)
+    assert text.count("\n") == 1
+    assert "has a column 'Folder', the name of the column that tells several folders apart" in text
+    assert json.loads(ask(folders[0], "select * from t", "--json")) == [{"Folder": 1}]
+
+
+@pytest.mark.parametrize("form", ["--json", "--csv", "--rows=1"])
+def test_text_that_is_none_is_told(tmp_path: Path, ask: Ask, form: str) -> None:
+    offsets = pa.array([0, 2, 4], pa.int32()).buffers()[1]
+    text = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"\xff\xfeab")])
+    pq.write_table(pa.table({"s": text, "n": [1, 2]}), tmp_path / "t.parquet")
+    told = ask(tmp_path, "select * from t", form, code=2)
+    assert told.count("\n") == 1
+    assert "column 's': Invalid UTF8 sequence" in told
+    assert json.loads(ask(tmp_path, "select n from t", "--json")) == [{"n": 1}, {"n": 2}]
+
+
+def test_a_name_of_a_file_that_is_no_text(tmp_path: Path, ask: Ask) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1]}), path)
+    path.rename(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.parquet"))
+    told = ask(tmp_path, code=1)
+    assert told.count("\n") == 1
+    assert "is not UTF-8" in told

@@ -11,7 +11,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 import polars.testing
@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rexmit.errors import Interrupted, StoreError, UsageError
-from rexmit.run import Results, RunOptions, files, open_results, run_study, runner
+from rexmit import files
+from rexmit.errors import Interrupted, RexmitError, StoreError, UsageError
+from rexmit.run import Results, RunOptions, open_results, run_study, runner
 from rexmit.run.parts import JOINED_AT_ONCE, MOST_PARTS, to_join
 from rexmit.run.results import Failures, failures_of
 from rexmit.run.store import first_difference, write_runs, write_tables
@@ -404,13 +405,42 @@ def test_a_file_in_place_of_the_folder_is_refused(backend: Counting, tmp_path: P
     ],
 )
 def test_a_write_that_fails_leaves_nothing(number: int, text: str, tmp_path: Path) -> None:
-    def write(path: Path) -> None:
-        path.write_text("half")
+    def write(file: IO[bytes]) -> None:
+        file.write(b"half")
         raise OSError(number, os.strerror(number))
 
     with pytest.raises(StoreError, match=text):
         files.write_whole(tmp_path / "runs.parquet", write)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_that_fails_before_its_first_run_leaves_no_folder(backend: Counting, tmp_path: Path) -> None:
+    def fail(runs: range) -> None:
+        raise RexmitError("no privilege")
+
+    backend.before = fail
+    (tmp_path / "empty").mkdir()
+    for out in (tmp_path / "out", tmp_path / "empty"):
+        with pytest.raises(RexmitError, match="no privilege"):
+            run_study(spec(), out)
+    assert [path.name for path in tmp_path.rglob("*")] == ["empty"]
+    backend.before = lambda runs: None
+    assert run_study(spec(), tmp_path / "out").table().height == RUNS
+
+
+def test_a_study_that_fails_later_keeps_what_it_has(backend: Counting, tmp_path: Path) -> None:
+    def fail(runs: range) -> None:
+        if runs.start >= 8:
+            raise RexmitError("no more")
+
+    backend.before = fail
+    for resume in (False, True):
+        with pytest.raises(RexmitError, match="no more"):
+            run_study(spec(), tmp_path / "out", RunOptions(resume=resume))
+    backend.ran.clear()
+    backend.before = lambda runs: None
+    run_study(spec(), tmp_path / "out", RunOptions(resume=True))
+    assert backend.ran == list(range(8, RUNS))
 
 
 def test_positions_beyond_the_flow_are_named(backend: Counting, tmp_path: Path) -> None:

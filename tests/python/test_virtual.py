@@ -12,6 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
+from rexmit.kernel import find_kernel
+from rexmit.places import temporary_folder
+from rexmit.run import guests as reached
+from rexmit.run.guests import Reach, guest_command, guest_environment, of_this_python
 
 from .conftest import Command
 
@@ -81,17 +85,86 @@ class TestGuest:
         found = json.loads(rexmit("analyze", "traces/client.pcapng", "--json").stdout)
         assert found["causes"]["sctp"] == {"fast": 1}
 
+    def test_what_programs_draw_at_random_is_the_same_every_time(self, rexmit: Command) -> None:
+        draw = (
+            "import os, ssl, uuid; print(os.urandom(9), ssl.RAND_bytes(9), uuid.uuid4(), hash('x'), id(ssl))"
+        )
+        line = [*PYTHON, "-c", draw]
+        done = [rexmit("emulate", "--virtual", "-q", *IDLE, "--", *line) for _ in range(2)]
+        assert [one.returncode for one in done] == [0, 0], done[0].stderr
+        assert done[0].stdout == done[1].stdout != ""
+        other = rexmit("emulate", "--virtual", "-q", *IDLE, "--seed", "2", "--", *line)
+        assert other.stdout != done[0].stdout
+
     def test_sleeping_takes_no_time_and_what_is_printed_stays_apart(
         self, rexmit: Command, tmp_path: Path
     ) -> None:
         began = time.monotonic()
         line = "printf out; printf err >&2; printf '\\0\\n'; pwd > where; sleep 100000; date +%s; exit 7"
-        done = rexmit("emulate", "--virtual", "-q", *IDLE, "--date", "2026-07-01", "--", "sh", "-c", line)
+        options = ["--date", "2026-07-01", "--writable", "."]
+        done = rexmit("emulate", "--virtual", "-q", *IDLE, *options, "--", "sh", "-c", line)
         assert time.monotonic() - began < 60
         assert done.returncode == 7
         assert done.stdout == f"out\0\n{1_782_864_000 + 100_000}\n"
         assert done.stderr == "err"
         assert (tmp_path / "where").read_text().strip() == str(tmp_path)
+
+    def test_a_guest_writes_to_named_folders_and_nowhere_else(
+        self, rexmit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("named", "other"):
+            (tmp_path / name).mkdir()
+        (tmp_path / "other" / "kept").write_text("kept")
+        package = shlex.quote(str(Path(reached.__file__).parent))
+        # What works, perhaps: of folders below /tmp the guest changes a copy of its own.
+        free = [
+            "echo named > named/file",
+            "touch $TMPDIR/file",
+            "echo tmp > /tmp/rexmit-guest",
+            "mount -o remount,rw /",
+        ]
+        free += ["echo x > other/kept", "chmod 777 other/kept", "ln other/kept other/link", "rm other/kept"]
+        forbidden = [
+            *("mknod named/device b 8 0", "mknod /etc/device b 8 0", "mknod /tmp/device b 8 0"),
+            *("touch /etc/rexmit-guest", f"touch {package}/rexmit-guest", f"rm {package}/guests.py"),
+            "mkdir /run/root && mount -t hostfs none /run/root && touch /run/root/etc/rexmit-guest",
+            "umount -l /proc; cat /proc/version",
+            "while umount -l /dev; do true; done; ls /dev/kmsg /dev/sda || ls /dev/vda",
+        ]
+        line = "; ".join(f"( {one} ) > /dev/null 2> /dev/null; echo $?" for one in [*free, *forbidden])
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        done = rexmit("emulate", "--virtual", "-q", *IDLE, "--writable", "named", "--", "sh", "-c", line)
+        assert done.returncode == 0, done.stderr
+        codes = dict(zip([*free, *forbidden], done.stdout.split(), strict=True))
+        assert codes[free[0]] == codes["touch $TMPDIR/file"] == "0"
+        assert [one for one in forbidden if codes[one] == "0"] == []
+        assert (tmp_path / "named" / "file").read_text() == "named\n"
+        assert sorted(path.name for path in (tmp_path / "named").iterdir()) == ["file"]
+        assert (tmp_path / "other" / "kept").read_text() == "kept"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["named", "other"]
+        assert [path.name for path in (tmp_path / "other").iterdir()] == ["kept"]
+        assert not list(Path("/etc").glob("rexmit-guest*"))
+        assert not Path("/tmp/rexmit-guest").exists()
+
+    def test_the_guest_of_a_study_sees_nothing_of_its_user(self, tmp_path: Path) -> None:
+        (tmp_path / "secret").write_text("secret")
+        told = tmp_path / "captures"
+        told.mkdir()
+        look = (
+            f"cd {told}; ls / > root; ls {tmp_path} > beside; ls /etc > etc; cat {tmp_path}/secret > secret"
+        )
+        with temporary_folder() as folder:
+            reach = Reach((told,), of_this_python())
+            command = guest_command(find_kernel(), ["/bin/sh", "-c", look], folder, reach, start=0)
+            # A guest whose first process ends is over.
+            quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            subprocess.run(command, **quiet, env=guest_environment(folder), timeout=60)
+        seen = {path.name: path.read_text().split() for path in told.iterdir()}
+        assert seen.keys() == {"root", "beside", "etc", "secret"}
+        assert seen["beside"] == ["captures"]
+        assert seen["secret"] == []
+        assert set(seen["etc"]) <= {"ld.so.cache"}
+        assert not {"boot", "media", "srv"} & set(seen["root"]), "nothing that nobody has named"
 
     def test_who_stops_the_clock_is_named(self, rexmit: Command) -> None:
         done = rexmit("emulate", "--virtual", *IDLE, "--patience", "3 s", "--", *PYTHON, "-c", SPIN)
@@ -123,14 +196,18 @@ class TestGuest:
         done = rexmit("emulate", "--virtual", "-q", *IDLE, "--", "echo", "here")
         assert (done.returncode, done.stdout, done.stderr) == (0, "here\n", "")
 
-    def test_no_program_of_a_killed_guest_goes_on_outside(self, tmp_path: Path) -> None:
-        before, seen = guests(), tmp_path / "seen"
+    def test_no_program_of_a_killed_guest_goes_on_outside(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        seen = tmp_path / "seen"
         loop = f"for i in 1 2 3 4; do (while true; do sleep 0.01; uname -r >> {seen}; done) & done; wait"
-        with subprocess.Popen([*REXMIT, *IDLE, "--", "sh", "-c", loop]) as emulation:
+        own = ["--writable", str(tmp_path)]
+        with subprocess.Popen([*REXMIT, *IDLE, *own, "--", "sh", "-c", loop]) as emulation:
             wait_until(seen.exists)
             time.sleep(1)
             emulation.kill()
-        wait_until(lambda: not guests() - before)
+        wait_until(lambda: not guests(tmp_path))
         size = seen.stat().st_size
         time.sleep(0.5)
         assert seen.stat().st_size == size
@@ -138,14 +215,16 @@ class TestGuest:
         assert len(set(seen.read_text().splitlines())) <= 1, "only the guest's kernel has answered"
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-    def test_nothing_is_left_whatever_ends_it(self, number: signal.Signals) -> None:
-        before = guests()
+    def test_nothing_is_left_whatever_ends_it(
+        self, number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
         line = [*REXMIT, *IDLE, "--", *PYTHON, "-c", SPIN]
         with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as emulation:
-            wait_until(lambda: bool(guests() - before))
+            wait_until(lambda: bool(guests(tmp_path)))
             emulation.send_signal(number)
             _, errors = emulation.communicate(timeout=30)
-        wait_until(lambda: not guests() - before)
+        wait_until(lambda: not guests(tmp_path))
         if number != signal.SIGKILL:
             assert emulation.returncode == 128 + number
             assert errors == "rexmit: error: the emulation was stopped\n"
@@ -162,6 +241,8 @@ class TestGuest:
         (["--virtual", "--date", "1969-01-01", *IDLE, "--", "true"], "1970"),
         (["--virtual", "--patience", "3", *IDLE, "--", "true"], "--patience"),
         (["--patience", "3 s", *IDLE, "--", "true"], "--virtual"),
+        (["--writable", ".", *IDLE, "--", "true"], "--virtual"),
+        (["--virtual", "--writable", "nowhere", *IDLE, "--", "true"], "there is no such folder"),
     ],
 )
 def test_a_mistake_is_one_line(rexmit: Command, options: list[str], text: str) -> None:
@@ -180,16 +261,32 @@ def test_without_a_kernel_one_line_says_what_to_do(
     assert done.stderr.count("\n") == 1
 
 
-def guests() -> set[str]:
-    """Processes of guests' kernels."""
+def test_a_machine_that_cannot_shut_a_guest_in_is_told_of(
+    guest: None, rexmit: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert reached.open_because() is None
+    # A program of this name that does as a kernel without user namespaces.
+    script = "import sys, rexmit.run.guests as g; g.open_because = lambda: 'no namespaces'; "
+    script += "import rexmit.run.emulation as e; e.open_because = g.open_because; "
+    script += "import rexmit.cli; rexmit.cli.main(sys.argv[1:])"
+    line = [sys.executable, "-c", script, "emulate", "--virtual", *IDLE, "-q", "--", "echo", "here"]
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "here\n")
+    assert done.stderr.count("\n") == 1
+    assert "the guest cannot be shut in on this machine (no namespaces)" in done.stderr
+
+
+def guests(place: Path) -> set[str]:
+    """Processes of guests' kernels whose temporary folders are in `place`: others may run guests as well."""
     found = set()
     for process in Path("/proc").iterdir():
         try:
-            if process.name.isdecimal() and b"time-travel=" in (process / "cmdline").read_bytes():
-                found.add(process.name)
+            words = (process / "cmdline").read_bytes() if process.name.isdecimal() else b""
         except OSError:
             continue
-    return found - {str(os.getpid())}
+        if b"time-travel=" in words and os.fsencode(place) in words:
+            found.add(process.name)
+    return found
 
 
 def wait_until(what: object) -> None:

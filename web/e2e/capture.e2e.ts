@@ -3,22 +3,26 @@
 // The blocks are those of the unit tests; the script and the style are the built ones.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium, type Browser, type Locator, type Page } from "playwright-core";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const skip = existsSync(CHROMIUM) ? false : "chromium is not installed";
 const folder = mkdtempSync(join(tmpdir(), "rexmit-page-"));
-const built = (name: string): string =>
-  readFileSync(new URL(`../../python/rexmit/plot/web/${name}`, import.meta.url), "utf8");
+const PYTHON = process.env.PYTHON ?? fileURLToPath(new URL("../../.venv/bin/python", import.meta.url));
+const WRITE =
+  "import sys; from rexmit.plot.page import page; print(page(sys.stdin.read(), sys.argv[1]), end='')";
 const fixture = (name: string): string => readFileSync(new URL(`../tests/${name}`, import.meta.url), "utf8");
 
 let browser: Browser;
 const errors: string[] = [];
+/** What the pages' policy has refused: nothing, but what a test puts in. */
+const refused: string[] = [];
 
 before(async () => {
   if (!skip)
@@ -27,25 +31,31 @@ before(async () => {
 after(async () => {
   await browser?.close();
   assert.deepEqual(errors, []);
+  assert.deepEqual(refused, []);
 });
 
-/** Opens the page of a block, as `rexmit.plot.page` writes it. */
-async function open(block: string, fragment = "", dark = false): Promise<Page> {
-  const told = JSON.stringify({ format: 1, version: "0", title: "a run", kind: "capture" });
+/** The page of a block, as `rexmit.plot.page` writes it. */
+const written = (block: string, title: string): string =>
+  execFileSync(PYTHON, ["-c", WRITE, title], { input: fixture(block), encoding: "utf8", maxBuffer: 1 << 26 });
+
+/** Opens the page of a block; `change` may put something into it. */
+async function open(
+  block: string,
+  fragment = "",
+  dark = false,
+  change: (text: string) => string = (text) => text,
+  title = "a run",
+): Promise<Page> {
   const path = join(folder, `${block}.html`);
-  writeFileSync(
-    path,
-    `<!doctype html><html lang="en"><head><meta charset="utf-8"><style>${built("rexmit.css")}</style></head>` +
-      `<body class="rx-capture"><h1>a run</h1><main id="trace-host"></main>` +
-      `<script type="application/json" id="rexmit-page">${told}</script>` +
-      `<script type="application/x-rexmit" id="trace">${fixture(block)}</script>` +
-      `<script>${built("rexmit.js").replaceAll("</script", "<\\/script")}</script></body></html>`,
-  );
+  writeFileSync(path, change(written(block, title)));
   const page = await browser.newPage({
     viewport: { width: 1200, height: 900 },
     colorScheme: dark ? "dark" : "light",
   });
   page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (message) => {
+    if (message.text().includes("Content Security Policy")) refused.push(message.text());
+  });
   await page.goto(pathToFileURL(path).href + fragment);
   await page.waitForSelector("[data-ready]");
   return page;
@@ -199,16 +209,35 @@ test("an association is shown, and a wrong address is as none", { skip }, async 
 
 test("a block that is not whole is told of", { skip }, async () => {
   const path = join(folder, "broken.html");
-  writeFileSync(
-    path,
-    `<!doctype html><body><main id="trace-host"></main>` +
-      `<script type="application/json" id="rexmit-page">{"format":1,"kind":"capture"}</script>` +
-      `<script type="application/x-rexmit" id="trace">${btoa("no block")}</script>` +
-      `<script>${built("rexmit.js").replaceAll("</script", "<\\/script")}</script>`,
-  );
+  const whole = written("trace.txt", "broken");
+  writeFileSync(path, whole.replace(/(id="trace">)[^<]*/, `$1${btoa("no block")}`));
   const page = await browser.newPage();
   await page.goto(pathToFileURL(path).href);
   await page.waitForSelector('[role="alert"]');
   assert.match((await page.locator('[role="alert"]').textContent()) ?? "", /^The graphs cannot be shown: /);
+  await page.close();
+});
+
+test("a script that is not the page's own does not run", { skip }, async () => {
+  const injected =
+    `<script>document.title = "taken"</script><img src="x:" onerror="document.title = 'taken'">` +
+    `<script src="data:text/javascript,document.title='taken'"></script><style>h1 { color: red }</style>` +
+    `<base href="https://example.org/"><form action="https://example.org/"></form>`;
+  const page = await open("trace.txt", "", false, (text) => text.replace("<main", `${injected}<main`));
+  assert.equal(await page.title(), "a run");
+  assert.notEqual(await page.locator("h1").evaluate((one) => getComputedStyle(one).color), "rgb(255, 0, 0)");
+  assert.ok(!((await page.evaluate("document.baseURI")) as string).startsWith("https:"));
+  await graph(page).waitFor();
+  assert.ok(refused.length >= 4, refused.join("\n"));
+  refused.length = 0;
+  await page.close();
+});
+
+test("a capture named as a script is a name", { skip }, async () => {
+  const title = "<!--<script>.pcapng</script>\u2028--><img src=x onerror=alert(1)>";
+  const page = await open("trace.txt", "", false, undefined, title);
+  assert.match(await page.locator("h1").innerText(), /^<!--<script>\.pcapng<\/script>/);
+  assert.match(await page.title(), /^<!--<script>\.pcapng/);
+  await graph(page).waitFor();
   await page.close();
 });

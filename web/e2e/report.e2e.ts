@@ -46,6 +46,9 @@ async function open(path: string, fragment = "", dark = false): Promise<Page> {
   page.on("request", (request) => {
     if (!/^(file|data|blob):/.test(request.url())) faults.push(`the page asks for ${request.url()}`);
   });
+  page.on("console", (message) => {
+    if (message.text().includes("Content Security Policy")) faults.push(message.text());
+  });
   await page.goto(pathToFileURL(path).href + fragment);
   await page.waitForSelector("#explorer .caption:not(:empty)");
   return page;
@@ -142,6 +145,7 @@ test("keys alone lead from the chart to the packets, and back", { skip }, async 
   await page.waitForFunction(() => document.activeElement?.id === "runs-title");
   for (let press = 0; press < 4; press++) {
     await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement?.classList.contains("close")), false);
     if (await page.evaluate(() => document.activeElement?.id.startsWith("open-"))) break;
   }
   await page.keyboard.press("Enter");
@@ -261,6 +265,34 @@ test("packets in files beside the page are loaded; a missing file is named", { s
   await other.close();
 });
 
+test(
+  "a script that somebody put into the page does not run, beside files that it loads",
+  { skip },
+  async () => {
+    for (const path of [inside, beside]) {
+      const text = readFileSync(path, "utf8");
+      const evil = join(folder, "evil.html");
+      writeFileSync(join(folder, "evil.js"), "document.title = 'taken'");
+      writeFileSync(
+        evil,
+        text.replace(
+          "<main",
+          '<script src="evil.js"></script><script>document.title = "taken"</script><main',
+        ),
+      );
+      const page = await open(evil);
+      assert.notEqual(await page.title(), "taken");
+      await page.close();
+      assert.equal(
+        faults.filter((fault) => fault.includes("Content Security Policy")).length,
+        2,
+        faults.join("\n"),
+      );
+      faults.length = 0;
+    }
+  },
+);
+
 test("a link to another part of the page leaves the explorer as it is", { skip }, async () => {
   const page = await open(inside, "#explorer?kind=heat");
   await page.locator('.contents a[href="#figures"]').click();
@@ -291,6 +323,40 @@ test("dark as the system is, light as the switch says, and light on paper", { sk
   await page.emulateMedia({ media: "print" });
   assert.equal(await ground(), "rgb(255, 255, 255)");
   assert.equal(await page.locator("#explorer .controls").isVisible(), false);
+  await page.close();
+});
+
+test("on paper the chart stays through another width, and lists are whole tables", { skip }, async () => {
+  const page = await open(inside, `${NINE}&run=27`);
+  await graph(page).waitFor();
+  await page.emulateMedia({ media: "print" });
+  await page.setViewportSize({ width: 700, height: 900 });
+  const drawing = page.locator("#explorer .paper svg");
+  await drawing.waitFor();
+  await page.waitForTimeout(300);
+  assert.ok(await drawing.isVisible());
+  assert.equal(await page.locator(".rx-scroll").first().isVisible(), false);
+  const list = page.locator(".rx-paper").first();
+  assert.match(await list.innerText(), /evidence/);
+  const [inner, outer] = await list.evaluate((one) => [one.scrollWidth, one.clientWidth]);
+  assert.ok(inner <= outer, "no column is cut");
+  await page.close();
+});
+
+test("on a narrow screen levels are read, and the button hides no word of the title", { skip }, async () => {
+  const page = await open(inside);
+  await page.setViewportSize({ width: 400, height: 800 });
+  const [title, theme] = await Promise.all(
+    ["h1", "#theme"].map(async (name) => (await page.locator(name).boundingBox())!),
+  );
+  assert.ok(theme.y + theme.height <= title.y, "the button stands above the title");
+  const cells = page.locator(".factors td:last-child");
+  for (const cell of await cells.all()) {
+    const box = (await cell.boundingBox())!;
+    assert.ok(box.x >= 0 && box.x + box.width <= 400, "the levels are within the screen");
+    assert.ok(box.width > 200, "and wide enough to be read");
+  }
+  assert.ok((await page.locator(".factors").boundingBox())!.height < 600, "without a screen of white");
   await page.close();
 });
 

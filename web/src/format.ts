@@ -62,6 +62,8 @@ export interface TableInfo {
   responses: Column[];
   /** Columns of the table that tell its rows apart beside the factors, such as `host` and `interval`. */
   keys: Column[];
+  /** Column of the table that is 1 for rows of a run in which a pattern met no packet; absent where there is none. */
+  unreached?: string;
 }
 
 export interface RunsInfo {

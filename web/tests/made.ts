@@ -70,3 +70,11 @@ export function made(change: (time: number, run: number) => number = (time) => t
   );
   return sourceOf(PAGE, INFO, table);
 }
+
+/** The same where the packet of position 2 never came. */
+export function madeUnreached(): Source {
+  const source = made();
+  const drop = source.table["level:path.drop"] as Float64Array;
+  const table = { ...source.table, unreached: drop.map((level) => (level === 2 ? 1 : 0)) };
+  return sourceOf(PAGE, { ...INFO, unreached: "unreached" }, table);
+}

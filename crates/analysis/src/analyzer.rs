@@ -1,5 +1,6 @@
 //! Packets in, rows out.
 
+use crate::limits::{MEMORY_BYTES, MEMORY_PER_BYTE};
 use crate::packet::{Batch, Transport};
 use crate::rows::{Rows, Tables};
 use crate::sctp::Associations;
@@ -33,17 +34,37 @@ impl Default for Options {
 pub struct Analyzer {
     tcp: Connections,
     sctp: Associations,
+    /// Bytes that both may take.
+    memory: u64,
 }
 
 impl Analyzer {
     /// An analysis that has seen nothing.
     pub fn new(options: &Options) -> Self {
-        Self { tcp: Connections::new(options), sctp: Associations::new(options) }
+        Self { tcp: Connections::new(options), sctp: Associations::new(options), memory: u64::MAX }
+    }
+
+    /// So many bytes of a file have been read: what [`crate::limits`] allows for that is kept at most. Without a call
+    /// there is no bound.
+    pub fn allow(&mut self, read: u64) {
+        self.memory = MEMORY_BYTES.saturating_add(read.saturating_mul(MEMORY_PER_BYTE));
     }
 
     /// Takes the next packets.
     pub fn push(&mut self, batch: &Batch) {
-        for packet in &batch.packets {
+        self.push_some(batch, 0, u64::MAX);
+    }
+
+    /// Takes packets of `batch` from the one at `from` on, until about so many bytes of rows wait to be taken; returns
+    /// where to go on.
+    pub(crate) fn push_some(&mut self, batch: &Batch, from: usize, rows: u64) -> usize {
+        for (at, packet) in (from..).zip(&batch.packets[from..]) {
+            let is_tcp = matches!(packet.transport, Transport::Tcp(_));
+            // A packet of TCP makes few rows.
+            let look = !is_tcp || at % LOOK == 0;
+            if look && rows < u64::MAX && self.rows_bytes() > rows {
+                return at;
+            }
             match &packet.transport {
                 Transport::Tcp(tcp) => self.tcp.push(packet, tcp, batch),
                 Transport::Sctp { bytes, wire_len } => {
@@ -51,6 +72,32 @@ impl Analyzer {
                     self.sctp.push(packet, bytes, *wire_len);
                 }
             }
+            if self.tcp.used() + self.sctp.used() > self.memory {
+                self.shed();
+            }
+        }
+        batch.packets.len()
+    }
+
+    /// Steps of work done so far: entries of boards and queues that were looked at, and chunks.
+    pub fn steps(&self) -> u64 {
+        self.tcp.steps() + self.sctp.steps()
+    }
+
+    /// Bytes of the rows that wait to be taken.
+    pub(crate) fn rows_bytes(&self) -> u64 {
+        self.tcp.rows().bytes() + self.sctp.rows().bytes()
+    }
+
+    /// Ends flows that have been idle for long, of the kind that takes more memory.
+    fn shed(&mut self) {
+        // Some at once, so that it is not looked for them with each packet.
+        let most = self.memory / 4 * 3;
+        let (tcp, sctp) = (self.tcp.used(), self.sctp.used());
+        if tcp > sctp {
+            self.tcp.shed(most.saturating_sub(sctp));
+        } else {
+            self.sctp.shed(most.saturating_sub(tcp));
         }
     }
 
@@ -59,14 +106,10 @@ impl Analyzer {
         self.finish_some(usize::MAX);
     }
 
-    /// The same for up to `connections` TCP connections, so that the rows of millions need not be held at once; true
-    /// when all have ended. Call it again after [`take_rows`](Self::take_rows) until it is.
+    /// The same for up to so many connections, so that the rows of millions need not be held at once; true when all
+    /// have ended. Call it again after [`take_rows`](Self::take_rows) until it is.
     pub fn finish_some(&mut self, connections: usize) -> bool {
-        let over = self.tcp.finish(connections);
-        if over {
-            self.sctp.finish();
-        }
-        over
+        self.tcp.finish(connections) && self.sctp.finish(connections)
     }
 
     /// The rows that have become final since the last call.
@@ -74,3 +117,6 @@ impl Analyzer {
         Rows { sctp: self.sctp.take_rows(), ..self.tcp.take_rows() }
     }
 }
+
+/// Packets of TCP between two looks at the rows.
+const LOOK: usize = 64;

@@ -13,6 +13,7 @@ use rexmit_wire::{
 };
 
 use crate::filter::Filter;
+use crate::limits::{Counts, Limit};
 use crate::packet::{Batch, Packet, Tcp, Transport};
 
 pub use skipped::Skipped;
@@ -25,6 +26,7 @@ pub struct Decoder {
     records: u64,
     skipped: Skipped,
     fragments: Reassembler,
+    limits: Counts,
 }
 
 /// Why a record gives no packet.
@@ -38,7 +40,13 @@ enum Reason {
 impl Decoder {
     /// One that has seen nothing and hands on what passes `filter`.
     pub fn new(filter: Option<Filter>) -> Self {
-        Self { filter, records: 0, skipped: Skipped::default(), fragments: Reassembler::new() }
+        Self {
+            filter,
+            records: 0,
+            skipped: Skipped::default(),
+            fragments: Reassembler::new(),
+            limits: Counts::default(),
+        }
     }
 
     /// Takes the next record, and appends its packet to `batch` if it is one to be judged.
@@ -59,6 +67,11 @@ impl Decoder {
     /// What was not handed on.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
+    }
+
+    /// What limits did to them.
+    pub fn limits(&self) -> &Counts {
+        &self.limits
     }
 
     #[inline]
@@ -86,6 +99,7 @@ impl Decoder {
             Err(error) => Err(Reason::Ip(error)),
         };
         self.skipped.incomplete_datagrams = self.fragments.incomplete();
+        self.limits.set(Limit::Fragments, self.fragments.pushed_out());
         result
     }
 
@@ -98,7 +112,9 @@ impl Decoder {
             }
             return;
         }
-        if let Some(comment) = record.comment() {
+        if let Some((comment, cut)) = record.comment_within_limit() {
+            self.limits.add(Limit::Comments, cut.into());
+            batch.note_bytes += comment.len();
             packet.note = Some(batch.notes.len() as u32);
             batch.notes.push(comment.into());
         }
@@ -112,6 +128,11 @@ impl Decoder {
             Reason::Link(RecordError::LinkType(number)) => *skipped.links.entry(*number).or_default() += 1,
             Reason::Link(RecordError::Parse(ParseError::Truncated { .. }))
             | Reason::Ip(ParseError::Truncated { .. }) => skipped.cut += 1,
+            Reason::Link(RecordError::Parse(ParseError::TooDeep { .. }))
+            | Reason::Ip(ParseError::TooDeep { .. }) => {
+                skipped.malformed += 1;
+                self.limits.add(Limit::Layers, 1);
+            }
             Reason::Link(RecordError::Parse(_)) | Reason::Ip(_) => skipped.malformed += 1,
             Reason::Link(_) => skipped.not_ip += 1,
             Reason::OtherTransport => skipped.other_transport += 1,

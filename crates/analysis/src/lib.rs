@@ -16,6 +16,8 @@
 mod analyzer;
 mod decode;
 mod filter;
+mod idle;
+pub mod limits;
 pub mod packet;
 pub mod pair;
 pub mod repeats;

@@ -21,6 +21,8 @@ pub struct Batch {
     pub bytes: Vec<u8>,
     /// Comments of the capture; [`Packet::note`] is an index. They are handed on and decide nothing.
     pub notes: Vec<Box<str>>,
+    /// Bytes of these.
+    pub(crate) note_bytes: usize,
 }
 
 impl Batch {
@@ -29,6 +31,7 @@ impl Batch {
         self.packets.clear();
         self.bytes.clear();
         self.notes.clear();
+        self.note_bytes = 0;
     }
 
     /// Appends a packet that is there as a value, as the whole of its bytes would show it; it is the `number`th of

@@ -10,6 +10,8 @@ mod connection;
 use rexmit_units::Instant;
 use rexmit_wire::Flags;
 
+use crate::limits::Counts;
+
 pub use cause::{Cause, Confidence, Evidence, Need, Proof, RetransmissionRow};
 pub use connection::{Capabilities, ConnectionRow, Handshake, SideRow, Spread, Vantage};
 
@@ -39,6 +41,24 @@ pub struct Rows {
     pub loss_events: Vec<LossEventRow>,
     /// SCTP associations that have ended, and their chunks.
     pub sctp: crate::sctp::SctpRows,
+    /// What limits did to TCP; for SCTP it is in [`crate::sctp::SctpRows::limits`].
+    pub limits: Counts,
+    /// Bytes of the notes of [`Self::segments`].
+    pub(crate) notes: u64,
+}
+
+impl Rows {
+    /// About the bytes of those of TCP.
+    pub(crate) fn bytes(&self) -> u64 {
+        let Self { connections, segments, sacks, retransmissions, rtt, loss_events, .. } = self;
+        let large = bytes(connections) + bytes(segments) + bytes(retransmissions);
+        large + bytes(sacks) + bytes(rtt) + bytes(loss_events) + self.notes
+    }
+}
+
+/// Bytes of the rows of a table.
+pub(crate) fn bytes<T>(rows: &[T]) -> u64 {
+    size_of_val(rows) as u64
 }
 
 /// Which tables to keep. Judgements are the same whatever is kept.

@@ -13,6 +13,7 @@ use rexmit_units::Instant;
 use crate::analyzer::{self, Analyzer};
 use crate::decode::Skipped;
 use crate::filter::Filter;
+use crate::limits::{Counts, ROWS_BYTES, ROWS_PER_BYTE, STEPS_AT_ONCE};
 use crate::packet::{Batch, Transport};
 use crate::rows::Rows;
 use feed::Feed;
@@ -32,6 +33,9 @@ pub struct Run {
     intake: Intake,
     analyzer: Analyzer,
     state: State,
+    /// Where in the batch to go on.
+    at: usize,
+    limits: Counts,
 }
 
 /// The batches of a capture, and what is counted on the way.
@@ -77,6 +81,8 @@ pub struct Summary {
     pub skipped: Skipped,
     /// Where and why the file breaks off, if it does; the rows are what stands before that.
     pub broken_off: Option<ReadError>,
+    /// What limits did: how often each of [`crate::limits`] has acted.
+    pub limits: Counts,
     /// The capture's interfaces, each with what the file tells of packets that it does not hold.
     pub interfaces: Vec<Interface>,
 }
@@ -105,6 +111,8 @@ const DISORDER: u64 = 100_000_000;
 
 /// Connections that end in one step once the capture has ended: their rows are large.
 const ENDED_AT_ONCE: usize = 1 << 14;
+/// Of these, those that end between two looks at the rows.
+const ENDED: usize = 1 << 4;
 
 impl Run {
     /// Begins to judge what `reader` reads.
@@ -125,26 +133,47 @@ impl Run {
     }
 
     fn begin(intake: Intake, options: &RunOptions) -> Self {
-        Self { intake, analyzer: Analyzer::new(&options.analysis), state: State::Running }
+        let mut analyzer = Analyzer::new(&options.analysis);
+        analyzer.allow(0);
+        Self { intake, analyzer, state: State::Running, at: 0, limits: Counts::default() }
     }
 
-    /// Takes at least `packets` records more, fewer only at the end, and gives the rows that have become final
-    /// since the last call, perhaps none; `None` after the last ones.
+    /// Takes at least `packets` records more, fewer only at the end or where these make very many rows, and gives the
+    /// rows that have become final since the last call, perhaps none; `None` after the last ones.
     pub fn step(&mut self, packets: u64) -> Option<Rows> {
         if self.state == State::Over {
             return None;
         }
         let until = self.progress().packets.saturating_add(packets.max(1));
-        while self.state == State::Running && self.progress().packets < until {
-            match self.intake.next() {
-                Some(batch) => self.analyzer.push(batch),
-                None => self.state = State::Ending,
+        let most = ROWS_BYTES + self.progress().bytes.saturating_mul(ROWS_PER_BYTE);
+        let steps = self.analyzer.steps() + STEPS_AT_ONCE;
+        let enough = |analyzer: &Analyzer| analyzer.rows_bytes() > most || analyzer.steps() > steps;
+        while self.state == State::Running && !enough(&self.analyzer) {
+            let batch = self.intake.current();
+            if self.at < batch.packets.len() {
+                self.at = self.analyzer.push_some(batch, self.at, most);
+                continue;
+            }
+            if self.progress().packets >= until {
+                break;
+            }
+            self.at = 0;
+            if self.intake.next().is_none() {
+                self.state = State::Ending;
+            }
+            self.analyzer.allow(self.progress().bytes);
+        }
+        let mut ended = 0;
+        while self.state == State::Ending && ended < ENDED_AT_ONCE && self.analyzer.rows_bytes() <= most {
+            ended += ENDED;
+            if self.analyzer.finish_some(ENDED) {
+                self.state = State::Over;
             }
         }
-        if self.state == State::Ending && self.analyzer.finish_some(ENDED_AT_ONCE) {
-            self.state = State::Over;
-        }
-        Some(self.analyzer.take_rows())
+        let rows = self.analyzer.take_rows();
+        self.limits.merge(&rows.limits);
+        self.limits.merge(&rows.sctp.limits);
+        Some(rows)
     }
 
     /// How far it has come.
@@ -152,9 +181,16 @@ impl Run {
         self.intake.progress()
     }
 
+    /// As [`Analyzer::steps`].
+    pub fn steps(&self) -> u64 {
+        self.analyzer.steps()
+    }
+
     /// What it came to. Before the last [`step`](Self::step), what was skipped may be told ahead of the packets.
     pub fn finish(self) -> Summary {
-        self.intake.summary()
+        let mut summary = self.intake.summary();
+        summary.limits.merge(&self.limits);
+        summary
     }
 }
 
@@ -168,6 +204,11 @@ impl Intake {
         let backwards = Backwards::default();
         let progress = Progress::default();
         Self { feed, progress, tcp: 0, sctp: 0, options_cut: 0, backwards, last: Instant::default() }
+    }
+
+    /// The batch that was given last; an empty one before the first and after the last.
+    fn current(&self) -> &Batch {
+        self.feed.current()
     }
 
     /// The next batch; `None` at the end.
@@ -211,6 +252,7 @@ impl Intake {
             backwards: self.backwards,
             skipped: end.skipped,
             broken_off: end.broken_off,
+            limits: end.limits,
             interfaces: end.interfaces,
         }
     }

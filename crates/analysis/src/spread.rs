@@ -60,6 +60,15 @@ impl Samples {
         }
     }
 
+    /// Bytes that they take beside themselves.
+    pub(crate) fn heap(&self) -> usize {
+        size_of::<u64>()
+            * match &self.kept {
+                Kept::Exact(values) => values.capacity(),
+                Kept::Steps(steps) => steps.counts.capacity(),
+            }
+    }
+
     /// The smallest sample.
     pub(crate) fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)

@@ -12,6 +12,7 @@
 #![doc = include_str!("../example.md")]
 
 mod block;
+pub mod limits;
 mod link;
 mod options;
 mod order;

@@ -1,6 +1,7 @@
 //! Link layers: where the IP packet begins in what a capture holds.
 
 use rexmit_wire::ParseError;
+use rexmit_wire::limits::LAYERS;
 
 /// A link-layer type by its number in the list of tcpdump.org.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,9 +100,11 @@ const PPP_IPV6: u16 = 0x0057;
 /// RFC 1662 section 3.1: address and control.
 const HDLC_ALL_STATIONS: u16 = 0xff03;
 
+const TOO_DEEP: RecordError = RecordError::Parse(ParseError::TooDeep { layers: LAYERS });
+
 /// What `found` says of the bytes from `at` on.
 fn ethertype(frame: &[u8], mut found: u16, mut at: usize) -> Result<usize, RecordError> {
-    loop {
+    for _ in 0..LAYERS {
         match found {
             ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => return Ok(at),
             ETHERTYPE_PPPOE_SESSION => return pppoe(frame, at),
@@ -117,6 +120,7 @@ fn ethertype(frame: &[u8], mut found: u16, mut at: usize) -> Result<usize, Recor
             other => return Err(RecordError::NotIp(other)),
         }
     }
+    Err(TOO_DEEP)
 }
 
 /// Whether that head follows, as far as it is there.
@@ -127,10 +131,13 @@ fn is_snap(rest: &[u8]) -> bool {
 /// Labels of four bytes up to the one with the bottom bit (RFC 3032 section 2.1); what follows is not said, and
 /// may be a frame of another kind.
 fn mpls(frame: &[u8], mut at: usize) -> Result<usize, RecordError> {
-    while be16(frame, at + 2)? & 0x0100 == 0 {
+    for _ in 0..LAYERS {
+        if be16(frame, at + 2)? & 0x0100 != 0 {
+            return ip_version(frame, at + 4);
+        }
         at += 4;
     }
-    ip_version(frame, at + 4)
+    Err(TOO_DEEP)
 }
 
 /// Version and type, code 0 for data, session, length, then PPP (RFC 2516 section 4).

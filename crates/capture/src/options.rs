@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::block::{EPB_DROPCOUNT, EPB_FLAGS, OPT_COMMENT, OPT_END};
+use crate::limits::COMMENT_BYTES;
 use crate::order::Order;
 use crate::record::Direction;
 
@@ -47,9 +48,20 @@ impl<'a> OptionBytes<'a> {
         self.u64(EPB_DROPCOUNT).unwrap_or(0)
     }
 
-    pub(crate) fn comment(self) -> Option<Cow<'a, str>> {
+    /// The comments, a line each; true if they are longer than that and were cut.
+    pub(crate) fn comment(self) -> Option<(Cow<'a, str>, bool)> {
         let mut comment: Option<Cow<'a, str>> = None;
+        let mut room = COMMENT_BYTES;
+        let mut cut = false;
         for (_, value) in self.iter().filter(|(code, _)| *code == OPT_COMMENT) {
+            if value.len() > room {
+                cut = true;
+            }
+            if room == 0 {
+                break;
+            }
+            let value = &value[..value.len().min(room)];
+            room = room.saturating_sub(value.len() + 1);
             let line = String::from_utf8_lossy(value);
             match &mut comment {
                 Some(lines) => {
@@ -60,7 +72,7 @@ impl<'a> OptionBytes<'a> {
                 none => *none = Some(line),
             }
         }
-        comment
+        Some((comment?, cut))
     }
 
     /// The last that is said of it.

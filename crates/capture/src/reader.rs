@@ -12,6 +12,7 @@ use std::io::{self, Read};
 use rexmit_units::Instant;
 
 use crate::block::SECTION_HEADER;
+use crate::limits::Limited;
 use crate::link::LinkType;
 use crate::options::OptionBytes;
 use crate::record::{Record, RecordRef};
@@ -31,6 +32,7 @@ pub struct Reader<R: Read> {
     source: Source<R>,
     format: Format,
     interfaces: Vec<Interface>,
+    limited: Limited,
     /// After the end or an error.
     done: bool,
 }
@@ -90,6 +92,14 @@ pub enum ReadError {
         /// Where that begins.
         offset: u64,
         /// What is wrong.
+        what: &'static str,
+    },
+    /// The compressed stream needs more memory or time than a file of its size may.
+    #[error("byte {offset} of the unpacked capture: {what}")]
+    Limit {
+        /// Bytes that were unpacked before.
+        offset: u64,
+        /// Which limit of [`crate::limits`] that is, and what to do.
         what: &'static str,
     },
     /// The compressed stream is cut off or damaged; all that could be unpacked was.
@@ -160,12 +170,22 @@ impl<R: Read> Reader<R> {
         } else {
             return Err(ReadError::NotACapture(describe(source.peek())));
         };
-        Ok(Self { source, format, interfaces, done: false })
+        Ok(Self { source, format, interfaces, limited: Limited::default(), done: false })
     }
 
     /// The interfaces met so far: one for classic pcap; in pcapng each is described before its first packet.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
+    }
+
+    /// The same, once all is read.
+    pub fn into_interfaces(self) -> Vec<Interface> {
+        self.interfaces
+    }
+
+    /// What was passed over since it lies beyond a limit of [`crate::limits`].
+    pub fn limited(&self) -> Limited {
+        self.limited
     }
 
     /// Bytes taken from the stream so far, packed as it is: for a sign of progress.
@@ -183,7 +203,7 @@ impl<R: Read> Reader<R> {
             return Ok(None);
         }
         let result = match &mut self.format {
-            Format::Pcapng(pcapng) => pcapng.next(&mut self.source, &mut self.interfaces),
+            Format::Pcapng(pcapng) => pcapng.next(&mut self.source, &mut self.interfaces, &mut self.limited),
             Format::Pcap(pcap) => pcap.next(&mut self.source),
         };
         let Ok(Some(found)) = result else {

@@ -27,9 +27,15 @@ pub struct RecordRef<'a> {
 }
 
 impl<'a> RecordRef<'a> {
-    /// Its comments, one a line.
+    /// Its comments, one a line; cut off after [`crate::limits::COMMENT_BYTES`].
     #[inline]
     pub fn comment(&self) -> Option<Cow<'a, str>> {
+        self.comment_within_limit().map(|(comment, _)| comment)
+    }
+
+    /// The same, and true if they were cut off.
+    #[inline]
+    pub fn comment_within_limit(&self) -> Option<(Cow<'a, str>, bool)> {
         if self.options.is_empty() { None } else { self.options.comment() }
     }
 

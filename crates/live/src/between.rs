@@ -9,12 +9,13 @@ use rexmit_units::Instant;
 use crate::emulator::{Emulator, Lateness};
 use crate::netem::NetemPath;
 use crate::packet::RealPacket;
+use crate::port::Side;
 use crate::sys::poll::Poll;
 
 /// A path at work.
 pub enum Between {
     /// This emulator.
-    Ours(Box<Emulator>),
+    Ours(Box<Emulator<Side>>),
     /// The kernel's.
     Netem(NetemPath),
 }
@@ -125,11 +126,19 @@ impl Between {
             Self::Netem(_) => Vec::new(),
         }
     }
+
+    /// How many patterns met no packet, down and up; netem takes none.
+    pub fn unmet(&self) -> [u64; 2] {
+        match self {
+            Self::Ours(emulator) => emulator.directions().each_ref().map(Direction::unmet),
+            Self::Netem(_) => [0, 0],
+        }
+    }
 }
 
 /// The emulator between two hosts.
 pub(crate) fn ours(
-    ports: [crate::sys::tun::Tun; 2],
+    ports: [Side; 2],
     directions: [Direction<RealPacket>; 2],
     addresses: [IpAddr; 2],
     verdicts: bool,

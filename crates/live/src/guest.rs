@@ -4,10 +4,12 @@ use std::fs;
 use std::io;
 use std::sync::OnceLock;
 
-use crate::sys::clock;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::reboot::{RebootMode, reboot};
+use rexmit_files::set_kernel_value;
+
+use crate::sys::clock;
 
 /// Mounts what a host has: /proc, /sys, devices, and a place for temporary files.
 ///
@@ -21,7 +23,7 @@ pub fn prepare() -> io::Result<()> {
             .map_err(crate::sys::about(format!("mounting {at} in the guest")))?;
     }
     // A host has no tunnels that nobody asked for.
-    let _ = fs::write("/proc/sys/net/core/fb_tunnels_only_for_init_net", "2");
+    let _ = set_kernel_value("/proc/sys/net/core/fb_tunnels_only_for_init_net", "2");
     Ok(())
 }
 
@@ -39,7 +41,7 @@ fn be_first() -> io::Result<()> {
 /// Where this is no guest, or its kernel has no such seed.
 pub fn seed(seed: u64) -> io::Result<()> {
     let file = "/sys/module/random/parameters/seed";
-    fs::write(file, seed.to_string()).map_err(crate::sys::about(file))
+    set_kernel_value(file, seed.to_string()).map_err(crate::sys::about(file))
 }
 
 /// Lets sequence numbers and timestamps of a guest's kernel count from `start`, nanoseconds of CLOCK_MONOTONIC; where
@@ -52,7 +54,7 @@ pub fn count_from(start: u64, cookies: bool) -> io::Result<()> {
     static BOOTED: OnceLock<i64> = OnceLock::new();
     let offset = clock::realtime_offset();
     let booted = *BOOTED.get_or_init(|| offset);
-    let _ = fs::write("/sys/module/secure_seq/parameters/start", start.to_string());
+    let _ = set_kernel_value("/sys/module/secure_seq/parameters/start", start.to_string());
     let wanted = if cookies { rexmit_capture::DEFAULT_EPOCH_NS as i64 - start as i64 } else { booted };
     if wanted == offset { Ok(()) } else { clock::set_realtime_offset(wanted) }
 }
@@ -67,14 +69,34 @@ pub fn become_root() -> io::Result<()> {
     if user.is_root() {
         return Ok(());
     }
-    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).map_err(|_| {
-        let text = "not root, and this kernel allows no user namespaces: run it as root, or set \
-                    kernel.unprivileged_userns_clone=1 or user.max_user_namespaces";
-        io::Error::new(io::ErrorKind::PermissionDenied, text)
-    })?;
-    fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
-    fs::write("/proc/self/gid_map", format!("0 {group} 1"))
+    // Some systems allow the first, and withhold from the process then what it would be root for.
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET)
+        .map_err(io::Error::from)
+        .and_then(|()| {
+            set_kernel_value("/proc/self/setgroups", "deny")?;
+            set_kernel_value("/proc/self/uid_map", format!("0 {user} 1"))?;
+            set_kernel_value("/proc/self/gid_map", format!("0 {group} 1"))
+        })
+        .map_err(|e| {
+            let text =
+                format!("not root, and user namespaces are not allowed ({}): run it as root", forbidden(&e));
+            io::Error::new(io::ErrorKind::PermissionDenied, text)
+        })
+}
+
+/// Why a user namespace could not be made or used: the setting to change, where it is known.
+fn forbidden(error: &io::Error) -> String {
+    /// Switches, and their values that forbid.
+    const SWITCHES: [(&str, &str, &str); 3] = [
+        ("user.max_user_namespaces", "0", "10000"),
+        ("kernel.unprivileged_userns_clone", "0", "1"),
+        ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+    ];
+    let closed = SWITCHES.iter().find(|(name, value, _)| {
+        let path = format!("/proc/sys/{}", name.replace('.', "/"));
+        fs::read_to_string(path).is_ok_and(|text| text.trim() == *value)
+    });
+    closed.map_or_else(|| error.to_string(), |(name, _, open)| format!("set {name}={open}"))
 }
 
 /// Ends the guest.

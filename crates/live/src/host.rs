@@ -4,12 +4,14 @@ use std::fs;
 use std::io;
 use std::net::IpAddr;
 
+use rexmit_files::set_kernel_value;
 use rexmit_scenario::{HostSpec, LinuxSpec, SpecError};
 use socket2::{Domain, Socket, Type};
 
+use crate::port::Side;
 use crate::sys::link::{Links, Metrics, set_offloads};
 use crate::sys::namespace::Namespace;
-use crate::sys::tun::Tun;
+use crate::wire::{Shape, Wires};
 
 /// The name of a host's interface.
 pub const INTERFACE: &str = "eth0";
@@ -38,15 +40,21 @@ impl Host {
         Ok(host)
     }
 
-    /// Gives it an interface with `address`, by which it reaches `peer`; the answer is the interface's other side.
+    /// Gives it the interface of this shape with `address`, by which it reaches `peer`; the interface's other side.
     ///
     /// # Errors
     /// A missing privilege or device.
-    pub fn connect(&self, mtu: u32, address: IpAddr, peer: IpAddr) -> io::Result<Tun> {
+    pub fn connect(
+        &self,
+        wires: &Wires,
+        shape: &Shape<'_>,
+        [address, peer]: [IpAddr; 2],
+    ) -> io::Result<Side> {
         self.namespace.within(|| {
-            let tun = Tun::open(INTERFACE)?;
-            self.bring_up(mtu, address, peer)?;
-            Ok(tun)
+            let side = wires.connect(shape)?;
+            self.bring_up(shape.mtu, address, peer)?;
+            wires.settle(shape.name)?;
+            Ok(side)
         })
     }
 
@@ -152,14 +160,18 @@ fn sysctl_path(name: &str) -> String {
 
 /// Sets a sysctl of this thread's namespace.
 fn write_sysctl(name: &str, value: &str) -> io::Result<()> {
-    fs::write(sysctl_path(name), value)
+    set_kernel_value(sysctl_path(name), value)
 }
 
 /// An error of the system while a host is made, with the remedy where it is known.
 pub fn system(host: &str, error: &io::Error) -> SpecError {
     let remedy = match error.kind() {
-        io::ErrorKind::PermissionDenied => ": run it as root, or where user namespaces are allowed",
-        io::ErrorKind::NotFound => ": this kernel lacks TUN devices or namespaces",
+        io::ErrorKind::PermissionDenied => {
+            ": it needs CAP_NET_ADMIN and CAP_SYS_ADMIN, which this process has not, though it is root here"
+        }
+        io::ErrorKind::NotFound => {
+            ": this kernel lacks network namespaces, or both TUN devices and veth pairs"
+        }
         _ => "",
     };
     SpecError {

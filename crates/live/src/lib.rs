@@ -25,6 +25,7 @@ mod socket;
 pub mod sys;
 mod tap;
 mod watch;
+pub mod wire;
 
 pub use drive::{DriveOptions, DriveReport, Mode, drive};
 pub use run::{LiveOptions, LiveOutcome, run};

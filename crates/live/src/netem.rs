@@ -9,6 +9,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use rexmit_files::set_kernel_value;
 use rexmit_path::{DirectionSpec, LossModel, PathSpec, Qdisc};
 use rexmit_scenario::SpecError;
 use rexmit_units::{QueueLimit, Rate};
@@ -45,7 +46,7 @@ impl NetemPath {
         let made = Self { namespace };
         if addresses[0].is_ipv4() {
             // Else the router would speak by itself.
-            let quiet = || fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+            let quiet = || set_kernel_value("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
             made.namespace.within(|| Ok(quiet().ok())).map_err(wrong)?;
         }
         for n in 0..2 {
@@ -63,7 +64,7 @@ impl NetemPath {
                 continue;
             };
             // The delay comes first: behind a discipline of its own it would hide from that how full the queue is.
-            let delay = DirectionSpec { rate: None, queue: BEFORE, ..direction.clone() };
+            let delay = DirectionSpec { rate: None, queue: BEFORE.into(), ..direction.clone() };
             let sender = &hosts[1 - n];
             let before = || {
                 sender.keep_hash();
@@ -93,9 +94,9 @@ impl NetemPath {
     }
 
     fn route(&self, addresses: [IpAddr; 2], mtu: [u32; 2]) -> io::Result<()> {
-        fs::write("/proc/sys/net/ipv4/ip_forward", "1")?;
+        set_kernel_value("/proc/sys/net/ipv4/ip_forward", "1")?;
         if addresses[0].is_ipv6() {
-            fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1")?;
+            set_kernel_value("/proc/sys/net/ipv6/conf/all/forwarding", "1")?;
         }
         let links = Links::open()?;
         for n in 0..2 {
@@ -158,7 +159,7 @@ fn netem(name: &str, direction: &DirectionSpec) -> String {
     if let Some(rate) = direction.rate {
         line += &format!(" rate {}bit -14", rate.bits_per_second());
     }
-    if let QueueLimit::Packets(n) = direction.queue {
+    if let QueueLimit::Packets(n) = direction.queue_limit() {
         line += &format!(" limit {n}");
     }
     line + "\n"

@@ -34,6 +34,14 @@ pub struct PartialChecksum {
     pub offset: u16,
 }
 
+impl PartialChecksum {
+    /// True where it stands in a packet from byte `link` on to byte `end`.
+    pub(crate) fn fits(self, link: usize, end: usize) -> bool {
+        let start = usize::from(self.start);
+        start >= link && start + usize::from(self.offset) + 2 <= end
+    }
+}
+
 const NEEDS_CHECKSUM: u8 = 1;
 const NONE: u8 = 0;
 const TCP_V4: u8 = 1;

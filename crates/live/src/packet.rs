@@ -14,6 +14,8 @@ use crate::pool::{Buffer, Pool};
 
 /// Room for all headers of a packet.
 pub const HEADER_ROOM: usize = 256;
+/// Where the checksum stands in a TCP header (RFC 9293 section 3.1).
+const TCP_CHECKSUM: u16 = 16;
 
 /// What an interface handed over: one packet, or a super-packet that is many.
 #[derive(Debug)]
@@ -40,8 +42,11 @@ impl Frame {
     /// What an interface handed over, the IP packet from byte `link` on, with what the host left to do.
     ///
     /// # Errors
-    /// A super-packet whose headers cannot be.
+    /// A super-packet whose headers cannot be, or a checksum that stands outside the packet.
     pub fn new(bytes: Buffer, link: usize, offload: Offload) -> io::Result<Self> {
+        if offload.checksum.is_some_and(|partial| !partial.fits(link, bytes.len())) {
+            return Err(wrong("a checksum to complete that is outside its packet"));
+        }
         let split = match offload.segmentation {
             None => None,
             Some(wanted) => {
@@ -81,7 +86,8 @@ impl Frame {
 
 impl Split {
     fn find(bytes: &[u8], size: usize, offload: &Offload) -> Option<Self> {
-        let tcp = usize::from(offload.checksum?.start);
+        let checksum = offload.checksum.filter(|partial| partial.offset == TCP_CHECKSUM)?;
+        let tcp = usize::from(checksum.start);
         let data = tcp + usize::from(*bytes.get(tcp + 12)? >> 4) * 4;
         let fits = data >= tcp + 20 && data <= bytes.len() && data <= HEADER_ROOM;
         (fits && size > 0).then_some(Self { size, data, tcp })

@@ -48,6 +48,9 @@ pub trait Port: AsFd {
     fn lost(&mut self) -> io::Result<Lost>;
 }
 
+/// The emulator's side of an interface.
+pub type Side = Box<dyn Port + Send>;
+
 /// What a host sent.
 #[derive(Debug)]
 pub struct Arrival {

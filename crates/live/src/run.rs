@@ -21,6 +21,7 @@ use crate::sys::clock;
 use crate::sys::packet_socket::PacketSocket;
 use crate::sys::poll::Poll;
 use crate::tap::Tap;
+use crate::wire::{Shape, Wires};
 
 /// Time between two signs of life of a run in real time.
 const BEAT: Duration = Duration::from_secs(5);
@@ -280,6 +281,7 @@ impl<'a> Lab<'a> {
             Protocol::Sctp => Counted::sctp(&counters, totals.retransmits),
         };
         let passed = self.between.passed()?;
+        let unmet = self.between.unmet();
         let mut row = Row {
             completed: totals.completed,
             time_ns: totals.time.as_nanos(),
@@ -293,6 +295,8 @@ impl<'a> Lab<'a> {
             fast_retransmits: counted.fast_retransmits,
             drops_down: passed.drops[0],
             drops_up: passed.drops[1],
+            unreached_down: unmet[0],
+            unreached_up: unmet[1],
             deliveries: passed.delivered,
             virtual_ns: self.now.as_nanos(),
             ..Row::default()
@@ -371,8 +375,12 @@ fn between(
         return NetemPath::create(path, hosts, addresses, mtu).map(Between::Netem);
     }
     let directions = streams.directions(path, keep.0)?;
-    let port =
-        |n: usize| hosts[n].connect(mtu[n], addresses[n], addresses[1 - n]).map_err(|e| system(HOSTS[n], &e));
+    let wires = Wires::open().map_err(|e| system("between the two", &e))?;
+    let port = |n: usize| {
+        let shape = Shape { name: INTERFACE, other: HOSTS[n], mtu: mtu[n], super_packets: false };
+        let side = hosts[n].connect(&wires, &shape, [addresses[n], addresses[1 - n]]);
+        side.map_err(|e| system(HOSTS[n], &e))
+    };
     Ok(ours([port(0)?, port(1)?], directions, addresses, keep.1))
 }
 

@@ -1,12 +1,12 @@
 //! Captures at a host: packets as its interface saw them, stamped by the kernel.
 
-use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use rexmit_capture::{Direction, Options, Writer};
+use rexmit_files::Whole;
 use rexmit_path::Verdict;
 use rexmit_units::Instant;
 
@@ -108,7 +108,7 @@ impl Tap {
         verdicts: &[Verdict],
         options: &Options,
     ) -> io::Result<()> {
-        let out = BufWriter::new(File::create(file)?);
+        let out = BufWriter::new(Whole::create(file)?);
         let mut writer = Writer::with_options(out, host, options)?;
         let mut verdicts = verdicts.iter();
         for (seen, bytes) in &self.packets {
@@ -120,8 +120,6 @@ impl Tap {
             let whole = bytes.len() as u32;
             writer.write_part(time, (kept, whole), Some(direction), comment.as_deref())?;
         }
-        let file = writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-        drop(file);
-        Ok(())
+        writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?.keep()
     }
 }

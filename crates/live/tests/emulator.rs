@@ -224,3 +224,16 @@ fn a_managed_queue_by_the_clock() {
     let got = emulator.ports()[1].got.iter().map(|g| u64::from(g.0)).sum::<u64>();
     assert_eq!(got + dropped.len() as u64, 60);
 }
+
+/// In an outage packets wait, whoever looks; then they leave one behind the other, late by nothing that the emulator did.
+#[test]
+fn an_outage_by_the_clock() {
+    let outage = json!([{ "at": "0 s", "rate": "0 bit/s" }, { "at": "300 ms", "rate": "10 Mbit/s" }]);
+    for aqm in ["none", "codel"] {
+        let mut emulator = emulator(json!({ "rate": "10 Mbit/s", "aqm": aqm, "changes": outage }), &[20]);
+        run(&mut emulator, PACE, Duration::from_millis(200));
+        assert_eq!(emulator.ports()[1].got.len(), 0, "{aqm}: nothing passes");
+        run(&mut emulator, PACE, Duration::from_millis(400));
+        assert_eq!(emulator.ports()[1].got.iter().map(|g| g.0).sum::<u32>(), 20, "{aqm}");
+    }
+}

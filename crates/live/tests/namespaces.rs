@@ -123,7 +123,7 @@ fn a_rate_is_kept_with_offloads_on() {
         rate: Rate::from_bits_per_second(50_000_000),
         delay: Some(Duration::from_millis(5)),
         // Nothing is lost: after a loss, data would be read in one piece.
-        queue: Some(QueueLimit::Packets(10_000)),
+        queue: Some(QueueLimit::Packets(10_000).into()),
         ..PathSpec::default()
     };
     let times = (Duration::from_millis(700), Duration::from_millis(1000));

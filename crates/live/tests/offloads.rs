@@ -1,5 +1,9 @@
 //! Super-packets: split into packets on the wire, and merged again.
 
+#[path = "../../../fuzz/bodies/offload.rs"]
+mod body;
+
+use body::pseudo_sum;
 use proptest::prelude::*;
 use rexmit_live::offload::{Offload, PartialChecksum, Segmentation};
 use rexmit_live::packet::{Frame, HEADER_ROOM, RealPacket, Run};
@@ -60,17 +64,6 @@ impl Super {
         let frame = Frame::new(Pool::default().copy(&bytes), 0, offload).unwrap();
         (bytes, frame)
     }
-}
-
-/// The sum over the pseudo-header (RFC 9293 section 3.1), word by word.
-fn pseudo_sum(bytes: &[u8], tcp: usize) -> u16 {
-    let addresses = if tcp == 40 { &bytes[8..40] } else { &bytes[12..20] };
-    let words = addresses.chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])));
-    let mut sum = words.sum::<u32>() + 6 + (bytes.len() - tcp) as u32;
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
 }
 
 fn supers() -> impl Strategy<Value = Super> {
@@ -171,6 +164,11 @@ proptest! {
     }
 
     #[test]
+    fn arbitrary_frames(data in prop::collection::vec(any::<u8>(), 0..600)) {
+        body::run(&data);
+    }
+
+    #[test]
     fn a_header_is_written_as_it_was_read(header in any::<[u16; 4]>(), kind in 0_u8..3, partial in any::<bool>()) {
         let segmentation = (kind > 0).then_some(Segmentation { v6: kind == 2, size: header[0], header: header[1] });
         let checksum = partial.then_some(PartialChecksum { start: header[2], offset: header[3] });
@@ -210,4 +208,7 @@ fn what_is_no_offer_is_refused() {
         checksum: Some(PartialChecksum { start: 20, offset: 16 }),
     };
     assert!(Frame::new(bytes, 0, offload).is_err(), "headers longer than the packet");
+    let bytes = Pool::default().copy(&[0x45; 30]);
+    let offload = Offload { segmentation: None, checksum: Some(PartialChecksum { start: 20, offset: 16 }) };
+    assert!(Frame::new(bytes, 0, offload).is_err(), "a checksum behind the packet");
 }

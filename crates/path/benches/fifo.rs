@@ -51,7 +51,7 @@ fn direction((shaper, aqm): (&str, &str), depth: u64, impaired: bool) -> Directi
     let mut spec = PathSpec {
         rate: Rate::from_bits_per_second(1_000_000_000),
         delay: Some(Duration::from_millis(20)),
-        queue: Some(QueueLimit::Packets(depth + 200)),
+        queue: Some(QueueLimit::Packets(depth + 200).into()),
         ..PathSpec::default()
     };
     spec.shaper = serde_json::from_value(shaper.into()).ok();

@@ -1,4 +1,5 @@
-//! A bottleneck of which a packet's departure is known as it enters: nothing that comes later matters to it.
+//! A bottleneck of which a packet's departure is known as it enters: nothing that comes later matters to it. Changes of
+//! the rate at times are known from the start; one by a packet is for that packet and those behind it.
 
 use rexmit_units::{Instant, QueueLimit};
 
@@ -27,8 +28,7 @@ impl Ahead {
         if !self.queue.admits(now, bytes) {
             return None;
         }
-        let rate = schedule.rate(|| self.shaper.starts(now));
-        let departure = self.shaper.depart(now, bytes, rate).max(self.departed);
+        let departure = self.shaper.depart(now, bytes, schedule.rates()).max(self.departed);
         self.departed = departure;
         self.queue.push(now, departure, bytes);
         Some(departure)

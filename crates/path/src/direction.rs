@@ -30,7 +30,8 @@ use crate::waiting::{Extra, Waiting};
 /// calls. Where a packet enters at the instant at which another leaves the queue, the place is free.
 ///
 /// There are two kinds. Where nothing that comes later can matter to a packet that is inside (the shapers `exact`,
-/// `dummynet` and `cisco` with a plain queue), its verdict is final at once and says when it comes out. Else (`tbf`,
+/// `dummynet` and `cisco` with a plain queue), its verdict is final at once and says when it comes out; that of a packet
+/// that an outage without an end keeps remains undecided. Else (`tbf`,
 /// active queue management) the direction is served event by event: [`Self::poll_timer`] also names moments at which only something inside
 /// happens and nothing comes out, and a verdict may be [`Fate::Undecided`] at first. Each of those becomes final once,
 /// when its packet leaves the queue: in the log, in the counters, and, where they are asked for by
@@ -209,6 +210,12 @@ impl<P: Carried> Direction<P> {
         self.ingress.as_ref().map(Ingress::unreached).unwrap_or_default()
     }
 
+    /// How many patterns have met no packet so far: what they stand for has not happened. To be asked at the end of a
+    /// run, as [`Self::unreached`], which has a line for each.
+    pub fn unmet(&self) -> u64 {
+        self.ingress.as_ref().map_or(0, Ingress::unmet)
+    }
+
     /// A packet for a bottleneck that is served event by event.
     #[inline(never)]
     fn send_lazily(&mut self, now: Instant, packet: P, len: u64) -> Verdict {
@@ -260,7 +267,7 @@ impl<P: Carried> Bottleneck<P> {
         let overhead = spec.overhead.as_u64();
         let server = match Shaper::new(spec.shaper, ticks, overhead) {
             Some(shaper) if spec.aqm == Aqm::None => {
-                return Self::Ahead(Ahead::new(spec.queue, shaper, spec.link.is_some()));
+                return Self::Ahead(Ahead::new(spec.queue_limit(), shaper, spec.link.is_some()));
             }
             Some(shaper) => Server::Timed { shaper, busy_until: Instant::ZERO, bytes: 0 },
             None => {
@@ -269,7 +276,7 @@ impl<P: Carried> Bottleneck<P> {
             }
         };
         let discipline = Discipline::new(&spec.aqm, stream);
-        Self::Station(Box::new(Station::new(spec.queue, overhead, discipline, server)))
+        Self::Station(Box::new(Station::new(spec.queue_limit(), overhead, discipline, server)))
     }
 }
 
@@ -311,5 +318,6 @@ fn judge<P: Carried>(
         marked,
         marked_by: None,
     };
-    Verdict { position, fate: Fate::Delivered { at }, effects }
+    let fate = if departure < Instant::FAR_FUTURE { Fate::Delivered { at } } else { Fate::Undecided };
+    Verdict { position, fate, effects }
 }

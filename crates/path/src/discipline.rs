@@ -1,7 +1,7 @@
 //! How packets wait: who is admitted, and who is next.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rexmit_units::{Instant, QueueLimit, Rate};
+use rexmit_units::{Instant, LineRate, QueueLimit};
 
 use crate::aqm::{CodelQueue, FlowQueues, PieQueue, RedQueue};
 use crate::carried::Carried;
@@ -53,7 +53,7 @@ impl<P: Carried> Discipline<P> {
     /// A packet comes, where the shaper sends at a rate; what is dropped is added to `dropped`.
     pub fn enqueue(
         &mut self,
-        (now, rate): (Instant, Option<Rate>),
+        (now, rate): (Instant, Option<LineRate>),
         packet: Waiting<P>,
         room: &Room,
         dropped: &mut Dropped<P>,

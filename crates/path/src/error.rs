@@ -1,6 +1,6 @@
 //! What can be wrong with a path.
 
-use rexmit_units::Duration;
+use rexmit_units::{Duration, LineRate};
 
 use crate::spec::{Aqm, Change, DelayRule, DirectionSpec, ETHERNET, EmulatorKind, PathSpec, ShaperKind};
 
@@ -100,6 +100,27 @@ pub enum PathError {
         /// Number of the change, from 0.
         index: usize,
     },
+    /// An outage where the shaper's original knows none.
+    #[error("path.{name}.changes.{index}.rate: 0 bit/s: {why}; an outage is for the shapers exact and cisco")]
+    OutageOfShaper {
+        /// `down` or `up`.
+        name: String,
+        /// Number of the change, from 0.
+        index: usize,
+        /// What the original does.
+        why: &'static str,
+    },
+    /// An outage, and a change of the rate that comes with a packet.
+    #[error(
+        "path.{name}.changes.{index}: this direction has an outage (0 bit/s), where a packet that waits may bring no change of \
+         the rate: write at = \"5 s\" instead of packet or when"
+    )]
+    OutageByPacket {
+        /// `down` or `up`.
+        name: String,
+        /// Number of the change, from 0.
+        index: usize,
+    },
     /// A queueing discipline of Linux without Linux.
     #[error("path.{0}.qdisc: a discipline of the Linux kernel goes with path.emulator = \"netem\"")]
     QdiscOfOthers(String),
@@ -114,6 +135,9 @@ pub enum PathError {
         /// As given, bytes.
         overhead: u64,
     },
+    /// A queue in time without a rate.
+    #[error("path.{0}.queue: a queue in time needs a rate that fills it, such as path.rate = \"10 Mbit/s\"")]
+    QueueWithoutRate(String),
     /// A queue that no packet fits into.
     #[error(
         "path.{0}.queue: no packet fits in; allowed: at least 1 packet or {SMALLEST_QUEUE} bytes, the smallest MTU"
@@ -153,11 +177,34 @@ impl PathError {
             (ShaperKind::Tbf, ..) | (_, _, None) => {}
             (_, _, Some(_)) => return Err(Self::NoBucket(format!("{name}."))),
         }
-        if matches!(spec.queue, Packets(0) | Bytes(..SMALLEST_QUEUE)) {
+        if spec.queue.limit(spec.rate).is_none() {
+            return Err(Self::QueueWithoutRate(name.into()));
+        }
+        if matches!(spec.queue_limit(), Packets(0) | Bytes(..SMALLEST_QUEUE)) {
             return Err(Self::NoQueue(name.into()));
         }
         let changes = spec.impairments.changes.iter().enumerate();
-        changes.into_iter().try_for_each(|(index, change)| Self::check_change(change, name, index))
+        changes.into_iter().try_for_each(|(index, change)| Self::check_change(change, name, index))?;
+        if spec.has_outage() { Self::check_outages(spec, name) } else { Ok(()) }
+    }
+
+    fn check_outages(spec: &DirectionSpec, name: &str) -> Result<(), Self> {
+        let why = match spec.shaper {
+            ShaperKind::Exact | ShaperKind::Cisco => None,
+            ShaperKind::Dummynet => Some("dummynet takes it as no limit (EM-DN-7)"),
+            ShaperKind::Tbf => Some("tbf cannot be given it (EM-TB-11)"),
+        };
+        for (index, change) in spec.impairments.changes.iter().enumerate() {
+            let name = name.to_owned();
+            match (change.rate, why) {
+                (Some(LineRate::Outage), Some(why)) => {
+                    return Err(Self::OutageOfShaper { name, index, why });
+                }
+                (Some(_), _) if change.at.is_none() => return Err(Self::OutageByPacket { name, index }),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn check_change(change: &Change, name: &str, index: usize) -> Result<(), Self> {

@@ -1,7 +1,7 @@
 //! Impairments as packets enter: what is to happen to each.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rexmit_units::{Duration, Instant, Rate};
+use rexmit_units::{Duration, Instant, LineRate};
 
 use crate::carried::Carried;
 use crate::flow::FlowTracker;
@@ -24,7 +24,7 @@ pub(crate) struct Ingress {
     loss: Option<LossProcess>,
     jitter: Option<(JitterProcess, bool)>,
     /// Changes that a packet brings about.
-    changes: Vec<(Selector, Option<Rate>, Option<Duration>)>,
+    changes: Vec<(Selector, Option<LineRate>, Option<Duration>)>,
 }
 
 /// What is to happen to one packet.
@@ -49,7 +49,7 @@ pub(crate) struct Decision {
     /// Whether the variation lets it overtake others.
     pub overtakes: bool,
     /// The new rate from this packet on.
-    pub rate: Option<Rate>,
+    pub rate: Option<LineRate>,
     /// The new delay from this packet on.
     pub delay: Option<Duration>,
 }
@@ -127,10 +127,19 @@ impl Ingress {
 
     /// What patterns name and no packet has been.
     pub fn unreached(&self) -> Vec<Unreached> {
+        self.selectors().flat_map(Selector::unreached).collect()
+    }
+
+    /// How many patterns name packets of which none has come.
+    pub fn unmet(&self) -> u64 {
+        self.selectors().filter(|selector| selector.is_unmet()).count() as u64
+    }
+
+    fn selectors(&self) -> impl Iterator<Item = &Selector> {
         let timed = [self.hold.as_ref().map(|h| &h.0), self.reorder.as_ref().map(|r| &r.0)];
         let plain = [self.drop.as_ref(), self.corrupt.as_ref(), self.mark.as_ref(), self.duplicate.as_ref()];
         let changes = self.changes.iter().map(|c| Some(&c.0));
-        plain.into_iter().chain(timed).chain(changes).flatten().flat_map(Selector::unreached).collect()
+        plain.into_iter().chain(timed).chain(changes).flatten()
     }
 }
 
@@ -138,7 +147,7 @@ impl Ingress {
 fn changes(
     spec: &Impairments,
     selector: &dyn Fn(&str, &Pattern) -> Selector,
-) -> Vec<(Selector, Option<Rate>, Option<Duration>)> {
+) -> Vec<(Selector, Option<LineRate>, Option<Duration>)> {
     let numbered = spec.changes.iter().enumerate();
     let by_packet = numbered.filter_map(|(i, change)| {
         let from_packet = change.packet.map(|n| Pattern::at(Positions::one(n)));

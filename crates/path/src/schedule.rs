@@ -1,11 +1,11 @@
 //! Rate and delay, and their changes in the course of a run.
 
-use rexmit_units::{Duration, Instant, Rate};
+use rexmit_units::{Duration, Instant, LineRate, Rate, Stretch};
 
 use crate::spec::{Change, DirectionSpec};
 
 /// One setting over time: a change at an instant is known beforehand, one by a packet when it enters.
-struct Setting<T> {
+pub(crate) struct Setting<T> {
     /// The value from each instant on, in order.
     by_time: Vec<(Instant, T)>,
     /// The value at the start.
@@ -22,15 +22,61 @@ impl<T: Copy> Setting<T> {
         Self { by_time, start, by_packet: None }
     }
 
-    /// The value for the packet that entered last, where it matters at `at`.
-    fn at(&self, at: Instant) -> T {
+    /// The value for the packet that entered last, where it matters at `at`, and when it may be another.
+    fn from(&self, at: Instant) -> (T, Instant) {
         let after = self.by_time.partition_point(|c| c.0 <= at);
+        let until = self.by_time.get(after).map_or(Instant::FAR_FUTURE, |c| c.0);
         let timed = after.checked_sub(1).map(|i| self.by_time[i]);
-        match (timed, self.by_packet) {
+        let value = match (timed, self.by_packet) {
             // Of two changes the later holds; at the same instant, the packet's.
             (Some((since, value)), Some((packet, _))) if since > packet => value,
             (_, Some((_, value))) | (Some((_, value)), None) => value,
             (None, None) => self.start,
+        };
+        (value, until)
+    }
+
+    /// True if there is a change behind `after` and no later than `upto`.
+    fn changes_within(&self, after: Instant, upto: Instant) -> bool {
+        let next = self.by_time.partition_point(|c| c.0 <= after);
+        let by_packet = self.by_packet.map(|(since, _)| since);
+        let timed = self.by_time.get(next).map(|c| c.0);
+        timed.into_iter().chain(by_packet).any(|at| after < at && at <= upto)
+    }
+}
+
+/// The rate at which the packet that entered last is sent, over time.
+#[derive(Clone, Copy)]
+pub(crate) enum Rates<'a> {
+    /// Always the same; `None` for no limit.
+    Constant(Option<Rate>),
+    /// With changes.
+    Changing(&'a Setting<Option<LineRate>>),
+}
+
+impl Rates<'_> {
+    /// The rate at `at`; `None` for no limit.
+    pub fn at(&self, at: Instant) -> Option<LineRate> {
+        self.from(at).rate
+    }
+
+    /// The rate from `at` on, and until when.
+    #[inline]
+    pub fn from(&self, at: Instant) -> Stretch {
+        match self {
+            Self::Constant(rate) => Stretch { rate: rate.map(LineRate::Rate), until: Instant::FAR_FUTURE },
+            Self::Changing(setting) => {
+                let (rate, until) = setting.from(at);
+                Stretch { rate, until }
+            }
+        }
+    }
+
+    /// True if the rate is set anew behind `after` and no later than `upto`.
+    pub fn change_within(&self, after: Instant, upto: Instant) -> bool {
+        match self {
+            Self::Constant(_) => false,
+            Self::Changing(setting) => setting.changes_within(after, upto),
         }
     }
 }
@@ -44,7 +90,7 @@ pub(crate) struct Schedule {
 }
 
 struct Changing {
-    rate: Setting<Option<Rate>>,
+    rate: Setting<Option<LineRate>>,
     delay: Setting<Duration>,
 }
 
@@ -53,7 +99,7 @@ impl Schedule {
         let changes = &spec.impairments.changes;
         let changing = (!changes.is_empty()).then(|| {
             Box::new(Changing {
-                rate: Setting::new(spec.rate, changes, |c| c.rate.map(Some)),
+                rate: Setting::new(spec.rate.map(LineRate::Rate), changes, |c| c.rate.map(Some)),
                 delay: Setting::new(spec.delay, changes, |c| c.delay),
             })
         });
@@ -66,7 +112,7 @@ impl Schedule {
     }
 
     /// Takes note that the packet that enters at `now` brings a new rate or delay.
-    pub fn change(&mut self, now: Instant, rate: Option<Rate>, delay: Option<Duration>) {
+    pub fn change(&mut self, now: Instant, rate: Option<LineRate>, delay: Option<Duration>) {
         let Some(changing) = &mut self.changing else { return };
         if rate.is_some() {
             changing.rate.by_packet = Some((now, rate));
@@ -76,15 +122,18 @@ impl Schedule {
         }
     }
 
-    /// The rate for the packet that entered last, where its sending starts at the instant that `at` gives.
+    /// The rate for the packet that entered last, over time.
     #[inline]
-    pub fn rate(&self, at: impl FnOnce() -> Instant) -> Option<Rate> {
-        self.changing.as_ref().map_or(self.rate, |changing| changing.rate.at(at()))
+    pub fn rates(&self) -> Rates<'_> {
+        match &self.changing {
+            None => Rates::Constant(self.rate),
+            Some(changing) => Rates::Changing(&changing.rate),
+        }
     }
 
     /// The delay for the packet that entered last, where its sending ends at `at`.
     #[inline]
     pub fn delay(&self, at: Instant) -> Duration {
-        self.changing.as_ref().map_or(self.delay, |changing| changing.delay.at(at))
+        self.changing.as_ref().map_or(self.delay, |changing| changing.delay.from(at).0)
     }
 }

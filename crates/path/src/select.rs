@@ -36,6 +36,8 @@ struct Counter {
     highest: u64,
     /// When the last packet came; `None` before the first.
     latest: Option<Instant>,
+    /// The rule has named a packet.
+    met: bool,
 }
 
 impl Selector {
@@ -48,9 +50,16 @@ impl Selector {
     pub fn names(&mut self, seen: &Seen) -> bool {
         let mut named = false;
         for (rule, counter) in self.pattern.rules.iter().zip(&mut self.counters) {
-            named |= counter.names(rule, seen);
+            let met = counter.names(rule, seen);
+            counter.met |= met;
+            named |= met;
         }
         named
+    }
+
+    /// True if the pattern names packets and none of them came. Position 0, which stands for no packet, names none.
+    pub fn is_unmet(&self) -> bool {
+        !self.counters.iter().any(|counter| counter.met) && self.unreached().next().is_some()
     }
 
     /// What the rules of the pattern name and no packet has been.
@@ -182,7 +191,7 @@ impl Counter {
     fn never_at(&self, times: &Times) -> Option<(String, Missed, String)> {
         let start = times.last_start()?;
         if self.latest.is_some_and(|latest| latest >= start) {
-            return None;
+            return (!self.met).then(|| ("no packet came at its times".into(), Missed::All, String::new()));
         }
         let latest = self.latest.unwrap_or(Instant::ZERO);
         Some(("time".into(), Missed::Time(start), format!("the last packet came at {latest}")))

@@ -3,9 +3,10 @@
 //! A shaper works in order and knows the departure of a packet on admission; a new one of that kind is one more
 //! variant with the same questions.
 
-use rexmit_units::{Instant, Rate, TransmitClock};
+use rexmit_units::{Instant, TransmitClock};
 
 use crate::queue::ByteRule;
+use crate::schedule::Rates;
 use crate::spec::ShaperKind;
 use crate::ticks::Ticks;
 
@@ -46,25 +47,16 @@ impl Shaper {
         })
     }
 
-    /// When a packet of `len` bytes admitted at `now` leaves, at `rate` (`None`: no limit). Never earlier than
-    /// the packet before it.
+    /// When a packet of `len` bytes admitted at `now` leaves, at `rates`; [`Instant::FAR_FUTURE`] for never. Never earlier
+    /// than the packet before it.
     #[inline]
-    pub fn depart(&mut self, now: Instant, len: u64, rate: Option<Rate>) -> Instant {
-        match (self, rate) {
-            (Self::Exact(clock), Some(rate)) => clock.transmit(now, len, rate),
-            (Self::Exact(clock), None) => now.max(clock.free_at()),
-            (Self::Dummynet(dummynet), rate) => dummynet.depart(now, len, rate),
-            (Self::Cisco(cisco), Some(rate)) => cisco.depart(now, len, rate),
-            (Self::Cisco(cisco), None) => now.max(cisco.busy_until()),
-        }
-    }
-
-    /// When a packet admitted at `now` begins to be sent.
-    pub fn starts(&self, now: Instant) -> Instant {
-        match self {
-            Self::Exact(clock) => now.max(clock.free_at()),
-            Self::Dummynet(dummynet) => now.max(dummynet.busy_until()),
-            Self::Cisco(cisco) => now.max(cisco.busy_until()),
+    pub fn depart(&mut self, now: Instant, len: u64, rates: Rates<'_>) -> Instant {
+        match (self, rates) {
+            (Self::Exact(clock), Rates::Constant(Some(rate))) => clock.transmit(now, len, rate),
+            (Self::Exact(clock), Rates::Constant(None)) => now.max(clock.free_at()),
+            (Self::Exact(clock), rates) => clock.transmit_over(now, len, |at| rates.from(at)),
+            (Self::Dummynet(dummynet), rates) => dummynet.depart(now, len, rates),
+            (Self::Cisco(cisco), rates) => cisco.depart(now, len, rates),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a path is, as a study writes it. The JSON Schema and the reference come from these types.
 
-use rexmit_units::{Bytes, Duration, QueueLimit, Rate};
+use rexmit_units::{Bytes, Duration, LineRate, QueueLimit, QueueSize, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,194 +9,49 @@ use crate::Pattern;
 mod aqm;
 mod delay;
 mod effects;
+mod impairments;
 mod qdisc;
 mod random;
+mod settings;
 
 pub use aqm::{Algorithm, Aqm, Codel, FqCodel, Pie, Red};
 pub use delay::DelayRule;
 pub use effects::{Hold, Reorder};
+pub use impairments::{Change, Impairments};
 pub use qdisc::Qdisc;
 pub use random::{GilbertElliott, Jitter, LossModel, Spread};
 
-/// The path between two hosts. What stands here holds for both directions; `down` and `up` override it.
-///
-/// Stages, in order: the sender's link, impairments, the queue, the shaper, the propagation delay, the receiver's
-/// link. A packet that is still propagating takes no place in the queue.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct PathSpec {
-    /// Whose emulator it is. Default: `rexmit`, the same for every backend.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub emulator: Option<EmulatorKind>,
-    /// Rate of the bottleneck, counted over IP packets with their `overhead`. Absent: no limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// Rate of the links to the hosts, one before and one behind the bottleneck. Packets pass each in order, one
-    /// after the other, and wait without limit: before the first as in the sender's own interface. Absent: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub link: Option<Rate>,
-    /// Bytes of the link layer that shaper, links and a queue in bytes count beside the IP packet, such as
-    /// `"14 bytes"` of Ethernet. Default: none, but 14 bytes with `qdisc`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub overhead: Option<Bytes>,
-    /// Propagation delay, one way. Default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
-    /// How the emulator keeps its delay. Default: `exact`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay_rule: Option<DelayRule>,
-    /// What the queue before the bottleneck holds, in packets or bytes (at least 1 packet or 68 bytes); the
-    /// packet being sent counts. Default: 1000 packets.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<QueueLimit>,
-    /// Active queue management: who is dropped or marked before the queue is full. Behind the shapers `exact`, `tbf`
-    /// and `cisco`. Default: `none`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub aqm: Option<Aqm>,
-    /// How the bottleneck sends. Default: `exact`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shaper: Option<ShaperKind>,
-    /// Time between ticks of a shaper or delay that works at ticks: dummynet's tick, tbf's and netem's jiffy, cisco's
-    /// Tc. Default: 1 ms; 4 ms for `cisco`, and for the delay rule `netem-2.6` behind the shaper `exact`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tick: Option<Duration>,
-    /// The queueing discipline before the bottleneck, of the Linux kernel: with the emulator `netem` only. It takes the
-    /// place of `queue`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub qdisc: Option<Qdisc>,
-    /// What the bucket of `tbf` holds. Packets that are longer, their `overhead` included, do not pass. Default: 1600
-    /// bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub burst: Option<Bytes>,
-    /// From server to client.
-    #[serde(skip_serializing_if = "DirectionOverride::is_empty")]
-    pub down: DirectionOverride,
-    /// From client to server.
-    #[serde(skip_serializing_if = "DirectionOverride::is_empty")]
-    pub up: DirectionOverride,
+use settings::settings_table;
+
+settings_table! {
+    /// The path between two hosts. What stands here holds for both directions, each of which counts its own packets and
+    /// has its own random numbers; `down` and `up` override it.
+    ///
+    /// Stages, in order: the sender's link, impairments, the queue, the shaper, the propagation delay, the receiver's
+    /// link. A packet that is still propagating takes no place in the queue.
+    pub struct PathSpec {
+        before {
+            /// Whose emulator it is. Default: `rexmit`, the same for every backend.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub emulator: Option<EmulatorKind>,
+        }
+        after {
+            /// From server to client.
+            #[serde(skip_serializing_if = "DirectionOverride::is_empty")]
+            pub down: DirectionOverride,
+            /// From client to server.
+            #[serde(skip_serializing_if = "DirectionOverride::is_empty")]
+            pub up: DirectionOverride,
+        }
+    }
 }
 
-/// One direction of a path: what differs from the path, and what happens to packets.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct DirectionOverride {
-    /// Rate of the bottleneck in this direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// Rate of the links in this direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub link: Option<Rate>,
-    /// Bytes of the link layer in this direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub overhead: Option<Bytes>,
-    /// Propagation delay in this direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
-    /// How the delay is kept in this direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay_rule: Option<DelayRule>,
-    /// What the queue in this direction holds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<QueueLimit>,
-    /// Active queue management in this direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub aqm: Option<Aqm>,
-    /// How the bottleneck in this direction sends.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shaper: Option<ShaperKind>,
-    /// Time between ticks in this direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tick: Option<Duration>,
-    /// The Linux kernel's queueing discipline in this direction; with the emulator `netem` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub qdisc: Option<Qdisc>,
-    /// What the bucket of `tbf` holds in this direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub burst: Option<Bytes>,
-    /// Packets that are lost.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub drop: Option<Pattern>,
-    /// Packets that get a bit error: the receiver sees a bad checksum.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub corrupt: Option<Pattern>,
-    /// Packets that are marked "congestion experienced" (RFC 3168), where they are ECN-capable.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mark: Option<Pattern>,
-    /// Packets of which a second copy enters the queue right behind.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duplicate: Option<Pattern>,
-    /// Packets that take longer, added to the propagation delay.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hold: Option<Hold>,
-    /// Packets that are held back until later ones have passed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reorder: Option<Reorder>,
-    /// Random loss.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss: Option<LossModel>,
-    /// Random variation of the propagation delay.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub jitter: Option<Jitter>,
-    /// Changes of rate or delay, each from its moment on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
-}
-
-/// What happens to packets as they enter. Each acts on its own; a packet may meet several.
-///
-/// A pattern counts every packet offered, lost ones too. A random impairment draws for every packet offered,
-/// from a stream of its own, so that no impairment changes what another does.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Impairments {
-    /// Packets that are lost.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub drop: Option<Pattern>,
-    /// Packets that get a bit error: the receiver sees a bad checksum.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub corrupt: Option<Pattern>,
-    /// Packets that are marked "congestion experienced" (RFC 3168), where they are ECN-capable.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mark: Option<Pattern>,
-    /// Packets of which a second copy enters the queue right behind.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duplicate: Option<Pattern>,
-    /// Packets that take longer, added to the propagation delay.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hold: Option<Hold>,
-    /// Packets that are held back until later ones have passed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reorder: Option<Reorder>,
-    /// Random loss.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss: Option<LossModel>,
-    /// Random variation of the propagation delay.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub jitter: Option<Jitter>,
-    /// Changes of rate or delay, each from its moment on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
-}
-
-/// A change of rate or delay from a moment on. The later of two changes holds. With `tbf` and with queue management, one
-/// by a packet holds from the moment at which that packet enters the queue, also for those that wait before it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    /// From this time after the start: packets whose sending starts (rate) or ends (delay) then or later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<Duration>,
-    /// Or from this packet of the direction on, 1 being the first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packet: Option<u64>,
-    /// Or from a packet on that this pattern names, each time that it names one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub when: Option<Pattern>,
-    /// The new rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// The new propagation delay. A shorter one lets no packet overtake another.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
+settings_table! {
+    /// One direction of a path: what differs from what the path says for both.
+    pub struct DirectionOverride {
+        before {}
+        after {}
+    }
 }
 
 /// Whose emulator a path is.
@@ -244,7 +99,7 @@ pub struct DirectionSpec {
     /// How it is kept.
     pub delay_rule: DelayRule,
     /// What the queue holds.
-    pub queue: QueueLimit,
+    pub queue: QueueSize,
     /// Who is dropped or marked before that.
     pub aqm: Aqm,
     /// How the bottleneck sends.
@@ -284,7 +139,7 @@ impl Default for DirectionSpec {
 /// What Linux counts with each packet before an Ethernet interface.
 pub(crate) const ETHERNET: Bytes = Bytes(14);
 /// As netem and Linux devices have it.
-const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(1000);
+const DEFAULT_QUEUE: QueueSize = QueueSize::Limit(QueueLimit::Packets(1000));
 /// A full Ethernet frame and a little (EM-TB-4).
 const DEFAULT_BURST: Bytes = Bytes(1600);
 
@@ -313,6 +168,17 @@ fn default_tick(shaper: ShaperKind, delay: DelayRule) -> Duration {
 }
 
 impl DirectionSpec {
+    /// What the queue holds, in packets or bytes: of a time, the bytes that the first rate sends in it. Without a rate,
+    /// which is refused, none.
+    pub fn queue_limit(&self) -> QueueLimit {
+        self.queue.limit(self.rate).unwrap_or(QueueLimit::Bytes(0))
+    }
+
+    /// True where the bottleneck stops at some time.
+    pub(crate) fn has_outage(&self) -> bool {
+        self.impairments.changes.iter().any(|change| change.rate == Some(LineRate::Outage))
+    }
+
     /// True where something in it works at ticks.
     pub(crate) fn has_ticks(&self) -> bool {
         self.shaper != ShaperKind::Exact || self.delay_rule != DelayRule::Exact
@@ -371,9 +237,8 @@ impl PathSpec {
                 ));
             }
         }
-        for (name, direction) in [("path.down", &self.down), ("path.up", &self.up)] {
-            let impairments = direction.impairments();
-            for (key, pattern) in impairments.patterns() {
+        for (name, direction) in [("path.down", self.down()), ("path.up", self.up())] {
+            for (key, pattern) in direction.impairments.patterns() {
                 all.extend(pattern.warnings().iter().map(|w| format!("{name}.{key}: {w}")));
             }
         }
@@ -398,7 +263,11 @@ impl PathSpec {
             }
             note("link", direction.link.is_some());
             note("overhead", direction.qdisc.is_none() && direction.overhead != Bytes::ZERO);
-            note("queue", direction.qdisc.is_none() && matches!(direction.queue, QueueLimit::Bytes(_)));
+            note(
+                "queue",
+                direction.qdisc.is_none()
+                    && !matches!(direction.queue, QueueSize::Limit(QueueLimit::Packets(_))),
+            );
             note("aqm", direction.aqm != Aqm::None);
             note("shaper", direction.shaper != ShaperKind::Exact);
             note("delay_rule", direction.delay_rule != DelayRule::Exact);
@@ -428,47 +297,24 @@ impl PathSpec {
             tick: own.tick.or(self.tick).unwrap_or(default_tick(shaper, delay_rule)),
             burst: burst.or((shaper == ShaperKind::Tbf).then_some(DEFAULT_BURST)),
             qdisc,
-            impairments: own.impairments(),
+            impairments: self.impairments(own),
         }
+    }
+
+    /// What happens to packets of a direction that says `own` of itself.
+    fn impairments(&self, own: &DirectionOverride) -> Impairments {
+        let changes = if own.changes.is_empty() { &self.changes } else { &own.changes };
+        macro_rules! own_or_all {
+            ($($key:ident),*) => {
+                Impairments { $($key: own.$key.clone().or_else(|| self.$key.clone()),)* changes: changes.clone() }
+            };
+        }
+        own_or_all!(drop, corrupt, mark, duplicate, hold, reorder, loss, jitter)
     }
 }
 
 impl DirectionOverride {
     fn is_empty(&self) -> bool {
         *self == Self::default()
-    }
-
-    fn impairments(&self) -> Impairments {
-        let own = self.clone();
-        Impairments {
-            drop: own.drop,
-            corrupt: own.corrupt,
-            mark: own.mark,
-            duplicate: own.duplicate,
-            hold: own.hold,
-            reorder: own.reorder,
-            loss: own.loss,
-            jitter: own.jitter,
-            changes: own.changes,
-        }
-    }
-}
-
-impl Impairments {
-    /// Each pattern with its key.
-    pub(crate) fn patterns(&self) -> impl Iterator<Item = (String, &Pattern)> {
-        let changes = self.changes.iter().enumerate();
-        let whens = changes.filter_map(|(i, c)| c.when.as_ref().map(|p| (format!("changes.{i}.when"), p)));
-        [
-            ("drop", self.drop.as_ref()),
-            ("corrupt", self.corrupt.as_ref()),
-            ("mark", self.mark.as_ref()),
-            ("duplicate", self.duplicate.as_ref()),
-            ("hold", self.hold.as_ref().map(|h| &h.pattern)),
-            ("reorder", self.reorder.as_ref().map(|r| &r.pattern)),
-        ]
-        .into_iter()
-        .filter_map(|(key, pattern)| pattern.map(|p| (key.to_owned(), p)))
-        .chain(whens)
     }
 }

@@ -141,6 +141,9 @@ impl<P: Carried> Station<P> {
         if let Some(extra) = &mut waiting.extra {
             let decision = &extra.decision;
             around.schedule.change(now, decision.rate, decision.delay);
+            if let (Some(_), Server::Bucket { bucket, .. }) = (decision.rate, &mut self.server) {
+                bucket.fill(now);
+            }
             if decision.corrupt {
                 waiting.packet.damage();
             }
@@ -178,7 +181,7 @@ impl<P: Carried> Station<P> {
             self.dropped.push((waiting, fate));
         } else {
             let room = Room { limit: self.limit, in_service: self.in_service(now), idle: self.idle };
-            let rate = around.schedule.rate(|| now);
+            let rate = around.schedule.rates().at(now);
             self.discipline.enqueue((now, rate), waiting, &room, &mut self.dropped);
         }
         self.judge_dropped(around);
@@ -206,8 +209,7 @@ impl<P: Carried> Station<P> {
             match &mut self.server {
                 Server::Timed { shaper, busy_until, bytes } => {
                     let from = if continues { shaper.resumes(now) } else { now };
-                    let rate = around.schedule.rate(|| shaper.starts(from));
-                    let departure = shaper.depart(from, next.bytes.into(), rate).max(now);
+                    let departure = shaper.depart(from, next.bytes.into(), around.schedule.rates()).max(now);
                     (*busy_until, *bytes) = (departure, next.bytes.into());
                     self.release(next, departure, around);
                     if departure > now {
@@ -216,8 +218,7 @@ impl<P: Carried> Station<P> {
                     continues = true;
                 }
                 Server::Bucket { bucket, head, watchdog } => {
-                    let Some(rate) = around.schedule.rate(|| now) else { return };
-                    if let Err(at) = bucket.take(now, next.bytes.into(), rate) {
+                    if let Err(at) = bucket.take(now, next.bytes.into(), around.schedule.rates()) {
                         (*head, *watchdog) = (Some(next), at);
                         return;
                     }
@@ -244,8 +245,11 @@ impl<P: Carried> Station<P> {
             marked: extra.marked || marked_by.is_some(),
             marked_by,
         };
-        let verdict = Verdict { position, fate: Fate::Delivered { at }, effects };
-        self.judge((verdict, bytes - self.overhead), twin, around.books);
+        // Behind an outage without an end it stays undecided.
+        if departure < Instant::FAR_FUTURE {
+            let verdict = Verdict { position, fate: Fate::Delivered { at }, effects };
+            self.judge((verdict, bytes - self.overhead), twin, around.books);
+        }
     }
 
     fn judge_dropped(&mut self, around: &mut Around<'_, P>) {

@@ -142,6 +142,7 @@ fn times_hold_their_start_and_not_their_end() {
     assert_eq!(sent("{ time = \"0 s-1 ms\", period = \"4 ms\" }"), [0, 4, 8]);
     assert_eq!(sent("{ switches = \"4 ms, 8 ms\" }"), [4, 5, 6, 7]);
     assert_eq!(sent("{ switches = \"4 ms, 8 ms\", start = 1 }"), [0, 1, 2, 3, 8, 9, 10, 11]);
+    assert_eq!(sent("{ switches = \"4 ms, 4 ms\" }"), [] as [u64; 0]);
 }
 
 #[test]
@@ -287,6 +288,37 @@ fn what_was_never_reached() {
     assert_eq!(unreached("{ retransmission = { segment = 1 } }").len(), 1);
     assert_eq!(unreached("{ time = \"6 ms-7 ms\" }").len(), 1);
     assert_eq!(unreached("{ time = \"5 ms-7 ms\" }"), none);
+    assert_eq!(unreached("{ time = \"1 ms-2 ms\" }"), ["path.down.drop: no packet came at its times"]);
+}
+
+#[test]
+fn a_pattern_that_met_no_packet_is_counted() {
+    let unmet = |toml: &str| {
+        let mut direction = down(toml);
+        for packet in flow(5000, 7) {
+            direction.send(ms(5), packet);
+        }
+        direction.unmet()
+    };
+    for met in ["10", "0", "\"3-\"", "\"9-30\"", "{ match = \"data\" }", "{ time = \"5 ms-7 ms\" }"] {
+        assert_eq!(unmet(&format!("down.drop = {met}")), 0, "{met}");
+    }
+    let all = [
+        "11",
+        "\"11-\"",
+        "[11, 40]",
+        "{ position = 15, period = 10 }",
+        "{ match = \"data\", nth = 8 }",
+        "{ match = \"rst\" }",
+        "{ retransmission = { segment = 1 } }",
+        "{ time = \"6 ms-7 ms\" }",
+        "{ time = \"1 ms-2 ms\" }",
+    ];
+    for never in all {
+        assert_eq!(unmet(&format!("down.drop = {never}")), 1, "{never}");
+    }
+    assert_eq!(unmet("down.drop = 40\ndown.mark = 3\ndown.corrupt = [50, 60]"), 2);
+    assert_eq!(unmet("up.drop = 40"), 0);
 }
 
 #[test]

@@ -4,8 +4,8 @@ mod common;
 
 use common::{down, drain, idents, ms, path, streams, udp};
 use proptest::prelude::*;
-use rexmit_path::{Direction, Duplicated, Fate, Verdict};
-use rexmit_units::{Duration, Instant};
+use rexmit_path::{Direction, Duplicated, Fate, PathSpec, Verdict};
+use rexmit_units::{Duration, Instant, QueueLimit};
 
 /// Sends packets of the given gaps (ns) and lengths, receiving what is due before each.
 fn run(direction: &mut Direction, packets: &[(u64, u32)]) -> (Vec<Verdict>, Vec<(Instant, u16)>) {
@@ -254,6 +254,68 @@ fn overrides() {
         message("down.changes = [{ at = \"1 s\", packet = 3, rate = \"1 bit/s\" }]").contains("changes.0:")
     );
     assert!(message("down.changes = [{ at = \"1 s\" }]").contains("nothing changes"));
+}
+
+/// What a path says for both directions holds for each that says nothing else; each has its own packets and numbers.
+#[test]
+fn effects_of_both_directions() {
+    let spec = path(
+        "loss = \"5 %\"\njitter = \"1 ms\"\ndrop = 3\nchanges = [{ at = \"1 s\", delay = \"5 ms\" }]\n\
+         hold = { position = 9, by = \"1 ms\" }\nup.loss = \"0 %\"\nup.changes = [{ packet = 2, delay = \"7 ms\" }]",
+    );
+    let (down, up) = (spec.down().impairments, spec.up().impairments);
+    let each = path(
+        "down.loss = \"5 %\"\ndown.jitter = \"1 ms\"\ndown.drop = 3\n\
+         down.changes = [{ at = \"1 s\", delay = \"5 ms\" }]\ndown.hold = { position = 9, by = \"1 ms\" }\nup.loss = \"0 %\"\n\
+         up.jitter = \"1 ms\"\nup.drop = 3\nup.changes = [{ packet = 2, delay = \"7 ms\" }]\n\
+         up.hold = { position = 9, by = \"1 ms\" }",
+    );
+    assert_eq!((down, up), (each.down().impairments, each.up().impairments));
+    // The streams have the direction's name, whoever has asked for them.
+    let mut names = Vec::new();
+    for (spec, name) in [(path("loss = \"5 %\"").down(), "down"), (path("loss = \"5 %\"").up(), "up")] {
+        let mut stream = |stream: &str| {
+            names.push(stream.to_owned());
+            streams(stream)
+        };
+        Direction::<rexmit_wire::Packet>::new(&spec, name, Duration::ZERO, &mut stream).expect("a path");
+    }
+    assert_eq!(names, ["path.down.loss", "path.up.loss"]);
+    // What is written out for the record stays where it stood.
+    let whole = serde_json::to_value(spec.with_defaults()).expect("JSON");
+    assert_eq!((&whole["loss"], &whole["up"]["loss"]), (&serde_json::json!("0.05"), &serde_json::json!("0")));
+    assert!(whole.get("down").is_none(), "{whole}");
+    assert_eq!(serde_json::from_value::<PathSpec>(whole).expect("a path").down(), spec.down());
+}
+
+/// A queue in time holds what the first rate sends in it.
+#[test]
+fn a_queue_in_time() {
+    let ten = "rate = \"10 Mbit/s\"\nqueue = \"10 ms\"";
+    let limit = |toml: &str| path(toml).down().queue_limit();
+    assert_eq!(limit(ten), QueueLimit::Bytes(12_500));
+    assert_eq!(
+        limit(&format!("{ten}\nchanges = [{{ at = \"0 s\", rate = \"1 Mbit/s\" }}]")),
+        QueueLimit::Bytes(12_500)
+    );
+    assert_eq!(limit(&format!("{ten}\ndown.rate = \"1 Mbit/s\"")), QueueLimit::Bytes(1_250));
+    let mut direction = down(ten);
+    let dropped =
+        common::burst(&mut direction, Instant::ZERO, 10, 1500).iter().filter(|v| v.is_drop()).count();
+    assert_eq!(dropped, 2, "8 x 1500 bytes fit");
+    let message = |toml: &str| path(toml).check(None).expect_err(toml).to_string();
+    assert!(message("queue = \"10 ms\"").contains("path.down.queue: a queue in time needs a rate"));
+    assert!(message("rate = \"1 kbit/s\"\nqueue = \"10 ms\"").contains("no packet fits in"));
+}
+
+/// FQ-CoDel has two spellings, which both stand for it wherever it is named.
+#[test]
+fn both_spellings_of_fq_codel() {
+    let aqm = |value: &str| path(&format!("aqm = {value}")).aqm;
+    assert_eq!(aqm("\"fq_codel\""), aqm("\"fq-codel\""));
+    let table = aqm("{ fq_codel = { target = \"9 ms\" } }");
+    assert!(table.is_some());
+    assert_eq!(aqm("{ fq-codel = { target = \"9 ms\" } }"), table);
 }
 
 /// Absurd values neither overflow nor panic: what takes longer than time lasts never comes out of order.

@@ -1,18 +1,23 @@
 //! Captures, judged by the analysis.
 
 use std::fs::File;
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use rexmit_analysis::limits::{Counts, Limit};
 use rexmit_analysis::pair::PairRows;
 use rexmit_analysis::rows::{Rows, Tables as Kept};
 use rexmit_analysis::tables::{Table, Tables, pair_tables};
 use rexmit_analysis::{Filter, Options, Run, RunOptions, Skipped, Summary};
 use rexmit_capture::{Interface, ReadError, Reader};
+use rexmit_sim::open_capture;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+
+use crate::stopping::forsakable;
 
 /// What Python may ask for.
 #[derive(Deserialize)]
@@ -30,7 +35,7 @@ struct Asked {
 /// An analysis of a capture, a batch of rows at a time.
 #[pyclass(frozen)]
 pub struct Analysis {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
     bytes_total: u64,
 }
 
@@ -59,35 +64,36 @@ impl Analysis {
             Run::ahead(reader, &options, |work| drop(std::thread::spawn(work)))
         };
         let state = State { run: Some(run), tables: Tables::new(), progress: (0, 0), summary: None };
-        Ok(Self { state: Mutex::new(state), bytes_total })
+        Ok(Self { state: Arc::new(Mutex::new(state)), bytes_total })
     }
 
     /// Judges so many packets more and returns the rows that became final, table to column to (type, bytes); None
-    /// after the last ones.
-    fn step<'py>(&self, py: Python<'py>, packets: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let tables = py.detach(|| self.lock().step(packets));
+    /// after the last ones. Raises KeyboardInterrupt once `stopped()`, asked now and then; the analysis is over then.
+    #[pyo3(signature = (packets, stopped = None))]
+    fn step<'py>(
+        &self,
+        py: Python<'py>,
+        packets: u64,
+        stopped: Option<Py<PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let state = Arc::clone(&self.state);
+        let tables = forsakable(py, stopped, move || lock(&state).step(packets))?;
         tables.map(|tables| to_dict(py, tables)).transpose()
     }
 
     /// Bytes of the file read, bytes in all (0 if not known), and packets.
     fn progress(&self) -> (u64, u64, u64) {
-        let (bytes, packets) = self.lock().progress;
+        let (bytes, packets) = lock(&self.state).progress;
         (bytes, self.bytes_total, packets)
     }
 
     /// What there is to say of the capture as a whole, as JSON, after its end.
     fn summary(&self) -> PyResult<String> {
-        let state = self.lock();
+        let state = lock(&self.state);
         let summary = state.summary.as_ref();
         let summary =
             summary.ok_or_else(|| PyValueError::new_err("the capture has not been read to its end"))?;
         Ok(summary_json(summary).to_string())
-    }
-}
-
-impl Analysis {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -117,6 +123,11 @@ pub fn analysis_schema() -> String {
     Value::from(tables).to_string()
 }
 
+/// The state behind a lock, whatever became of who held it before.
+pub fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What to run, and threads.
 pub fn run_options(options_json: &str) -> PyResult<(RunOptions, usize)> {
     let asked: Asked = serde_json::from_str(options_json)
@@ -136,7 +147,7 @@ pub fn run_options(options_json: &str) -> PyResult<(RunOptions, usize)> {
 
 /// Opens a capture, and says how many bytes the file has.
 pub fn open(path: &str) -> PyResult<(Reader<File>, u64)> {
-    let file = File::open(path).map_err(|error| os_error(path, &error))?;
+    let file = open_capture(Path::new(path)).map_err(|error| os_error(path, &error))?;
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
     let reader = Reader::new(file).map_err(|error| match error {
         ReadError::Io { source, .. } => os_error(path, &source),
@@ -173,6 +184,7 @@ pub fn summary_json(summary: &Summary) -> Value {
         let (ReadError::Io { offset, .. }
         | ReadError::Truncated { offset }
         | ReadError::Corrupt { offset, .. }
+        | ReadError::Limit { offset, .. }
         | ReadError::Packing { offset, .. }) = error
         else {
             return json!({ "offset": 0, "what": error.to_string() });
@@ -187,8 +199,23 @@ pub fn summary_json(summary: &Summary) -> Value {
         "broken_off": broken_off,
         "options_cut": summary.options_cut,
         "backwards": { "packets": summary.backwards.packets, "largest_ns": summary.backwards.largest },
+        "limits": limits_json(&summary.limits),
         "interfaces": summary.interfaces.iter().map(interface_json).collect::<Vec<_>>(),
     })
+}
+
+/// The limits that acted, in their order.
+fn limits_json(counts: &Counts) -> Value {
+    let told = |(limit, times): (Limit, u64)| json!({ "limit": limit.name(), "times": times, "text": limit.told(times) });
+    counts.acted().map(told).collect::<Vec<_>>().into()
+}
+
+/// Every limit as JSON, in their order: `limit`, `rule` and `effect`.
+#[pyfunction]
+pub fn analysis_limits() -> String {
+    let told =
+        |limit: Limit| json!({ "limit": limit.name(), "rule": limit.rule(), "effect": limit.effect() });
+    Value::from(Limit::ALL.map(told).to_vec()).to_string()
 }
 
 fn skipped_json(skipped: &Skipped) -> Value {

@@ -12,8 +12,10 @@ mod numbers;
 mod pair;
 mod patterns;
 mod plan;
+mod rights;
 mod scenarios;
 mod stacks;
+mod stopping;
 mod tables;
 mod watch;
 
@@ -21,10 +23,11 @@ mod watch;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::analysis::{Analysis, analysis_schema};
+    use super::analysis::{Analysis, analysis_limits, analysis_schema};
     #[pymodule_export]
     use super::live::{
-        check_path, measure_emulator, serve_emulation, serve_emulation_in_guest, serve_job, sweep_emulations,
+        check_path, measure_emulator, probe_emulation, serve_emulation, serve_emulation_in_guest, serve_job,
+        sweep_emulations,
     };
     #[pymodule_export]
     use super::pair::PairAnalysis;
@@ -34,6 +37,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::plan::{Plan, retransmissions_of, run_one, senders};
+    #[pymodule_export]
+    use super::rights::{give_rights_back, take_rights};
     #[pymodule_export]
     use super::scenarios::{
         check_sampling, parse_duration, parse_rate, profile, profile_schema, profiles, resolve, schema,

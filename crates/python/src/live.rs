@@ -91,6 +91,16 @@ pub fn check_path(path_json: &str) -> PyResult<(String, Vec<String>)> {
     Ok((whole, path.warnings()))
 }
 
+/// Whether this process could emulate, and how, as JSON: of `Probe`, or `{"wrong": "..."}`. For a process of one thread that
+/// does nothing else.
+#[pyfunction]
+pub fn probe_emulation(py: Python<'_>) -> String {
+    py.detach(|| match emulate::probe() {
+        Ok(found) => json!(found).to_string(),
+        Err(e) => json!({ "wrong": e.to_string() }).to_string(),
+    })
+}
+
 /// Undoes what emulations have left that were killed, by their records in `folder`; a line for each thing done.
 #[pyfunction]
 pub fn sweep_emulations(py: Python<'_>, folder: &str) -> Vec<String> {

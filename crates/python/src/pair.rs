@@ -1,6 +1,6 @@
 //! Two captures of the same flows, judged together.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,12 +10,13 @@ use rexmit_analysis::pair::{ClockMethod, ClockRow, Options, PairRows, PairRun};
 use rexmit_analysis::tables::pair_tables;
 use serde_json::{Value, json};
 
-use crate::analysis::{open, run_options, summary_json, to_dict};
+use crate::analysis::{lock, open, run_options, summary_json, to_dict};
+use crate::stopping::forsakable;
 
 /// An analysis of two captures.
 #[pyclass(frozen)]
 pub struct PairAnalysis {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
     bytes_total: u64,
 }
 
@@ -43,13 +44,14 @@ impl PairAnalysis {
         let pairing = Options { analysis: options.analysis, same_clock, whole, crossings };
         let run = PairRun::new(a, b, options.filter.as_ref(), &pairing);
         let state = State { run: Some(run), progress: (0, 0), summary: None };
-        Ok(Self { state: Mutex::new(state), bytes_total: bytes_a + bytes_b })
+        Ok(Self { state: Arc::new(Mutex::new(state)), bytes_total: bytes_a + bytes_b })
     }
 
     /// Reads so many packets more of each; false when both have ended.
-    fn step(&self, py: Python<'_>, packets: u64) -> bool {
-        py.detach(|| {
-            let mut state = self.lock();
+    fn step(&self, py: Python<'_>, packets: u64) -> PyResult<bool> {
+        let state = Arc::clone(&self.state);
+        forsakable(py, None, move || {
+            let mut state = lock(&state);
             let Some(run) = &mut state.run else { return false };
             let more = run.step(packets);
             let [a, b] = run.progress();
@@ -60,32 +62,27 @@ impl PairAnalysis {
 
     /// Bytes of both files read, bytes in all, and packets.
     fn progress(&self) -> (u64, u64, u64) {
-        let (bytes, packets) = self.lock().progress;
+        let (bytes, packets) = lock(&self.state).progress;
         (bytes, self.bytes_total, packets)
     }
 
     /// Matches and judges; the tables, as those of `Analysis`. Raises ValueError when it is called again.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let tables = py.detach(|| {
-            let mut state = self.lock();
+        let state = Arc::clone(&self.state);
+        let tables = forsakable(py, None, move || {
+            let mut state = lock(&state);
             let (rows, summaries) = state.run.take()?.finish();
             state.summary = Some(pair_json(&rows, &summaries));
             Some(pair_tables(&rows))
-        });
+        })?;
         to_dict(py, tables.ok_or_else(|| PyValueError::new_err("the captures have been judged already"))?)
     }
 
     /// What there is to say of both captures, and of their clocks, as JSON, after `finish`.
     fn summary(&self) -> PyResult<String> {
-        let state = self.lock();
+        let state = lock(&self.state);
         let summary = state.summary.as_ref();
         Ok(summary.ok_or_else(|| PyValueError::new_err("the captures have not been judged"))?.to_string())
-    }
-}
-
-impl PairAnalysis {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::numbers::Whole;
 use crate::scenarios::{parse, value_error};
+use crate::stopping::{interrupted, stoppable};
 use crate::tables::{
     Columns, intervals, message_trace, messages, retransmissions, row_to_dict, rows, states, to_dict,
     transmissions, verdicts,
@@ -64,6 +65,9 @@ impl Plan {
 
     /// Runs `runs` (from the first to before the second) on `jobs` threads and returns columns of three tables: `runs`,
     /// a row a run, `intervals`, what was measured by intervals, and `retransmissions`, what was sent again.
+    ///
+    /// Once `stopped()`, asked now and then, these are of the first of the runs only, as many as had ended.
+    #[pyo3(signature = (runs, replications, seed, jobs, backend, stopped = None))]
     #[allow(clippy::too_many_arguments, reason = "Python names them; `self` and `py` are no choice")]
     fn run<'py>(
         &self,
@@ -73,12 +77,13 @@ impl Plan {
         seed: Whole,
         jobs: Whole,
         backend: &str,
+        stopped: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let engine = if backend == "stack:usrsctp" { Engine::Usrsctp } else { Engine::Model };
         let (start, stop) = (runs.0.0, runs.1.0);
         let options = BatchOptions { replications: replications.0, seed: seed.0, engine, jobs: jobs.size() };
-        let found = py
-            .detach(|| self.plan.run_watched(start..stop.max(start), options, &Judged))
+        let runs = start..stop.max(start);
+        let found = stoppable(py, stopped, |stop| self.plan.run_watched(runs, options, &Judged, stop))?
             .map_err(value_error)?;
         self.unreached.lock().unwrap_or_else(PoisonError::into_inner).merge(found.unreached);
         let answer = PyDict::new(py);
@@ -98,20 +103,30 @@ impl Plan {
 /// Runs one scenario once. `options_json`: `engine`, `capture_server`, `capture_client` (files), `state`,
 /// `verdicts`, `transmissions`, `messages`.
 ///
-/// Returns `row`, `warnings`, and `state`, `verdicts`, `transmissions` and `messages` as columns where asked for.
+/// Returns `row`, `warnings`, and `state`, `verdicts`, `transmissions` and `messages` as columns where asked for. Raises
+/// KeyboardInterrupt once `stopped()`, asked now and then.
 #[pyfunction]
+#[pyo3(signature = (scenario_json, seed, run_key, options_json, stopped = None))]
+#[allow(clippy::too_many_arguments, reason = "Python calls it by keywords")]
 pub fn run_one<'py>(
     py: Python<'py>,
     scenario_json: &str,
     seed: Whole,
     run_key: &str,
     options_json: &str,
+    stopped: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let options: RunOptions =
         serde_json::from_str(options_json).map_err(|e| PyValueError::new_err(format!("options: {e}")))?;
     let resolved = Resolved::from_value(parse(scenario_json)?).map_err(value_error)?;
     let streams = Streams::new(seed.0, run_key);
-    let outcome = py.detach(|| rexmit_sim::run(&resolved, &streams, &options)).map_err(value_error)?;
+    let outcome = stoppable(py, stopped, |stop| {
+        let options = RunOptions { stop: stop.clone(), ..options.clone() };
+        match rexmit_sim::run(&resolved, &streams, &options) {
+            Err(_) if stop.is_asked() => Err(interrupted()),
+            outcome => outcome.map_err(value_error),
+        }
+    })??;
     let answer = PyDict::new(py);
     answer.set_item("row", row_to_dict(py, &outcome.row)?)?;
     let unreached: Vec<String> = outcome.unreached.iter().map(ToString::to_string).collect();

@@ -77,6 +77,8 @@ const NUMBERS: &[(&str, Getter)] = &[
     ("fast_retransmits", |r| r.fast_retransmits),
     ("drops_down", |r| r.drops_down),
     ("drops_up", |r| r.drops_up),
+    ("unreached_down", |r| r.unreached_down),
+    ("unreached_up", |r| r.unreached_up),
     ("deliveries", |r| r.deliveries),
     ("virtual_ns", |r| r.virtual_ns),
 ];

@@ -1,13 +1,13 @@
 //! What is sent again in a run: the hosts' packets, judged by the analysis as they pass, or from captures.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::path::Path;
 
 use rexmit_analysis::repeats::{Class, Counts, Repeated, Repeats, Sums, Watcher};
 use rexmit_analysis::{Options, Run, RunOptions};
 use rexmit_capture::{ReadError, Reader};
 use rexmit_path::Carried;
-use rexmit_sim::{FIRST_PORT, HOSTS, Observer, Resolved, RetransmissionRow, Watch};
+use rexmit_sim::{FIRST_PORT, HOSTS, Observer, Resolved, RetransmissionRow, Watch, open_capture};
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
 
@@ -37,7 +37,7 @@ pub fn of_captures(
     let mut found = [Vec::new(), Vec::new()];
     for (found, path) in found.iter_mut().zip(captures) {
         let Some(path) = path else { continue };
-        let file = File::open(path).map_err(|source| ReadError::Io { offset: 0, source })?;
+        let file = open_capture(Path::new(path)).map_err(|source| ReadError::Io { offset: 0, source })?;
         let options = RunOptions { analysis: options(resolved), filter: None };
         *found = Repeats::of(Run::new(Reader::new(file)?, &options));
     }

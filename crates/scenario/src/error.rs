@@ -35,12 +35,17 @@ impl SpecError {
 }
 
 impl fmt::Display for SpecError {
+    /// One line whatever stands in the file: control characters of its keys and values are written as escapes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.key.is_empty() {
-            f.write_str(&self.message)
-        } else {
-            write!(f, "{}: {}", self.key, self.message)
+        let between = if self.key.is_empty() { "" } else { ": " };
+        for part in [&self.key, between, &self.message] {
+            for piece in part.split_inclusive(char::is_control) {
+                let last = piece.chars().next_back().filter(|c| c.is_control());
+                f.write_str(piece.trim_end_matches(char::is_control))?;
+                last.map_or(Ok(()), |c| write!(f, "{}", c.escape_default()))?;
+            }
         }
+        Ok(())
     }
 }
 

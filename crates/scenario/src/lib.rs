@@ -6,6 +6,7 @@
 
 mod connections;
 mod error;
+mod inputs;
 mod intervals;
 mod kernel;
 mod linux;
@@ -22,6 +23,7 @@ mod usrsctp;
 
 pub use connections::{ConnectionPlan, FIRST_PORT, HOSTS, SERVICE_PORT};
 pub use error::SpecError;
+pub use inputs::{MOST_PROFILE_BYTES, open_capture, open_regular, read_text};
 pub use intervals::{IntervalLog, IntervalRow, Intervals, Sender, Tally};
 pub use kernel::KernelSettings;
 pub use linux::{LinuxSpec, SysctlValue};

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::SpecError;
 use crate::error::{nearest, read};
+use crate::inputs::{MOST_PROFILE_BYTES, read_text};
 
 const FILES: &[(&str, &str)] = &[
     ("freebsd-5.4", include_str!("../../../profiles/freebsd-5.4.toml")),
@@ -143,7 +144,7 @@ fn named(name: &str, depth: usize) -> Result<Value, SpecError> {
         return inherited(parse(name, text)?, depth);
     }
     if name.ends_with(".toml") || name.contains('/') {
-        let text = std::fs::read_to_string(Path::new(name))
+        let text = read_text(Path::new(name), MOST_PROFILE_BYTES)
             .map_err(|e| SpecError::new("", format!("cannot read the profile {name}: {e}")))?;
         return inherited(parse(name, &text)?, depth);
     }

@@ -52,3 +52,11 @@ fn an_unknown_name_or_key_is_told_with_the_nearest() {
     let text = error(json!({ "inherits": "freebsd-6.0", "rtt": { "slop": "200" } }));
     assert!(text.contains("rtt.slop"), "{text}");
 }
+
+#[test]
+fn an_error_is_one_line_whatever_the_file_holds() {
+    let error = |v: Value| resolve_profile(&v).unwrap_err().to_string();
+    assert!(error(json!("a\nb\u{1b}[31m")).contains(r"`a\nb\u{1b}[31m`"));
+    let text = error(json!({ "inherits": "rfc", "a\r\n": 1 }));
+    assert!(text.contains(r"`a\r\n`") && !text.contains(char::is_control), "{text}");
+}

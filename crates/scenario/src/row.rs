@@ -35,6 +35,12 @@ pub struct Row {
     pub drops_down: u64,
     /// Packets that the path dropped from the client's.
     pub drops_up: u64,
+    /// Patterns of the path from the server that met no packet: what they stand for never happened.
+    #[serde(default)]
+    pub unreached_down: u64,
+    /// Patterns of the path from the client that met no packet.
+    #[serde(default)]
+    pub unreached_up: u64,
     /// Packets delivered to a host.
     pub deliveries: u64,
     /// Virtual time at which the run ended, nanoseconds.

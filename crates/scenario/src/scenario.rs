@@ -389,10 +389,11 @@ fn refuse_lists(scenario: &Value) -> Result<(), SpecError> {
             table.map_or(Ok(()), |table| refuse_list(table, &format!("transfers.{i}.{key}")))?;
         }
     }
-    for (path, direction) in [("path", "down"), ("path", "up"), ("alternate", "down"), ("alternate", "up")] {
-        let changes = scenario.pointer(&format!("/{path}/{direction}/changes")).and_then(Value::as_array);
+    for table in ["path", "path.down", "path.up", "alternate", "alternate.down", "alternate.up"] {
+        let pointer = format!("/{}/changes", table.replace('.', "/"));
+        let changes = scenario.pointer(&pointer).and_then(Value::as_array);
         for (i, change) in changes.into_iter().flatten().enumerate() {
-            refuse_list(change, &format!("{path}.{direction}.changes.{i}"))?;
+            refuse_list(change, &format!("{table}.changes.{i}"))?;
         }
     }
     Ok(())

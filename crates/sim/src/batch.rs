@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::observer::{Unwatched, Watch};
 use crate::options::{Engine, RunOptions};
 use crate::run::run_observed;
+use crate::stop::Stop;
 use crate::unreached::UnreachedRuns;
 use rexmit_scenario::Resolved;
 use rexmit_scenario::Row;
@@ -202,10 +203,11 @@ impl Plan {
     /// # Errors
     /// The first point that cannot be run.
     pub fn run(&self, range: Range<u64>, options: BatchOptions) -> Result<Batch, SpecError> {
-        self.run_watched(range, options, &Unwatched)
+        self.run_watched(range, options, &Unwatched, &Stop::default())
     }
 
-    /// The same before observers.
+    /// The same before observers. Once it is asked to stop it returns the rows of the first runs of the range, as far
+    /// as each of them has ended.
     ///
     /// # Errors
     /// As [`Self::run`].
@@ -214,11 +216,13 @@ impl Plan {
         range: Range<u64>,
         options: BatchOptions,
         watch: &dyn Watch,
+        stop: &Stop,
     ) -> Result<Batch, SpecError> {
         let replications = options.replications.max(1);
         let total = self.points().saturating_mul(replications);
         let range = range.start.min(total)..range.end.min(total);
         let chunk = POINTS_AT_A_TIME.saturating_mul(replications);
+        let runs_of = |n: u64| (n * chunk).max(range.start)..(n + 1).saturating_mul(chunk).min(range.end);
         let first = range.start / chunk;
         let next = AtomicU64::new(first);
         let last = range.end.div_ceil(chunk);
@@ -230,11 +234,11 @@ impl Plan {
                 scope.spawn(|| {
                     loop {
                         let n = next.fetch_add(1, Ordering::Relaxed);
-                        if n >= last {
+                        if n >= last || stop.is_asked() {
                             return;
                         }
-                        let runs = (n * chunk).max(range.start)..(n + 1).saturating_mul(chunk).min(range.end);
-                        let batch = self.run_some(runs, BatchOptions { replications, ..options }, watch);
+                        let options = BatchOptions { replications, ..options };
+                        let batch = self.run_some(runs_of(n), options, watch, stop);
                         let failed = batch.is_err();
                         if let Ok(mut done) = done.lock() {
                             done.push((n, batch));
@@ -250,19 +254,29 @@ impl Plan {
         done.sort_by_key(|(n, _)| *n);
         let mut out = Batch::default();
         out.rows.reserve((range.end - range.start) as usize);
-        for (_, batch) in done {
+        for (place, (n, batch)) in (first..).zip(done) {
             let batch = batch?;
+            if place != n {
+                break; // stopped before this one's neighbour was begun
+            }
+            let runs = runs_of(n);
+            let whole = batch.rows.len() as u64 == runs.end - runs.start;
             out.rows.extend(batch.rows);
             out.unreached.merge(batch.unreached);
+            if !whole {
+                break;
+            }
         }
         Ok(out)
     }
 
+    /// Runs `runs`; fewer than these once it is asked to stop.
     fn run_some(
         &self,
         runs: Range<u64>,
         options: BatchOptions,
         watch: &dyn Watch,
+        stop: &Stop,
     ) -> Result<Batch, SpecError> {
         let BatchOptions { replications, seed, engine, .. } = options;
         let mut batch = Batch::default();
@@ -276,8 +290,11 @@ impl Plan {
             };
             let streams = Streams::new(seed, &self.run_key(point, replication));
             let observer = watch.begin(&resolved);
-            let options = RunOptions { engine, ..RunOptions::default() };
-            let outcome = run_observed(&resolved, &streams, &options, observer)?;
+            let options = RunOptions { engine, stop: stop.clone(), ..RunOptions::default() };
+            let outcome = match run_observed(&resolved, &streams, &options, observer) {
+                Err(_) if stop.is_asked() => break,
+                outcome => outcome?,
+            };
             batch.unreached.add(&outcome.unreached);
             batch.rows.push(outcome.row);
             at = Some((point, resolved));

@@ -26,6 +26,7 @@ mod post;
 mod recorder;
 mod run;
 mod stack;
+mod stop;
 mod tape;
 mod timers;
 mod truth;
@@ -38,6 +39,7 @@ pub use options::{Engine, RunOptions};
 pub use outcome::Outcome;
 pub use rexmit_scenario::*;
 pub use run::{run, run_observed};
+pub use stop::Stop;
 pub use truth::{Earlier, TransmissionRow};
 pub use unreached::UnreachedRuns;
 

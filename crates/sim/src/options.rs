@@ -6,6 +6,8 @@ use rexmit_scenario::Sampling;
 use rexmit_tcp::congestion::Congestion;
 use serde::{Deserialize, Serialize};
 
+use crate::stop::Stop;
+
 /// Whose protocol code the hosts run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -42,6 +44,9 @@ pub struct RunOptions {
     /// Captures of both hosts as bytes in [`crate::Outcome::captures`]; no file then.
     #[serde(skip)]
     pub captures: bool,
+    /// Ends the run early: it is then an error.
+    #[serde(skip)]
+    pub stop: Stop,
     /// Congestion control of each of the server's connections, in place of the one that its profile names: a
     /// TCP's of the model. Each connection gets a copy.
     #[serde(skip)]

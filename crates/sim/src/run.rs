@@ -17,7 +17,7 @@ const DIRECTIONS: [&str; 4] = ["down", "up", "alternate-down", "alternate-up"];
 /// Runs a scenario once.
 ///
 /// # Errors
-/// A capture that cannot be written; a path that contradicts itself.
+/// A capture that cannot be written; a path that contradicts itself; a run that was asked to stop.
 pub fn run(resolved: &Resolved, streams: &Streams, options: &RunOptions) -> Result<Outcome, SpecError> {
     run_observed(resolved, streams, options, None)
 }
@@ -39,7 +39,9 @@ pub fn run_observed(
         world.keep_messages();
     }
     world.observe(observer);
-    world.run();
+    if !world.run(&options.stop) {
+        return Err(SpecError::new("", "the run was stopped"));
+    }
     let mut row = world.row();
     if !resolved.scenario.messages {
         row.messages.clear();

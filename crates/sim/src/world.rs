@@ -16,6 +16,7 @@ use crate::options::{Engine, RunOptions};
 use crate::post::Post;
 use crate::recorder::Recorder;
 use crate::stack::{Numbers, Stack};
+use crate::stop::Stop;
 use crate::timers::Timers;
 use crate::truth::Seen;
 use rexmit_scenario::Message;
@@ -166,9 +167,15 @@ impl World {
         self.observer = observer;
     }
 
-    /// Runs until everything is over, nothing can happen any more, or the limit is reached.
-    pub fn run(&mut self) {
-        while self.step() {}
+    /// Runs until everything is over, nothing can happen any more, or the limit is reached; false if it was asked to
+    /// stop before.
+    pub fn run(&mut self, stop: &Stop) -> bool {
+        while !stop.is_asked() {
+            if !self.step() {
+                return true;
+            }
+        }
+        false
     }
 
     /// One event; false if there is none left to handle.
@@ -343,10 +350,12 @@ impl World {
             completed: true,
             deliveries: self.deliveries,
             virtual_ns: self.now.as_nanos(),
-            packets_down: self.sum(0, |counters| counters.packets),
-            packets_up: self.sum(1, |counters| counters.packets),
-            drops_down: self.sum(0, rexmit_path::Counters::drops),
-            drops_up: self.sum(1, rexmit_path::Counters::drops),
+            packets_down: self.sum(0, |direction| direction.counters().packets),
+            packets_up: self.sum(1, |direction| direction.counters().packets),
+            drops_down: self.sum(0, |direction| direction.counters().drops()),
+            drops_up: self.sum(1, |direction| direction.counters().drops()),
+            unreached_down: self.sum(0, Direction::unmet),
+            unreached_up: self.sum(1, Direction::unmet),
             ..Row::default()
         };
         let mut misplaced = 0;
@@ -374,8 +383,8 @@ impl World {
     }
 
     /// A count over the directions from a host.
-    fn sum(&self, host: usize, count: impl Fn(&rexmit_path::Counters) -> u64) -> u64 {
-        self.directions.iter().skip(host).step_by(2).map(|direction| count(direction.counters())).sum()
+    fn sum(&self, host: usize, count: impl Fn(&Direction) -> u64) -> u64 {
+        self.directions.iter().skip(host).step_by(2).map(count).sum()
     }
 
     fn error(&self, completed: bool, misplaced: u64) -> Option<String> {

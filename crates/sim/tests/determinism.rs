@@ -3,7 +3,9 @@
 mod common;
 
 use common::hurtig;
-use rexmit_sim::{BatchOptions, Plan, RunOptions};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rexmit_sim::{BatchOptions, Observer, Plan, Resolved, RunOptions, Stop, Watch};
 use serde_json::{Value, json};
 
 fn plan(factors: &[(&str, Vec<Value>)]) -> Plan {
@@ -94,4 +96,48 @@ fn one_more_impairment_changes_no_draw_of_another() {
     let plain = positions(json!({}));
     assert!(!plain.is_empty());
     assert_eq!(plain, positions(json!({ "jitter": "1 ms" })));
+}
+
+/// Asks to stop as a run begins, the one with this number in the order of beginnings.
+struct Stopping<'a>(&'a Stop, AtomicU64);
+
+impl Watch for Stopping<'_> {
+    fn begin(&self, _: &Resolved) -> Option<Box<dyn Observer>> {
+        if self.1.fetch_sub(1, Ordering::Relaxed) == 0 {
+            self.0.ask();
+        }
+        None
+    }
+}
+
+#[test]
+fn what_is_stopped_gives_the_first_rows_of_the_whole() {
+    let plan = plan(&[("path.delay", (1..40).map(|d| json!(format!("{d} ms"))).collect())]);
+    let options = |jobs| BatchOptions { replications: 3, seed: 7, engine: rexmit_sim::Engine::Model, jobs };
+    let whole = plan.run(5..117, options(2)).unwrap();
+    for (jobs, at) in [(1, 0), (1, 7), (1, 60), (3, 0), (3, 50), (3, 100)] {
+        let stop = Stop::default();
+        let watch = Stopping(&stop, AtomicU64::new(at));
+        let found = plan.run_watched(5..117, options(jobs), &watch, &stop).unwrap();
+        assert!(found.rows.len() < whole.rows.len(), "{jobs} threads went on after {at}");
+        assert_eq!(found.rows, whole.rows[..found.rows.len()], "{jobs} threads, stopped at {at}");
+        assert!(jobs > 1 || found.rows.len() as u64 == at, "finished runs are lost");
+    }
+}
+
+#[test]
+fn a_run_of_hours_is_stopped_where_it_is() {
+    let mut scenario = hurtig("1 Gbit/s", "1 us", 0);
+    scenario["limit"] = json!("1000 h");
+    scenario["transfers"] = json!([{ "from": "server", "to": "client", "bulk": "1000 h" }]);
+    let resolved = Resolved::from_value(scenario).unwrap();
+    let options = RunOptions::default();
+    let stop = options.stop.clone();
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| rexmit_sim::run(&resolved, &rexmit_sim::Streams::new(1, ""), &options));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(!run.is_finished(), "the run is too short for this test");
+        stop.ask();
+        assert_eq!(run.join().unwrap().unwrap_err().message, "the run was stopped");
+    });
 }

@@ -7,7 +7,8 @@ use rexmit_analysis::repeats::{Repeated, Repeats, Watcher};
 use rexmit_analysis::{Options, Run};
 use rexmit_capture::Reader;
 use rexmit_sim::{
-    BatchOptions, Observer, Plan, Resolved, RetransmissionRow, RunOptions, Streams, Watch, run, run_observed,
+    BatchOptions, Observer, Plan, Resolved, RetransmissionRow, RunOptions, Stop, Streams, Watch, run,
+    run_observed,
 };
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
@@ -106,7 +107,7 @@ fn every_run_of_a_plan_has_its_own_observer_on_any_number_of_threads() {
     let plan = Plan::new(base, factors, vec![vec![json!(false), json!(true)], delays]).unwrap();
     let run = |jobs| {
         let options = BatchOptions { replications: 2, seed: 3, engine: rexmit_sim::Engine::Model, jobs };
-        plan.run_watched(0..u64::MAX, options, &Counting).unwrap().rows
+        plan.run_watched(0..u64::MAX, options, &Counting, &Stop::default()).unwrap().rows
     };
     let rows = run(1);
     assert_eq!(rows, run(3));

@@ -52,6 +52,18 @@ fn every_form_of_pattern_is_told_of() {
 }
 
 #[test]
+fn the_row_counts_patterns_that_met_no_packet() {
+    let mut base = hurtig("1 Mbit/s", "10 ms", 0);
+    set(&mut base, "path.up.corrupt", json!([500, 600])).unwrap();
+    let levels = vec![vec![json!(0), json!(20), json!(38), json!("20-38"), json!({ "match": "rst" })]];
+    let plan = Plan::new(base, vec!["path.down.drop".into()], levels).unwrap();
+    let rows = plan.run(0..u64::MAX, options(2)).unwrap().rows;
+    let at = |n: usize| (rows[3 * n].unreached_down, rows[3 * n].unreached_up);
+    assert_eq!([at(0), at(1), at(2), at(3), at(4)], [(0, 1), (0, 1), (1, 1), (0, 1), (1, 1)]);
+    assert!(rows.iter().all(|row| row.packets_down < 38), "the flow is shorter than the position");
+}
+
+#[test]
 fn what_is_reached_is_not_told_of() {
     for value in [json!(0), json!(20), json!("3-"), json!({ "match": "fin" })] {
         assert_eq!(unreached("path.down.drop", value), []);

@@ -1,5 +1,5 @@
 //! Quantities of the field, each its own type: [`Instant`] and [`Duration`] in whole nanoseconds,
-//! [`Bytes`], [`Rate`] in bit/s, [`Probability`], [`QueueLimit`].
+//! [`Bytes`], [`Rate`] and [`LineRate`] in bit/s, [`Probability`], [`QueueLimit`] and [`QueueSize`].
 //!
 //! Text such as `"40 kbit/s"` or `"5 ms"` is read exactly or refused; nothing is rounded silently.
 //! A time that a rate gives is kept with its remainder by [`TransmitClock`], so that ten million packets at
@@ -18,7 +18,7 @@ mod text;
 mod time;
 mod transmit;
 
-pub use rate::{Bytes, Probability, QueueLimit, Rate};
+pub use rate::{Bytes, LineRate, Probability, QueueLimit, QueueSize, Rate};
 pub use text::UnitError;
 pub use time::{Duration, Instant};
-pub use transmit::TransmitClock;
+pub use transmit::{Stretch, TransmitClock};

@@ -3,6 +3,8 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
+use crate::Duration;
+
 /// An amount of data in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
@@ -52,6 +54,32 @@ impl Rate {
     #[inline]
     pub const fn bits_per_second(self) -> u64 {
         self.0
+    }
+}
+
+/// The rate of a line at a moment, which may be none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LineRate {
+    /// Nothing passes: 0 bit/s.
+    Outage,
+    /// So many bits a second.
+    Rate(Rate),
+}
+
+impl LineRate {
+    /// Bits a second, zero in an outage.
+    #[inline]
+    pub const fn bits_per_second(self) -> u64 {
+        match self {
+            Self::Outage => 0,
+            Self::Rate(rate) => rate.bits_per_second(),
+        }
+    }
+}
+
+impl From<Rate> for LineRate {
+    fn from(rate: Rate) -> Self {
+        Self::Rate(rate)
     }
 }
 
@@ -107,4 +135,33 @@ pub enum QueueLimit {
     Packets(u64),
     /// So many bytes of IP packets.
     Bytes(u64),
+}
+
+/// How much a queue is to hold, as people say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum QueueSize {
+    /// So many packets or bytes.
+    Limit(QueueLimit),
+    /// What its line sends in this time.
+    Time(Duration),
+}
+
+impl QueueSize {
+    /// In packets or bytes, rounded down to a whole byte, before a line of this rate; `None` where that takes a rate and
+    /// there is none.
+    pub fn limit(self, rate: Option<Rate>) -> Option<QueueLimit> {
+        match self {
+            Self::Limit(limit) => Some(limit),
+            Self::Time(time) => {
+                let bits = u128::from(rate?.bits_per_second()) * u128::from(time.as_nanos());
+                Some(QueueLimit::Bytes(u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX)))
+            }
+        }
+    }
+}
+
+impl From<QueueLimit> for QueueSize {
+    fn from(limit: QueueLimit) -> Self {
+        Self::Limit(limit)
+    }
 }

@@ -7,8 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use crate::text::{BYTES, DURATION, Kind, PROBABILITY, QUEUE, RATE, UnitError};
-use crate::{Bytes, Duration, Probability, QueueLimit, Rate};
+use crate::text::{BYTES, DURATION, Kind, PROBABILITY, QUEUE, QUEUE_SIZE, RATE, UnitError};
+use crate::{Bytes, Duration, LineRate, Probability, QueueLimit, QueueSize, Rate};
 
 /// How a decimal number is written, as a regular expression.
 const NUMBER: &str = r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?";
@@ -66,7 +66,9 @@ macro_rules! as_text {
 as_text!(Duration, DURATION, "(ns|us|µs|μs|ms|s|min|h)");
 as_text!(Bytes, BYTES, "(B|bytes?|[kMG]B|[KMG]iB)");
 as_text!(Rate, RATE, "[kMG]?bit/s");
+as_text!(LineRate, RATE, "[kMG]?bit/s");
 as_text!(QueueLimit, QUEUE, "(packets?|B|bytes?|[kMG]B|[KMG]iB)");
+as_text!(QueueSize, QUEUE_SIZE, "(packets?|B|bytes?|[kMG]B|[KMG]iB|ns|us|µs|μs|ms|s|min|h)");
 
 impl Serialize for Probability {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

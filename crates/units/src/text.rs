@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::decimal::{Decimal, Inexact, print};
-use crate::{Bytes, Duration, Instant, Probability, QueueLimit, Rate};
+use crate::{Bytes, Duration, Instant, LineRate, Probability, QueueLimit, QueueSize, Rate};
 
 /// Text that is no such quantity. Its message is one line: the text, what it was to be, what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,6 +53,11 @@ impl Kind {
     pub(crate) fn allowed(&self) -> String {
         let names: Vec<&str> = self.units.iter().map(|(name, _)| *name).collect();
         format!("write a number and one of {}", names.join(", "))
+    }
+
+    /// True for one of its units, however spelt.
+    fn knows(&self, unit: &str) -> bool {
+        self.units.iter().chain(self.aliases).any(|(name, _)| *name == unit)
     }
 
     fn parse(&self, text: &str) -> Result<u64, UnitError> {
@@ -156,23 +161,32 @@ pub(crate) const RATE: Kind = Kind {
     ],
 };
 
+/// Of a queue; the last four are times, which are read as a duration.
+const QUEUE_UNITS: &[(&str, u64)] = &[
+    ("packets", 1),
+    ("bytes", 1),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+];
+
 pub(crate) const QUEUE: Kind = Kind {
     what: "a queue limit",
     example: "99 packets",
     step: "bytes",
-    units: &[
-        ("packets", 1),
-        ("bytes", 1),
-        ("kB", 1_000),
-        ("MB", 1_000_000),
-        ("GB", 1_000_000_000),
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-    ],
+    units: QUEUE_UNITS.split_at(8).0,
     aliases: &[("byte", 1), ("B", 1)],
     hints: BYTE_HINTS,
 };
+
+pub(crate) const QUEUE_SIZE: Kind = Kind { what: "a queue", units: QUEUE_UNITS, ..QUEUE };
 
 pub(crate) const PROBABILITY: Kind = Kind {
     what: "a probability",
@@ -208,6 +222,27 @@ impl FromStr for Rate {
     fn from_str(text: &str) -> Result<Self, UnitError> {
         Self::from_bits_per_second(RATE.parse(text)?)
             .ok_or_else(|| UnitError::new(text, &RATE, "a rate is at least 1 bit/s"))
+    }
+}
+
+impl FromStr for LineRate {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        Ok(Rate::from_bits_per_second(RATE.parse(text)?).map_or(Self::Outage, Self::Rate))
+    }
+}
+
+impl FromStr for QueueSize {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        match Decimal::split(text) {
+            Some((_, unit)) if DURATION.knows(unit) => text.parse().map(Self::Time),
+            Some((_, unit)) if QUEUE.knows(unit) || unit == "packet" => text.parse().map(Self::Limit),
+            // Another unit, or none: what may stand here says this kind.
+            _ => QUEUE_SIZE.parse(text).map(|bytes| Self::Limit(QueueLimit::Bytes(bytes))),
+        }
     }
 }
 
@@ -271,6 +306,23 @@ impl fmt::Display for Bytes {
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&largest(self.bits_per_second(), RATE.units, "bit/s"))
+    }
+}
+
+/// As a [`Rate`]; `0 bit/s` for an outage.
+impl fmt::Display for LineRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&largest(self.bits_per_second(), RATE.units, "bit/s"))
+    }
+}
+
+/// As a [`QueueLimit`] or a [`Duration`].
+impl fmt::Display for QueueSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Limit(limit) => limit.fmt(f),
+            Self::Time(time) => time.fmt(f),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::str::FromStr;
 
 use proptest::prelude::*;
-use rexmit_units::{Bytes, Duration, Probability, QueueLimit, Rate, UnitError};
+use rexmit_units::{Bytes, Duration, LineRate, Probability, QueueLimit, QueueSize, Rate, UnitError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -90,6 +90,37 @@ fn rates_and_amounts_are_read_exactly() {
     ] {
         assert_eq!(text.parse(), Ok(QueueLimit::Bytes(n)), "{text}");
     }
+}
+
+/// A line may have none; a queue may be told in time, which is bytes once there is a rate.
+#[test]
+fn lines_and_queues_are_read_exactly() {
+    for text in ["0 bit/s", "0kbit/s", "0.0 Gbit/s"] {
+        assert_eq!(text.parse(), Ok(LineRate::Outage), "{text}");
+        assert!(text.parse::<Rate>().is_err(), "{text}");
+    }
+    assert_eq!(LineRate::Outage.to_string(), "0 bit/s");
+    let rate: Rate = "10 Mbit/s".parse().unwrap();
+    assert_eq!("10 Mbit/s".parse(), Ok(LineRate::Rate(rate)));
+    for (text, limit, shown) in [
+        ("99 packets", QueueLimit::Packets(99), "99 packets"),
+        ("1 packet", QueueLimit::Packets(1), "1 packet"),
+        ("2500 bytes", QueueLimit::Bytes(2_500), "2500 bytes"),
+        ("10 ms", QueueLimit::Bytes(12_500), "10 ms"),
+        ("0.5 s", QueueLimit::Bytes(625_000), "500 ms"),
+        ("1 min", QueueLimit::Bytes(75_000_000), "60 s"),
+        // 1.25 bytes.
+        ("1us", QueueLimit::Bytes(1), "1 us"),
+    ] {
+        let size: QueueSize = text.parse().unwrap();
+        assert_eq!((size.limit(Some(rate)), size.to_string().as_str()), (Some(limit), shown), "{text}");
+        assert_eq!(size.limit(None).is_some(), matches!(size, QueueSize::Limit(_)), "{text}");
+    }
+    let wrong = |text: &str| text.parse::<QueueSize>().unwrap_err().to_string();
+    assert!(wrong("10").contains("packets, bytes, kB"), "{}", wrong("10"));
+    assert!(wrong("10").contains("ms, s"), "{}", wrong("10"));
+    assert!(wrong("10 kb").contains("write kB for 1000 bytes"), "{}", wrong("10 kb"));
+    assert!(wrong("1.5 packets").contains("not a whole number of packets"), "{}", wrong("1.5 packets"));
 }
 
 #[test]

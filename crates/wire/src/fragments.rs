@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use rexmit_units::{Duration, Instant};
 
+use crate::limits::{FRAGMENT_BYTES, FRAGMENTS};
 use crate::{IpFields, IpPacket, ParseError};
 
 /// Puts datagrams together from their fragments, in whatever order these come, also where a capture kept their heads
@@ -13,7 +14,8 @@ use crate::{IpFields, IpPacket, ParseError};
 ///
 /// Nothing is guessed. A fragment that comes again changes nothing; one that overlaps others and is none of them ends
 /// the datagram so far (RFC 5722; Linux does so for IPv4 too), and begins one of its own. A datagram is given up 30
-/// seconds after its first fragment, as Linux does, and where those that wait would need more than 8 MiB.
+/// seconds after its first fragment, as Linux does, and where those that wait would need more than
+/// [`FRAGMENT_BYTES`].
 #[derive(Debug, Default)]
 pub struct Reassembler {
     waiting: HashMap<Key, Partial>,
@@ -22,6 +24,7 @@ pub struct Reassembler {
     began: u64,
     bytes: usize,
     given_up: u64,
+    pushed_out: u64,
     /// The datagram that was given last.
     whole: Vec<u8>,
 }
@@ -98,6 +101,7 @@ impl Reassembler {
                 }
                 Fit::No => {
                     self.given_up += 1;
+                    self.pushed_out += u64::from(partial.pieces.len() == FRAGMENTS);
                     self.begin(&key, now)
                 }
             },
@@ -117,6 +121,12 @@ impl Reassembler {
     /// Datagrams of which not all fragments came, those that still wait included.
     pub fn incomplete(&self) -> u64 {
         self.given_up + self.waiting.len() as u64
+    }
+
+    /// Of these, the ones that were given up since those that wait take too much memory, or for their number of
+    /// fragments.
+    pub fn pushed_out(&self) -> u64 {
+        self.pushed_out
     }
 
     fn take(&mut self, key: &Key) -> Option<Partial> {
@@ -166,8 +176,10 @@ impl Reassembler {
     }
 
     fn make_room(&mut self) {
-        while self.bytes > MAX_BYTES && !self.waiting.is_empty() {
+        while self.bytes > FRAGMENT_BYTES && !self.waiting.is_empty() {
+            let before = self.given_up;
             self.give_up_oldest();
+            self.pushed_out += self.given_up - before;
         }
     }
 
@@ -192,7 +204,7 @@ enum Fit {
 impl Partial {
     fn fits(&self, start: u32, last: Option<u32>, packet: &IpPacket<'_>) -> Fit {
         let end = start + packet.body_len as u32;
-        if self.pieces.len() == MAX_PIECES
+        if self.pieces.len() == FRAGMENTS
             || self.total.is_some_and(|total| end > total || last.is_some_and(|last| last != total))
             || last.is_some_and(|last| self.pieces.last().is_some_and(|piece| piece.end > last))
         {
@@ -277,11 +289,8 @@ fn check(packet: &IpPacket<'_>, offset: u32, more: bool) -> Result<Option<u32>, 
 }
 
 const LIFETIME: Duration = Duration::from_secs(30);
-const MAX_BYTES: usize = 8 << 20;
-/// A datagram of 64 KiB over links of 68 bytes (RFC 791 section 3.2) has 1,366.
-const MAX_PIECES: usize = 2_048;
 /// About what a datagram that waits costs beside its data.
-const OVERHEAD: usize = 256;
+const OVERHEAD: usize = 640;
 
 #[cfg(test)]
 mod tests;

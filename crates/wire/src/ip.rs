@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use crate::checksum::Sum;
 use crate::header::need;
+use crate::limits::LAYERS;
 use crate::{Checksum, IpFields, Ipv4Header, Ipv6Header, ParseError, TcpHeader, UdpHeader};
 
 /// An IP packet, or a fragment of one, of which a capture kept perhaps the head only. Nothing is copied.
@@ -108,7 +109,12 @@ impl<'a> IpPacket<'a> {
     /// Takes IPv6 extension headers off the head of the body, up to a fragment's (RFC 8200 section 4; RFC 4302 for
     /// the authentication header). Of IPv4, that one alone.
     pub(crate) fn without_extensions(mut self) -> Result<Self, ParseError> {
+        let mut layers = 0;
         while is_extension(self.protocol) && (self.src.is_ipv6() || self.protocol == AUTHENTICATION) {
+            layers += 1;
+            if layers > LAYERS {
+                return Err(ParseError::TooDeep { layers: LAYERS });
+            }
             let told = |e: ParseError| e.after(self.body_at);
             need(self.body, 8).map_err(told)?;
             let (next, words) = (self.body[0], usize::from(self.body[1]));

@@ -15,6 +15,7 @@ mod emit;
 mod fragments;
 mod header;
 mod ip;
+pub mod limits;
 mod options;
 mod packet;
 mod parse;

@@ -92,12 +92,13 @@ impl TcpOptions {
     /// the list, as it does for a host (RFC 9293 section 3.1 asks that it does no harm).
     pub(crate) fn parse_all(mut options: &[u8], unknown: &mut dyn FnMut(&[u8])) -> Self {
         let mut found = Self::default();
-        let mut before = EOL;
+        // What stands right before, where that is known: a SACK-permitted that is not says nothing of the layout.
+        let mut before = None;
         while let Some(&kind) = options.first() {
             if kind == EOL {
                 break;
             }
-            let previous = std::mem::replace(&mut before, kind);
+            let previous = before.take();
             if kind == NOP {
                 options = &options[1..];
                 continue;
@@ -107,8 +108,10 @@ impl TcpOptions {
             if len < 2 {
                 break;
             }
-            found.sack_before_timestamps |= (previous, kind, len) == (SACK_PERMITTED, TIMESTAMPS, 10);
-            if !found.parse_known(kind, &option[2..]) {
+            if found.parse_known(kind, &option[2..]) {
+                found.sack_before_timestamps |= (previous, kind) == (Some(SACK_PERMITTED), TIMESTAMPS);
+                before = Some(kind);
+            } else {
                 unknown(option);
             }
             options = rest;

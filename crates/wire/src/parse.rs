@@ -26,6 +26,12 @@ pub enum ParseError {
         /// What it says.
         value: usize,
     },
+    /// Headers within headers, beyond the limit of [`crate::limits::LAYERS`].
+    #[error("more than {layers} headers within each other")]
+    TooDeep {
+        /// The limit.
+        layers: usize,
+    },
     /// A fragment of a packet, which holds no whole transport header or data.
     #[error("fragment of an ip packet")]
     Fragment,

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
         NOT_COVERED,
         OUTSIDE,
         RECORDED,
+        UNREACHED,
         WITHIN,
         Check,
         Comparison,
@@ -26,6 +27,7 @@ __all__ = [
     "NOT_COVERED",
     "OUTSIDE",
     "RECORDED",
+    "UNREACHED",
     "WITHIN",
     "Check",
     "Comparison",
@@ -49,7 +51,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    **dict.fromkeys(("NOT_COVERED", "OUTSIDE", "RECORDED", "WITHIN", "Check", "Comparison"), "compare"),
+    **dict.fromkeys(("NOT_COVERED", "OUTSIDE", "RECORDED", "UNREACHED", "WITHIN"), "compare"),
+    **dict.fromkeys(("Check", "Comparison"), "compare"),
     **dict.fromkeys(("Published", "load_published"), "compare"),
     **dict.fromkeys(("PositionCosts", "position_costs", "position_times"), "positions"),
     **dict.fromkeys(("count_interval", "prediction_interval", "summarise", "t_quantile"), "stats"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,11 @@ import pyarrow.parquet
 
 from rexmit.analyse.captures import schema
 from rexmit.analyse.rows import NAMES, TEXTS, RawTable, height
-from rexmit.run.files import TEMPORARY, store_error
+from rexmit.errors import StoreError
+from rexmit.files import Pending, make_folder, remove_files, store_error
 
 FORMATS = ("parquet", "csv")
+_LEFT = re.compile(r"\w+\.(parquet|csv)(\.[0-9a-f]{16})?\.tmp")
 
 
 def to_batch(table: RawTable, fields: pa.Schema) -> pa.RecordBatch:
@@ -58,18 +60,21 @@ class TableFiles:
         self.folder, self.names, self.form = folder, tuple(names), form
         self.files: list[Path] = [folder / f"{name}.{form}" for name in names]
         self._schemas = schemas()
+        self._pending: dict[str, Pending] = {}
         self._writers: dict[str, _Writer] = {}
         self._rows = dict.fromkeys(names, 0)
 
     def __enter__(self) -> TableFiles:
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise store_error(self.folder, error, resumable=False) from None
-        self._drop_stale()
+        make_folder(self.folder, resumable=False)
+        # What a run that was killed has left in the folder; nothing else is called so.
+        remove_files(self.folder, _LEFT)
         for name, path in zip(self.names, self.files, strict=True):
             try:
-                self._writers[name] = self._open(name, _temporary(path))
+                self._pending[name] = Pending(path, resumable=False)
+                self._writers[name] = self._open(name, self._pending[name].file)
+            except StoreError:
+                self._drop()
+                raise
             except OSError as error:
                 self._drop()
                 raise store_error(path, error, resumable=False) from None
@@ -94,45 +99,32 @@ class TableFiles:
         for name, path in zip(self.names, self.files, strict=True):
             try:
                 self._writers[name].close()
-                with _temporary(path).open("r+b") as file:
-                    os.fsync(file.fileno())
+                self._pending[name].flush()
             except OSError as problem:
                 self._drop()
                 raise store_error(path, problem, resumable=False) from None
-        for path in self.files:
+        for name, path in zip(self.names, self.files, strict=True):
             try:
-                _temporary(path).replace(path)
+                self._pending[name].keep()
             except OSError as problem:
                 self._drop()
                 raise store_error(path, problem, resumable=False) from None
 
-    def _open(self, name: str, path: Path) -> _Writer:
+    def _open(self, name: str, file: IO[bytes]) -> _Writer:
         fields = self._schemas[name]
         writer: _Writer
         if self.form == "csv":
-            writer = pyarrow.csv.CSVWriter(path, _plain_schema(fields))
+            writer = pyarrow.csv.CSVWriter(file, _plain_schema(fields))
         else:
-            writer = pyarrow.parquet.ParquetWriter(path, fields, compression="zstd")
+            writer = pyarrow.parquet.ParquetWriter(file, fields, compression="zstd")
         return writer
-
-    def _drop_stale(self) -> None:
-        """Removes what a run that was killed has left in the folder; nothing else is called so."""
-        for name in self._schemas:
-            for form in FORMATS:
-                with contextlib.suppress(OSError):
-                    _temporary(self.folder / f"{name}.{form}").unlink(missing_ok=True)
 
     def _drop(self) -> None:
         for writer in self._writers.values():
             with contextlib.suppress(OSError):
                 writer.close()
-        for path in self.files:
-            with contextlib.suppress(OSError):
-                _temporary(path).unlink(missing_ok=True)
-
-
-def _temporary(path: Path) -> Path:
-    return path.with_name(path.name + TEMPORARY)
+        for pending in self._pending.values():
+            pending.drop()
 
 
 def _type(kind: str) -> pa.DataType:

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rexmit import _native
-from rexmit.analyse.quantities import duration, plural
+from rexmit.analyse.quantities import duration
 from rexmit.analyse.rows import RawTable
 from rexmit.errors import UsageError, nearest, one_line
+from rexmit.run.stopping import asked
+from rexmit.units import plural
 
 PACKETS = 1 << 16
 """Packets between two looks at progress, and about the rows of a batch."""
@@ -75,6 +77,7 @@ class Summary:
     broken_off: dict[str, Any] | None = None
     options_cut: int = 0
     backwards: dict[str, int] = field(default_factory=dict)
+    limits: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
     def of(cls, told: dict[str, Any]) -> Summary:
@@ -109,6 +112,7 @@ class Summary:
                 f"up to {duration(self.backwards.get('largest_ns'))}); small steps were put in order, after "
                 "larger ones times and causes may be wrong"
             )
+        found += [f"limit: {acted['text']}" for acted in self.limits]
         for interface in self.interfaces:
             drops = [interface[name] for name in ("dropped_by_interface", "dropped_by_system")]
             lost = max(sum(number for number in drops if number), interface["dropped_between"])
@@ -116,6 +120,11 @@ class Summary:
                 name = one_line(interface["name"] or "") or f"of link type {interface['link_type']}"
                 found.append(f"interface {name}: the capture misses {plural(lost, 'packet')} that passed")
         return found
+
+    @property
+    def limited(self) -> dict[str, int]:
+        """How often each limit acted that did, by its name (see the page on limits)."""
+        return {acted["limit"]: acted["times"] for acted in self.limits}
 
     @property
     def others(self) -> int:
@@ -141,7 +150,7 @@ class Reading:
     def __iter__(self) -> Iterator[dict[str, RawTable]]:
         """The tables asked for, as rows become final; a part may have none."""
         wanted = self._options.tables
-        while (tables := self._native.step(PACKETS)) is not None:
+        while (tables := self._native.step(PACKETS, asked)) is not None:
             if self._progress is not None:
                 self._progress(*self._native.progress())
             yield {name: tables[name] for name in wanted}
@@ -198,6 +207,12 @@ def table_names(names: Sequence[str]) -> tuple[str, ...]:
         if name not in TABLES:
             raise UsageError(f"no table {name!r}{nearest(name, [*TABLES, 'all'])}")
     return tuple(name for name in TABLES if name in names)
+
+
+def limits() -> list[dict[str, str]]:
+    """The limits of an analysis: its name, the `rule`, and the `effect` where there is more."""
+    found: list[dict[str, str]] = json.loads(_native.analysis_limits())
+    return found
 
 
 def schema() -> dict[str, list[dict[str, str]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 from collections import Counter
@@ -12,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from rexmit.errors import StudyError
+from rexmit.inputs import PUBLISHED, read_text
 
 WITHIN, OUTSIDE, NOT_COVERED = "within", "outside", "not covered"
 RECORDED = "differs as recorded"
 """Outside the tolerance, by as much as the study has recorded with a reason."""
+UNREACHED = "not reached"
+"""Computed from runs in which a pattern met no packet: it says nothing, whatever the number."""
 
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\s*-\s*({_NUMBER})")
@@ -77,6 +81,7 @@ class Published:
 
 
 _COLUMNS = {column.name for column in fields(Published)} - {"place"}
+_NEEDED = _COLUMNS - {"deviation", "deviation_reason"}
 _PLACES = {
     "where": "{}",
     "flow": "{} packets",
@@ -145,6 +150,8 @@ class Comparison:
 
     study: str
     checks: Sequence[Check]
+    unreached: str = ""
+    """What there is to say of runs in which a pattern met no packet; mostly empty."""
 
     @property
     def passed(self) -> bool:
@@ -160,21 +167,37 @@ class Comparison:
 def load_published(path: Path) -> list[Published]:
     """Reads a study's `published.csv`. Raises StudyError for a wrong row, naming file and line."""
     rows = []
-    with path.open(newline="", encoding="utf-8") as file:
-        for number, row in enumerate(csv.DictReader(file), start=2):
-            if None in row or None in row.values():
-                raise StudyError(f"{path}, line {number}: has more or fewer columns than the head")
-            try:
-                place = {name: row.pop(name) for name in list(row) if name not in _COLUMNS}
-                published = Published(**row, place=place)
-                float(published.tolerance or 0)
-            except (TypeError, ValueError) as error:
-                raise StudyError(f"{path}, line {number}: {error}") from None
-            if bool(published.deviation) != bool(published.deviation_reason):
-                raise StudyError(f"{path}, line {number}: {published.id} has a deviation without its reason")
-            if published.value and (not published.tolerance or not published.tolerance_reason):
-                raise StudyError(
-                    f"{path}, line {number}: {published.id} has a value without a reasoned tolerance"
-                )
-            rows.append(published)
+    lines = csv.DictReader(io.StringIO(read_text(path, PUBLISHED), newline=""))
+    try:
+        for row in lines:
+            rows.append(_published(row))
+    except (csv.Error, StudyError) as error:
+        raise StudyError(f"{path}, line {lines.line_num}: {error}") from None
     return rows
+
+
+def _published(row: dict[str, str]) -> Published:
+    """A row, checked. Raises StudyError that names the column."""
+    if None in row or None in row.values():
+        raise StudyError("has more or fewer columns than the head")
+    missing = sorted(_NEEDED - row.keys())
+    if missing:
+        raise StudyError(f"the head lacks {', '.join(missing)}")
+    place = {name: row.pop(name) for name in list(row) if name not in _COLUMNS}
+    published = Published(**row, place=place)
+    if not published.id:
+        raise StudyError("id: is empty")
+    if published.tolerance and not _is_finite(published.tolerance):
+        raise StudyError(f"tolerance: {published.tolerance!r} is no number")
+    if bool(published.deviation) != bool(published.deviation_reason):
+        raise StudyError(f"{published.id} has a deviation without its reason")
+    if published.value and (not published.tolerance or not published.tolerance_reason):
+        raise StudyError(f"{published.id} has a value without a reasoned tolerance")
+    return published
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

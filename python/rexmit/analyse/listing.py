@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from rexmit.analyse import rows as plain
 from rexmit.analyse.overview import SIDES
-from rexmit.analyse.quantities import plural
 from rexmit.analyse.rows import RawTable, Row
 from rexmit.errors import UsageError
+from rexmit.units import plural
 
 OF_TCP = ("segments", "sacks", "retransmissions")
 OF_SCTP = ("chunks", "sctp_sacks", "sctp_retransmissions")

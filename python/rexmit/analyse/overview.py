@@ -173,11 +173,14 @@ class Overview:
         totals.not_needed += needs["spurious"] + needs["unnecessary"]
 
     def _sctp_delays(self, table: RawTable) -> None:
+        own = self.wanted.association
+        if own is None:
+            return
         names = ("association", "retransmission", "class", "delay_first_ns", "delay_previous_ns")
         for association, number, kind, first, previous in zip(
             *(plain.values(table, name) for name in names), strict=True
         ):
-            if first is not None and previous is not None:
+            if association == own and first is not None and previous is not None:
                 pair = self._delays[association][(number, kind)]
                 pair.first.append(first)
                 pair.previous.append(previous)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rexmit.errors import UsageError
+from rexmit.units import plural
 
 NEEDS_TIMEOUT = 0.5
 """A position needs a timeout if its runs have on average so many more timeouts than runs without loss."""
@@ -26,7 +27,7 @@ class PositionCosts:
     `last_fast` is the position before them. `additional` is the mean total time over the inhibited
     positions relative to the total time for a loss at `last_fast`, minus 1. `average` is the mean over all
     positions from 1 to `flow` relative to the same mean with the inhibited positions replaced by
-    `last_fast`, minus 1. Both are None where no position is inhibited or all are.
+    `last_fast`, minus 1. Both are None where no position is inhibited, or all are, or some were not run.
     """
 
     group: dict[str, object]
@@ -45,7 +46,9 @@ def position_times(frame: pl.DataFrame, position: str, by: Sequence[str]) -> pl.
     """
     failed = frame.filter(~pl.col("completed"))
     if failed.height:
-        raise UsageError(f"{failed.height} runs did not complete; the first is run {failed['run'][0]}")
+        raise UsageError(
+            f"{plural(failed.height, 'run')} did not complete; the first is run {failed['run'][0]}"
+        )
     means = frame.group_by([*by, position], maintain_order=True).agg(
         (pl.col("time_ns").mean() / 1e6).alias("time_ms"),
         pl.col("timeouts_server").mean().alias("timeouts"),
@@ -80,7 +83,8 @@ def _costs(part: pl.DataFrame, by: Sequence[str]) -> PositionCosts:
             break
         inhibited.insert(0, at)
     last_fast = inhibited[0] - 1 if inhibited else flow - 1
-    if not inhibited or last_fast < 1:
+    # A part of the positions alone, such as those whose pattern met a packet, tells no mean over all of them.
+    if not inhibited or last_fast < 1 or any(at not in time for at in range(1, flow + 1)):
         return PositionCosts(group, flow, tuple(inhibited), last_fast, None, None)
     late = sum(time[at] for at in inhibited) / len(inhibited)
     everywhere = [time[at] for at in range(1, flow + 1)]

@@ -40,11 +40,6 @@ def count(number: float | None) -> str:
     return f"{number:,}" if isinstance(number, int) else _digits(number)
 
 
-def plural(number: int, noun: str, many: str | None = None) -> str:
-    """Such as `1 connection` or `3 connections`."""
-    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
-
-
 def _scaled(value: float, unit: str) -> str:
     for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= scale * 0.9995:

@@ -12,12 +12,15 @@ from collections.abc import Sequence
 import polars as pl
 
 from rexmit.analyse.positions import PositionCosts
+from rexmit.analyse.reached import is_unreached
 from rexmit.errors import UsageError
+from rexmit.units import plural
 
 NOTHING, HANDSHAKE, RECOVERY, PROBE, TIMER = "nothing", "handshake", "recovery", "probe", "timer"
-REPAIRS = (NOTHING, HANDSHAKE, RECOVERY, PROBE, TIMER)
+UNREACHED = "unreached"
+REPAIRS = (NOTHING, HANDSHAKE, RECOVERY, PROBE, TIMER, UNREACHED)
 """No data sent again; the SYN-ACK's timer; fast retransmit or what follows SACK or RACK; a tail loss probe
-alone; the retransmission timer."""
+alone; the retransmission timer; no packet had that position, so nothing was lost."""
 
 SYN_ACK = 1
 """The position of the SYN-ACK, the first packet of the server."""
@@ -32,7 +35,9 @@ def repairs(frame: pl.DataFrame, position: str, by: Sequence[str]) -> pl.DataFra
     """
     failed = frame.filter(~pl.col("completed"))
     if failed.height:
-        raise UsageError(f"{failed.height} runs did not complete; the first is run {failed['run'][0]}")
+        raise UsageError(
+            f"{plural(failed.height, 'run')} did not complete; the first is run {failed['run'][0]}"
+        )
     keys = [*by, "replication"]
     counted = frame.select(
         *keys,
@@ -41,8 +46,9 @@ def repairs(frame: pl.DataFrame, position: str, by: Sequence[str]) -> pl.DataFra
         pl.col("timeouts_server").cast(pl.Int64).alias("timeouts"),
         pl.col("fast_retransmits").cast(pl.Int64).alias("recoveries"),
         (pl.col("data_segments") + pl.col("retransmits")).cast(pl.Int64).alias("sent"),
+        is_unreached(frame).alias("unreached"),
     )
-    whole = counted.filter(pl.col("position") == 0).drop("position")
+    whole = counted.filter(pl.col("position") == 0).drop("position", "unreached")
     if whole.height * counted["position"].n_unique() != counted.height:
         raise UsageError("there is not a run without loss (position 0) for every path, stack and replication")
     calm = whole.filter(pl.col("timeouts") == 0)
@@ -51,6 +57,8 @@ def repairs(frame: pl.DataFrame, position: str, by: Sequence[str]) -> pl.DataFra
     kind = (
         pl.when(pl.col("position") == 0)
         .then(pl.lit(NOTHING))
+        .when(pl.col("unreached"))
+        .then(pl.lit(UNREACHED))
         .when(pl.col("position") == SYN_ACK)
         .then(pl.lit(HANDSHAKE))
         .when(more["timeouts"] > 0)
@@ -72,7 +80,7 @@ def additional_at(costs: PositionCosts, times: dict[int, float]) -> float | None
     wait in `costs`, relative to the time at the last position that does not, minus 1: with the times of that
     stack itself it is its `additional`. None where no position waits.
     """
-    if not costs.inhibited or costs.last_fast < 1:
+    if not costs.inhibited or costs.last_fast < 1 or not {*costs.inhibited, costs.last_fast} <= set(times):
         return None
     late = sum(times[at] for at in costs.inhibited) / len(costs.inhibited)
     return late / times[costs.last_fast] - 1
@@ -80,8 +88,8 @@ def additional_at(costs: PositionCosts, times: dict[int, float]) -> float | None
 
 def average_at(costs: PositionCosts, times: dict[int, float]) -> float | None:
     """The same for a loss anywhere: the counterpart of `average` of :class:`PositionCosts`."""
-    if not costs.inhibited or costs.last_fast < 1:
-        return None
     everywhere = range(1, costs.flow + 1)
+    if not costs.inhibited or costs.last_fast < 1 or not set(everywhere) <= set(times):
+        return None
     replaced = [times[costs.last_fast if at in costs.inhibited else at] for at in everywhere]
     return sum(times[at] for at in everywhere) / sum(replaced) - 1

@@ -4,15 +4,62 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 
 from rexmit.analyse.compare import Comparison
-from rexmit.errors import StudyError
+from rexmit.analyse.reached import compare_reached
+from rexmit.errors import RexmitError, StoreError, StudyError, UsageError, one_line
 from rexmit.run import Results
+from rexmit.run.store import decisive, first_difference
 from rexmit.study import list_studies
 
 CompareFunction = Callable[[Sequence[Results]], Comparison]
+
+
+def check_parts(results: Sequence[Results]) -> None:
+    """Raises UsageError where two of these results are of one part of a study: one of them would not count.
+
+    The line names both and the first setting in which they differ, the same in whatever order they come.
+    """
+    by_name: dict[str, list[Results]] = {}
+    for one in sorted(results, key=lambda one: str(one.folder)):
+        by_name.setdefault(one.name, []).append(one)
+    for name, (first, *others) in by_name.items():
+        if others:
+            second = others[0]
+            found = first_difference(decisive(first.study), decisive(second.study))
+            what = f"{second.folder} differs from it: {found}" if found else "with the same settings"
+            raise UsageError(
+                f"{first.folder} and {second.folder}: both hold {name}, {what}; name one of the two, or join "
+                "runs of other seeds by rexmit merge"
+            )
+
+
+class UnfitError(StoreError):
+    """Results have the name of a study of the package, and its code cannot read them; `why` is a line."""
+
+    def __init__(self, results: Sequence[Results], error: Exception) -> None:
+        self.why = f"{type(error).__name__}: {one_line(error)}"
+        folders = ", ".join(str(one.folder or one.name) for one in results)
+        name = results[0].name
+        super().__init__(f"{folders}: cannot be read as results of {name} ({self.why}); run the study again")
+
+
+@contextmanager
+def own_code(results: Sequence[Results]) -> Iterator[None]:
+    """Runs the code of a study, which takes results of its own study for granted: these may be anybody's.
+
+    Raises UnfitError, of one line, for whatever it trips over.
+    """
+    try:
+        yield
+    except RexmitError:
+        raise
+    except Exception as error:
+        raise UnfitError(results, error) from error
 
 
 def comparison_of(results: Results) -> CompareFunction:
@@ -20,6 +67,7 @@ def comparison_of(results: Results) -> CompareFunction:
 
     It stands in a package beside the study's file that is named as its folder, `-` written as `_`
     (`studies/hurtig-2006/hurtig_2006`). Nothing is run of a study that does not come with this package.
+    What it says rests upon runs whose patterns met packets, as :func:`compare_reached` has it.
     Raises StudyError where the study has none.
     """
     folder = _folder_of(results)
@@ -42,7 +90,13 @@ def comparison_of(results: Results) -> CompareFunction:
             del sys.modules[name]
             raise
     compare: CompareFunction = sys.modules[name].compare
-    return compare
+    return _of_reached(compare)
+
+
+@cache
+def _of_reached(compare: CompareFunction) -> CompareFunction:
+    """One function for each study, so that results of one study are known by it."""
+    return partial(compare_reached, compare)
 
 
 def _folder_of(results: Results) -> Path:

@@ -12,8 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from rexmit.analyse.quantities import plural, share, size
+from rexmit.analyse.quantities import share, size
 from rexmit.errors import UsageError, printable
+from rexmit.units import plural
 
 FAR, TOO_FAR = 0.1, 0.5
 """Shares of the RTT between a capture and a sender: above the first a value is doubted, above the second an

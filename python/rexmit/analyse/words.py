@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rexmit.analyse.quantities import count, duration, plural, size
+from rexmit.analyse.quantities import count, duration, size
 from rexmit.analyse.rows import Row
+from rexmit.units import plural
 
 CAUSES = {
     "syn": "SYN",

@@ -7,15 +7,21 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import click
 
 from rexmit._native import version
+from rexmit.cli.groups import Commands
+from rexmit.cli.stopping import ended, heeding_signals, leave, remind
 from rexmit.errors import RexmitError, one_line
+from rexmit.terminal import guarded
 
 USAGE = 2
 """Exit code of a command that was called wrongly."""
 
+
+_SIGNAL = 128
 
 COMPLETE = "_REXMIT_COMPLETE"
 """In the environment when a shell asks what may follow; click answers before any command runs."""
@@ -42,7 +48,7 @@ COMMANDS = (
 """Each is a module of its name, loaded when it is called: some take long to load."""
 
 
-class _Commands(click.Group):
+class _Commands(Commands):
     """The commands, each loaded when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -53,6 +59,13 @@ class _Commands(click.Group):
             return None
         command: click.Command = getattr(import_module(f"rexmit.cli.{cmd_name}"), cmd_name)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            # click would forget which signal it was.
+            raise ended(error) from None
 
 
 @click.group(
@@ -69,13 +82,29 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs a command and exits: 0 when all is well, 2 for a usage error, 1 for any other.
+    """Runs a command and exits: 0 if all is well, 2 for a usage error, 1 for others, 128 + n after signal n.
 
     Errors are one line on standard error that says what to change.
     """
-    with warnings.catch_warnings():
+    own_process = arguments is None
+    if own_process:
+        remind()
+    with guarded(), warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _say("warning", str(message))
-        sys.exit(_run(arguments))
+        code = _ended(arguments)
+    if own_process and code > _SIGNAL:
+        leave(code)
+    sys.exit(code)
+
+
+def _ended(arguments: Sequence[str] | None) -> int:
+    try:
+        with heeding_signals():
+            return _run(arguments)
+    except (click.Abort, KeyboardInterrupt) as error:
+        stop = ended(error)
+        _complain(str(stop))
+        return stop.exit_code
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -103,9 +132,6 @@ def _command(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         _complain(_with_context(error))
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        _complain("interrupted")
-        return 130
     except RexmitError as error:
         if COMPLETE in os.environ:
             # A shell asks what may follow a line that is not finished: there is nobody to complain to.

@@ -14,13 +14,13 @@ from rexmit.analyse.captures import SMALL, Options, Reading, table_names
 from rexmit.analyse.listing import Listing, Window
 from rexmit.analyse.overview import SORTS, Overview, Wanted, nested
 from rexmit.analyse.pairs import PairOptions
-from rexmit.analyse.quantities import plural
 from rexmit.analyse.words import evidence, sctp_evidence
 from rexmit.cli import completing
 from rexmit.cli.analyze_pair import PairOutput, analyze_pair
 from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.cli.reading import ReadingProgress
 from rexmit.errors import UsageError, printable
+from rexmit.units import plural
 
 if TYPE_CHECKING:
     from rexmit.analyse.arrow import TableFiles
@@ -31,6 +31,10 @@ else:
 
 STANDARD_INPUT = Path("/dev/stdin")
 """What - stands for."""
+
+JSON_FLOWS = 10_000
+"""Connections, and associations, that JSON holds unless more are asked for: a scan of a million ports would
+take gigabytes."""
 
 GRAPH_FORMATS = ("svg", "png", "pdf", "html", "xplot")
 
@@ -85,6 +89,7 @@ class Asked:
     graph_formats: tuple[str, ...]
     listed: Listed | None = None
     several: bool = False
+    by_number: bool = False
 
 
 @click.command(
@@ -109,7 +114,7 @@ Examples:
 )
 @click.option("--sort", type=click.Choice(SORTS), default="retransmissions", show_default=True)
 @click.option(
-    "--limit", type=click.IntRange(min=0), help="Connections to show; 0 for all. Default: 20, of JSON all."
+    "--limit", type=click.IntRange(min=0), help="Connections to show; 0 for all. Default: 20, in JSON 10000."
 )
 @click.option("--filter", "condition", metavar="TEXT", help="Judge only packets such as 'tcp.port == 5001'.")
 @click.option(
@@ -212,11 +217,12 @@ def analyze(
     options = Options(
         condition, loss_event_rtts, sctp_threshold, jobs, tuple(dict.fromkeys((*SMALL, *every)))
     )
-    shown = limit if limit is not None else None if as_json else 20
+    shown = limit if limit is not None else JSON_FLOWS if as_json else 20
     wanted = Wanted(sort, shown or None, connection, association, lines)
     asked = Asked(
         options, wanted, lines, as_json, tables, names, form, graphs, graph_formats or ("svg", "html"), listed
     )
+    asked = replace(asked, by_number=as_json and not limit)
     groups = [(capture,) for capture in captures]
     found = [_analyze(group, _apart(asked, groups, at)) for at, group in enumerate(groups)]
     if as_json:
@@ -263,9 +269,10 @@ class _Found:
             "tcp_packets": summary.tcp,
             "sctp_packets": summary.sctp,
             "skipped": summary.skipped,
+            "limits": summary.limited,
             "interfaces": summary.interfaces,
             "broken_off": summary.broken_off,
-            "warnings": summary.warnings,
+            "warnings": [*summary.warnings, *self._unlisted()],
             "causes": {"tcp": dict(overview.tcp.causes), "sctp": dict(overview.sctp.causes)},
             "connections": [nested(row) for row in self._rows("connection", overview.connections)],
             "associations": [nested(row) for row in self._rows("association", overview.associations)],
@@ -284,11 +291,24 @@ class _Found:
             found |= {name: overview.kept[name] for name in ("paths", "streams", "sctp_controls")}
         return found
 
+    def _unlisted(self) -> list[str]:
+        """What the limit of JSON leaves out, a line each."""
+        overview = self.overview
+        flows = {
+            "connection": (overview.tcp.flows, len(overview.connections)),
+            "association": (overview.sctp.flows, len(overview.associations)),
+        }
+        return [
+            f"limit: {plural(count - kept, kind)} beyond {JSON_FLOWS:,} not listed; --limit 0 lists all"
+            for kind, (count, kept) in flows.items()
+            if self.asked.by_number and count > kept
+        ]
+
     def _rows(self, kind: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         wanted = self.asked.wanted
         if (wanted.connection, wanted.association) != (None, None):
             return self.overview.kept[f"{kind}s"]
-        return sorted(rows, key=lambda row: row[kind]) if wanted.limit is None else rows
+        return sorted(rows, key=lambda row: row[kind]) if self.asked.by_number else rows
 
 
 def _analyze(paths: Sequence[Path], asked: Asked) -> _Found:

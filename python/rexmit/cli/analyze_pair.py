@@ -105,6 +105,7 @@ def _json(paths: Sequence[Path], paired: Paired, lines: bool) -> dict[str, objec
                 "tcp_packets": summary.tcp,
                 "sctp_packets": summary.sctp,
                 "skipped": summary.skipped,
+                "limits": summary.limited,
                 "broken_off": summary.broken_off,
                 "warnings": summary.warnings,
             }

@@ -13,6 +13,7 @@ from click.core import Context, Parameter
 
 from rexmit.errors import one_line
 from rexmit.run.shard import told
+from rexmit.terminal import terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,12 +51,7 @@ def escaped(text: str) -> str:
 
 def console(width: int | None = None) -> Console:
     """Where tables go: the terminal's width, or lines as long as needed elsewhere; or as wide as given."""
-    # Loaded when something is printed: work begins without it.
-    from rich.console import Console
-
-    # Brackets and colons in addresses and names are no marks of ours.
-    width = width or (None if sys.stdout.isatty() else 200)
-    return Console(width=width, markup=False, emoji=False)
+    return terminal(width=width or (None if sys.stdout.isatty() else 200))
 
 
 def warn(text: str) -> None:

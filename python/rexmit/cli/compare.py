@@ -8,13 +8,13 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from rexmit.analyse.compare import OUTSIDE, RECORDED, WITHIN, Check, Comparison
-from rexmit.analyse.study_code import comparison_of
-from rexmit.cli.common import console, json_option, print_json, warn_of_part
+from rexmit.analyse.compare import OUTSIDE, RECORDED, UNREACHED, WITHIN, Check, Comparison
+from rexmit.analyse.study_code import check_parts, comparison_of, own_code
+from rexmit.cli.common import console, json_option, print_json, warn, warn_of_part
 from rexmit.errors import UsageError
 from rexmit.run import open_results
 
-_STYLES = {WITHIN: "green", OUTSIDE: "bold red", RECORDED: "yellow"}
+_STYLES = {WITHIN: "green", OUTSIDE: "bold red", RECORDED: "yellow", UNREACHED: "bold red"}
 
 
 @click.command(
@@ -36,10 +36,12 @@ def compare(
     """Print what the study published beside what DIR holds; several parts of one study may be given.
 
     Published numbers come with the package's own studies (`rexmit studies`); no code of any other study is
-    run. Exit code 1 if a number lies outside its stated tolerance, unless the study has recorded that
-    difference with its reason and it is still the same.
+    run. A part may be given once. Exit code 1 if a number lies outside its stated tolerance, unless the study
+    has recorded that difference with its reason and it is still the same. What rests upon runs in which a
+    pattern met no packet is "not reached", whatever its number.
     """
     results = [open_results(folder) for folder in folders]
+    check_parts(results)
     for result in results:
         warn_of_part(result)
     functions = {comparison_of(result) for result in results}
@@ -47,12 +49,16 @@ def compare(
         raise UsageError(
             f"{', '.join(map(str, folders))}: are results of different studies; compare one at a time"
         )
-    comparison = functions.pop()(results)
+    with own_code(results):
+        comparison = functions.pop()(results)
+    if comparison.unreached:
+        warn(comparison.unreached)
     if as_json:
         print_json(
             {
                 "study": comparison.study,
                 "passed": comparison.passed,
+                **({"unreached": comparison.unreached} if comparison.unreached else {}),
                 "checks": [c.row() for c in comparison.checks],
             }
         )
@@ -80,7 +86,7 @@ def _print(comparison: Comparison, notes: bool) -> None:
         table.add_column(title, justify="right" if title in ("difference", "tolerance") else "left")
     for check in comparison.checks:
         table.add_row(*_cells(check))
-        if notes or check.verdict in (OUTSIDE, RECORDED):
+        if notes or check.verdict in (OUTSIDE, RECORDED, UNREACHED):
             for text in _reasons(check):
                 if text:
                     table.add_row("", Text(text, style="dim"))

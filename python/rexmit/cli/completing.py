@@ -16,6 +16,7 @@ import click
 from click.shell_completion import CompletionItem, split_arg_string
 
 from rexmit.errors import RexmitError
+from rexmit.units import plural
 
 
 def study_names(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
@@ -37,7 +38,9 @@ def settings(context: click.Context, parameter: click.Parameter, word: str) -> l
     if spec is None or "=" in word:
         return []
     names = [factor.name for factor in spec.design.factors]
-    helps = {factor.name: f"a factor with {len(factor.levels)} levels" for factor in spec.design.factors}
+    helps = {
+        factor.name: f"a factor with {plural(len(factor.levels), 'level')}" for factor in spec.design.factors
+    }
     names += ["design.replications", "design.seed", *_keys(spec.base())]
     return [
         CompletionItem(f"{name}=", help=helps.get(name))
@@ -105,13 +108,13 @@ def _items(texts: Mapping[str, str], word: str) -> list[CompletionItem]:
 
 def _columns_of(folder: Path) -> dict[str, str]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     from rexmit.run.columns import FIRST_RESPONSE
+    from rexmit.run.parquet import table_schema
 
     try:
-        schema = pq.read_schema(folder / "runs.parquet")
-    except (OSError, pa.ArrowException):
+        schema = table_schema(folder / "runs.parquet")
+    except (OSError, RexmitError, pa.ArrowException):
         return {}
     names = schema.names[schema.names.index(FIRST_RESPONSE) :] if FIRST_RESPONSE in schema.names else []
     return {name: (schema.field(name).metadata or {}).get(b"meaning", b"").decode() for name in names}

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 from click.shell_completion import BashComplete, ShellComplete, add_completion_class, get_completion_class
 
-from rexmit.errors import RexmitError
-from rexmit.run.files import write_text
+from rexmit.errors import StoreError
+from rexmit.files import make_folder, write_text
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -48,12 +48,10 @@ def completion(shell: str, install: bool) -> None:
         return
     path = _place(shell)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RexmitError(
-            f"{path.parent}: cannot be made ({error.strerror}); print the script instead"
-        ) from None
-    write_text(path, script, resumable=False)
+        make_folder(path.parent, resumable=False)
+        write_text(path, script, resumable=False)
+    except StoreError as error:
+        raise StoreError(f"{error}; or print the script instead") from None
     click.echo(f"{path}: written; a new {shell} completes rexmit{_hint(shell, path)}")
 
 

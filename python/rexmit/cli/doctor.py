@@ -18,10 +18,8 @@ from rexmit.cli.common import console, json_option, print_json
 from rexmit.errors import RexmitError
 from rexmit.kernel import KernelError, find_kernel
 from rexmit.run.backends import BACKENDS
+from rexmit.run.emulation import probe
 from rexmit.run.provenance import environment
-
-_USER_NAMESPACES = Path("/proc/sys/user/max_user_namespaces")
-
 
 _PART_SECONDS = 1.5
 """How long each of the emulator's eight measurements takes, beside what it waits for."""
@@ -153,17 +151,23 @@ def _namespaces() -> dict[str, object]:
     if sys.platform != "linux":
         found, detail = False, "needs Linux"
     else:
-        try:
-            found = int(_USER_NAMESPACES.read_text()) > 0
-            detail = "user namespaces are allowed" if found else f"raise {_USER_NAMESPACES}"
-        except (OSError, ValueError):
-            found, detail = False, "this kernel has no user namespaces"
+        answer = probe()
+        found = "wrong" not in answer
+        detail = _emulated_by(answer) if found else answer["wrong"]
     return {
         "name": "namespaces",
         "for": "rexmit emulate, and runs on this machine's kernel",
         "found": found,
         "detail": detail,
     }
+
+
+def _emulated_by(answer: dict[str, Any]) -> str:
+    """How emulations are made here."""
+    who = "in user namespaces, between two programs (--server)" if answer["rootless"] else "as root"
+    through = "TUN devices" if answer["carrier"] == "tun" else f"veth pairs ({answer['closed']})"
+    hidden = "" if answer["own_proc"] else "; programs see the machine's processes in /proc"
+    return f"{who}, through {through}{hidden}"
 
 
 def _first_line(command: list[str | None]) -> str:

@@ -15,13 +15,15 @@ import click
 
 from rexmit import _native
 from rexmit.cli.common import OUT, json_option, warn
+from rexmit.cli.emulate_command import check_separated
 from rexmit.cli.emulate_settings import Setting, describe, read_path, split_settings
 from rexmit.cli.emulate_show import LiveState, say, show_summary
-from rexmit.errors import UsageError
+from rexmit.errors import UsageError, one_line
 from rexmit.run.emulation import INVALID, EmulationError, EmulationOptions, Listener
 from rexmit.run.emulation import emulate as run_emulation
-from rexmit.run.virtual import Clock
+from rexmit.run.virtual import Guest
 from rexmit.study.settings import parse_assignment
+from rexmit.terminal import moves
 
 LIVE_SECONDS = 0.5
 PLAIN_SECONDS = 10.0
@@ -38,11 +40,14 @@ class _WithPath(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
-        own = {
-            name: not (isinstance(option, click.Option) and option.is_flag)
+        values = {
+            name: 0 if isinstance(option, click.Option) and option.is_flag else option.nargs
             for option in self.get_params(ctx)
-            for name in option.opts
+            for name in (*option.opts, *option.secondary_opts)
         }
+        if end == len(args):
+            check_separated(args, values)
+        own = {name: bool(values[name]) for option in self.get_params(ctx) for name in option.opts}
         rest, ctx.meta[_SETTINGS] = split_settings(args[:end], own)
         ctx.meta[_COMMAND] = tuple(args[end + 1 :])
         return super().parse_args(ctx, rest)
@@ -71,7 +76,9 @@ Examples:
 @click.argument("rest", nargs=-1, metavar="[-- COMMAND [ARGS]...]")
 @click.option("--rate", help="Rate of the bottleneck, both ways, such as 10Mbit/s. Default: no limit.")
 @click.option("--delay", help="Propagation delay one way, such as 50ms. Default: none.")
-@click.option("--queue", help="What the queue holds, such as '100 packets'. Default: 1000 packets.")
+@click.option(
+    "--queue", help="What the queue holds, such as '100 packets' or '50 ms'. Default: 1000 packets."
+)
 @click.option("--loss", help="Random loss, both ways, such as '1 %'. Default: none.")
 @click.option(
     "--set",
@@ -134,6 +141,14 @@ Examples:
     f"Default: {_DATE}, so that it is always the same.",
 )
 @click.option(
+    "--writable",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="With --virtual: a folder that the programs may write to; may be given again. Default: temporary "
+    "ones alone, which go with them.",
+)
+@click.option(
     "--live/--no-live",
     default=None,
     help="Show rate, queue and drops while it runs: at the foot of a terminal, below what COMMAND prints; a "
@@ -161,6 +176,7 @@ def emulate(
     virtual: bool,
     patience: str | None,
     date: str | None,
+    writable: tuple[Path, ...],
     live: bool | None,
     quiet: bool,
     as_json: bool,
@@ -169,16 +185,17 @@ def emulate(
     """Run COMMAND in a network namespace of its own, behind an emulated path. Default: your shell.
 
     The other end of the path is this host (root only) or the command of --server. Addresses are in
-    REXMIT_CLIENT and REXMIT_SERVER. `down` is towards COMMAND. Nothing is left at the end, nor after a kill.
+    REXMIT_CLIENT and REXMIT_SERVER. `down` is towards COMMAND. Each program is in a PID namespace of its own,
+    with which all that it has started ends: nothing is left at the end, nor after a kill.
 
     Any key of a path is an option as well: --shaper dummynet, --down.drop 18, --up.rate 1Mbit/s, --jitter
-    5ms. A direction's key alone is for both. PATH.toml is a path, a scenario or a study, whose path is taken.
+    5ms. One without a direction is for both. PATH.toml is a path, a scenario or a study, whose path is taken.
 
     With --json the summary is on standard output, and COMMAND's own output on standard error. Exit code: that
     of COMMAND; 1 if the emulator could not keep up, or there was none.
     """
     if rest:
-        raise UsageError(f"put -- before COMMAND: rexmit emulate [OPTIONS] -- {' '.join(rest)}")
+        raise UsageError(f"{shlex.join(rest)}: stands before --; a command and its words stand behind it")
     settings: list[Setting] = list(context.meta[_SETTINGS])
     for key, value in keys.items():
         if value is not None:
@@ -198,6 +215,8 @@ def emulate(
         _check_virtual(given, {"--between": between, "--mode": mode}, server)
     elif patience is not None or date is not None:
         raise UsageError("--patience and --date: go with --virtual; the clock is this machine's otherwise")
+    elif writable:
+        raise UsageError("--writable: goes with --virtual; programs may write where you may otherwise")
     command = given if virtual else _command(given, server, between)
     interactive = not context.meta[_COMMAND] and bool(command)
     shown = _Shown(_is_live(live, interactive, alone=not command), quiet, as_json)
@@ -216,7 +235,7 @@ def emulate(
         capture=capture,
         verdicts=verdicts,
         to_stderr=as_json,
-        virtual=_clock(date, patience) if virtual else None,
+        virtual=_guest(date, patience, writable) if virtual else None,
         environment=_environment(path, interactive),
     )
     context.exit(_run(options, shown))
@@ -246,7 +265,7 @@ def _check_virtual(command: tuple[str, ...], without: dict[str, object], server:
         raise UsageError(f"--virtual: nothing but its own programs is in a guest; give {what}, too")
 
 
-def _clock(date: str | None, patience: str | None) -> Clock:
+def _guest(date: str | None, patience: str | None, writable: tuple[Path, ...]) -> Guest:
     if date == "now":
         start = datetime.now(UTC)
     else:
@@ -262,7 +281,10 @@ def _clock(date: str | None, patience: str | None) -> Clock:
     if not standing:
         raise UsageError("--patience 0 s: a virtual clock stands whenever a program runs; give some seconds")
     start_ns = since // timedelta(microseconds=1) * 1000
-    return Clock(start_ns, standing / 1e9)
+    for folder in writable:
+        if not folder.is_dir():
+            raise UsageError(f"--writable {folder}: there is no such folder; make it first")
+    return Guest(start_ns, standing / 1e9, tuple(folder.resolve() for folder in writable))
 
 
 def _run(options: EmulationOptions, shown: _Shown) -> int:
@@ -276,11 +298,18 @@ def _run(options: EmulationOptions, shown: _Shown) -> int:
     for text in last["unreached"]:
         warn(text)
     if shown.as_json:
-        print(_json({key: last[key] for key in ("code", "invalid", "unreached", "summary")}), flush=True)
+        print(
+            _json({key: last[key] for key in ("code", "invalid", "unreached", "device", "summary")}),
+            flush=True,
+        )
     elif not shown.quiet:
-        show_summary(last["summary"])
+        show_summary(last["summary"], last["device"])
     if last["invalid"] is not None:
-        print(f"rexmit: error: the emulation does not count: {last['invalid']}", file=sys.stderr, flush=True)
+        print(
+            f"rexmit: error: the emulation does not count: {one_line(last['invalid'])}",
+            file=sys.stderr,
+            flush=True,
+        )
         return INVALID
     return last["code"] or 0
 
@@ -304,7 +333,7 @@ def _is_live(wish: bool | None, interactive: bool, alone: bool) -> bool:
 def _beat(live: bool) -> int | None:
     if not live:
         return None
-    return int((LIVE_SECONDS if sys.stderr.isatty() else PLAIN_SECONDS) * 1e9)
+    return int((LIVE_SECONDS if moves(sys.stderr) else PLAIN_SECONDS) * 1e9)
 
 
 def _below_path(key: str) -> str:

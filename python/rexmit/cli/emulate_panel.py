@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from rexmit.terminal import clean, moves, write_control
+
 HISTORY = 20
 """States in a row of small bars."""
 
@@ -45,7 +47,7 @@ class Panel:
             # Room below the cursor first, then the region above it; setting that moves the cursor.
             text = "\n" * len(lines) + f"\x1b[{len(lines)}A\x1b7\x1b[1;{rows - len(lines)}r\x1b8"
         top = rows - len(lines) + 1
-        cells = [f"\x1b[{top + n};1H\x1b[2K{line[:columns]}" for n, line in enumerate(lines)]
+        cells = [f"\x1b[{top + n};1H\x1b[2K{clean(line)[:columns]}" for n, line in enumerate(lines)]
         # In one piece: what another program prints stands before or behind it.
         _write(f"{text}\x1b7{''.join(cells)}\x1b8")
 
@@ -78,7 +80,7 @@ class History:
 
 def has_room() -> bool:
     """Whether standard error is a terminal large enough for such lines."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", None):
+    if not moves(sys.stderr) or os.environ.get("TERM") in ("dumb", None):
         return False
     size = os.get_terminal_size(sys.stderr.fileno())
     return size.lines >= LEAST_ROWS and size.columns >= LEAST_COLUMNS
@@ -94,8 +96,7 @@ def bar_letters() -> str:
 
 
 def _write(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
+    write_control(sys.stderr, text)
 
 
 def state_lines(rows: Sequence[Sequence[Any]]) -> list[str]:

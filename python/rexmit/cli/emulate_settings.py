@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
-from rexmit.study.settings import parse_value, with_setting
+from rexmit.inputs import STUDY, read_toml
+from rexmit.study.settings import Table, get_setting, parse_value, with_setting
+from rexmit.study.spec import parse_spec
 
 Setting = tuple[str, Any]
 """A dotted name below the path, and its value."""
 
 DIRECTIONS = ("down", "up")
+MEANT = {
+    **dict.fromkeys(("latency", "rtt", "lag"), "delay"),
+    **dict.fromkeys(("bandwidth", "bw", "throughput", "speed"), "rate"),
+    **dict.fromkeys(("buffer", "limit", "backlog"), "queue"),
+    **dict.fromkeys(("plr", "drop-rate", "packet-loss"), "loss"),
+}
+"""Words for a key of a path that are spelt otherwise: what other emulators call it."""
 
 
 def split_settings(arguments: Sequence[str], own: dict[str, bool]) -> tuple[list[str], list[Setting]]:
@@ -34,12 +43,14 @@ def split_settings(arguments: Sequence[str], own: dict[str, bool]) -> tuple[list
             if own.get(name, False) and not equals and waiting:
                 rest.append(waiting.pop(0))
             continue
-        names = _names(name.removeprefix("--"), own)
+        setting = _setting(name.removeprefix("--"), own)
         if not equals:
             if not waiting:
                 raise UsageError(f"{name} needs a value")
             value = waiting.pop(0)
-        settings += [(one, parse_value(value)) for one in names]
+        if "loss" in setting.split("."):
+            _check_unit(name, value)
+        settings.append((setting, parse_value(value)))
     return rest, settings
 
 
@@ -48,62 +59,138 @@ def read_path(file: Path | None, settings: Sequence[Setting]) -> dict[str, Any]:
 
     Raises UsageError with one line that names the key and what is allowed.
     """
-    path = {} if file is None else _from_file(file)
+    path, varied = ({}, []) if file is None else _from_file(file)
     try:
-        for name, value in settings:
-            path = with_setting(path, name, value)
+        for name, value in sorted(settings, key=lambda setting: _is_of_one_way(setting[0])):
+            path = _with(path, name, value)
         _native.check_path(json.dumps(path))
     except (ValueError, TypeError) as error:
         raise UsageError(one_line(error)) from None
+    for name in varied:
+        both = name.split(".", 1)[1] if _is_of_one_way(name) else name
+        if get_setting(path, name) is None and get_setting(path, both) is None:
+            raise UsageError(
+                f"{file}: varies path.{name}, and an emulation has one path: choose a level, "
+                f"as --{name} VALUE"
+            )
     return path
 
 
 def describe(path: dict[str, Any]) -> str:
     """A path in a few words: the prompt's hint."""
-    words = [f"{key} {path[key]}" for key in ("rate", "delay", "queue") if key in path]
+    first = [key for key in ("rate", "delay", "queue") if key in path]
+    keys = [*first, *(key for key in path if key not in (*first, *DIRECTIONS))]
+    words = [f"{key} {path[key]}" if isinstance(path[key], str | int) else key for key in keys]
     words += [f"{key}: {', '.join(path[key])}" for key in DIRECTIONS if path.get(key)]
     return ", ".join(words) or "a path without limits"
 
 
-def _names(name: str, own: dict[str, bool]) -> list[str]:
-    """The settings that an option stands for: a key of a direction alone is for both."""
-    whole, one_way = _keys()
+def _setting(name: str, own: dict[str, bool]) -> str:
+    """The setting that an option names: one of the path for both directions, or one of a direction."""
     bare = name.removeprefix("path.")
-    first = bare.split(".")[0]
-    if first in whole:
-        return [bare]
-    if first in one_way:
-        return [f"{direction}.{bare}" for direction in DIRECTIONS]
-    dotted = [f"{direction}.{key}" for direction in DIRECTIONS for key in one_way]
-    known = [*own, *(f"--{key}" for key in (*whole, *one_way, *dotted))]
+    keys = _keys()
+    if bare.split(".")[0] in keys:
+        return bare
+    dotted = [f"{direction}.{key}" for direction in DIRECTIONS for key in keys if key not in DIRECTIONS]
+    known = [*own, *(f"--{key}" for key in (*keys, *dotted))]
     raise UsageError(f"no such option: --{one_line(name)}{_near(f'--{bare}', known)}")
 
 
+def _check_unit(option: str, text: str) -> None:
+    """Refuses a probability as a number alone: 1 is 100 %, and seldom meant."""
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        return
+    if number:
+        percent = f"{(number * 100).normalize():f}"
+        raise UsageError(
+            f"{option} {one_line(text)}: give its unit: '{number:f} %', "
+            f"or '{percent} %' for the probability {number:f}"
+        )
+
+
+def _is_of_one_way(name: str) -> bool:
+    return name.partition(".")[0] in DIRECTIONS
+
+
+def _with(path: Table, name: str, value: Any) -> Table:
+    """The path with a setting. One without a direction is for both, whatever the path says of either."""
+    key, _, inside = name.partition(".")
+    own = [way for way in DIRECTIONS if isinstance(path.get(way), dict) and key in path[way]]
+    if _is_of_one_way(name) or not own:
+        return with_setting(path, name, value)
+    if inside:
+        for way in own:
+            path = with_setting(path, f"{way}.{name}", value)
+        return with_setting(path, name, value) if key in path else path
+    path = with_setting(path, name, value)
+    for way in own:
+        del path[way][key]
+    return path
+
+
 def _near(word: str, known: Sequence[str]) -> str:
+    front, _, key = word.removeprefix("--").rpartition(".")
+    if key in MEANT:
+        return f"; did you mean {f'--{front}.{MEANT[key]}' if front else f'--{MEANT[key]}'!r}?"
     hint = nearest(word, known)
     return hint if "did you mean" in hint else "; `rexmit emulate --help` lists them"
 
 
-def _keys() -> tuple[list[str], list[str]]:
-    """The keys of a path and those of its directions."""
-    definitions = json.loads(_native.schema())["$defs"]
-    whole = list(definitions["PathSpec"]["properties"])
-    one_way = [key for key in definitions["DirectionOverride"]["properties"] if key not in whole]
-    return whole, one_way
+def _keys() -> list[str]:
+    """The keys of a path, among them its two directions."""
+    return list(json.loads(_native.schema())["$defs"]["PathSpec"]["properties"])
 
 
-def _from_file(file: Path) -> dict[str, Any]:
-    """The path of a study, of a scenario, or of a file that is a path itself."""
+def _from_file(file: Path) -> tuple[Table, list[str]]:
+    """The path of a study, of a scenario, or of a file that is one itself; what of it the study varies."""
     try:
-        table: Any = tomllib.loads(file.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"{file}: cannot be read: {one_line(reason)}") from None
+        table: Any = read_toml(file, STUDY)
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {one_line(error.strerror or error)}") from None
+    varied: list[str] = []
     if isinstance(table.get("scenario"), dict):
+        design = parse_spec(table, file.stem, file).design
+        names = [name for factor in design.factors for name in (factor.settings or (factor.name,))]
+        varied = [name.removeprefix("path.") for name in names if name.startswith("path.")]
         table = table["scenario"]
-        if "path" not in table:
+        if "path" not in table and not varied:
             raise UsageError(f"{file}: its scenario has no path")
-    path = table.get("path", table)
+        table.setdefault("path", {})
+    if "path" not in table:
+        return table, varied
+    for name, known in _unknown(table):
+        key = name.rpartition(".")[2]
+        raise StudyError(f"{file}: {name}: unknown key {key!r}{nearest(key, known)}")
+    path = table["path"]
     if not isinstance(path, dict):
         raise StudyError(f"{file}: path: holds {path!r}, not a table")
-    return path
+    return path, varied
+
+
+def _unknown(scenario: Table) -> Iterator[tuple[str, list[str]]]:
+    """Keys that no scenario has, with those that may stand there; the path is checked by itself."""
+    schema = json.loads(_native.schema())
+    definitions = schema["$defs"]
+
+    def tables(part: Table) -> Iterator[Table]:
+        found = definitions.get(str(part.get("$ref", "")).rpartition("/")[2], part)
+        for one in found.get("anyOf", []):
+            yield from tables(one)
+        if "properties" in found:
+            yield found
+
+    def walk(value: Any, part: Table, name: str) -> Iterator[tuple[str, list[str]]]:
+        if isinstance(value, list) and isinstance(part.get("items"), dict):
+            for n, one in enumerate(value):
+                yield from walk(one, part["items"], f"{name}{n}.")
+        known = {key: inside for table in tables(part) for key, inside in table["properties"].items()}
+        open_ = any(table.get("additionalProperties") is not False for table in tables(part))
+        for key, inside in value.items() if isinstance(value, dict) and known else ():
+            if key in known:
+                yield from walk(inside, known[key], f"{name}{key}.")
+            elif not open_:
+                yield f"{name}{key}", list(known)
+
+    return walk({key: value for key, value in scenario.items() if key != "path"}, schema, "")

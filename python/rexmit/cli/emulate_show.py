@@ -7,6 +7,7 @@ from typing import Any
 
 from rexmit.cli.emulate_panel import History, Panel, bar_letters, has_room, state_lines
 from rexmit.errors import one_line
+from rexmit.terminal import clean, moves, write_control
 
 DIRECTIONS = ("down", "up")
 
@@ -42,7 +43,7 @@ class LiveState:
     def __init__(self) -> None:
         self._before: dict[str, Any] | None = None
         self._panel = Panel() if has_room() else None
-        self._on_terminal = sys.stderr.isatty()
+        self._on_terminal = moves(sys.stderr)
         self._shown = False
         self._rates = {name: History() for name in DIRECTIONS}
         self._queues = {name: History() for name in DIRECTIONS}
@@ -65,7 +66,7 @@ class LiveState:
         for direction in DIRECTIONS:
             text += f" | {direction} {_direction(now, before, direction)}"
         if self._on_terminal:
-            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+            write_control(sys.stderr, f"\r\x1b[K{clean(text)}")
             self._shown = True
         else:
             print(f"rexmit: {text}", file=sys.stderr, flush=True)
@@ -73,7 +74,7 @@ class LiveState:
     def clear(self) -> None:
         """Takes a line of the terminal away, so that another can be printed; a panel is in nobody's way."""
         if self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            write_control(sys.stderr, "\r\x1b[K")
             self._shown = False
 
     def _lines(self, now: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
@@ -109,7 +110,7 @@ def say(text: str) -> None:
     print(f"rexmit: {one_line(text)}", file=sys.stderr, flush=True)
 
 
-def show_summary(summary: dict[str, Any]) -> None:
+def show_summary(summary: dict[str, Any], device: str | None) -> None:
     """Packets, bytes, rate and drops of each direction, and how punctual the emulator was."""
     seconds = summary["time_ns"] / 1e9
     for name in DIRECTIONS:
@@ -121,7 +122,8 @@ def show_summary(summary: dict[str, Any]) -> None:
                 text += f", {one[key]} {word}"
         say(text)
     half, most, worst = (summary[f"late_{key}_ns"] / 1e6 for key in ("p50", "p99", "max"))
-    say(f"{seconds:.1f} s; late by {half:.3f} ms (p50), {most:.3f} ms (p99), {worst:.3f} ms (max)")
+    through = "; through veth pairs" if device == "veth" else ""
+    say(f"{seconds:.1f} s; late by {half:.3f} ms (p50), {most:.3f} ms (p99), {worst:.3f} ms (max){through}")
 
 
 def _drops(one: dict[str, Any]) -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 
 import click
 from rich.table import Table
 
 from rexmit.cli.common import console, json_option, print_json
-from rexmit.errors import Interrupted
+from rexmit.cli.groups import Commands
+from rexmit.cli.stopping import ended
 from rexmit.kernel import (
     HZ_CHOICES,
     BootCheck,
@@ -32,10 +29,11 @@ from rexmit.run.progress import shown_progress
 
 
 @click.group(
+    cls=Commands,
     epilog="""\b
 Example:
   rexmit kernel build
-  rexmit kernel status --check"""
+  rexmit kernel status --check""",
 )
 def kernel() -> None:
     """Build the Linux kernel with a virtual clock, once, and show what is there.
@@ -69,8 +67,11 @@ Examples:
 @json_option
 def build(source: Path | None, hz: str, jobs: int | None, force: bool, as_json: bool) -> None:
     """Build the kernel, which takes some minutes, unless it was built from just the same before."""
-    with _stopped_cleanly(), shown_progress() as progress:
-        built = build_kernel(BuildOptions(source, int(hz), jobs, force, progress))
+    try:
+        with shown_progress() as progress:
+            built = build_kernel(BuildOptions(source, int(hz), jobs, force, progress))
+    except KeyboardInterrupt as error:
+        raise ended(error, "the build was stopped; nothing of it is left") from None
     if as_json:
         print_json(built.facts())
     else:
@@ -140,17 +141,3 @@ def _show_boot(booted: BootCheck) -> None:
         f"a sleep of 1000 s took {booted.slept:.6f} s of its clock; "
         f"a seed {'repeats' if booted.repeats else 'does not repeat'} its random numbers"
     )
-
-
-@contextmanager
-def _stopped_cleanly() -> Iterator[None]:
-    """A signal to terminate ends the block as an error would, so that a build clears up behind it."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise Interrupted("the build was stopped; nothing of it is left", number)
-
-    former = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, former)

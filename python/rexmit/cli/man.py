@@ -11,8 +11,8 @@ import click
 
 from rexmit.cli.common import OUT
 from rexmit.cli.completing import command_names
-from rexmit.errors import RexmitError, UsageError, nearest
-from rexmit.run.files import write_text
+from rexmit.errors import UsageError, nearest
+from rexmit.files import make_folder, write_text
 
 
 @click.command(
@@ -52,10 +52,7 @@ def man(names: tuple[str, ...], out: Path | None) -> None:
 
 
 def _write(folder: Path, pages: dict[str, str]) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RexmitError(f"{folder}: cannot be made ({error.strerror}); choose another --out") from None
+    make_folder(folder)
     for name, page in pages.items():
         write_text(folder / f"{name}.1", page, resumable=False)
     click.echo(f"{folder}: {len(pages)} pages written")

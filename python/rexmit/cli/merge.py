@@ -11,10 +11,11 @@ from rexmit.analyse.means import averages, check_responses
 from rexmit.cli import completing
 from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.errors import StoreError, UsageError
+from rexmit.files import write_text
 from rexmit.run import Results, merge_results, open_results
-from rexmit.run.files import write_text
 from rexmit.run.results import read_study
 from rexmit.run.shard import shard_of
+from rexmit.units import plural
 
 
 @click.command(
@@ -107,10 +108,10 @@ def _tell(results: Results, folders: tuple[Path, ...], file: Path | None, as_jso
         where = [f"results in {results.folder}"] if results.folder else []
         where += [f"averages in {file}"] if file else []
         click.echo(
-            f"{results.name}: {len(folders)} folders, {len(results)} runs, {study['replications']} "
-            f"replications, {'seeds' if len(seeds) > 1 else 'seed'} {', '.join(map(str, seeds))}; "
-            f"{', '.join(where)}"
+            f"{results.name}: {len(folders)} folders, {plural(len(results), 'run')}, "
+            f"{plural(study['replications'], 'replication')}, "
+            f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(map(str, seeds))}; {', '.join(where)}"
         )
     if failed:
         left = ", and left out of the averages" if file else ""
-        warn(f"{failed} of {len(results)} runs failed: they are kept as such{left}")
+        warn(f"{failed} of {plural(len(results), 'run')} failed: they are kept as such{left}")

@@ -14,7 +14,7 @@ from rexmit.cli.common import console, json_option, print_json
 from rexmit.cli.model_buffer_sweep import refuse_without, simulate_options
 from rexmit.cli.model_buffer_sweep import simulate as simulate_link
 from rexmit.cli.quantity import BYTES, RATE, TIME
-from rexmit.errors import StoreError, UsageError, one_line
+from rexmit.errors import StoreError, UsageError
 from rexmit.models import (
     FULL_PACKET,
     RULE_LIMITS,
@@ -305,22 +305,19 @@ def _row(results: Results, run: int, given: Inputs) -> dict[str, Any]:
 
 
 def _of_run(results: Results, run: int) -> Inputs:
-    import polars as pl
 
     from rexmit.analyse.uplink import uplink_from_state
-    from rexmit.run.tables import table_path
+    from rexmit.run.tables import run_table, table_path
 
     assert results.folder is not None
     scenario = results.spec().scenario_of(run)
     path = table_path(results.folder, run, "state")
     try:
-        table = pl.read_parquet(path)
+        table = run_table(path)
     except FileNotFoundError:
         raise StoreError(
             f"{results.folder}: keeps no state of run {run}; run its study again with --state all"
         ) from None
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise StoreError(f"{path}: cannot be read: {one_line(error)}") from None
     inputs = _rates(scenario, f"run {run}")
     return {**inputs, **_measured(uplink_from_state(table, scenario, f"run {run}"))}
 

@@ -9,17 +9,21 @@ import click
 
 from rexmit import _native
 from rexmit.cli.common import OUT, json_option, print_json, warn
+from rexmit.cli.groups import Commands
 from rexmit.errors import UsageError, one_line
-from rexmit.run.files import write_whole
+from rexmit.files import write_bytes
+from rexmit.inputs import PATTERN, read_bytes
+from rexmit.terminal import binary
 
 _out = click.option("--out", type=OUT, help="File to write. Default: standard output.")
 
 
 @click.group(
+    cls=Commands,
     epilog="""\b
 Example:
   rexmit pattern make 1,4,10-12 --period 32 --out every32.txt
-  rexmit pattern show every32.txt"""
+  rexmit pattern show every32.txt""",
 )
 def pattern() -> None:
     """Make, show and convert patterns: which packets an impairment hits.
@@ -153,9 +157,9 @@ def _wrong(what: str, error: ValueError) -> UsageError:
 def _text(what: str, step: str | None) -> str:
     """The plain text form of a text, of a text file, or of a pattern file."""
     path = Path(what)
-    if not path.is_file():
+    if not path.exists() or path.is_dir():
         return what
-    content = path.read_bytes()
+    content = read_bytes(path, PATTERN)
     try:
         text = content.decode()
         is_text = text.isprintable() or "\n" in text
@@ -171,11 +175,8 @@ def _warn_all(warnings: list[str]) -> None:
 
 def _write(content: bytes, out: Path | None) -> None:
     if out is not None:
-        write_whole(out, lambda temporary: _fill(temporary, content))
+        write_bytes(out, content)
         return
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
-
-
-def _fill(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
+    stream = binary(sys.stdout)
+    stream.write(content)
+    stream.flush()

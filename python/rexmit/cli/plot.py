@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from rexmit.cli.common import OUT, json_option, print_json
 from rexmit.errors import UsageError, printable
@@ -66,7 +67,9 @@ Examples:
     "--verdicts", type=click.Path(path_type=Path), help="Table of the emulator's verdicts, for a page."
 )
 @json_option
+@click.pass_context
 def plot(
+    context: click.Context,
     what: Path,
     out: Path | None,
     connections: tuple[int, ...],
@@ -88,6 +91,7 @@ def plot(
     if html:
         forms = tuple(dict.fromkeys((*forms, "html")))
     if what.is_dir():
+        _check_of_study(context, what)
         from rexmit.report import draw_figures
         from rexmit.run import open_results
 
@@ -105,6 +109,26 @@ def plot(
     else:
         for file in files:
             click.echo(printable(file))
+
+
+def _check_of_study(context: click.Context, what: Path) -> None:
+    """Raises UsageError where options are given that a results folder has nothing for."""
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if isinstance(option, click.Option)
+        and option.name not in _OF_STUDY
+        and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        verb = "is" if len(given) == 1 else "are"
+        raise UsageError(
+            f"{', '.join(given)} {verb} of captures, and {what} is a results folder; its figures take --out, "
+            f"--format and --json"
+        )
+
+
+_OF_STUDY = {"out", "forms", "html", "as_json"}
 
 
 def _of_figures(forms: tuple[str, ...]) -> tuple[str, ...]:
@@ -142,6 +166,10 @@ def _graphs(capture: Path, asked: _Asked, view: View) -> list[Path]:
     [flow] = drawing.flows_of(capture, asked.connections or [1], None)
     names = asked.graphs
     every = drawing.GRAPHS if "all" in names else tuple(dict.fromkeys(map(drawing.known, names)))
+    if view.state and not files and "cwnd" not in every:
+        raise UsageError(
+            "--state is for the graph of the congestion window or a page; add --graph cwnd or --html"
+        )
     return files + drawing.draw_flow(flow, stem, still, every, view)
 
 

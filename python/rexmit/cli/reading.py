@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rexmit.analyse.quantities import size
 from rexmit.errors import printable
+from rexmit.terminal import moves, terminal
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -35,7 +36,7 @@ class ReadingProgress:
     def __call__(self, done: int, total: int, packets: int) -> None:
         """Shows how far it is."""
         now = time.monotonic()
-        if not sys.stderr.isatty():
+        if not moves(sys.stderr):
             if now - self._last >= LINE_EVERY:
                 self._last = now
                 print(
@@ -56,7 +57,6 @@ class ReadingProgress:
 
     def _make_bar(self, total: int) -> Progress:
         # Loaded only where it is needed: most captures are read before it would be there.
-        from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
         bar = Progress(
@@ -65,7 +65,7 @@ class ReadingProgress:
             DownloadColumn(),
             TextColumn("{task.fields[packets]}"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=terminal(stderr=True),
             transient=True,
         )
         self._task = bar.add_task(self._name, total=total or None, packets="")

@@ -9,14 +9,16 @@ import click
 
 from rexmit.cli import completing
 from rexmit.cli.common import OUT, json_option, print_json, warn
-from rexmit.errors import StudyError
+from rexmit.errors import StudyError, UsageError
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.capture import CAPTURE_CHOICES
 from rexmit.run.progress import shown_study
 from rexmit.run.results import failures_of
-from rexmit.run.shard import parse_shard, told
+from rexmit.run.scheduler import what_is_trusted
+from rexmit.run.shard import Shard, parse_shard, told
 from rexmit.study import StudySpec, load_spec
 from rexmit.study.settings import parse_assignment
+from rexmit.units import plural
 
 
 @click.command(
@@ -109,7 +111,7 @@ Examples:
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Run it on the workers of a Dask cluster: tcp://HOST:PORT, or its scheduler's file. Needs "
+    help="Run it on the workers of a Dask cluster: tcp:// or tls://HOST:PORT, or its scheduler's file. Needs "
     "rexmit[dask]; the workers need rexmit. The results are those of one machine.",
 )
 @json_option
@@ -140,8 +142,9 @@ def run(
     """
     spec = _spec(study, settings, seed)
     part = None if shard is None else parse_shard(shard)
-    place = spec.name.replace("/", "-") + (f"-shard-{part[0]}-of-{part[1]}" if part else "")
-    folder = out or Path("results") / place
+    folder = out or _place(spec.name, part)
+    if cluster is not None and (trust := what_is_trusted(cluster)) is not None:
+        warn(trust)
     began = time.monotonic()
     with shown_study(spec.design) as shown:
         tables = (state, state_at, verdicts, transmissions)
@@ -155,6 +158,13 @@ def run(
             raise _with_hint(error, spec, settings) from None
     failed = _tell(results, folder, time.monotonic() - began, as_json)
     context.exit(1 if failed else 0)
+
+
+def _place(name: str, part: Shard | None) -> Path:
+    """The folder of a study without --out."""
+    if not name.strip("."):
+        raise UsageError(f"{name}.toml: the name of this study makes no folder; rename it, or give --out")
+    return Path("results") / (name.replace("/", "-") + (f"-shard-{part[0]}-of-{part[1]}" if part else ""))
 
 
 def _spec(study: str, settings: tuple[str, ...], seed: int | None) -> StudySpec:
@@ -189,15 +199,15 @@ def _tell(results: Results, folder: Path, seconds: float, as_json: bool) -> int:
         print_json(facts)
         return failed.count
     new = results.new_runs
-    done = f"{new} run{'' if new == 1 else 's'} in {seconds:.2f} s"
-    what = done if new else f"nothing left to run of {len(results)} runs"
+    done = f"{plural(new, 'run')} in {seconds:.2f} s"
+    what = done if new else f"nothing left to run of {plural(len(results), 'run')}"
     if 0 < new < len(results):
         what += f", {len(results)} in all"
     name = f"{results.name}, {told(results.shard)}" if results.shard else results.name
     click.echo(f"{name}: {what}, results in {folder}")
     if failed.late:
-        text = f"{failed.late} of {len(results)} runs are flagged in the column late"
+        text = f"{failed.late} of {plural(len(results), 'run')} flagged in the column late"
         warn(f"{text}: the emulator's error was above 1 % of their round trip; see rexmit doctor --emulator")
     if failed.count:
-        warn(f"{failed.count} runs failed; the first is run {failed.first}: {failed.why}")
+        warn(f"{plural(failed.count, 'run')} failed; the first is run {failed.first}: {failed.why}")
     return failed.count

@@ -11,6 +11,9 @@ import click
 from rexmit.cli import completing
 from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.errors import UsageError, one_line
+from rexmit.inputs import QUERY, read_text
+from rexmit.run.sql_process import EngineProcess
+from rexmit.terminal import raw
 
 
 @click.command(
@@ -60,29 +63,35 @@ def sql(
         raise UsageError("--json, --csv and --out: choose one")
     if query is None and (as_csv or out is not None):
         raise UsageError("there is no query; give one, such as 'select * from runs'")
-    # Loaded when something is asked: it takes long to load.
-    from rexmit.cli import sql_show as show
-    from rexmit.run.sql import Database
-    from rexmit.run.sql_tables import folder_source
+    with EngineProcess() as process:
+        # Loaded when something is asked: it takes long to load.
+        from rexmit.cli import sql_show as show
+        from rexmit.run.sql import Database
+        from rexmit.run.sql_tables import folder_source
 
-    if out is not None and out.suffix not in show.FORMS:
-        raise UsageError(f"{out}: end its name with {', '.join(show.FORMS[:-1])} or {show.FORMS[-1]}")
-    sources = [folder_source(folder) for folder in folders]
-    for source in sources:
-        for note in source.notes:
-            warn(note)
-    with Database(sources) as database:
-        if query is None:
-            tables = database.tables()
-            print_json(show.tables_json(tables)) if as_json else show.show_tables(tables)
-        elif out is not None:
-            show.write_answer(database.query(query), out)
-        elif as_csv:
-            show.write_csv(database.query(query), sys.stdout)
-        elif as_json:
-            show.write_json(database.query(query), sys.stdout)
-        else:
-            show.show_answer(database.query(query), rows)
+        if out is not None and out.suffix not in show.FORMS:
+            raise UsageError(f"{out}: end its name with {', '.join(show.FORMS[:-1])} or {show.FORMS[-1]}")
+        sources = [folder_source(folder) for folder in folders]
+        for source in sources:
+            for note in source.notes:
+                warn(note)
+        with Database(sources, process) as database:
+            if query is None:
+                tables = database.tables()
+                print_json(show.tables_json(tables)) if as_json else show.show_tables(tables)
+            elif out is not None:
+                show.write_answer(database.query(query), out)
+            elif as_csv:
+                show.write_csv(database.query(query), _data_stream())
+            elif as_json:
+                show.write_json(database.query(query), sys.stdout)
+            else:
+                show.show_answer(database.query(query), rows)
+
+
+def _data_stream() -> IO[str]:
+    """Where values go as they are: to a program or file. A terminal gets control characters as escapes."""
+    return sys.stdout if sys.stdout.isatty() else raw(sys.stdout)
 
 
 def _parted(words: tuple[str, ...], file: Path | None) -> tuple[list[Path], str | None]:
@@ -99,18 +108,24 @@ def _parted(words: tuple[str, ...], file: Path | None) -> tuple[list[Path], str 
     if given and last != "-":
         return folders, last
     if given or file == Path("-"):
-        return folders, _read(sys.stdin, "standard input")
+        return folders, _read(sys.stdin)
     if file is None:
         return folders, None
     try:
-        with file.open(encoding="utf-8") as opened:
-            return folders, _read(opened, str(file))
+        return folders, read_text(file, QUERY)
     except OSError as error:
         raise UsageError(f"{file}: cannot be read: {one_line(error.strerror or error)}") from None
 
 
-def _read(file: IO[str], name: str) -> str:
+def _read(file: IO[str]) -> str:
     try:
-        return file.read()
+        text = file.read(MOST_LETTERS + 1)
     except UnicodeDecodeError as error:
-        raise UsageError(f"{name}: is no text: {one_line(error)}") from None
+        raise UsageError(f"standard input: is no text: {one_line(error)}") from None
+    if len(text) > MOST_LETTERS:
+        raise UsageError(f"standard input: a query has at most {MOST_LETTERS:,} letters")
+    return text
+
+
+MOST_LETTERS = 1 << 20
+"""Of a query on standard input; one in a file may have as many bytes."""

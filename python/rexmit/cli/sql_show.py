@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import itertools
 import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -20,8 +22,8 @@ from rich.table import Table as RichTable
 
 from rexmit.cli.common import console, escaped, warn
 from rexmit.errors import UsageError, one_line
-from rexmit.run.files import write_whole
-from rexmit.run.sql import Table, failed
+from rexmit.files import write_whole
+from rexmit.run.sql import Table
 
 FORMS = (".parquet", ".csv", ".json")
 WIDEST = 80
@@ -30,12 +32,12 @@ WIDEST = 80
 
 def write_answer(answer: pa.RecordBatchReader, path: Path) -> None:
     """Writes an answer into a file, whole or not at all, in the form that its name ends with."""
-    writers: dict[str, Callable[[pa.RecordBatchReader, Path], None]] = {
+    writers: dict[str, Callable[[pa.RecordBatchReader, IO[bytes]], None]] = {
         ".parquet": _write_parquet,
-        ".csv": lambda answer, path: _write_text(answer, path, write_csv),
-        ".json": lambda answer, path: _write_text(answer, path, write_json),
+        ".csv": partial(_write_text, write=write_csv),
+        ".json": partial(_write_text, write=write_json),
     }
-    write_whole(path, lambda temporary: writers[path.suffix](answer, temporary), resumable=False)
+    write_whole(path, partial(writers[path.suffix], answer), resumable=False)
 
 
 def write_csv(answer: pa.RecordBatchReader, file: IO[str]) -> None:
@@ -131,10 +133,11 @@ def tables_json(tables: Sequence[Table]) -> list[dict[str, Any]]:
 
 
 def _batches(answer: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """Of what cannot be converted, that is told."""
     try:
         yield from answer
-    except (pa.ArrowException, RuntimeError, OSError) as error:
-        raise failed(error) from None
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise UsageError(f"query: {one_line(error)}") from None
 
 
 def _rows(answer: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
@@ -142,9 +145,9 @@ def _rows(answer: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def _write_parquet(answer: pa.RecordBatchReader, path: Path) -> None:
+def _write_parquet(answer: pa.RecordBatchReader, file: IO[bytes]) -> None:
     try:
-        with pq.ParquetWriter(path, answer.schema, compression="zstd") as writer:
+        with pq.ParquetWriter(file, answer.schema, compression="zstd") as writer:
             for batch in _batches(answer):
                 writer.write_batch(batch)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -154,10 +157,11 @@ def _write_parquet(answer: pa.RecordBatchReader, path: Path) -> None:
 
 
 def _write_text(
-    answer: pa.RecordBatchReader, path: Path, write: Callable[[pa.RecordBatchReader, IO[str]], None]
+    answer: pa.RecordBatchReader, file: IO[bytes], write: Callable[[pa.RecordBatchReader, IO[str]], None]
 ) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        write(answer, file)
+    text = io.TextIOWrapper(file, encoding="utf-8")
+    write(answer, text)
+    text.detach()
 
 
 def _is_plain(kind: pa.DataType) -> bool:

@@ -9,7 +9,8 @@ from rich.table import Table
 
 from rexmit.cli import completing
 from rexmit.cli.common import console, json_option, print_json
-from rexmit.study import StudySpec, list_studies, load_spec
+from rexmit.study import Design, StudySpec, list_studies, load_spec
+from rexmit.units import plural
 
 
 @click.command(
@@ -50,7 +51,15 @@ def _show(spec: StudySpec, as_json: bool) -> None:
     for factor in design.factors:
         labels = [str(label) for label in factor.labels]
         shown = f"{labels[0]} ... {labels[-1]}" if len(labels) > 12 else ", ".join(labels)
-        click.echo(f"varies {factor.name}: {len(labels)} levels: {shown}")
-    levels = math.prod(len(factor.levels) for factor in design.factors)
-    click.echo(f"{levels} combinations x {design.replications} = {design.runs} runs, seed {design.seed}")
+        click.echo(f"varies {factor.name}: {plural(len(labels), 'level')}: {shown}")
+    click.echo(f"{_size(design)}, seed {design.seed}")
     click.echo(f"file: {spec.path}")
+
+
+def _size(design: Design) -> str:
+    """Such as `20 combinations x 3 = 60 runs`; what multiplies by one is left out."""
+    points = math.prod(len(factor.levels) for factor in design.factors)
+    runs = plural(design.runs, "run")
+    if design.replications == 1:
+        return runs
+    return f"{plural(points, 'combination')} x {design.replications} = {runs}"

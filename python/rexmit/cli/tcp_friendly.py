@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -189,6 +189,9 @@ def _check_figure(figure: Path | None) -> None:
 
 
 def _write(table: pl.DataFrame, out: Path, form: str) -> None:
-    from rexmit.run.files import write_whole
+    from rexmit.files import write_whole
 
-    write_whole(out, table.write_csv if form == ".csv" else table.write_parquet, resumable=False)
+    def write(file: IO[bytes]) -> None:
+        table.write_csv(file) if form == ".csv" else table.write_parquet(file)
+
+    write_whole(out, write, resumable=False)

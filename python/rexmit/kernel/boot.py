@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from rexmit.errors import one_line
+from rexmit.files import put
 from rexmit.kernel.cache import Kernel
 from rexmit.kernel.errors import KernelError
 from rexmit.places import temporary_folder
@@ -123,10 +124,9 @@ def _require_obedience(kernel: Kernel, check: BootCheck) -> None:
 def _write_init(folder: Path) -> Path:
     """A first process: this Python, with flags by which no file of a user is read or written."""
     program = folder / "check.py"
-    program.write_text((files("rexmit.kernel") / "data" / "check.py").read_text())
+    put(program, (files("rexmit.kernel") / "data" / "check.py").read_text())
     (folder / "sys").mkdir()
     init = folder / "init"
     # A shebang takes one argument and no blank in the path: the shell passes on both.
-    init.write_text(f'#!/bin/sh\nexec "{sys.executable}" -ISB "{program}" "{folder}"\n')
-    init.chmod(0o755)
+    put(init, f'#!/bin/sh\nexec "{sys.executable}" -ISB "{program}" "{folder}"\n', executable=True)
     return init

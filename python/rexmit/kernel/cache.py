@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import shutil
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from rexmit.errors import one_line
+from rexmit.errors import StoreError
+from rexmit.files import LockFile, make_folder, remove_tree
 from rexmit.kernel.errors import KernelError
 from rexmit.kernel.needs import install_line, missing
 
@@ -21,6 +21,9 @@ DEFAULT_HZ = 1000
 
 BUILDING = ".build-"
 """Beginning of the name of a folder in which a kernel is being built; after a kill it is worthless."""
+
+OF_BUILD = re.compile(re.escape(BUILDING) + r"\w+")
+"""Such a name."""
 
 
 @dataclass(frozen=True)
@@ -113,29 +116,23 @@ def building(folder: Path, say_waiting: Callable[[str], None]) -> Iterator[None]
 
     What killed builds left is removed. Raises KernelError where the folder cannot be made.
     """
-    import fcntl  # Not on every platform that may import this package.
-
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise KernelError(
-            f"{folder}: cannot be written ({one_line(error.strerror)}); name another folder in REXMIT_CACHE"
-        ) from None
+        make_folder(folder)
+        lock = LockFile(folder)
+    except StoreError as error:
+        raise KernelError(f"{error}; name another folder in REXMIT_CACHE") from None
     try:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            say_waiting(os.pread(lock, 20, 0).decode(errors="replace").strip())
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        with contextlib.suppress(OSError):
-            os.truncate(lock, 0)
-            os.pwrite(lock, str(os.getpid()).encode(), 0)
+            if not lock.take():
+                say_waiting(lock.holder())
+                lock.take(wait=True)
+        except StoreError as error:
+            raise KernelError(f"{error}; name another folder in REXMIT_CACHE") from None
         for left in folder.glob(f"{BUILDING}*"):
-            shutil.rmtree(left, ignore_errors=True)
+            remove_tree(left, OF_BUILD)
         yield
     finally:
-        os.close(lock)
+        lock.close()
 
 
 def _read(folder: Path) -> Kernel | None:

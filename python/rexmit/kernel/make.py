@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -20,8 +21,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rexmit.errors import UsageError, one_line
+from rexmit.files import append, keep_copy, put, remove_tree
 from rexmit.kernel import needs
-from rexmit.kernel.cache import BUILDING, DEFAULT_HZ, Kernel, building, cache_folder, with_hash
+from rexmit.kernel.cache import BUILDING, DEFAULT_HZ, OF_BUILD, Kernel, building, cache_folder, with_hash
 from rexmit.kernel.configure import HZ_CHOICES, OPTIONAL, REQUIRED, options_text, verify
 from rexmit.kernel.errors import KernelError
 from rexmit.kernel.needs import require_platform, require_room, require_tools
@@ -33,6 +35,8 @@ Progress = Callable[[str, int, int], None]
 
 DYING_S = 5
 """How long what was killed may take to die."""
+LOOK_S = 0.2
+"""Time between two looks for signals."""
 STEPS = 1369
 """Lines that `make` prints for this configuration of 6.1: what progress is measured against."""
 
@@ -124,7 +128,7 @@ def _build(source: Source, key: str, options: BuildOptions, work: Path, report: 
         built=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     facts = json.dumps(kernel.facts(), indent=2, ensure_ascii=False) + "\n"
-    (whole / "kernel.json").write_text(facts)
+    put(whole / "kernel.json", facts)
     _publish(whole, kernel.folder)
     return kernel
 
@@ -155,10 +159,10 @@ def _temporary(folder: Path) -> Iterator[Path]:
 def _remove(work: Path) -> None:
     """Removes the folder, though a process of the build that is just being killed may still write a file."""
     last = time.monotonic() + DYING_S
-    shutil.rmtree(work, ignore_errors=True)
+    remove_tree(work, OF_BUILD)
     while work.exists() and time.monotonic() < last:
         time.sleep(0.05)
-        shutil.rmtree(work, ignore_errors=True)
+        remove_tree(work, OF_BUILD)
 
 
 def _make(jobs: int) -> list[str]:
@@ -170,7 +174,7 @@ def _configure(tree: Path, make: Sequence[str], log: Path, report: Progress) -> 
     _logged([*make, "allnoconfig"], tree, log)
     report("configuring", 1, 3)
     for name in (REQUIRED, OPTIONAL):
-        (tree / name).write_text(options_text(name))
+        put(tree / name, options_text(name))
     merge = ["sh", "scripts/kconfig/merge_config.sh", "-m", ".config", REQUIRED, OPTIONAL]
     _logged(merge, tree, log)
     report("configuring", 2, 3)
@@ -199,7 +203,7 @@ def _logged(command: Sequence[str], tree: Path, log: Path, step: Callable[[str],
     """
     last: deque[str] = deque(maxlen=400)
     with (
-        log.open("a") as file,
+        append(log) as file,
         subprocess.Popen(
             command,
             cwd=tree,
@@ -207,15 +211,13 @@ def _logged(command: Sequence[str], tree: Path, log: Path, step: Callable[[str],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
             start_new_session=True,
         ) as running,
     ):
         assert running.stdout is not None
         try:
-            for line in running.stdout:
-                file.write(line)
+            for line in _lines(running.stdout.fileno()):
+                file.write(line.encode())
                 last.append(line.rstrip())
                 if step is not None:
                     step(line)
@@ -225,6 +227,24 @@ def _logged(command: Sequence[str], tree: Path, log: Path, step: Callable[[str],
             raise
     if running.returncode != 0:
         raise KernelError(_failure(command, list(last), _keep(log)))
+
+
+def _lines(descriptor: int) -> Iterator[str]:
+    """Lines as they come.
+
+    It wakes up now and then: a signal that came just before a read that waits would be heeded at its end.
+    """
+    left = b""
+    while True:
+        if not select.select([descriptor], [], [], LOOK_S)[0]:
+            continue
+        data = os.read(descriptor, 1 << 16)
+        *whole, left = (left + data).split(b"\n")
+        yield from (line.decode(errors="replace") + "\n" for line in whole)
+        if not data:
+            if left:
+                yield left.decode(errors="replace")
+            return
 
 
 def _failure(command: Sequence[str], last: list[str], log: Path) -> str:
@@ -237,7 +257,7 @@ def _failure(command: Sequence[str], last: list[str], log: Path) -> str:
 def _keep(log: Path) -> Path:
     """The log of a failed build, beside the kernels; one is kept."""
     kept = cache_folder() / "failed-build.log"
-    shutil.copyfile(log, kept)
+    keep_copy(log, kept)
     return kept
 
 

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from rexmit.files import put
 from rexmit.kernel.errors import KernelError
 
 
@@ -69,7 +70,7 @@ def apply_patches(tree: Path, patches: list[Patch]) -> tuple[list[str], list[str
             left.append(patch.name)
             continue
         for path, content in changed.items():
-            path.write_text(content)
+            put(path, content)
         applied.append(patch.name)
     return applied, left
 

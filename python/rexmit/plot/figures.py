@@ -13,17 +13,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from rexmit.analyse.reached import is_unreached
 from rexmit.errors import UsageError
 from rexmit.plot import style
 
 POSITION_LABEL = "Position of the lost packet (0: none)"
 TIME_LABEL = "Transmission time (ms)"
+OPEN_MARKS = "unreached"
+"""How the names of such marks in an SVG begin."""
+OPEN_LABEL = "open: met no packet"
+OPEN_MEANING = "open marks: a pattern of the run met no packet, so what it stands for never happened"
+Floats = npt.NDArray[np.float64]
 _NAMES = {"path.rate": "bandwidth", "path.delay": "one-way delay", "path.queue": "queue"}
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?) ?(\D.*)")
 _SCALES = {"bit_s": (1e3, "kbit/s"), "ns": (1e6, "ms")}
@@ -95,7 +102,8 @@ class Factor:
 def time_lines(axes: Axes, frame: pl.DataFrame, x: Factor, lines: Factor | None) -> list[Line2D]:
     """Draws the mean total time in ms over `x`, one line a level of `lines`, and returns the lines.
 
-    Bands span the least and the greatest replication. Runs that did not complete are left out.
+    Bands span the least and the greatest replication. Runs that did not complete are left out. Where a
+    pattern met no packet the line has a gap and an open mark.
     """
     done = frame.filter(pl.col("completed").cast(pl.Boolean))
     levels = [None] if lines is None else lines.levels
@@ -109,17 +117,38 @@ def time_lines(axes: Axes, frame: pl.DataFrame, x: Factor, lines: Factor | None)
         part = done if lines is None else done.filter(pl.col(lines.column) == level)
         times = pl.col("time_ns") / 1e6
         groups = part.group_by(x.column).agg(
-            times.mean().alias("mean"), times.min().alias("low"), times.max().alias("high")
+            times.mean().alias("mean"),
+            times.min().alias("low"),
+            times.max().alias("high"),
+            is_unreached(part).any().alias("unreached"),
         )
         order = dict(zip(x.levels, x.numbers, strict=True))
         rows = sorted((order[row[0]], *row[1:]) for row in groups.iter_rows())
-        at, mean, low, high = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+        at, mean, low, high, unmet = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
         label = lines.label(level) if lines is not None else "mean"
+        if unmet.any():
+            axes.plot(at[unmet > 0], mean[unmet > 0], **_open_look(number, colour, label))
+            mean, low, high = (np.where(unmet > 0, np.nan, values) for values in (mean, low, high))
         (line,) = axes.plot(at, mean, color=colour, label=label, **_marked(number, len(at)))
         line.set_gid(f"line-{label}")
         axes.fill_between(at, low, high, color=colour, alpha=0.25, linewidth=0, zorder=1, gid=f"band-{label}")
         drawn.append(line)
     return drawn
+
+
+def _open_look(number: int, colour: Any, label: str) -> dict[str, Any]:
+    marker = style.MARKERS[number % len(style.MARKERS)]
+    look = {"marker": marker, "markersize": 4.2, "markerfacecolor": "none", "markeredgewidth": 0.9}
+    return look | {"color": colour, "linestyle": "none", "gid": f"{OPEN_MARKS}-{label}"}
+
+
+def open_handles(figure: Figure) -> list[Line2D]:
+    """What a legend says of open marks, where the figure has some."""
+    drawn = (str(line.get_gid()) for axes in figure.axes for line in axes.lines)
+    if not any(gid.startswith(f"{OPEN_MARKS}-") for gid in drawn):
+        return []
+    look = _open_look(0, style.LIGHT.ink, "")
+    return [Line2D([], [], **look | {"gid": OPEN_MARKS}, label=OPEN_LABEL)]
 
 
 def position_axes(axes: Axes, positions: Factor) -> None:
@@ -156,7 +185,8 @@ def percent_lines(
 
 def legend_beside(figure: Figure, lines: Sequence[Line2D], title: str) -> None:
     """A legend right of the axes, the last line on top as it mostly is in the figure."""
-    figure.legend(handles=list(reversed(lines)), loc="outside right center", title=title, frameon=False)
+    handles = [*reversed(lines), *open_handles(figure)]
+    figure.legend(handles=handles, loc="outside right center", title=title, frameon=False)
 
 
 def draw_results(
@@ -183,7 +213,7 @@ def draw_results(
         labels = [factor.label(value) for factor, value in zip(parts, values, strict=True)]
         names = [f"{factor.name} {label}" for factor, label in zip(parts, labels, strict=True)]
         with style.styled(style.LIGHT):
-            sheet = _draw_design(part, x, lines, ", ".join([title, *names]))
+            sheet = _draw_design(part, x, lines, [title, *names])
             files += style.save(sheet, out / "-".join(["time", *map(_file_part, labels)]), formats)
     return files
 
@@ -194,7 +224,7 @@ def _split(frame: pl.DataFrame, columns: list[str]) -> list[tuple[tuple[Any, ...
     return list(frame.partition_by(columns, as_dict=True, maintain_order=True).items())
 
 
-def _draw_design(frame: pl.DataFrame, x: Factor, lines: Factor | None, title: str) -> Figure:
+def _draw_design(frame: pl.DataFrame, x: Factor, lines: Factor | None, titles: Sequence[str]) -> Figure:
     sheet = Figure(figsize=(8, 4.8), layout="constrained")
     axes = sheet.add_subplot()
     drawn = time_lines(axes, frame, x, lines)
@@ -206,14 +236,16 @@ def _draw_design(frame: pl.DataFrame, x: Factor, lines: Factor | None, title: st
         axes.set_xlabel(x.title)
         axes.set_ylabel(TIME_LABEL)
         style.whole_numbers(axes, "y")
-    axes.set_title(title, loc="left")
+    style.title(axes, *titles)
     replications = frame["replication"].n_unique()
     if replications > 1:
         sheet.text(0.99, 0.01, f"bands: least to greatest of {replications} runs", ha="right", fontsize=7)
     if lines is not None and max(len(str(line.get_label())) for line in drawn) > 25:
-        style.legend_below(sheet, drawn)
+        style.legend_below(sheet, [*drawn, *open_handles(sheet)])
     elif lines is not None:
         legend_beside(sheet, drawn, lines.title)
+    elif handles := open_handles(sheet):
+        axes.legend(handles=handles, loc="best")
     return sheet
 
 

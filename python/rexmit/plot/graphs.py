@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 
 from rexmit.analyse.captures import Options, Progress
 from rexmit.errors import UsageError, nearest
+from rexmit.files import make_folder, write_text
 from rexmit.plot import connections, measures, style, tsg
 from rexmit.plot.flows import Flow, read_flows
 from rexmit.plot.tsg import SIZE
-from rexmit.run.files import write_text
 
 GRAPHS = ("tsg", "outstanding", "rtt", "throughput", "cwnd")
 """Time-sequence, outstanding data with windows, RTT samples, throughput, congestion window."""
@@ -116,7 +116,7 @@ def draw_flow(flow: Flow, stem: Path, forms: Sequence[str], graphs: Sequence[str
 
                 text = xplot.graph(flow, side_of(flow, view), graph, view.state)
                 target = path.with_name(f"{path.name}.xpl")
-                style.make_folder(target)
+                make_folder(target.parent, resumable=False)
                 write_text(target, text, resumable=False)
                 files.append(target)
         except UsageError:
@@ -144,7 +144,7 @@ def figure(flow: Flow, graph: str, view: View) -> Figure:
     if graph != "tsg":
         _time_axis(axes, flow, view)
     style.legend_below(sheet, lines)
-    axes.set_title(view.title or f"{name}: {route(flow, side)}", loc="left")
+    style.title(axes, view.title or f"{name}: {route(flow, side)}")
     return sheet
 
 

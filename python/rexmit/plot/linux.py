@@ -22,7 +22,17 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import StrMethodFormatter
 
 from rexmit.analyse.positions import PositionCosts, position_costs
-from rexmit.analyse.repairs import HANDSHAKE, NOTHING, PROBE, RECOVERY, TIMER, additional_at, repairs
+from rexmit.analyse.reached import is_unreached
+from rexmit.analyse.repairs import (
+    HANDSHAKE,
+    NOTHING,
+    PROBE,
+    RECOVERY,
+    TIMER,
+    UNREACHED,
+    additional_at,
+    repairs,
+)
 from rexmit.plot import figures, style
 from rexmit.plot.figures import Factor
 
@@ -38,6 +48,7 @@ REPAIR_LOOKS = {
     TIMER: ("#d5231e", "retransmission timer"),
     HANDSHAKE: ("#8e3fa8", "SYN-ACK's timer"),
     NOTHING: ("#dcdcdc", "nothing to repair"),
+    UNREACHED: ("#ffffff", "white: no packet had that position"),
 }
 """Colours after Okabe and Ito, told apart with every common colour blindness, and words."""
 
@@ -144,7 +155,12 @@ def strip(sides: Sides) -> Figure:
     axes.set_title(
         "How a loss at each position is repaired, then and now (parts of a cell: paths)", loc="left"
     )
-    looks = [Patch(color=colour, label=text) for colour, text in REPAIR_LOOKS.values()]
+    met = not any(UNREACHED in parts for _, cells in rows for parts in cells.values())
+    looks = [
+        Patch(color=colour, label=text)
+        for repair, (colour, text) in REPAIR_LOOKS.items()
+        if repair != UNREACHED or not met
+    ]
     sheet.legend(handles=looks, loc="outside lower center", ncols=len(looks), frameon=False)
     return sheet
 
@@ -299,7 +315,8 @@ def reference_costs(reference: pl.DataFrame) -> list[PositionCosts]:
 def _times(repaired: pl.DataFrame) -> dict[tuple[object, ...], dict[int, float]]:
     """Mean times in ms by position, for each path and stack whose timer is silent without loss."""
     answer: dict[tuple[object, ...], dict[int, float]] = {}
-    means = repaired.group_by(*PATH, STACK, "position").agg(pl.col("time_ms").mean())
+    met = repaired.filter(pl.col("repair") != UNREACHED)
+    means = met.group_by(*PATH, STACK, "position").agg(pl.col("time_ms").mean())
     for rate, delay, stack, position, time in means.iter_rows():
         answer.setdefault((rate, delay, stack), {})[position] = time
     return answer
@@ -315,7 +332,8 @@ def _key(cost: PositionCosts, stack: str) -> tuple[object, ...]:
 
 
 def _means(frame: pl.DataFrame) -> tuple[list[int], list[float]]:
-    means = frame.group_by(POSITION).agg(pl.col("time_ns").mean() / 1e6).sort(POSITION)
+    met = frame.filter(~is_unreached(frame))
+    means = met.group_by(POSITION).agg(pl.col("time_ns").mean() / 1e6).sort(POSITION)
     return means[POSITION].to_list(), means["time_ns"].to_list()
 
 
@@ -324,7 +342,8 @@ def _grid(
 ) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.float64]], float]:
     """The extra time at a position, bandwidths by delays, and the greatest of them."""
     cells = np.full((len(rates.levels), len(delays.levels)), np.nan)
-    means = repaired.filter(pl.col("position") == position).group_by(PATH).agg(pl.col("extra_ms").mean())
+    met = repaired.filter(pl.col("position") == position, pl.col("repair") != UNREACHED)
+    means = met.group_by(PATH).agg(pl.col("extra_ms").mean())
     for rate, delay, extra in means.iter_rows():
         cells[rates.numbers.index(rate / 1e3), delays.numbers.index(delay / 1e6)] = max(extra, LEAST_COST_MS)
-    return cells, float(np.nanmax(cells))
+    return cells, float(np.nanmax(cells)) if means.height else 10 * LEAST_COST_MS

@@ -7,7 +7,6 @@ with the package.
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.resources import files
@@ -17,9 +16,10 @@ import polars as pl
 
 from rexmit.analyse.captures import Options
 from rexmit.errors import RexmitError, UsageError
-from rexmit.plot import style
+from rexmit.files import make_folder, write_text
+from rexmit.inputs import NAMED_TABLE, check_file
+from rexmit.plot import policy
 from rexmit.plot.trace import About, Part, pack_part
-from rexmit.run.files import write_text
 
 FORMAT = 1
 """Of what a page is told, in `web/src/format.ts`."""
@@ -40,7 +40,7 @@ def write_page(
     """
     title = (about.title if about else "") or capture.name
     text = page(pack_part(capture, part, about, options), title, dark=dark)
-    style.make_folder(path)
+    make_folder(path.parent, resumable=False)
     write_text(path, text, resumable=False)
     return path
 
@@ -48,15 +48,15 @@ def write_page(
 def page(block: str, title: str, *, dark: bool = False) -> str:
     """The page of a block as text."""
     told = {"format": FORMAT, "version": version("rexmit"), "title": title, "kind": "capture"}
-    # Nothing in a text may end the script.
-    content = json.dumps(told, ensure_ascii=False).replace("</", "<\\/")
+    look, script = policy.style(asset("rexmit.css")), policy.script(asset("rexmit.js"))
     return _PAGE.format(
+        policy=policy.policy([script], [look]),
         title=html.escape(title),
-        style=asset("rexmit.css"),
-        content=content,
+        style=look,
+        content=policy.as_json(told),
         block=block,
         theme=' data-theme="dark"' if dark else "",
-        script=asset("rexmit.js").replace("</script", "<\\/script"),
+        script=script,
     )
 
 
@@ -84,6 +84,7 @@ def _table(path: Path | None, what: str, needed: Sequence[str]) -> pl.DataFrame 
     if path is None:
         return None
     try:
+        check_file(path, NAMED_TABLE)
         table = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         text = str(error).splitlines()[0]
@@ -98,11 +99,10 @@ _PAGE = """<!doctype html>
 <html lang="en"{theme}>
 <head>
 <meta charset="utf-8">
+{policy}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<style>
-{style}
-</style>
+<style>{style}</style>
 </head>
 <body class="rx-capture">
 <h1>{title}</h1>
@@ -110,9 +110,7 @@ _PAGE = """<!doctype html>
 <main id="trace-host"></main>
 <script type="application/json" id="rexmit-page">{content}</script>
 <script type="application/x-rexmit" id="trace">{block}</script>
-<script>
-{script}
-</script>
+<script>{script}</script>
 </body>
 </html>
 """

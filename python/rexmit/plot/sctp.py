@@ -22,11 +22,11 @@ from rexmit.analyse.listing import OF_SCTP, Listing, Packet, Piece, Window
 from rexmit.analyse.rows import Row
 from rexmit.analyse.words import SCTP_CAUSES, SCTP_LETTERS
 from rexmit.errors import UsageError
+from rexmit.files import make_folder, write_text
 from rexmit.plot import glyphs, style
 from rexmit.plot.causes import SCTP_COLOURS
 from rexmit.plot.connections import Floats, Integers
 from rexmit.plot.tsg import MOST_TICKS, MOST_VECTORS, SIZE
-from rexmit.run.files import write_text
 
 _BESIDE = (5.5, 0.0)
 Chunk = tuple[float, Piece]
@@ -60,7 +60,7 @@ def draw_associations(
                 files += style.save(figure(seen, style.LIGHT), stem, still)
         if "xplot" in forms:
             target = stem.with_name(f"{stem.name}.xpl")
-            style.make_folder(target)
+            make_folder(target.parent, resumable=False)
             write_text(target, xplot(seen), resumable=False)
             files.append(target)
     return files
@@ -109,7 +109,7 @@ def figure(seen: Sequenced, theme: style.Theme) -> Figure:
     sheet = Figure(figsize=SIZE, layout="constrained")
     axes = sheet.add_subplot()
     style.legend_below(sheet, plot(axes, seen, theme))
-    axes.set_title(f"Time sequence: {seen.title}", loc="left")
+    style.title(axes, f"Time sequence: {seen.title}")
     axes.set_xlabel("Time since the first packet (s)")
     axes.set_ylabel("TSN (relative)")
     style.whole_numbers(axes, "y")

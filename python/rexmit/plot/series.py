@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rexmit.errors import UsageError
+from rexmit.inputs import NAMED_TABLE, check_file
 from rexmit.plot.connections import Floats, Integers
 from rexmit.plot.flows import NOTHING, Flow, chosen
 
@@ -135,6 +136,7 @@ def _of_state(flow: Flow, side: str, path: Path) -> dict[str, Steps]:
     import polars as pl
 
     try:
+        check_file(path, NAMED_TABLE)
         table = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise UsageError(

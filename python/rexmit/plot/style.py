@@ -10,7 +10,8 @@ import contextlib
 import io
 import math
 import os
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,18 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from rexmit.errors import UsageError, nearest
-from rexmit.run.files import store_error, write_whole
+from rexmit.files import make_folder, write_bytes
 
 FORMATS = ("svg", "png")
 """What is written where nobody asks for anything else."""
 
 KNOWN_FORMATS = ("svg", "png", "pdf")
+
+TITLE_WIDTH = 0.88
+"""Share of a figure's width that a title over its axes may take: the labels of the axis stand left of it."""
+
+LONGEST_PART = 400
+"""Letters of one part of a title: a study may be anybody's, and measuring text takes its time."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
 
@@ -153,6 +160,53 @@ def legend_below(figure: Figure, handles: Sequence[Line2D]) -> None:
             legend.remove()
 
 
+def title(axes: Axes, *parts: str) -> None:
+    """A title over the axes: its parts one after another, on as many lines as keep all of it in the figure.
+
+    A part begins a line of its own rather than be broken: mostly the last tells figures apart. One that would
+    fill the figure keeps its beginning and its end.
+    """
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    text = axes.set_title("", loc="left")
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+
+    def fits(line: str) -> bool:
+        text.set_text(line)
+        return bool(text.get_window_extent(renderer).width <= TITLE_WIDTH * figure.bbox.width)
+
+    lines: list[str] = []
+    for number, part in enumerate(map(_shown, parts)):
+        told = part if number == len(parts) - 1 else f"{part},"
+        if lines and fits(f"{lines[-1]} {told}"):
+            lines[-1] += f" {told}"
+        else:
+            lines += _broken(told, fits)
+    text.set_text("\n".join(lines))
+
+
+def _shown(part: str) -> str:
+    half = LONGEST_PART // 2
+    return part if len(part) <= LONGEST_PART else f"{part[:half]} ... {part[-half:]}"
+
+
+def _broken(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """The text on lines that fit, broken between words, and within a word that does not fit alone."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        whole = f"{line} {word}" if line else word
+        if fits(whole):
+            line = whole
+            continue
+        lines += [line] if line else []
+        line = word
+        while not fits(line) and len(line) > 1:
+            most = max(bisect_left(range(1, len(line)), True, key=lambda count: not fits(line[:count])), 1)
+            lines.append(line[:most])
+            line = line[most:]
+    return [*lines, line]
+
+
 def whole_numbers(axes: Axes, axis: str) -> None:
     """Ticks of an axis at whole numbers, thousands apart by a comma."""
     target = axes.xaxis if axis == "x" else axes.yaxis
@@ -185,21 +239,9 @@ def _targets(out: Path, formats: Sequence[str]) -> tuple[Path, list[str]]:
     return out, list(formats or FORMATS)
 
 
-def make_folder(path: Path) -> None:
-    """Makes the folder of a file. Raises StoreError where that cannot be."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise store_error(path.parent, error, resumable=False) from None
-
-
 def _write(path: Path, content: bytes) -> None:
-    make_folder(path)
-    write_whole(path, lambda temporary: _fill(temporary, content), resumable=False)
-
-
-def _fill(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
+    make_folder(path.parent, resumable=False)
+    write_bytes(path, content, resumable=False)
 
 
 def _render(figure: Figure, form: str) -> bytes:

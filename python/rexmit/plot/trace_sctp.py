@@ -12,7 +12,7 @@ import numpy as np
 
 from rexmit.analyse import rows as plain
 from rexmit.analyse.captures import SMALL, Options, Reading
-from rexmit.analyse.quantities import duration, plural, size
+from rexmit.analyse.quantities import duration, size
 from rexmit.analyse.rows import Row
 from rexmit.analyse.words import SCTP_CAUSES, SCTP_LETTERS, sctp_evidence, vantage_limits
 from rexmit.plot.causes import SCTP_COLOURS
@@ -20,6 +20,7 @@ from rexmit.plot.flows import Columns, chosen, to_columns
 from rexmit.plot.pack import Scaled
 from rexmit.plot.series import other
 from rexmit.plot.trace_columns import NEW, Known, Table, jumps, look, notes, places, repairs
+from rexmit.units import plural
 
 ROWS = ("chunks", "sctp_sacks", "sctp_retransmissions", "sctp_rtt")
 SIDES = ("client", "server")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rexmit.analyse.overview import cause_counts, goodput
-from rexmit.analyse.quantities import duration, plural, rate, size
+from rexmit.analyse.quantities import duration, rate, size
 from rexmit.analyse.words import evidence, vantage_limits
 from rexmit.plot import series
 from rexmit.plot.causes import groups
@@ -15,6 +15,7 @@ from rexmit.plot.connections import Causes
 from rexmit.plot.flows import NOTHING, Columns, Flow, chosen
 from rexmit.plot.pack import Scaled
 from rexmit.plot.trace_columns import NEW, Known, Table, jumps, look, notes, or_less, places, repairs
+from rexmit.units import plural
 
 SIDES = ("client", "server")
 

@@ -81,7 +81,7 @@ def draw(
         figure = Figure(figsize=SIZE, layout="constrained")
         axes = figure.add_subplot()
         style.legend_below(figure, plot(axes, seen, view))
-        axes.set_title(title or _route(seen, view), loc="left")
+        style.title(axes, title or _route(seen, view))
         return style.save(figure, out)
 
 

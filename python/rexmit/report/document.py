@@ -11,22 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from rexmit.analyse.compare import NOT_COVERED, RECORDED, Check, Comparison
-from rexmit.analyse.quantities import plural
-from rexmit.analyse.study_code import comparison_of
+from rexmit.analyse.reached import unreached_of
+from rexmit.analyse.study_code import UnfitError, comparison_of, own_code
 from rexmit.errors import RexmitError, StudyError, one_line
-from rexmit.plot.figures import readable
+from rexmit.plot.figures import OPEN_MARKS, OPEN_MEANING, readable
 from rexmit.report.figures import draw_figures
 from rexmit.report.testbed import Facts, provenance_facts, testbed_facts
 from rexmit.run import Results
+from rexmit.units import plural
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure: `name` is of its file, `caption` what people read, `svg` the drawing."""
+    """A figure: `name` is of its file, `caption` and `note` what people read, `svg` the drawing."""
 
     name: str
     caption: str
     svg: str
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ class Document:
     """What does not hold of a whole, present study: shown first."""
     no_figures: str = ""
     """Why there are none."""
+    unreached: str = ""
+    """Of runs in which a pattern met no packet; empty where there are none."""
 
 
 def document_of(results: Results, notices: Sequence[str] = (), notes: bool = True) -> Document:
@@ -82,6 +86,7 @@ def document_of(results: Results, notices: Sequence[str] = (), notes: bool = Tru
     """
     told = list(notices)
     provenance = _provenance(results, told)
+    unreached = unreached_of(results)
     pictures, why = _pictures(results, told)
     comparison = _comparison(results, told)
     checks = [] if comparison is None else list(comparison.checks)
@@ -104,6 +109,7 @@ def document_of(results: Results, notices: Sequence[str] = (), notes: bool = Tru
         not_covered=[check.published.id for check in checks if check.verdict == NOT_COVERED],
         notices=told,
         no_figures=why,
+        unreached="" if unreached is None else unreached.text,
     )
 
 
@@ -145,28 +151,25 @@ def _pictures(results: Results, notices: list[str]) -> tuple[list[Picture], str]
         with tempfile.TemporaryDirectory() as work, warnings.catch_warnings():
             # matplotlib's own remarks are of no use to who reads the page.
             warnings.simplefilter("ignore")
-            files = draw_figures(results, Path(work), ("svg",))
-            return [Picture(file.stem, words(file.stem), _inline(file)) for file in files], ""
+            with own_code([results]):
+                files = draw_figures(results, Path(work), ("svg",))
+            return [_picture(file) for file in files], ""
+    except UnfitError as error:  # a part of its runs, those of another version, or a stranger's
+        notices.append(f"The study's figures could not be drawn from these results ({error.why}).")
+        return [], ""
     except RexmitError as error:
         return [], one_line(error)
-    except Exception as error:  # the code of a study, given a part of its runs or those of another version
-        notices.append(
-            f"The study's figures could not be drawn from these results ({type(error).__name__}: "
-            f"{one_line(error)})."
-        )
-        return [], ""
 
 
 def _comparison(results: Results, notices: list[str]) -> Comparison | None:
     try:
-        return comparison_of(results)([results])
-    except StudyError:
+        compare = comparison_of(results)
+        with own_code([results]):
+            return compare([results])
+    except UnfitError as error:
+        notices.append(f"Published numbers could not be compared with these results ({error.why}).")
         return None
-    except Exception as error:  # the same
-        notices.append(
-            f"Published numbers could not be compared with these results ({type(error).__name__}: "
-            f"{one_line(error)})."
-        )
+    except StudyError:
         return None
 
 
@@ -186,6 +189,11 @@ def _check(check: Check, notes: bool) -> CheckRow:
         verdict=check.verdict,
         notes=[reason for reason in reasons if reason],
     )
+
+
+def _picture(file: Path) -> Picture:
+    svg = _inline(file)
+    return Picture(file.stem, words(file.stem), svg, OPEN_MEANING if f'id="{OPEN_MARKS}-' in svg else "")
 
 
 def _inline(file: Path) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rexmit.analyse.reached import is_unreached
 from rexmit.plot.figures import readable
 from rexmit.plot.pack import Column, pack
 from rexmit.report.responses import (
@@ -35,6 +36,8 @@ MOST_CELLS = 2_000_000
 
 MOST_ROWS = 1_000_000
 LEAST_RESPONSES = 2
+UNREACHED = "unreached"
+"""Column of a block: true for rows of a run in which a pattern met no packet."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,18 @@ def explorer_of(results: Results) -> Explorer | None:
     made = [("runs", frame, responses, keys)]
     for detail in DETAILS:
         made += _detail(results, detail)
+    never = frame.filter(is_unreached(frame))["run"]
     for name, rows, found, own in made:
         rows, found = _bounded(name, rows, found, remarks)
         columns = levels.columns(rows) | {one.name: _column(rows[one.name]) for one in (*own, *found)}
+        told: dict[str, Any] = {
+            "responses": [r.record() for r in found],
+            "keys": [key.record() for key in own],
+        }
+        if not never.is_empty():
+            columns[UNREACHED] = _column(rows["run"].is_in(never.implode()))
+            told["unreached"] = UNREACHED
         blocks[name] = pack({"table": name}, {name: columns})
-        told = {"responses": [r.record() for r in found], "keys": [key.record() for key in own]}
         tables.append({"name": name, "block": name, **told})
     factors = [factor_record(factor) for factor in design.factors]
     return Explorer(factors, tables, first_choice(design.factors, responses), blocks, remarks)

@@ -7,9 +7,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from rexmit.analyse.study_code import own_code
+from rexmit.files import make_folder
 from rexmit.plot import figures
 from rexmit.run import Results
-from rexmit.run.files import store_error
 from rexmit.study import list_studies
 
 _STUDIES = "rexmit.report.studies"
@@ -22,13 +23,11 @@ def draw_figures(results: Results, out: Path, formats: Sequence[str] = ()) -> li
 
     Raises UsageError where there is nothing to draw, StoreError where a file cannot be written.
     """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise store_error(out, error) from None
+    make_folder(out)
     name = f"{_STUDIES}.{results.name.partition('/')[0].replace('-', '_')}"
     # Of the package's own studies alone: a name that results bring along chooses nothing else to run.
     if results.name not in {entry.name for entry in list_studies()} or find_spec(name) is None:
         return figures.draw_results(results.table(), results.factors, out, results.title, formats)
-    files: list[Path] = import_module(name).draw(results, out, formats)
+    with own_code([results]):
+        files: list[Path] = import_module(name).draw(results, out, formats)
     return files

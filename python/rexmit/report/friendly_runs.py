@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from rexmit.analyse.rows import Row
+from rexmit.inputs import KEPT_CAPTURE, check_file
 from rexmit.models.tcp_friendly import FORMULAS
 from rexmit.report.friendly import FLOWS, TcpFriendly, look, open_capture
 from rexmit.run import Results
 from rexmit.run.capture import capture_path
+from rexmit.run.stopping import workers
 
 SNAP_LEN = 128
 """Bytes kept of each packet: every header."""
@@ -41,7 +42,7 @@ def tcp_friendly_runs(
             each(run, found)
         return [{"run": run, **row} for row in _rows(found)]
 
-    with ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
+    with workers(jobs or len(os.sched_getaffinity(0))) as pool:
         rows = [row for part in pool.map(measure, wanted) for row in part]
     measured = pl.DataFrame(rows, {"run": table.schema["run"], **_schema()})
     chosen = table.filter(pl.col("run").is_in(wanted))
@@ -62,6 +63,7 @@ def _of_run(results: Results, run: int, sender: str) -> TcpFriendly:
     if results.folder is not None:
         kept = capture_path(results.folder, run, sender)
         if kept.exists():
+            check_file(kept, KEPT_CAPTURE)
             return _look(kept)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sender.pcapng"

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from rexmit.files import make_folder, write_text
 from rexmit.report.document import Document
 from rexmit.report.page import levels_text
 from rexmit.report.testbed import Facts
-from rexmit.run.files import store_error, write_text
 
 
 def write_markdown(document: Document, target: Path) -> Path | None:
@@ -19,12 +19,9 @@ def write_markdown(document: Document, target: Path) -> Path | None:
     """
     folder = target.with_name(f"{target.stem}-figures")
     if document.pictures:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise store_error(folder, error, resumable=False) from None
+        make_folder(folder, root=target.parent, resumable=False)
     for picture in document.pictures:
-        write_text(folder / f"{picture.name}.svg", picture.svg, resumable=False)
+        write_text(folder / f"{picture.name}.svg", picture.svg, resumable=False, root=target.parent)
     write_text(target, "\n\n".join(_parts(document, folder.name)) + "\n", resumable=False)
     return folder if document.pictures else None
 
@@ -49,10 +46,12 @@ def _parts(document: Document, folder: str) -> Iterator[str]:
     if document.pictures or document.no_figures:
         yield "## Figures"
         yield from filter(None, (escape(document.no_figures),))
+    if document.unreached:
+        yield escape(document.unreached)
     for picture in document.pictures:
         caption = escape(picture.caption)
         yield f"![{caption}]({quote(folder)}/{quote(picture.name)}.svg)"
-        yield f"*{caption}*"
+        yield f"*{caption}*" + (f" ({escape(picture.note)})" if picture.note else "")
     yield from _comparison(document)
     yield "## Provenance"
     yield from _facts(document.provenance)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
+from rexmit.plot import policy
 from rexmit.report.document import CheckRow, Document, Picture
 from rexmit.report.testbed import Facts
 
@@ -19,12 +19,13 @@ def page_of(document: Document, told: Mapping[str, Any] | None, blocks: Mapping[
     `blocks` are what it reads, by id, as `rexmit.plot.pack` writes them.
     """
     script, style = _web() if told is not None else ("", "")
-    own = files("rexmit.report").joinpath("page.css").read_text(encoding="utf-8")
+    own = policy.style(files("rexmit.report").joinpath("page.css").read_text(encoding="utf-8"))
     sections = list(_sections(document, told is not None))
     title = html.escape(document.title)
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
+        policy.policy([script] if script else [], [one for one in (own, style) if one], beside=_loads(told)),
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{title}</title>",
         f"<style>{own}</style>",
@@ -42,7 +43,7 @@ def page_of(document: Document, told: Mapping[str, Any] | None, blocks: Mapping[
     parts += ["</main></div>", _footer(told)]
     parts += [block_element(name, text) for name, text in blocks.items()]
     if told is not None:
-        parts.append(f'<script type="application/json" id="rexmit-page">{_json(told)}</script>')
+        parts.append(f'<script type="application/json" id="rexmit-page">{policy.as_json(told)}</script>')
         parts.append(f"<script>{script}</script>")
     parts.append("</body></html>")
     return "\n".join(part for part in parts if part) + "\n"
@@ -61,25 +62,25 @@ def has_script() -> bool:
 def _web() -> tuple[str, str]:
     folder = files("rexmit.plot").joinpath("web")
     script = folder.joinpath("rexmit.js").read_text(encoding="utf-8")
-    # Nothing in the script may end it.
-    script = script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    return script, folder.joinpath("rexmit.css").read_text(encoding="utf-8").replace("</", "<\\/")
+    look = folder.joinpath("rexmit.css").read_text(encoding="utf-8")
+    return policy.script(script), policy.style(look)
 
 
-def _json(told: Mapping[str, Any]) -> str:
-    text = json.dumps(told, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.replace("<", "\\u003c")
+def _loads(told: Mapping[str, Any] | None) -> bool:
+    """Whether the page has packets in files beside it, which are scripts."""
+    embedded = ((told or {}).get("runs") or {}).get("embedded") or {}
+    return any("file" in place for place in embedded.values())
 
 
 def _masthead(document: Document) -> str:
     question = f'<p class="question">{html.escape(document.question)}</p>' if document.question else ""
     facts = [
         html.escape(document.name),
-        f"{html.escape(document.runs)} runs" if ":" not in document.runs else "",
+        _runs_text(document.runs) if ":" not in document.runs else "",
     ]
     if ":" in document.runs:
         number, _, design = document.runs.partition(": ")
-        facts = [html.escape(document.name), f"{number} runs ({html.escape(design)})"]
+        facts = [html.escape(document.name), f"{_runs_text(number)} ({html.escape(design)})"]
     if document.source:
         facts.append(html.escape(document.source))
     if document.counts:
@@ -89,6 +90,10 @@ def _masthead(document: Document) -> str:
         f'<header class="masthead"><h1>{html.escape(document.title)}</h1>{question}'
         f'<p class="facts">{line}</p></header>'
     )
+
+
+def _runs_text(number: str) -> str:
+    return "1 run" if number == "1" else f"{html.escape(number)} runs"
 
 
 def _contents(entries: Sequence[tuple[str, str]]) -> str:
@@ -110,9 +115,10 @@ def _sections(document: Document, explored: bool) -> Iterator[tuple[str, str, st
     if document.testbed:
         yield "testbed", "Testbed", _facts(document.testbed, True)
     if explored:
-        yield "explorer", "Explorer", _NO_SCRIPT
+        yield "explorer", "Explorer", _NO_SCRIPT + _unreached(document)
     if document.pictures:
-        yield "figures", "Figures", _links(document.pictures) + "".join(map(_figure, document.pictures))
+        figures = _links(document.pictures) + "".join(map(_figure, document.pictures))
+        yield "figures", "Figures", _unreached(document) + figures
     elif document.no_figures:
         yield "figures", "Figures", f"<p>{html.escape(document.no_figures)}</p>"
     if document.checks or document.not_covered:
@@ -125,6 +131,10 @@ _NO_SCRIPT = (
     "<noscript><p>The explorer needs JavaScript; everything else on this page can be read without it.</p>"
     "</noscript>"
 )
+
+
+def _unreached(document: Document) -> str:
+    return f'<p class="unreached">{html.escape(document.unreached)}</p>' if document.unreached else ""
 
 
 def _factors(document: Document) -> str:
@@ -181,8 +191,9 @@ def _links(pictures: Sequence[Picture]) -> str:
 
 def _figure(picture: Picture) -> str:
     name, caption = html.escape(picture.name), html.escape(picture.caption)
-    card = f'<div class="card">{picture.svg}</div>'
-    return f'<figure id="{name}">{card}<figcaption>{caption}</figcaption></figure>'
+    card = f'<div class="card">{picture.svg.replace(policy.DRAWING_STYLE, "")}</div>'
+    note = f'<br><span class="unreached">{html.escape(picture.note)}</span>' if picture.note else ""
+    return f'<figure id="{name}">{card}<figcaption>{caption}{note}</figcaption></figure>'
 
 
 def _comparison(document: Document) -> str:
@@ -191,6 +202,7 @@ def _comparison(document: Document) -> str:
     rows = "".join(map(_check, document.checks))
     table = f'<div class="table"><table class="checks"><thead><tr>{head}</tr></thead>{rows}</table></div>'
     told = f"<p>{html.escape(document.counts)}.</p>" if document.counts else ""
+    told += _unreached(document)
     if not document.not_covered:
         return told + table
     others = html.escape(", ".join(document.not_covered))

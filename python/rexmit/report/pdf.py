@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from rexmit.errors import RexmitError, UsageError, one_line
+from rexmit.files import put, write_bytes
 from rexmit.report.document import Document
 from rexmit.report.page import levels_text
 from rexmit.report.testbed import Facts
-from rexmit.run.files import write_whole
 
 
 def write_pdf(document: Document, target: Path) -> None:
@@ -27,18 +27,18 @@ def write_pdf(document: Document, target: Path) -> None:
         raise UsageError("a PDF is set by typst, which is not installed; pip install 'rexmit[pdf]'") from None
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)
-        (folder / "report.json").write_text(json.dumps(_content(document)), encoding="utf-8")
+        put(folder / "report.json", json.dumps(_content(document)))
         template = files("rexmit.report").joinpath("report.typ").read_text(encoding="utf-8")
-        (folder / "report.typ").write_text(template, encoding="utf-8")
+        put(folder / "report.typ", template)
         for number, picture in enumerate(document.pictures):
-            (folder / _file(number)).write_text(picture.svg, encoding="utf-8")
+            put(folder / _file(number), picture.svg)
         try:
             made = typst.compile(
                 str(folder / "report.typ"), root=work, format="pdf", ignore_system_fonts=True, timestamp=0
             )
         except Exception as error:  # typst raises its own, of the text that it was given
             raise RexmitError(f"{target}: typst cannot set the report: {one_line(error)}") from None
-    write_whole(target, lambda temporary: _fill(temporary, made), resumable=False)
+    write_bytes(target, made, resumable=False)
 
 
 def _content(document: Document) -> dict[str, Any]:
@@ -59,10 +59,11 @@ def _content(document: Document) -> dict[str, Any]:
         "testbed": _facts(document.testbed),
         "provenance": _facts(document.provenance),
         "pictures": [
-            {"file": _file(number), "caption": picture.caption}
+            {"file": _file(number), "caption": ": ".join(filter(None, (picture.caption, picture.note)))}
             for number, picture in enumerate(document.pictures)
         ],
         "no_figures": document.no_figures,
+        "unreached": document.unreached,
         "counts": document.counts,
         "checks": [{**vars(check), "notes": "; ".join(check.notes)} for check in document.checks],
         "not_covered": ", ".join(document.not_covered),
@@ -75,7 +76,3 @@ def _facts(tables: list[Facts]) -> list[dict[str, Any]]:
 
 def _file(number: int) -> str:
     return f"figure-{number}.svg"
-
-
-def _fill(path: Path, content: bytes) -> None:
-    path.write_bytes(content)

@@ -116,6 +116,7 @@ _ORDER = (
     # Of runs.
     *("time_ns", GOODPUT, "completed", "retransmits", "timeouts", "fast_retransmits", "timeouts_server"),
     *("drops_down", "drops_up", "packets_down", "packets_up", "data_segments", "bytes"),
+    *("unreached_down", "unreached_up"),
     # Of messages, intervals and retransmissions.
     *("latency_p99_ms", "latency_mean_ms", "latency_max_ms", "latency_p50_ms", "latency_p95_ms"),
     *("count", "cumulative_mean_ms", "cumulative_max_ms", "consecutive_mean_ms", "consecutive_max_ms"),

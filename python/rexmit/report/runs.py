@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shlex
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
 from rexmit.errors import RexmitError, UsageError, one_line
+from rexmit.files import remove_file
+from rexmit.inputs import KEPT_CAPTURE, check_file
 from rexmit.places import temporary_folder
 from rexmit.plot.figures import readable
 from rexmit.plot.trace import About, pack_trace
@@ -20,7 +22,8 @@ from rexmit.run import Results
 from rexmit.run.again import Again, RowsByRun, numbers_of
 from rexmit.run.capture import HOSTS, capture_path
 from rexmit.run.provenance import usable_cores
-from rexmit.run.tables import table_path
+from rexmit.run.stopping import workers
+from rexmit.run.tables import run_table, table_path
 
 CHOICES = ("auto", "none", "kept", "first", "all")
 """Which runs a page has, beside lists of numbers."""
@@ -119,8 +122,10 @@ def _kept(results: Results) -> dict[int, list[Path]]:
     found: dict[int, list[Path]] = {}
     for host in _hosts(results):
         for path in sorted((results.folder / "captures").glob(f"run-*-{host}.pcapng")):
-            number = int(path.name.split("-")[1])
+            match = re.fullmatch(r"run-([0-9]{8,10})-\w+\.pcapng", path.name)
+            number = int(match[1]) if match else -1
             if path == capture_path(results.folder, number, host):
+                check_file(path, KEPT_CAPTURE)
                 found.setdefault(number, []).append(path)
     return dict(sorted(found.items()))
 
@@ -220,24 +225,16 @@ class _Packer:
 
     def work(self, numbers: Sequence[int], jobs: int) -> Iterator[tuple[int, str | RexmitError]]:
         """Yields each run's number and its block, or why there is none."""
-        with temporary_folder() as folder, ThreadPoolExecutor(jobs) as pool:
+        with temporary_folder() as folder, workers(jobs) as pool:
             waiting: list[tuple[int, Future[str | RexmitError]]] = []
-            stopped = threading.Event()
-
-            def make(number: int) -> str | RexmitError:
-                return UsageError("stopped") if stopped.is_set() else self._make(number, folder)
-
-            left = iter(numbers)
-            try:
-                for number in left:
-                    waiting.append((number, pool.submit(make, number)))
-                    if len(waiting) >= AHEAD * jobs:
-                        first, block = waiting.pop(0)
-                        yield first, block.result()
-                for number, block in waiting:
-                    yield number, block.result()
-            finally:
-                stopped.set()
+            # Closing this generator leaves the pool by an error, which ends what is under way.
+            for number in numbers:
+                waiting.append((number, pool.submit(self._make, number, folder)))
+                if len(waiting) >= AHEAD * jobs:
+                    first, block = waiting.pop(0)
+                    yield first, block.result()
+            for number, block in waiting:
+                yield number, block.result()
 
     def _make(self, number: int, folder: Path) -> str | RexmitError:
         try:
@@ -264,13 +261,13 @@ class _Packer:
                 with contextlib.suppress(UsageError):
                     return pack_trace(path, about)
             finally:
-                path.unlink(missing_ok=True)
+                remove_file(path)
         raise UsageError(f"run {number} has no connection: no host saw a packet of one")
 
     def _stored(self, number: int) -> dict[str, pl.DataFrame]:
         folder = self._results.folder
         paths = {} if folder is None else {k: table_path(folder, number, k) for k in ("state", "verdicts")}
-        return {kind: pl.read_parquet(path) for kind, path in paths.items() if path.exists()}
+        return {kind: run_table(path) for kind, path in paths.items() if path.exists()}
 
     def _about(self, number: int, tables: dict[str, pl.DataFrame]) -> About:
         levels = self.labels(number)

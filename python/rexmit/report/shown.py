@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rexmit.analyse.friendly import LEAST_SEGMENTS
-from rexmit.analyse.quantities import NOTHING, duration, plural, rate, size
+from rexmit.analyse.quantities import NOTHING, duration, rate, size
 from rexmit.analyse.rows import Row
 from rexmit.errors import printable
 from rexmit.run.shown import html_table, shown_html
+from rexmit.units import plural
 
 if TYPE_CHECKING:
     from rexmit.report.analysis import Analysis

@@ -11,9 +11,10 @@ from rich.text import Text
 
 from rexmit.analyse.captures import Summary
 from rexmit.analyse.overview import Overview, Totals, cause_counts, data_sides, goodput
-from rexmit.analyse.quantities import NOTHING, count, duration, plural, rate, share, size
+from rexmit.analyse.quantities import NOTHING, count, duration, rate, share, size
 from rexmit.analyse.rows import Row
 from rexmit.analyse.words import vantage
+from rexmit.units import plural
 
 GOOD, BAD, DIM, STRONG = "green", "bold red", "dim", "bold"
 

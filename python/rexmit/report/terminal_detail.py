@@ -11,10 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from rexmit.analyse.overview import SIDES, Delays, Overview, cause_counts, goodput, spread
-from rexmit.analyse.quantities import NOTHING, count, duration, plural, rate, share, size
+from rexmit.analyse.quantities import NOTHING, count, duration, rate, share, size
 from rexmit.analyse.rows import Row
 from rexmit.analyse.words import CAUSES, SCTP_CAUSES, evidence, sctp_evidence, vantage_limits
 from rexmit.report.terminal import STRONG, WIDE, cause_style, causes_text, columns, print_table
+from rexmit.units import plural
 
 Fact = tuple[str, Callable[[Row, str], str]]
 """A name, and what there is to say of a side of a row."""

@@ -8,11 +8,12 @@ from rich.table import Table
 from rich.text import Text
 
 from rexmit.analyse.friendly import LEAST_SEGMENTS, Applies, Estimate, Judged, Verdict
-from rexmit.analyse.quantities import NOTHING, count, duration, plural, rate
+from rexmit.analyse.quantities import NOTHING, count, duration, rate
 from rexmit.errors import printable
 from rexmit.models.tcp_friendly import FORMULAS
 from rexmit.report.friendly import Looked, predictions
 from rexmit.report.terminal import BAD, DIM, GOOD, STRONG, print_table, route
+from rexmit.units import plural
 
 _STYLES = {Verdict.HOLDS: GOOD, Verdict.FAILS: BAD, Verdict.UNSEEN: "yellow"}
 

@@ -15,10 +15,11 @@ from rich.text import Text
 
 from rexmit.analyse import rows as plain
 from rexmit.analyse.pairs import Paired
-from rexmit.analyse.quantities import NOTHING, count, duration, plural, share
+from rexmit.analyse.quantities import NOTHING, count, duration, share
 from rexmit.analyse.rows import Row
 from rexmit.analyse.words import evidence
 from rexmit.report.terminal import DIM, STRONG, WIDE, cause_style, causes_text
+from rexmit.units import plural
 
 MOST = 40
 """Directions shown."""

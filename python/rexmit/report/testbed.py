@@ -9,6 +9,7 @@ from typing import Any
 
 from rexmit import _native
 from rexmit.run import Results
+from rexmit.units import plural
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ def testbed_facts(results: Results) -> list[Facts]:
     if not isinstance(scenario, dict):
         return []
     varied = {
-        name: f"varies: {len(factor.labels)} levels of {factor.name}"
+        name: f"varies: {plural(len(factor.labels), 'level')} of {factor.name}"
         if factor.settings
         else f"varies: {_some(factor.labels)}"
         for factor in results.spec().design.factors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from urllib.parse import quote
 
 from rexmit._native import version
 from rexmit.errors import UsageError
+from rexmit.files import make_folder, remove_files, write_text
 from rexmit.report.document import document_of
 from rexmit.report.explorer import explorer_of, study_page
 from rexmit.report.formats import write_documents
@@ -17,7 +19,6 @@ from rexmit.report.runs import RunBlocks, RunsOptions, run_blocks
 from rexmit.report.sources import notices_of
 from rexmit.run import Results
 from rexmit.run.columns import design_columns
-from rexmit.run.files import store_error, write_text
 
 MARGIN = 50_000
 """Bytes of a page that are kept free of what is not known before it is written."""
@@ -124,14 +125,9 @@ def _places(runs: RunBlocks, folder: Path | None) -> dict[str, dict[str, str]]:
 
 def _write_beside(folder: Path, runs: RunBlocks) -> None:
     """Scripts that hand their block to the page: a page from disk may load these, and nothing else."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise store_error(folder, error) from None
-    wanted = {f"{_id(number)}.js" for number in runs.blocks}
-    for left in folder.glob("run-*.js"):
-        if left.name not in wanted:
-            left.unlink(missing_ok=True)
+    make_folder(folder, root=folder.parent)
+    wanted = "|".join(str(number) for number in runs.blocks)
+    remove_files(folder, re.compile(rf"run-(?!(?:{wanted})\.js)\d+\.js"), root=folder.parent)
     for number, block in runs.blocks.items():
         text = f'rexmitBlock("{_id(number)}","{block}");\n'
-        write_text(folder / f"{_id(number)}.js", text, resumable=False)
+        write_text(folder / f"{_id(number)}.js", text, resumable=False, root=folder.parent)

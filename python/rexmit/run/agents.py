@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from rexmit.errors import RexmitError, StudyError
+from rexmit.files import put
 from rexmit.places import temporary_folder
 from rexmit.run.cores import idle_core
 from rexmit.run.guests import guest_environment
@@ -159,7 +160,7 @@ class Crew:
         jobs = [self._make(run).to_table() for run in block]
         with temporary_folder() as folder:
             job = folder / "job.json"
-            job.write_text(json.dumps({"runs": jobs}))
+            put(job, json.dumps({"runs": jobs}))
             command = self._launch(job, folder)
             with (
                 idle_core() if self._pinned else nullcontext() as core,

@@ -16,6 +16,7 @@ from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.run.columns import from_native
 from rexmit.run.details import details_of, nest
 from rexmit.run.meanings import SINGLE_RUNS
+from rexmit.run.stopping import asked
 from rexmit.study import Factor, StudySpec
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Backend(Protocol):
     def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         """Runs them and yields finished ones: a row for each, in order (run, replication, the responses).
 
-        Ends early, between two pieces, once `stopped()`.
+        Ends early once `stopped()`, with what has finished.
         """
 
     def unreached(self) -> list[tuple[str, int]]:
@@ -185,12 +186,15 @@ class ModelBackend:
             began = time.monotonic()
             numbers = (chunk.start, chunk.stop)
             try:
-                found = self._plan.run(numbers, design.replications, design.seed, jobs, self.name)
+                found = self._plan.run(numbers, design.replications, design.seed, jobs, self.name, stopped)
             except ValueError as error:
                 raise self._wrong(error) from None
             table = from_native(found["runs"])
+            if table.num_rows < len(chunk):
+                chunk = range(at, at + table.num_rows)
             rows = {detail.name: from_native(found[detail.name]) for detail in self._details}
-            yield chunk, nest(self._details, table, rows)
+            if chunk:
+                yield chunk, nest(self._details, table, rows)
             size = _next_size(size, time.monotonic() - began)
             at = chunk.stop
 
@@ -216,7 +220,8 @@ class ModelBackend:
     def _again(self, run: int, options: dict[str, Any]) -> dict[str, Any]:
         key = self._plan.run_key(run, self._design.replications)
         scenario = to_json(self._spec.scenario_of(run))
-        return _native.run_one(scenario, self._design.seed, key, to_json(options | {"engine": self.engine}))
+        given = to_json(options | {"engine": self.engine})
+        return _native.run_one(scenario, self._design.seed, key, given, asked)
 
     def _wrong(self, error: ValueError) -> StudyError:
         return StudyError(f"{self._where}: {one_line(error)}")

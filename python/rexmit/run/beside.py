@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import re
 import shlex
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rexmit.errors import RexmitError, StoreError
-from rexmit.run.files import store_error
-from rexmit.run.lock import LOCK_NAME, FolderLock
+from rexmit.files import (
+    LOCK_NAME,
+    TEMPORARY,
+    keep_copy,
+    make_folder,
+    remove_files,
+    remove_folder,
+    rename_folder,
+    store_error,
+)
+from rexmit.inputs import KEPT_CAPTURE, check_file
+from rexmit.run.lock import FolderLock
 from rexmit.run.provenance import environment, now
 from rexmit.run.results import Results
 
 KEPT = ("captures", "tables")
-"""Folders with files of single runs, `run-NUMBER-...`."""
+"""Folders with files of single runs."""
+
+_OF_RUNS = re.compile(r"run-(\d+)-([\w.-]+)", re.ASCII)
+_OF_ALL = re.compile(r"study\.json|study\.toml|provenance\.json|[a-z]+\.parquet")
 
 
 @contextlib.contextmanager
@@ -30,35 +42,43 @@ def written_beside(out: Path) -> Iterator[Path]:
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise StoreError(f"{out}: is there already; choose another --out")
     folder = out.with_name(f".{out.name}.merging")
+    make_folder(folder, root=out.parent, resumable=False)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise store_error(out.parent, error, resumable=False) from None
-    try:
-        with FolderLock(folder):
-            _clear(folder)
-            yield folder
-        if out.exists():
-            out.rmdir()
-        folder.rename(out)
-    except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise store_error(out, error, resumable=False) from None
-    except StoreError as error:
-        if not (folder / LOCK_NAME).exists():  # else another merge holds it
-            shutil.rmtree(folder, ignore_errors=True)
-        raise error
+        with _one_line(out), FolderLock(folder, root=out.parent):
+            try:
+                _clear(folder)
+                yield folder
+            except BaseException:
+                with contextlib.suppress(StoreError):
+                    _clear(folder)
+                raise
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        # Stays if anything is in it: the lock of another merge, or what rexmit did not make.
+        remove_folder(folder)
         raise
+    remove_folder(out)
+    rename_folder(folder, out.name)
+
+
+@contextlib.contextmanager
+def _one_line(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise store_error(out, error, resumable=False) from None
 
 
 def _clear(folder: Path) -> None:
-    for left in folder.iterdir():
-        if left.is_dir():
-            shutil.rmtree(left)
-        elif left.name != LOCK_NAME:
-            left.unlink()
+    """Removes what a merge writes. Raises StoreError where anything else is there."""
+    for kind in KEPT:
+        for names in (_OF_RUNS, TEMPORARY):
+            remove_files(folder / kind, names, root=folder)
+        remove_folder(folder / kind)
+    for names in (_OF_ALL, TEMPORARY):
+        remove_files(folder, names)
+    foreign = sorted(path.name for path in folder.iterdir() if path.name != LOCK_NAME)
+    if foreign:
+        raise StoreError(f"{folder}: holds {foreign[0]}, which no merge has made; remove that folder")
 
 
 def keep_files(source: Path, folder: Path, number: Callable[[int], int | None]) -> None:
@@ -67,17 +87,14 @@ def keep_files(source: Path, folder: Path, number: Callable[[int], int | None]) 
     `number` gives a run's new number, None for one that does not go along.
     """
     for kind in KEPT:
+        if (source / kind).is_symlink():
+            continue
         for path in sorted((source / kind).glob("run-*-*")):
-            run, _, rest = path.name.removeprefix("run-").partition("-")
-            new = number(int(run)) if run.isdigit() else None
-            if new is None:
-                continue
-            target = folder / kind / f"run-{new:08d}-{rest}"
-            target.parent.mkdir(exist_ok=True)
-            try:
-                os.link(path, target)
-            except OSError:
-                shutil.copyfile(path, target)
+            match = _OF_RUNS.fullmatch(path.name)
+            new = number(int(match[1])) if match else None
+            if match and new is not None:
+                check_file(path, KEPT_CAPTURE)
+                keep_copy(path, folder / kind / f"run-{new:08d}-{match[2]}", root=folder)
 
 
 def provenance_of(results: Results) -> dict[str, Any] | None:

@@ -7,8 +7,10 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from rexmit.errors import RexmitError
+from rexmit.files import make_folder, move_in, store_error
+from rexmit.places import temporary_folder
 from rexmit.run.backends import Backend
-from rexmit.run.files import TEMPORARY, store_error, write_whole
+from rexmit.run.stopping import asked
 
 CAPTURE_CHOICES = ("none", "failed", "all")
 HOSTS = ("server", "client")
@@ -25,28 +27,24 @@ def capture_runs(pool: Executor, backend: Backend, out: Path, runs: Mapping[int,
     Files that are there already are kept. Raises RexmitError where a run does not repeat exactly, which
     would be a defect of this package.
     """
-    try:
-        (out / "captures").mkdir(exist_ok=True)
-    except OSError as error:
-        raise store_error(out / "captures", error) from None
+    make_folder(out / "captures", root=out)
     todo = [run for run in runs if not all(capture_path(out, run, host).exists() for host in HOSTS)]
     missing = set(todo)
     yield from (run for run in runs if run not in missing)
-    yield from pool.map(lambda run: _capture(backend, out, run, runs[run]), todo)
+    with temporary_folder() as folder:
 
+        def capture(run: int) -> int:
+            made = server, client = [folder / capture_path(out, run, host).name for host in HOSTS]
+            try:
+                row = backend.capture(run, server, client)
+            except OSError as error:
+                raise store_error(folder, error) from None
+            if row["time_ns"] != runs[run]:
+                raise RexmitError(
+                    f"run {run} took {runs[run]} ns and now {row['time_ns']} ns; please report this"
+                )
+            for source, host in zip(made, HOSTS, strict=True):
+                move_in(source, capture_path(out, run, host), out, asked)
+            return run
 
-def _capture(backend: Backend, out: Path, run: int, time_ns: int) -> int:
-    server, client = (capture_path(out, run, host) for host in HOSTS)
-    beside = client.with_name(client.name + ".other" + TEMPORARY)
-
-    def write(temporary: Path) -> None:
-        row = backend.capture(run, temporary, beside)
-        if row["time_ns"] != time_ns:
-            raise RexmitError(f"run {run} took {time_ns} ns and now {row['time_ns']} ns; please report this")
-
-    def move(temporary: Path) -> None:
-        beside.replace(temporary)
-
-    write_whole(server, write)
-    write_whole(client, move)
-    return run
+        yield from pool.map(capture, todo)

@@ -18,14 +18,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from rexmit import _native
-from rexmit.errors import RexmitError
+from rexmit.errors import RexmitError, one_line
+from rexmit.files import check_writable, make_folder, move_in, put, write_whole
 from rexmit.places import temporary_folder
-from rexmit.run.files import write_whole
+from rexmit.run.guests import open_because
 from rexmit.run.processes import agent_command
-from rexmit.run.virtual import BEAT_NS, Clock, StalledError, StoppedError, Streams, run_in_guest
+from rexmit.run.virtual import BEAT_NS, Guest, StalledError, StoppedError, Streams, run_in_guest
+from rexmit.terminal import binary
 
 INVALID = 1
 """Exit code where the emulation was not what it should be."""
@@ -52,7 +54,7 @@ class EmulationOptions:
     capture: Path | None = None
     verdicts: Path | None = None
     to_stderr: bool = False
-    virtual: Clock | None = None
+    virtual: Guest | None = None
     environment: dict[str, str] = field(default_factory=dict)
 
 
@@ -73,38 +75,64 @@ class EmulationError(RexmitError):
 
 
 def emulate(options: EmulationOptions, listener: Listener) -> dict[str, Any]:
-    """Runs an emulation to its end and returns its last words: `code`, `summary`, `invalid`, `unreached`.
+    """Runs an emulation to its end and returns its last words.
 
+    They are `code`, `summary`, `invalid`, `unreached`, and `device`: `tun`, `veth`, None between interfaces.
     Raises EmulationError where it could not be, or broke off.
     """
-    if options.verdicts is not None and not options.verdicts.resolve().parent.is_dir():
-        raise EmulationError(f"{options.verdicts}: there is no such folder to write it into", 2)
+    if options.verdicts is not None:
+        if not options.verdicts.resolve().parent.is_dir():
+            raise EmulationError(f"{options.verdicts}: there is no such folder to write it into", 2)
+        check_writable(options.verdicts.parent)
+    if options.capture is not None:
+        make_folder(options.capture, resumable=False)
+        check_writable(options.capture)
     with temporary_folder() as folder, _terminal():
         if options.virtual:
             last = _run_virtual(options, options.virtual, folder, listener)
         else:
             job = folder / "job.json"
-            job.write_text(json.dumps(_job(options)))
+            put(job, json.dumps(_job(options, folder)))
             last = _run(job, listener, alone=not options.command)
+        if options.capture is not None:
+            for made in filter(Path.exists, _captures(folder)):
+                move_in(made, options.capture / made.name)
     if options.verdicts is not None:
         columns = last.pop("verdicts")
-        write_whole(options.verdicts, lambda part: _write_table(part, columns), resumable=False)
+        write_whole(options.verdicts, lambda file: _write_table(file, columns), resumable=False)
     return last
 
 
 def records() -> Path | None:
-    """Where emulations write what is to be undone after a kill; None where there is no place for it."""
-    if os.geteuid() == 0:
-        return Path("/run/rexmit")
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    return Path(runtime) / "rexmit" if runtime else None
+    """Where emulations write what is to be undone after a kill; None without root, where nothing ever is."""
+    return Path("/run/rexmit") if os.geteuid() == 0 else None
 
 
-def _job(options: EmulationOptions) -> dict[str, Any]:
+def probe() -> dict[str, Any]:
+    """Whether emulations can be here, by making the parts of one.
+
+    The answer has `carrier` (`tun` or `veth`), `closed` (why there is no TUN device), `rootless` and
+    `own_proc` (programs see their own processes in /proc), or `wrong` alone: why there can be none.
+    """
+    try:
+        done = subprocess.run(
+            agent_command("probe", Path("-")), capture_output=True, text=True, timeout=60, check=False
+        )
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return {"wrong": f"the emulator does not start: {one_line(str(error))}"}
+    return answer
+
+
+def _captures(folder: Path) -> list[Path]:
+    """Where the emulator, which may be root, writes captures: in a folder of its own."""
+    return [folder / f"{host}.pcapng" for host in ("server", "client")]
+
+
+def _job(options: EmulationOptions, folder: Path) -> dict[str, Any]:
     captures: list[str | None] = [None, None]
     if options.capture is not None:
-        options.capture.mkdir(parents=True, exist_ok=True)
-        captures = [str(options.capture.resolve() / f"{host}.pcapng") for host in ("server", "client")]
+        captures = [str(path) for path in _captures(folder)]
     place = records()
     chosen = asdict(options)
     for key in ("capture", "verdicts", "environment", "virtual"):
@@ -140,19 +168,24 @@ def _run(job: Path, listener: Listener, alone: bool) -> dict[str, Any]:
     return said.over(f"the emulator was ended {why}; COMMAND and all that it had made were ended too")
 
 
-def _run_virtual(options: EmulationOptions, clock: Clock, folder: Path, listener: Listener) -> dict[str, Any]:
-    job = _job(options)
+def _run_virtual(options: EmulationOptions, guest: Guest, folder: Path, listener: Listener) -> dict[str, Any]:
+    job = _job(options, folder)
     # A guest's first process has no parent, no terminal, and nothing that would be left.
     job.update(parent=0, foreground=None, records=None, beat_ns=BEAT_NS)
-    job["environment"] = [*os.environ.items(), *options.environment.items()]
+    job["environment"] = [*os.environ.items(), ("TMPDIR", "/run"), *options.environment.items()]
+    if (why := open_because()) is not None:
+        listener.note(
+            f"warning: the guest cannot be shut in on this machine ({why}): "
+            "its programs can write wherever you can"
+        )
     said = _Last(Listener(listener.note, _now_and_then(listener.now, options.beat_ns)))
-    streams = Streams(sys.stderr.buffer if options.to_stderr else sys.stdout.buffer, sys.stderr.buffer)
+    streams = Streams(binary(sys.stderr if options.to_stderr else sys.stdout), binary(sys.stderr))
     try:
-        words = run_in_guest(job, folder, said.hear, streams, clock)
+        words = run_in_guest(job, folder, said.hear, streams, guest)
     except StoppedError as stop:
         raise EmulationError("the emulation was stopped", 128 + stop.args[0]) from None
     except StalledError as stall:
-        raise EmulationError(_spinning(stall.args[0], clock.patience)) from None
+        raise EmulationError(_spinning(stall.args[0], guest.patience)) from None
     return said.over(f"the guest ended before the emulation was over: {words}")
 
 
@@ -255,11 +288,11 @@ def _terminal() -> Iterator[None]:
         signal.signal(signal.SIGTTOU, before)
 
 
-def _write_table(part: Path, columns: dict[str, list[Any]]) -> None:
+def _write_table(file: IO[bytes], columns: dict[str, list[Any]]) -> None:
     # Loaded when there is something to write: work begins without it.
     import pyarrow.parquet as pq
 
     from rexmit.run.columns import table_of
     from rexmit.run.meanings import VERDICTS
 
-    pq.write_table(table_of(columns, VERDICTS), part)
+    pq.write_table(table_of(columns, VERDICTS), file)

@@ -1,28 +1,66 @@
-"""Guests: the command that starts an agent as the first process of a kernel with a virtual clock."""
+"""Guests: the command that starts an agent as the first process of a kernel with a virtual clock.
+
+A guest's root is this machine's, as far as its kernel's process can reach that. So this process is shut in
+(`_cage.py`): not even a program that takes over the guest's kernel can write to more than the named folders.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
-from collections.abc import Sequence
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from rexmit.errors import one_line
+from rexmit.files import put
 from rexmit.kernel import Kernel, boot_command
+from rexmit.places import temporary_folder
+from rexmit.run.processes import script_command
 
 MEMORY = "256M"
 """Memory of a guest; what is not touched costs nothing."""
 
 
-_FAST = Path("/dev/shm")
-_ROOM = 2 << 30
+@dataclass(frozen=True)
+class Reach:
+    """What a guest reaches of this machine beside its own folder.
+
+    It may write to the folders `writable`. Of other files it sees those that are `readable`, or all that the
+    user may read where that is None.
+    """
+
+    writable: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] | None = None
+
+
+@cache
+def open_because() -> str | None:
+    """Why guests cannot be shut in on this machine; None where they can."""
+    with temporary_folder() as folder:
+        for readable in (None, ("/usr", "/bin", "/lib", "/lib64")):
+            plan = _plan(folder, 1 << 20, Reach())
+            plan["readable"] = readable
+            command = script_command("_cage.py", json.dumps(plan), "/bin/sh", "-c", ":")
+            tried = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            if tried.returncode != 0:
+                return one_line(tried.stderr) or "it cannot be told why"
+    return None
 
 
 def guest_environment(folder: Path) -> dict[str, str]:
     """The environment of the command: it says where a guest's memory lies, a file that has no name any more.
 
-    That is where files are memory themselves, if there is room and code may be run from it, else `folder`.
+    That is a file system in memory of the guest's own. Where it cannot be shut in, it is where files are
+    memory themselves, if there is room and code may be run from it, else `folder`.
     """
+    if open_because() is None:
+        return {**os.environ, "TMPDIR": str(folder / "memory")}
     fast = False
     with suppress(OSError):
         about = os.statvfs(_FAST)
@@ -35,19 +73,52 @@ def guest_command(
     kernel: Kernel,
     agent: Sequence[str],
     folder: Path,
+    reach: Reach,
     memory: str = MEMORY,
-    seed: int = 0,
-    start_ns: int = 0,
-    name: str | None = None,
+    **clock: int,
 ) -> list[str]:
     """The command that boots `kernel` with `agent` as its first process.
 
-    `folder` is for what it needs beside; its kernel's management console is `uml/NAME/mconsole` in it. `seed`
-    is that of its random numbers until an agent sets another, `start_ns` what its clock shows first.
+    `folder` is for what it needs beside; its kernel's management console is `uml/guest/mconsole` in it. Of
+    `clock`, `seed` is that of its random numbers until an agent sets another, `start` what it shows first, ns
+    since 1970.
     """
     init = folder / "init"
     # A shebang takes one argument and no blank in the path: the shell passes on all.
-    init.write_text(f"#!/bin/sh\nexec {shlex.join(agent)}\n")
-    init.chmod(0o755)
-    extra = [f"uml_dir={folder / 'uml'}", *([f"umid={name}"] if name else [])]
-    return boot_command(kernel, init, seed=seed, memory=memory, start=start_ns, extra=extra)
+    put(init, f"#!/bin/sh\nexec {shlex.join(agent)}\n", executable=True)
+    extra = [f"uml_dir={folder / 'uml'}", f"umid={NAME}"]
+    command = boot_command(kernel, init, memory=memory, extra=extra, **clock)
+    if open_because() is not None:
+        return command
+    # What lies in it beside the guest's own memory is small.
+    room = (int(memory[:-1]) << {"M": 20, "G": 30}[memory[-1]]) + (16 << 20)
+    if reach.readable is not None:
+        reach = Reach(reach.writable, (*reach.readable, kernel.path.parent))
+    return script_command("_cage.py", json.dumps(_plan(folder, room, reach)), *command)
+
+
+def management_console(folder: Path) -> Path:
+    """The management console of the guest whose folder this is."""
+    return folder / "uml" / NAME / "mconsole"
+
+
+def of_this_python(more: Iterable[Path] = ()) -> tuple[Path, ...]:
+    """What an agent needs to see: this interpreter with its libraries, and rexmit's native module."""
+    own = [Path(prefix) for prefix in (sys.prefix, sys.base_prefix, sys.exec_prefix)]
+    system = [Path(path) for path in _SYSTEM]
+    return tuple(dict.fromkeys([*system, *own, Path(sys.executable).resolve().parent, *more]))
+
+
+def _plan(folder: Path, memory: int, reach: Reach) -> dict[str, object]:
+    readable = None if reach.readable is None else [str(path) for path in reach.readable]
+    writable = [str(path) for path in reach.writable]
+    return {"folder": str(folder), "bytes": memory, "writable": writable, "readable": readable}
+
+
+NAME = "guest"
+"""Of a guest, for its kernel."""
+
+_FAST = Path("/dev/shm")
+_ROOM = 2 << 30
+_SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/usr", "/etc/ld.so.cache", "/nix/store", "/gnu/store")
+"""Where a system's programs and libraries are."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from rexmit import _native
 from rexmit.errors import RexmitError
+from rexmit.files import remove_file
 from rexmit.places import temporary_folder
 from rexmit.run.capture import HOSTS
 
@@ -64,4 +65,4 @@ class JudgedCaptures:
             raise RexmitError(f"run {run}: {error}") from None
         finally:
             for path in own:
-                path.unlink(missing_ok=True)
+                remove_file(path)

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
+from rexmit.files import make_folder, move_in, remove_file
+from rexmit.places import temporary_folder
 from rexmit.run.capture import HOSTS, capture_path
 from rexmit.run.columns import table_of
-from rexmit.run.files import TEMPORARY, store_error, write_whole
 from rexmit.run.meanings import SINGLE_RUNS
-from rexmit.run.tables import table_path
+from rexmit.run.tables import store_table, table_path
 
 
-@dataclass(frozen=True)
+@dataclass
 class Keep:
-    """Of which runs captures and tables are kept in the results folder `out`: `none`, `failed` or `all`."""
+    """Of which runs captures and tables are kept in the results folder `out`: `none`, `failed` or `all`.
+
+    Use it as a context: captures are made in a temporary folder, and what is kept goes into `out`.
+    """
 
     out: Path
     capture: str = "none"
     state: str = "none"
     verdicts: str = "none"
     state_at: str = "changes"
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _folder: Path = field(default_factory=Path)
+
+    def __enter__(self) -> Keep:
+        if self.capture != "none":
+            make_folder(self.out / "captures", root=self.out)
+            self._folder = self._stack.enter_context(temporary_folder())
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        self._stack.close()
 
     def options(self, run: int) -> dict[str, Any]:
         """What the agent is asked for."""
@@ -33,32 +46,23 @@ class Keep:
         if self.state != "none":
             chosen["state"] = self.state_at
         if self.capture != "none":
-            self._folder(capture_path(self.out, run, HOSTS[0]))
-            chosen["captures"] = [str(self._temporary(run, host).resolve()) for host in HOSTS]
+            chosen["captures"] = [str(self._made(run, host)) for host in HOSTS]
         return chosen
 
     def settle(self, run: int, failed: bool, tables: Mapping[str, Any]) -> None:
-        """Gives the files of a finished run their names, or removes those of a run that is not kept."""
+        """Keeps the files of a finished run, or removes those of a run that is not kept."""
         for host in HOSTS if self.capture != "none" else ():
-            temporary = self._temporary(run, host)
-            if not temporary.exists():
+            made = self._made(run, host)
+            if not made.exists():
                 continue
             if self.capture == "all" or failed:
-                temporary.replace(capture_path(self.out, run, host))
+                move_in(made, capture_path(self.out, run, host), self.out)
             else:
-                temporary.unlink()
+                remove_file(made)
         for kind, columns in tables.items():
             if getattr(self, kind) == "all" or failed:
-                path = table_path(self.out, run, kind)
-                self._folder(path)
-                write_whole(path, partial(pq.write_table, table_of(columns, SINGLE_RUNS[kind])))
+                table = table_of(columns, SINGLE_RUNS[kind])
+                store_table(table_path(self.out, run, kind), table, self.out)
 
-    def _temporary(self, run: int, host: str) -> Path:
-        path = capture_path(self.out, run, host)
-        return path.with_name(path.name + TEMPORARY)
-
-    def _folder(self, path: Path) -> None:
-        try:
-            path.parent.mkdir(exist_ok=True)
-        except OSError as error:
-            raise store_error(path.parent, error) from None
+    def _made(self, run: int, host: str) -> Path:
+        return self._folder / capture_path(self.out, run, host).name

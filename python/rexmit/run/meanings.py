@@ -28,6 +28,9 @@ RESPONSES: Meanings = {
     "fast_retransmits": "entries of both hosts into fast recovery; of SCTP, fast retransmits",
     "drops_down": "packets that the path dropped, server to client",
     "drops_up": "packets that the path dropped, client to server",
+    "unreached_down": "patterns of the path, server to client, that met no packet: what they stand for never "
+    "happened",
+    "unreached_up": "patterns of the path, client to server, that met no packet",
     "deliveries": "packets delivered to a host",
     "virtual_ns": "virtual time at which the run ended, that of closing included; ns",
     "error": "why the run failed, null where it did not",

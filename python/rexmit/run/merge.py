@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +21,19 @@ import pyarrow as pa
 import tomli_w
 
 from rexmit.errors import StoreError, UsageError
+from rexmit.files import write_json, write_text, write_whole
 from rexmit.run.backends import BackendOptions, ModelBackend, is_real_time
 from rexmit.run.beside import keep_files, merged_provenance, provenance_of, written_beside
 from rexmit.run.columns import SEED_COLUMNS, factor_columns, with_factors
 from rexmit.run.details import DETAILS, Detail, split
-from rexmit.run.files import write_json, write_text, write_whole
 from rexmit.run.provenance import now
+from rexmit.run.record import STUDY_JSON, factors_of
 from rexmit.run.results import Results, open_results
 from rexmit.run.schema import KEY, SCHEMA
 from rexmit.run.shards import merge_shards, shards_among
 from rexmit.run.store import (
     PROVENANCE,
     RUNS,
-    STUDY_JSON,
     STUDY_TOML,
     decisive,
     first_difference,
@@ -41,7 +42,7 @@ from rexmit.run.store import (
     write_runs,
 )
 from rexmit.study import Design, StudySpec
-from rexmit.study.factors import Factor, factor_from_record, factor_to_record
+from rexmit.study.factors import Factor, factor_to_record
 from rexmit.units import as_numbers
 
 OWN = ("scenario", "factors", "replications", "seed", "seeds", "runs")
@@ -95,8 +96,8 @@ class _Source:
     start: int
 
     @property
-    def factors(self) -> list[Factor]:
-        return [factor_from_record(factor) for factor in self.results.study["factors"]]
+    def factors(self) -> tuple[Factor, ...]:
+        return factors_of(self.results.study)
 
 
 def _check_named_once(folders: Sequence[Path]) -> None:
@@ -140,7 +141,7 @@ def _check_same_scenario(sources: Sequence[_Source]) -> None:
     """A record's scenario is that of its first run: the other's levels are set before two are compared."""
     first = sources[0]
     for other in sources[1:]:
-        design = Design(tuple(other.factors))
+        design = Design(other.factors)
         spec = StudySpec(first.results.name, None, {}, first.results.study["scenario"], design)
         expected = ModelBackend(spec, BackendOptions()).resolved()
         difference = first_difference(expected, other.results.study["scenario"])
@@ -207,7 +208,7 @@ def _numbered(sources: Sequence[_Source], factors: tuple[Factor, ...], skip: boo
 
 def _rows_of(number: int, source: _Source, factors: tuple[Factor, ...]) -> pl.DataFrame:
     table = source.results.table()
-    design = Design(tuple(source.factors), source.results.study["replications"])
+    design = Design(source.factors, source.results.study["replications"])
     runs = table["run"].cast(pl.Int64).to_numpy()
     if runs.size and (runs.max() >= design.runs or len(np.unique(runs)) != runs.size):
         raise StoreError(f"{source.folder / RUNS}: its runs are not those of its {STUDY_JSON}")
@@ -370,7 +371,7 @@ def _write(folder: Path, table: pa.Table, record: dict[str, Any]) -> None:
         seeds = ", ".join(map(str, record["seeds"]))
         note = f"# Merged from runs with the seeds {seeds}; this file runs all with the first of them.\n"
     write_text(folder / STUDY_TOML, note + tomli_w.dumps(without_nulls(spec.to_table(record["scenario"]))))
-    write_whole(folder / RUNS, lambda temporary: write_runs(table, temporary), resumable=False)
+    write_whole(folder / RUNS, partial(write_runs, table), resumable=False)
 
 
 def _keep_files(folder: Path, sources: Sequence[_Source], rows: pl.DataFrame) -> None:

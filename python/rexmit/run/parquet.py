@@ -1,17 +1,82 @@
-"""Tables written row group by row group: the same rows give the same bytes, in whatever pieces they come."""
+"""Tables written row group by row group, whose rows give the same bytes in whatever pieces; tables read.
+
+Every Parquet file is opened here to be read: by its name alone it could be a pipe, and its few bytes may
+stand for any number of rows.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from rexmit.inputs import TABLE, Kind, check_file
 
 ROWS_A_GROUP = 1 << 16
 
 LARGEST_GROUP = 64 << 20
 """Bytes in memory after which a group of a part ends early: rows with much nested in them."""
+
+
+def table_schema(path: Path, kind: Kind = TABLE) -> pa.Schema:
+    """The columns of a Parquet file. Raises the kind's error for no regular file, and those of Arrow."""
+    check_file(path, kind)
+    with _in_utf8():
+        return pq.read_schema(path)
+
+
+def table_metadata(path: Path, kind: Kind = TABLE) -> pq.FileMetaData:
+    """What the end of a Parquet file says of it. Raises as `table_schema` does."""
+    check_file(path, kind)
+    with _in_utf8():
+        return pq.read_metadata(path)
+
+
+def table_file(path: Path, kind: Kind = TABLE) -> pq.ParquetFile:
+    """A Parquet file to be read piece by piece, a context. Raises as `table_schema` does."""
+    check_file(path, kind)
+    with _in_utf8():
+        return pq.ParquetFile(path)
+
+
+def whole_table(path: Path, kind: Kind = TABLE) -> pa.Table:
+    """All of a Parquet file. Raises as `table_schema` does, and where it would not fit into the memory."""
+    found = table_metadata(path, kind)
+    needed = found.num_rows * max(found.num_columns, 1) * BYTES_A_VALUE
+    if needed > _memory() // 2:
+        raise kind.error(
+            f"{path}: has {found.num_rows:,} rows, which take some {needed / GIB:,.0f} GiB of memory, more "
+            "than half of the machine's; ask it with rexmit sql, or read it piece by piece"
+        )
+    with _in_utf8():
+        return pq.read_table(path)
+
+
+@contextmanager
+def _in_utf8() -> Iterator[None]:
+    """What Arrow says where names in a file are no text is an error of Arrow, as every other damage."""
+    try:
+        yield
+    except UnicodeError:
+        raise pa.ArrowInvalid("a name in it is not UTF-8") from None
+
+
+BYTES_A_VALUE = 8
+GIB = 1 << 30
+
+
+def _memory() -> int:
+    """Bytes of memory that the machine has; plenty where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 40
 
 
 class GroupWriter:
@@ -21,8 +86,8 @@ class GroupWriter:
     large rows may be smaller.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema, by_bytes: bool = False) -> None:
-        self._writer = pq.ParquetWriter(path, schema, compression="zstd", version="2.6")
+    def __init__(self, file: IO[bytes], schema: pa.Schema, by_bytes: bool = False) -> None:
+        self._writer = pq.ParquetWriter(file, schema, compression="zstd", version="2.6")
         self._schema = schema
         self._by_bytes = by_bytes
         self._held: list[pa.Table] = []

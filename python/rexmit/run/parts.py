@@ -8,13 +8,15 @@ from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rexmit.errors import StoreError, one_line
-from rexmit.run.files import write_whole
-from rexmit.run.parquet import GroupWriter
+from rexmit.files import TEMPORARY, remove_file, remove_files, remove_folder, write_whole
+from rexmit.inputs import RUN_TABLE, TABLE, Kind
+from rexmit.run.parquet import GroupWriter, table_file, table_metadata, table_schema
 
 JOINED_AT_ONCE = 32
 """So many neighbours become one file."""
@@ -39,7 +41,11 @@ class Parts:
     def add(self, runs: range, table: pa.Table) -> None:
         """Stores finished runs: whole on the disk before this returns."""
         known = self._known()
-        write_whole(self._path(runs), lambda temporary: pq.write_table(table, temporary, compression="zstd"))
+
+        def write(file: IO[bytes]) -> None:
+            pq.write_table(table, file, compression="zstd")
+
+        write_whole(self._path(runs), write)
         insort(known, runs, key=lambda one: one.start)
         while (found := to_join(known)) is not None:
             self._join(known[found])
@@ -48,18 +54,18 @@ class Parts:
     def tables(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """What is stored, in order of runs, in tables of up to `rows` rows. Memory holds one of them."""
         for runs in self._known():
-            yield from read_pieces(self._path(runs), rows, columns)
+            yield from read_pieces(self._path(runs), rows, columns, RUN_TABLE)
 
     def schema(self) -> pa.Schema:
         """The columns of what is stored."""
         return self._schema_of(self._known()[0])
 
     def remove(self) -> None:
-        """Removes the folder with all that is in it."""
-        with contextlib.suppress(OSError):
-            for part in self._folder.glob("*"):
-                part.unlink()
-            self._folder.rmdir()
+        """Removes the parts, and the folder if nothing else is in it."""
+        with contextlib.suppress(StoreError):
+            for names in (_PART, TEMPORARY):
+                remove_files(self._folder, names)
+            remove_folder(self._folder)
         self._stored = None
 
     def _known(self) -> list[range]:
@@ -77,21 +83,21 @@ class Parts:
         """Makes one file of neighbours; whoever is killed in between leaves the runs there, once or twice."""
         whole = range(parts[0].start, parts[-1].stop)
 
-        def write(temporary: Path) -> None:
-            with GroupWriter(temporary, self._schema_of(parts[0]), by_bytes=True) as writer:
+        def write(file: IO[bytes]) -> None:
+            with GroupWriter(file, self._schema_of(parts[0]), by_bytes=True) as writer:
                 for part in parts:
-                    for table in read_pieces(self._path(part), 1 << 12):
+                    for table in read_pieces(self._path(part), 1 << 12, kind=RUN_TABLE):
                         writer.add(table)
 
         write_whole(self._path(whole), write)
         for part in parts:
-            with contextlib.suppress(OSError):
-                self._path(part).unlink()
+            with contextlib.suppress(StoreError):
+                remove_file(self._path(part))
 
     def _schema_of(self, runs: range) -> pa.Schema:
         path = self._path(runs)
         try:
-            return pq.read_schema(path)
+            return table_schema(path, RUN_TABLE)
         except (OSError, pa.ArrowException) as error:
             raise unreadable(path, error) from None
 
@@ -131,13 +137,15 @@ def without_overlap(ranges: Iterable[range]) -> list[range]:
     return kept
 
 
-def read_pieces(path: Path, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+def read_pieces(
+    path: Path, rows: int, columns: Sequence[str] | None = None, kind: Kind = TABLE
+) -> Iterator[pa.Table]:
     """The rows of a Parquet file, in tables of up to `rows` rows; memory holds little more than one of them.
 
     Raises StoreError of one line for a file that cannot be read.
     """
     try:
-        with pq.ParquetFile(path) as file:
+        with table_file(path, kind) as file:
             names = None if columns is None else list(columns)
             for batch in file.iter_batches(rows, columns=names):
                 table = pa.Table.from_batches([batch])
@@ -150,7 +158,7 @@ def read_pieces(path: Path, rows: int, columns: Sequence[str] | None = None) -> 
 def check_readable(path: Path) -> None:
     """Raises StoreError of one line for a Parquet file that cannot be read."""
     try:
-        pq.read_metadata(path)
+        table_metadata(path)
     except (OSError, pa.ArrowException) as error:
         raise unreadable(path, error) from None
 
@@ -165,7 +173,7 @@ def unreadable(path: Path, error: Exception) -> StoreError:
 def _is_readable(path: Path) -> bool:
     """False for a part that the disk lost in a crash; its runs are then run again."""
     try:
-        pq.read_metadata(path)
+        table_metadata(path, RUN_TABLE)
     except (OSError, pa.ArrowInvalid):
         return False
     return True

@@ -14,14 +14,14 @@ _SCRIPTS = Path(__file__).resolve().parents[1]
 
 def agent_command(place: str, job: Path, *more: object) -> list[str]:
     """An agent for the job in a file. `place` and `more` are as `_agent.py` has them."""
-    return _python("_agent.py", _native.__file__, place, job, *more)
+    return script_command("_agent.py", _native.__file__, place, job, *more)
 
 
 def leashed(command: Sequence[str], core: int | None = None) -> list[str]:
     """The command that is killed when the thread that started it ends; it stays on a core if given one."""
-    return [*_python("_leash.py", os.getpid(), "any" if core is None else core), *command]
+    return [*script_command("_leash.py", os.getpid(), "any" if core is None else core), *command]
 
 
-def _python(script: str, *words: object) -> list[str]:
-    """An interpreter that reads nothing of its user's and starts fast."""
+def script_command(script: str, *words: object) -> list[str]:
+    """A script of this package by its name. Its interpreter reads nothing of its user's and starts fast."""
     return [sys.executable, "-ISB", str(_SCRIPTS / script), *map(str, words)]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -23,6 +23,7 @@ from rich.text import Text
 from rexmit.run.runner import Progress as ProgressFunction
 from rexmit.run.watch import FAILURES, Failure, Line, Watch
 from rexmit.study import Design
+from rexmit.terminal import moves, terminal
 
 LINE_EVERY = 5.0
 """Seconds between two lines where there is no terminal."""
@@ -52,7 +53,7 @@ def shown_study(design: Design, show: bool = True) -> Iterator[Shown]:
     watch = Watch(design)
     if not show:
         yield Shown()
-    elif sys.stderr.isatty():
+    elif moves(sys.stderr):
         with _Bar(watch) as bar:
             yield Shown(bar.report, watch.take)
     else:
@@ -65,7 +66,7 @@ def shown_progress(show: bool = True) -> Iterator[ProgressFunction | None]:
     """A function to report progress to, for as long as the block lasts; None where nothing is to be shown."""
     if not show:
         yield None
-    elif sys.stderr.isatty():
+    elif moves(sys.stderr):
         with _Bar() as bar:
             yield bar.report
     else:
@@ -84,7 +85,7 @@ class _Bar:
             _RateColumn(),
             TimeRemainingColumn(),
         )
-        self._console = Console(stderr=True, markup=False, emoji=False)
+        self._console = terminal(stderr=True)
         self._live = Live(
             console=self._console,
             get_renderable=self._picture,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import platform
 import shlex
@@ -14,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from rexmit import _native
-from rexmit.run.files import write_json
+from rexmit.errors import StoreError
+from rexmit.files import write_json
+from rexmit.inputs import PROVENANCE, read_json
 
 _PACKAGES = ("numpy", "polars", "pyarrow", "matplotlib")
 
@@ -73,10 +74,28 @@ def environment() -> dict[str, Any]:
 
 def _earlier(path: Path) -> list[Any]:
     try:
-        sessions = json.loads(path.read_text())["sessions"]
-    except (OSError, ValueError, KeyError, TypeError):
+        sessions: list[Any] = read_provenance(path).get("sessions", [])
+    except (OSError, StoreError):
         return []
-    return sessions if isinstance(sessions, list) else []
+    return sessions
+
+
+def read_provenance(path: Path) -> dict[str, Any]:
+    """The content of a provenance.json.
+
+    Raises StoreError for a wrong value, naming its key; OSError where the file cannot be opened. What is told
+    of the machine is for people, and may be anything.
+    """
+    found = read_json(path, PROVENANCE)
+    if not isinstance(found, dict):
+        raise StoreError(f"{path}: is no table")
+    for key in ("sessions", "sources"):
+        entries = found.get(key, [])
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            raise StoreError(f"{path}: {key}: is no list of tables")
+    if not isinstance(found.get("packages", {}), dict):
+        raise StoreError(f"{path}: packages: is no table")
+    return found
 
 
 def now() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import socket
 import time
@@ -18,10 +19,11 @@ from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for
 from rexmit.run.columns import from_native, table_of
 from rexmit.run.details import RETRANSMISSIONS
-from rexmit.run.guests import guest_command
+from rexmit.run.guests import Reach, guest_command, of_this_python
 from rexmit.run.judged import JudgedCaptures
 from rexmit.run.meanings import SINGLE_RUNS
 from rexmit.run.processes import agent_command
+from rexmit.run.stopping import asked
 from rexmit.run.unreached import Unreached
 from rexmit.study import StudySpec
 
@@ -70,7 +72,7 @@ class RealBackend(ModelBackend):
 
     def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         """Runs them on `jobs` agents and yields finished ones, in ranges."""
-        with self._judged or nullcontext():
+        with self._judged or nullcontext(), self._options.keep or nullcontext():
             yield from self._sweep(runs, jobs, stopped)
 
     def _sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
@@ -109,7 +111,9 @@ class RealBackend(ModelBackend):
 
     def _one(self, run: int, options: dict[str, Any]) -> Done:
         crew = self._crew(lambda _: options, 1)
-        (done,) = crew.work([run], lambda: False)
+        done = next(iter(crew.work([run], asked)), None)
+        if done is None:
+            raise KeyboardInterrupt
         if done.failed:
             raise RexmitError(f"run {run}: {done.failed}")
         return done
@@ -209,8 +213,13 @@ class UmlBackend(RealBackend):
         super().__init__(spec, options)
 
     def command(self, job: Path, folder: Path) -> list[str]:
-        """A guest whose first process is the interpreter."""
-        return guest_command(self._kernel, agent_command("guest", job), folder)
+        """A guest whose first process is the interpreter; it sees little else, and writes captures."""
+        agent = agent_command("guest", job)
+        runs = json.loads(job.read_text())["runs"]
+        captures = [path for run in runs for path in run["options"].get("captures") or () if path]
+        writable = tuple(dict.fromkeys(Path(path).parent for path in captures))
+        reach = Reach(writable, of_this_python(Path(word) for word in agent[1:] if word.startswith("/")))
+        return guest_command(self._kernel, agent, folder, reach)
 
     def describe(self) -> str:
         """The guest's kernel."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,20 +10,22 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
+from rexmit.files import move_in, store_error
+from rexmit.places import temporary_folder
 from rexmit.run.backends import open_backend
+from rexmit.run.capture import HOSTS
 from rexmit.run.columns import SEED_COLUMNS
 from rexmit.run.details import INTERVALS, MESSAGES, RETRANSMISSIONS, Detail
-from rexmit.run.files import store_error
-from rexmit.run.parquet import ROWS_A_GROUP
+from rexmit.run.parquet import ROWS_A_GROUP, table_metadata, table_schema, whole_table
 from rexmit.run.parts import read_pieces
-from rexmit.run.schema import check_schema
+from rexmit.run.provenance import read_provenance
+from rexmit.run.record import STUDY_JSON, check_columns, design_of, read_record
 from rexmit.run.shard import Shard, shard_of, told
-from rexmit.run.store import PROVENANCE, RUNS, STUDY_JSON
+from rexmit.run.store import PROVENANCE, RUNS
 from rexmit.study import Design, StudySpec
-from rexmit.study.factors import factor_from_record
+from rexmit.units import plural
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -37,8 +38,9 @@ class Results:
     `NAME_bit_s` or `NAME_ns` where its levels are rates or times; then the responses: `completed`, `time_ns`
     (from the client's connect() to the end of the stream), `bytes`, `packets_down` and `packets_up` (offered
     to the path, server to client and back), `data_segments`, `retransmits`, `timeouts`,
-    `timeouts_server`, `fast_retransmits`, `drops_down`, `drops_up`, `deliveries`, `virtual_ns`, `error` (null
-    where the run went well).
+    `timeouts_server`, `fast_retransmits`, `drops_down`, `drops_up`, `unreached_down` and
+    `unreached_up` (patterns that met no packet), `deliveries`, `virtual_ns`, `error` (null where the run went
+    well).
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class Results:
     def __repr__(self) -> str:
         where = f" in {self.folder}" if self.folder else ""
         part = f", {told(self.shard)}" if self.shard else ""
-        return f"<Results of {self.name}{part}: {len(self)} runs{where}>"
+        return f"<Results of {self.name}{part}: {plural(len(self), 'run')}{where}>"
 
     @property
     def shard(self) -> Shard | None:
@@ -90,7 +92,7 @@ class Results:
     @property
     def title(self) -> str:
         """The study's title."""
-        return str(self.study.get("title", self.name))
+        return str(self.study.get("title") or self.name)
 
     @property
     def factors(self) -> Sequence[str]:
@@ -211,9 +213,9 @@ class Results:
 
     def spec(self) -> StudySpec:
         """The study as it was run, every default filled in."""
-        factors = [factor_from_record(factor) for factor in self.study["factors"]]
-        design = Design(tuple(factors), self.study["replications"], self.study["seed"])
-        return StudySpec(self.name, None, {"title": self.title}, self.study["scenario"], design)
+        return StudySpec(
+            self.name, None, {"title": self.title}, self.study["scenario"], design_of(self.study)
+        )
 
     def run_number(self, **levels: object) -> int:
         """The number of the run (first replication) at these levels; write `path.rate` as `path__rate`.
@@ -250,12 +252,17 @@ class Results:
         """
         spec, own = self._as_run(run)
         backend = open_backend(self.study["backend"], spec)
-        first, second = paths = [None if path is None else Path(path) for path in (server, client)]
-        try:
-            row = backend.capture(own, first, second, snap_len)
-        except OSError as error:
-            given = next(path for path in paths if path is not None)
-            raise store_error(given, error) from None
+        with temporary_folder() as folder:
+            paths = [None if path is None else Path(path) for path in (server, client)]
+            made = [path and folder / f"{host}.pcapng" for host, path in zip(HOSTS, paths, strict=True)]
+            first, second = made
+            try:
+                row = backend.capture(own, first, second, snap_len)
+            except OSError as error:
+                raise store_error(folder, error, resumable=False) from None
+            for source, path in zip(made, paths, strict=True):
+                if source is not None and path is not None:
+                    move_in(source, path)
         numbers = {"run": run, "replication": run % self.study["replications"]}
         return {name: numbers.get(name, value) for name, value in row.items()}
 
@@ -288,13 +295,24 @@ class Results:
         if SEED_COLUMNS[0] not in self.column_names:
             return spec, run
         levels = spec.design.point(run).levels
-        seed, replication = (int(self.arrow().column(name)[run].as_py()) for name in SEED_COLUMNS)
+        row = self.arrow().filter(pc.field("run") == run)
+        if not row.num_rows:
+            raise StudyError(f"run {run} is not among these results of {self.name}")
+        seed, replication = (int(row.column(name)[0].as_py()) for name in SEED_COLUMNS)
         design = Design(spec.design.factors, replication + 1, seed)
         return replace(spec, design=design), design.number(levels, replication)
 
     def provenance(self) -> dict[str, Any]:
         """What ran it, on what, when: the content of provenance.json; empty for results in memory."""
-        return {} if self.folder is None else _read_json(self.folder / PROVENANCE)
+        if self.folder is None:
+            return {}
+        path = self.folder / PROVENANCE
+        try:
+            return read_provenance(path)
+        except FileNotFoundError:
+            raise _no_results(self.folder, PROVENANCE) from None
+        except OSError as error:
+            raise _unreadable(path, error) from None
 
 
 @dataclass(frozen=True)
@@ -338,45 +356,43 @@ def open_results(folder: str | Path) -> Results:
     path = folder / RUNS
     if not path.exists():
         raise StoreError(f"{folder}: is not finished; repeat its `rexmit run` with --out {folder} --resume")
-    _schema_of(path)
+    check_columns(_schema_of(path), study, path)
     return Results(None, study, folder)
-
-
-_NEEDED = ("name", "scenario", "factors", "replications", "seed", "runs")
 
 
 def read_study(folder: Path) -> dict[str, Any]:
     """The study.json of a results folder, finished or not.
 
-    Raises StoreError where there is none, or where a newer version has written the folder in another layout.
+    Raises StoreError where there is none, where a newer version has written the folder in another layout, and
+    for a wrong value, naming its key.
     """
     if folder.is_file():
         raise StoreError(f"{folder}: is a file; name the results folder that `rexmit run` wrote")
-    study = _read_json(folder / STUDY_JSON)
-    check_schema(study, folder)
-    missing = [key for key in _NEEDED if key not in study]
-    if missing:
-        raise StoreError(f"{folder / STUDY_JSON}: has no {', '.join(missing)}, so it describes no study")
-    return study
+    try:
+        return read_record(folder)
+    except FileNotFoundError:
+        raise _no_results(folder, STUDY_JSON) from None
+    except OSError as error:
+        raise _unreadable(folder / STUDY_JSON, error) from None
 
 
 def _read_table(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path)
+        return whole_table(path)
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(path, error) from None
 
 
 def _rows_of(path: Path) -> int:
     try:
-        return int(pq.read_metadata(path).num_rows)
+        return int(table_metadata(path).num_rows)
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(path, error) from None
 
 
 def _schema_of(path: Path) -> pa.Schema:
     try:
-        return pq.read_schema(path)
+        return table_schema(path)
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(path, error) from None
 
@@ -385,13 +401,5 @@ def _unreadable(path: Path, error: Exception) -> StoreError:
     return StoreError(f"{path}: cannot be read: {one_line(error)}")
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text())
-    except FileNotFoundError:
-        raise StoreError(f"{path.parent}: is no results folder: it holds no {path.name}") from None
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{path}: cannot be read: {one_line(error)}") from None
-    if not isinstance(value, dict):
-        raise StoreError(f"{path}: is no table")
-    return value
+def _no_results(folder: Path, name: str) -> StoreError:
+    return StoreError(f"{folder}: is no results folder: it holds no {name}")

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from rexmit import _native
 from rexmit.errors import Interrupted, RexmitError, UsageError
+from rexmit.files import make_folder, remove_folder
 from rexmit.run.backends import CHECKED_AT_ONCE, Backend, BackendOptions, open_backend
 from rexmit.run.capture import CAPTURE_CHOICES, capture_runs
 from rexmit.run.columns import with_factors
 from rexmit.run.details import split
-from rexmit.run.files import store_error
 from rexmit.run.keeping import Keep
 from rexmit.run.lock import FolderLock
 from rexmit.run.provenance import Provenance, usable_cores
 from rexmit.run.results import Results, did_fail
 from rexmit.run.schema import KEY, SCHEMA
 from rexmit.run.shard import Shard, checked, runs_of
+from rexmit.run.stopping import stop_flag, workers
 from rexmit.run.store import PROVENANCE, Store
 from rexmit.run.tables import TABLE_KINDS, write_tables
 from rexmit.study import StudySpec
 from rexmit.study.factors import factor_to_record
+from rexmit.units import plural
 
 if TYPE_CHECKING:
     from rexmit.run.cluster import Cluster
@@ -144,6 +142,7 @@ class _Session:
         self._jobs = jobs
         self._options = options
         self._cluster: Cluster | None = None
+        self._stored = False
         self._runs = runs_of(options.shard, spec.design.runs) if options.shard else range(spec.design.runs)
         self._warnings = self._check()
         for text in self._warnings:
@@ -165,7 +164,7 @@ class _Session:
     def in_memory(self) -> Results:
         """Runs without a folder."""
         tables: list[pa.Table] = []
-        with _stop_flag() as stop:
+        with stop_flag() as stop:
             self._sweep([self._runs], lambda _, table: tables.append(table), stop)
         whole = pa.concat_tables(tables).sort_by("run")
         table, details = split(with_factors(whole, self._spec.design, self._runs.start))
@@ -173,36 +172,52 @@ class _Session:
         return Results(table, self._record(), None, table.num_rows, details)
 
     def in_folder(self, out: Path) -> Results:
-        """Runs into a folder that no other run may use meanwhile."""
+        """Runs into a folder that no other run may use meanwhile.
+
+        A study that fails before anything is stored leaves no folder: it would be in the way of the next one.
+        """
+        made = not out.exists()
+        make_folder(out)
         try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise store_error(out, error) from None
-        with FolderLock(out):
-            store = Store(out, self._spec.design, self._runs)
-            record = self._record()
-            store.begin(record, self._spec.to_table(record["scenario"]), self._options.resume)
-            provenance = Provenance(out / PROVENANCE, self._spec.design.seed, self._jobs)
-            missing = store.missing()
-            provenance.begin()
-            try:
-                with _stop_flag() as stop:
-                    self._sweep(missing, store.add, stop)
-                    store.finish()
-                    results = Results(None, record, out, sum(map(len, missing)))
-                    self._keep(out, results, stop)
-            except BaseException as error:
-                outcome = "interrupted" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed"
-                _quietly(lambda: provenance.end(outcome))
-                raise
-            never = self._warn_never_reached(results.new_runs)
-            facts = {"cluster": self._cluster.facts()} if self._cluster else {}
-            warnings = [*self._warnings, *never]
-            provenance.end("finished", runs=results.new_runs, warnings=warnings, **facts)
-            return results
+            self._stored = True
+            with FolderLock(out):
+                store = Store(out, self._spec.design, self._runs)
+                try:
+                    return self._in_locked(out, store)
+                except (Interrupted, KeyboardInterrupt):
+                    raise
+                except BaseException:
+                    _quietly(store.undo)
+                    raise
+        except BaseException:
+            if made:
+                remove_folder(out)  # which is only if it is empty
+            raise
+
+    def _in_locked(self, out: Path, store: Store) -> Results:
+        record = self._record()
+        store.begin(record, self._spec.to_table(record["scenario"]), self._options.resume)
+        provenance = Provenance(out / PROVENANCE, self._spec.design.seed, self._jobs)
+        missing = store.missing()
+        provenance.begin()
+        try:
+            with stop_flag() as stop:
+                self._sweep(missing, store.add, stop)
+                store.finish()
+                results = Results(None, record, out, sum(map(len, missing)))
+                self._keep(out, results, stop)
+        except BaseException as error:
+            outcome = "interrupted" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed"
+            _quietly(lambda: provenance.end(outcome))
+            raise
+        never = self._warn_never_reached(results.new_runs)
+        facts = {"cluster": self._cluster.facts()} if self._cluster else {}
+        warnings = [*self._warnings, *never]
+        provenance.end("finished", runs=results.new_runs, warnings=warnings, **facts)
+        return results
 
     def _check(self) -> list[str]:
-        with _stop_flag() as stop:
+        with stop_flag() as stop:
 
             def step(done: int, total: int) -> None:
                 if stop:
@@ -238,28 +253,29 @@ class _Session:
 
     def _keep(self, out: Path, results: Results, stop: list[int]) -> None:
         """Captures and tables of the runs that were asked for; each is run again."""
-        with ThreadPoolExecutor(self._jobs) as pool:
-            try:
-                if self._options.capture != "none":
-                    runs = _runs_to_keep(results, self._options.capture)
-                    work = capture_runs(pool, self._backend, out, runs)
-                    self._follow("captures", work, len(runs), stop)
-                for kind in TABLE_KINDS:
-                    choice = getattr(self._options, kind)
-                    if choice != "none":
-                        runs = _runs_to_keep(results, choice)
-                        work = write_tables(pool, self._backend, out, kind, list(runs))
-                        self._follow(f"tables of {kind}", work, len(runs), stop)
-            except BaseException:
-                # Else leaving the pool would first do all that is still to do.
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        with workers(self._jobs, lambda: bool(stop)) as pool:
+            if self._options.capture != "none":
+                runs = _runs_to_keep(results, self._options.capture)
+                work = capture_runs(pool, self._backend, out, runs)
+                self._follow("captures", work, len(runs), stop)
+            for kind in TABLE_KINDS:
+                choice = getattr(self._options, kind)
+                if choice != "none":
+                    runs = _runs_to_keep(results, choice)
+                    work = write_tables(pool, self._backend, out, kind, list(runs))
+                    self._follow(f"tables of {kind}", work, len(runs), stop)
 
     def _follow(self, stage: str, work: Iterator[int], total: int, stop: list[int]) -> None:
-        self._progress(stage, 0, total)
-        for done, _ in enumerate(work, start=1):
-            self._progress(stage, done, total)
+        done = 0
+        self._progress(stage, done, total)
+        try:
+            for done, _ in enumerate(work, start=1):
+                self._progress(stage, done, total)
+                self._stop_if_asked(stop, done, total)
+        except KeyboardInterrupt:
+            # One that was under way has ended early, unless it is a second signal.
             self._stop_if_asked(stop, done, total)
+            raise
 
     def _record(self) -> dict[str, Any]:
         """What study.json holds: the resolved study, its levels and size. A resume must find the same."""
@@ -283,14 +299,15 @@ class _Session:
     def _warn_never_reached(self, runs: int) -> list[str]:
         """Tells what patterns named and no packet was, in the `runs` runs of this session."""
         texts = (self._cluster or self._backend).unreached()
-        found = [f"{text} in {count} of {runs} runs" for text, count in texts]
+        found = [f"{text} in {count:,} of {plural(runs, 'run')}" for text, count in texts]
         for text in found:
             self._warn(text)
         return found
 
     def _stop_if_asked(self, stop: list[int], done: int, total: int) -> None:
         if stop:
-            raise Interrupted(f"stopped after {done} of {total}; go on with --resume", stop[0])
+            go_on = "; go on with --resume" if self._stored else "; nothing was stored"
+            raise Interrupted(f"stopped after {done} of {total}{go_on}", stop[0])
 
     def _progress(self, stage: str, done: int, total: int) -> None:
         if self._options.progress:
@@ -313,28 +330,5 @@ def _runs_to_keep(results: Results, choice: str) -> dict[int, int]:
 
 def _quietly(action: Callable[[], None]) -> None:
     """An error on top of the one being raised would hide it."""
-    with suppress(RexmitError):
+    with suppress(RexmitError, OSError):
         action()
-
-
-@contextmanager
-def _stop_flag() -> Iterator[list[int]]:
-    """A list that gets the number of the first SIGINT or SIGTERM; the second one acts at once."""
-    stop: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-
-    def note(number: int, frame: FrameType | None) -> None:
-        stop.append(number)
-        for one, handler in before.items():
-            signal.signal(one, handler)
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
-        signal.signal(number, note)
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
+import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,45 +12,115 @@ from pathlib import Path
 from typing import Any
 
 from rexmit.errors import RexmitError, UsageError, one_line
+from rexmit.inputs import SCHEDULER, read_json
 
 CONNECT_SECONDS = 5.0
 
 
 def connect(address: str) -> Any:
-    """A client of the scheduler at this address, `tcp://HOST:PORT`, or of a scheduler's file.
+    """A client of the scheduler at this address, `tcp://` or `tls://HOST:PORT`, or of a scheduler's file.
 
-    Raises UsageError where Dask is not installed or the address is none, RexmitError where nobody answers.
+    Raises UsageError where Dask is not installed, the address is none or `tls://` lacks certificates, and
+    RexmitError where nobody answers or who answers has no certificate of the same authority.
     """
     try:
         from distributed import Client
     except ImportError:
         raise UsageError('--cluster needs Dask; install it with: pip install "rexmit[dask]"') from None
     place = _address_of(address)
+    security = _security(address, place)
     open_client: Callable[..., Any] = Client
     try:
         # A client that finds nobody goes on trying when it should close, so somebody else asks first.
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(asyncio.run, _greet(place)).result()
-        return open_client(place, timeout=CONNECT_SECONDS, set_as_default=False)
+        pool = ThreadPoolExecutor(1)
+        try:
+            pool.submit(asyncio.run, _greet(place, security)).result()
+        finally:
+            pool.shutdown(wait=False)  # a signal does not wait for an answer
+        return open_client(place, timeout=CONNECT_SECONDS, security=security, set_as_default=False)
     except OSError as error:
-        # TimeoutError is one of these.
-        late = isinstance(error, TimeoutError) or "Timed out" in str(error)
-        why = f"within {CONNECT_SECONDS:.0f} s" if late else f"({one_line(error)})"
-        raise RexmitError(
-            f"--cluster {address}: no Dask scheduler answers there {why}; look at its address"
-        ) from None
+        raise _refused(address, place, error) from None
     except Exception as error:
+        if _is_encrypted(place) and isinstance(error, ValueError):
+            # It spoke first, and plainly.
+            raise _no_tls(address) from None
         raise UsageError(f"--cluster {address}: cannot be used: {one_line(error)}") from None
 
 
-async def _greet(place: str) -> None:
-    """Raises what keeps a scheduler from answering."""
+def what_is_trusted(address: str) -> str | None:
+    """One line on whom a connection without encryption trusts; None where certificates say who answers."""
+    place = _address_of(address)
+    if _is_encrypted(place):
+        return None
+    return (
+        f"--cluster {address}: {place} is not encrypted, and nothing shows who answers there: whoever does "
+        "can run programs as you on this machine; on a network with others, use tls://"
+    )
+
+
+def _is_encrypted(place: str) -> bool:
+    return place.partition("://")[0] in ("tls", "wss")
+
+
+def _security(address: str, place: str) -> Any:
+    """Dask's settings of certificates; of `tls://`, nothing is then sent or taken without encryption."""
     from distributed import Security
-    from distributed.core import rpc
 
     make: Callable[..., Any] = Security
+    if not _is_encrypted(place):
+        return make()
+    try:
+        security = make(require_encryption=True)
+        context = security.get_connection_args("client")["ssl_context"]
+    except (OSError, ValueError) as error:
+        files = ", ".join(str(file) for file in _files(make()).values())
+        raise UsageError(
+            f"--cluster {address}: the certificates cannot be used ({one_line(error)}); look at {files}"
+        ) from None
+    if context is None:
+        lacking = [name for name, file in _files(security).items() if not file]
+        raise UsageError(
+            f"--cluster {address}: needs certificates; name their files in the environment: "
+            f"{', '.join(f'{_TLS}{name}' for name in lacking)}, or in Dask's configuration"
+        )
+    return security
+
+
+def _files(security: Any) -> dict[str, str | None]:
+    """The files of certificates and of the key by the names that Dask's environment has for them."""
+    given = security.get_tls_config_for_role("client")
+    return {"CA_FILE": given["ca_file"], "CLIENT__CERT": given["cert"], "CLIENT__KEY": given["key"]}
+
+
+def _refused(address: str, place: str, error: OSError) -> RexmitError:
+    """Why there is no connection, in one line."""
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
+        causes.append(cause)
+    texts = " ".join(map(str, causes))
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes) or "CERTIFICATE" in texts:
+        return RexmitError(
+            f"--cluster {address}: who answers there has no certificate of the authority in "
+            f"{_TLS}CA_FILE; do not use it unless you know why ({one_line(causes[-1])})"
+        )
+    if _is_encrypted(place) and any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return _no_tls(address)
+    # TimeoutError is one of these.
+    late = isinstance(error, TimeoutError) or "Timed out" in str(error)
+    why = f"within {CONNECT_SECONDS:.0f} s" if late else f"({one_line(error)})"
+    return RexmitError(f"--cluster {address}: no Dask scheduler answers there {why}; look at its address")
+
+
+def _no_tls(address: str) -> RexmitError:
+    return RexmitError(f"--cluster {address}: who answers there does not speak TLS; nothing was sent to it")
+
+
+async def _greet(place: str, security: Any) -> None:
+    """Raises what keeps a scheduler from answering."""
+    from distributed.core import rpc
+
     call: Callable[..., Any] = rpc
-    arguments = make().get_connection_args("client")
+    arguments = security.get_connection_args("client")
     async with call(place, timeout=CONNECT_SECONDS, connection_args=arguments) as scheduler:
         await asyncio.wait_for(scheduler.identity(), CONNECT_SECONDS)
 
@@ -66,8 +136,8 @@ def _address_of(given: str) -> str:
     path = Path(given)
     if path.exists():
         try:
-            return str(json.loads(path.read_text())["address"])
-        except (OSError, ValueError, KeyError, TypeError):
+            return str(read_json(path, SCHEDULER)["address"])
+        except (OSError, UsageError, KeyError, TypeError):
             raise UsageError(f"--cluster {given}: is no scheduler's file (JSON with its address)") from None
     host, _, port = given.rpartition(":")
     if host and port.isdigit():
@@ -89,6 +159,9 @@ def quiet_logs() -> Iterator[None]:
         for one, level in zip(names, before, strict=True):
             one.setLevel(level)
 
+
+_TLS = "DASK_DISTRIBUTED__COMM__TLS__"
+"""What Dask's variables of the environment for certificates begin with."""
 
 _SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
 """Ways to a scheduler that Dask knows; it would try another one for ever."""

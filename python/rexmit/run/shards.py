@@ -6,7 +6,6 @@ Tables pass through row group by row group, so memory does not grow with the num
 from __future__ import annotations
 
 import filecmp
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,18 +15,19 @@ from typing import Any
 import pyarrow as pa
 
 from rexmit.errors import StoreError
+from rexmit.files import write_json, write_text, write_whole
+from rexmit.inputs import RECORD_TOML, TABLE, check_file, read_text
 from rexmit.run.beside import keep_files, merged_provenance, provenance_of, written_beside
 from rexmit.run.details import DETAILS, Detail
-from rexmit.run.files import write_json, write_whole
 from rexmit.run.parquet import ROWS_A_GROUP
 from rexmit.run.parts import read_pieces
 from rexmit.run.provenance import now
+from rexmit.run.record import STUDY_JSON
 from rexmit.run.results import Results, open_results, read_study
 from rexmit.run.shard import Shard, runs_of, shard_of
 from rexmit.run.store import (
     PROVENANCE,
     RUNS,
-    STUDY_JSON,
     STUDY_TOML,
     decisive,
     first_difference,
@@ -81,7 +81,7 @@ def merge_shards(folders: Sequence[Path], out: Path | None, skip_duplicates: boo
         return Results(table, record, None, details=tables)
     with written_beside(out) as folder:
         write_json(folder / STUDY_JSON, record)
-        shutil.copyfile(parts[0].folder / STUDY_TOML, folder / STUDY_TOML)
+        write_text(folder / STUDY_TOML, read_text(parts[0].folder / STUDY_TOML, RECORD_TOML), resumable=False)
         for detail in details:
             write = partial(write_tables, _tables(parts, detail.file))
             write_whole(folder / detail.file, write, resumable=False)
@@ -127,7 +127,7 @@ def _ordered(parts: Sequence[_Part], skip_duplicates: bool) -> list[_Part]:
     unfinished: dict[int, str] = {}
     for part in parts:
         number = part.shard[0]
-        if not (part.folder / RUNS).exists():
+        if not _has_table(part):
             unfinished[number] = f"{number}/{count} (not finished: {part.folder})"
         elif number not in found:
             found[number] = part
@@ -151,6 +151,14 @@ def _ordered(parts: Sequence[_Part], skip_duplicates: bool) -> list[_Part]:
             f"{', '.join(names)}{more}; run each with --shard, an unfinished one with --resume"
         )
     return [found[n] for n in range(1, count + 1)]
+
+
+def _has_table(part: _Part) -> bool:
+    path = part.folder / RUNS
+    if path.exists():
+        check_file(path, TABLE)
+        return True
+    return False
 
 
 def _has(parts: Sequence[_Part], detail: Detail) -> bool:

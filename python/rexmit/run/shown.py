@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rexmit.units import plural
+
 if TYPE_CHECKING:
     from rexmit.run.results import Results
     from rexmit.study import Factor, StudySpec
@@ -23,7 +25,7 @@ def results_html(results: Results) -> str:
     """A table of the factors, the means of the main responses over one factor, and the curve of the first."""
     factors = results.spec().design.factors
     varied = [factor for factor in factors if len(factor.levels) > 1]
-    told = f"{results.name}: {len(results):,} runs, seed {_seeds(results)}"
+    told = f"{results.name}: {plural(len(results), 'run')}, seed {_seeds(results)}"
     parts = [f"<div>{html.escape(told)}</div>", _factors(factors)]
     frame = results.table()
     if varied and frame.height:

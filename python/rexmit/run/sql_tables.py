@@ -11,18 +11,20 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 from pyarrow import fs
 
 from rexmit.errors import StoreError, UsageError, one_line
+from rexmit.inputs import KEPT_CAPTURE, RUN_TABLE, TABLE, Kind, check_file
 from rexmit.run.columns import level_table
 from rexmit.run.details import DETAILS
 from rexmit.run.meanings import RUNS as RUN_MEANINGS
 from rexmit.run.meanings import SINGLE_RUNS, Meanings
+from rexmit.run.parquet import table_metadata, table_schema
+from rexmit.run.record import STUDY_JSON, factors_of
 from rexmit.run.results import read_study
-from rexmit.run.store import RUNS, STUDY_JSON
+from rexmit.run.store import RUNS
 from rexmit.study import Design
-from rexmit.study.factors import Factor, factor_from_record
+from rexmit.study.factors import Factor
 from rexmit.units import as_numbers
 
 ABOUT = {
@@ -76,11 +78,16 @@ class Sourced:
 
 @dataclass
 class Source:
-    """The tables of one folder. `notes` say what is not there as one would expect."""
+    """The tables of one `folder`, or of results in memory and their `study`.
+
+    `notes` say what is not there as one would expect.
+    """
 
     name: str
     tables: dict[str, Sourced]
     notes: list[str] = field(default_factory=list)
+    folder: Path | None = None
+    study: Mapping[str, Any] = field(default_factory=dict)
 
 
 def folder_source(folder: Path) -> Source:
@@ -94,8 +101,8 @@ def folder_source(folder: Path) -> Source:
     if not (folder / STUDY_JSON).exists():
         return _of_tables(folder)
     study = read_study(folder)
-    factors = study_factors(study)
-    source = Source(str(folder), {})
+    factors = factors_of(study)
+    source = Source(str(folder), {}, folder=folder)
     if (folder / RUNS).exists():
         source.tables["runs"] = _of_file(folder / RUNS, RUN_MEANINGS)
     else:
@@ -121,12 +128,7 @@ def memory_source(name: str, tables: Mapping[str, pa.Table | None], study: Mappi
         for key, table in tables.items()
         if table is not None
     }
-    return Source(name, found | {"factors": factors_table(study_factors(study))})
-
-
-def study_factors(study: Mapping[str, Any]) -> list[Factor]:
-    """The factors of a study.json."""
-    return [factor_from_record(factor) for factor in study["factors"]]
+    return Source(name, found | {"factors": factors_table(factors_of(study))}, study=study)
 
 
 def factors_table(factors: Sequence[Factor]) -> Sourced:
@@ -165,11 +167,16 @@ def _of_file(path: Path, known: Meanings) -> Sourced:
     return Sourced(_dataset([path]), meanings_of(_schema(path), known))
 
 
-def _schema(path: Path) -> pa.Schema:
+def _schema(path: Path, kind: Kind = TABLE) -> pa.Schema:
     try:
-        return pq.read_schema(path)
+        str(path).encode()
+        schema = table_schema(path, kind)
+        _ = schema.names
     except (OSError, pa.ArrowException) as error:
         raise StoreError(f"{path}: cannot be read: {one_line(error)}") from None
+    except UnicodeError:
+        raise StoreError(f"{path}: cannot be read: its name, or that of a column, is not UTF-8") from None
+    return schema
 
 
 def _dataset(paths: Sequence[Path]) -> ds.Dataset:
@@ -197,7 +204,9 @@ def _of_runs(folder: Path, kind: str) -> Sourced | None:
         form.make_fragment(str(path.resolve()), files, partition_expression=ds.field("run") == run)
         for run, path in found
     ]
-    schema = _schema(found[0][1])
+    for _, path in found:
+        check_file(path, RUN_TABLE)
+    schema = _schema(found[0][1], RUN_TABLE)
     run = pa.field("run", pa.uint32())
     whole = pa.schema([run, *schema])
     meanings = {"run": RUN_MEANINGS["run"], **meanings_of(schema, SINGLE_RUNS[kind]), **SINGLE_RUNS[kind]}
@@ -210,6 +219,8 @@ def _captures(folder: Path) -> Sourced:
         for path in sorted(folder.glob("*"))
     ]
     found = [(int(match[1]), match[2], str(path)) for match, path in matches if match]
+    for *_, path in found:
+        check_file(Path(path), KEPT_CAPTURE)
     kinds = zip(CAPTURES, (pa.uint32(), pa.string(), pa.string()), strict=True)
     columns = [list(column) for column in zip(*found, strict=True)] or [[], [], []]
     return Sourced(pa.table(columns, schema=pa.schema(list(kinds))), CAPTURES)
@@ -223,7 +234,7 @@ def _add_parts(source: Source, folder: Path, study: Mapping[str, Any], factors: 
     parts = _parts(folder / "parts")
     if not parts:
         return
-    schema = _schema(parts[0])
+    schema = _schema(parts[0], RUN_TABLE)
     kept = pa.schema([one for one in schema if not pa.types.is_nested(one.type)])
     left = [one.name.removesuffix("[]") for one in schema if pa.types.is_nested(one.type)]
     if left:
@@ -258,7 +269,7 @@ def _parts(folder: Path) -> list[Path]:
 
 def _is_whole(path: Path) -> bool:
     try:
-        pq.read_metadata(path)
+        table_metadata(path, RUN_TABLE)
     except (OSError, pa.ArrowException):
         return False
     return True
@@ -272,4 +283,4 @@ def _of_tables(folder: Path) -> Source:
             f"{folder}: holds neither {STUDY_JSON} nor Parquet files; name a folder of `rexmit run` or of "
             "`rexmit analyze --tables`"
         )
-    return Source(str(folder), {path.stem: _of_file(path, {}) for path in files})
+    return Source(str(folder), {path.stem: _of_file(path, {}) for path in files}, folder=folder)

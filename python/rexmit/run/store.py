@@ -21,28 +21,42 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import tomli_w
 
 from rexmit.errors import StoreError
+from rexmit.files import (
+    TEMPORARY,
+    make_folder,
+    remove_file,
+    remove_files,
+    remove_folder,
+    write_json,
+    write_text,
+    write_whole,
+)
 from rexmit.run.columns import FIRST_RESPONSE, FactorColumns
 from rexmit.run.details import DETAILS, Detail
-from rexmit.run.files import TEMPORARY, store_error, write_json, write_text, write_whole
 from rexmit.run.lock import LOCK_NAME
 from rexmit.run.parquet import ROWS_A_GROUP, GroupWriter
 from rexmit.run.parts import Parts, check_readable
-from rexmit.run.schema import KEY, check_schema
+from rexmit.run.record import STUDY_JSON, read_record
+from rexmit.run.schema import KEY
 from rexmit.study import Design
 
 RUNS = "runs.parquet"
-STUDY_JSON = "study.json"
 STUDY_TOML = "study.toml"
 PROVENANCE = "provenance.json"
+PARTS = "parts"
+SUB_FOLDERS = (PARTS, "captures", "tables", "figures", "report-data", "report-figures")
+"""Folders of a results folder, some of which only reports and figures make."""
 DETAIL_ROWS = 1 << 12
 """Runs whose details are unpacked at once: each may have a hundred rows."""
+
+_BEGUN = {STUDY_JSON, STUDY_TOML, PROVENANCE}
 
 _WORDS = {KEY, "name", "file", "title", "source", "question", "description"}
 """What may change between a run and its resume: it changes no result."""
@@ -59,7 +73,8 @@ class Store:
         self.folder = folder
         self._design = design
         self._runs = range(design.runs) if runs is None else runs
-        self._parts = Parts(folder / "parts")
+        self._parts = Parts(folder / PARTS)
+        self._new = False
 
     def begin(self, record: dict[str, Any], resolved: dict[str, Any], resume: bool) -> None:
         """Makes an empty folder ready, or with `resume` checks that it holds the same study.
@@ -68,21 +83,20 @@ class Store:
         study.toml. Raises StoreError where the folder is not empty and `resume` is not set, where it is of
         another study, or cannot be written.
         """
-        content = [path.name for path in self.folder.iterdir() if path.name != LOCK_NAME]
+        content = self._content()
         if content and not resume:
             raise StoreError(f"{self.folder}: is not empty; go on with --resume, or choose another --out")
+        self._new = not content
         if content:
             self._compare(record)
         else:
             write_json(self.folder / STUDY_JSON, record)
         if not (self.folder / STUDY_TOML).exists():
             write_text(self.folder / STUDY_TOML, tomli_w.dumps(without_nulls(resolved)))
-        try:
-            (self.folder / "parts").mkdir(exist_ok=True)
-            for left in (*self.folder.rglob(f"*{TEMPORARY}"),):
-                left.unlink()
-        except OSError as error:
-            raise store_error(self.folder / "parts", error) from None
+        make_folder(self.folder / PARTS, root=self.folder)
+        if content:
+            for place in (self.folder, *(self.folder / name for name in SUB_FOLDERS)):
+                remove_files(place, TEMPORARY, root=self.folder)
 
     def missing(self) -> list[range]:
         """The runs that are not stored yet, as ranges in order."""
@@ -116,10 +130,26 @@ class Store:
             write_whole(path, partial(write_tables, self._tables(columns, plain, ROWS_A_GROUP)))
         self._parts.remove()
 
-    def _write_detail(self, detail: Detail, columns: FactorColumns, path: Path) -> None:
+    def undo(self) -> None:
+        """Removes what `begin` has written into an empty folder, unless something was stored since.
+
+        For a study that failed before its first run: what is left would be in the way of the next one.
+        """
+        if not self._new or self._parts.ranges() or (self.folder / RUNS).exists():
+            return
+        for name in SUB_FOLDERS:
+            remove_folder(self.folder / name)
+        if not self._content() - _BEGUN:
+            for name in _BEGUN:
+                remove_file(self.folder / name)
+
+    def _content(self) -> set[str]:
+        return {path.name for path in self.folder.iterdir() if path.name != LOCK_NAME}
+
+    def _write_detail(self, detail: Detail, columns: FactorColumns, file: IO[bytes]) -> None:
         names = ["run", "replication", FIRST_RESPONSE, detail.column]
         flat = (detail.take_from(table)[1] for table in self._tables(columns, names, DETAIL_ROWS))
-        write_tables((table for table in flat if table is not None), path)
+        write_tables((table for table in flat if table is not None), file)
 
     def _tables(self, columns: FactorColumns, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """The table of the runs that are stored, with these responses, piece by piece."""
@@ -133,32 +163,31 @@ class Store:
     def _compare(self, record: dict[str, Any]) -> None:
         path = self.folder / STUDY_JSON
         try:
-            before = json.loads(path.read_text())
+            before = read_record(self.folder)
         except FileNotFoundError:
             raise StoreError(
                 f"{self.folder}: holds no {STUDY_JSON}, so it is no results folder; choose another --out"
             ) from None
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{path}: cannot be read ({error}); choose another --out") from None
-        check_schema(before, self.folder)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be read ({error.strerror}); choose another --out") from None
         difference = first_difference(decisive(before), decisive(json.loads(json.dumps(record))))
         if difference:
             raise StoreError(f"{self.folder}: holds another study: {difference}; choose another --out")
 
 
-def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
+def write_tables(tables: Iterable[pa.Table], file: IO[bytes]) -> None:
     """Writes tables of one schema, at least one, one after another as one: row group by row group."""
     rest = iter(tables)
     first = next(rest)
-    with GroupWriter(path, first.schema) as writer:
+    with GroupWriter(file, first.schema) as writer:
         writer.add(first)
         for table in rest:
             writer.add(table)
 
 
-def write_runs(table: pa.Table, path: Path) -> None:
+def write_runs(table: pa.Table, file: IO[bytes]) -> None:
     """Writes the table of a study in the one form that gives the same bytes for the same rows."""
-    pq.write_table(table, path, compression="zstd", row_group_size=ROWS_A_GROUP, version="2.6")
+    pq.write_table(table, file, compression="zstd", row_group_size=ROWS_A_GROUP, version="2.6")
 
 
 def write_details(folder: Path, details: Mapping[str, pa.Table], resumable: bool = True) -> None:

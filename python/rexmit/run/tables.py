@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
+from typing import IO
 
+import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rexmit.files import make_folder, write_whole
+from rexmit.inputs import RUN_TABLE
 from rexmit.run.backends import Backend
-from rexmit.run.files import store_error, write_whole
+from rexmit.run.parquet import whole_table
+from rexmit.run.parts import unreadable
 
 TABLE_KINDS = ("state", "verdicts", "transmissions")
 
@@ -19,6 +25,19 @@ def table_path(out: Path, run: int, kind: str) -> Path:
     return out / "tables" / f"run-{run:08d}-{kind}.parquet"
 
 
+def run_table(path: Path) -> pl.DataFrame:
+    """A table of a run that was kept in a results folder.
+
+    Raises StoreError of one line where it cannot be read, FileNotFoundError where it is not there.
+    """
+    try:
+        return pl.DataFrame(pl.from_arrow(whole_table(path, RUN_TABLE)))
+    except FileNotFoundError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(path, error) from None
+
+
 def write_tables(
     pool: Executor, backend: Backend, out: Path, kind: str, runs: Sequence[int]
 ) -> Iterator[int]:
@@ -26,16 +45,21 @@ def write_tables(
 
     Files that are there already are kept.
     """
-    try:
-        (out / "tables").mkdir(exist_ok=True)
-    except OSError as error:
-        raise store_error(out / "tables", error) from None
+    make_folder(out / "tables", root=out)
 
     def write(run: int) -> int:
         path = table_path(out, run, kind)
         if not path.exists():
-            table = backend.tables(run, (kind,))[kind]
-            write_whole(path, lambda temporary: pq.write_table(table, temporary))
+            store_table(path, backend.tables(run, (kind,))[kind], out)
         return run
 
     yield from pool.map(write, runs)
+
+
+def store_table(path: Path, table: pa.Table, out: Path) -> None:
+    """Writes a table of a run into the results folder `out`."""
+
+    def write(file: IO[bytes]) -> None:
+        pq.write_table(table, file)
+
+    write_whole(path, write, root=out)

@@ -11,10 +11,9 @@ from rexmit.run.columns import FactorColumns
 from rexmit.run.details import split
 from rexmit.run.parquet import ROWS_A_GROUP
 from rexmit.run.parts import Parts
+from rexmit.run.record import design_of
 from rexmit.run.results import Results, read_study
 from rexmit.run.store import RUNS
-from rexmit.study import Design
-from rexmit.study.factors import factor_from_record
 
 
 def is_finished(folder: str | Path) -> bool:
@@ -29,8 +28,7 @@ def open_unfinished(folder: str | Path) -> Results:
     """
     folder = Path(folder)
     study = read_study(folder)
-    factors = tuple(factor_from_record(factor) for factor in study["factors"])
-    columns = FactorColumns(Design(factors, study["replications"], study["seed"]))
+    columns = FactorColumns(design_of(study))
     parts = Parts(folder / "parts")
     tables = [columns.beside(table, table.column("run")[0].as_py()) for table in parts.tables(ROWS_A_GROUP)]
     if not tables:

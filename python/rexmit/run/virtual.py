@@ -21,10 +21,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, BinaryIO
 
+from rexmit.files import create, put
 from rexmit.kernel import find_kernel
 from rexmit.run.agents import last_words
 from rexmit.run.cores import idle_core
-from rexmit.run.guests import guest_command, guest_environment
+from rexmit.run.guests import Reach, guest_command, guest_environment, management_console
 from rexmit.run.processes import agent_command, leashed
 
 MEMORY = "1G"
@@ -34,7 +35,6 @@ BEAT_NS = 200_000_000
 """Virtual time between two signs that the guest's clock runs."""
 
 _LOOK_SECONDS = 0.01
-_NAME = "guest"
 
 
 class StoppedError(Exception):
@@ -46,14 +46,15 @@ class StalledError(Exception):
 
 
 @dataclass(frozen=True)
-class Clock:
-    """A guest's: what it shows first (ns since 1970), and how many seconds of this machine it may stand.
+class Guest:
+    """A guest: what its clock shows first, ns since 1970, and how many seconds of this machine it may stand.
 
-    While something is printed, it may stand.
+    While something is printed, it may stand. `writable` are the folders that the guest may write to.
     """
 
     start_ns: int
     patience: float
+    writable: tuple[Path, ...] = ()
 
 
 @dataclass
@@ -69,25 +70,28 @@ def run_in_guest(
     folder: Path,
     hear: Callable[[dict[str, Any]], None],
     streams: Streams,
-    clock: Clock,
+    guest_is: Guest,
 ) -> str:
     """Runs an emulation in a guest, calls `hear` with all that it says, and returns its kernel's last words.
+
+    It may write to its `writable` folders, and to temporary ones that go with it.
 
     Raises KernelError where none is built, StoppedError after a signal, and StalledError.
     """
     kernel = find_kernel()
     files = {name: folder / name for name in ("output", "errors", "events")}
     for path in files.values():
-        path.touch()
+        create(path).close()
     place = {"folder": os.getcwd(), **{name: str(path) for name, path in files.items()}}
     work = folder / "job.json"
-    work.write_text(json.dumps({**job, "guest": place}))
+    put(work, json.dumps({**job, "guest": place}))
     agent = agent_command("emulate-in-guest", work)
+    reach = Reach(guest_is.writable)
     command = guest_command(
-        kernel, agent, folder, memory=MEMORY, seed=job["seed"], start_ns=clock.start_ns, name=_NAME
+        kernel, agent, folder, reach, memory=MEMORY, seed=job["seed"], start=guest_is.start_ns
     )
-    console = folder / "console"
-    with idle_core() as core, _started(leashed(command, core), console, folder) as (guest, stop):
+    printed = folder / "console"
+    with idle_core() as core, _started(leashed(command, core), printed, folder) as (guest, stop):
         tails = [_tail(files["output"], streams.output), _tail(files["errors"], streams.errors)]
         events = _lines(files["events"])
         heard = time.monotonic()
@@ -102,11 +106,11 @@ def run_in_guest(
                 raise StoppedError(stop[0])
             now = time.monotonic()
             heard = now if new else heard
-            if now - heard > clock.patience:
-                raise StalledError(running(folder / "uml" / _NAME / "mconsole"))
+            if now - heard > guest_is.patience:
+                raise StalledError(running(management_console(folder)))
             if not new and not over:
                 time.sleep(_LOOK_SECONDS)
-    words = console.read_text(errors="replace").splitlines()
+    words = printed.read_text(errors="replace").splitlines()
     return last_words(words) or f"exit code {guest.returncode}"
 
 
@@ -174,7 +178,7 @@ def _started(
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             before[number] = signal.signal(number, note)
     try:
-        with console.open("wb") as printed:
+        with create(console) as printed:
             guest = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rexmit.errors import StudyError, nearest
+from rexmit.errors import StudyError, nearest, one_line
 
 MOST_LEVELS = 1_000_000
 """A range with more levels than this is taken for a slip."""
 
-_RANGE = re.compile(r"(\d+)(?:\.\.(\d+))?")
+_RANGE = re.compile(r"(\d{1,18})(?:\.\.(\d{1,18}))?")
 TOGETHER = "together"
 LEVEL_TABLES = {
     "position": {"position"},
@@ -27,7 +28,8 @@ Label = str | int | float | bool
 COLUMNS = {
     *("run", "replication", "seed", "seed_replication", "completed", "time_ns", "bytes", "packets_down"),
     *("packets_up", "data_segments", "retransmits", "timeouts", "timeouts_server", "fast_retransmits"),
-    *("drops_down", "drops_up", "deliveries", "virtual_ns", "late_max_ns", "late_p99_ns", "late", "error"),
+    *("drops_down", "drops_up", "unreached_down", "unreached_up", "deliveries", "virtual_ns"),
+    *("late_max_ns", "late_p99_ns", "late", "error"),
     *("intervals", "interval", "from_ns", "to_ns", "connection", "host", "goodput_bit_s", "written"),
     *("cwnd_mean", "cwnd_max", "srtt_mean_ns", "srtt_sd_ns"),
     *("retransmissions", "protocol", "number", "class", "count", "not_needed", "bundled_in_fast"),
@@ -52,7 +54,7 @@ class Factor:
     @property
     def is_position(self) -> bool:
         """True for `{ position = ... }`: the labels are packet positions, 0 for none."""
-        return all(isinstance(level, dict) and set(level) == {"position"} for level in self.levels)
+        return all(_is_position(level) for level in self.levels)
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -100,7 +102,9 @@ def parse_factor(name: str, given: Any) -> Factor:
         raise StudyError(f"vary.{name}: is the name of a column of the results; choose another")
     if not levels:
         raise StudyError(f"vary.{name}: has no levels; give at least one, or remove the line")
+    _check_together(name, levels)
     labels = _own_labels(name, given, len(levels)) or tuple(_label(level) for level in levels)
+    _check_numbers(name, labels)
     seen: set[str] = set()
     for label in labels:
         if repr(label) in seen:
@@ -198,7 +202,31 @@ def _settings(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 
 def _is_together(level: Any) -> bool:
-    return isinstance(level, dict) and set(level) == {TOGETHER}
+    return isinstance(level, dict) and set(level) == {TOGETHER} and isinstance(level[TOGETHER], dict)
+
+
+def _is_position(level: Any) -> bool:
+    if not (isinstance(level, dict) and set(level) == {"position"}):
+        return False
+    return isinstance(level["position"], int) and not isinstance(level["position"], bool)
+
+
+def _check_together(name: str, levels: Sequence[Any]) -> None:
+    """Levels that set several settings all set the same ones."""
+    found = [tuple(level[TOGETHER]) if _is_together(level) else None for level in levels]
+    if any(found) and len(set(found)) > 1:
+        raise StudyError(f"vary.{name}: its levels do not all set the same settings")
+
+
+def _check_numbers(name: str, labels: Sequence[Label]) -> None:
+    """Labels are a column of a table: whole numbers of 64 bits, or of 53 beside fractions."""
+    numbers = [label for label in labels if isinstance(label, int | float) and not isinstance(label, bool)]
+    whole = all(isinstance(number, int) for number in numbers)
+    most = 2**63 - 1 if whole else 2**53
+    for number in numbers:
+        if abs(number) > most if isinstance(number, int) else not math.isfinite(number):
+            told = one_line(str(number)[:40])
+            raise StudyError(f"vary.{name}: {told} is no level: numbers are finite and need 64 bits at most")
 
 
 def _own_labels(name: str, given: Any, levels: int) -> tuple[Label, ...]:
@@ -249,7 +277,7 @@ def _numbers(name: str, key: str, given: Any) -> list[int]:
 
 
 def _label(level: Any) -> Label:
-    if isinstance(level, dict) and set(level) == {"position"}:
+    if _is_position(level):
         position: int = level["position"]
         return position
     if isinstance(level, str | int | float | bool):

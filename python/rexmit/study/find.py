@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def find_study(name: str) -> tuple[str, Path]:
     if path.suffix == ".toml" or path.is_file():
         if path.is_dir():
             raise StudyError(f"{name}: is a folder; name a study's file")
-        if not path.is_file():
+        if not path.exists():
             raise StudyError(f"{name}: there is no such file")
         resolved = path.resolve()
         inside = resolved.is_relative_to(PACKAGED.resolve())
@@ -55,7 +56,15 @@ def find_study(name: str) -> tuple[str, Path]:
     beginning = [entry for entry in known if entry.startswith(f"{name}/")]
     if beginning:
         raise StudyError(f"{name!r} holds several studies; name one of {', '.join(sorted(beginning))}")
-    raise StudyError(f"there is no study {name!r}, nor such a file{nearest(name, known)}")
+    file = f"{name}.toml"
+    instead = f"; did you mean {file!r}?" if Path(file).is_file() else _nearest_study(name, known)
+    raise StudyError(f"there is no study {name!r}, nor such a file{instead}")
+
+
+def _nearest_study(name: str, known: Iterable[str]) -> str:
+    """The nearest of them; the list of all would hide what is wrong."""
+    hint = nearest(name, known)
+    return hint if "did you mean" in hint else "; `rexmit studies` lists those of the package"
 
 
 def _name(path: Path) -> str:

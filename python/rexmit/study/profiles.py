@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
-from rexmit.errors import StudyError, one_line
+from rexmit.errors import StudyError
+from rexmit.inputs import PROFILE, read_toml
 from rexmit.study.factors import Factor
 from rexmit.study.settings import Table, get_setting, with_setting
 
@@ -47,12 +47,17 @@ def inline_levels(factor: Factor, folder: Path) -> Factor:
     return replace(factor, levels=tuple(levels))
 
 
+def is_file(stack: Any) -> TypeGuard[str]:
+    """Whether a stack is the name of a profile's file, and not of a profile of the package."""
+    return isinstance(stack, str) and (stack.endswith(".toml") or "/" in stack)
+
+
 def _whole_stack(stack: Any, folder: Path, name: str, readers: tuple[Path, ...]) -> Any:
     """A stack with the files that it names in place, and those that these inherit from.
 
     Each file names others as seen from its own folder; `readers` are those that led here.
     """
-    if isinstance(stack, str) and (stack.endswith(".toml") or "/" in stack):
+    if is_file(stack):
         path = folder / stack
         if path.resolve() in readers:
             raise StudyError(f"{name}: {path} inherits from itself; name another profile there")
@@ -64,9 +69,8 @@ def _whole_stack(stack: Any, folder: Path, name: str, readers: tuple[Path, ...])
 
 def _read_profile(path: Path, name: str) -> Table:
     try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
+        return read_toml(path, PROFILE)
+    except StudyError as error:
+        raise StudyError(f"{name}: {error}") from None
     except OSError as error:
         raise StudyError(f"{name}: cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise StudyError(f"{name}: {path} is no TOML: {one_line(error)}") from None

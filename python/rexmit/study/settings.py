@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import tomllib
 from typing import Any
 
 from rexmit.errors import StudyError, one_line
+from rexmit.nesting import TooDeepError, parse_toml
 
 Table = dict[str, Any]
 
@@ -47,8 +47,10 @@ def get_setting(table: Table, name: str) -> Any:
 def parse_value(text: str) -> Any:
     """A value from a command line: TOML where it is TOML (`3`, `true`, `[1, 2]`, `{ a = 1 }`), else text."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {text}")["value"]
+    except TooDeepError as error:
+        raise StudyError(f"{one_line(text[:40])}...: {error}") from None
+    except ValueError:
         return text
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rexmit.errors import StudyError, nearest, one_line
+from rexmit.errors import StudyError, nearest
+from rexmit.inputs import STUDY, read_toml
 from rexmit.study.design import Design, parse_design
 from rexmit.study.factors import Factor, factor_to_toml, is_levels, parse_factor
 from rexmit.study.find import find_study
@@ -114,10 +114,7 @@ def load_spec(name: str | Path) -> StudySpec:
     """
     found, path = find_study(str(name))
     try:
-        with path.open("rb") as file:
-            table = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path}: is no TOML: {one_line(error)}") from None
+        table = read_toml(path, STUDY)
     except OSError as error:
         raise StudyError(f"{path}: cannot be read: {error.strerror}") from None
     return parse_spec(table, found, path)

@@ -171,6 +171,42 @@ def test_any_study_has_figures_of_its_design(table: pl.DataFrame, tmp_path: Path
     assert all(file.stat().st_size > 1000 for file in files)
 
 
+def test_an_endless_title_keeps_its_beginning_and_its_end(table: pl.DataFrame, sheets: list[Figure]) -> None:
+    words = f"begins{'o' * 100_000}ends"
+    figures.draw_results(table, ["path.delay", "path.down.drop"], Path("x"), words)
+    title = sheets[0].axes[0].get_title(loc="left").replace("\n", "")
+    assert title.startswith("begins")
+    assert "ends" in title
+    assert len(title) < 1_000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "A bulk transfer whose loss is moved over all of its packets, two delays, two buffers, and so on",
+        "short",
+        "A-bulk-transfer-whose-loss-is-moved-over-all-of-its-packets-at-two-delays-and-with-two-buffers-at-length",
+    ],
+)
+def test_a_title_has_all_of_what_tells_figures_apart(
+    table: pl.DataFrame, sheets: list[Figure], words: str
+) -> None:
+    rows = table.filter(pl.col("path.rate") == "80 kbit/s")
+    name = "hosts.server.stack.congestion.algorithm"
+    both = pl.concat([rows.with_columns(pl.lit(level).alias(name)) for level in ("reno", "cubic")])
+    figures.draw_results(both, ["path.delay", "path.down.drop", name], Path("x"), words)
+    titles = [sheet.axes[0].get_title(loc="left") for sheet in sheets]
+    for sheet, title, level in zip(sheets, titles, ("reno", "cubic"), strict=True):
+        assert title.replace("\n", "").replace(" ", "").endswith(f"{name}{level}")
+        assert f"{name} {level}" in title
+        sheet.draw_without_rendering()
+        text = next(one for one in sheet.axes[0].get_children() if getattr(one, "get_text", str)() == title)
+        box = text.get_window_extent()
+        assert sheet.bbox.x0 <= box.x0
+        assert box.x1 <= sheet.bbox.x1
+        assert box.y1 <= sheet.bbox.y1
+
+
 def test_factors_are_read_with_their_units(table: pl.DataFrame) -> None:
     rate = Factor.of(table, "path.rate")
     assert (rate.title, rate.numbers) == ("Bandwidth (kbit/s)", [80.0, 320.0])

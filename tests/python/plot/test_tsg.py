@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -131,6 +132,7 @@ def test_files_are_svg_and_png_or_what_the_name_says(lost_segment: Path, tmp_pat
 
 def test_the_file_of_a_long_capture_stays_small(write_capture: Callable[[str], Path], tmp_path: Path) -> None:
     packets = [f"{n} s . {901 + n}+1 ack 101" for n in range(tsg.MOST_VECTORS + 1)]
+    packets.insert(1, "0.5 c . 101+0 ack 902")
     [svg] = draw(write_capture("\n".join(packets)), tmp_path / "a.svg")
     text = svg.read_text()
     assert "<image" in text
@@ -188,12 +190,11 @@ def test_a_file_appears_whole_or_not_at_all(
     out = tmp_path / "a.svg"
     out.write_text("before")
 
-    def full_disk(self: Path, content: bytes) -> None:
-        with self.open("wb") as file:
-            file.write(content[:10])
+    def full_disk(descriptor: int) -> None:
+        assert os.fstat(descriptor).st_size > 0
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full_disk)
+    monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(RexmitError, match="no space left") as caught:
         draw(lost_segment, out)
     assert "\n" not in str(caught.value)

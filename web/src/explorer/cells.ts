@@ -161,26 +161,31 @@ function twoSided(share: number, theme: Theme): string {
 }
 
 function drawHeat(scene: Scene, chart: CellChart, shades: Shades, theme: Theme): void {
-  const { summary } = chart.picture;
+  const { summary, unreached } = chart.picture;
   const ink = INK[theme];
   // Cells of one colour in one outline: a million elements would be slow.
   const outlines = new Map<string, string>();
+  const frames = new Map<string, string>();
   for (const { cell, box } of chart.marks) {
     const value = summary.value[cell];
     const colour = Number.isNaN(value) ? ink.grid : shades.colourOf(value, theme);
     const { x, y, w, h } = box!;
     const gap = Math.min(w, h) > 12 ? 1 : 0;
-    const outline = `M${fixed(x)} ${fixed(y)}h${fixed(w - gap)}v${fixed(h - gap)}h${fixed(gap - w)}Z`;
-    outlines.set(colour, (outlines.get(colour) ?? "") + outline);
+    // A cell whose patterns met no packet is a frame, as markers are open there.
+    const [into, inset] = unreached[cell] > 0 ? [frames, 1] : [outlines, 0];
+    const [wide, high] = [w - gap - 2 * inset, h - gap - 2 * inset];
+    const outline = `M${fixed(x + inset)} ${fixed(y + inset)}h${fixed(wide)}v${fixed(high)}h${fixed(-wide)}Z`;
+    into.set(colour, (into.get(colour) ?? "") + outline);
   }
   for (const [colour, d] of outlines) scene.path(d, { colour, width: 0, fill: colour });
+  for (const [colour, d] of frames) scene.path(d, { colour, width: 2 });
   annotate(scene, chart, shades, theme);
   drawScale(scene, chart, shades, theme);
 }
 
 /** Numbers in the cells, where they fit. */
 function annotate(scene: Scene, chart: CellChart, shades: Shades, theme: Theme): void {
-  const { summary, unit, state } = chart.picture;
+  const { summary, unit, state, unreached } = chart.picture;
   const first = chart.marks[0]?.box;
   if (!first || first.w < 38 || first.h < 17) return;
   const scale =
@@ -192,7 +197,7 @@ function annotate(scene: Scene, chart: CellChart, shades: Shades, theme: Theme):
     if (Number.isNaN(value))
       scene.text(px, py + 4, "none", { colour: INK[theme].soft, anchor: "middle", size: 11 });
     else {
-      const ink = inkOn(shades.colourOf(value, theme));
+      const ink = unreached[cell] > 0 ? INK[theme].soft : inkOn(shades.colourOf(value, theme));
       scene.text(px, py + 4, plain(value / scale, 3), { colour: ink, anchor: "middle", size: 11 });
     }
   }
@@ -242,8 +247,9 @@ function drawBoxes(scene: Scene, chart: CellChart, sorted: Float64Array[]): void
     const { x, y: top, w, h } = box!;
     const whiskers = `M${fixed(px)} ${level(five[4])}V${fixed(top)}M${fixed(px)} ${fixed(top + h)}V${level(five[0])}`;
     const outline = `M${fixed(x)} ${fixed(top)}h${fixed(w)}v${fixed(h)}h${fixed(-w)}Z`;
-    scene.path(outline, { colour, width: 0, fill: colour, opacity: 0.22 });
-    scene.path(`${outline}${whiskers}`, { colour, width: 1.3 });
+    const open = chart.picture.unreached[cell] > 0;
+    if (!open) scene.path(outline, { colour, width: 0, fill: colour, opacity: 0.22 });
+    scene.path(`${outline}${whiskers}`, { colour, width: 1.3, ...(open ? { dash: [3, 3] } : {}) });
     scene.path(`M${fixed(x)} ${level(five[2])}h${fixed(w)}`, { colour, width: 2.6 });
     const [values] = [sorted[cell]];
     const outside = values.filter((value) => value < five[0] || value > five[4]).slice(0, 200);

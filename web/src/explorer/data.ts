@@ -25,6 +25,8 @@ export interface Source {
   dims: Dim[];
   /** Columns of the table that can be charted. */
   responses: Column[];
+  /** 1 for rows of a run in which a pattern met no packet: what it stands for never happened. Null where all met. */
+  unreached: Numbers | null;
 }
 
 /** More distinct values than this make a key no dimension. */
@@ -72,7 +74,8 @@ export function sourceOf(page: StudyPage, info: TableInfo, table: Table): Source
   const responses = info.responses.filter(
     (column) => column.kind !== "text" && isNumbers(table, column.name),
   );
-  return { info, table, rows, dims: withoutTwins(dims), responses };
+  const unreached = info.unreached === undefined ? null : numbers(table, info.unreached);
+  return { info, table, rows, dims: withoutTwins(dims), responses, unreached };
 }
 
 /** Longer names than this are shortened. */

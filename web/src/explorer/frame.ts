@@ -31,6 +31,8 @@ export interface Mark {
   px: number;
   py: number;
   box?: Box;
+  /** A pattern of some of its runs met no packet: it is drawn open, and no curve goes through it. */
+  open?: boolean;
 }
 
 const GAP = 14;

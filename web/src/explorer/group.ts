@@ -100,6 +100,18 @@ export function summarise(
   return summary;
 }
 
+/** Rows of each cell with a value that are marked as those of runs in which a pattern met no packet. */
+export function countUnreached(groups: Groups, values: Numbers, unreached: Numbers | null): Uint32Array {
+  const counts = new Uint32Array(groups.start.length - 1);
+  if (!unreached) return counts;
+  for (let cell = 0; cell < counts.length; cell++)
+    for (let at = groups.start[cell]; at < groups.start[cell + 1]; at++) {
+      const row = groups.order[at];
+      if (unreached[row] > 0 && !Number.isNaN(values[row])) counts[cell]++;
+    }
+  return counts;
+}
+
 /** Values of a cell, without those that are missing, in rising order. */
 export function valuesOf(groups: Groups, cell: number, values: Numbers): Float64Array {
   const found = new Float64Array(groups.start[cell + 1] - groups.start[cell]);

@@ -41,6 +41,8 @@ class Explorer {
   private chart: Chart | null = null;
   private pointer: Pointer | null = null;
   private faults: string[] = [];
+  /** The drawing for paper is in its place. */
+  private printing = false;
   private width = 0;
   private readonly sources = new Map<string, Source>();
   private readonly packets: Packets;
@@ -206,6 +208,7 @@ class Explorer {
     host.classList.toggle("empty", none !== null || asTable);
     host.style.height = "";
     fill(paper);
+    this.printing = false;
     fill(notes, ...notesOf(picture).map((note) => el("p", {}, note)));
     if (none || asTable) {
       fill(legend);
@@ -356,11 +359,15 @@ class Explorer {
     onTheme(() => this.picture && this.drawChart());
     onTheme(() => this.picture && this.drawOpen());
     // On paper the chart is light, whatever the screen is.
-    addEventListener("beforeprint", () => {
-      if (!this.picture || !this.chart) return;
-      this.parts.paper.innerHTML = paperOf(this.picture, "", "light", 760).svg;
+    addEventListener("beforeprint", () => this.drawPaper());
+    addEventListener("afterprint", () => (this.printing = false));
+    matchMedia("print").addEventListener("change", ({ matches }) => {
+      if (matches) this.drawPaper();
+      else this.printing = false;
     });
     new ResizeObserver(() => {
+      // The page has another width on paper: what is drawn for it must stay.
+      if (this.printing) return;
       const width = Math.floor(this.parts.chart.parentElement!.clientWidth);
       if (this.chart && width !== this.width && width > 0) {
         this.drawChart();
@@ -368,6 +375,12 @@ class Explorer {
       }
     }).observe(this.host);
     document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  private drawPaper(): void {
+    if (!this.picture || !this.chart) return;
+    this.printing = true;
+    this.parts.paper.innerHTML = paperOf(this.picture, "", "light", 760).svg;
   }
 
   private key(event: KeyboardEvent): void {

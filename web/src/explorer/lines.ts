@@ -16,6 +16,8 @@ export interface Curves {
   values: (number | null)[][];
   lows: (number | null)[][];
   highs: (number | null)[][];
+  /** Values that no curve goes through: a pattern of their runs met no packet. */
+  open?: (number | null)[][];
 }
 
 export interface LineChart {
@@ -96,11 +98,11 @@ export function drawLines(scene: Scene, chart: LineChart): void {
         scene.path(linePath(curves.xs, values, place, chart.steps), { colour, width: 1.8, dash, ...faint });
       });
     });
-    if (!chart.markers) return;
     for (const mark of chart.marks) {
-      if (mark.panel !== at) continue;
+      if (mark.panel !== at || !(chart.markers || mark.open)) continue;
       const { colour, marker } = chart.looks[mark.places.colour];
-      scene.path(markerPath(marker, mark.px, mark.py, radiusOf(chart)), { colour, width: 0, fill: colour });
+      const path = markerPath(marker, mark.px, mark.py, radiusOf(chart));
+      scene.path(path, mark.open ? { colour, width: OPEN } : { colour, width: 0, fill: colour });
     }
   });
 }
@@ -116,6 +118,9 @@ function byte(opacity: number): string {
     .toString(16)
     .padStart(2, "0");
 }
+
+/** How thick the outline of an open marker is. */
+const OPEN = 1.2;
 
 /** Small panels have small markers. */
 function radiusOf(chart: LineChart): number {
@@ -233,36 +238,41 @@ function drawOver(plot: uPlot, chart: LineChart, at: number): void {
       ctx.stroke(new Path2D(whiskerPath(chart.panels[at], k, placer(chart, chart.frame.panels[at]))));
     });
   }
-  if (chart.markers)
-    for (const mark of chart.marks) {
-      if (mark.panel !== at) continue;
-      const { colour, marker } = chart.looks[mark.places.colour];
-      ctx.fillStyle = colour;
-      ctx.fill(new Path2D(markerPath(marker, mark.px, mark.py, radiusOf(chart))));
-    }
+  for (const mark of chart.marks) {
+    if (mark.panel !== at || !(chart.markers || mark.open)) continue;
+    const { colour, marker } = chart.looks[mark.places.colour];
+    const path = new Path2D(markerPath(marker, mark.px, mark.py, radiusOf(chart)));
+    ctx.fillStyle = ctx.strokeStyle = colour;
+    ctx.lineWidth = OPEN;
+    if (mark.open) ctx.stroke(path);
+    else ctx.fill(path);
+  }
   ctx.restore();
 }
 
 function curvesOf(picture: Picture): Curves[] {
-  const { groups, summary, state } = picture;
+  const { groups, summary, state, unreached } = picture;
   const { rows, columns, colour, x } = groups.levels;
   const dim = groups.roles.x;
   const places = dim ? placesOfLevels(dim, x, state.logX).places : [0];
   const along = places.map((_, at) => at).sort((a, b) => places[a] - places[b]);
-  const take = (column: Float64Array, r: number, c: number, k: number): (number | null)[] =>
+  const take = (column: Float64Array, open: boolean, ...[r, c, k]: number[]): (number | null)[] =>
     along.map((at) => {
-      const value = column[cellAt(groups, r, c, k, at)];
+      const cell = cellAt(groups, r, c, k, at);
+      const value = unreached[cell] > 0 === open ? column[cell] : Number.NaN;
       return Number.isNaN(value) || (state.logY && value <= 0) ? null : value;
     });
   const panels: Curves[] = [];
   for (let r = 0; r < rows.length; r++)
     for (let c = 0; c < columns.length; c++) {
-      const each = (column: Float64Array): (number | null)[][] => colour.map((_, k) => take(column, r, c, k));
+      const each = (column: Float64Array, open = false): (number | null)[][] =>
+        colour.map((_, k) => take(column, open, r, c, k));
       panels.push({
         xs: along.map((at) => places[at]),
         values: each(summary.value),
         lows: each(summary.low),
         highs: each(summary.high),
+        open: each(summary.value, true),
       });
     }
   return panels;
@@ -280,13 +290,15 @@ function marksOf(chart: LineChart): Mark[] {
     const place = placer(chart, panel);
     const curves = chart.panels[at];
     curves.values.forEach((values, k) =>
-      values.forEach((value, i) => {
+      values.forEach((closed, i) => {
+        const value = closed ?? curves.open?.[k][i] ?? null;
         if (value === null) return;
         const [px, py] = place(curves.xs[i], value);
         if (!within(panel, px, py)) return;
         const x = dim ? order[i] : 0;
         const cell = cellAt(groups, panel.r, panel.c, k, x);
-        marks.push({ places: { rows: panel.r, columns: panel.c, colour: k, x }, cell, panel: at, px, py });
+        const places = { rows: panel.r, columns: panel.c, colour: k, x };
+        marks.push({ places, cell, panel: at, px, py, open: closed === null });
       }),
     );
   });
@@ -354,8 +366,8 @@ function whiskerPath(curves: Curves, k: number, place: Placer): string {
 
 function extent(panels: Curves[], log: boolean): [number, number] {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const { values, lows, highs } of panels)
-    for (const columns of [values, lows, highs])
+  for (const { values, lows, highs, open } of panels)
+    for (const columns of [values, lows, highs, open ?? []])
       for (const column of columns)
         for (const value of column) {
           if (value === null || (log && value <= 0)) continue;

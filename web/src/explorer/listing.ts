@@ -26,7 +26,9 @@ export function listing(picture: Picture, open: (places: Record<Role, number>) =
   const { groups, summary, measure } = picture;
   const dims = ROLES.map((role) => groups.roles[role]).filter((dim) => dim !== null);
   const ends = measure === "median" ? ["least", "greatest"] : ["95 % from", "to"];
+  const never = picture.source.unreached !== null;
   const heads = [...dims.map((dim) => dim.title), measure, ...ends, "runs", "no value"];
+  if (never) heads.push("met no packet");
   const cells = cellsOf(picture);
   const rows = cells.slice(0, SHOWN).map(({ cell, places }) => {
     const levels = cellLevels(groups, places).map(([dim, level]) => levelLabel(dim, level));
@@ -34,6 +36,7 @@ export function listing(picture: Picture, open: (places: Record<Role, number>) =
       valueText(picture, column[cell]),
     );
     const counts = [count(summary.n[cell]), count(summary.missing[cell])];
+    if (never) counts.push(count(picture.unreached[cell]));
     const row = el("tr", {}, ...[...levels, ...values, ...counts].map((text) => el("td", {}, text)));
     row.append(el("td", {}, el("button", { type: "button", onclick: () => open(places) }, "Runs")));
     return row;
@@ -62,7 +65,9 @@ export function csv(picture: Picture): string {
   const value = state.against
     ? `${column.name}_${state.against.how}_${measure}`
     : `${column.name}_${measure}`;
+  const never = picture.source.unreached !== null;
   const heads = [...dims.map((dim) => dim.name), value, "low", "high", "runs", "without_value"];
+  if (never) heads.push("unreached");
   const number = (one: number): string => (Number.isNaN(one) ? "" : String(one));
   const lines = cellsOf(picture).map(({ cell, places }) =>
     [
@@ -72,6 +77,7 @@ export function csv(picture: Picture): string {
       number(summary.high[cell]),
       summary.n[cell],
       summary.missing[cell],
+      ...(never ? [picture.unreached[cell]] : []),
     ].join(","),
   );
   return `${[heads.map(quoted).join(","), ...lines].join("\r\n")}\r\n`;

@@ -4,7 +4,17 @@ import type { Column, Unit } from "../format";
 import { count, counted, plain, spoken, withUnit } from "../ui/units";
 import { holdAgainst } from "./against";
 import { type Dim, dimOf, type Source } from "./data";
-import { cellAt, group, type Groups, type Measure, type Role, ROLES, summarise, type Summary } from "./group";
+import {
+  cellAt,
+  countUnreached,
+  group,
+  type Groups,
+  type Measure,
+  type Role,
+  ROLES,
+  summarise,
+  type Summary,
+} from "./group";
 import { rolesOf, type State } from "./state";
 
 export interface Picture {
@@ -17,6 +27,8 @@ export interface Picture {
   measure: Measure;
   groups: Groups;
   summary: Summary;
+  /** By cell: rows of runs in which a pattern met no packet, so that what it stands for never happened. */
+  unreached: Uint32Array;
   /** What the axis of values says. */
   title: string;
   /** What is shown, in a sentence or two. */
@@ -34,7 +46,8 @@ export function pictureOf(state: State, source: Source): Picture {
   const replication = source.table.replication ? numbers(source.table, "replication") : null;
   const summary = summarise(groups, values, replication, measure);
   const unit: Unit = state.against?.how === "ratio" ? "" : truth ? "share" : column.unit;
-  const picture = { state, source, column, values, unit, measure, groups, summary };
+  const unreached = countUnreached(groups, values, source.unreached);
+  const picture = { state, source, column, values, unit, measure, groups, summary, unreached };
   return { ...picture, title: titleOf(picture), caption: captionOf(picture) };
 }
 
@@ -117,7 +130,17 @@ export function notesOf(picture: Picture): string[] {
       `${counted(missing, "row")} of ${count(groups.order.length)} ${missing === 1 ? "has" : "have"} ${why}.${points}`,
     );
   }
-  return notes;
+  const never = unreachedNote(picture);
+  return never ? [...notes, never] : notes;
+}
+
+function unreachedNote({ unreached, groups, state }: Picture): string {
+  const all = unreached.reduce((sum, rows) => sum + rows, 0);
+  if (all === 0) return "";
+  const points = unreached.reduce((sum, rows) => sum + (rows > 0 ? 1 : 0), 0);
+  const where = state.kind === "spread" ? "" : ` (${counted(points, "open mark")})`;
+  const whose = state.table === "runs" ? "run" : "row";
+  return `In ${counted(all, whose)} of ${count(groups.order.length)}${where} a pattern met no packet: what it stands for never happened.`;
 }
 
 function titleOf(picture: Unworded): string {

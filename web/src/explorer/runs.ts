@@ -50,8 +50,9 @@ export function drawRuns(host: HTMLElement, page: StudyPage, picture: Picture, w
   });
   fill(
     host,
-    el("header", { class: "panel-head" }, title, el("p", { class: "soft" }, pointText(picture, cell)), shut),
+    el("header", { class: "panel-head" }, title, el("p", { class: "soft" }, pointText(picture, cell))),
     runTable(page, picture, entries, wiring),
+    shut,
   );
 }
 
@@ -60,6 +61,8 @@ export function pointText(picture: Picture, cell: number): string {
   const { summary, state, measure } = picture;
   const [n, missing] = [summary.n[cell], summary.missing[cell]];
   const lost = missing > 0 ? `${count(missing)} without a value` : "";
+  const never = picture.unreached[cell];
+  const open = never > 0 ? `a pattern met no packet${never < n ? ` in ${count(never)}` : ""}` : "";
   if (n === 0) return `no value: ${counted(missing, "run")} without one`;
   const value = `${measure} ${valueText(picture, summary.value[cell])}`;
   const [low, high] = [summary.low[cell], summary.high[cell]];
@@ -67,7 +70,7 @@ export function pointText(picture: Picture, cell: number): string {
   const interval =
     low === high && measure !== "share" ? "" : measure === "median" ? `from ${ends}` : `95\u202f% ${ends}`;
   const unit = state.table === "runs" ? "run" : "row";
-  return [value, interval, counted(n, unit), lost].filter((part) => part !== "").join(" · ");
+  return [value, interval, counted(n, unit), lost, open].filter((part) => part !== "").join(" · ");
 }
 
 /** A run with its rows of the charted table: one of a table of runs, several of intervals or messages. */

@@ -8,6 +8,8 @@ import { groupOf, type Verdicts } from "./model";
 import { count, duration } from "./ranges";
 
 const MOST_ROWS = 10;
+/** Rows on paper, where nothing scrolls. */
+const MOST_PRINTED = 100;
 const ROW = 25;
 /** Browsers do not make elements much higher. */
 const MOST_HEIGHT = 8_000_000;
@@ -141,6 +143,7 @@ class VirtualList {
   private readonly title = element("h3");
   private readonly scroller = element("div", "rx-scroll");
   private readonly body = element("div", "rx-rows");
+  private readonly paper = element("div", "rx-paper");
   private marked = -1;
   private focus = 0;
 
@@ -151,7 +154,7 @@ class VirtualList {
     this.scroller.append(this.body);
     this.scroller.addEventListener("scroll", () => this.draw(), { passive: true });
     this.scroller.addEventListener("keydown", (event) => this.pressed(event));
-    this.element.append(this.head, this.scroller);
+    this.element.append(this.head, this.scroller, this.paper);
     this.fill(content);
   }
 
@@ -166,6 +169,33 @@ class VirtualList {
     this.scroller.scrollTop = 0;
     [this.marked, this.focus] = [-1, 0];
     this.draw();
+    this.paper.replaceChildren(...this.printed());
+  }
+
+  /** The first rows as a table whose cells wrap: what is printed in place of the part in view. */
+  private printed(): HTMLElement[] {
+    const { columns, cells, count: rows } = this.content;
+    if (rows === 0) return [];
+    const table = element("table");
+    const head = table.createTHead().insertRow();
+    for (const [name] of columns) {
+      const cell = element("th");
+      cell.textContent = name;
+      head.append(cell);
+    }
+    const body = table.createTBody();
+    for (let row = 0; row < Math.min(rows, MOST_PRINTED); row++) {
+      const line = body.insertRow();
+      for (const { text, colour } of cells(row)) {
+        const cell = line.insertCell();
+        cell.textContent = text;
+        if (colour) cell.style.color = colour;
+      }
+    }
+    if (rows <= MOST_PRINTED) return [table];
+    const more = element("p");
+    more.textContent = `${count(rows - MOST_PRINTED)} more are in the page.`;
+    return [table, more];
   }
 
   mark(row: number): void {

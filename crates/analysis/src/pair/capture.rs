@@ -5,7 +5,7 @@ mod copies;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 
 use super::digest::{Digest, Head, nanos};
 use crate::analyzer::{Analyzer, Options};
@@ -17,7 +17,7 @@ use crate::rows::{Rows, SideName, Tables};
 pub(super) struct Capture {
     analyzer: Analyzer,
     keep: Tables,
-    waiting: HashMap<u64, Head, FixedState>,
+    waiting: HashMap<u64, Head, RandomState>,
     /// What its analysis gives.
     pub rows: Rows,
     /// By number of the connection, less one.
@@ -32,6 +32,8 @@ pub(super) struct Flow {
     /// Client and server.
     pub sides: [Side; 2],
     pub addresses: Option<[SocketAddr; 2]>,
+    /// Bytes of data in a full segment of each side, where a SYN tells.
+    pub segments: [Option<u32>; 2],
 }
 
 /// What a side sent.
@@ -57,6 +59,10 @@ impl Capture {
         }
     }
 
+    pub(super) fn allow(&mut self, read: u64) {
+        self.analyzer.allow(read);
+    }
+
     pub(super) fn push(&mut self, batch: &Batch) {
         for packet in &batch.packets {
             let time = nanos(packet.time);
@@ -73,6 +79,12 @@ impl Capture {
     pub(super) fn finish(&mut self) {
         self.analyzer.finish();
         self.take();
+        for row in &self.rows.connections {
+            let [client, server] = [row.client.offered, row.server.offered];
+            if let Some(flow) = self.flows.get_mut(row.connection as usize - 1) {
+                flow.segments = [server.segment_from(&client), client.segment_from(&server)];
+            }
+        }
         copies::take_out(&mut self.flows);
     }
 
@@ -119,13 +131,16 @@ impl Flow {
 }
 
 fn append(all: &mut Rows, more: Rows) {
-    let Rows { connections, segments, sacks, retransmissions, rtt, loss_events, sctp } = more;
+    let Rows { connections, segments, sacks, retransmissions, rtt, loss_events, sctp, limits, notes: _ } =
+        more;
     all.connections.extend(connections);
     all.segments.extend(segments);
     all.sacks.extend(sacks);
     all.retransmissions.extend(retransmissions);
     all.rtt.extend(rtt);
     all.loss_events.extend(loss_events);
+    all.limits.merge(&limits);
+    all.limits.merge(&sctp.limits);
     let into = &mut all.sctp;
     into.associations.extend(sctp.associations);
     into.paths.extend(sctp.paths);

@@ -244,10 +244,15 @@ fn is_possible(sights: &[Sight]) -> bool {
 
 /// How many packets one line explains, from the first one on.
 fn longest_stretch(sights: &[Sight]) -> usize {
-    if is_possible(sights) {
+    // So that many short stretches take no longer than one long one, it is felt for the end from the beginning.
+    let mut no = 2;
+    while no < sights.len() && is_possible(&sights[..no]) {
+        no *= 2;
+    }
+    if no >= sights.len() && is_possible(sights) {
         return sights.len();
     }
-    let (mut yes, mut no) = (1, sights.len());
+    let (mut yes, mut no) = (no / 2, no.min(sights.len()));
     while no - yes > 1 {
         let middle = usize::midpoint(yes, no);
         if is_possible(&sights[..middle]) { yes = middle } else { no = middle }

@@ -30,15 +30,15 @@ pub(super) struct Crossed {
     pub parts: Vec<Part>,
     pub fates: Vec<Fate>,
     reordered: Vec<bool>,
+    /// Indices of the packets of the capture near the receiver that are not in the other one, in order.
+    alone: Vec<u32>,
 }
 
 impl Crossed {
     /// True if packet `number` of the capture near the receiver is not in the other one.
     pub(super) fn is_not_sent(&self, got: &[Digest], number: u64) -> bool {
         let Ok(index) = got.binary_search_by_key(&number, |packet| packet.number) else { return false };
-        // Those come last.
-        let alone = self.parts.iter().rev().take_while(|part| part.sent.is_none());
-        alone.into_iter().any(|part| part.got == Some(index as u32))
+        self.alone.binary_search(&(index as u32)).is_ok()
     }
 }
 
@@ -49,7 +49,11 @@ impl Crossing<'_> {
         let arrivals = parts.iter().filter(|part| part.sent.is_some()).filter_map(|part| part.got);
         let gots = (arrivals.clone().min(), arrivals.max());
         let fates = parts.iter().map(|part| self.fate(part, (first, last), gots)).collect();
-        Crossed { reordered: reordered(&parts), fates, parts }
+        // Those come last.
+        let alone = parts.iter().rev().take_while(|part| part.sent.is_none());
+        let mut alone: Vec<u32> = alone.filter_map(|part| part.got).collect();
+        alone.sort_unstable();
+        Crossed { reordered: reordered(&parts), fates, alone, parts }
     }
 
     fn fate(&self, part: &Part, sents: (Option<u32>, Option<u32>), gots: (Option<u32>, Option<u32>)) -> Fate {

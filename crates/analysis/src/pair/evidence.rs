@@ -132,7 +132,7 @@ impl<'a> Evidence<'a> {
         let sacks = self.answers.sacks;
         let mut blocks = &sacks[sacks.partition_point(|sack| sack.0 < arrived.number)..];
         let patience = self.beyond.map(|beyond| 2 * beyond + SLACK);
-        for ack in acks[from..].iter().take_while(|ack| ack.number < until) {
+        for ack in acks[from..].iter().take_while(|ack| ack.number < until).take(ANSWERS) {
             let own = blocks.partition_point(|sack| sack.0 <= ack.number);
             let reported = &blocks[..own];
             blocks = &blocks[own..];
@@ -165,6 +165,10 @@ impl<'a> Evidence<'a> {
         let seq = |i: &u32| parts[*i as usize].seq;
         let from = self.order.partition_point(|i| seq(i) <= range.start - self.longest);
         let to = self.order.partition_point(|i| seq(i) < range.end);
+        // What was sent before it, if very often, stands just before it.
+        let part = parts.partition_point(|part| part.sent.is_some_and(|sent| sent < own)) as u32;
+        let at = self.order.partition_point(|i| (seq(i), *i) < (range.start, part));
+        let (from, to) = (from.max(at.saturating_sub(PARTS)), to.min(at + PARTS));
         let overlapping: Vec<usize> = self.order[from..to]
             .iter()
             .map(|i| *i as usize)
@@ -243,5 +247,9 @@ fn beyond(got: &[Digest], acks: &[Digest]) -> Option<i64> {
 
 /// What a receiver needs at most to answer a packet at once, nanoseconds.
 const SLACK: i64 = 1_000_000;
+/// Acknowledgments that are looked at for one that tells of a retransmission.
+const ANSWERS: usize = 1 << 14;
+/// Parts before and behind a retransmission that are held against it.
+const PARTS: usize = 1 << 10;
 /// Packets among which the one with the highest sequence number is looked for.
 const LOOK_BACK: usize = 4096;

@@ -31,7 +31,11 @@ impl Holes {
     pub(super) fn excuse(&self, crossing: &Crossing<'_>, crossed: &mut Crossed) {
         for (part, fate) in crossed.parts.iter().zip(&mut crossed.fates).filter(|x| *x.1 == Fate::Lost) {
             let arrival = part.sent.and_then(|sent| crossing.usual_arrival(sent));
-            let hidden = |time: i64| self.spans.iter().any(|(from, to)| (*from..=*to).contains(&time));
+            let hidden = |time: i64| {
+                // The first that does not end before.
+                let at = self.spans.partition_point(|(_, to)| *to < time);
+                self.spans.get(at).is_some_and(|(from, _)| *from <= time)
+            };
             if arrival.is_some_and(hidden) {
                 *fate = Fate::NotComparable;
             }

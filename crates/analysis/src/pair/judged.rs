@@ -209,8 +209,16 @@ impl Judge<'_> {
             delays: crossing.delays,
             clocks: self.clocks,
             near: crossing.near as usize,
+            segment: self.segment(pair, crossing),
         };
         crossing.judge(lane.parts())
+    }
+
+    /// Bytes of data in a full segment of the side, as the capture near it knows them.
+    fn segment(&self, pair: &Pair<'_>, crossing: &Crossing<'_>) -> Option<u32> {
+        let near = crossing.near as usize;
+        let flow = &self.ends[near].flows[pair.partners.connections[near] as usize - 1];
+        flow.segments[pair.partners.sides[near][crossing.side as usize]]
     }
 
     /// The retransmissions of a side.
@@ -232,8 +240,11 @@ impl Judge<'_> {
             self.retransmissions[end].get(&key).map_or(&[][..], Vec::as_slice)
         };
         let from = rows.retransmissions.len();
+        // The captures may disagree on who is the client, where neither holds the handshake: all rows of a pair name
+        // its sides alike.
+        let named = |row: &RetransmissionRow| RetransmissionRow { side: crossing.side, ..row.clone() };
         for row in of(near) {
-            let mut judged = (*row).clone();
+            let mut judged = named(row);
             let finding = evidence.judge(&mut judged);
             count(summary, finding.lost_at, judged.need);
             let time = finding.arrival.and_then(|(_, part)| crossing.times(&crossed.parts[part]).1);
@@ -254,7 +265,7 @@ impl Judge<'_> {
                 number_received: Some(row.number),
                 time_received: None,
                 lost_at: LostAt::Unknown,
-                judged: (*row).clone(),
+                judged: named(row),
             });
         }
         let time = |row: &PairRetransmissionRow| {

@@ -84,6 +84,8 @@ pub(super) struct Lane<'a> {
     pub clocks: &'a Clocks,
     /// The capture near the sender, 0 for A.
     pub near: usize,
+    /// Bytes of data in a full segment, where a SYN tells.
+    pub segment: Option<u32>,
 }
 
 /// What is known of the packets of a lane so far.
@@ -96,7 +98,8 @@ struct State {
 }
 
 impl Lane<'_> {
-    /// Every packet of both ends, matched or not; in the order of the sender, then of the receiver.
+    /// Every packet of both ends, matched or not, a super-packet as its segments; in the order of the sender, then of
+    /// the receiver.
     pub(super) fn parts(&self) -> Vec<Part> {
         let mut state = State {
             parts: Vec::with_capacity(self.sent.len()),
@@ -107,6 +110,7 @@ impl Lane<'_> {
         self.match_parts(&mut state);
         self.match_bruised(&mut state);
         self.leave_rest(&mut state);
+        self.cut_segments(&mut state.parts);
         state.parts.sort_unstable_by_key(|part| {
             let sent = part.sent.map_or(u32::MAX, |sent| sent);
             (sent, part.seq, part.got)

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 
 use super::digest::Digest;
 use super::lane::Anchor;
@@ -27,7 +27,7 @@ pub(super) fn near_client(sides: [Anchored<'_>; 2], same_clock: bool) -> Option<
 /// Hosts of which it is known which capture is near.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
-    near: HashMap<IpAddr, End, FixedState>,
+    near: HashMap<IpAddr, End, RandomState>,
 }
 
 impl Hosts {

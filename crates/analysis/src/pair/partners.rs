@@ -3,10 +3,10 @@
 //! The same addresses and ports make a pair if the numbers of the wire agree. Where something translates addresses,
 //! packets vote: sequence and acknowledgment numbers, length and flags together belong to one connection.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 
 use super::capture::{Capture, Flow};
 use super::digest::{Digest, Fields};
@@ -27,15 +27,16 @@ pub(super) fn partners(ends: [&Capture; 2]) -> Vec<Partners> {
     let [a, b] = ends;
     let mut taken = vec![false; b.flows.len()];
     let mut found: Vec<Partners> = Vec::new();
-    let mut by_address: HashMap<[SocketAddr; 2], Vec<usize>, FixedState> = HashMap::default();
+    let mut by_address: HashMap<[SocketAddr; 2], VecDeque<usize>, RandomState> = HashMap::default();
     for (i, flow) in b.flows.iter().enumerate() {
-        by_address.entry(flow.ends()).or_default().push(i);
+        by_address.entry(flow.ends()).or_default().push_back(i);
     }
     let mut left = Vec::new();
     for (i, flow) in a.flows.iter().enumerate() {
-        let candidates = by_address.get(&flow.ends()).map_or(&[][..], Vec::as_slice);
-        let fits = |&&j: &&usize| !taken[j] && agrees(flow, &b.flows[j]);
-        match candidates.iter().find(fits).copied() {
+        let candidates = by_address.get_mut(&flow.ends());
+        let fits = |j: &usize| agrees(flow, &b.flows[*j]);
+        let found_at = candidates.and_then(|all| all.remove(all.iter().take(CANDIDATES).position(fits)?));
+        match found_at {
             Some(j) => {
                 taken[j] = true;
                 let flip = flow.addresses != b.flows[j].addresses;
@@ -106,7 +107,7 @@ fn vote(left: &[usize], [a, b]: [&Capture; 2], taken: &mut [bool], found: &mut V
     if left.is_empty() || taken.iter().all(|taken| *taken) {
         return;
     }
-    let mut owners: HashMap<u64, (usize, usize), FixedState> = HashMap::default();
+    let mut owners: HashMap<u64, (usize, usize), RandomState> = HashMap::default();
     for (j, flow) in b.flows.iter().enumerate().filter(|(j, _)| !taken[*j]) {
         sample(flow, |key, side| {
             owners.insert(key, (j, side));
@@ -114,7 +115,7 @@ fn vote(left: &[usize], [a, b]: [&Capture; 2], taken: &mut [bool], found: &mut V
     }
     for &i in left {
         let flow = &a.flows[i];
-        let mut votes: HashMap<(usize, bool), usize, FixedState> = HashMap::default();
+        let mut votes: HashMap<(usize, bool), usize, RandomState> = HashMap::default();
         sample(flow, |key, side| {
             if let Some(&(j, other)) = owners.get(&key).filter(|(j, _)| !taken[*j]) {
                 *votes.entry((j, side != other)).or_default() += 1;
@@ -144,5 +145,7 @@ fn sample(flow: &Flow, mut take: impl FnMut(u64, usize)) {
     }
 }
 
+/// Connections between the same ends that one is compared with.
+const CANDIDATES: usize = 256;
 /// Packets in common that make two connections one.
 const ENOUGH: usize = 3;

@@ -153,8 +153,8 @@ pub struct PairSummary {
     pub near_sender: End,
     /// How it is known which capture that is.
     pub near_by: NearBy,
-    /// Packets of this side that the capture near it holds, copies by taps not counted; each part of a super-packet
-    /// that can be told apart counts.
+    /// Packets of this side that the capture near it holds, copies by taps not counted; each segment of a super-packet
+    /// counts, as far as a SYN tells how long segments are.
     pub packets: u64,
     /// Of these, those that arrived at the other capture undamaged.
     pub arrived: u64,

@@ -6,6 +6,7 @@ use rexmit_capture::Reader;
 
 use super::{End, Options, PairRows, Pairing};
 use crate::filter::Filter;
+use crate::limits::{Counts, Limit, PAIR_BYTES, PAIR_PACKET, PAIR_PER_BYTE};
 use crate::run::{Intake, Progress, Summary};
 
 /// Judges two captures. Call [`step`](Self::step) until it gives false, then [`finish`](Self::finish).
@@ -14,6 +15,9 @@ pub struct PairRun {
     intakes: [Intake; 2],
     open: [bool; 2],
     pairing: Pairing,
+    /// Packets so far, and what limits did, of each capture.
+    kept: u64,
+    limits: [Counts; 2],
 }
 
 impl PairRun {
@@ -24,7 +28,7 @@ impl PairRun {
         B: Read + Send + 'static,
     {
         let intakes = [Intake::here(a, filter.cloned()), Intake::here(b, filter.cloned())];
-        Self { intakes, open: [true; 2], pairing: Pairing::new(options) }
+        Self { intakes, open: [true; 2], pairing: Pairing::new(options), kept: 0, limits: Default::default() }
     }
 
     /// Takes at least `packets` records more of each capture, fewer only at its end; false when both have ended.
@@ -32,8 +36,15 @@ impl PairRun {
         for (end, i) in [(End::A, 0), (End::B, 1)] {
             let until = self.intakes[i].progress().packets.saturating_add(packets.max(1));
             while self.open[i] && self.intakes[i].progress().packets < until {
+                let read: u64 = self.progress().iter().map(|progress| progress.bytes).sum();
+                self.pairing.allow(end, self.intakes[i].progress().bytes);
+                let most = PAIR_BYTES.saturating_add(read.saturating_mul(PAIR_PER_BYTE)) / PAIR_PACKET;
                 match self.intakes[i].next() {
-                    Some(batch) => self.pairing.push(end, batch),
+                    Some(batch) if self.kept < most => {
+                        self.kept += batch.packets.len() as u64;
+                        self.pairing.push(end, batch);
+                    }
+                    Some(batch) => self.limits[i].add(Limit::Pair, batch.packets.len() as u64),
                     None => self.open[i] = false,
                 }
             }
@@ -48,6 +59,14 @@ impl PairRun {
 
     /// Matches and judges, which takes about as long again as reading, and tells of both captures as a whole.
     pub fn finish(self) -> (PairRows, [Summary; 2]) {
-        (self.pairing.finish(), self.intakes.map(Intake::summary))
+        let rows = self.pairing.finish();
+        let mut summaries = self.intakes.map(Intake::summary);
+        for (summary, limits) in summaries.iter_mut().zip([rows.a.limits, rows.b.limits]) {
+            summary.limits.merge(&limits);
+        }
+        for (summary, limits) in summaries.iter_mut().zip(self.limits) {
+            summary.limits.merge(&limits);
+        }
+        (rows, summaries)
     }
 }

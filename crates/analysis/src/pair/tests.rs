@@ -195,6 +195,33 @@ fn a_super_packet_is_matched_with_its_parts() {
     assert_eq!(rows.retransmissions[0].lost_at, LostAt::Between);
 }
 
+/// Nothing arrives that shows how many segments were lost together, nor how many arrived together.
+#[test]
+fn a_super_packet_counts_as_its_segments() {
+    let story = |fate: &str| {
+        format!(
+            "0  c S 100+0 mss 1000 > 10
+             10 s S 900+0 ack 101 mss 1000 > 10
+             20 c . 101+2500 ack 901 > {fate}
+             21 c . 2601+1000 ack 901 > 10
+             60 c . 101+2500 ack 901 > 10
+             80 s . 901+0 ack 3601 > 10"
+        )
+    };
+    let lost = &tale(&story("lost")).summaries[0];
+    assert_eq!((lost.packets, lost.lost, lost.arrived), (8, 3, 5));
+    let whole = &tale(&story("10")).summaries[0];
+    assert_eq!((whole.packets, whole.lost, whole.arrived), (8, 0, 8));
+    let rows = tale(&story("lost"));
+    let told = told(&rows);
+    for line in ["1+1000", "1001+1000", "2001+500"] {
+        assert!(told.contains(&format!("Client 3>- Lost {line}")), "{line}: {told:#?}");
+    }
+    // A header may claim any length, and a SYN any MSS: that buys nobody a row a byte.
+    let claims = story("lost").replace("mss 1000", "mss 1");
+    assert_eq!(tale(&claims).summaries[0].packets, 4);
+}
+
 /// A receiver's capture after its network card has put the packets together.
 #[test]
 fn a_merged_packet_is_matched_with_what_it_was() {

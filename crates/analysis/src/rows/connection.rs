@@ -69,6 +69,18 @@ pub struct Capabilities {
     pub ecn: bool,
 }
 
+impl Capabilities {
+    /// Bytes of a header that timestamps take (RFC 7323 appendix A).
+    pub(crate) const TIMESTAMPS: u32 = 12;
+
+    /// Bytes of data in a full segment to the side that offered these, from one that offered `sender`; `None` where no
+    /// SYN tells the MSS.
+    pub(crate) fn segment_from(&self, sender: &Self) -> Option<u32> {
+        let options = if self.timestamps && sender.timestamps { Self::TIMESTAMPS } else { 0 };
+        self.mss.map(|mss| u32::from(mss).saturating_sub(options).max(1))
+    }
+}
+
 /// A distribution in figures; times in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {

@@ -10,6 +10,7 @@ use rexmit_capture::{Interface, ReadError, Reader};
 use super::{Progress, Work};
 use crate::decode::{Decoder, Skipped};
 use crate::filter::Filter;
+use crate::limits::{Counts, Limit};
 use crate::packet::Batch;
 
 /// Packets of a batch.
@@ -33,6 +34,7 @@ pub(super) enum Feed {
 pub(super) struct End {
     pub(super) skipped: Skipped,
     pub(super) broken_off: Option<ReadError>,
+    pub(super) limits: Counts,
     pub(super) interfaces: Vec<Interface>,
 }
 
@@ -58,6 +60,14 @@ impl Feed {
                 Some((batch, progress))
             }
             Self::Elsewhere(remote) => remote.next(),
+        }
+    }
+
+    /// The batch that was given last.
+    pub(super) fn current(&self) -> &Batch {
+        match self {
+            Self::Here { batch, .. } => batch,
+            Self::Elsewhere(remote) => &remote.current,
         }
     }
 
@@ -91,7 +101,7 @@ impl<R: Read + Send> Source for Decoding<R> {
         batch.clear();
         let before = self.decoder.records();
         while batch.packets.len() < PACKETS
-            && batch.bytes.len() < BYTES
+            && batch.bytes.len() + batch.note_bytes < BYTES
             && self.decoder.records() - before < RECORDS
         {
             match self.reader.next_ref() {
@@ -108,10 +118,16 @@ impl<R: Read + Send> Source for Decoding<R> {
     }
 
     fn end(self: Box<Self>) -> End {
+        let mut limits = *self.decoder.limits();
+        let limited = self.reader.limited();
+        limits.add(Limit::Interfaces, limited.interfaces);
+        limits.add(Limit::InterfacePackets, limited.packets);
+        limits.add(Limit::Names, limited.names);
         End {
+            limits,
             skipped: self.decoder.skipped().clone(),
             broken_off: self.broken_off,
-            interfaces: self.reader.interfaces().to_vec(),
+            interfaces: self.reader.into_interfaces(),
         }
     }
 }

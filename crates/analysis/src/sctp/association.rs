@@ -15,6 +15,7 @@ use super::rows::{
     SctpSideRow,
 };
 use crate::analyzer::Options;
+use crate::limits::{CHUNKS, Limit, STEPS_PER_CHUNK, STEPS_PER_PACKET, Steps};
 use crate::packet::Packet;
 use crate::rows::{SideName, Spread};
 
@@ -29,8 +30,8 @@ pub(super) struct Association {
     handshake: SctpHandshake,
     closed: Option<Instant>,
     sides: [Side; 2],
-    /// Kept to be used again.
-    pieces: Vec<Piece>,
+    /// Entries of the tables of tags and paths.
+    pub(super) entries: u32,
     options: Options,
 }
 
@@ -59,6 +60,19 @@ struct Look<'a, 'b> {
     path: u32,
     with_cookie: bool,
     bytes: &'b Header<'b>,
+    /// DATA of the packet.
+    pieces: &'a mut Vec<Piece>,
+    /// Chunks of the packet so far.
+    chunks: u64,
+}
+
+/// What all associations share while one takes a packet.
+pub(super) struct Shared<'a> {
+    pub(super) rows: &'a mut SctpRows,
+    /// Memory that is used again.
+    pub(super) pieces: &'a mut Vec<Piece>,
+    /// Steps of work that are left for all.
+    pub(super) steps: &'a mut Steps,
 }
 
 impl Association {
@@ -74,7 +88,7 @@ impl Association {
             handshake: SctpHandshake::default(),
             closed: None,
             sides: [Side::new(client, options), Side::new(server, options)],
-            pieces: Vec::new(),
+            entries: 0,
             options: *options,
         }
     }
@@ -111,8 +125,39 @@ impl Association {
             || !self.is_open() && since(self.end) > HALF_OPEN
     }
 
+    /// Its number, from 1.
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// When its last packet was seen.
+    pub(super) fn last(&self) -> Instant {
+        self.end
+    }
+
+    /// Bytes that it takes, with what it keeps.
+    pub(super) fn size(&self) -> usize {
+        size_of::<Self>() + self.sides.iter().map(Side::heap).sum::<usize>() + self.entries as usize * ENTRY
+    }
+
     /// Takes a packet that side `from` sent.
-    pub(super) fn packet(&mut self, packet: &Packet, header: &Header<'_>, from: usize, rows: &mut SctpRows) {
+    pub(super) fn packet(
+        &mut self,
+        packet: &Packet,
+        header: &Header<'_>,
+        from: usize,
+        shared: &mut Shared<'_>,
+    ) {
+        for side in &mut self.sides {
+            side.half.work.begin(STEPS_PER_PACKET, shared.steps.pool);
+        }
+        self.judge(packet, header, from, shared);
+        for side in &mut self.sides {
+            side.half.work.end(shared.steps);
+        }
+    }
+
+    fn judge(&mut self, packet: &Packet, header: &Header<'_>, from: usize, shared: &mut Shared<'_>) {
         self.packets += 1;
         self.end = self.end.max(packet.time);
         let side = &mut self.sides[from];
@@ -137,9 +182,14 @@ impl Association {
             self.sides[1 - from].row.tag.get_or_insert(header.tag());
         }
         let path = self.sides[from].paths.packet(packet.src.ip(), packet.dst.ip(), packet.time);
-        let mut look = Look { packet, rows, from, path, with_cookie: false, bytes: header };
+        shared.rows.limits.add(Limit::Paths, u64::from(path.is_none()));
+        let path = path.unwrap_or(0);
+        let Shared { rows, pieces, steps } = shared;
+        let mut look =
+            Look { packet, rows, from, path, with_cookie: false, bytes: header, pieces, chunks: 0 };
         self.chunks(&mut look);
         self.data(&mut look);
+        steps.spent += look.chunks;
     }
 
     /// Ends it.
@@ -188,12 +238,14 @@ impl Association {
 
     /// Looks at the chunks of a packet; DATA is put by.
     fn chunks(&mut self, look: &mut Look<'_, '_>) {
-        self.pieces.clear();
+        look.pieces.clear();
         let mut chunks = look.bytes.chunks();
         let mut cut = false;
-        for chunk in chunks.by_ref() {
+        for chunk in chunks.by_ref().take(CHUNKS) {
+            look.chunks += 1;
+            self.sides.iter_mut().for_each(|side| side.half.work.grant(STEPS_PER_CHUNK));
             match chunk.body() {
-                Body::Data(data) => self.pieces.push(Piece::from(&data)),
+                Body::Data(data) => look.pieces.push(Piece::from(&data)),
                 Body::Sack(sack) => {
                     cut |= sack.is_cut();
                     self.sack(look, &sack);
@@ -210,6 +262,7 @@ impl Association {
                 body => self.control(look, &body),
             }
         }
+        look.rows.limits.add(Limit::Chunks, chunks.by_ref().count() as u64);
         self.sides[look.from].row.cut += u64::from(cut || chunks.end() == Some(End::Cut));
     }
 
@@ -299,6 +352,7 @@ impl Association {
         if self.options.tables.chunks
             && let Some(row) = side.half.sack_row((look.packet.number, time), sack)
         {
+            look.rows.lists += (size_of_val(&*row.gaps) + size_of_val(&*row.duplicates)) as u64;
             look.rows.sacks.push(SctpSackRow { association: self.number, side: name(from), ..row });
         }
         // Whoever sends the SACK takes back.
@@ -323,7 +377,7 @@ impl Association {
     }
 
     fn data(&mut self, look: &mut Look<'_, '_>) {
-        if self.pieces.is_empty() {
+        if look.pieces.is_empty() {
             return;
         }
         let (from, packet) = (look.from, look.packet);
@@ -348,8 +402,8 @@ impl Association {
             side: name(from),
             row: &mut side.row,
         };
-        let result = side.half.packet(&seen, &self.pieces, sender_loop, &mut out);
-        side.paths.data(look.path, self.pieces.len() as u64, side.row.bytes - bytes, &result);
+        let result = side.half.packet(&seen, look.pieces, sender_loop, &mut out);
+        side.paths.data(look.path, look.pieces.len() as u64, side.row.bytes - bytes, &result);
     }
 
     fn heartbeat(&mut self, look: &mut Look<'_, '_>, info: &[u8]) {
@@ -439,6 +493,17 @@ impl Side {
             right: false,
             sack_seen: None,
         }
+    }
+
+    /// Bytes that it takes beside itself.
+    fn heap(&self) -> usize {
+        let addresses = self.row.addresses.capacity() * size_of::<IpAddr>();
+        self.half.heap()
+            + self.paths.heap()
+            + self.copies.heap()
+            + self.controls.heap()
+            + self.heartbeats.heap()
+            + addresses
     }
 
     /// It advertised a window.
@@ -541,5 +606,7 @@ const AT_SIDE: u64 = 2_000_000;
 const LINGER: u64 = 5_000_000_000;
 /// An opening that nobody answers is given up after so long, nanoseconds: more than all INITs of RFC 9260 take.
 const HALF_OPEN: u64 = 600_000_000_000;
+/// About what an entry of a table of tags or paths takes, bytes.
+const ENTRY: usize = 160;
 /// More addresses than this are not listed.
 const MOST_ADDRESSES: usize = 64;

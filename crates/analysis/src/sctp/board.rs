@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use rexmit_units::Instant;
 
+use crate::limits::BOARD_CHUNKS;
+
 /// What is known of a TSN.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
@@ -43,8 +45,11 @@ pub(super) struct Entry {
     pub(super) fast: u32,
     /// Why it was sent again before is not certain.
     pub(super) unclear: bool,
-    /// T3 expired while it was outstanding, and it was not sent again since.
+    /// T3 expired while it was outstanding, and it was not sent again since: as [`super::view::View::is_marked`] said
+    /// when it was last looked at.
     pub(super) marked: bool,
+    /// The expiry of T3, by its number, from which on it has not been marked.
+    pub(super) cleared: u32,
     /// It was given up by FORWARD-TSN.
     pub(super) abandoned: bool,
     /// Its last row among those that wait for an answer.
@@ -57,6 +62,8 @@ pub(super) struct Board {
     entries: VecDeque<Entry>,
     /// TSN of the first entry.
     base: i64,
+    /// How many entries the sender knows to be acknowledged.
+    known: u64,
 }
 
 impl Board {
@@ -74,6 +81,7 @@ impl Board {
     pub(super) fn restart(&mut self, tsn: i64) {
         self.entries.clear();
         self.base = tsn;
+        self.known = 0;
     }
 
     /// The entry of `tsn`, if it is kept.
@@ -81,22 +89,58 @@ impl Board {
         usize::try_from(tsn - self.base).ok().and_then(|at| self.entries.get_mut(at))
     }
 
+    /// The sender knows of so many entries more that they were acknowledged, and of so many no longer.
+    pub(super) fn known_changed(&mut self, more: u64, fewer: u64) {
+        self.known = self.known + more - fewer;
+    }
+
+    /// True if the sender knows of any entry that it was acknowledged.
+    pub(super) fn any_known(&self) -> bool {
+        self.known > 0
+    }
+
+    fn pop(&mut self) -> Option<Entry> {
+        let gone = self.entries.pop_front()?;
+        self.known -= u64::from(gone.known);
+        self.base += 1;
+        Some(gone)
+    }
+
     /// True if the sender knows that `tsn` was acknowledged.
     pub(super) fn is_known(&mut self, tsn: i64) -> bool {
         tsn < self.base || self.get(tsn).is_some_and(|entry| entry.known)
     }
 
-    /// Adds the TSNs up to `end` as ones not seen, missing since `now`.
-    pub(super) fn extend(&mut self, end: i64, now: Instant) {
+    /// How many TSNs are kept from `from` to before `to`.
+    pub(super) fn count(&self, from: i64, to: i64) -> u64 {
+        (to.min(self.end()) - from.max(self.base)).max(0) as u64
+    }
+
+    /// Adds the TSNs up to `end` as ones not seen, missing since `now`. Where there are too many, the lowest are
+    /// forgotten; returns how many of these were sent and not acknowledged.
+    pub(super) fn extend(&mut self, end: i64, now: Instant) -> u64 {
+        let mut forgotten = 0;
+        let least = end - BOARD_CHUNKS as i64;
+        while self.base < least && !self.entries.is_empty() {
+            let gone = self.pop();
+            forgotten += u64::from(gone.is_some_and(|gone| gone.acked.is_none() && gone.transmissions > 0));
+        }
+        self.base = self.base.max(least.min(end));
         while self.end() < end {
             self.entries.push_back(Entry { last: now, ..Entry::default() });
         }
+        forgotten
     }
 
-    /// Adds the TSNs from `tsn` on below the others as ones not seen.
-    pub(super) fn extend_down(&mut self, tsn: i64, now: Instant) {
+    /// True if there is room for the TSNs from `tsn` on below the others.
+    pub(super) fn has_room_down_to(&self, tsn: i64) -> bool {
+        self.end() - tsn <= BOARD_CHUNKS as i64
+    }
+
+    /// Adds the TSNs from `tsn` on below the others as ones not seen; `expiry` is the number of the last one of T3.
+    pub(super) fn extend_down(&mut self, tsn: i64, now: Instant, expiry: u32) {
         while self.base > tsn {
-            self.entries.push_front(Entry { last: now, ..Entry::default() });
+            self.entries.push_front(Entry { last: now, cleared: expiry, ..Entry::default() });
             self.base -= 1;
         }
     }
@@ -115,8 +159,12 @@ impl Board {
     /// Forgets what lies before `tsn`.
     pub(super) fn forget(&mut self, tsn: i64) {
         while self.base < tsn && !self.entries.is_empty() {
-            self.entries.pop_front();
-            self.base += 1;
+            self.pop();
         }
+    }
+
+    /// Bytes that it takes beside itself.
+    pub(super) fn heap(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>()
     }
 }

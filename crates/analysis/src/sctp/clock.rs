@@ -35,6 +35,11 @@ impl Clock {
         self.smooth(rtt as f64);
     }
 
+    /// Bytes that it takes beside itself.
+    pub(super) fn heap(&self) -> usize {
+        self.data.heap() + self.heartbeat.heap()
+    }
+
     /// The shortest way from here to the receiver and back.
     pub(super) fn min(&self) -> Option<u64> {
         self.min

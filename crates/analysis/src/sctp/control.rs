@@ -9,7 +9,8 @@ use crate::rows::SideName;
 /// The control chunks of the opening and the end that one side has sent.
 #[derive(Debug, Default)]
 pub(super) struct Controls {
-    sent: [Option<Sent>; 8],
+    /// Few, so that a vector serves.
+    sent: Vec<(Control, Sent)>,
     /// What its last SHUTDOWN acknowledged.
     shutdown: Option<u32>,
     /// The other side sent DATA since its last SHUTDOWN.
@@ -35,23 +36,37 @@ pub(super) struct Again {
 impl Controls {
     /// Whether it was sent.
     pub(super) fn sent(&self, control: Control) -> bool {
-        self.sent[control as usize].is_some()
+        self.find(control).is_some()
     }
 
     /// When it was sent, if that was once.
     pub(super) fn sent_once(&self, control: Control) -> Option<Instant> {
-        self.sent[control as usize].filter(|sent| sent.times == 1).map(|sent| sent.first)
+        self.find(control).filter(|sent| sent.times == 1).map(|sent| sent.first)
     }
 
     /// It was sent at `time`.
     pub(super) fn send(&mut self, control: Control, time: Instant) -> Option<Again> {
-        send(&mut self.sent[control as usize], time)
+        let at = self.sent.iter().position(|(of, _)| *of == control);
+        let mut sent = at.map(|at| self.sent.swap_remove(at).1);
+        let again = send(&mut sent, time);
+        self.sent.reserve_exact(1);
+        self.sent.extend(sent.map(|sent| (control, sent)));
+        again
+    }
+
+    fn find(&self, control: Control) -> Option<&Sent> {
+        self.sent.iter().find(|(of, _)| *of == control).map(|(_, sent)| sent)
+    }
+
+    /// Bytes that they take beside themselves.
+    pub(super) fn heap(&self) -> usize {
+        self.sent.capacity() * size_of::<(Control, Sent)>()
     }
 
     /// A SHUTDOWN is another one if there was DATA to answer, or if it acknowledges something else.
     pub(super) fn renew(&mut self, control: Control, cumulative: u32) {
         if std::mem::take(&mut self.data) || self.shutdown != Some(cumulative) {
-            self.sent[control as usize] = None;
+            self.sent.retain(|(of, _)| *of != control);
         }
         self.shutdown = Some(cumulative);
     }
@@ -82,6 +97,12 @@ impl Heartbeats {
         let again = send(&mut sent, time);
         self.paths.extend(sent.map(|sent| (path, sent)));
         again
+    }
+
+    /// Bytes that they take beside themselves.
+    pub(super) fn heap(&self) -> usize {
+        self.waiting.capacity() * size_of::<(u32, u64, Instant)>()
+            + self.paths.capacity() * size_of::<(u32, Sent)>()
     }
 
     /// One was answered: its path, and the time that took.

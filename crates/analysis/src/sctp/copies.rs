@@ -8,7 +8,7 @@ use crate::packet::Packet;
 /// The last packets of one side.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
-    last: [Option<Print>; 8],
+    last: Vec<Print>,
     next: usize,
 }
 
@@ -48,12 +48,25 @@ impl Copies {
             path: u64::from(packet.src.port()) << 32 ^ u64::from(packet.dst.port()),
         };
         let is_data = matches!(first.kind(), kind::DATA | kind::I_DATA);
-        let found = self.last.iter().flatten().any(|before| before.is_same(&print, is_data, sack));
+        let found = self.last.iter().any(|before| before.is_same(&print, is_data, sack));
         if !found {
-            self.last[self.next] = Some(print);
-            self.next = (self.next + 1) % self.last.len();
+            if self.last.len() < LAST {
+                // Many associations have a single packet.
+                self.last.reserve_exact(1);
+                self.last.push(print);
+            } else {
+                self.last[self.next] = print;
+                self.next = (self.next + 1) % LAST;
+            }
         }
         found
+    }
+}
+
+impl Copies {
+    /// Bytes that they take beside themselves.
+    pub(super) fn heap(&self) -> usize {
+        self.last.capacity() * size_of::<Print>()
     }
 }
 
@@ -75,6 +88,8 @@ impl Print {
     }
 }
 
+/// So many packets are compared.
+const LAST: usize = 8;
 /// A copy comes within so many nanoseconds.
 const LONGEST: u64 = 1_000_000_000;
 /// No timer is so short, nanoseconds.

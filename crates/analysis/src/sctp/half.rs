@@ -19,6 +19,7 @@ use super::rows::{
 };
 use super::trace::Trace;
 use super::view::View;
+use crate::limits::{Limit, WAITING_CHUNKS, Work};
 use crate::rows::{Confidence, Kind, Need, SideName, Tables};
 use crate::spread::Samples;
 
@@ -109,6 +110,13 @@ pub(super) struct Half {
     /// A gap was open after the last SACK.
     gap_open: bool,
     order: Orders,
+    pub(super) work: Work,
+    /// It took more steps than it had.
+    tired: bool,
+    /// TSNs that were forgotten before they were acknowledged.
+    forgotten: u64,
+    /// Times that all was forgotten for the steps it took.
+    given_up: u64,
 }
 
 impl Half {
@@ -128,6 +136,10 @@ impl Half {
             sacked: (0, 0),
             gap_open: false,
             order: Orders::default(),
+            work: Work::default(),
+            tired: false,
+            forgotten: 0,
+            given_up: 0,
         }
     }
 
@@ -150,6 +162,9 @@ impl Half {
         out: &mut Out<'_>,
     ) -> Result {
         let Some(first) = pieces.first() else { return Result::default() };
+        if std::mem::take(&mut self.tired) {
+            self.give_up(self.board.end(), out);
+        }
         if self.initial.is_none() {
             self.initial = Some(first.tsn);
             out.row.initial_tsn = Some(first.tsn);
@@ -160,7 +175,7 @@ impl Half {
         // What goes in front of new data may be known to have arrived (the listing of pedersen-2006's appendix A.5).
         self.view.catch_up(seen.time, if with_new { &[] } else { &again }, &mut self.board);
         if !with_new {
-            self.view.unlearn(&again, sender_loop == Some(0), &mut self.board);
+            self.view.unlearn(&again, sender_loop == Some(0), &mut self.board, &mut self.work);
         }
         self.trace.packet();
         let order = self.order.packet(seen.ident);
@@ -171,7 +186,7 @@ impl Half {
             // New data wait until nothing is marked (RFC 9260 section 6.1 C).
             occasion.goes_on &= !self.view.moved_on;
             let una = self.una.max(self.view.una);
-            occasion.hole_below = self.board.range(una, *lowest).any(|(_, entry)| entry.acked.is_none());
+            occasion.hole_below = self.has_hole(una, *lowest);
         }
         for tsn in &again {
             let view = &self.view;
@@ -204,11 +219,23 @@ impl Half {
             side: out.side,
             ..*stream
         }));
+        let limits = &mut out.rows.limits;
+        limits.add(Limit::Waiting, self.pending.closed);
+        limits.add(Limit::UnderWay, self.view.hurried);
+        limits.add(Limit::Tsns, self.forgotten);
+        limits.add(Limit::Steps, self.given_up);
         let row = &mut *out.row;
         row.rtt = self.clock.data.spread();
         row.rtt_heartbeat = self.clock.heartbeat.spread();
         row.goodput = rate(row.acked_bytes, row.first_data, row.last_acked);
         row.throughput = rate(row.bytes, row.first_data, row.last_data);
+    }
+
+    /// Bytes that it takes beside itself.
+    pub(super) fn heap(&self) -> usize {
+        let samples = self.clock.heap() + self.sack_delay.heap();
+        let streams = self.streams.len() * 2 * size_of::<StreamRow>();
+        self.board.heap() + self.view.heap() + self.pending.heap() + samples + streams
     }
 
     /// Packets with DATA for each SACK that moved forward.
@@ -262,10 +289,7 @@ impl Half {
 
     /// T3 expired, of which the chunks `again` were sent again: all that is outstanding is marked.
     fn expired(&mut self, lead: i64, now: Instant, again: &[i64]) {
-        let (from, end) = (self.view.una.max(self.board.base()), self.board.end());
-        for (tsn, entry) in self.board.range(from, end) {
-            entry.marked = !entry.known && tsn >= lead && !again.contains(&tsn);
-        }
+        self.view.mark(lead, self.board.end(), again, &mut self.board);
         self.view.expired = Some(now);
         self.view.expired_lead = Some(lead);
         self.view.moved_on = false;
@@ -347,16 +371,16 @@ impl Half {
             // Farther than any window, the capture has a gap; without any SACK, what is old is forgotten.
             if tsn - self.board.end() > FARTHEST {
                 self.restart(tsn, out);
-            } else if tsn - self.board.base() > 2 * FARTHEST {
-                self.board.forget(tsn - FARTHEST);
             }
-            self.board.extend(tsn + 1, now);
+            self.extend(tsn + 1, now, out);
             return Kind::New;
         }
         if tsn < self.board.base() {
             // Sent before the capture began, or long acknowledged.
-            if tsn >= self.view.una && self.board.base() - tsn <= FARTHEST {
-                self.board.extend_down(tsn, now);
+            let below = self.board.base() - tsn;
+            let fits = tsn >= self.view.una && self.board.has_room_down_to(tsn);
+            if fits && self.work.spend(below as u64) {
+                self.board.extend_down(tsn, now, self.view.expiry());
             }
             return Kind::Retransmission;
         }
@@ -374,6 +398,7 @@ impl Half {
     fn is_first(&mut self, tsn: i64, occasion: &Occasion) -> bool {
         let threshold = self.view.threshold();
         let Some(entry) = self.board.get(tsn) else { return false };
+        entry.marked = self.view.is_marked(tsn, entry);
         match occasion.order {
             Some(Order::Overtaken) => {
                 return entry.transmissions == 0 || is_before(occasion.ident, entry.ident);
@@ -393,6 +418,7 @@ impl Half {
         let seen = packet.seen;
         let mut stale = Entry { last: seen.time, known: true, acked: Some(seen.time), ..Entry::default() };
         let entry = self.board.get(tsn).unwrap_or(&mut stale);
+        entry.marked = self.view.is_marked(tsn, entry);
         let verdict = match packet.lead {
             None => {
                 let verdict = judge::lead(&packet.occasion, entry, &self.view);
@@ -451,15 +477,18 @@ impl Half {
             evidence,
         };
         entry.trace = self.trace.restart(entry.trace);
-        (entry.reports, entry.strikes, entry.marked) = (0, 0, false);
+        (entry.reports, entry.strikes) = (0, 0);
+        self.view.clear(entry);
         entry.fast += u32::from(matches!(verdict.0, SctpCause::Fast | SctpCause::FastAgain));
         entry.unclear |= verdict.1 != Confidence::Certain;
-        let previous = entry.row;
-        let acked = entry.acked;
+        let (previous, acked) = (entry.row, entry.acked);
         let number = self.pending.push(row, previous);
         if acked.is_some() {
             // Its answer was seen before it.
-            self.pending.acked(Some(number), seen.time, None);
+            self.pending.acked(Some(number), seen.time, None, &mut self.work);
+        }
+        if self.pending.len() > WAITING_CHUNKS {
+            self.pending.leave(Some((seen.time, u64::MAX)), |row| give(row, out));
         }
         if let Some(entry) = self.board.get(tsn) {
             entry.row = Some(number);
@@ -500,6 +529,30 @@ impl Half {
             Kind::Reordered => row.reordered_chunks += 1,
             _ => {}
         }
+    }
+
+    /// Adds the TSNs up to `end`; begins anew there where that takes too many steps.
+    fn extend(&mut self, end: i64, now: Instant, out: &mut Out<'_>) {
+        let more = (end - self.board.end()).max(0) as u64;
+        if more > 1 && !self.work.spend(more) {
+            self.give_up(end - 1, out);
+        }
+        self.forgotten += self.board.extend(end, now);
+    }
+
+    /// True if something that is kept from `from` to before `to` is not acknowledged.
+    fn has_hole(&mut self, from: i64, to: i64) -> bool {
+        let acked = self.board.range(from, to).take_while(|(_, entry)| entry.acked.is_some()).count() as u64;
+        if !self.work.spend(acked) {
+            self.tired = true;
+        }
+        acked < self.board.count(from, to)
+    }
+
+    /// Judging what is outstanding takes too many steps: forgets it, and begins anew at `tsn`.
+    fn give_up(&mut self, tsn: i64, out: &mut Out<'_>) {
+        self.given_up += 1;
+        self.restart(tsn, out);
     }
 
     /// The TSNs leapt farther than any window: the capture has a gap, or another association uses the same tag.

@@ -32,13 +32,16 @@ mod tests;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use rexmit_units::Instant;
 use rexmit_wire::sctp::{Body, Header};
 
 use crate::analyzer::Options;
+use crate::idle::Idle;
+use crate::limits::{FLOWS, Limit, OPEN, PATHS, Steps};
 use crate::packet::Packet;
-use association::{Association, reflected};
+use association::{Association, Shared, reflected};
+use half::Piece;
 
 pub use delays::{Delay, DelayRow, Group, delays};
 pub use rows::*;
@@ -50,15 +53,30 @@ pub(crate) struct Associations {
     rows: SctpRows,
     open: Vec<Option<Box<Association>>>,
     free: Vec<usize>,
+    /// By place: bytes that the association takes.
+    sizes: Vec<usize>,
+    /// The sum of these.
+    used: usize,
+    idle: Idle,
+    /// Memory that is used again.
+    pieces: Vec<Piece>,
+    steps: Steps,
+    /// How many packets there were when it was last looked for associations that are over.
+    swept: u64,
     /// By interface, ports of sender and receiver, and verification tag: the association and who sends.
-    by_tag: HashMap<(u32, u16, u16, u32), Place, FixedState>,
+    by_tag: HashMap<(u32, u16, u16, u32), Place, RandomState>,
     /// By interface and addresses.
-    by_path: HashMap<(u32, SocketAddr, SocketAddr), Place, FixedState>,
+    by_path: HashMap<(u32, SocketAddr, SocketAddr), Place, RandomState>,
     /// Interface and addresses of the last packet, in either direction: they are in `by_path`.
     entered: Option<(u32, SocketAddr, SocketAddr)>,
+    /// Once the capture has ended: those that have not.
+    ending: Option<std::vec::IntoIter<Option<Box<Association>>>>,
     associations: u32,
     packets: u64,
 }
+
+/// Interface, source and destination.
+type Path = (u32, SocketAddr, SocketAddr);
 
 /// An association, and which of its sides sends.
 type Place = (usize, usize);
@@ -70,9 +88,16 @@ impl Associations {
             rows: SctpRows::default(),
             open: Vec::new(),
             free: Vec::new(),
+            sizes: Vec::new(),
+            used: 0,
+            idle: Idle::default(),
+            pieces: Vec::new(),
+            steps: Steps::default(),
+            swept: 0,
             by_tag: HashMap::default(),
             by_path: HashMap::default(),
             entered: None,
+            ending: None,
             associations: 0,
             packets: 0,
         }
@@ -83,15 +108,21 @@ impl Associations {
     pub(crate) fn push(&mut self, packet: &Packet, bytes: &[u8], wire_len: u32) {
         let Ok(header) = Header::new(bytes, wire_len as usize) else { return };
         self.packets += 1;
-        if self.packets.is_multiple_of(SWEEP) {
+        // Where many are open, less often, so that a packet costs no more.
+        if self.packets.is_multiple_of(SWEEP) && self.packets - self.swept >= self.open.len() as u64 / 8 {
+            self.swept = self.packets;
             self.sweep(packet.time);
         }
         let first = header.chunks().next().map(|chunk| chunk.body());
-        let (at, from) =
-            self.find(packet, &header, first.as_ref()).unwrap_or_else(|| self.begin(packet, first.as_ref()));
+        let found = self.find(packet, &header, first.as_ref());
+        let Some((at, from)) = found.or_else(|| self.begin(packet, first.as_ref())) else {
+            self.rows.limits.add(Limit::Flows, 1);
+            return;
+        };
         let Some(association) = &mut self.open[at] else { return };
         let before = [association.tag(0), association.tag(1)];
-        association.packet(packet, &header, from, &mut self.rows);
+        let (rows, pieces, steps) = (&mut self.rows, &mut self.pieces, &mut self.steps);
+        association.packet(packet, &header, from, &mut Shared { rows, pieces, steps });
         let after = [association.tag(0), association.tag(1)];
         if before != after {
             self.enter_tags(at, packet.interface);
@@ -99,21 +130,50 @@ impl Associations {
         let (there, back) =
             ((packet.interface, packet.src, packet.dst), (packet.interface, packet.dst, packet.src));
         if self.entered != Some(there) && self.entered != Some(back) {
-            self.by_path.entry(there).or_insert((at, from));
-            self.by_path.entry(back).or_insert((at, 1 - from));
-            self.entered = Some(there);
+            self.enter_path(at, from, there, back);
+        }
+        if let Some(association) = &self.open[at] {
+            let size = association.size();
+            self.used = self.used + size - std::mem::replace(&mut self.sizes[at], size);
         }
     }
 
-    /// Ends what is open.
-    pub(crate) fn finish(&mut self) {
-        for association in self.open.drain(..).flatten() {
-            association.finish(&mut self.rows);
+    /// Bytes that the open ones take.
+    pub(crate) fn used(&self) -> u64 {
+        self.used as u64
+    }
+
+    /// Steps of work done so far, chunks included.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.spent
+    }
+
+    /// Ends those that have been idle the longest, until the others take so many bytes.
+    pub(crate) fn shed(&mut self, most: u64) {
+        let mut ended = 0;
+        while self.used() > most && self.end_idle() {
+            ended += 1;
         }
+        self.rows.limits.add(Limit::Memory, ended);
+        self.forget_ended();
+    }
+
+    /// Ends up to so many of those that are open; true if none is left.
+    pub(crate) fn finish(&mut self, most: usize) -> bool {
         self.free.clear();
         self.by_tag.clear();
         self.by_path.clear();
         self.entered = None;
+        let left = self.ending.get_or_insert_with(|| std::mem::take(&mut self.open).into_iter());
+        for association in left.by_ref().flatten().take(most) {
+            association.finish(&mut self.rows);
+        }
+        left.as_slice().is_empty()
+    }
+
+    /// The rows since the last call, which stay.
+    pub(crate) fn rows(&self) -> &SctpRows {
+        &self.rows
     }
 
     /// The rows since the last call.
@@ -153,24 +213,48 @@ impl Associations {
         (fits || last_word || reflected(header)).then_some((at, from))
     }
 
-    /// A new association.
-    fn begin(&mut self, packet: &Packet, first: Option<&Body<'_>>) -> Place {
+    /// A new association; `None` if there are more than can be numbered.
+    fn begin(&mut self, packet: &Packet, first: Option<&Body<'_>>) -> Option<Place> {
+        if self.associations == FLOWS {
+            return None;
+        }
+        if self.open.len() - self.free.len() == OPEN {
+            // Some at once, so that the tables are not looked through for each.
+            let ended = (0..OPEN / 8).take_while(|_| self.end_idle()).count();
+            self.rows.limits.add(Limit::Open, ended as u64);
+            self.forget_ended();
+        }
         // INIT-ACK and COOKIE-ACK are the server's.
         let from = usize::from(matches!(first, Some(Body::InitAck(_) | Body::CookieAck)));
         self.associations += 1;
         let new = Box::new(Association::new(self.associations, packet, from, &self.options));
         let at = self.free.pop().unwrap_or_else(|| {
             self.open.push(None);
+            self.sizes.push(0);
             self.open.len() - 1
         });
+        self.tidy();
+        self.idle.begin(at as u32, self.associations, packet.time);
         self.open[at] = Some(new);
         self.by_path.insert((packet.interface, packet.src, packet.dst), (at, from));
         self.by_path.insert((packet.interface, packet.dst, packet.src), (at, 1 - from));
-        (at, from)
+        Some((at, from))
+    }
+
+    fn enter_path(&mut self, at: usize, from: usize, there: Path, back: Path) {
+        let Some(association) = &mut self.open[at] else { return };
+        if association.entries as usize > 4 * PATHS {
+            return;
+        }
+        association.entries += 2;
+        self.by_path.entry(there).or_insert((at, from));
+        self.by_path.entry(back).or_insert((at, 1 - from));
+        self.entered = Some(there);
     }
 
     fn enter_tags(&mut self, at: usize, interface: u32) {
-        let Some(association) = &self.open[at] else { return };
+        let Some(association) = &mut self.open[at] else { return };
+        association.entries += 2;
         for to in 0..2 {
             if let Some(tag) = association.tag(to) {
                 let key = (interface, association.port(1 - to), association.port(to), tag);
@@ -184,17 +268,46 @@ impl Associations {
         let mut gone = false;
         for at in 0..self.open.len() {
             if self.open[at].as_ref().is_some_and(|association| association.is_over(now)) {
-                self.open[at].take().expect("it is there").finish(&mut self.rows);
-                self.free.push(at);
+                self.end(at);
                 gone = true;
             }
         }
         if gone {
-            let open = &self.open;
-            self.by_tag.retain(|_, (at, _)| open[*at].is_some());
-            self.by_path.retain(|_, (at, _)| open[*at].is_some());
-            self.entered = None;
+            self.forget_ended();
         }
+    }
+
+    fn end(&mut self, at: usize) {
+        self.open[at].take().expect("it is there").finish(&mut self.rows);
+        self.used -= std::mem::take(&mut self.sizes[at]);
+        self.free.push(at);
+    }
+
+    /// Ends the one that has been idle the longest; false if none is open.
+    fn end_idle(&mut self) -> bool {
+        let open = &self.open;
+        let of = |at: u32, number: u32| open[at as usize].as_ref().filter(|it| it.number() == number);
+        let found = self.idle.take(|at, number| Some(of(at, number)?.last()));
+        found.is_some_and(|at| {
+            self.end(at as usize);
+            true
+        })
+    }
+
+    /// Takes those that have ended out of the tables.
+    fn forget_ended(&mut self) {
+        let open = &self.open;
+        self.by_tag.retain(|_, (at, _)| open[*at].is_some());
+        self.by_path.retain(|_, (at, _)| open[*at].is_some());
+        self.entered = None;
+        self.tidy();
+    }
+
+    /// Forgets what is noted of those that have ended.
+    fn tidy(&mut self) {
+        let open = &self.open;
+        let is_open = |at: u32, number| open[at as usize].as_ref().is_some_and(|it| it.number() == number);
+        self.idle.tidy(open.len() - self.free.len(), is_open);
     }
 }
 

@@ -6,6 +6,7 @@ use rexmit_units::Instant;
 
 use super::half::Result;
 use super::rows::{PathRow, SctpRows};
+use crate::limits::PATHS;
 use crate::rows::{SideName, Spread};
 use crate::spread::Samples;
 
@@ -23,17 +24,28 @@ struct Path {
 }
 
 impl Paths {
-    /// A packet took a path: its number.
-    pub(super) fn packet(&mut self, src: IpAddr, dst: IpAddr, time: Instant) -> u32 {
+    /// A packet took a path: its number; `None` where there are too many to tell apart.
+    pub(super) fn packet(&mut self, src: IpAddr, dst: IpAddr, time: Instant) -> Option<u32> {
         let at = self.paths.iter().position(|path| path.row.src == src && path.row.dst == dst);
+        if at.is_none() && self.paths.len() == PATHS {
+            return None;
+        }
         let at = at.unwrap_or_else(|| {
+            // Most associations have one.
+            self.paths.reserve_exact(1);
             self.paths.push(Path::new(src, dst, time));
             self.paths.len() - 1
         });
         let row = &mut self.paths[at].row;
         row.packets += 1;
         row.end = row.end.max(time);
-        at as u32
+        Some(at as u32)
+    }
+
+    /// Bytes that they take beside themselves.
+    pub(super) fn heap(&self) -> usize {
+        let samples = self.paths.iter().map(|path| path.data.heap() + path.heartbeats.heap()).sum::<usize>();
+        samples + self.paths.capacity() * size_of::<Path>()
     }
 
     /// DATA chunks went on a path.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use rexmit_units::Instant;
 
 use super::rows::{SctpProof, SctpRetransmissionRow};
+use crate::limits::{WAITING_CHUNKS, Work};
 use crate::rows::Need;
 
 /// Rows in order, each until nothing that follows can change it.
@@ -13,6 +14,8 @@ pub(super) struct Pending {
     rows: VecDeque<Waiting>,
     /// How many rows have left.
     gone: u64,
+    /// Of these, those that too many came behind.
+    pub(super) closed: u64,
 }
 
 #[derive(Debug)]
@@ -24,6 +27,11 @@ struct Waiting {
 }
 
 impl Pending {
+    /// How many rows wait.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Adds a row and gives its number; `previous` is the number of the row before of the same TSN.
     pub(super) fn push(&mut self, row: SctpRetransmissionRow, previous: Option<u64>) -> u64 {
         self.rows.push_back(Waiting { acked: row.need == Need::Unnecessary, row, previous });
@@ -31,8 +39,8 @@ impl Pending {
     }
 
     /// The TSN whose last row is `last` was acknowledged at `now`; an answer takes `shortest` at least.
-    pub(super) fn acked(&mut self, last: Option<u64>, now: Instant, shortest: Option<u64>) {
-        self.each(last, |waiting| {
+    pub(super) fn acked(&mut self, last: Option<u64>, now: Instant, shortest: Option<u64>, work: &mut Work) {
+        self.each(last, work, |waiting| {
             waiting.acked = true;
             if waiting.row.need != Need::Unknown {
                 return true;
@@ -49,8 +57,14 @@ impl Pending {
     }
 
     /// A SACK seen at `now` reports the TSN whose last row is `last` as received twice.
-    pub(super) fn duplicate(&mut self, last: Option<u64>, now: Instant, shortest: Option<u64>) {
-        self.each(last, |waiting| {
+    pub(super) fn duplicate(
+        &mut self,
+        last: Option<u64>,
+        now: Instant,
+        shortest: Option<u64>,
+        work: &mut Work,
+    ) {
+        self.each(last, work, |waiting| {
             let since = now.saturating_since(waiting.row.time).as_nanos();
             let arrived = shortest.is_none_or(|shortest| since >= shortest / 4 * 3);
             if !arrived || waiting.row.proof == SctpProof::DuplicateTsn {
@@ -72,7 +86,10 @@ impl Pending {
                 !head.acked || now.saturating_since(head.row.time).as_nanos() < grace
             });
             if stays {
-                return;
+                if self.rows.len() <= WAITING_CHUNKS {
+                    return;
+                }
+                self.closed += 1;
             }
             self.gone += 1;
             take(self.rows.pop_front().expect("it is there").row);
@@ -80,15 +97,20 @@ impl Pending {
     }
 
     /// Walks back over the rows of a TSN until `visit` says false.
-    fn each(&mut self, last: Option<u64>, mut visit: impl FnMut(&mut Waiting) -> bool) {
+    fn each(&mut self, last: Option<u64>, work: &mut Work, mut visit: impl FnMut(&mut Waiting) -> bool) {
         let mut at = last;
         while let Some(number) = at {
             let index = number.checked_sub(self.gone).map(|index| index as usize);
             let Some(waiting) = index.and_then(|index| self.rows.get_mut(index)) else { return };
-            if !visit(waiting) {
+            if !work.spend(1) || !visit(waiting) {
                 return;
             }
             at = waiting.previous;
         }
+    }
+
+    /// Bytes that it takes beside itself.
+    pub(super) fn heap(&self) -> usize {
+        self.rows.capacity() * size_of::<Waiting>()
     }
 }

@@ -7,7 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use rexmit_units::Instant;
 
-use crate::rows::{Confidence, Kind, Need, SideName, Spread};
+use crate::limits::Counts;
+use crate::rows::{Confidence, Kind, Need, SideName, Spread, bytes};
 
 /// The rows of SCTP, a vector a table.
 #[derive(Debug, Default)]
@@ -28,6 +29,19 @@ pub struct SctpRows {
     pub controls: Vec<ControlRow>,
     /// RTT samples; only with [`crate::rows::Tables::rtt`].
     pub rtt: Vec<SctpRttRow>,
+    /// What limits did.
+    pub limits: Counts,
+    /// Bytes of the lists of [`Self::sacks`].
+    pub(crate) lists: u64,
+}
+
+impl SctpRows {
+    /// About their bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        let Self { associations, paths, streams, chunks, sacks, retransmissions, controls, rtt, .. } = self;
+        let large = bytes(associations) + bytes(chunks) + bytes(retransmissions) + bytes(paths);
+        large + bytes(streams) + bytes(sacks) + self.lists + bytes(controls) + bytes(rtt)
+    }
 }
 
 /// An SCTP association.

@@ -35,8 +35,14 @@ pub(crate) fn play_with(script: &str, missing_reports: u32) -> SctpRows {
         let (packet, bytes, wire_len) = parse(line, at as u64 + 1);
         associations.push(&packet, &bytes, wire_len);
     }
-    associations.finish();
+    associations.finish(usize::MAX);
     associations.take_rows()
+}
+
+/// Takes the packet of a line, the first one.
+pub(crate) fn push(associations: &mut Associations, line: &str) {
+    let (packet, bytes, wire_len) = parse(line, 1);
+    associations.push(&packet, &bytes, wire_len);
 }
 
 /// A line for each retransmission: number of the packet, TSN, number of the retransmission, class, cause, confidence.

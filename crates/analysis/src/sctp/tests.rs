@@ -7,6 +7,13 @@ mod counts;
 mod pedersen;
 mod traps;
 
+#[test]
+fn an_association_of_an_init_alone_takes_little() {
+    let mut associations = super::Associations::new(&crate::Options::default());
+    super::script::push(&mut associations, "0 c init 100");
+    assert!(associations.used() <= 5_000, "{} bytes", associations.used());
+}
+
 /// The opening of an association at its client, RTT 100 ms, the client's initial TSN 100.
 const OPENING: &str = "0 c init 100
     100 s initack 1

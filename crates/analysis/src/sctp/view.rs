@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 
 use rexmit_units::{Duration, Instant};
 
-use super::board::Board;
+use super::board::{Board, Entry};
+use crate::limits::{UNDER_WAY, Work};
 
 /// What a SACK reports, with unwrapped TSNs.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +17,7 @@ pub(super) struct Report {
     pub(super) due: Instant,
     /// One past the cumulative TSN.
     pub(super) una: i64,
-    /// Blocks above it, each from its first TSN to one past its last, in order.
+    /// Blocks above it, each from its first TSN to one past its last, in order, none touching another.
     pub(super) gaps: Vec<(i64, i64)>,
     /// The advertised window.
     pub(super) window: u32,
@@ -24,8 +25,22 @@ pub(super) struct Report {
 
 impl Report {
     fn acknowledges(&self, tsn: i64) -> bool {
-        tsn < self.una || self.gaps.iter().any(|(from, to)| (*from..*to).contains(&tsn))
+        let at = self.gaps.partition_point(|(_, to)| *to <= tsn);
+        tsn < self.una || self.gaps.get(at).is_some_and(|(from, _)| *from <= tsn)
     }
+
+    fn heap(&self) -> usize {
+        size_of::<Self>() + self.gaps.capacity() * size_of::<(i64, i64)>()
+    }
+}
+
+/// What an expiry of T3 marked: the TSNs from `from` to before `to` that nothing has cleared since.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    /// Number of the expiry, from 1.
+    number: u32,
+    from: i64,
+    to: i64,
 }
 
 /// The sender's knowledge.
@@ -57,6 +72,11 @@ pub(super) struct View {
     thresholds: [u32; 8],
     /// SACKs on their way to the sender.
     coming: VecDeque<Report>,
+    /// Bytes that these take.
+    coming_bytes: usize,
+    /// SACKs that too many came behind.
+    pub(super) hurried: u64,
+    marks: Marks,
     /// Times of the last SACKs that were seen, the latest last.
     recent: VecDeque<Instant>,
 }
@@ -77,6 +97,9 @@ impl Default for View {
             shortest_timer: None,
             thresholds: [0; 8],
             coming: VecDeque::new(),
+            coming_bytes: 0,
+            hurried: 0,
+            marks: Marks::default(),
             recent: VecDeque::new(),
         }
     }
@@ -88,7 +111,13 @@ impl View {
         if sender_loop == 0 && self.coming.is_empty() {
             self.apply(&report, board);
         } else {
+            if self.coming.len() == UNDER_WAY {
+                self.hurried += 1;
+                self.arrive(board);
+            }
             report.due += Duration::from_nanos(sender_loop);
+            report.gaps.shrink_to_fit();
+            self.coming_bytes += report.heap();
             self.coming.push_back(report);
         }
     }
@@ -103,14 +132,20 @@ impl View {
             if late && again.iter().any(|tsn| report.acknowledges(*tsn) && !board.is_known(*tsn)) {
                 return;
             }
-            let report = self.coming.pop_front().expect("it is there");
-            self.apply(&report, board);
+            self.arrive(board);
         }
+    }
+
+    /// The first SACK that is on its way arrives.
+    fn arrive(&mut self, board: &mut Board) {
+        let Some(report) = self.coming.pop_front() else { return };
+        self.coming_bytes -= report.heap();
+        self.apply(&report, board);
     }
 
     /// What is sent again was not known to have arrived: SACKs that said so came late, or were lost behind the place of
     /// the capture. `near`: no delay lies between, so that it stands as an error of the sender.
-    pub(super) fn unlearn(&mut self, again: &[i64], near: bool, board: &mut Board) {
+    pub(super) fn unlearn(&mut self, again: &[i64], near: bool, board: &mut Board, work: &mut Work) {
         let Some(&lowest) = again.iter().find(|tsn| board.is_known(**tsn)) else { return };
         self.behind = true;
         if near {
@@ -118,7 +153,51 @@ impl View {
         }
         self.una = self.una.min(lowest);
         let end = board.end();
-        board.range(lowest, end).for_each(|(_, entry)| entry.known = false);
+        if board.any_known() && work.spend(board.count(lowest, end)) {
+            let forgotten = board.range(lowest, end).map(|(_, entry)| u64::from(self.forget(entry))).sum();
+            board.known_changed(0, forgotten);
+        }
+    }
+
+    /// T3 expired: what is outstanding from `lead` on to before `end` is marked, but for `again`, which was sent again.
+    pub(super) fn mark(&mut self, lead: i64, end: i64, again: &[i64], board: &mut Board) {
+        let number = self.marks.number + 1;
+        self.marks = Marks { number, from: lead.max(self.una), to: end };
+        for tsn in again {
+            if let Some(entry) = board.get(*tsn) {
+                entry.cleared = number;
+            }
+        }
+    }
+
+    /// True if T3 expired while `tsn` was outstanding, and it was not sent again since.
+    pub(super) fn is_marked(&self, tsn: i64, entry: &Entry) -> bool {
+        let Marks { number, from, to } = self.marks;
+        number > 0 && (from..to).contains(&tsn) && entry.cleared != number && !entry.known
+    }
+
+    /// It is marked no more.
+    pub(super) fn clear(&self, entry: &mut Entry) {
+        entry.cleared = self.marks.number;
+    }
+
+    /// Number of the last expiry of T3.
+    pub(super) fn expiry(&self) -> u32 {
+        self.marks.number
+    }
+
+    /// Bytes that it takes beside itself.
+    pub(super) fn heap(&self) -> usize {
+        self.coming_bytes + self.coming.capacity().saturating_sub(self.coming.len()) * size_of::<Report>()
+    }
+
+    /// It is not known to have arrived, true if it was; an expiry in the meantime did not mark it then.
+    fn forget(&self, entry: &mut Entry) -> bool {
+        let known = std::mem::take(&mut entry.known);
+        if known {
+            self.clear(entry);
+        }
+        known
     }
 
     /// SACKs of the last `span` nanoseconds.
@@ -157,10 +236,13 @@ impl View {
         }
         let mut highest_new = None;
         let mut sampled = false;
-        let mut learn = |tsn: i64, entry: &mut super::board::Entry| {
+        let (mut more, mut fewer) = (0, 0);
+        let expiry = self.marks.number;
+        let mut learn = |tsn: i64, entry: &mut Entry| {
             if !entry.known {
                 entry.known = true;
-                entry.marked = false;
+                more += 1;
+                entry.cleared = expiry;
                 highest_new = Some(tsn);
                 sampled |= entry.transmissions == 1;
             }
@@ -184,6 +266,8 @@ impl View {
             for (tsn, entry) in board.range(hole, *start) {
                 if std::mem::take(&mut entry.known) {
                     // Taken back: RFC 9260 section 6.2.1 D iv.
+                    entry.cleared = expiry;
+                    fewer += 1;
                     continue;
                 }
                 entry.reports += 1;
@@ -195,6 +279,7 @@ impl View {
             }
             hole = *end;
         }
+        board.known_changed(more, fewer);
     }
 }
 

@@ -13,7 +13,11 @@ pub(super) fn pairs(table: &mut Block<'_, PairSummary>) {
     table.add("side", "who sent the packets of this row", |r| r.side);
     table.add("near_sender", "the capture that sees these packets first", |r| r.near_sender);
     table.add("near_by", "how that is known", |r| r.near_by);
-    table.add("packets", "packets that the capture near the sender holds", |r| r.packets);
+    table.add(
+        "packets",
+        "packets that the capture near the sender holds, a super-packet as its segments",
+        |r| r.packets,
+    );
     table.add("arrived", "of these, those that arrived at the other capture undamaged", |r| r.arrived);
     table.add("lost", "packets lost between the captures", |r| r.lost);
     table.add("damaged", "packets that arrived damaged", |r| r.damaged);

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use rexmit_units::Instant;
 
+use crate::limits::{BOARD_SEGMENTS, BOARD_UNANSWERED};
+
 /// A stretch of sequence space that was sent in one piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
@@ -64,17 +66,20 @@ pub(super) struct Board {
     pieces: VecDeque<Piece>,
     /// Acknowledged lately, for what is sent again all the same.
     done: VecDeque<Piece>,
+    /// How many pieces are holes.
+    holes: usize,
     /// An acknowledgment was seen.
     answered: bool,
+    /// Pieces that were forgotten before they were acknowledged.
+    pub forgotten: u64,
 }
 
 /// Acknowledged pieces that are remembered.
 const REMEMBERED: usize = 64;
-/// Pieces that are kept without an acknowledgment. More than any window holds; beyond, the oldest are forgotten, so
-/// that memory stays bounded.
-const OUTSTANDING: usize = 1 << 17;
-/// The same before the first acknowledgment. No initial window is as large: the capture has one direction only.
-const UNANSWERED: usize = 1 << 12;
+/// Pieces that are left where all of them take too many steps.
+const LEFT: usize = 1 << 10;
+/// Pieces that are moved in one step.
+const MOVED: usize = 16;
 
 impl Board {
     /// Adds new data at the end. Where it leaves a gap, the gap becomes a hole.
@@ -82,6 +87,7 @@ impl Board {
         self.make_room(2);
         if range.start > edge {
             self.pieces.push_back(Piece { count: 0, ..Piece::new(edge..range.start, stamp) });
+            self.holes += 1;
         }
         self.pieces.push_back(Piece::new(range, stamp));
     }
@@ -98,6 +104,7 @@ impl Board {
         for piece in self.pieces.range_mut(from..to) {
             if piece.count == 0 {
                 before.unseen += piece.end - piece.start;
+                self.holes -= 1;
                 *piece = Piece::new(piece.start..piece.end, stamp);
                 continue;
             }
@@ -122,6 +129,7 @@ impl Board {
                 piece.start = edge;
                 done.end = edge;
             } else {
+                self.holes -= usize::from(piece.count == 0);
                 self.pieces.pop_front();
             }
             acked(&done);
@@ -152,7 +160,7 @@ impl Board {
 
     /// True if data are missing.
     pub(super) fn has_hole(&self) -> bool {
-        self.pieces.iter().any(|piece| piece.count == 0)
+        self.holes > 0
     }
 
     /// The first piece at or above `at` that was seen.
@@ -169,11 +177,36 @@ impl Board {
 
     /// Forgets the oldest pieces until there is room for so many more.
     fn make_room(&mut self, room: usize) {
-        let most = if self.answered { OUTSTANDING } else { UNANSWERED };
-        let many = (self.pieces.len() + room).saturating_sub(most);
+        let most = if self.answered { BOARD_SEGMENTS } else { BOARD_UNANSWERED };
+        self.leave(most - room);
+    }
+
+    /// Forgets the oldest pieces but for so many.
+    fn leave(&mut self, most: usize) {
+        let many = self.pieces.len().saturating_sub(most);
         if many > 0 {
-            self.pieces.drain(..many.min(self.pieces.len()));
+            self.holes -= self.pieces.drain(..many).filter(|piece| piece.count == 0).count();
+            self.forgotten += many as u64;
         }
+    }
+
+    /// Forgets most pieces, since all of them take too many steps.
+    pub(super) fn give_up(&mut self) {
+        self.leave(LEFT);
+    }
+
+    /// Steps that [`Self::again`] takes for `range`.
+    pub(super) fn steps(&self, range: &Range<i64>) -> u64 {
+        let from = self.pieces.partition_point(|piece| piece.end <= range.start);
+        let to = self.pieces.partition_point(|piece| piece.end <= range.end);
+        // A piece that is cut moves those before it, or those behind it.
+        let moved = from.min(self.pieces.len() - from) + to.min(self.pieces.len() - to);
+        (to - from + moved / MOVED) as u64
+    }
+
+    /// Bytes that it takes beside itself.
+    pub(super) fn heap(&self) -> usize {
+        (self.pieces.capacity() + self.done.capacity()) * size_of::<Piece>()
     }
 
     /// Index of the first piece that starts at or above `at`, where a piece that lies across is cut.
@@ -183,6 +216,7 @@ impl Board {
         let mut upper = *piece;
         upper.start = at;
         piece.end = at;
+        self.holes += usize::from(upper.count == 0);
         self.pieces.insert(index + 1, upper);
         index + 1
     }

@@ -9,9 +9,11 @@ use super::acks::Ack;
 use super::board::Stamp;
 use super::copies::Copies;
 use super::half::{Half, Placed, Sent, Terms};
+use super::key::Key;
 use super::measures::Seen;
 use super::opening::Opening;
 use crate::analyzer::Options;
+use crate::limits::Steps;
 use crate::packet::{Packet, Tcp};
 use crate::rows::{
     Capabilities, Cause, Confidence, ConnectionRow, Evidence, Kind, Need, Proof, RetransmissionRow, Rows,
@@ -98,6 +100,21 @@ impl Connection {
         syn && other && (self.is_ending() || self.offered[from].syn)
     }
 
+    /// Bytes that it takes, with what it keeps.
+    pub(super) fn size(&self) -> usize {
+        size_of::<Self>() + self.halves.iter().map(Half::heap).sum::<usize>()
+    }
+
+    /// Its packets so far.
+    pub(super) fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// A client and a server, and the interface.
+    pub(super) fn key(&self) -> Key {
+        Key::new(self.interface, self.addresses[CLIENT], self.addresses[SERVER]).0
+    }
+
     /// A RST was seen, or both FINs.
     pub(super) fn is_over(&self) -> bool {
         self.reset || self.fins == [true; 2]
@@ -112,8 +129,21 @@ impl Connection {
         self.reset || self.fins != [false; 2]
     }
 
-    /// Takes the next packet.
-    pub(super) fn push(&mut self, packet: &Packet, tcp: &Tcp, note: Option<&str>, rows: &mut Rows) {
+    /// Takes the next packet; it takes the steps of work that it needs.
+    pub(super) fn push(
+        &mut self,
+        packet: &Packet,
+        tcp: &Tcp,
+        note: Option<&str>,
+        (rows, steps): (&mut Rows, &mut Steps),
+    ) {
+        let from = usize::from(packet.src != self.addresses[CLIENT]);
+        self.halves[from].begin(steps.pool);
+        self.judge(packet, tcp, note, rows);
+        self.halves[from].end(steps);
+    }
+
+    fn judge(&mut self, packet: &Packet, tcp: &Tcp, note: Option<&str>, rows: &mut Rows) {
         self.packets += 1;
         self.end = self.end.max(packet.time);
         let from = usize::from(packet.src != self.addresses[CLIENT]);
@@ -295,10 +325,9 @@ impl Connection {
 
     fn terms(&self, from: usize) -> Terms {
         let stamps = self.offered.iter().all(|offered| offered.timestamps);
-        let options = if stamps { 12 } else { 0 };
-        let usual = 1460 - options;
-        let mss = match self.offered[1 - from].mss {
-            Some(mss) => u32::from(mss).saturating_sub(options).max(1),
+        let usual = 1460 - if stamps { Capabilities::TIMESTAMPS } else { 0 };
+        let mss = match self.offered[1 - from].segment_from(&self.offered[from]) {
+            Some(mss) => mss,
             // A full segment is the largest one, unless that is a super-packet.
             None if (536..usual).contains(&self.largest[from]) => self.largest[from],
             None => usual,
@@ -317,6 +346,7 @@ impl Connection {
 
     fn write(&self, from: usize, seen: (&Packet, &Tcp, Option<&str>), effect: &Effect, rows: &mut Rows) {
         let (packet, tcp, note) = seen;
+        rows.notes += note.map_or(0, str::len) as u64;
         rows.segments.push(SegmentRow {
             connection: self.number,
             side: self.halves[from].side,

@@ -16,6 +16,7 @@ use super::pace::Pace;
 use super::pending::{Answer, Pending, Waiting};
 use super::space::Space;
 use super::view::View;
+use crate::limits::{Limit, STEPS_PER_PACKET, Steps, Work};
 use crate::rows::{Kind, Need, Proof, RetransmissionRow, SideName};
 
 /// The data of one side.
@@ -55,6 +56,9 @@ pub(super) struct Half {
     newest_stamp: u32,
     /// The latest transmission of what is acknowledged.
     delivered: Instant,
+    work: Work,
+    /// Times that most of the board was forgotten.
+    given_up: u64,
 }
 
 /// A packet that takes sequence space, or probes.
@@ -127,6 +131,8 @@ impl Half {
             last_len: 0,
             newest_stamp: 0,
             delivered: Instant::default(),
+            work: Work::default(),
+            given_up: 0,
         }
     }
 
@@ -165,6 +171,22 @@ impl Half {
             self.last_sent = Some(sent.stamp.time);
         }
         placed
+    }
+
+    /// A packet comes; `pool` are the steps of work left for all beyond those that packets grant.
+    pub(super) fn begin(&mut self, pool: u64) {
+        self.work.begin(STEPS_PER_PACKET, pool);
+    }
+
+    /// The packet is over.
+    pub(super) fn end(&mut self, steps: &mut Steps) {
+        self.work.end(steps);
+    }
+
+    /// Bytes that it takes beside itself.
+    pub(super) fn heap(&self) -> usize {
+        let known = self.acks.sacked.heap() + self.view.heap();
+        self.board.heap() + self.pending.heap() + self.measures.heap() + known
     }
 
     /// The side sent a packet that takes none. It shows too what the side had got by then; and a side that sends no
@@ -273,6 +295,13 @@ impl Half {
             out.rows.retransmissions.push(waiting.row);
         });
         measures.finish(out);
+        let (hurried, left_out) = self.view.limited();
+        let limits = &mut out.rows.limits;
+        limits.add(Limit::Segments, self.board.forgotten);
+        limits.add(Limit::Waiting, self.pending.closed);
+        limits.add(Limit::Ranges, self.acks.sacked.left_out + left_out);
+        limits.add(Limit::UnderWay, hurried + self.measures.hurried());
+        limits.add(Limit::Steps, self.given_up);
     }
 
     /// `una` has moved: pieces leave the board, and the newest gives an RTT sample if nothing is ambiguous.
@@ -314,6 +343,10 @@ impl Half {
     /// Part of it, at least, lies below the edge.
     fn sent_again(&mut self, sent: &Sent, terms: &Terms) -> Placed {
         let below = sent.seq..sent.end.min(self.edge);
+        if !self.work.spend(self.board.steps(&below)) {
+            self.board.give_up();
+            self.given_up += 1;
+        }
         if self.is_copy(sent) {
             return Placed::bare(Kind::Copy);
         }

@@ -173,6 +173,17 @@ impl Measures {
         }
     }
 
+    /// TSvals that too many came behind.
+    pub(super) fn hurried(&self) -> u64 {
+        self.data.as_ref().map_or(0, |data| data.rtt.hurried)
+    }
+
+    /// Bytes that they take beside themselves.
+    pub(super) fn heap(&self) -> usize {
+        // An open loss event is about as large as this.
+        self.data.as_ref().map_or(0, |data| 2 * size_of::<Data>() + data.rtt.heap())
+    }
+
     /// The last loss event is over.
     pub(super) fn finish(&mut self, out: &mut Out<'_>) {
         if let Some(data) = &mut self.data {

@@ -25,10 +25,12 @@ mod view;
 
 use std::collections::{HashMap, VecDeque};
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use rexmit_units::Instant;
 
 use crate::analyzer::Options;
+use crate::idle::Idle;
+use crate::limits::{FLOWS, Limit, OPEN, Steps};
 use crate::packet::{Batch, Packet, Tcp};
 use crate::rows::Rows;
 use key::Key;
@@ -42,8 +44,14 @@ pub(crate) struct Connections {
     /// Those that are open, or were lately.
     open: Vec<Place>,
     free: Vec<u32>,
+    /// By place: bytes that the connection takes.
+    sizes: Vec<u32>,
+    /// The sum of these.
+    used: u64,
+    idle: Idle,
+    steps: Steps,
     /// The newest connection between two ends.
-    places: HashMap<Key, u32, FixedState>,
+    places: HashMap<Key, u32, RandomState>,
     /// The connection of the last packet.
     last: Option<(Key, u32)>,
     /// Those that are over, with the time at which they may be forgotten.
@@ -53,6 +61,10 @@ pub(crate) struct Connections {
     count: u32,
 }
 
+/// About what a connection takes beside itself, bytes: entries of tables and queues.
+const ENTRY: usize = 320;
+/// A connection is weighed when its packets have doubled, and with every so many.
+const WEIGHED: u64 = 64;
 /// How long a connection that is over is kept for what still comes, nanoseconds.
 const LINGER: u64 = 120_000_000_000;
 
@@ -63,6 +75,10 @@ impl Connections {
             rows: Rows::default(),
             open: Vec::new(),
             free: Vec::new(),
+            sizes: Vec::new(),
+            used: 0,
+            idle: Idle::default(),
+            steps: Steps::default(),
             places: HashMap::default(),
             last: None,
             over: VecDeque::new(),
@@ -78,6 +94,10 @@ impl Connections {
             Some((last, place)) if last == key => Some(place),
             _ => self.places.get(&key).copied(),
         };
+        if self.count == FLOWS && place.is_none_or(|place| self.is_replaced(place, packet, tcp)) {
+            self.rows.limits.add(Limit::Flows, 1);
+            return;
+        }
         let note = packet.note.map(|note| &*batch.notes[note as usize]);
         let place = match place {
             Some(place) if self.is_replaced(place, packet, tcp) => {
@@ -90,15 +110,43 @@ impl Connections {
         };
         self.last = Some((key, place));
         if self.open[place as usize].keep(packet, tcp, note) {
+            self.weigh(place);
             return;
         }
-        let Some(connection) = self.open[place as usize].open(&self.options, &mut self.rows) else { return };
+        let (rows, steps) = (&mut self.rows, &mut self.steps);
+        let Some(connection) = self.open[place as usize].open(&self.options, (rows, steps)) else { return };
         let was_over = connection.is_over();
-        connection.push(packet, tcp, note, &mut self.rows);
+        connection.push(packet, tcp, note, (rows, steps));
+        // Not with every packet: what a few add is little.
+        let packets = connection.packets();
+        let weighed = packets.is_power_of_two() || packets.is_multiple_of(WEIGHED);
         if !was_over && connection.is_over() {
             self.over.push_back((packet.time, key, connection.number));
         }
+        if weighed {
+            self.weigh(place);
+        }
         self.forget(packet.time);
+    }
+
+    /// Bytes that the open ones take.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Steps of work done so far.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.spent
+    }
+
+    /// Ends those that have been idle the longest, until the others take so many bytes.
+    pub(crate) fn shed(&mut self, most: u64) {
+        let mut ended = 0;
+        while self.used > most && self.end_idle() {
+            ended += 1;
+        }
+        self.rows.limits.add(Limit::Memory, ended);
+        self.tidy();
     }
 
     /// The capture has ended: ends up to so many connections; true if none is left.
@@ -120,6 +168,11 @@ impl Connections {
         over
     }
 
+    /// The rows since the last call, which stay.
+    pub(crate) fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
     /// The rows since the last call.
     pub(crate) fn take_rows(&mut self) -> Rows {
         std::mem::take(&mut self.rows)
@@ -133,7 +186,7 @@ impl Connections {
     fn is_unanswered(&mut self, key: Key, packet: &Packet, tcp: &Tcp, note: Option<&str>) -> bool {
         let Some(place) = Place::unanswered(self.count + 1, packet, tcp, note) else { return false };
         self.count += 1;
-        self.put(key, place);
+        self.put(key, place, packet.time);
         self.forget(packet.time);
         true
     }
@@ -141,10 +194,15 @@ impl Connections {
     fn open_at(&mut self, key: Key, packet: &Packet, tcp: &Tcp) -> u32 {
         self.count += 1;
         let place = Place::new(self.count, packet, tcp, &self.options);
-        self.put(key, place)
+        self.put(key, place, packet.time)
     }
 
-    fn put(&mut self, key: Key, connection: Place) -> u32 {
+    fn put(&mut self, key: Key, connection: Place, first: Instant) -> u32 {
+        if self.open.len() - self.free.len() == OPEN {
+            let ended = (0..OPEN / 8).take_while(|_| self.end_idle()).count();
+            self.rows.limits.add(Limit::Open, ended as u64);
+            self.tidy();
+        }
         let place = match self.free.pop() {
             Some(place) => {
                 self.open[place as usize] = connection;
@@ -152,18 +210,63 @@ impl Connections {
             }
             None => {
                 self.open.push(connection);
+                self.sizes.push(0);
                 self.open.len() as u32 - 1
             }
         };
         self.places.insert(key, place);
+        self.idle.begin(place, self.count, first);
+        self.tidy();
+        self.weigh(place);
         place
+    }
+
+    /// What a connection takes may have changed.
+    fn weigh(&mut self, place: u32) {
+        let size = match &self.open[place as usize] {
+            Place::Free => 0,
+            taken => taken.size() + ENTRY,
+        };
+        let size = u32::try_from(size).unwrap_or(u32::MAX);
+        let before = std::mem::replace(&mut self.sizes[place as usize], size);
+        self.used = self.used + u64::from(size) - u64::from(before);
+    }
+
+    /// Ends the one that has been idle the longest; false if none is open.
+    fn end_idle(&mut self) -> bool {
+        let open = &self.open;
+        let Some(place) = self.idle.take(|place, number| open[place as usize].last(number)) else {
+            return false;
+        };
+        if let Some(key) = open[place as usize].key()
+            && self.places.get(&key) == Some(&place)
+        {
+            self.places.remove(&key);
+        }
+        self.last = None;
+        self.end(place);
+        true
+    }
+
+    /// Forgets what is noted of those that have ended.
+    fn tidy(&mut self) {
+        let (open, places) = (&self.open, &self.places);
+        let count = open.len() - self.free.len();
+        self.idle.tidy(count, |place, number| open[place as usize].number() == Some(number));
+        if self.over.len() > 2 * count + 64 {
+            let is_open = |key: &Key, number| {
+                places.get(key).is_some_and(|place| open[*place as usize].number() == Some(number))
+            };
+            self.over.retain(|(_, key, number)| is_open(key, *number));
+        }
     }
 
     fn end(&mut self, place: u32) {
         // Also those that were never answered have a row.
-        self.open[place as usize].open(&self.options, &mut self.rows);
+        self.open[place as usize].open(&self.options, (&mut self.rows, &mut self.steps));
         if let Place::Open(connection) = std::mem::replace(&mut self.open[place as usize], Place::Free) {
             connection.finish(&mut self.rows);
+            self.weigh(place);
             self.free.push(place);
         }
     }

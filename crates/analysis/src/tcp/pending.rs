@@ -6,6 +6,7 @@ use rexmit_units::Instant;
 
 use super::acks::News;
 use super::loss::Lost;
+use crate::limits::WAITING_SEGMENTS;
 use crate::rows::{Cause, Need, Proof, RetransmissionRow};
 
 /// A retransmission that waits.
@@ -33,11 +34,9 @@ pub(super) struct Pending {
     first: u64,
     /// Those that are not acknowledged: one past the last sequence number, and the number.
     open: BTreeSet<(i64, u64)>,
+    /// Those that were closed since too many waited: nothing is acknowledged, or the capture has one direction only.
+    pub closed: u64,
 }
-
-/// Retransmissions that wait at most. More than the losses of a few round trips; where nothing is acknowledged, or the
-/// capture has one direction only, the oldest are closed, so that memory stays bounded.
-const MOST: usize = 4096;
 
 /// An acknowledgment as the waiting ones need it.
 #[derive(Clone, Copy, Debug)]
@@ -96,9 +95,10 @@ impl Pending {
     ) {
         while let Some(waiting) = self.waiting.front() {
             let ripe = waiting.acked_at.is_some_and(|at| now.saturating_since(at).as_nanos() > patience);
-            if !ripe && self.waiting.len() <= MOST {
+            if !ripe && self.waiting.len() <= WAITING_SEGMENTS {
                 return;
             }
+            self.closed += u64::from(!ripe);
             let Some(mut waiting) = self.waiting.pop_front() else { return };
             if waiting.acked_at.is_none() {
                 self.open.remove(&(waiting.row.end, self.first));
@@ -107,6 +107,11 @@ impl Pending {
             waiting.close(soonest);
             out(waiting);
         }
+    }
+
+    /// Bytes that it takes beside itself.
+    pub(super) fn heap(&self) -> usize {
+        self.waiting.capacity() * size_of::<Waiting>() + self.open.len() * 2 * size_of::<(i64, u64)>()
     }
 
     /// Hands out all that are left.

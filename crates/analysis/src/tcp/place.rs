@@ -4,9 +4,12 @@
 //! connection is no more than its packets, a fifth of what a whole one takes.
 
 use super::connection::Connection;
+use super::key::Key;
 use crate::analyzer::Options;
+use crate::limits::Steps;
 use crate::packet::{Packet, Tcp, Transport};
 use crate::rows::Rows;
+use rexmit_units::Instant;
 use rexmit_wire::Flags;
 
 /// A place for a connection.
@@ -24,9 +27,12 @@ pub(super) enum Place {
 #[derive(Debug)]
 pub(super) struct Unanswered {
     number: u32,
-    first: (Packet, Option<Box<str>>),
-    more: Vec<(Packet, Option<Box<str>>)>,
+    first: Syn,
+    more: Vec<Syn>,
 }
+
+/// A SYN and its comment.
+type Syn = (Packet, Option<Box<str>>);
 
 /// SYNs that are kept before the connection is taken for more than a scan.
 const KEPT: usize = 8;
@@ -54,9 +60,13 @@ impl Place {
     }
 
     /// The connection, in full.
-    pub(super) fn open(&mut self, options: &Options, rows: &mut Rows) -> Option<&mut Connection> {
+    pub(super) fn open(
+        &mut self,
+        options: &Options,
+        (rows, steps): (&mut Rows, &mut Steps),
+    ) -> Option<&mut Connection> {
         if let Self::Unanswered(waiting) = self {
-            *self = Self::Open(waiting.open(options, rows));
+            *self = Self::Open(waiting.open(options, (rows, steps)));
         }
         match self {
             Self::Open(connection) => Some(connection),
@@ -74,14 +84,56 @@ impl Place {
     }
 }
 
+impl Place {
+    /// When the last packet of the connection was seen, if it is still that of this number.
+    pub(super) fn last(&self, number: u32) -> Option<Instant> {
+        match self {
+            Self::Unanswered(waiting) if waiting.number == number => {
+                Some(waiting.all().map(|(packet, _)| packet.time).max().unwrap_or_default())
+            }
+            Self::Open(connection) if connection.number == number => Some(connection.last()),
+            _ => None,
+        }
+    }
+
+    /// Which connection it is.
+    pub(super) fn key(&self) -> Option<Key> {
+        match self {
+            Self::Free => None,
+            Self::Unanswered(waiting) => {
+                let first = &waiting.first.0;
+                Some(Key::new(first.interface, first.src, first.dst).0)
+            }
+            Self::Open(connection) => Some(connection.key()),
+        }
+    }
+
+    /// Bytes that it takes, with what it keeps.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Free => 0,
+            Self::Unanswered(waiting) => {
+                let notes = waiting.all().filter_map(|(_, note)| note.as_ref()).map(|note| note.len());
+                size_of::<Unanswered>() + waiting.more.capacity() * size_of::<Syn>() + notes.sum::<usize>()
+            }
+            Self::Open(connection) => connection.size(),
+        }
+    }
+}
+
 impl Unanswered {
-    fn open(&self, options: &Options, rows: &mut Rows) -> Box<Connection> {
+    /// Its SYNs.
+    fn all(&self) -> impl Iterator<Item = &Syn> {
+        std::iter::once(&self.first).chain(&self.more)
+    }
+
+    fn open(&self, options: &Options, (rows, steps): (&mut Rows, &mut Steps)) -> Box<Connection> {
         let mut connection: Option<Box<Connection>> = None;
-        for (packet, note) in std::iter::once(&self.first).chain(&self.more) {
+        for (packet, note) in self.all() {
             let Transport::Tcp(tcp) = &packet.transport else { continue };
             connection
                 .get_or_insert_with(|| Box::new(Connection::new(self.number, packet, tcp, options)))
-                .push(packet, tcp, note.as_deref(), rows);
+                .push(packet, tcp, note.as_deref(), (&mut *rows, &mut *steps));
         }
         connection.expect("the first packet is a SYN")
     }

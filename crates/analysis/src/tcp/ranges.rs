@@ -2,17 +2,18 @@
 
 use std::ops::Range;
 
+use crate::limits::RANGES;
+
 /// Ranges that do not touch, in order. Few, so that a vector serves: a receiver holds as many as it has holes.
-/// There are no more than [`MOST`](Ranges::MOST).
+/// There are no more than [`RANGES`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ranges {
     ranges: Vec<Range<i64>>,
+    /// How many were left out.
+    pub(super) left_out: u64,
 }
 
 impl Ranges {
-    /// How many there may be: more than the holes of any window. No capture can make them cost more.
-    pub(super) const MOST: usize = 4096;
-
     /// One past the highest number, if there is any.
     pub(super) fn highest(&self) -> Option<i64> {
         self.ranges.last().map(|range| range.end)
@@ -26,7 +27,8 @@ impl Ranges {
         }
         // The ranges that overlap or touch it.
         let first = self.ranges.partition_point(|range| range.end < new.start);
-        if self.ranges.len() >= Self::MOST && self.ranges.get(first).is_none_or(|next| next.start > new.end) {
+        if self.ranges.len() >= RANGES && self.ranges.get(first).is_none_or(|next| next.start > new.end) {
+            self.left_out += 1;
             return;
         }
         let mut after = first;
@@ -78,6 +80,11 @@ impl Ranges {
     /// Bytes above `edge`.
     pub(super) fn bytes_above(&self, edge: i64) -> i64 {
         self.ranges.iter().rev().take_while(|range| range.end > edge).map(|r| r.end - r.start.max(edge)).sum()
+    }
+
+    /// Bytes that they take beside themselves.
+    pub(super) fn heap(&self) -> usize {
+        self.ranges.capacity() * size_of::<Range<i64>>()
     }
 
     /// Forgets everything.

@@ -11,6 +11,7 @@ use rexmit_units::Instant;
 
 use super::acks::{Ack, AckState};
 use super::clock::LONGEST;
+use crate::limits::UNDER_WAY;
 
 /// The sender's view of acknowledgments.
 #[derive(Debug, Default)]
@@ -34,10 +35,9 @@ struct Far {
     stamp: Option<u32>,
     /// The last packet had timestamps, and so had the acknowledgments.
     stamped: bool,
+    /// Acknowledgments that too many came behind.
+    hurried: u64,
 }
-
-/// Acknowledgments that may be under way at a time.
-const UNDER_WAY: usize = 1 << 14;
 
 /// When a packet was sent, told by the acknowledgments that its sender had seen by then: in the time of their passing
 /// here.
@@ -65,6 +65,7 @@ impl View {
             && let Some((ack, edge)) = far.queue.pop_front()
         {
             far.state.apply(&ack, edge);
+            far.hurried += 1;
         }
         far.queue.push_back((*ack, edge));
     }
@@ -81,6 +82,18 @@ impl View {
     /// What the sender knew; `seen` is what was seen here.
     pub(super) fn state<'a>(&'a self, seen: &'a AckState) -> &'a AckState {
         self.far.as_ref().map_or(seen, |far| &far.state)
+    }
+
+    /// Acknowledgments that too many came behind, and ranges that were left out.
+    pub(super) fn limited(&self) -> (u64, u64) {
+        self.far.as_ref().map_or((0, 0), |far| (far.hurried, far.state.sacked.left_out))
+    }
+
+    /// Bytes that it takes beside itself.
+    pub(super) fn heap(&self) -> usize {
+        self.far.as_ref().map_or(0, |far| {
+            size_of::<Far>() + far.queue.capacity() * size_of::<(Ack, i64)>() + far.state.sacked.heap()
+        })
     }
 
     /// When the packet that passes at `now` was sent.

@@ -5,9 +5,10 @@ use std::io::{self, Read};
 
 use flate2::{Decompress, FlushDecompress, Status};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use ruzstd::decoding::{BlockDecodingStrategy, DEFAULT_MAX_WINDOW_SIZE, FrameDecoder};
 
 use super::Packing;
+use crate::limits::{WINDOW_BYTES, WINDOW_RATIO};
 
 /// Gives the bytes of a capture, unpacked. All that can be unpacked comes before a failure; nothing is asked for
 /// after one.
@@ -22,7 +23,12 @@ pub(super) enum Input<R: Read> {
 #[derive(Debug)]
 pub(super) enum Failure {
     Io(io::Error),
-    Damaged { packing: Packing, what: String },
+    Damaged {
+        packing: Packing,
+        what: String,
+    },
+    /// A window of zstd takes more memory than a file of this size may.
+    Window,
 }
 
 impl<R: Read> Input<R> {
@@ -33,7 +39,12 @@ impl<R: Read> Input<R> {
         Ok(if magic.starts_with(&GZIP_MAGIC) {
             Self::Gzip(Box::new(Gzip { raw, decoder: Decompress::new_gzip(15), state: Member::Inside }))
         } else if magic.starts_with(&ZSTD_MAGIC) || is_skippable(magic) {
-            Self::Zstd(Box::new(Zstd { raw, decoder: FrameDecoder::new(), state: Frame::Between }))
+            Self::Zstd(Box::new(Zstd {
+                raw,
+                decoder: decoder(WINDOW_BYTES),
+                window: 0,
+                state: Frame::Between,
+            }))
         } else {
             Self::Plain(raw)
         })
@@ -46,6 +57,11 @@ impl<R: Read> Input<R> {
             Self::Gzip(gzip) => gzip.read(out),
             Self::Zstd(zstd) => zstd.read(out),
         }
+    }
+
+    /// True if what it gives is unpacked.
+    pub(super) fn is_packed(&self) -> bool {
+        !matches!(self, Self::Plain(_))
     }
 
     /// Bytes taken from the stream, packed as it is.
@@ -85,6 +101,16 @@ impl<R: Read> Raw<R> {
         Ok(n > 0)
     }
 
+    /// Reads on until so many bytes are buffered, or the end.
+    fn gather(&mut self, n: usize) -> Result<(), Failure> {
+        if self.buffered().len() < n {
+            self.buffer.copy_within(self.at..self.end, 0);
+            (self.at, self.end) = (0, self.end - self.at);
+        }
+        while self.buffered().len() < n && self.more()? {}
+        Ok(())
+    }
+
     /// What is buffered first, and then past the buffer.
     fn read_through(&mut self, out: &mut [u8]) -> Result<usize, Failure> {
         let n = self.buffered().len().min(out.len());
@@ -109,7 +135,7 @@ impl<R: Read> Read for Raw<R> {
                     self.failed = Some(error);
                     return Err(copy);
                 }
-                Err(Failure::Damaged { .. }) => unreachable!("nothing is unpacked here"),
+                Err(Failure::Damaged { .. } | Failure::Window) => unreachable!("nothing is unpacked here"),
             }
         }
         let n = self.buffered().len().min(out.len());
@@ -198,6 +224,8 @@ fn told(message: Option<&str>) -> &str {
 pub(super) struct Zstd<R> {
     raw: Raw<R>,
     decoder: FrameDecoder,
+    /// Bytes of the frame's window, if that is larger than [`WINDOW_BYTES`].
+    window: u64,
     state: Frame,
 }
 
@@ -225,7 +253,7 @@ impl<R: Read> Zstd<R> {
                     }
                     self.begin()?;
                 }
-                Frame::Inside => self.decode(),
+                Frame::Inside => self.decode()?,
                 Frame::Draining => self.end()?,
                 Frame::DrainingBefore(failure) => {
                     return Err(failure.take().unwrap_or_else(|| damaged_zstd(&"nothing follows damage")));
@@ -235,7 +263,22 @@ impl<R: Read> Zstd<R> {
     }
 
     fn begin(&mut self) -> Result<(), Failure> {
-        match self.decoder.reset(&mut self.raw) {
+        // The header must be there to be read once more.
+        self.raw.gather(HEADER)?;
+        let at = self.raw.at;
+        if self.window > 0 {
+            self.decoder = decoder(WINDOW_BYTES);
+        }
+        self.window = 0;
+        let mut begun = self.decoder.reset(&mut self.raw);
+        if let Err(FrameDecoderError::WindowSizeTooBig { requested, .. }) = begun {
+            // This decoder takes memory for what it was given, not for the window.
+            self.decoder = decoder(DEFAULT_MAX_WINDOW_SIZE);
+            self.window = requested;
+            self.raw.at = at;
+            begun = self.decoder.reset(&mut self.raw);
+        }
+        match begun {
             Ok(()) => self.state = Frame::Inside,
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
                 length, ..
@@ -250,7 +293,12 @@ impl<R: Read> Zstd<R> {
         Ok(())
     }
 
-    fn decode(&mut self) {
+    fn decode(&mut self) -> Result<(), Failure> {
+        // It holds a window's worth back; a block is not longer.
+        let held = self.window.min(self.decoder.blocks_decoded() as u64 * BLOCK);
+        if held > WINDOW_BYTES + self.raw.bytes.saturating_mul(WINDOW_RATIO) {
+            return Err(Failure::Window);
+        }
         let result = self.decoder.decode_blocks(&mut self.raw, BlockDecodingStrategy::UptoBlocks(1));
         match result {
             Ok(true) => self.state = Frame::Draining,
@@ -265,6 +313,7 @@ impl<R: Read> Zstd<R> {
                 self.state = Frame::DrainingBefore(Some(failure));
             }
         }
+        Ok(())
     }
 
     fn end(&mut self) -> Result<(), Failure> {
@@ -286,6 +335,12 @@ impl<R> fmt::Debug for Zstd<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Zstd").field("state", &self.state).finish_non_exhaustive()
     }
+}
+
+fn decoder(window: u64) -> FrameDecoder {
+    let mut decoder = FrameDecoder::new();
+    decoder.set_max_window_size(window);
+    decoder
 }
 
 fn damaged_zstd(error: &dyn fmt::Display) -> Failure {
@@ -311,4 +366,8 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// After a byte from 0x50 to 0x5f.
 const ZSTD_SKIPPABLE: [u8; 3] = [0x2a, 0x4d, 0x18];
+/// The longest header of a frame (RFC 8878 section 3.1.1), its magic number included.
+const HEADER: usize = 18;
+/// The longest block (RFC 8878 section 3.1.1.2.4).
+const BLOCK: u64 = 128 << 10;
 const RAW_BUFFER: usize = 1 << 16;

@@ -4,8 +4,9 @@ use std::io::Read;
 
 use rexmit_units::Instant;
 
-use super::source::{MAX_BLOCK, Source};
+use super::source::Source;
 use super::{Found, Interface, ReadError};
+use crate::limits::BLOCK_BYTES;
 use crate::link::LinkType;
 use crate::order::Order;
 
@@ -59,7 +60,7 @@ impl Pcap {
         let (order, head) = (source.order, source.peek());
         let (seconds, fraction) = (order.u32(head, 0), order.u32(head, 4));
         let (kept, original_len) = (order.u32(head, 8), order.u32(head, 12));
-        if kept > MAX_BLOCK {
+        if kept > BLOCK_BYTES {
             return Err(ReadError::Corrupt { offset: start, what: "a packet longer than any" });
         }
         let len = self.header + kept as usize;

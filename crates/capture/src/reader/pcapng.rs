@@ -2,12 +2,13 @@
 
 use std::io::Read;
 
-use super::source::{MAX_BLOCK, Source};
+use super::source::Source;
 use super::{Clock, Found, Interface, ReadError};
 use crate::block::{
     BYTE_ORDER_MAGIC, ENHANCED_PACKET, IF_NAME, IF_TSOFFSET, IF_TSRESOL, INTERFACE_DESCRIPTION,
     INTERFACE_STATISTICS, ISB_IFDROP, ISB_IFRECV, ISB_OSDROP, PACKET, SECTION_HEADER, SIMPLE_PACKET,
 };
+use crate::limits::{BLOCK_BYTES, INTERFACES, Limited, NAME_BYTES, NAMES_BYTES};
 use crate::link::LinkType;
 use crate::options::OptionBytes;
 use crate::order::Order;
@@ -16,6 +17,10 @@ use crate::order::Order;
 pub(super) struct Pcapng {
     /// Number of the section's first interface among all.
     first_interface: usize,
+    /// Interfaces that the section describes, those beyond the limit included.
+    described: u64,
+    /// Bytes of the names so far.
+    names: usize,
 }
 
 /// Where a packet's data lies in its block's body.
@@ -36,7 +41,7 @@ const TAIL: usize = 4;
 impl Pcapng {
     /// Nothing is read yet; the file begins with a section header.
     pub(super) fn new() -> Self {
-        Self { first_interface: 0 }
+        Self { first_interface: 0, described: 0, names: 0 }
     }
 
     /// Reads on to the next packet; `None` at the end.
@@ -44,6 +49,7 @@ impl Pcapng {
         &mut self,
         source: &mut Source<R>,
         interfaces: &mut Vec<Interface>,
+        limited: &mut Limited,
     ) -> Result<Option<Found>, ReadError> {
         loop {
             let start = source.offset();
@@ -53,6 +59,7 @@ impl Pcapng {
             let head = source.peek();
             if head[..4] == SECTION_HEADER.to_be_bytes() {
                 self.first_interface = interfaces.len();
+                self.described = 0;
                 self.section_header(source, start)?;
                 continue;
             }
@@ -64,7 +71,14 @@ impl Pcapng {
                 PACKET => block.old_packet()?,
                 SIMPLE_PACKET => block.simple_packet(section.first())?,
                 INTERFACE_DESCRIPTION => {
-                    let interface = block.interface()?;
+                    self.described += 1;
+                    if interfaces.len() == INTERFACES {
+                        limited.interfaces += 1;
+                        continue;
+                    }
+                    let (interface, cut) = block.interface(NAMES_BYTES - self.names)?;
+                    self.names += interface.name.as_ref().map_or(0, String::len);
+                    limited.names += u64::from(cut);
                     interfaces.push(interface);
                     continue;
                 }
@@ -75,9 +89,13 @@ impl Pcapng {
                 // Names and what else there may be.
                 _ => continue,
             };
-            let interface = section
-                .get_mut(packet.interface as usize)
-                .ok_or_else(|| block.corrupt("a packet of an interface that is not described"))?;
+            let Some(interface) = section.get_mut(packet.interface as usize) else {
+                if u64::from(packet.interface) < self.described {
+                    limited.packets += 1;
+                    continue;
+                }
+                return Err(block.corrupt("a packet of an interface that is not described"));
+            };
             let mut found = block.found(&packet, interface);
             found.interface = self.first_interface as u32 + packet.interface;
             found.data_at += at;
@@ -123,7 +141,7 @@ fn take_block<R: Read>(
     start: u64,
     len: u32,
 ) -> Result<(usize, Block<'_>), ReadError> {
-    if (len as usize) < HEAD + TAIL || !len.is_multiple_of(4) || len > MAX_BLOCK {
+    if (len as usize) < HEAD + TAIL || !len.is_multiple_of(4) || len > BLOCK_BYTES {
         return Err(ReadError::Corrupt { offset: start, what: "a length that no block has" });
     }
     let len = len as usize;
@@ -145,22 +163,29 @@ struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    fn interface(&self) -> Result<Interface, ReadError> {
+    /// What it describes, with at most so many bytes of its name; true if that is not all of it.
+    fn interface(&self, most: usize) -> Result<(Interface, bool), ReadError> {
         self.need(8)?;
+        let mut cut = false;
         let link = LinkType(self.order.u16(self.body, 0));
         let mut interface = Interface::new(link, self.order.u32(self.body, 4));
         // What holds where the options say nothing.
         let (mut resolution, mut offset) = (6, 0);
         for (code, value) in self.options(8).iter() {
             match (code, value) {
-                (IF_NAME, name) => interface.name = Some(String::from_utf8_lossy(name).into_owned()),
+                (IF_NAME, name) => {
+                    let kept = &name[..name.len().min(NAME_BYTES)];
+                    cut = kept.len() < name.len() || kept.len() > most;
+                    let text = (kept.len() <= most).then(|| String::from_utf8_lossy(kept).into_owned());
+                    interface.name = text.filter(|text| text.len() <= most);
+                }
                 (IF_TSRESOL, [n]) => resolution = *n,
                 (IF_TSOFFSET, seconds) if seconds.len() == 8 => offset = self.order.u64(seconds, 0) as i64,
                 _ => {}
             }
         }
         interface.clock = Clock::new(resolution, offset);
-        Ok(interface)
+        Ok((interface, cut))
     }
 
     /// Counts since the capture began, so that later ones replace earlier ones. Statistics of no interface say

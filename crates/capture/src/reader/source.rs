@@ -4,10 +4,8 @@ use std::io::Read;
 
 use super::ReadError;
 use super::input::{Failure, Input};
+use crate::limits::{BLOCK_BYTES, UNPACKED_BYTES, UNPACKED_RATIO};
 use crate::order::Order;
-
-/// Longest block or packet believed: a longer one is taken for damage.
-pub(super) const MAX_BLOCK: u32 = 64 << 20;
 
 /// Room of the buffer; it grows where a block is longer.
 const BUFFER: usize = 1 << 20;
@@ -79,7 +77,16 @@ impl<R: Read> Source<R> {
         while self.end < n {
             if self.end == self.buffer.len() {
                 // Memory grows with what is there, not with what a damaged length promises.
-                self.buffer.resize(2 * self.end, 0);
+                let len = (2 * self.end).min(n.next_multiple_of(BUFFER));
+                self.buffer.reserve_exact(len - self.end);
+                self.buffer.resize(len, 0);
+            }
+            let unpacked = self.base + self.end as u64;
+            if self.input.is_packed() && unpacked > UNPACKED_BYTES {
+                let most = self.raw_bytes().saturating_mul(UNPACKED_RATIO).saturating_add(UNPACKED_BYTES);
+                if unpacked > most {
+                    return Err(ReadError::Limit { offset: unpacked, what: BOMB });
+                }
             }
             match self.input.read(&mut self.buffer[self.end..]) {
                 Ok(0) if self.end == 0 => return Ok(false),
@@ -95,6 +102,13 @@ impl<R: Read> Source<R> {
 fn failed(failure: Failure, offset: u64) -> ReadError {
     match failure {
         Failure::Io(source) => ReadError::Io { offset, source },
+        Failure::Window => ReadError::Limit { offset, what: WINDOW },
         Failure::Damaged { packing, what } => ReadError::Packing { offset, packing, what },
     }
 }
+
+const BOMB: &str = "it unpacks to far more than a capture of its size does; unpack it, and give the result";
+const WINDOW: &str = "its zstd window is too large for a file of its size; unpack it, and give the result";
+
+// A block fits the buffer whole.
+const _: () = assert!((BLOCK_BYTES as usize).is_multiple_of(BUFFER));

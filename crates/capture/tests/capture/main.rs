@@ -6,6 +6,7 @@ mod damage;
 mod formats;
 mod fuzz;
 mod gaps;
+mod limits;
 mod packed;
 mod pcapng;
 mod tshark;

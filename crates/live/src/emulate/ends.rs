@@ -5,15 +5,16 @@ use std::io;
 use std::net::IpAddr;
 
 use nix::ifaddrs::getifaddrs;
+use rexmit_files::set_kernel_value;
 use rexmit_scenario::{HostSpec, LinuxSpec, SpecError};
 use serde_json::Value;
 
 use super::{Emulation, record};
 use crate::host::{Host, INTERFACE, system};
-use crate::port::{Ethernet, OffloadTun, Port};
+use crate::port::{Ethernet, Side};
 use crate::sys::link::{Links, Metrics, index, is_up, mtu, set_offloads};
 use crate::sys::namespace::Namespace;
-use crate::sys::tun::Tun;
+use crate::wire::{Carrier, Shape, Wires};
 
 /// Where the interface of one end is.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub struct Ends {
     pub ends: [End; 2],
     /// The client's address, then the server's; absent between two interfaces.
     pub addresses: Option<[IpAddr; 2]>,
+    /// What carries packets to them; absent between two interfaces.
+    pub carrier: Option<Carrier>,
 }
 
 /// The client's address and the server's, unless others are asked for (100.64.0.0/10 is nobody's, RFC 6598).
@@ -42,9 +45,6 @@ const MTU: u32 = 1500;
 /// Packets that wait between this host and the emulator at most, as for a [`Host`].
 const QUEUE: u32 = 10_000;
 
-/// The emulator's side of an interface.
-pub type Side = Box<dyn Port + Send>;
-
 /// Makes both ends.
 ///
 /// # Errors
@@ -54,10 +54,10 @@ pub fn create(wanted: &Emulation) -> Result<(Ends, [Side; 2]), SpecError> {
     let addresses = if on_host { free(wanted.addresses)? } else { chosen(wanted.addresses) };
     let [client, server] = addresses;
     // A capture is to see packets one by one, as the path does.
-    let setup = Setup {
-        mtu: if wanted.mtu == 0 { MTU } else { wanted.mtu },
-        offloads: wanted.captures.iter().all(Option::is_none),
-    };
+    let offloads = wanted.captures.iter().all(Option::is_none);
+    let wires = Wires::open().map_err(|e| system("client", &e))?;
+    let offloads = offloads && wires.carrier() == Carrier::Tun;
+    let setup = Setup { wires, mtu: if wanted.mtu == 0 { MTU } else { wanted.mtu }, offloads };
     let (client_end, client_port) = in_namespace("client", &setup, client, server)?;
     let defaulted = client_end.namespace.within(|| Links::open()?.add_default_route(INTERFACE, client));
     defaulted.map_err(|e| system("client", &e))?;
@@ -66,7 +66,8 @@ pub fn create(wanted: &Emulation) -> Result<(Ends, [Side; 2]), SpecError> {
     } else {
         in_namespace("server", &setup, server, client)?
     };
-    let ends = Ends { ends: [server_end, client_end], addresses: Some(addresses) };
+    let carrier = Some(setup.wires.carrier());
+    let ends = Ends { ends: [server_end, client_end], addresses: Some(addresses), carrier };
     Ok((ends, [server_port, client_port]))
 }
 
@@ -96,7 +97,7 @@ pub fn take_over(names: &[String; 2]) -> Result<(Ends, [Side; 2]), SpecError> {
     let taken =
         |name: &String| take(name).map_err(|e| SpecError::new(format!("--between {name}"), e.to_string()));
     let ((first, first_side), (second, second_side)) = (taken(&names[0])?, taken(&names[1])?);
-    Ok((Ends { ends: [first, second], addresses: None }, [first_side, second_side]))
+    Ok((Ends { ends: [first, second], addresses: None, carrier: None }, [first_side, second_side]))
 }
 
 /// An address of an interface of this thread's namespace by which it is reached from elsewhere, if it has one.
@@ -118,17 +119,14 @@ fn addresses() -> io::Result<Vec<(String, IpAddr)>> {
 
 /// What holds for both interfaces.
 struct Setup {
+    wires: Wires,
     mtu: u32,
     offloads: bool,
 }
 
 impl Setup {
-    fn open(&self, name: &str) -> io::Result<Side> {
-        Ok(if self.offloads {
-            Box::new(OffloadTun(Tun::with_offloads(name)?))
-        } else {
-            Box::new(Tun::open(name)?)
-        })
+    fn shape<'a>(&self, name: &'a str, other: &'a str) -> Shape<'a> {
+        Shape { name, other, mtu: self.mtu, super_packets: self.offloads }
     }
 }
 
@@ -144,25 +142,27 @@ fn in_namespace(name: &str, setup: &Setup, address: IpAddr, peer: IpAddr) -> Res
         linux,
     };
     let host = Host::create(name, &spec)?;
-    let port = host.namespace.within(|| {
-        let port = setup.open(INTERFACE)?;
-        host.bring_up(setup.mtu, address, peer)?;
+    host.namespace.within(|| ask_no_router("default")).map_err(|e| system(name, &e))?;
+    let port = host.connect(&setup.wires, &setup.shape(INTERFACE, name), [address, peer]);
+    let port = port.and_then(|port| {
         // So that ping works for everybody; a kernel that has no such thing needs none.
-        fs::write("/proc/sys/net/ipv4/ping_group_range", "0 2147483647").ok();
-        Ok(port)
+        let allow = || Ok(set_kernel_value("/proc/sys/net/ipv4/ping_group_range", "0 2147483647").ok());
+        host.namespace.within(allow).map(|_| port)
     });
     let port = port.map_err(|e| system(name, &e))?;
     Ok((End { namespace: host.namespace, interface: INTERFACE.to_owned() }, port))
 }
 
 fn on_this_host(setup: &Setup, address: IpAddr, peer: IpAddr) -> io::Result<(End, Side)> {
-    let (interface, port) = unused_tun(setup)?;
+    let (interface, port) = unused(setup)?;
     if address.is_ipv4() {
         // Else the interface would speak by itself.
-        fs::write(format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6"), "1").ok();
+        set_kernel_value(format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6"), "1").ok();
     }
+    ask_no_router(&interface)?;
     let links = Links::open()?;
     set_offloads(&interface, setup.offloads)?;
+    setup.wires.settle(&interface)?;
     links.quiet(&interface)?;
     links.up(&interface, Some(setup.mtu), Some(QUEUE))?;
     links.add_address(&interface, address)?;
@@ -170,14 +170,25 @@ fn on_this_host(setup: &Setup, address: IpAddr, peer: IpAddr) -> io::Result<(End
     Ok((End { namespace: Namespace::current()?, interface }, port))
 }
 
-/// A TUN device under the first name that nobody has.
-fn unused_tun(setup: &Setup) -> io::Result<(String, Side)> {
+/// Has an interface of this thread's namespace, or every new one (`default`), send no router solicitation, which would be
+/// the first packet of its direction.
+fn ask_no_router(interface: &str) -> io::Result<()> {
+    match set_kernel_value(format!("/proc/sys/net/ipv6/conf/{interface}/accept_ra"), "0") {
+        // A kernel without IPv6 has no such thing.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// An interface under the first name that nobody has.
+fn unused(setup: &Setup) -> io::Result<(String, Side)> {
+    use io::ErrorKind::{AlreadyExists, ResourceBusy};
     let mut last = None;
     for name in (0..MOST).map(|n| format!("rexmit{n}")).filter(|name| index(name).is_err()) {
-        match setup.open(&name) {
+        match setup.wires.connect(&setup.shape(&name, "server")) {
             Ok(port) => return Ok((name, port)),
             // Another emulation was quicker.
-            Err(e) if e.kind() == io::ErrorKind::ResourceBusy => last = Some(e),
+            Err(e) if matches!(e.kind(), ResourceBusy | AlreadyExists) => last = Some(e),
             Err(e) => return Err(e),
         }
     }

@@ -4,9 +4,8 @@
 //! emulation say is appended to files, written through at once (the guest's memory of them would be seen by nobody), which
 //! somebody outside reads as they grow.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::unistd::{dup2_stderr, dup2_stdout};
@@ -62,5 +61,5 @@ fn serve(job: &Path, table: VerdictTable<'_>) -> io::Result<()> {
 
 /// A file to append to, with more flags of open(2).
 fn append(path: &Path, flags: i32) -> io::Result<File> {
-    OpenOptions::new().append(true).custom_flags(flags).open(path).map_err(about(path.display()))
+    rexmit_files::append(path, flags).map_err(about(path.display()))
 }

@@ -1,13 +1,14 @@
 //! A keeper: the process between the emulator and a program that it runs.
 //!
-//! It adopts whatever the program leaves behind, so that nothing survives: neither a daemon that the program
-//! started, nor anything after the emulator was killed. If the keeper itself is killed, the program dies with it
-//! and the rest comes to the emulator. It leads a process group of its own, out of reach of what is sent to the
-//! terminal's.
+//! It is the first process of a PID namespace in which the program and all that this starts are. It ends when the program
+//! does, and is killed with the emulator; the kernel then kills whatever else is in the namespace, daemons too, so nothing
+//! survives, whoever is killed in whatever order. (In a guest, which ends with all that it runs, it adopts what the program
+//! leaves behind instead: the guest's kernel has no PID namespaces.) It leads a process group of its own, out of reach of
+//! what is sent to the terminal's.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -15,13 +16,13 @@ use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::signalfd::SignalFd;
-use nix::unistd::{Pid, getpid, getppid, pipe2};
+use nix::unistd::{Pid, pipe2, setpgid};
 use serde::{Deserialize, Serialize};
 
 use crate::sys::namespace::Namespace;
 use crate::sys::process::{
-    Place, adopt_orphans, die_with, fork_off, kill_children, lead_group, reap, signal_children, signals,
-    spawn,
+    Kind, Place, adopt_orphans, close_all_but, copy_off, die_with_parent, kill_children, lead_group,
+    mount_proc, reap, signal_children, signal_namespace, signals, spawn,
 };
 
 /// Time that a program has between SIGTERM and SIGKILL.
@@ -44,12 +45,18 @@ pub struct Program<'a> {
     pub to_stderr: bool,
     /// The user and group that it is again, in a user namespace.
     pub user: Option<(u32, u32)>,
+    /// It and all that it starts are in a PID namespace of their own.
+    pub contained: bool,
+    /// The keeper holds it open: whoever reads at its other end knows when it is gone.
+    pub held: BorrowedFd<'a>,
 }
 
 /// What a keeper says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Report {
+    /// Something worth a line for people.
+    Note(String),
     /// The program runs.
     Started,
     /// It could not be started: why, and the exit code that a shell gives then.
@@ -85,8 +92,15 @@ impl Keeper {
     /// Where no process can be made. What is wrong with the program is a [`Report`].
     pub fn start(program: &Program<'_>) -> io::Result<Self> {
         let (reports, to) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
-        let parent = getpid();
-        let pid = fork_off(|| keep(program, to, parent).map_or(1, |()| 0))?;
+        let (ready, say_ready) = pipe2(OFlag::O_CLOEXEC)?;
+        let (to, ready) = (File::from(to), File::from(ready));
+        let kind = if program.contained { Kind::First } else { Kind::Plain };
+        let pid = copy_off(kind, || keep(program, &to, &ready).map_or(1, |()| 0))?;
+        if let Some(group) = program.foreground {
+            // The group has no number in the keeper's namespace: it is moved from here.
+            setpgid(pid, Pid::from_raw(group))?;
+        }
+        File::from(say_ready).write_all(b"\n")?;
         Ok(Self { pid, reports: reports.into(), heard: Vec::new(), over: false, told: false })
     }
 
@@ -104,7 +118,7 @@ impl Keeper {
         let lines: Vec<u8> = self.heard.drain(..whole).collect();
         let all: Vec<Report> =
             lines.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
-        self.told |= all.iter().any(|report| *report != Report::Started);
+        self.told |= all.iter().any(|r| matches!(r, Report::Failed { .. } | Report::Exited { .. }));
         all
     }
 
@@ -132,32 +146,54 @@ impl AsFd for Keeper {
     }
 }
 
-/// The keeper's process.
-fn keep(program: &Program<'_>, to: OwnedFd, parent: Pid) -> io::Result<()> {
-    let mut to = File::from(to);
+/// The keeper's process. It begins when a byte comes from `ready`, and does nothing if none does.
+fn keep(program: &Program<'_>, mut to: &File, mut ready: &File) -> io::Result<()> {
+    // The emulator's own interfaces and records are gone when it is, not when the last keeper is.
+    let mut kept = vec![to.as_fd(), ready.as_fd(), program.held];
+    kept.extend(program.namespace.map(Namespace::fd));
+    close_all_but(&kept)?;
     // Everything that would end it early is held back; SIGCHLD and SIGTERM are read.
     let all = [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
     let signals = signals(&all)?;
-    die_with(parent, Signal::SIGTERM)?;
-    lead_group()?;
-    adopt_orphans()?;
+    die_with_parent(Signal::SIGKILL)?;
+    // Fails if the emulator has ended before that.
+    ready.read_exact(&mut [0])?;
+    if !program.contained {
+        adopt_orphans()?;
+    } else if let Err(e) = mount_proc() {
+        let text = format!("{}: /proc shows it the processes of the machine ({e})", program.argv[0]);
+        say(&mut to, &Report::Note(text))?;
+    }
     let mut child = match begin(program) {
         Ok(child) => child,
         Err(e) => return say(&mut to, &failure(&program.argv[0], &e)),
     };
+    // Not before: the program has begun in the terminal's foreground group.
+    lead_group()?;
     drop(child.stdin.take());
     say(&mut to, &Report::Started)?;
     let child = Pid::from_raw(child.id() as i32);
-    let group = program.foreground.is_none();
-    let code = watch(child, group, parent, &signals);
+    let code = watch(child, program.foreground.is_none(), &signals);
     say(&mut to, &Report::Exited { code }).ok();
-    if getppid() == parent && signal_children(Signal::SIGTERM)? > 0 {
-        let until = Instant::now() + GRACE_OF_REST;
-        while reap().1 && Instant::now() < until && getppid() == parent {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+    end_the_rest(program.contained)
+}
+
+/// Ends what the program has left running.
+fn end_the_rest(contained: bool) -> io::Result<()> {
+    let told =
+        if contained { signal_namespace(Signal::SIGTERM) } else { signal_children(Signal::SIGTERM)? > 0 };
+    let until = Instant::now() + GRACE_OF_REST;
+    while told && reap().1 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
     }
-    kill_children();
+    if contained {
+        signal_namespace(Signal::SIGKILL);
+        while reap().1 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    } else {
+        kill_children();
+    }
     Ok(())
 }
 
@@ -170,12 +206,13 @@ fn begin(program: &Program<'_>) -> io::Result<std::process::Child> {
     if program.to_stderr {
         command.stdout(Stdio::from(io::stderr().as_fd().try_clone_to_owned()?));
     }
-    let place = Place { namespace: program.namespace, group: program.foreground, user: program.user };
+    let leads_group = program.foreground.is_none();
+    let place = Place { namespace: program.namespace, leads_group, user: program.user };
     spawn(&mut command, &place)
 }
 
 /// Waits until the program has ended, killing it where it must; its exit code.
-fn watch(child: Pid, group: bool, parent: Pid, signals: &SignalFd) -> i32 {
+fn watch(child: Pid, group: bool, signals: &SignalFd) -> i32 {
     let mut deadline: Option<Instant> = None;
     loop {
         while let (Some((pid, code)), _) = reap() {
@@ -196,9 +233,7 @@ fn watch(child: Pid, group: bool, parent: Pid, signals: &SignalFd) -> i32 {
             if signal.ssi_signo != Signal::SIGTERM as u32 {
                 continue;
             }
-            if getppid() != parent {
-                let _ = kill(child, Signal::SIGKILL);
-            } else if deadline.is_none() {
+            if deadline.is_none() {
                 // A stopped process hears nothing.
                 let to = if group { Pid::from_raw(-child.as_raw()) } else { child };
                 let _ = kill(to, Signal::SIGTERM);
@@ -218,7 +253,7 @@ fn failure(name: &str, error: &io::Error) -> Report {
     Report::Failed { why, code }
 }
 
-fn say(to: &mut File, report: &Report) -> io::Result<()> {
+fn say(to: &mut impl Write, report: &Report) -> io::Result<()> {
     let mut line = serde_json::to_vec(report)?;
     line.push(b'\n');
     to.write_all(&line)

@@ -3,8 +3,8 @@
 //!
 //! One process with one thread: [`serve`] reads an [`Emulation`], makes the two ends, runs the programs under a
 //! keeper each, and drives the path until the command is over. What it has to say it writes line by line as
-//! JSON ([`Event`]). It leaves nothing: namespaces have no name, devices go when they are closed, a keeper ends all
-//! that its program has left, and what cannot go by itself stands in a [`record`], from which it is undone even
+//! JSON ([`Event`]). It leaves nothing: namespaces have no name, devices go when they are closed, the kernel kills all
+//! that a program has started when its keeper ends, and what cannot go by itself stands in a [`record`], from which it is undone even
 //! after a kill.
 
 use std::fs;
@@ -19,12 +19,14 @@ use serde_json::Value;
 mod ends;
 mod guest;
 mod keeper;
+mod probe;
 pub mod record;
 mod report;
 mod session;
 mod watcher;
 
 pub use guest::{GuestPlace, serve_in_guest};
+pub use probe::{Probe, probe};
 pub use report::{Event, Summary, Traffic};
 pub use session::serve;
 

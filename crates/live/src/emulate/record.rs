@@ -1,20 +1,21 @@
 //! What an emulation has changed that does not go by itself, in a file: undone at its end, or by the next one after
 //! a kill.
 //!
-//! Namespaces, devices and programs need no record in an ordinary end nor after a kill of any one process; where
-//! several were killed at once, a daemon may be left, and is found by its environment.
+//! Namespaces, devices and programs need no record: the kernel removes them with the processes. Offloads of interfaces that
+//! are somebody else's do. A record belongs to the process that holds the lock on it, whatever its number: the kernel
+//! releases a lock with its process, and every PID namespace that has the file sees it.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, getpid};
+use nix::fcntl::{Flock, FlockArg};
+use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 
 use crate::sys::link::{Offloads, offloads, restore_offloads};
 use crate::sys::namespace::Namespace;
-use crate::sys::process;
 
 /// The variable by which an emulation's programs know it.
 pub const VARIABLE: &str = "REXMIT_EMULATION";
@@ -24,10 +25,10 @@ pub const VARIABLE: &str = "REXMIT_EMULATION";
 pub struct Record {
     /// The emulation.
     pub id: String,
-    /// Its process.
-    pub pid: i32,
-    /// When that began ([`process::began`]).
-    pub began: u64,
+    /// The boot of the machine on which it runs: a file may be seen from others, a lock need not be.
+    pub boot: String,
+    /// The network namespace whose interfaces have these names.
+    pub network: String,
     /// Interfaces that were changed, as they were before.
     pub interfaces: Vec<Interface>,
 }
@@ -81,7 +82,9 @@ fn within<T>(namespace: Option<&str>, work: impl FnOnce() -> io::Result<T>) -> i
 /// A record in its file.
 #[derive(Debug)]
 pub struct Kept {
-    file: PathBuf,
+    path: PathBuf,
+    /// Held as long as the emulation lives.
+    _file: Flock<File>,
     record: Record,
 }
 
@@ -91,15 +94,19 @@ impl Kept {
     /// # Errors
     /// Where the folder cannot be made or written.
     pub fn create(folder: &Path, id: &str, interfaces: Vec<Interface>) -> io::Result<Self> {
-        fs::create_dir_all(folder)?;
-        let pid = getpid().as_raw();
-        let began = process::began(pid).unwrap_or(0);
-        let record = Record { id: id.to_owned(), pid, began, interfaces };
-        let file = folder.join(format!("emulate-{id}.json"));
-        let part = folder.join(format!("emulate-{id}.part"));
-        fs::write(&part, serde_json::to_vec(&record)?)?;
-        fs::rename(&part, &file)?;
-        Ok(Self { file, record })
+        rexmit_files::make_folder(folder)?;
+        let record = Record { id: id.to_owned(), boot: boot()?, network: network()?, interfaces };
+        let path = folder.join(format!("emulate-{id}.json"));
+        let mut file = loop {
+            let lock = Flock::lock(rexmit_files::create_private(&path)?, FlockArg::LockExclusive);
+            let file = lock.map_err(|(_, e)| io::Error::from(e))?;
+            // Else another emulation swept between our two steps.
+            if file.metadata()?.nlink() > 0 {
+                break file;
+            }
+        };
+        file.write_all(&serde_json::to_vec(&record)?).inspect_err(|_| drop(rexmit_files::remove(&path)))?;
+        Ok(Self { path, _file: file, record })
     }
 
     /// Undoes what stands in it and removes it; what could not be undone, a line each.
@@ -110,53 +117,68 @@ impl Kept {
                 wrong.push(format!("{}: its offloads could not be restored: {e}", interface.name));
             }
         }
-        fs::remove_file(&self.file).ok();
+        rexmit_files::remove(&self.path).ok();
         wrong
     }
 }
 
 /// Undoes what emulations have left that were killed; what was done, a line each.
 pub fn sweep(folder: &Path) -> Vec<String> {
+    const WHO: &str = "left by an emulation that was killed";
     let mut done = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let file = entry.path();
-        if file.extension().is_none_or(|e| e != "json") {
+        let name = entry.file_name();
+        if !name.to_str().is_some_and(|n| n.starts_with("emulate-") && n.ends_with(".json")) {
             continue;
         }
-        let Ok(text) = fs::read(&file) else { continue };
-        let Ok(record) = serde_json::from_slice::<Record>(&text) else { continue };
-        if process::began(record.pid) == Some(record.began) {
-            continue;
-        }
-        let who = format!("left by an emulation that was killed (process {})", record.pid);
-        for interface in &record.interfaces {
+        let Ok(Some((_file, interfaces))) = left(&entry.path()) else { continue };
+        for interface in &interfaces {
             let name = &interface.name;
             done.push(match interface.restore() {
-                Ok(()) => format!("{name}: offloads restored, {who}"),
-                Err(e) => format!("{name}: offloads could not be restored ({e}), {who}"),
+                Ok(()) => format!("{name}: offloads restored, {WHO}"),
+                Err(e) => format!("{name}: offloads could not be restored ({e}), {WHO}"),
             });
         }
-        let killed = kill_all(&record.id);
-        if killed > 0 {
-            done.push(format!("{killed} processes ended, {who}"));
-        }
-        fs::remove_file(&file).ok();
+        rexmit_files::remove(&entry.path()).ok();
     }
     done
 }
 
-/// Kills every process whose environment names the emulation; how many.
-fn kill_all(id: &str) -> usize {
-    let wanted = format!("{VARIABLE}={id}");
-    let own = getpid().as_raw();
-    let mut killed = 0;
-    for pid in process::all().unwrap_or_default() {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        if pid != own && environment.split(|b| *b == 0).any(|one| one == wanted.as_bytes()) {
-            killed += usize::from(kill(Pid::from_raw(pid), Signal::SIGKILL).is_ok());
-        }
+/// The interfaces in a record that nobody holds any more, and the lock on it. `None` for one that is in use, or not to
+/// be undone from here: of another machine or network namespace.
+fn left(path: &Path) -> io::Result<Option<(Flock<File>, Vec<Interface>)>> {
+    let found = rexmit_files::open(path, libc::O_NONBLOCK)?;
+    let Ok(mut file) = Flock::lock(found, FlockArg::LockExclusiveNonblock) else {
+        return Ok(None);
+    };
+    let facts = file.metadata()?;
+    if !facts.is_file() || facts.uid() != geteuid().as_raw() || facts.nlink() != 1 {
+        return Ok(None);
     }
-    killed
+    let mut text = Vec::new();
+    (&mut *file).take(LARGEST).read_to_end(&mut text)?;
+    if text.is_empty() {
+        // Whoever made it was killed before anything was changed.
+        return Ok(Some((file, Vec::new())));
+    }
+    let record: Record = serde_json::from_slice(&text)?;
+    let here = record.boot == boot()? && record.network == network()?;
+    Ok(here.then_some((file, record.interfaces)))
+}
+
+/// Bytes of a record, at most.
+const LARGEST: u64 = 1 << 20;
+
+/// What names this machine since it was started.
+fn boot() -> io::Result<String> {
+    let path = "/proc/sys/kernel/random/boot_id";
+    fs::read_to_string(path).map(|text| text.trim().to_owned()).map_err(crate::sys::about(path))
+}
+
+/// What names this thread's network namespace.
+fn network() -> io::Result<String> {
+    let path = "/proc/thread-self/ns/net";
+    fs::read_link(path).map(|to| to.display().to_string()).map_err(crate::sys::about(path))
 }
 
 #[cfg(test)]
@@ -164,16 +186,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_of_a_process_that_lives_is_left_alone_and_one_of_a_dead_process_goes() {
-        let folder = std::env::temp_dir().join(format!("rexmit-records-{}", getpid()));
+    fn a_record_that_is_held_is_left_alone_and_one_of_a_dead_process_goes() {
+        let folder = std::env::temp_dir().join(format!("rexmit-records-{}", std::process::id()));
         let kept = Kept::create(&folder, "alive", Vec::new()).expect("a record");
-        let dead = Record { id: "dead".into(), began: 1, ..kept.record.clone() };
-        let file = folder.join("emulate-dead.json");
-        fs::write(&file, serde_json::to_vec(&dead).expect("JSON")).expect("a file");
+        let copy = |name: &str, record: &Record| {
+            let file = folder.join(name);
+            fs::write(&file, serde_json::to_vec(record).expect("JSON")).expect("a file");
+            file
+        };
+        let dead = copy("emulate-dead.json", &kept.record);
+        let elsewhere = [
+            copy("emulate-boot.json", &Record { boot: "another".into(), ..kept.record.clone() }),
+            copy("emulate-net.json", &Record { network: "net:[1]".into(), ..kept.record.clone() }),
+            copy("notes.json", &kept.record),
+        ];
         assert_eq!(sweep(&folder), Vec::<String>::new());
-        assert!(!file.exists() && kept.file.exists());
+        assert!(!dead.exists() && kept.path.exists());
+        assert!(elsewhere.iter().all(|file| file.exists()));
         assert_eq!(kept.undo(), Vec::<String>::new());
-        fs::remove_dir(&folder).expect("nothing is left");
+        fs::remove_dir_all(&folder).expect("nothing else is left");
     }
 
     #[test]

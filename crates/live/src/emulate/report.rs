@@ -11,12 +11,13 @@ use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ends::Side;
 use crate::drive::DriveReport;
 use crate::emulator::Emulator;
 use crate::packet::RealPacket;
+use crate::port::Side;
 use crate::sys::write_out;
 use crate::watch::Live;
+use crate::wire::Carrier;
 
 /// One line of an emulation's answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,6 +45,8 @@ pub enum Event {
         code: Option<i32>,
         /// What came of it.
         summary: Summary,
+        /// What carried packets to the programs; absent between two interfaces.
+        device: Option<Carrier>,
         /// Why the emulation was not what it should be, if so: one line.
         invalid: Option<String>,
         /// What patterns name and no packet was.

@@ -14,7 +14,7 @@ use rexmit_scenario::{HOSTS, SpecError, Streams, VerdictRow, read_path};
 use rexmit_units::{Duration, Instant};
 use serde_json::Value;
 
-use super::ends::{self, Ends, Side};
+use super::ends::{self, Ends};
 use super::record::{self, Interface, Kept};
 use super::report::{Event, Events, Summary};
 use super::watcher::Watcher;
@@ -22,8 +22,9 @@ use super::{Emulation, End, VerdictTable};
 use crate::drive::{DriveOptions, DriveReport, drive};
 use crate::emulator::Emulator;
 use crate::guest;
+use crate::port::Side;
 use crate::sys::clock;
-use crate::sys::process::{adopt_orphans, die_with, kill_children, signals};
+use crate::sys::process::{die_with, kill_children, signals};
 use crate::sys::thread::set_nice;
 use crate::tap::Tap;
 use crate::watch::Watch;
@@ -68,7 +69,6 @@ fn prepare(wanted: &Emulation, events: &mut Events) -> Result<(SignalFd, Option<
     let (user, group) = (geteuid(), getegid());
     guest::become_root()?;
     die_with(Pid::from_raw(wanted.parent), Signal::SIGTERM)?;
-    adopt_orphans()?;
     if let Some(folder) = &wanted.records {
         for line in record::sweep(folder) {
             events.note(line)?;
@@ -209,6 +209,7 @@ impl<'a> Session<'a> {
         let summary = Summary::of(&mut self.emulator, &self.driven, now);
         Ok(Event::Over {
             code: self.watcher.code,
+            device: self.watcher.ends.carrier,
             invalid: summary.invalid(),
             summary,
             unreached,
@@ -277,19 +278,16 @@ fn look(
     Ok(watcher.look(now, &|| Summary::so_far(&watch.live(), now))?.is_continue())
 }
 
-/// Writes down what will have to be undone. Where nothing of that kind is done, a place for it may be missing.
+/// Writes down what will have to be undone, if there is something.
 fn keep(wanted: &Emulation) -> Result<Option<Kept>, SpecError> {
     let mut interfaces = Vec::new();
     for name in wanted.between.iter().flatten() {
         let found = Interface::look(name);
         interfaces.push(found.map_err(|e| SpecError::new(format!("--between {name}"), e.to_string()))?);
     }
-    let needed = !interfaces.is_empty();
-    let Some(folder) = &wanted.records else { return Ok(None) };
-    match Kept::create(folder, &wanted.id, interfaces) {
-        Err(e) if needed => Err(SpecError::writing(&folder.display().to_string(), &e)),
-        kept => Ok(kept.ok()),
-    }
+    let Some(folder) = wanted.records.as_ref().filter(|_| !interfaces.is_empty()) else { return Ok(None) };
+    let kept = Kept::create(folder, &wanted.id, interfaces);
+    kept.map(Some).map_err(|e| SpecError::writing(&folder.display().to_string(), &e))
 }
 
 /// Begins the captures that are wanted.

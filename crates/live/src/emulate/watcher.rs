@@ -54,6 +54,9 @@ impl Watcher<'_> {
             foreground: self.wanted.foreground.filter(|_| command),
             to_stderr: !command || self.wanted.to_stderr,
             user: self.user,
+            // A guest's kernel has no such namespaces, and ends with all that it runs.
+            contained: self.wanted.guest.is_none(),
+            held: self.events.0.as_fd(),
         })?;
         self.programs[which] = Some(keeper);
         Ok(())
@@ -151,6 +154,7 @@ impl Watcher<'_> {
             for report in reports {
                 match (report, which) {
                     (Report::Started, _) => {}
+                    (Report::Note(text), _) => self.events.note(text)?,
                     (Report::Failed { why, code }, 1) => return Err(End::Told { text: why, code }),
                     (Report::Failed { why, .. }, _) => {
                         return Err(End::Told { text: format!("--server: {why}"), code: 1 });

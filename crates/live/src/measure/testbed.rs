@@ -1,12 +1,12 @@
 //! Two hosts with nothing but an interface each, and an emulator between them in a thread.
 
-use std::fs;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration as StdDuration;
 
+use rexmit_files::set_kernel_value;
 use rexmit_path::{Direction, PathSpec};
 use rexmit_units::Duration;
 
@@ -14,11 +14,12 @@ use crate::drive::{DriveOptions, DriveReport, drive, prepare};
 use crate::emulator::Emulator;
 use crate::host::INTERFACE;
 use crate::pool::Pool;
-use crate::port::{Ethernet, OffloadTun, Port};
-use crate::sys::link::{Links, Metrics, set_offloads};
+use crate::port::Side;
+use crate::sys::link::{Links, Metrics};
 use crate::sys::namespace::Namespace;
 use crate::sys::tun::Tun;
 use crate::watch::Watch;
+use crate::wire::{Carrier, Shape, Wires};
 
 /// How packets pass between hosts and emulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +55,8 @@ impl Testbed {
     /// A missing privilege; what the kernel lacks; a path that contradicts itself.
     pub fn new(kind: Kind, path: &PathSpec, options: &DriveOptions) -> io::Result<Self> {
         let hosts = [Namespace::create()?, Namespace::create()?];
-        let middle = Namespace::create()?;
-        let connect = |n: usize| connect(kind, &hosts[n], (&middle, PORTS[n]), n);
+        let wires = Wires::of(if kind == Kind::Veth { Carrier::Veth } else { Carrier::Tun })?;
+        let connect = |n: usize| connect(&wires, &hosts[n], kind, n);
         let ports = [connect(0)?, connect(1)?];
         let mut streams = |_: &str| unreachable!("nothing random in this path");
         let mut direction =
@@ -64,11 +65,7 @@ impl Testbed {
         let mut emulator = Emulator::new(ports, directions, false).with_pool(Pool::new(MEMORY));
         let watch = Arc::new(Watch::default());
         let (options, seen) = (*options, watch.clone());
-        let emulator = thread::spawn(move || {
-            // Where interfaces are asked by name, it is the emulator's namespace that counts.
-            middle.enter()?;
-            drive(&mut emulator, &options, &seen)
-        });
+        let emulator = thread::spawn(move || drive(&mut emulator, &options, &seen));
         while !watch.has_begun() && !emulator.is_finished() {
             thread::sleep(StdDuration::from_millis(1));
         }
@@ -115,7 +112,7 @@ impl Testbed {
     /// Where this kernel has none of that name, or refuses the value.
     pub fn set(&self, name: &str, value: &str) -> io::Result<()> {
         for host in &self.hosts {
-            host.within(|| fs::write(format!("/proc/sys/{}", name.replace('.', "/")), value))?;
+            host.within(|| set_kernel_value(format!("/proc/sys/{}", name.replace('.', "/")), value))?;
         }
         Ok(())
     }
@@ -136,48 +133,24 @@ pub fn address(n: usize) -> IpAddr {
 }
 
 /// Makes a host's interface; the emulator's side of it.
-fn connect(
-    kind: Kind,
-    host: &Namespace,
-    (middle, port): (&Namespace, &str),
-    n: usize,
-) -> io::Result<Box<dyn Port + Send>> {
-    type Side = Box<dyn Port + Send>;
-    let side = host.within(|| {
-        Ok(match kind {
-            Kind::Tun => Some(Box::new(Tun::open(INTERFACE)?) as Side),
-            Kind::Offloads => Some(Box::new(OffloadTun(Tun::with_offloads(INTERFACE)?)) as Side),
-            Kind::Veth => {
-                Links::open()?.add_veth(INTERFACE, (port, middle))?;
-                set_offloads(INTERFACE, false)?;
-                None
-            }
-        })
-    })?;
+fn connect(wires: &Wires, host: &Namespace, kind: Kind, n: usize) -> io::Result<Side> {
+    let super_packets = kind == Kind::Offloads;
+    let shape = Shape { name: INTERFACE, other: PORTS[n], mtu: MTU, super_packets };
+    let side = host.within(|| wires.connect(&shape))?;
     configure(host, n)?;
-    if let Some(side) = side {
-        return Ok(side);
-    }
-    middle.within(|| {
-        quiet(port);
-        Links::open()?.up(port, Some(MTU), Some(QUEUE))?;
-        Ok(Box::new(Ethernet::open(port, MTU as usize)?) as Side)
-    })
+    Ok(side)
 }
 
 /// Brings a host's interface up, with its address and its route.
 fn configure(host: &Namespace, n: usize) -> io::Result<()> {
     host.within(|| {
         // Else the interface would speak by itself, and its packets would count.
-        quiet(INTERFACE);
+        set_kernel_value(format!("/proc/sys/net/ipv6/conf/{INTERFACE}/disable_ipv6"), "1").ok();
         let links = Links::open()?;
         links.up("lo", None, None)?;
+        links.quiet(INTERFACE)?;
         links.up(INTERFACE, Some(MTU), Some(QUEUE))?;
         links.add_address(INTERFACE, address(n))?;
         links.add_route(INTERFACE, address(1 - n), &Metrics::default())
     })
-}
-
-fn quiet(interface: &str) {
-    fs::write(format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6"), "1").ok();
 }

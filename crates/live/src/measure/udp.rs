@@ -133,7 +133,7 @@ pub fn shaped(kind: Kind, path: &PathSpec, options: &DriveOptions, load: Load) -
 /// # Errors
 /// As [`super::accuracy`].
 pub fn throughput(kind: Kind, options: &DriveOptions, (bytes, time): (usize, Duration)) -> io::Result<f64> {
-    let queue = Some(QueueLimit::Packets(1_000_000));
+    let queue = Some(QueueLimit::Packets(1_000_000).into());
     let path = PathSpec { delay: Some(Duration::from_millis(1)), queue, ..PathSpec::default() };
     passing(Testbed::new(kind, &path, options)?, (bytes, time))
 }

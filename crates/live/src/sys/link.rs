@@ -99,6 +99,17 @@ impl Links {
         self.ask(RouteNetlinkMessage::SetLink(message), 0).map_err(about(format!("interface {name}")))
     }
 
+    /// Gives an Ethernet interface an address.
+    ///
+    /// # Errors
+    /// Where there is no such interface, or it refuses.
+    pub fn set_hardware_address(&self, name: &str, address: &[u8]) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index(name)?;
+        message.attributes.push(LinkAttribute::Address(address.to_vec()));
+        self.ask(RouteNetlinkMessage::SetLink(message), 0).map_err(about(format!("interface {name}")))
+    }
+
     /// Makes a pair of veth interfaces: `name` here, `peer` in another namespace.
     ///
     /// # Errors
@@ -254,6 +265,7 @@ struct Request {
 const RTAX_RTO_MIN: u32 = 13;
 
 const SIOCETHTOOL: u64 = 0x8946;
+const ETHTOOL_STXCSUM: u32 = 0x17;
 const ETHTOOL_GSG: u32 = 0x18;
 const ETHTOOL_SSG: u32 = 0x19;
 const ETHTOOL_GTSO: u32 = 0x1e;
@@ -274,6 +286,18 @@ pub fn set_offloads(name: &str, on: bool) -> io::Result<()> {
             continue;
         }
         ethtool(name, command, on.into())?;
+    }
+    Ok(())
+}
+
+/// Has the stack hand over packets one by one, with whole checksums, whatever else it leaves until then: what goes into a
+/// veth pair comes out as it is.
+///
+/// # Errors
+/// Where there is no such interface.
+pub fn split_in_stack(name: &str) -> io::Result<()> {
+    for command in [ETHTOOL_STSO, ETHTOOL_SGRO, ETHTOOL_STXCSUM] {
+        ethtool(name, command, 0)?;
     }
     Ok(())
 }

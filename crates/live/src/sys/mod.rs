@@ -10,6 +10,7 @@ pub mod namespace;
 pub mod packet_socket;
 pub mod poll;
 pub mod process;
+pub mod rights;
 pub mod ring;
 pub mod sctp;
 pub mod sock_diag;

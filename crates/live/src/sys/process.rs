@@ -2,16 +2,19 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
 use nix::errno::Errno;
-use nix::sched::{CloneFlags, unshare};
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, clone, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
+use nix::unistd::{Pid, getpid, getppid, setpgid};
+use rexmit_files::set_kernel_value;
 
 use super::about;
 use super::namespace::Namespace;
@@ -21,26 +24,74 @@ use super::namespace::Namespace;
 pub struct Place<'a> {
     /// Its network namespace; this process's own where there is none.
     pub namespace: Option<&'a Namespace>,
-    /// The process group that it joins; a group of its own where there is none.
-    pub group: Option<i32>,
+    /// It leads a process group of its own; else it stays in that of this process.
+    pub leads_group: bool,
     /// The user and group that it is again, where this process is root of a user namespace only.
     pub user: Option<(u32, u32)>,
 }
 
+/// What a copy of this process is to those below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A process like any other.
+    Plain,
+    /// The first of a PID namespace: when it ends, however that comes, the kernel kills all others in there. Its mounts
+    /// are its own.
+    First,
+}
+
+/// Stack of a copy, bytes.
+const STACK: usize = 1 << 20;
+
 /// Runs `work` in a copy of this process, which must have one thread, and ends the copy with its answer.
 ///
 /// # Errors
-/// Where no process can be made.
-pub fn fork_off(work: impl FnOnce() -> i32) -> io::Result<Pid> {
-    // SAFETY: this process has one thread, so the copy finds every lock as it left it.
-    match unsafe { fork() }? {
-        ForkResult::Parent { child } => Ok(child),
-        ForkResult::Child => {
-            let code = work();
-            // SAFETY: ends the copy at once: what the original does at its end is not for the copy to do.
-            unsafe { libc::_exit(code) }
+/// Where no process can be made; of [`Kind::First`], without CAP_SYS_ADMIN.
+pub fn copy_off(kind: Kind, mut work: impl FnMut() -> i32) -> io::Result<Pid> {
+    let flags = match kind {
+        Kind::Plain => CloneFlags::empty(),
+        Kind::First => CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS,
+    };
+    let mut stack = vec![0; STACK];
+    // unshare() would do for fork() as well, but only root comes back from it, and until then no thread can be made.
+    // SAFETY: this process has one thread, so the copy finds every lock as it left it. The copy has memory of its own,
+    // this stack too, and ends with the function.
+    let copied = unsafe {
+        clone(Box::new(|| work() as isize), &mut stack, flags, Some(Signal::SIGCHLD as libc::c_int))
+    };
+    let what = if kind == Kind::First { "a PID namespace" } else { "a process" };
+    copied.map_err(io::Error::from).map_err(about(what))
+}
+
+/// Closes every descriptor but the standard ones and these. Of this process's own values, none that is left may be
+/// dropped: for a copy that ends without.
+///
+/// # Errors
+/// Where /proc is not mounted.
+pub fn close_all_but(kept: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let place = "/proc/self/fd";
+    let entries = fs::read_dir(place).map_err(about(place))?;
+    // All are read before the first is closed: the list is one of them.
+    let open: Vec<i32> = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();
+    for number in open {
+        if number > libc::STDERR_FILENO && kept.iter().all(|k| k.as_raw_fd() != number) {
+            // SAFETY: takes a number; who calls has promised that nobody uses it.
+            unsafe { libc::close(number) };
         }
     }
+    Ok(())
+}
+
+/// Shows the processes of this process's own PID namespace in /proc, in its own mount namespace.
+///
+/// # Errors
+/// Where this is not allowed: in a container whose /proc is partly hidden, without root.
+pub fn mount_proc() -> io::Result<()> {
+    let nowhere = None::<&str>;
+    // Else it would cover that of the machine too.
+    mount(nowhere, "/proc", nowhere, MsFlags::MS_PRIVATE, nowhere)?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    Ok(mount(Some("proc"), "/proc", Some("proc"), flags, nowhere)?)
 }
 
 /// Starts a program at its place. It is killed when this thread ends, however that comes.
@@ -49,18 +100,20 @@ pub fn fork_off(work: impl FnOnce() -> i32) -> io::Result<Pid> {
 /// Those of the place; `NotFound` and `PermissionDenied` for the program.
 pub fn spawn(command: &mut Command, place: &Place<'_>) -> io::Result<Child> {
     let parent = getpid();
-    let (group, user) = (place.group, place.user);
+    let (leads_group, user) = (place.leads_group, place.user);
     let namespace = place.namespace.map(Namespace::try_clone).transpose()?;
     let placed = move || -> io::Result<()> {
-        setpgid(Pid::from_raw(0), Pid::from_raw(group.unwrap_or(0)))?;
+        if leads_group {
+            lead_group()?;
+        }
         as_at_login()?;
         if let Some(namespace) = &namespace {
             namespace.enter()?;
         }
         if let Some((user, group)) = user {
             unshare(CloneFlags::CLONE_NEWUSER)?;
-            fs::write("/proc/self/uid_map", format!("{user} 0 1"))?;
-            fs::write("/proc/self/gid_map", format!("{group} 0 1"))?;
+            set_kernel_value("/proc/self/uid_map", format!("{user} 0 1"))?;
+            set_kernel_value("/proc/self/gid_map", format!("{group} 0 1"))?;
         }
         // Last: a change of user would undo it.
         die_with(parent, Signal::SIGKILL)
@@ -80,12 +133,20 @@ fn as_at_login() -> io::Result<()> {
     Ok(())
 }
 
+/// Gets `signal` when the parent ends. One that has ended before is not noticed.
+///
+/// # Errors
+/// Those of the kernel.
+pub fn die_with_parent(signal: Signal) -> io::Result<()> {
+    Ok(prctl::set_pdeathsig(signal)?)
+}
+
 /// Gets `signal` when the parent, which is `parent`, ends.
 ///
 /// # Errors
 /// Where it has ended already.
 pub fn die_with(parent: Pid, signal: Signal) -> io::Result<()> {
-    prctl::set_pdeathsig(signal)?;
+    die_with_parent(signal)?;
     if getppid() == parent { Ok(()) } else { Err(Errno::ESRCH.into()) }
 }
 
@@ -154,27 +215,19 @@ pub fn kill_children() {
     }
 }
 
-/// The numbers of all processes.
-///
-/// # Errors
-/// Where /proc is not mounted.
-pub fn all() -> io::Result<Vec<i32>> {
+/// Sends a signal to every other process of this one's PID namespace, of which it is the first; false if there is none.
+pub fn signal_namespace(signal: Signal) -> bool {
+    const ALL: Pid = Pid::from_raw(-1);
+    getpid().as_raw() == 1 && kill(ALL, signal).is_ok()
+}
+
+fn all() -> io::Result<Vec<i32>> {
     let entries = fs::read_dir("/proc").map_err(about("/proc"))?;
     Ok(entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect())
 }
 
 fn parent_of(pid: i32) -> Option<i32> {
     stat(pid)?.get(1)?.parse().ok()
-}
-
-/// When a process began, clock ticks since the machine did: with its number, that is unique. `None` if there is
-/// no such process or it has ended.
-pub fn began(pid: i32) -> Option<u64> {
-    let stat = stat(pid)?;
-    if stat.first()? == "Z" {
-        return None;
-    }
-    stat.get(19)?.parse().ok()
 }
 
 /// The fields of `/proc/PID/stat` behind the name, the state being the first.

@@ -187,7 +187,11 @@ fn socket(name: &str) -> io::Result<OwnedFd> {
         let fd = check(libc::socket(libc::AF_PACKET, kind, 0).into()).map_err(about("a packet socket"))?;
         OwnedFd::from_raw_fd(fd as i32)
     };
-    set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &[SEND_BUFFER as u32]).map_err(about(name))?;
+    // Root of a user namespace has what everybody may have (net.core.wmem_max): a hundred frames, each of which is gone when
+    // the interface's other end has taken it.
+    set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &[SEND_BUFFER as u32])
+        .or_else(|_| set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &[SEND_BUFFER as u32]))
+        .map_err(about(name))?;
     Ok(socket)
 }
 

@@ -1,9 +1,8 @@
 //! TUN devices: what a host sends is read here, what is written here the host receives.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::fs::OpenOptionsExt;
 
 use super::device::{DeviceCounters, Lost};
 use super::{about, check};
@@ -24,6 +23,18 @@ struct Request {
 }
 
 impl Tun {
+    /// Succeeds where this process may open the file by which devices are made.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn is_open() -> io::Result<()> {
+        Self::file().map(drop)
+    }
+
+    fn file() -> io::Result<File> {
+        rexmit_files::open_device("/dev/net/tun", libc::O_NONBLOCK).map_err(about("/dev/net/tun"))
+    }
+
     /// A new device called `name`, not blocking, for single IP packets without headers of their own.
     ///
     /// # Errors
@@ -53,12 +64,7 @@ impl Tun {
     /// # Errors
     /// As [`Self::open`].
     pub fn with_flags(name: &str, flags: libc::c_int) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NONBLOCK)
-            .open("/dev/net/tun")
-            .map_err(about("/dev/net/tun"))?;
+        let file = Self::file()?;
         let mut request = Request { name: [0; libc::IFNAMSIZ], flags: flags as i16, rest: [0; 22] };
         for (to, from) in request.name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
             *to = from;

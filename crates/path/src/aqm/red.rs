@@ -2,7 +2,7 @@
 
 use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rexmit_units::{Instant, QueueLimit, Rate};
+use rexmit_units::{Instant, LineRate, QueueLimit};
 
 use crate::carried::Carried;
 use crate::discipline::Room;
@@ -47,7 +47,7 @@ impl<P: Carried> RedQueue<P> {
     /// Takes a packet or not, where the shaper sends at `rate`.
     pub fn enqueue(
         &mut self,
-        (now, rate): (Instant, Option<Rate>),
+        (now, rate): (Instant, Option<LineRate>),
         mut packet: Waiting<P>,
         room: &Room,
         dropped: &mut Dropped<P>,
@@ -79,7 +79,7 @@ impl<P: Carried> RedQueue<P> {
     }
 
     /// The average as a packet comes (section 4).
-    fn measure(&mut self, now: Instant, rate: Option<Rate>, idle: Option<Instant>) {
+    fn measure(&mut self, now: Instant, rate: Option<LineRate>, idle: Option<Instant>) {
         let weight = self.config.weight.as_f64();
         match idle {
             Some(since) => {

@@ -129,8 +129,16 @@ impl Fields {
                 Some(1) => true,
                 Some(n) => return Err(format!("start = {n}: allowed: 0 (off at first) or 1 (on)")),
             };
-            let times = Times::parse_switches(points, start)?;
-            return Ok(Rule::Time { times, period: self.time_period()? });
+            let (times, period) = (Times::parse_switches(points, start)?, self.time_period()?);
+            if times.spans().is_empty() {
+                // Never on: no text of times says that, position 0 does.
+                return Ok(Rule::Position {
+                    positions: Positions::one(0),
+                    period: None,
+                    scope: Scope::Direction,
+                });
+            }
+            return Ok(Rule::Time { times, period });
         }
         let port = match self.flow {
             Some(FlowChoice(Scope::Port(port))) => Some(port),

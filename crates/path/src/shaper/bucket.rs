@@ -3,9 +3,10 @@
 //! Not modelled: the peak rate with its second bucket; rate tables, which round a packet's length to their cells (here
 //! its tokens are exact); packets of several segments.
 
-use rexmit_units::{Instant, Rate};
+use rexmit_units::{Instant, LineRate};
 
 use super::units;
+use crate::schedule::Rates;
 use crate::ticks::Ticks;
 
 /// A bucket that fills continuously and is full at the start. A packet leaves when there are tokens for its length;
@@ -31,12 +32,22 @@ impl Bucket {
         units(len) <= self.size
     }
 
-    /// Takes the tokens for a packet of `len` bytes, which fits.
+    /// It is given another rate, which fills it (EM-TB-11).
+    pub fn fill(&mut self, now: Instant) {
+        self.tokens = self.size;
+        self.counted = now;
+    }
+
+    /// Takes the tokens for a packet of `len` bytes, which fits; `rates` has one at `now`.
     ///
     /// # Errors
     /// Too few are there: when to look again.
-    pub fn take(&mut self, now: Instant, len: u64, rate: Rate) -> Result<(), Instant> {
-        let rate = rate.bits_per_second();
+    pub fn take(&mut self, now: Instant, len: u64, rates: Rates<'_>) -> Result<(), Instant> {
+        if rates.change_within(self.counted, now) {
+            // Since then it has stayed full.
+            self.fill(now);
+        }
+        let rate = rates.at(now).map_or(1, LineRate::bits_per_second).max(1);
         let elapsed = now.saturating_since(self.counted).as_nanos();
         let tokens = self.tokens.saturating_add(elapsed.saturating_mul(rate)).min(self.size);
         let need = units(len);

@@ -224,12 +224,13 @@ impl Aqm {
 /// Active queue management as a table: one of these.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table such as { codel = { target = \"10 ms\" } }")]
+#[schemars(transform = both_spellings)]
 pub(crate) struct AqmTable {
     /// CoDel (RFC 8289).
     #[serde(default)]
     codel: Option<Codel>,
     /// FlowQueue-CoDel (RFC 8290).
-    #[serde(default)]
+    #[serde(default, alias = "fq-codel")]
     fq_codel: Option<FqCodel>,
     /// PIE (RFC 8033).
     #[serde(default)]
@@ -237,6 +238,17 @@ pub(crate) struct AqmTable {
     /// Random early detection (Floyd and Jacobson 1993).
     #[serde(default)]
     red: Option<Red>,
+}
+
+/// The table's key is also taken as the name alone is spelt.
+fn both_spellings(schema: &mut Schema) {
+    let Some(properties) = schema.get_mut("properties").and_then(|p| p.as_object_mut()) else {
+        return;
+    };
+    if let Some(mut other) = properties.get("fq_codel").cloned() {
+        other["description"] = "`fq_codel` in its other spelling.".into();
+        properties.insert("fq-codel".to_owned(), other);
+    }
 }
 
 const NAMES: &str = "\"none\", \"codel\", \"fq-codel\", \"pie\" or \"red\"";
@@ -247,7 +259,7 @@ impl<'de> Deserialize<'de> for Aqm {
             Ok(match text {
                 "none" => Self::None,
                 "codel" => Self::Codel(Codel::default()),
-                "fq-codel" => Self::FqCodel(FqCodel::default()),
+                "fq-codel" | "fq_codel" => Self::FqCodel(FqCodel::default()),
                 "pie" => Self::Pie(Pie::default()),
                 "red" => Self::Red(Red::default()),
                 other => return Err(format!("{other:?} is no queue management: write {NAMES}")),
@@ -288,7 +300,7 @@ impl JsonSchema for Aqm {
         let table = generator.subschema_for::<AqmTable>();
         json_schema!({
             "description": "Active queue management, by its name or with its parameters.",
-            "anyOf": [{ "enum": ["none", "codel", "fq-codel", "pie", "red"] }, table],
+            "anyOf": [{ "enum": ["none", "codel", "fq-codel", "fq_codel", "pie", "red"] }, table],
         })
     }
 }

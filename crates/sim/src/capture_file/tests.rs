@@ -1,3 +1,4 @@
+use std::fs;
 use std::net::IpAddr;
 
 use rexmit_capture::Reader;

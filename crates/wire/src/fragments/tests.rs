@@ -218,7 +218,7 @@ fn memory_is_bounded_and_the_oldest_go_first() {
     for ident in 0..20_000 {
         packet.ip.ident = ident;
         assert_eq!(push(&mut to, 0, &fragment(&packet, 0, 1_480)), None);
-        assert!(to.bytes <= MAX_BYTES);
+        assert!(to.bytes <= FRAGMENT_BYTES);
         assert!(to.order.len() <= 2 * to.waiting.len() + 66);
     }
     assert_eq!(to.incomplete(), 20_000);

@@ -23,7 +23,8 @@ from rexmit.analyse.friendly.finding import (
 from rexmit.analyse.friendly.growth import Growth
 from rexmit.analyse.friendly.limits import Limits
 from rexmit.analyse.friendly.window import LEAST_SHARE, Window
-from rexmit.analyse.quantities import count, plural, share, size
+from rexmit.analyse.quantities import count, share, size
+from rexmit.units import plural
 
 SEVERAL = 0.05
 """Of the cycles that may lose more than one segment."""

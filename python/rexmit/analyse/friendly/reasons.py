@@ -18,8 +18,9 @@ from rexmit.analyse.friendly.finding import (
     Verdict,
 )
 from rexmit.analyse.friendly.window import LEAST_CYCLES
-from rexmit.analyse.quantities import count, plural, share
+from rexmit.analyse.quantities import count, share
 from rexmit.analyse.words import AT_END
+from rexmit.units import plural
 
 TIMED_OUT = 0.05
 """Of the loss events after the first that may need a timer."""

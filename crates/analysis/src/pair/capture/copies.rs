@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 
 use super::Flow;
 use crate::pair::digest::{Digest, Fields};
@@ -32,7 +32,7 @@ pub(super) fn take_out(flows: &mut [Flow]) {
 
 /// Which packets are the second sight of one just before; each has one.
 fn copies(packets: &[Digest]) -> Vec<bool> {
-    let mut open: HashMap<u64, VecDeque<i64>, FixedState> = HashMap::default();
+    let mut open: HashMap<u64, VecDeque<i64>, RandomState> = HashMap::default();
     let is_copy = |packet: &Digest| {
         let seen = open.entry(packet.key(Fields { print: true, ident: true })).or_default();
         let lag = if packet.ident == 0 { LAG } else { LAG_NUMBERED };

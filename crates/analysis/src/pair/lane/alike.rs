@@ -73,11 +73,22 @@ impl Lane<'_> {
             self.join(sent[i].1, got[j].1, Tie::First, state);
         }
         for &(_, extra) in got.iter().filter(|(_, got)| !state.got_done[*got as usize]).collect::<Vec<_>>() {
-            let possible = sent.iter().filter_map(|&(_, from)| Some((self.cost(from, extra)?, from)));
+            let possible =
+                self.about(sent, extra).iter().filter_map(|&(_, from)| Some((self.cost(from, extra)?, from)));
             if let Some((_, from)) = possible.filter(|(_, from)| state.sent_done[*from as usize]).min() {
                 self.join(from, extra, Tie::Duplicate, state);
             }
         }
+    }
+
+    /// Those of very many that were sent about when an arrival was; of few, all.
+    fn about<'b>(&self, sent: &'b [Entry], got: u32) -> &'b [Entry] {
+        if sent.len() <= FEW {
+            return sent;
+        }
+        let time = self.got[got as usize].time - self.delays.any().unwrap_or(0);
+        let at = sent.partition_point(|entry| self.sent_time(*entry) < time);
+        &sent[at.saturating_sub(FEW / 2)..(at + FEW / 2).min(sent.len())]
     }
 
     /// The cheapest matching in order: as many pairs as can be, then the least difference of delays.
@@ -172,5 +183,7 @@ fn better(a: (u32, i64), b: (u32, i64)) -> bool {
 
 /// Products of group sizes up to this are matched exactly.
 const LARGE: usize = 1 << 20;
+/// Equal packets that a copy is compared with.
+const FEW: usize = 1 << 12;
 /// How many packets [`Lane::follow`] looks at.
 const AHEAD: usize = 64;

@@ -4,6 +4,8 @@
 //! receiver that puts arrivals together does so as well. Both are cut where either of them ends, and each part is
 //! matched with the newest transmission of its bytes that it can be.
 
+use rexmit_wire::Flags;
+
 use super::{Lane, Part, State, Tie};
 use crate::pair::digest::Digest;
 
@@ -53,9 +55,12 @@ impl Lane<'_> {
         let start = seq;
         let from = open.partition_point(|open| open.seq < seq - longest);
         let to = open.partition_point(|open| open.seq < end);
+        let from = from.max(to.saturating_sub(MOST));
         let mut placed = Vec::new();
         while seq < end {
-            let fits = |open: &&mut Open| open.seq <= seq && seq < open.end && self.may_hold(open, got);
+            let fits = |open: &&mut Open| {
+                open.seq <= seq && seq < open.end && open.parts.len() < MOST && self.may_hold(open, got)
+            };
             // A transmission whose bytes have not arrived comes before one whose have.
             let best = open[from..to].iter_mut().filter(fits).max_by_key(|open| {
                 let fresh = !open.parts.iter().any(|part| part.0 <= seq && seq < part.1);
@@ -93,6 +98,43 @@ impl Lane<'_> {
     }
 }
 
+impl Lane<'_> {
+    /// Cuts what is longer than a segment into the segments that it is on the wire: of those that were lost together
+    /// nothing else shows how many they were.
+    pub(super) fn cut_segments(&self, parts: &mut Vec<Part>) {
+        let Some(segment) = self.segment.map(i64::from) else { return };
+        let mut rest = Vec::new();
+        for part in parts.iter_mut() {
+            let (packet, shift) = match (part.sent, part.got) {
+                (Some(sent), _) => (&self.sent[sent as usize], 0),
+                (None, Some(got)) => (&self.got[got as usize], self.shift),
+                (None, None) => continue,
+            };
+            if i64::from(packet.len) > MOST_SEGMENTS * segment {
+                continue;
+            }
+            let last = packet.end() + shift - i64::from(packet.flags.has(Flags::FIN));
+            let borders = (part.seq + segment..part.end.min(last)).step_by(segment as usize);
+            let whole = *part;
+            let mut at = None;
+            for border in borders {
+                let seq = at.unwrap_or(whole.seq);
+                if at.is_none() {
+                    part.end = border;
+                } else {
+                    rest.push(Part { seq, end: border, ..whole });
+                }
+                at = Some(border);
+            }
+            rest.extend(at.map(|seq| Part { seq, ..whole }));
+        }
+        parts.append(&mut rest);
+    }
+}
+
+/// Segments in a super-packet; one that claims more, as a header of a hostile capture may, stays whole.
+const MOST_SEGMENTS: i64 = 64;
+
 /// Segments that a receiver puts together have the timestamp of one of them.
 fn merged(sent: &Digest, got: &Digest) -> bool {
     got.len > sent.len && (got.tsval.wrapping_sub(sent.tsval) as i32).unsigned_abs() < 1000
@@ -113,3 +155,7 @@ fn gaps((seq, end): (i64, i64), parts: &[(i64, i64)]) -> Vec<(i64, i64)> {
     }
     gaps
 }
+
+/// Packets of the sender that an arrival is looked for in, and parts of one: more than segments of a super-packet of
+/// 64 KiB, each sent often.
+const MOST: usize = 1 << 11;

@@ -20,24 +20,33 @@ impl Half {
         self.initial?;
         let una = self.unwrap(sack.cumulative()) + 1;
         // Blocks as they stand, which sctp_trace takes in that order.
-        let mut gaps: Vec<(i64, i64)> = sack
+        let gaps: Vec<(i64, i64)> = sack
             .gaps()
             .filter(|gap| gap.start > 0 && gap.start <= gap.end)
             .map(|gap| (una - 1 + i64::from(gap.start), una + i64::from(gap.end)))
             .collect();
-        self.count_reports(una, &gaps);
-        gaps.sort_unstable();
+        let reported = self.reported(una, &gaps);
         // What it acknowledges and was not seen is known to exist; farther than any window, it is not of this.
-        let end = gaps.last().map_or(una, |gap| gap.1).max(una);
-        if (end - self.board.end()).abs() > FARTHEST {
+        let end = gaps.iter().map(|gap| gap.1).max().unwrap_or(una).max(una);
+        let is_near = (end - self.board.end()).abs() <= FARTHEST;
+        let board = &self.board;
+        let moved = board.count(self.una, una) + board.count(self.view.una, una);
+        // Blocks and the holes between them are looked at as they are seen here, and as the sender sees them.
+        let steps = reported + if is_near { moved + 2 * board.count(una, end) } else { 0 };
+        if !self.work.spend(steps) {
+            self.give_up(end, out);
+        }
+        self.count_reports(una, &gaps);
+        if !is_near {
             return None;
         }
-        self.board.extend(end, time);
+        let gaps = in_order(gaps);
+        self.extend(end, time, out);
         let sample = if una >= self.una { self.acknowledge(una, &gaps, time, out) } else { None };
         for tsn in sack.duplicates() {
             let tsn = self.unwrap(tsn);
             let last = self.board.get(tsn).and_then(|entry| entry.row);
-            self.pending.duplicate(last, time, self.clock.min());
+            self.pending.duplicate(last, time, self.clock.min(), &mut self.work);
         }
         let report = Report { due: time, una, gaps, window: sack.window() };
         self.view.take(report, sender_loop.unwrap_or(0), &mut self.board);
@@ -55,12 +64,22 @@ impl Half {
             return;
         }
         let end = self.unwrap(cumulative) + 1;
+        if !self.work.spend(self.board.count(self.una, end)) {
+            self.given_up += 1;
+            return;
+        }
         for (_, entry) in self.board.range(self.una, end) {
             if entry.acked.is_none() && !entry.abandoned {
                 entry.abandoned = true;
                 row.abandoned_chunks += 1;
             }
         }
+    }
+
+    /// Steps that [`Self::count_reports`] takes.
+    fn reported(&self, una: i64, gaps: &[(i64, i64)]) -> u64 {
+        let mut from = una;
+        gaps.iter().map(|(_, end)| self.board.count(std::mem::replace(&mut from, *end), end - 1)).sum()
     }
 
     /// Counts as sctp_trace does: see [`crate::sctp::trace`].
@@ -83,7 +102,7 @@ impl Half {
         for (tsn, entry) in self.board.range(self.una, una) {
             if entry.acked.is_none() {
                 new.take(tsn, entry, time);
-                self.pending.acked(entry.row, time, self.clock.min());
+                self.pending.acked(entry.row, time, self.clock.min(), &mut self.work);
             }
             out.row.acked_bytes += u64::from(entry.len);
             out.row.unseen_chunks += u64::from(entry.transmissions == 0);
@@ -97,7 +116,7 @@ impl Half {
             for (tsn, entry) in self.board.range(*start, *end) {
                 if entry.acked.is_none() {
                     new.take(tsn, entry, time);
-                    self.pending.acked(entry.row, time, self.clock.min());
+                    self.pending.acked(entry.row, time, self.clock.min(), &mut self.work);
                 }
                 entry.in_gap = true;
             }
@@ -182,6 +201,19 @@ impl Newly {
             self.path = entry.path;
         }
     }
+}
+
+/// Blocks in order, none touching another.
+fn in_order(mut gaps: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
+    gaps.sort_unstable();
+    gaps.dedup_by(|next, before| {
+        let touch = next.0 <= before.1;
+        if touch {
+            before.1 = before.1.max(next.1);
+        }
+        touch
+    });
+    gaps
 }
 
 /// So many TSNs below the cumulative one are kept, for chunks that are sent again although they arrived.

@@ -49,7 +49,7 @@ fn play(steps: &[Step], initial: u32) -> SctpRows {
         };
         associations.push(&packet, &bytes, wire_len);
     }
-    associations.finish();
+    associations.finish(usize::MAX);
     associations.take_rows()
 }
 

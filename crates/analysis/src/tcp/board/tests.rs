@@ -59,27 +59,27 @@ fn sent(board: &mut Board, packets: std::ops::Range<i64>) {
 #[test]
 fn what_nobody_acknowledges_is_forgotten_one_day() {
     let mut board = Board::default();
-    let few = UNANSWERED as i64 + 10;
+    let few = BOARD_UNANSWERED as i64 + 10;
     sent(&mut board, 0..few);
-    assert!((UNANSWERED - 2..=UNANSWERED).contains(&board.len()));
+    assert!((BOARD_UNANSWERED - 2..=BOARD_UNANSWERED).contains(&board.len()));
     // It was sent all the same.
     assert_eq!(board.again(0..100, &stamp(2, 1)).count, 1);
     let kept = board.len();
     let mut acked = 0;
     board.acknowledge(few * 100, |_| acked += 1);
     assert_eq!(acked, kept);
-    sent(&mut board, few..few + OUTSTANDING as i64 + 10);
-    assert!((OUTSTANDING - 2..=OUTSTANDING).contains(&board.len()));
+    sent(&mut board, few..few + BOARD_SEGMENTS as i64 + 10);
+    assert!((BOARD_SEGMENTS - 2..=BOARD_SEGMENTS).contains(&board.len()));
 }
 
 #[test]
 fn packets_that_cut_pieces_do_not_make_more_than_are_kept() {
     let mut board = Board::default();
-    let many = UNANSWERED as i64 - 10;
+    let many = BOARD_UNANSWERED as i64 - 10;
     sent(&mut board, 0..many);
     for n in (many - 1000)..many {
         board.again(n * 100 + 30..n * 100 + 60, &stamp(2, 1));
-        assert!(board.len() <= UNANSWERED);
+        assert!(board.len() <= BOARD_UNANSWERED);
     }
     // The newest are there.
     assert_eq!(

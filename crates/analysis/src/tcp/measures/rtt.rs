@@ -7,6 +7,7 @@ use rexmit_units::Instant;
 use super::super::board::Piece;
 use super::answers::{Answered, Covered};
 use super::{Out, Seen};
+use crate::limits::TICKS;
 use crate::rows::{Kind, Method, RttRow, SideRow};
 use crate::spread::Samples;
 
@@ -19,6 +20,8 @@ pub(super) struct Rtt {
     /// Of those by acknowledgments, the ones of a single packet in order: a delayed acknowledgment shows in them.
     delays: Samples,
     clock: VecDeque<Tick>,
+    /// TSvals that too many came behind.
+    pub(super) hurried: u64,
     /// When data were last sent again.
     again: Instant,
     ambiguous_retransmitted: u64,
@@ -36,9 +39,6 @@ struct Tick {
     end: i64,
     time: Instant,
 }
-
-/// TSvals that wait for their echo. Without acknowledgments (a capture of one direction) they would pile up.
-const TICKS: usize = 4096;
 
 /// The sample of a SYN or SYN-ACK: nothing is counted, it is no data.
 pub(super) fn handshake(covered: &Covered, answered: &Answered<'_>, out: &mut Out<'_>) {
@@ -58,7 +58,9 @@ impl Rtt {
         let newer = |tick: &Tick| (stamps.value.wrapping_sub(tick.value) as i32) > 0;
         if self.clock.back().is_none_or(newer) {
             if self.clock.len() == TICKS {
+                // Without acknowledgments (a capture of one direction) they would pile up.
                 self.clock.pop_front();
+                self.hurried += 1;
             }
             self.clock.push_back(Tick {
                 value: stamps.value,
@@ -139,6 +141,13 @@ impl Rtt {
                 write(rtt, Method::Timestamp, tick.end, answered, out);
             }
         }
+    }
+
+    /// Bytes that they take beside themselves.
+    pub(super) fn heap(&self) -> usize {
+        let samples = [&self.acks, &self.stamps, &self.sacks, &self.delays];
+        let samples = samples.into_iter().map(Samples::heap).sum::<usize>();
+        samples + self.clock.capacity() * size_of::<Tick>()
     }
 
     /// Writes what they tell of delayed acknowledgments into the row of the side that sends those.

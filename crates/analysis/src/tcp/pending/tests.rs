@@ -72,11 +72,11 @@ fn the_numbers_hold_after_a_release() {
 #[test]
 fn what_nobody_answers_is_closed_when_too_many_wait() {
     let mut pending = Pending::default();
-    for number in 1..=MOST as u64 + 2 {
+    for number in 1..=WAITING_SEGMENTS as u64 + 2 {
         pending.push(waiting(number, 1));
     }
     assert_eq!(released(&mut pending, 0), [(1, Need::Unknown), (2, Need::Unknown)]);
-    assert_eq!((pending.waiting.len(), pending.open.len()), (MOST, MOST));
+    assert_eq!((pending.waiting.len(), pending.open.len()), (WAITING_SEGMENTS, WAITING_SEGMENTS));
     answer(&mut pending, 5_000, 101);
-    assert_eq!(released(&mut pending, 6_000).len(), MOST);
+    assert_eq!(released(&mut pending, 6_000).len(), WAITING_SEGMENTS);
 }

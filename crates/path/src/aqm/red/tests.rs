@@ -1,4 +1,5 @@
 use rand_core::SeedableRng;
+use rexmit_units::Rate;
 use rexmit_wire::Packet;
 
 use super::*;
@@ -28,7 +29,7 @@ fn the_average_by_hand() {
     };
     // 500 bytes take 4 ms at 1 Mbit/s: 8 ms are two packets, each leaving half.
     let half = Red { weight: "50 %".parse().expect("a probability"), ..Red::default() };
-    let rate = Rate::from_bits_per_second(1_000_000);
+    let rate = Rate::from_bits_per_second(1_000_000).map(LineRate::Rate);
     assert_eq!(second(half, 8_000_000, rate), 2.0);
     assert_eq!(second(half, 0, rate), 8.0);
     assert_eq!(second(half, 1, None), 0.0, "without a rate, any time is long");

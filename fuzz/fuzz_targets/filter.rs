@@ -1,6 +1,0 @@
-#![no_main]
-
-#[path = "../bodies/filter.rs"]
-mod body;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| body::run(data));

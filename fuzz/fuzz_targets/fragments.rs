@@ -1,6 +1,0 @@
-#![no_main]
-
-#[path = "../bodies/fragments.rs"]
-mod body;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| body::run(data));

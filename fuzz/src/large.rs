@@ -1,0 +1,10 @@
+//! The large targets under libFuzzer, see fuzz/README.md.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use rexmit_fuzz::{LARGE, Target, chosen};
+
+static CHOSEN: LazyLock<&Target> = LazyLock::new(|| chosen(LARGE));
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| CHOSEN.run(data));

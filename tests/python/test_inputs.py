@@ -1,0 +1,163 @@
+"""What a command is given to read is a regular file of bounded size: nothing waits or fills the memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import rexmit
+from rexmit.errors import RexmitError, StoreError, StudyError
+from rexmit.inputs import KINDS, PROFILE, RECORD, STUDY, read_bytes, read_json, read_toml
+from rexmit.nesting import MOST_NESTED, TooDeepError, parse_json, parse_toml
+
+from .conftest import SMALL, Command, edited
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished folder with captures and tables."""
+    place = tmp_path_factory.mktemp("inputs")
+    (place / "small.toml").write_text(SMALL.replace("0..3", "0..1"))
+    study = rexmit.Study.load(place / "small.toml")
+    study.run(place / "out", progress=False, capture="all", state="all")
+    return place / "out"
+
+
+def asked(folder: Path) -> list[tuple[object, ...]]:
+    """A command of each kind that reads a results folder."""
+    out = folder.parent
+    return [
+        ("report", folder, "--with-runs", "kept", "--out", out / "page.html"),
+        ("sql", folder, "select * from runs, captures"),
+        ("plot", folder, "--format", "svg"),
+        ("merge", folder, folder.parent / "other", "--out", out / "merged"),
+        ("run", out / "small.toml", "--out", folder, "--resume"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["study.json", "runs.parquet"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "link"])
+def test_what_stands_for_a_file_of_results_is_refused_by_every_command(
+    rexmit: Command, folder: Path, tmp_path: Path, name: str, kind: str
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(folder, out)
+    shutil.copytree(folder, tmp_path / "other")
+    shutil.copy(folder.parent / "small.toml", tmp_path)
+    (out / name).unlink()
+    if kind == "pipe":
+        os.mkfifo(out / name)
+    else:
+        (out / name).symlink_to("/dev/zero" if kind == "device" else folder / name)
+    for words in asked(out):
+        done = rexmit(*words)
+        assert done.returncode in (1, 2), words
+        assert done.stderr.startswith(f"rexmit: error: {out / name}: is "), (words, done.stderr)
+        assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("inner", ["captures", "tables"])
+def test_a_linked_folder_below_a_results_folder_is_not_followed(
+    folder: Path, tmp_path: Path, inner: str
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(folder, out)
+    shutil.rmtree(out / inner)
+    (out / inner).symlink_to(folder / inner)
+    with pytest.raises(RexmitError, match=rf"{inner}: is a link, and links in a results folder are not"):
+        rexmit.open_results(out).sql("select 1")
+    if inner == "captures":
+        with pytest.raises(RexmitError, match="captures: is a link"):
+            rexmit.write_report(out, tmp_path / "page.html", runs="kept")
+
+
+def test_a_pipe_is_no_study_no_capture_and_no_query(rexmit: Command, folder: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.toml"
+    os.mkfifo(pipe)
+    commands: list[tuple[object, ...]] = [
+        ("run", pipe),
+        ("studies", pipe),
+        ("emulate", pipe, "--", "true"),
+        ("analyze", pipe),
+        ("analyze", "/dev/zero"),
+        ("plot", pipe),
+        ("sql", folder, "--file", pipe),
+        ("pattern", "show", pipe),
+    ]
+    for words in commands:
+        done = rexmit(*words)
+        assert done.returncode == 2, words
+        assert len(done.stderr.splitlines()) == 1, words
+
+
+def test_a_profile_is_a_regular_file(rexmit: Command, study_file: Path) -> None:
+    study = edited(study_file, 'server.stack = "freebsd-6.0"', 'server.stack = "/dev/zero"')
+    done = rexmit("run", study)
+    assert done.returncode == 2
+    assert "hosts.server.stack: /dev/zero: is a device" in done.stderr
+
+
+def test_each_kind_of_file_has_a_limit_that_the_line_names(tmp_path: Path) -> None:
+    for kind in KINDS:
+        assert kind.most is not None
+        path = tmp_path / "large"
+        with path.open("wb") as file:
+            file.truncate(kind.most + 1)
+        with pytest.raises(
+            kind.error, match=f"larger than the {kind.most >> 20} MiB that {kind.name} may have"
+        ):
+            read_bytes(path, kind)
+
+
+def test_a_file_that_a_user_names_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("a = 1")
+    (tmp_path / "b.toml").symlink_to("a.toml")
+    assert read_toml(tmp_path / "b.toml", PROFILE) == {"a": 1}
+    with pytest.raises(StoreError, match="is a link"):
+        read_json(tmp_path / "b.toml", RECORD)
+
+
+DEEP = 50_000
+NESTED = {
+    "lists": "a = " + "[" * DEEP,
+    "tables": "a = " + "{a = " * DEEP,
+    "a dotted key": ".".join("a" * DEEP) + " = 1",
+    "a quoted key": ".".join(['"a"'] * DEEP) + " = 1",
+    "a header": "[" + ".".join("a" * DEEP) + "]",
+    "behind strings": 'a = ["[[", """]]""\\" ]""", \'[[\', ' + "[" * DEEP,
+}
+
+
+@pytest.mark.parametrize("what", NESTED)
+def test_toml_nested_without_end_is_one_line(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "deep.toml"
+    path.write_text(NESTED[what])
+    with pytest.raises(StudyError, match=f"deep.toml: is nested deeper than {MOST_NESTED} tables and lists"):
+        read_toml(path, STUDY)
+
+
+def test_nesting_is_counted_outside_strings_and_comments() -> None:
+    brackets = "[" * 200
+    text = f'a = "{brackets}" # {brackets}\nb = \'{brackets}\'\nc = """\n{brackets}"""\nd = [1.5, 2.5]\n'
+    assert parse_toml(text)["d"] == [1.5, 2.5]
+    assert parse_json(f'["{brackets}\\"{brackets}"]') == [f'{brackets}"{brackets}']
+    assert parse_json("[" * MOST_NESTED + "]" * MOST_NESTED)
+    with pytest.raises(TooDeepError):
+        parse_json("[" * (MOST_NESTED + 1) + "]" * (MOST_NESTED + 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": [{"b": 1e999}]}', "a[0].b: inf is no finite number"),
+        ('{"a": [1, NaN]}', "a[1]: nan is no finite number"),
+        ('{"a": 99999999999999999999}', "a: is a number that needs more than 64 bits"),
+        ('{"a": {"b": "\\ud800"}}', "a.b: holds half of a surrogate pair, which is no text"),
+    ],
+)
+def test_a_value_of_json_that_nothing_takes_is_named(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=r".") as caught:
+        parse_json(text)
+    assert str(caught.value) == message
