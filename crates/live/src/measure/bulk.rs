@@ -85,9 +85,9 @@ pub fn bulk(
     let after = (read.load(Ordering::Relaxed), clock::monotonic());
     let info = tcp_info(sender.as_fd())?;
     let retransmits = info.total_retrans.into();
-    let drops = testbed.watch().live().drops.iter().sum();
     stop.store(true, Ordering::Relaxed);
-    let report = testbed.finish()?;
+    let ended = testbed.finish()?;
+    let drops = ended.live.drops.iter().sum();
     // Nothing arrives any more. Both ends are reset: what they hold would count as the system's for minutes.
     sender.shutdown(std::net::Shutdown::Both).ok();
     end.shutdown(std::net::Shutdown::Both).ok();
@@ -95,7 +95,7 @@ pub fn bulk(
         thread.join().map_err(|_| io::Error::other("a host's thread panicked"))?;
     }
     let rate = (after.0 - before.0) as f64 * 8e9 / (after.1 - before.1) as f64;
-    Ok(Bulk { rate, retransmits, report, drops })
+    Ok(Bulk { rate, retransmits, report: ended.report, drops })
 }
 
 /// A quarter more than what the path holds in a round trip, and some, bytes.

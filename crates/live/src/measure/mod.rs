@@ -17,7 +17,7 @@ use crate::drive::{DriveOptions, Mode};
 use crate::sys::thread;
 
 pub use bulk::{Bulk, bulk};
-pub use testbed::{Kind, Testbed, address};
+pub use testbed::{Ended, Kind, Testbed, address};
 pub use udp::{Delays, Load, delays, floor, throughput};
 
 /// All that [`accuracy`] measures.

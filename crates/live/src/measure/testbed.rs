@@ -18,7 +18,7 @@ use crate::port::Side;
 use crate::sys::link::{Links, Metrics};
 use crate::sys::namespace::Namespace;
 use crate::sys::tun::Tun;
-use crate::watch::Watch;
+use crate::watch::{Live, Watch};
 use crate::wire::{Carrier, Shape, Wires};
 
 /// How packets pass between hosts and emulator.
@@ -38,6 +38,14 @@ pub struct Testbed {
     pub hosts: [Namespace; 2],
     watch: Arc<Watch>,
     emulator: JoinHandle<io::Result<DriveReport>>,
+}
+
+/// What an emulator did between two hosts, known when it has ended.
+pub struct Ended {
+    /// How the drive went.
+    pub report: DriveReport,
+    /// The counters of all that it took and gave. While it runs, [`Testbed::watch`] lags a packet behind the hosts.
+    pub live: Live,
 }
 
 /// What the emulator may hold at a time: two windows of a gigabyte and a half.
@@ -101,7 +109,8 @@ impl Testbed {
         Ok(Self { hosts, watch, emulator })
     }
 
-    /// The emulator's counters.
+    /// The emulator's counters so far. Each step of the emulator publishes what it did when it has done it, so that a
+    /// host may have a packet that is not counted yet.
     pub fn watch(&self) -> &Watch {
         &self.watch
     }
@@ -121,9 +130,11 @@ impl Testbed {
     ///
     /// # Errors
     /// What ended it before.
-    pub fn finish(self) -> io::Result<DriveReport> {
+    pub fn finish(self) -> io::Result<Ended> {
         self.watch.stop();
-        self.emulator.join().map_err(|_| io::Error::other("the emulator's thread panicked"))?
+        let report =
+            self.emulator.join().map_err(|_| io::Error::other("the emulator's thread panicked"))??;
+        Ok(Ended { report, live: self.watch.live() })
     }
 }
 

@@ -87,7 +87,7 @@ pub fn delays(kind: Kind, delay: Duration, options: &DriveOptions, load: Load) -
         early_ns: 0,
         disordered: 0,
         sent,
-        report: testbed.finish()?,
+        report: testbed.finish()?.report,
     };
     let mut last = 0;
     let mut buffer = [0; 2048];

@@ -1,0 +1,17 @@
+//! What a path does to packets.
+//!
+//! One program: what the tests share is compiled once, and linked once.
+
+mod common;
+
+mod aqm;
+mod changes;
+mod dummynet;
+mod link;
+mod netem;
+mod patterns;
+mod properties;
+mod sctp;
+mod served;
+mod shapers;
+mod texts;

@@ -1,0 +1,20 @@
+//! What whole runs do.
+//!
+//! One program: what the tests share is compiled once, and linked once.
+
+mod common;
+
+mod captures;
+mod determinism;
+mod errors;
+mod outages;
+mod own_congestion;
+mod pairs;
+mod phenomena;
+mod profiles;
+mod queues;
+mod retransmissions;
+mod sctp;
+mod transmissions;
+mod unreached;
+mod workloads;

@@ -1,0 +1,63 @@
+//! A congestion control from outside, under every profile of TCP: its windows, and everybody else's recovery.
+
+use std::sync::Arc;
+
+use rexmit_scenario::{Stack, builtin_profiles, resolve_profile};
+use rexmit_sim::{Outcome, Resolved, RunOptions, Sampling, Streams, run};
+use rexmit_tcp::congestion::Congestion;
+use serde_json::json;
+
+#[path = "../../../tcp/tests/own/aimd.rs"]
+mod aimd;
+
+use aimd::Aimd;
+
+/// 200 kB behind a queue of 10 packets, and one loss.
+fn transfer(stack: &str, position: u32, own: Option<Congestion>) -> Outcome {
+    let scenario = json!({
+        "hosts": { "server": { "stack": stack }, "client": { "stack": stack } },
+        "path": {
+            "rate": "10 Mbit/s", "delay": "20 ms", "queue": "10 packets", "down": { "drop": position },
+        },
+        "transfers": [{ "from": "server", "to": "client", "writes": "20 x 10000 bytes" }],
+    });
+    let resolved = Resolved::from_value(scenario).unwrap();
+    let options =
+        RunOptions { state: Some(Sampling::Changes), congestion_server: own, ..RunOptions::default() };
+    run(&resolved, &Streams::new(1, ""), &options).unwrap()
+}
+
+fn profiles() -> impl Iterator<Item = (&'static str, Arc<rexmit_tcp::Profile>)> {
+    builtin_profiles().into_iter().filter_map(|(name, _)| match resolve_profile(&json!(name)) {
+        Ok(Stack::Tcp(profile)) => Some((name, profile)),
+        _ => None,
+    })
+}
+
+/// A profile's own algorithm, given from outside, changes nothing: everything that a connection asks reaches
+/// it. Rate halving alone reaches into Reno and BIC for a count of its own (LX-ST-13).
+#[test]
+fn the_same_algorithm_from_outside_is_the_same() {
+    let mut seen = 0;
+    for (stack, profile) in profiles().filter(|(stack, _)| !stack.starts_with("linux-2.6")) {
+        for position in [0, 1, 12, 40, 147] {
+            let own = Congestion::own(Congestion::new(&profile.congestion));
+            let (ours, own) = (transfer(stack, position, None), transfer(stack, position, Some(own)));
+            assert_eq!((own.row, own.states), (ours.row, ours.states), "{stack} {position}");
+        }
+        seen += 1;
+    }
+    assert!(seen >= 5, "{seen}");
+}
+
+/// Those that count packets, that halve ACK by ACK and that restore windows take windows of any size.
+#[test]
+fn every_profile_delivers_with_windows_from_outside() {
+    for (stack, _) in profiles() {
+        for position in 0..=150 {
+            let own = Congestion::own(Aimd::new(310, 875));
+            let row = transfer(stack, position, Some(own)).row;
+            assert_eq!((row.bytes, row.error), (200_000, None), "{stack} {position}");
+        }
+    }
+}
