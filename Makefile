@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup kernel demo studies linux test fuzz lint format docs schema bench fidelity wheel lock clean
+.PHONY: help setup kernel demo studies linux test long fuzz lint format docs schema bench fidelity wheel lock clean
 
 help:  ## List these commands.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -26,6 +26,9 @@ linux: kernel  ## Run hurtig-2006 on Linux 6.1 in virtual time and write the pag
 
 test: setup  ## Everything that continuous integration checks; lists what it had to skip.
 	@$(BIN)/python scripts/check.py
+
+long: setup  ## The rest of the matrices of which `make test` runs a sample.
+	@$(BIN)/pytest -m long --numprocesses=auto
 
 fuzz: setup  ## Fuzz every target, guided by coverage, from the stored corpora; two minutes in all.
 	@$(BIN)/python scripts/fuzz.py

@@ -40,6 +40,10 @@ EXECUTED = [
     "docs/guide/tcp-friendly.md",
     "docs/guide/models.md",
 ]
+# Tests one process for each core, a file at a time.
+SIDE_BY_SIDE = ["--numprocesses=auto", "--dist=loadfile"]
+# One test, of one thread and most of a minute: it runs beside other checks.
+MEMORY = "memory_stays_in_proportion_to_the_file"
 # A test that cannot run here says so in one of these ways; each carries the reason.
 PYTEST_SKIP = re.compile(r"^SKIPPED \[(\d+)\] (.*)$")
 CARGO_SKIP = re.compile(r"^test (\S+) \.\.\. ignored(?:, (.*))?$")
@@ -136,11 +140,11 @@ def tests(scratch: Path) -> list[Check]:
             "cargo test",
             TESTS,
             # The extension module links only inside an interpreter; pytest covers it.
-            cargo("test", "--exclude", "rexmit-python", "--locked"),
+            cargo("test", "--exclude", "rexmit-python", "--locked", "--", f"--skip={MEMORY}"),
             uses=["tshark"],
         ),
-        # Two minutes for all targets; `cargo test` has run what failed in the past.
-        Check("fuzz", TESTS, [PYTHON, "scripts/fuzz.py", "--seconds=120"]),
+        # Two minutes of processor time where there are two cores; `cargo test` has run what failed in the past.
+        Check("fuzz", TESTS, [PYTHON, "scripts/fuzz.py", "--seconds=60"]),
         # Where nothing may be skipped the kernel is built; elsewhere its absence is a skip.
         Check("kernel", TESTS, [PYTHON, "scripts/kernel.py"]),
         # What runs in real time has the machine to itself; the rest has one process for each core.
@@ -148,7 +152,13 @@ def tests(scratch: Path) -> list[Check]:
         Check(
             "pytest",
             TESTS,
-            [*pytest(scratch / "pytest"), "-m", "not real_time", "--numprocesses=auto", "--dist=loadfile"],
+            [*pytest(scratch / "pytest"), "-m", "not real_time and not long", *SIDE_BY_SIDE],
+        ),
+        Check(
+            "cargo test: memory",
+            TESTS,
+            cargo("test", "--exclude", "rexmit-python", "--locked", "--test=memory"),
+            beside=True,
         ),
         Check("wheel alone", TESTS, [PYTHON, "scripts/wheel.py"], beside=True),
         Check("pages: end to end", TESTS, [*NPM, "e2e"], uses=["chromium"], beside=True),

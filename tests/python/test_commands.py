@@ -490,7 +490,7 @@ def test_no_python_beside_a_study_is_ever_run(rexmit: Command, study_file: Path,
     study.write_text(study_file.read_text())
     assert rexmit("run", study, "--out", "out").returncode == 0
     record = json.loads((tmp_path / "out" / "study.json").read_text())
-    for name in ("study", str(study), "mine/study"):
+    for name in (str(study), "mine/study"):
         (tmp_path / "out" / "study.json").write_text(json.dumps({**record, "name": name}))
         compared = rexmit("compare", "out")
         assert compared.returncode == 2

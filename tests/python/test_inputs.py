@@ -37,10 +37,19 @@ def asked(folder: Path) -> list[tuple[object, ...]]:
     ]
 
 
-@pytest.mark.parametrize("name", ["study.json", "runs.parquet"])
-@pytest.mark.parametrize("kind", ["pipe", "device", "link"])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("pipe", "study.json"),
+        ("device", "runs.parquet"),
+        ("link", "study.json"),
+        pytest.param("pipe", "runs.parquet", marks=pytest.mark.long),
+        pytest.param("device", "study.json", marks=pytest.mark.long),
+        pytest.param("link", "runs.parquet", marks=pytest.mark.long),
+    ],
+)
 def test_what_stands_for_a_file_of_results_is_refused_by_every_command(
-    rexmit: Command, folder: Path, tmp_path: Path, name: str, kind: str
+    rexmit: Command, folder: Path, tmp_path: Path, kind: str, name: str
 ) -> None:
     out = tmp_path / "out"
     shutil.copytree(folder, out)

@@ -16,8 +16,6 @@ from rexmit.run.agents import Done
 from rexmit.run.backends import open_backend
 from rexmit.run.real import KernelBackend
 
-pytestmark = pytest.mark.real_time
-
 SCENARIO: dict[str, Any] = {
     "hosts": {"server": {"stack": "linux-6.1"}, "client": {"stack": "linux-6.1"}},
     "path": {"rate": "1 Mbit/s", "delay": "10 ms", "queue": "99 packets"},
@@ -263,6 +261,7 @@ class TestGuest:
         assert row["error"] == "not complete after 5 s of virtual time"
 
 
+@pytest.mark.real_time
 @pytest.mark.usefixtures("namespaces")
 class TestKernel:
     """`--backend kernel`."""
@@ -293,6 +292,7 @@ class TestKernel:
             run("uml", study())
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("backend", ["uml", "kernel"])
 @pytest.mark.usefixtures("guest", "namespaces")
 def test_a_pattern_that_met_no_packet_is_counted_as_the_model_counts_it(backend: str) -> None:

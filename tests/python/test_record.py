@@ -103,7 +103,9 @@ def used(results: Results) -> None:
         run_blocks(results, RunsOptions("none"), [])
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize(
+    "part", [0, 1, *(pytest.param(part, marks=pytest.mark.long) for part in range(2, 8))]
+)
 def test_whatever_a_record_holds_it_can_be_used_or_is_refused_by_one_line(
     folder: Path, tmp_path: Path, part: int
 ) -> None:
@@ -111,7 +113,7 @@ def test_whatever_a_record_holds_it_can_be_used_or_is_refused_by_one_line(
     shutil.copytree(folder, out)
     record = json.loads((folder / "study.json").read_text())
     refused = 0
-    for why, text in list(mutants(record))[part::4]:
+    for why, text in list(mutants(record))[part::8]:
         try:
             results = opened(out, text)
             refused += results is None
@@ -119,7 +121,7 @@ def test_whatever_a_record_holds_it_can_be_used_or_is_refused_by_one_line(
                 used(results)
         except Exception as error:
             raise AssertionError(f"{why}: {type(error).__name__}: {error}") from error
-    assert refused > 100
+    assert refused > 50
 
 
 @pytest.mark.filterwarnings("ignore:constrained_layout")

@@ -145,9 +145,14 @@ def test_levels_have_their_size(levels: list[Any], values: list[float] | None, u
     assert (record["values"], record["unit"]) == (values, unit)
 
 
-def test_the_whole_of_a_published_study_fits(tmp_path: Path) -> None:
-    results = Study.load("hurtig-2006/short").run(tmp_path / "short", progress=False)
-    text = page_text(results, tmp_path)
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """A published study, whole."""
+    return Study.load("hurtig-2006/short").run(tmp_path_factory.mktemp("short") / "short", progress=False)
+
+
+def test_the_whole_of_a_published_study_fits(published: Results, tmp_path: Path) -> None:
+    text = page_text(published, tmp_path)
     assert len(text.encode()) < 10_000_000
     assert "18 within, 4 differs as recorded" in text
     assert "freebsd-6.0 (FreeBSD 6.0-BETA3" in text
@@ -254,7 +259,6 @@ def test_a_notebook_shows_captures(tmp_path: Path) -> None:
     assert "No direction has 100 segments" in friendly
 
 
-def test_notes_can_be_left_out() -> None:
-    results = Study.load("hurtig-2006/short").run(progress=False)
-    assert any("tolerance:" in " ".join(row.notes) for row in document_of(results).checks)
-    assert not any("tolerance:" in " ".join(row.notes) for row in document_of(results, notes=False).checks)
+def test_notes_can_be_left_out(published: Results) -> None:
+    assert any("tolerance:" in " ".join(row.notes) for row in document_of(published).checks)
+    assert not any("tolerance:" in " ".join(row.notes) for row in document_of(published, notes=False).checks)
