@@ -143,7 +143,7 @@ def tests(scratch: Path) -> list[Check]:
             cargo("test", "--exclude", "rexmit-python", "--locked", "--", f"--skip={MEMORY}"),
             uses=["tshark"],
         ),
-        # Two minutes of processor time where there are two cores; `cargo test` has run what failed in the past.
+        # Two minutes of processor time on two cores; `cargo test` has run what failed in the past.
         Check("fuzz", TESTS, [PYTHON, "scripts/fuzz.py", "--seconds=60"]),
         # Where nothing may be skipped the kernel is built; elsewhere its absence is a skip.
         Check("kernel", TESTS, [PYTHON, "scripts/kernel.py"]),
