@@ -2,6 +2,7 @@
 
 Each check is a command with a reason to exist. One that keeps every core busy runs by itself and its output
 is shown as it comes; those that keep one busy run side by side, and the output of each is shown when it ends.
+The kernel compiles at the lowest priority from the start, in the time that the others leave.
 At the end stands a table of what passed, failed and was skipped, with the reason of each skip. With
 `REXMIT_REQUIRE_ALL=1` (continuous integration) a skip counts as a failure.
 """
@@ -40,6 +41,8 @@ EXECUTED = [
     "docs/guide/tcp-friendly.md",
     "docs/guide/models.md",
 ]
+# In the time that others leave.
+LAST = ["nice", "-n", "19"]
 # Tests one process for each core, a file at a time.
 SIDE_BY_SIDE = ["--numprocesses=auto", "--dist=loadfile"]
 # One test, of one thread and most of a minute: it runs beside other checks.
@@ -55,7 +58,8 @@ class Check:
     """One command that must succeed, the group it belongs to, and what some of its tests need.
 
     `uses` names programs without which a part of the check passes without having looked. `beside` is true for
-    one that keeps about one core busy and may run beside others of its kind.
+    one that keeps about one core busy and may run beside others of its kind. `behind` is true for one that
+    begins with the first check, takes what time the others leave, and has ended before the next begins.
     """
 
     name: str
@@ -64,6 +68,7 @@ class Check:
     uses: Sequence[str] = ()
     environment: dict[str, str] = field(default_factory=dict)
     beside: bool = False
+    behind: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,8 @@ def lints() -> list[Check]:
     """Formats, lints, types and rules of the house: nothing of rexmit is run."""
     sources = ["python", "scripts", "benches", "tests"]
     return [
+        # The longest first: they run side by side.
+        Check("mypy", LINT, [str(BIN / "mypy")], beside=True),
         Check("rustfmt", LINT, ["cargo", "fmt", "--all", "--check"], beside=True),
         Check("ruff format", LINT, [str(BIN / "ruff"), "format", "--check", *sources], beside=True),
         Check("ruff", LINT, [str(BIN / "ruff"), "check", *sources], beside=True),
@@ -103,7 +110,6 @@ def lints() -> list[Check]:
         Check("file sizes", LINT, [PYTHON, "scripts/check_sizes.py"], beside=True),
         Check("licences", LINT, [PYTHON, "scripts/check_licences.py"], beside=True),
         Check("lock is current", LINT, [PYTHON, "scripts/lock.py", "--check"], beside=True),
-        Check("mypy", LINT, [str(BIN / "mypy")], beside=True),
         Check("pages: lint", LINT, [*NPM, "lint"], beside=True),
         Check("pages: types", LINT, [*NPM, "types"], beside=True),
         Check("clippy", LINT, cargo("clippy", "--all-targets", "--locked", "--", "-D", "warnings")),
@@ -146,7 +152,7 @@ def tests(scratch: Path) -> list[Check]:
         # Two minutes of processor time on two cores; `cargo test` has run what failed in the past.
         Check("fuzz", TESTS, [PYTHON, "scripts/fuzz.py", "--seconds=60"]),
         # Where nothing may be skipped the kernel is built; elsewhere its absence is a skip.
-        Check("kernel", TESTS, [PYTHON, "scripts/kernel.py"]),
+        Check("kernel", TESTS, [*LAST, PYTHON, "scripts/kernel.py"], behind=True),
         # What runs in real time has the machine to itself; the rest has one process for each core.
         Check("pytest: real time", TESTS, [*pytest(scratch / "real-time"), "-m", "real_time"]),
         Check(
@@ -176,8 +182,19 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="rexmit-check-") as scratch:
         wanted = [c for c in checks(Path(scratch)) if chosen.only in (None, c.group)]
         wanted = [c for c in wanted if chosen.name in (None, c.name)]
-        outcomes = [outcome for group in side_by_side(wanted) for outcome in perform_all(group)]
+        outcomes = list(perform_in_order(wanted))
     return report(outcomes, require_all=os.environ.get("REXMIT_REQUIRE_ALL") == "1")
+
+
+def perform_in_order(wanted: Sequence[Check]) -> Iterator[Outcome]:
+    """Run the checks; their outcomes in their order."""
+    with ThreadPoolExecutor() as pool:
+        waiting = {check.name: pool.submit(perform_quietly, check) for check in wanted if check.behind}
+        for group in side_by_side(wanted):
+            if group[0].behind:
+                yield waiting[group[0].name].result()
+            else:
+                yield from perform_all(group)
 
 
 def side_by_side(wanted: Sequence[Check]) -> list[list[Check]]:
