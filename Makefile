@@ -18,7 +18,7 @@ kernel: setup  ## Build the virtual-time Linux kernel, once.
 demo: setup  ## Run the study hurtig-2006 (23,898 runs), compare with the published numbers, draw its figures.
 	@$(BIN)/python scripts/demo.py
 
-studies: setup  ## Run the four published studies on the model, compare them, draw their figures; some 8 minutes.
+studies: setup  ## Run the five published studies on the model, compare them, draw their figures; some 8 minutes.
 	@$(BIN)/python scripts/all_studies.py
 
 linux: kernel  ## Run hurtig-2006 on Linux 6.1 in virtual time and write the page about it; some 8 minutes.

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,7 @@ from rexmit.errors import RexmitError
 from twins.scenarios import draw
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNS = 300
+RUNS = 100
 SCENARIOS = 200
 PROFILES = sorted(path.stem for path in (ROOT / "profiles").glob("*.toml"))
 OF_SCTP = ("lksctp-2.6.15", "rfc9260")
@@ -49,7 +50,11 @@ def main() -> int:
     options.add_argument("file", type=Path)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="rexmit-golden-") as folder:
-        now = dict(everything(Path(folder)))
+        now = {}
+        for name, value in everything(Path(folder)):
+            now[name] = value
+            if len(now) % 100 == 0 and sys.stderr.isatty():
+                print(f"\rgolden: {len(now)} hashes", end="", file=sys.stderr, flush=True)
     if chosen.command == "record":
         chosen.file.write_text(json.dumps(now, indent=0, sort_keys=True))
         print(f"golden: {len(now)} hashes")
@@ -121,12 +126,18 @@ def scenarios_of(profile: str, folder: Path) -> Hashes:
 
 def judged(folder: Path) -> Hashes:
     """Every table of every capture in the tree."""
-    for capture in sorted((ROOT / "tests" / "captures").rglob("*.pcap*")):
-        name = capture.relative_to(ROOT / "tests" / "captures")
+    place = ROOT / "tests" / "captures"
+
+    def one(capture: Path) -> list[tuple[str, str]]:
+        name = capture.relative_to(place)
         out = folder / "judged" / name
         rexmit_command("analyze", capture, "--tables", out, "--only", "all", allowed=(0, 1))
-        for file in sorted(out.glob("*.parquet")):
-            yield from columns(f"capture {name} {file.stem}", file)
+        files = sorted(out.glob("*.parquet"))
+        return [each for file in files for each in columns(f"capture {name} {file.stem}", file)]
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for found in pool.map(one, sorted(place.rglob("*.pcap*"))):
+            yield from found
 
 
 def columns(name: str, file: Path) -> Hashes:

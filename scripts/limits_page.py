@@ -26,8 +26,8 @@ compressed capture counts compressed.
 
 Memory is what the analysis allocates while it reads and judges: the rows that it hands over and their columns
 included, the Python interpreter and its modules not. What is asked for as a whole takes memory of its own:
-`--limit 0` with `--json` (about 20 kB a connection), `--retransmissions`, `--packets`, graphs, and tables
-that Python code keeps.
+`--json` (about 25 kB for each connection that it lists: 1,000, unless `--limit` says otherwise),
+`--retransmissions`, `--packets`, graphs, and tables that Python code keeps.
 
 Each limit below is far beyond what captures of real traffic need, and nothing is passed over without a word:
 where a limit acts, the output has a line such as `warning: limit: 12 interfaces were passed over; a capture
@@ -35,7 +35,7 @@ may have 4,096`, and `--json` has how often it acted under `limits`.
 """
 
 _TAIL = """
-Some limits end the reading of a file instead, with one line; what stands before that is judged:
+Some limits end the reading of a file instead, with one line; what comes before that point is judged:
 
 - A compressed capture unpacks to at most 512 MiB and 4,096 times its size. gzip cannot exceed 1,032 times.
 - A zstd frame may use a window of more than 8 MiB (`zstd --long`) if the file is large: 24 bytes of it for

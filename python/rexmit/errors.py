@@ -49,9 +49,12 @@ def printable(text: object) -> str:
 
     Names and comments in a capture are anybody's: printed raw they could rule the terminal or forge a line.
     """
+    whole = str(text)
+    if whole.isprintable():
+        return whole
     return "".join(
         letter.encode("unicode_escape").decode() if unicodedata.category(letter) in _CONTROL else letter
-        for letter in str(text)
+        for letter in whole
     )
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -140,9 +141,11 @@ class _GuardedBytes(io.RawIOBase):
 
 def clean(text: str) -> str:
     """The text with control characters as escapes, but for newlines and tabs."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(letter if letter in "\n\t" else printable(letter) for letter in text)
+    return _DOUBTFUL.sub(lambda found: printable(found[0]), text)
+
+
+_DOUBTFUL = re.compile(r"[^ -~\n\t]+")
+"""All but what is harmless at a glance: long texts are mostly that."""
 
 
 def binary(stream: TextIO) -> BinaryIO:

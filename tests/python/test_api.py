@@ -164,7 +164,7 @@ def test_a_profile_in_a_file_works_for_one_run(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_file_is_no_results_folder(study_file: Path) -> None:
-    with pytest.raises(StoreError, match="is a file; name the results folder"):
+    with pytest.raises(StoreError, match="is no folder; name the results folder"):
         rexmit.open_results(study_file)
 
 

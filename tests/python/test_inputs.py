@@ -6,8 +6,10 @@ import os
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 import rexmit
+from rexmit.cli import main
 from rexmit.errors import RexmitError, StoreError, StudyError
 from rexmit.inputs import KINDS, PROFILE, RECORD, STUDY, read_bytes, read_json, read_toml
 from rexmit.nesting import MOST_NESTED, TooDeepError, parse_json, parse_toml
@@ -65,6 +67,52 @@ def test_what_stands_for_a_file_of_results_is_refused_by_every_command(
         assert done.returncode in (1, 2), words
         assert done.stderr.startswith(f"rexmit: error: {out / name}: is "), (words, done.stderr)
         assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pl.lit("a").alias("time_ns"), "its column time_ns has no whole numbers"),
+        (pl.lit("a").alias("unreached_down"), "its column unreached_down has no whole numbers"),
+        (pl.lit(1.5).alias("retransmits"), "its column retransmits has no whole numbers"),
+        (pl.lit(1).alias("completed"), "its column completed has no truth values"),
+        (pl.lit(None).cast(pl.UInt32).alias("run"), "its column run has what is no number of a run"),
+        (pl.lit(-1).alias("run"), "its column run has what is no number of a run"),
+        (None, "has no column time_ns, so it is no table of runs"),
+    ],
+)
+def test_a_column_of_another_kind_is_refused_by_every_command(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], column: pl.Expr | None, expected: str
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(folder, out)
+    shutil.copy(folder.parent / "small.toml", tmp_path)
+    runs = pl.read_parquet(out / "runs.parquet")
+    changed = runs.drop("time_ns") if column is None else runs.with_columns(column)
+    changed.write_parquet(out / "runs.parquet")
+    for words in (
+        ("report", out, "--with-runs", "none"),
+        ("plot", out),
+        ("compare", out),
+        ("run", tmp_path / "small.toml", "--out", out, "--resume"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main([str(word) for word in words])
+        assert ended.value.code == 1, words
+        said = capsys.readouterr().err.splitlines()
+        assert said[-1] == f"rexmit: error: {out / 'runs.parquet'}: {expected}"
+
+
+def test_what_is_no_regular_file_is_no_study_and_no_results(rexmit: Command, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for command, expected in (
+        ("run", "pipe: is a named pipe, and a study's file is read from a regular file only"),
+        ("studies", "pipe: is a named pipe, and a study's file is read from a regular file only"),
+        ("plot", "pipe: it is a named pipe, not a regular file"),
+        ("report", "pipe: is no folder; name the results folder that `rexmit run` wrote"),
+        ("compare", "pipe: is no folder; name the results folder that `rexmit run` wrote"),
+    ):
+        assert rexmit(command, "pipe").stderr == f"rexmit: error: {expected}\n"
 
 
 @pytest.mark.parametrize("inner", ["captures", "tables"])

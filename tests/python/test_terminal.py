@@ -11,6 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 from rexmit import Study
+from rexmit.errors import printable
+from rexmit.terminal import clean
 
 from .conftest import Command
 
@@ -141,3 +143,18 @@ def on_terminal(words: list[str], environment: dict[str, str]) -> str:
         os.close(main)
         process.wait()
     return found.decode().replace("\r\n", "\n")
+
+
+def test_long_texts_are_cleaned_as_short_ones() -> None:
+    letters = [chr(code) for code in (*range(0x3000), *range(0xD7F0, 0x10100), 0xE0001, 0x10FFFF)]
+    whole = "a\n".join(letters)
+    assert clean(whole) == "a\n".join(letter if letter in "\n\t" else printable(letter) for letter in letters)
+
+
+def test_a_command_that_has_ended_cannot_be_interrupted_any_more() -> None:
+    """Its process leaves at once: freeing what it holds would take a while in which a signal kills it."""
+    code = "import atexit, sys, rexmit.cli; atexit.register(print, 'late'); rexmit.cli.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "studies", "--json"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("]\n")

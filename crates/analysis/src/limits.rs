@@ -205,15 +205,15 @@ impl Limit {
                 "connection or association was ended early, and what came later counts as another",
                 "connections or associations were ended early, and what came later counts as others",
                 format!(
-                    "those that are open may take {} bytes and {MEMORY_PER_BYTE} for each byte of the file; \
-                     the ones idle the longest go first",
+                    "open connections and associations may take {} bytes and {MEMORY_PER_BYTE} for each byte of the \
+                     file; those idle longest are ended first",
                     grouped(MEMORY_BYTES)
                 ),
             ),
             Self::Open => (
                 "connection or association was ended early, and what came later counts as another",
                 "connections or associations were ended early, and what came later counts as others",
-                format!("{} may be open at once; the ones idle the longest go first", most(OPEN)),
+                format!("{} may be open at once; those idle longest are ended first", most(OPEN)),
             ),
             Self::Flows => (
                 "packet is not judged: there is no number for its connection",
@@ -261,13 +261,13 @@ impl Limit {
             Self::UnderWay => (
                 "acknowledgment or timestamp was not waited for",
                 "acknowledgments or timestamps were not waited for",
-                format!("{} acknowledgments, {} timestamps of a side are", most(UNDER_WAY), most(TICKS)),
+                format!("{} acknowledgments and {} timestamps of a side may be under way", most(UNDER_WAY), most(TICKS)),
             ),
             Self::Steps => (
                 "time, what a side had outstanding was forgotten",
                 "times, what a side had outstanding was forgotten",
                 format!(
-                    "a packet may take {} steps, {} more for each chunk, and all together {} more",
+                    "a packet may take {} steps, {} more for each chunk, and all packets together {} more",
                     grouped(STEPS_PER_PACKET),
                     grouped(STEPS_PER_CHUNK),
                     grouped(STEPS)

@@ -21,8 +21,6 @@ USAGE = 2
 """Exit code of a command that was called wrongly."""
 
 
-_SIGNAL = 128
-
 COMPLETE = "_REXMIT_COMPLETE"
 """In the environment when a shell asks what may follow; click answers before any command runs."""
 
@@ -92,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with guarded(), warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _say("warning", str(message))
         code = _ended(arguments)
-    if own_process and code > _SIGNAL:
+    if own_process:
         leave(code)
     sys.exit(code)
 

@@ -32,7 +32,7 @@ else:
 STANDARD_INPUT = Path("/dev/stdin")
 """What - stands for."""
 
-JSON_FLOWS = 10_000
+JSON_FLOWS = 1_000
 """Connections, and associations, that JSON holds unless more are asked for: a scan of a million ports would
 take gigabytes."""
 
@@ -114,7 +114,7 @@ Examples:
 )
 @click.option("--sort", type=click.Choice(SORTS), default="retransmissions", show_default=True)
 @click.option(
-    "--limit", type=click.IntRange(min=0), help="Connections to show; 0 for all. Default: 20, in JSON 10000."
+    "--limit", type=click.IntRange(min=0), help="Connections to show; 0 for all. Default: 20, in JSON 1000."
 )
 @click.option("--filter", "condition", metavar="TEXT", help="Judge only packets such as 'tcp.port == 5001'.")
 @click.option(

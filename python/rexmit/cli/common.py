@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +41,11 @@ OUT = _OutPath()
 
 
 def print_json(value: Any) -> None:
-    """Prints JSON on standard output; what a terminal would obey is escaped."""
-    click.echo(escaped(json.dumps(value, indent=2, ensure_ascii=False)))
+    """Prints JSON on standard output, piece by piece; what a terminal would obey is escaped."""
+    pieces = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value)
+    while some := "".join(islice(pieces, 10_000)):
+        click.echo(escaped(some), nl=False)
+    click.echo()
 
 
 def escaped(text: str) -> str:

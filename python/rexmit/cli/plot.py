@@ -96,7 +96,7 @@ def plot(
         from rexmit.run import open_results
 
         files = draw_figures(open_results(what), out or what / "figures", _of_figures(forms))
-    elif what.is_file():
+    elif what.exists():
         from rexmit.plot.graphs import View
 
         view = View(direction, None if span is None else _span(span), theme, state)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from rexmit.errors import RexmitError, StoreError, one_line
 from rexmit.inputs import RECORD, read_json
+from rexmit.run.meanings import RUNS
 from rexmit.run.schema import STUDY_KEYS, check_schema
 from rexmit.run.shard import runs_of, shard_of
 from rexmit.study import Design, Factor
@@ -70,16 +71,25 @@ def check_columns(schema: pa.Schema, record: Mapping[str, Any], path: Path) -> N
     for name in ("run", "replication"):
         if not pa.types.is_integer(schema.field(name).type):
             raise StoreError(f"{path}: its column {name} has no whole numbers")
-    for name, (test, what) in _RESPONSES.items():
+    for name in ("completed", "error", "time_ns"):
         if schema.names.count(name) != 1:
             raise StoreError(f"{path}: has no column {name}, so it is no table of runs")
-        if not test(schema.field(name).type):
+    for name in RUNS.keys() & set(schema.names):
+        test, what = _RESPONSES.get(name, _NUMBERS)
+        kind = schema.field(name).type
+        if schema.names.count(name) != 1 or not (test(kind) or pa.types.is_null(kind)):
             raise StoreError(f"{path}: its column {name} has no {what}")
 
 
-_RESPONSES: dict[str, tuple[Callable[[pa.DataType], bool], str]] = {
+_Test = tuple[Callable[[pa.DataType], bool], str]
+"""Whether a column has what it must have, and what that is."""
+
+_NUMBERS: _Test = (pa.types.is_integer, "whole numbers")
+
+_RESPONSES: dict[str, _Test] = {
     "completed": (pa.types.is_boolean, "truth values"),
-    "error": (lambda kind: kind in (pa.string(), pa.large_string(), pa.null()), "texts"),
+    "late": (pa.types.is_boolean, "truth values"),
+    "error": (lambda kind: kind in (pa.string(), pa.large_string()), "texts"),
 }
 
 

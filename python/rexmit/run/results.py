@@ -18,7 +18,7 @@ from rexmit.run.backends import open_backend
 from rexmit.run.capture import HOSTS
 from rexmit.run.columns import SEED_COLUMNS
 from rexmit.run.details import INTERVALS, MESSAGES, RETRANSMISSIONS, Detail
-from rexmit.run.parquet import ROWS_A_GROUP, table_metadata, table_schema, whole_table
+from rexmit.run.parquet import ROWS_A_GROUP, table_file, table_metadata, table_schema, whole_table
 from rexmit.run.parts import read_pieces
 from rexmit.run.provenance import read_provenance
 from rexmit.run.record import STUDY_JSON, check_columns, design_of, read_record
@@ -356,8 +356,26 @@ def open_results(folder: str | Path) -> Results:
     path = folder / RUNS
     if not path.exists():
         raise StoreError(f"{folder}: is not finished; repeat its `rexmit run` with --out {folder} --resume")
-    check_columns(_schema_of(path), study, path)
+    check_table(path, study)
     return Results(None, study, folder)
+
+
+def check_table(path: Path, study: Mapping[str, Any]) -> None:
+    """Raises StoreError unless the table of runs is one of this study."""
+    check_columns(_schema_of(path), study, path)
+    try:
+        with table_file(path) as file:
+            numbers = file.read(["run"]).column("run")
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from None
+    if numbers.null_count or (
+        len(numbers) and not 0 <= pc.min(numbers).as_py() <= pc.max(numbers).as_py() < _MOST
+    ):
+        raise StoreError(f"{path}: its column run has what is no number of a run")
+
+
+_MOST = 1 << 53
+"""Runs that are told apart, also where a number is a double."""
 
 
 def read_study(folder: Path) -> dict[str, Any]:
@@ -366,8 +384,8 @@ def read_study(folder: Path) -> dict[str, Any]:
     Raises StoreError where there is none, where a newer version has written the folder in another layout, and
     for a wrong value, naming its key.
     """
-    if folder.is_file():
-        raise StoreError(f"{folder}: is a file; name the results folder that `rexmit run` wrote")
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder}: is no folder; name the results folder that `rexmit run` wrote")
     try:
         return read_record(folder)
     except FileNotFoundError:

@@ -20,11 +20,11 @@ from rexmit.run.details import split
 from rexmit.run.keeping import Keep
 from rexmit.run.lock import FolderLock
 from rexmit.run.provenance import Provenance, usable_cores
-from rexmit.run.results import Results, did_fail
+from rexmit.run.results import Results, check_table, did_fail
 from rexmit.run.schema import KEY, SCHEMA
 from rexmit.run.shard import Shard, checked, runs_of
 from rexmit.run.stopping import stop_flag, workers
-from rexmit.run.store import PROVENANCE, Store
+from rexmit.run.store import PROVENANCE, RUNS, Store
 from rexmit.run.tables import TABLE_KINDS, write_tables
 from rexmit.study import StudySpec
 from rexmit.study.factors import factor_to_record
@@ -204,6 +204,8 @@ class _Session:
             with stop_flag() as stop:
                 self._sweep(missing, store.add, stop)
                 store.finish()
+                if not missing:
+                    check_table(out / RUNS, record)
                 results = Results(None, record, out, sum(map(len, missing)))
                 self._keep(out, results, stop)
         except BaseException as error:

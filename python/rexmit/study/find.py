@@ -42,7 +42,8 @@ def find_study(name: str) -> tuple[str, Path]:
     Raises StudyError naming the nearest known study.
     """
     path = Path(name)
-    if path.suffix == ".toml" or path.is_file():
+    # What is neither a file nor a folder is refused where it is opened.
+    if path.suffix == ".toml" or (path.exists() and not path.is_dir()):
         if path.is_dir():
             raise StudyError(f"{name}: is a folder; name a study's file")
         if not path.exists():
