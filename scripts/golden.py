@@ -33,11 +33,11 @@ from rexmit.errors import RexmitError
 from twins.scenarios import draw
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNS = 100
+RUNS = 30
 SCENARIOS = 200
 PROFILES = sorted(path.stem for path in (ROOT / "profiles").glob("*.toml"))
 OF_SCTP = ("lksctp-2.6.15", "rfc9260")
-MORE = {"asymmetric-today": ("disciplines", "model")}
+MORE = {"asymmetric-today": ("model",)}
 PAGE = "hurtig-2006/short"
 
 Hashes = Iterator[tuple[str, str]]
