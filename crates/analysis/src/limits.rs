@@ -261,7 +261,11 @@ impl Limit {
             Self::UnderWay => (
                 "acknowledgment or timestamp was not waited for",
                 "acknowledgments or timestamps were not waited for",
-                format!("{} acknowledgments and {} timestamps of a side may be under way", most(UNDER_WAY), most(TICKS)),
+                format!(
+                    "{} acknowledgments and {} timestamps of a side may be under way",
+                    most(UNDER_WAY),
+                    most(TICKS)
+                ),
             ),
             Self::Steps => (
                 "time, what a side had outstanding was forgotten",
