@@ -139,10 +139,19 @@ def left_in(folder: Path) -> list[str]:
     return [str(path) for path in folder.rglob("*") if ".tmp" in path.name or ".partial" in path.name]
 
 
-@pytest.mark.parametrize("ignored", [False, True])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("number", "ignored"),
+    [
+        (signal.SIGINT, False),
+        (signal.SIGINT, True),
+        (signal.SIGTERM, False),
+        (signal.SIGHUP, False),
+        pytest.param(signal.SIGTERM, True, marks=pytest.mark.long),
+        pytest.param(signal.SIGHUP, True, marks=pytest.mark.long),
+    ],
+)
 def test_an_analysis_ends_at_a_signal(large: Path, number: signal.Signals, ignored: bool) -> None:
-    found = stop(["analyze", large], has_worked(3), number, ignored)
+    found = stop(["analyze", large], has_worked(2), number, ignored)
     word = "terminated" if number == signal.SIGTERM else "interrupted"
     assert found == (128 + number, [f"rexmit: error: {word}"])
 
@@ -176,17 +185,24 @@ def test_graphs_end_at_a_signal(large: Path, tmp_path: Path, more: list[str]) ->
 
 def test_tables_of_an_analysis_are_whole_or_absent(large: Path, tmp_path: Path) -> None:
     out = tmp_path / "tables"
-    assert stop(["analyze", large, "--tables", out], has_worked(3))[0] == 130
+    assert stop(["analyze", large, "--tables", out], has_worked(2))[0] == 130
     assert not list(tmp_path.rglob("*.parquet"))
     assert left_in(tmp_path) == []
 
 
-@pytest.mark.parametrize("ignored", [False, True])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "ignored"),
+    [
+        (signal.SIGINT, False),
+        (signal.SIGTERM, True),
+        pytest.param(signal.SIGINT, True, marks=pytest.mark.long),
+        pytest.param(signal.SIGTERM, False, marks=pytest.mark.long),
+    ],
+)
 def test_a_run_without_an_end_is_stopped(tmp_path: Path, number: signal.Signals, ignored: bool) -> None:
     study, out = tmp_path / "endless.toml", tmp_path / "out"
     study.write_text(ENDLESS)
-    found = stop(["run", study, "--out", out], has_worked(3), number, ignored)
+    found = stop(["run", study, "--out", out], has_worked(2), number, ignored)
     assert found == (128 + number, ["rexmit: error: stopped after 0 of 1; go on with --resume"])
     assert left_in(out) == []
     assert '"outcome": "interrupted"' in (out / "provenance.json").read_text()
@@ -219,7 +235,7 @@ def test_a_report_ends_at_a_signal(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_search_for_a_buffer_ends_at_a_signal() -> None:
-    code, said = stop(BUFFER, has_worked(3))
+    code, said = stop(BUFFER, has_worked(2))
     assert (code, len(said)) == (130, 1), said
     assert "--resume" not in said[0]
 

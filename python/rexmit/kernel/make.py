@@ -211,7 +211,8 @@ def _logged(command: Sequence[str], tree: Path, log: Path, step: Callable[[str],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            start_new_session=True,
+            # Of our session: where a scheduler counts by sessions, one of its own would not be nice.
+            process_group=0,
         ) as running,
     ):
         assert running.stdout is not None
