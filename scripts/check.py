@@ -149,8 +149,8 @@ def tests(scratch: Path) -> list[Check]:
             cargo("test", "--exclude", "rexmit-python", "--locked", "--", f"--skip={MEMORY}"),
             uses=["tshark"],
         ),
-        # Two minutes of processor time on two cores; `cargo test` has run what failed in the past.
-        Check("fuzz", TESTS, [PYTHON, "scripts/fuzz.py", "--seconds=60"]),
+        # Two minutes in all with the build, on two cores; `cargo test` has run what failed in the past.
+        Check("fuzz", TESTS, [PYTHON, "scripts/fuzz.py", "--seconds=30"]),
         # Where nothing may be skipped the kernel is built; elsewhere its absence is a skip.
         Check("kernel", TESTS, [*LAST, PYTHON, "scripts/kernel.py"], behind=True),
         # What runs in real time has the machine to itself; the rest has one process for each core.

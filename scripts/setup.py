@@ -27,8 +27,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMPS = ROOT / ".cache" / "stamps"
 RUFF = VENV / "bin" / "ruff"
-# What is never imported needs no bytecode: half of the time of an installation.
-PIP = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile"]
+PIP = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
 WEB = ROOT / "web"
 PAGES = ROOT / "python" / "rexmit" / "plot" / "web"
 
