@@ -102,13 +102,18 @@ def edited(path: Path, old: str, new: str) -> Path:
 
 def commands() -> str:
     """The words of every command that runs, a NUL behind each, a line a process."""
-    found = []
+    return "\n".join(running().values())
+
+
+def running() -> dict[int, str]:
+    """The words of every command that runs, a NUL behind each, by the number of its process."""
+    found = {}
     for process in processes():
         try:
-            found.append((process / "cmdline").read_text())
+            found[int(process.name)] = (process / "cmdline").read_text()
         except (OSError, UnicodeDecodeError):
             continue
-    return "\n".join(found)
+    return found
 
 
 def processes() -> Iterator[Path]:

@@ -21,7 +21,7 @@ import pytest
 from rexmit.cli.emulate_panel import HISTORY, History, Panel, has_room, state_lines
 from rexmit.cli.emulate_show import LiveState
 
-from .conftest import commands
+from .conftest import commands, running
 
 pytestmark = pytest.mark.real_time
 
@@ -112,6 +112,10 @@ def test_a_shell_stops_goes_on_and_interrupts_its_jobs() -> None:
             time.sleep(0.05)
         say("\x1a", r"Stopped(?s:.*)ready> ")
         say("fg\n", job)
+        # The shell names the job first, then gives it the terminal; in between, Ctrl-C is for the shell.
+        (number,) = (pid for pid, words in running().items() if words == job.replace(" ", "\0") + "\0")
+        while os.tcgetpgrp(ours) != os.getpgid(number):
+            time.sleep(0.01)
         say("\x03", "ready> ")
         say("echo code $?\n", "code 130")
         say("sleep 1000 & jobs\n", "Running")
