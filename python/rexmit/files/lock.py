@@ -11,11 +11,10 @@ from pathlib import Path
 
 from rexmit.errors import StoreError
 from rexmit.files.errors import store_error
-from rexmit.files.folders import Handle, open_folder
+from rexmit.files.folders import POSIX, Handle, open_folder
 
 LOCK_NAME = ".lock"
 
-_POSIX = sys.platform != "win32"
 _HOLDER = re.compile(rb"\d{0,20}")
 
 
@@ -60,7 +59,7 @@ class LockFile:
 
     def holder(self) -> str:
         """The number of the process that has it, as far as it is known."""
-        if self._descriptor < 0 or not _POSIX:
+        if self._descriptor < 0 or not POSIX:
             return ""
         return os.pread(self._descriptor, 20, 0).decode(errors="replace").strip()
 
@@ -82,7 +81,7 @@ class LockFile:
         facts = os.fstat(self._descriptor)
         if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
             raise self._foreign("a file with another name, too")
-        if _POSIX and not _HOLDER.fullmatch(os.pread(self._descriptor, 21, 0)):
+        if POSIX and not _HOLDER.fullmatch(os.pread(self._descriptor, 21, 0)):
             raise self._foreign("a file of something else")
 
     def _foreign(self, what: str) -> StoreError:

@@ -6,10 +6,11 @@ import contextlib
 import re
 import shutil
 import stat
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from rexmit.files.errors import store_error
-from rexmit.files.folders import opened
+from rexmit.files.folders import Handle, opened
 
 TEMPORARY = re.compile(
     r".+\.[0-9a-f]{16}\.tmp"
@@ -27,21 +28,12 @@ def remove_files(folder: Path, names: re.Pattern[str], root: Path | None = None)
     Raises StoreError where a file cannot be removed, and where a link stands in the folder's place below a
     results folder or `root`.
     """
-    try:
-        with opened(folder, root) as handle:
-            for name in handle.names():
-                mode = handle.mode(name) if names.fullmatch(name) else None
-                if mode is not None and stat.S_ISREG(mode):
-                    handle.unlink(name)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        raise store_error(folder, error) from None
+    _remove(folder, lambda handle: filter(names.fullmatch, handle.names()), root)
 
 
 def remove_file(path: Path, root: Path | None = None) -> None:
-    """Removes a file that rexmit made, if it is there and a regular one."""
-    remove_files(path.parent, re.compile(re.escape(path.name)), root)
+    """Removes a file that rexmit made, if it is there and a regular one. Raises as `remove_files`."""
+    _remove(path.parent, lambda _: [path.name], root)
 
 
 def remove_folder(folder: Path) -> bool:
@@ -60,3 +52,16 @@ def remove_tree(folder: Path, names: re.Pattern[str]) -> None:
     assert names.fullmatch(folder.name), f"{folder} is no folder that rexmit made"
     if not folder.is_symlink():
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove(folder: Path, chosen: Callable[[Handle], Iterable[str]], root: Path | None) -> None:
+    try:
+        with opened(folder, root) as handle:
+            for name in chosen(handle):
+                mode = handle.mode(name)
+                if mode is not None and stat.S_ISREG(mode):
+                    handle.unlink(name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise store_error(folder, error) from None

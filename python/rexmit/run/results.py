@@ -362,9 +362,9 @@ def open_results(folder: str | Path) -> Results:
 
 def check_table(path: Path, study: Mapping[str, Any]) -> None:
     """Raises StoreError unless the table of runs is one of this study."""
-    check_columns(_schema_of(path), study, path)
     try:
         with table_file(path) as file:
+            check_columns(file.schema_arrow, study, path)
             numbers = file.read(["run"]).column("run")
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(path, error) from None
