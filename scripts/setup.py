@@ -2,9 +2,9 @@
 
 Makes `.venv`, installs the pinned Python packages, installs the few Debian packages that are
 missing (one of them, libusrsctp-dev, is unpacked into `.cache/usrsctp` where that needs no root), and
-builds the script of the pages and the native module, which compiles while packages are fetched. Each step
-is skipped while a hash of its inputs is the one that its stamp in `.cache/stamps` remembers. Uses the
-standard library only: it runs before anything is installed.
+builds the script of the pages and the native module. Each step is skipped while a hash of its
+inputs is the one that its stamp in `.cache/stamps` remembers. Uses the standard library only: it runs
+before anything is installed.
 """
 
 from __future__ import annotations
@@ -12,22 +12,17 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMPS = ROOT / ".cache" / "stamps"
-RUFF = VENV / "bin" / "ruff"
-PIP = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
 WEB = ROOT / "web"
 PAGES = ROOT / "python" / "rexmit" / "plot" / "web"
 
@@ -69,46 +64,29 @@ def main() -> int:
     fetch_usrsctp()
     if not debian_packages():
         return 1
-    pinned = digest([ROOT / "requirements.lock"], extra=sys.version)
-    if not step("environment", pinned, make_environment, PYTHON.exists()):
-        return 1
+    lock = ROOT / "requirements.lock"
+    done = step("environment", digest([lock], extra=sys.version), make_environment, PYTHON.exists())
+    done = done and step("tools of the pages", digest([WEB / "package-lock.json"]), install_web, has_tools())
+    done = done and step("pages", digest(web_inputs()), build_web, (PAGES / "rexmit.js").exists())
     usrsctp = usrsctp_found()
-    if not step("usrsctp", digest([], extra=str(usrsctp)), look_again, True):
-        return 1
-    native = digest(native_inputs(), str(usrsctp))
-    # Packages come over the network and the compiler takes the cores: side by side.
-    with ThreadPoolExecutor() as pool:
-        beside = [pool.submit(step, "packages", pinned, install_packages, RUFF.exists())]
-        if not (native_is_there() and is_done("native module", native)):
-            beside.append(pool.submit(step, "compiling", native, compile_native, False))
-        done = step("tools of the pages", digest([WEB / "package-lock.json"]), install_web, has_tools())
-        done = done and step("pages", digest(web_inputs()), build_web, (PAGES / "rexmit.js").exists())
-        done = done and all(each.result() for each in beside)
-    done = done and step("native module", native, install_native, native_is_there())
+    done = done and step("usrsctp", digest([], extra=str(usrsctp)), look_again, True)
+    done = done and step(
+        "native module", digest(native_inputs(), str(usrsctp)), build_native, native_is_there()
+    )
     return 0 if done else 1
-
-
-def stamp_of(name: str) -> Path:
-    """Where the hash of the inputs of a step is remembered."""
-    return STAMPS / name.replace(" ", "-")
-
-
-def is_done(name: str, inputs: str) -> bool:
-    """True if the step was done for the same `inputs`."""
-    stamp = stamp_of(name)
-    return stamp.exists() and stamp.read_text() == inputs
 
 
 def step(name: str, inputs: str, work: Callable[[], bool], there: bool) -> bool:
     """Do `work` unless it was done for the same `inputs` and what it made is still `there`."""
-    if there and is_done(name, inputs):
+    stamp = STAMPS / name.replace(" ", "-")
+    if there and stamp.exists() and stamp.read_text() == inputs:
         return True
     print(f"setup: {name} ...", flush=True)
     started = time.monotonic()
     if not work():
         return False
     STAMPS.mkdir(parents=True, exist_ok=True)
-    stamp_of(name).write_text(inputs)
+    stamp.write_text(inputs)
     print(f"setup: {name}, {time.monotonic() - started:.0f} s", flush=True)
     return True
 
@@ -186,22 +164,11 @@ def present(name: str) -> bool:
 
 
 def make_environment() -> bool:
-    """Create `.venv` with what compiles the native module, as `requirements.lock` pins it."""
+    """Create `.venv` and install exactly what `requirements.lock` pins, by version and hash."""
     if not run([sys.executable, "-m", "venv", "--clear", str(VENV)]):
         return False
-    lines = (ROOT / "requirements.lock").read_text()
-    pinned = re.search(r"^maturin==.*?(?=^\S|\Z)", lines, re.DOTALL | re.MULTILINE)
-    if pinned is None:
-        print("setup: requirements.lock does not pin maturin", file=sys.stderr)
-        return False
-    wanted = VENV / "maturin.txt"
-    wanted.write_text(pinned[0])
-    return run([*PIP, "--no-deps", "--require-hashes", "--requirement", str(wanted)])
-
-
-def install_packages() -> bool:
-    """Install exactly what `requirements.lock` pins, by version and hash."""
-    return run([*PIP, "--require-hashes", "--requirement", str(ROOT / "requirements.lock")])
+    pip = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    return run([*pip, "--require-hashes", "--requirement", str(ROOT / "requirements.lock")])
 
 
 def install_web() -> bool:
@@ -227,26 +194,15 @@ def web_inputs() -> list[Path]:
     ]
 
 
-def compile_native() -> bool:
-    """Compile the native module for speed; the wheel that maturin makes of it is of no use yet."""
-    with tempfile.TemporaryDirectory(prefix="rexmit-setup-") as unused:
-        return maturin("build", "--auditwheel", "skip", "--out", unused)
-
-
-def install_native() -> bool:
-    """Put the compiled module and the command `rexmit` into `.venv`.
+def build_native() -> bool:
+    """Build the native module for speed, and put it and the command `rexmit` into `.venv`.
 
     The Python sources are used where they lie, so a change of theirs needs no new set-up.
     """
-    return maturin("develop")
-
-
-def maturin(command: str, *options: str) -> bool:
-    """Run maturin: what one of its commands has compiled, the next finds."""
+    maturin = str(VENV / "bin" / "maturin")
     # A developer's new dependency may still be missing in Cargo.lock; where all is required it may not.
     locked = ["--locked"] if os.environ.get("REXMIT_REQUIRE_ALL") == "1" else []
-    program = str(VENV / "bin" / "maturin")
-    return run([program, command, "--release", "--quiet", *locked, *options])
+    return run([maturin, "develop", "--release", "--quiet", *locked])
 
 
 def native_is_there() -> bool:
