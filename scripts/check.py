@@ -149,7 +149,7 @@ def tests(scratch: Path) -> list[Check]:
             cargo("test", "--exclude", "rexmit-python", "--locked", "--", f"--skip={MEMORY}"),
             uses=["tshark"],
         ),
-        # Two minutes in all with the build, on two cores; `cargo test` has run what failed in the past.
+        # Some two minutes with the build, on two cores; `cargo test` has run what failed in the past.
         Check("fuzz", TESTS, [PYTHON, "scripts/fuzz.py", "--seconds=30"]),
         # Where nothing may be skipped the kernel is built; elsewhere its absence is a skip.
         Check("kernel", TESTS, [*LAST, PYTHON, "scripts/kernel.py"], behind=True),
