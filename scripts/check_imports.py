@@ -38,15 +38,16 @@ ARROWS: dict[str, set[str]] = {
     "stack": {"units", "wire"},
     "tcp": {"stack"},
     "sctp": {"stack"},
-    "traffic": {"stack"},
+    "network": set(),
+    "traffic": {"stack", "network"},
     "capture": {"units", "wire"},
     "files": set(),
     "analysis": {"units", "wire", "capture"},
     "adapters": {"stack"},
-    "scenario": {"path", "tcp", "sctp", "traffic", "adapters"},
-    "sim": {"scenario", "path", "tcp", "sctp", "traffic", "capture", "files", "adapters"},
-    "live": {"scenario", "path", "traffic", "capture", "files"},
-    "python": {"sim", "live", "capture", "analysis"},
+    "scenario": {"path", "tcp", "sctp", "traffic", "network", "adapters"},
+    "sim": {"scenario", "path", "tcp", "sctp", "traffic", "network", "capture", "files", "adapters"},
+    "live": {"scenario", "path", "traffic", "network", "capture", "files"},
+    "python": {"sim", "live", "network", "capture", "analysis"},
 }
 MAY_WRITE_UNSAFE = {"live", "adapters", "python"}
 MAY_READ_THE_WORLD = {"files", "scenario", "sim", "live", "adapters", "python"}

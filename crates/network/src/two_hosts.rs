@@ -1,0 +1,178 @@
+//! A server and a client, with a path between them and perhaps an alternate one: the form that scenarios have.
+//!
+//! This is the only place that knows how many hosts and links there are, what they are called and how they are numbered.
+//! A path is two links: `down` from the server to the client, `up` from the client to the server.
+
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use thiserror::Error;
+
+use crate::network::Routes;
+use crate::{ByHost, ByLink, HostId, Link, LinkId, Network};
+
+/// The server.
+pub const SERVER: HostId = HostId::new(0);
+/// The client.
+pub const CLIENT: HostId = HostId::new(1);
+/// From the server to the client.
+pub const DOWN: LinkId = LinkId::new(0);
+/// From the client to the server.
+pub const UP: LinkId = LinkId::new(1);
+/// From the server to the client, on the alternate path.
+pub const ALTERNATE_DOWN: LinkId = LinkId::new(2);
+/// From the client to the server, on the alternate path.
+pub const ALTERNATE_UP: LinkId = LinkId::new(3);
+
+/// The hosts, in the order of their numbers.
+pub const HOSTS: [HostId; 2] = [SERVER, CLIENT];
+/// The hosts in the order in which the timers of their ends are handled, where these are due at one instant.
+pub const ORDER_OF_ENDS: [HostId; 2] = [CLIENT, SERVER];
+/// Every link that there may be, in the order of their numbers.
+pub const LINKS: [LinkId; 4] = [DOWN, UP, ALTERNATE_DOWN, ALTERNATE_UP];
+
+const HOST_NAMES: [&str; HOSTS.len()] = ["server", "client"];
+const LINK_NAMES: [&str; LINKS.len()] = ["down", "up", "alternate-down", "alternate-up"];
+
+/// One of the two hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// The host `server`.
+    Server,
+    /// The host `client`.
+    Client,
+}
+
+impl Side {
+    /// The other host.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Server => Self::Client,
+            Self::Client => Self::Server,
+        }
+    }
+
+    /// Its number.
+    pub const fn host(self) -> HostId {
+        match self {
+            Self::Server => SERVER,
+            Self::Client => CLIENT,
+        }
+    }
+
+    /// As in a scenario.
+    pub fn name(self) -> &'static str {
+        host_name(self.host())
+    }
+}
+
+/// A name that no host has.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no host {0:?}; allowed: \"server\", \"client\"")]
+pub struct UnknownHost(String);
+
+/// The name of a host.
+///
+/// # Panics
+/// Of a host that is none of the two.
+pub fn host_name(host: HostId) -> &'static str {
+    HOST_NAMES[usize::from(host.number())]
+}
+
+/// The host of this name.
+///
+/// # Errors
+/// A name that no host has.
+pub fn host_named(name: &str) -> Result<HostId, UnknownHost> {
+    let found = HOSTS.into_iter().find(|host| host_name(*host) == name);
+    found.ok_or_else(|| UnknownHost(name.to_owned()))
+}
+
+/// The name of a link.
+///
+/// # Panics
+/// Of a link that is none of [`LINKS`].
+pub fn link_name(link: LinkId) -> &'static str {
+    LINK_NAMES[usize::from(link.number())]
+}
+
+/// The host that a host's connections lead to.
+pub fn peer(host: HostId) -> HostId {
+    choose(host, CLIENT, SERVER)
+}
+
+/// The one that is for `host`: of the server, or of the client.
+///
+/// # Panics
+/// Of a host that is none of the two.
+#[inline]
+pub fn choose<T>(host: HostId, server: T, client: T) -> T {
+    match host {
+        SERVER => server,
+        CLIENT => client,
+        _ => panic!("host number {} is neither the server nor the client", host.number()),
+    }
+}
+
+/// What `make` makes for each host, in the order of their numbers.
+pub fn by_host<T>(make: impl FnMut(HostId) -> T) -> ByHost<T> {
+    HOSTS.into_iter().map(make).collect()
+}
+
+/// The same, where it may fail.
+///
+/// # Errors
+/// The first of `make`.
+pub fn try_by_host<T, E>(make: impl FnMut(HostId) -> Result<T, E>) -> Result<ByHost<T>, E> {
+    HOSTS.into_iter().map(make).collect()
+}
+
+/// What `make` makes for each link of one path.
+pub fn by_link<T>(make: impl FnMut(LinkId) -> T) -> ByLink<T> {
+    [DOWN, UP].into_iter().map(make).collect()
+}
+
+/// A count of what is on its way down and what is on its way up, on all paths together: the columns `*_down` and
+/// `*_up`.
+pub fn down_and_up<T>(links: &ByLink<T>, count: impl Fn(&T) -> u64) -> (u64, u64) {
+    let sum =
+        |from| links.iter().filter(|(link, _)| sender(*link) == from).map(|(_, item)| count(item)).sum();
+    (sum(SERVER), sum(CLIENT))
+}
+
+/// The two hosts with one path.
+pub fn network() -> Network {
+    let link = |link: LinkId| Link { from: sender(link), to: peer(sender(link)) };
+    let default = |host| Routes { to: Vec::new(), default: choose(host, DOWN, UP) };
+    Network { links: by_link(link), routes: by_host(default) }
+}
+
+/// The two hosts with an alternate path, which packets to these second addresses take.
+pub fn network_with_alternate(addresses: &ByHost<IpAddr>) -> Network {
+    let mut network = network();
+    for link in [ALTERNATE_DOWN, ALTERNATE_UP] {
+        let (from, to) = (sender(link), peer(sender(link)));
+        network.links.push(Link { from, to });
+        network.routes[from].to.push((addresses[to], link));
+    }
+    network
+}
+
+fn sender(link: LinkId) -> HostId {
+    if matches!(link, DOWN | ALTERNATE_DOWN) { SERVER } else { CLIENT }
+}
+
+/// Reads a list of what is for the server and what is for the client.
+///
+/// # Errors
+/// A list of another length.
+pub fn pair<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<ByHost<T>, D::Error> {
+    let items = Vec::<T>::deserialize(from)?;
+    if items.len() != HOSTS.len() {
+        return Err(D::Error::invalid_length(items.len(), &"one for the server and one for the client"));
+    }
+    Ok(items.into_iter().collect())
+}
