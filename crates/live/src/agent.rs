@@ -14,6 +14,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
+use rexmit_network::two_hosts::SERVER;
 use rexmit_scenario::{Resolved, Row, SpecError, Streams};
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -117,7 +118,7 @@ const SHARE: u64 = 100;
 fn round_trip(resolved: &Resolved) -> u64 {
     let (down, up) = (resolved.scenario.path.down(), resolved.scenario.path.up());
     let sending = |rate: Option<rexmit_units::Rate>| {
-        let bits = u64::from(resolved.scenario.hosts.server.mtu) * 8;
+        let bits = u64::from(resolved.scenario.hosts.of(SERVER).mtu) * 8;
         rate.map_or(0, |rate| bits.saturating_mul(1_000_000_000) / rate.bits_per_second().max(1))
     };
     let delays = down.delay.as_nanos() + up.delay.as_nanos();

@@ -3,9 +3,12 @@
 use std::io;
 use std::net::IpAddr;
 
+use rexmit_network::{ByHost, ByLink, HostId, Network};
 use rexmit_path::{Direction, LogRow, Unreached, Verdict};
+use rexmit_scenario::LinkCounts;
 use rexmit_units::Instant;
 
+use crate::drive::poll_number;
 use crate::emulator::{Emulator, Lateness};
 use crate::netem::NetemPath;
 use crate::packet::RealPacket;
@@ -20,39 +23,37 @@ pub enum Between {
     Netem(NetemPath),
 }
 
-/// What passed, by direction (down, up).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What passed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// Packets that came from a host.
-    pub packets: [u64; 2],
-    /// Packets that were dropped.
-    pub drops: [u64; 2],
+    /// By link; netem takes no patterns, so none was unreached.
+    pub links: ByLink<LinkCounts>,
     /// Packets that reached a host.
     pub delivered: u64,
 }
 
 impl Between {
-    /// Waits for what hosts send, under these numbers.
+    /// Waits for what hosts send, each under its [`poll_number`].
     ///
     /// # Errors
     /// Those of the kernel.
-    pub fn watch(&self, poll: &Poll, numbers: [u64; 2]) -> io::Result<()> {
+    pub fn watch(&self, poll: &Poll) -> io::Result<()> {
         if let Self::Ours(emulator) = self {
-            for (port, number) in emulator.ports().iter().zip(numbers) {
-                poll.add_readable(port, number)?;
+            for (host, port) in emulator.ports().iter() {
+                poll.add_readable(port, poll_number(host))?;
             }
         }
         Ok(())
     }
 
-    /// As [`Emulator::take_in`], for both ports.
+    /// As [`Emulator::take_in`], for all hosts.
     ///
     /// # Errors
     /// Those of an interface.
     pub fn take_in(&mut self, now: Instant) -> io::Result<()> {
         if let Self::Ours(emulator) = self {
-            for port in 0..2 {
-                emulator.take_in(port, now)?;
+            for host in emulator.ports().ids() {
+                emulator.take_in(host, now)?;
             }
         }
         Ok(())
@@ -64,8 +65,8 @@ impl Between {
     /// Those of an interface.
     pub fn hand_out(&mut self, now: Instant) -> io::Result<bool> {
         let Self::Ours(emulator) = self else { return Ok(false) };
-        let Some(port) = emulator.hand_out(now)? else { return Ok(false) };
-        emulator.take_in(port, now)?;
+        let Some(host) = emulator.hand_out(now)? else { return Ok(false) };
+        emulator.take_in(host, now)?;
         Ok(true)
     }
 
@@ -84,12 +85,12 @@ impl Between {
     pub fn passed(&self) -> io::Result<Passed> {
         match self {
             Self::Ours(emulator) => {
-                let counters = emulator.directions().each_ref().map(Direction::counters);
-                Ok(Passed {
-                    packets: counters.map(|c| c.packets),
-                    drops: counters.map(|c| c.drops()),
-                    delivered: emulator.lateness().packets,
-                })
+                let links = emulator.links().values().map(|direction| LinkCounts {
+                    packets: direction.counters().packets,
+                    drops: direction.counters().drops(),
+                    unreached: direction.unmet(),
+                });
+                Ok(Passed { links: links.collect(), delivered: emulator.lateness().packets })
             }
             Self::Netem(netem) => netem.counters(),
         }
@@ -103,45 +104,37 @@ impl Between {
         }
     }
 
-    /// The verdicts on what host `n` sent; `None` where nobody gave any.
-    pub fn verdicts(&self, n: usize) -> Option<&[Verdict]> {
+    /// The verdicts on what `host` sent; `None` where nobody gave any.
+    pub fn verdicts_on(&self, host: HostId) -> Option<&[Verdict]> {
         match self {
-            Self::Ours(emulator) => Some(emulator.verdicts()[n]),
+            Self::Ours(emulator) => Some(emulator.verdicts_on(host)),
             Self::Netem(_) => None,
         }
     }
 
-    /// The log of each direction (down, up).
-    pub fn logs(&self) -> [&[LogRow]; 2] {
+    /// The log of each link; none of netem's.
+    pub fn logs(&self) -> ByLink<&[LogRow]> {
         match self {
-            Self::Ours(emulator) => emulator.directions().each_ref().map(Direction::log),
-            Self::Netem(_) => [&[], &[]],
+            Self::Ours(emulator) => emulator.links().each_ref().map(Direction::log),
+            Self::Netem(_) => ByLink::new(),
         }
     }
 
     /// What patterns name and no packet was.
     pub fn unreached(&self) -> Vec<Unreached> {
         match self {
-            Self::Ours(emulator) => emulator.directions().iter().flat_map(Direction::unreached).collect(),
+            Self::Ours(emulator) => emulator.links().values().flat_map(Direction::unreached).collect(),
             Self::Netem(_) => Vec::new(),
-        }
-    }
-
-    /// How many patterns met no packet, down and up; netem takes none.
-    pub fn unmet(&self) -> [u64; 2] {
-        match self {
-            Self::Ours(emulator) => emulator.directions().each_ref().map(Direction::unmet),
-            Self::Netem(_) => [0, 0],
         }
     }
 }
 
-/// The emulator between two hosts.
+/// The emulator between the hosts of `network`.
 pub(crate) fn ours(
-    ports: [Side; 2],
-    directions: [Direction<RealPacket>; 2],
-    addresses: [IpAddr; 2],
-    verdicts: bool,
+    network: Network,
+    ports: ByHost<Side>,
+    links: ByLink<Direction<RealPacket>>,
+    (addresses, verdicts): (ByHost<IpAddr>, bool),
 ) -> Between {
-    Between::Ours(Box::new(Emulator::new(ports, directions, verdicts).only_between(addresses)))
+    Between::Ours(Box::new(Emulator::new(network, ports, links, verdicts).only_between(addresses)))
 }

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 
+use rexmit_network::ByHost;
+
 /// Counters by their names, such as `Tcp.RetransSegs`, `TcpExt.TCPTimeouts` and `SctpT3RtxExpireds`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelCounters(HashMap<String, u64>);
@@ -51,23 +53,23 @@ fn line(text: &str) -> Option<(String, u64)> {
     Some((name.to_string(), value.trim().parse().ok()?))
 }
 
-/// What a run's row says of both hosts, by the kernel's counters (the server's first).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a run's row says of all hosts, by their kernels' counters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// First transmissions of data.
     pub data_segments: u64,
     /// Data sent again.
     pub retransmits: u64,
     /// Expiries of retransmission timers, by host.
-    pub timeouts: [u64; 2],
+    pub timeouts: ByHost<u64>,
     /// Entries into fast recovery; of SCTP, fast retransmits.
     pub fast_retransmits: u64,
 }
 
 impl Counted {
     /// Of TCP, in segments; `sent` are those with data that all connections sent.
-    pub fn tcp(counters: &[KernelCounters; 2], sent: u64) -> Self {
-        let sum = |name: &str| counters.iter().map(|c| c.get(name)).sum::<u64>();
+    pub fn tcp(counters: &ByHost<KernelCounters>, sent: u64) -> Self {
+        let sum = |name: &str| counters.values().map(|c| c.get(name)).sum::<u64>();
         let retransmits = sum("Tcp.RetransSegs").saturating_sub(sum("TcpExt.TCPSynRetrans"));
         Self {
             data_segments: sent.saturating_sub(retransmits),
@@ -79,9 +81,10 @@ impl Counted {
     }
 
     /// Of SCTP, in chunks; `again` are those that all associations sent again, which no counter of a host tells.
-    pub fn sctp(counters: &[KernelCounters; 2], again: u64) -> Self {
-        let sum =
-            |names: &[&str]| counters.iter().flat_map(|c| names.iter().map(|name| c.get(name))).sum::<u64>();
+    pub fn sctp(counters: &ByHost<KernelCounters>, again: u64) -> Self {
+        let sum = |names: &[&str]| {
+            counters.values().flat_map(|c| names.iter().map(|name| c.get(name))).sum::<u64>()
+        };
         let timers = ["T1InitExpireds", "T1CookieExpireds", "T2ShutdownExpireds", "T3RtxExpireds"];
         let expired = |c: &KernelCounters| timers.iter().map(|name| c.get(&format!("Sctp{name}"))).sum();
         Self {
@@ -112,8 +115,10 @@ mod tests {
                       SctpT1InitExpireds              \t1\nSctpT3RtxExpireds               \t3\n\
                       SctpFastRetransmits             \t5\n";
         let host = |text: &str| KernelCounters(text.lines().filter_map(line).collect());
-        let counted = Counted::sctp(&[host(server), host("SctpT1CookieExpireds \t7\n")], 9);
-        let expected = Counted { data_segments: 42, retransmits: 9, timeouts: [4, 7], fast_retransmits: 5 };
+        let both = [host(server), host("SctpT1CookieExpireds \t7\n")].into_iter().collect();
+        let counted = Counted::sctp(&both, 9);
+        let timeouts = [4, 7].into_iter().collect();
+        let expected = Counted { data_segments: 42, retransmits: 9, timeouts, fast_retransmits: 5 };
         assert_eq!(counted, expected);
     }
 }

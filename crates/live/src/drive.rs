@@ -2,6 +2,7 @@
 
 use std::io;
 
+use rexmit_network::{ByHost, HostId, Id};
 use rexmit_units::{Duration, Instant};
 
 use crate::emulator::{Emulator, Incidents, Lateness, Pace};
@@ -121,7 +122,7 @@ pub struct DriveReport {
     /// The longest time in which the thread looked at nothing while it was awake.
     pub longest_pause: Duration,
     /// What each port's interface lost meanwhile.
-    pub lost: [Lost; 2],
+    pub lost: ByHost<Lost>,
     /// What else happened.
     pub incidents: Incidents,
     /// Why the run does not count: the emulator did not keep up. One line.
@@ -140,8 +141,8 @@ pub fn drive<P: Port>(
     prepare(options)?;
     emulator.pool().touch(options.touch);
     let poll = Poll::new()?;
-    for (port, number) in emulator.ports().iter().zip(0..) {
-        poll.add_readable(port, number)?;
+    for (host, port) in emulator.ports().iter() {
+        poll.add_readable(port, poll_number(host))?;
     }
     let mut driver = Driver {
         poll,
@@ -161,6 +162,11 @@ pub fn drive<P: Port>(
         driver.step()?;
     }
     driver.report()
+}
+
+/// The number of a host's port for [`Poll`].
+pub(crate) fn poll_number(host: HostId) -> u64 {
+    host.index() as u64
 }
 
 /// Puts this thread where `options` say, with its priority.
@@ -184,7 +190,7 @@ struct Driver<'a, P> {
     clock: Clock,
     poll: Poll,
     /// What interfaces had lost before the start.
-    before: [Lost; 2],
+    before: ByHost<Lost>,
     /// When they were last asked.
     asked: Instant,
     /// When the queues were last looked at.
@@ -201,11 +207,12 @@ impl<P: Port> Driver<'_, P> {
     fn step(&mut self) -> io::Result<()> {
         let (clock, pace) = (self.clock, self.options.pace);
         let mut work = 0;
-        for port in 0..2 {
-            work += self.emulator.take_in_for(port, &clock, pace)?;
-            // To the client first, as in virtual time.
-            work += self.emulator.hand_out_for(0, &clock, pace)?;
-            work += self.emulator.hand_out_for(1, &clock, pace)?;
+        for host in self.emulator.ports().ids() {
+            work += self.emulator.take_in_for(host, &clock, pace)?;
+            // In the order of virtual time.
+            for link in self.emulator.links().ids() {
+                work += self.emulator.hand_out_for(link, &clock, pace)?;
+            }
         }
         let now = clock.now();
         self.longest_pause = self.longest_pause.max(now.saturating_since(self.last));
@@ -219,7 +226,8 @@ impl<P: Port> Driver<'_, P> {
             self.looked = now;
         }
         if now.saturating_since(self.asked) > ASK {
-            self.watch.publish_lost(self.lost()?);
+            let lost = self.lost()?;
+            self.watch.publish_lost(&lost);
             self.asked = now;
             self.last = clock.now();
         }
@@ -248,19 +256,19 @@ impl<P: Port> Driver<'_, P> {
         Ok(())
     }
 
-    fn lost(&mut self) -> io::Result<[Lost; 2]> {
-        let [mut server, mut client] = self.emulator.lost()?;
-        for (lost, before) in [(&mut server, self.before[0]), (&mut client, self.before[1])] {
+    fn lost(&mut self) -> io::Result<ByHost<Lost>> {
+        let mut all = self.emulator.lost()?;
+        for (lost, before) in all.values_mut().zip(self.before.values()) {
             lost.sent = lost.sent.saturating_sub(before.sent);
             lost.received = lost.received.saturating_sub(before.received);
         }
-        Ok([server, client])
+        Ok(all)
     }
 
     fn report(mut self) -> io::Result<DriveReport> {
         let lost = self.lost()?;
         self.watch.publish(self.emulator);
-        self.watch.publish_lost(lost);
+        self.watch.publish_lost(&lost);
         let mut report = DriveReport {
             time: self.last.saturating_since(Instant::ZERO),
             lateness: self.emulator.lateness().clone(),
@@ -283,9 +291,9 @@ impl DriveReport {
                 faults.push(format!("{count} {what}"));
             }
         };
-        let [server, client] = self.lost;
-        fault(server.sent + client.sent, "lost before the emulator took them");
-        fault(server.received + client.received, "lost on their way from the emulator to a host");
+        let lost = |count: fn(&Lost) -> u64| self.lost.values().map(count).sum();
+        fault(lost(|host| host.sent), "lost before the emulator took them");
+        fault(lost(|host| host.received), "lost on their way from the emulator to a host");
         fault(self.lateness.refused, "refused by a host's interface");
         fault(self.incidents.no_room, "found no memory in the emulator");
         let late = self.lateness.later_than(options.late);

@@ -9,6 +9,7 @@
 use std::io;
 use std::net::IpAddr;
 
+use rexmit_network::{ByHost, ByLink, HostId, LinkId, Network};
 use rexmit_path::{Direction, Verdict};
 use rexmit_units::{Duration, Instant};
 
@@ -21,24 +22,24 @@ use crate::sys::tun::Tun;
 
 pub use crate::lateness::Lateness;
 
-/// Two interfaces and the path between them. Port 0 is the server's, port 1 the client's, and so are the
-/// directions that they send into.
+/// Hosts' interfaces, a port for each, and the links between them.
 ///
 /// To be called in a loop. In steps of one packet: [`Self::take_in`] what the hosts have sent, [`Self::hand_out`] what
 /// is due, and wait until a port is readable or [`Self::next_due`] has come. By a clock that runs on, many at a time:
 /// [`Self::take_in_for`], [`Self::hand_out_for`] and [`Self::next_action`], as [`crate::drive()`] does.
 pub struct Emulator<P = Tun> {
-    ports: [P; 2],
-    directions: [Direction<RealPacket>; 2],
-    verdicts: Option<[Vec<Verdict>; 2]>,
+    network: Network,
+    ports: ByHost<P>,
+    links: ByLink<Direction<RealPacket>>,
+    verdicts: Option<ByLink<Vec<Verdict>>>,
     lateness: Lateness,
     incidents: Incidents,
     intake: Intake,
-    gathered: [Gathered; 2],
-    /// When the last packet entered a direction.
-    entered: [Instant; 2],
+    gathered: ByLink<Gathered>,
+    /// When the last packet entered a link.
+    entered: ByLink<Instant>,
     /// The hosts' addresses, as the IP header has them, where packets for others meet no path.
-    addresses: Option<[Vec<u8>; 2]>,
+    addresses: Option<ByHost<Vec<u8>>>,
 }
 
 /// What happened beside packets' entering and leaving.
@@ -63,27 +64,33 @@ pub struct Pace {
 }
 
 impl<P: Port> Emulator<P> {
-    /// The path `directions` (down, up) between the ports (server, client). `verdicts` keeps each verdict.
-    pub fn new(ports: [P; 2], mut directions: [Direction<RealPacket>; 2], verdicts: bool) -> Self {
+    /// The links of `network` between the ports of its hosts. `verdicts` keeps each verdict.
+    pub fn new(
+        network: Network,
+        ports: ByHost<P>,
+        mut links: ByLink<Direction<RealPacket>>,
+        verdicts: bool,
+    ) -> Self {
         if verdicts {
-            directions.iter_mut().for_each(Direction::keep_late_verdicts);
+            links.values_mut().for_each(Direction::keep_late_verdicts);
         }
         Self {
             ports,
-            directions,
-            verdicts: verdicts.then(Default::default),
+            verdicts: verdicts.then(|| links.ids().map(|_| Vec::new()).collect()),
             lateness: Lateness::default(),
             incidents: Incidents::default(),
             intake: Intake::new(Pool::default()),
-            gathered: Default::default(),
-            entered: [Instant::ZERO; 2],
+            gathered: links.ids().map(|_| Gathered::default()).collect(),
+            entered: links.ids().map(|_| Instant::ZERO).collect(),
             addresses: None,
+            network,
+            links,
         }
     }
 
     /// Takes packets between hosts with these addresses only.
     #[must_use]
-    pub fn only_between(mut self, addresses: [IpAddr; 2]) -> Self {
+    pub fn only_between(mut self, addresses: ByHost<IpAddr>) -> Self {
         self.addresses = Some(addresses.map(octets));
         self
     }
@@ -95,19 +102,24 @@ impl<P: Port> Emulator<P> {
         self
     }
 
-    /// The two ports, for waiting.
-    pub fn ports(&self) -> &[P; 2] {
+    /// The hosts and links that it emulates.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The ports, for waiting.
+    pub fn ports(&self) -> &ByHost<P> {
         &self.ports
     }
 
-    /// The two directions.
-    pub fn directions(&self) -> &[Direction<RealPacket>; 2] {
-        &self.directions
+    /// The links.
+    pub fn links(&self) -> &ByLink<Direction<RealPacket>> {
+        &self.links
     }
 
     /// The same, to ask what waits in their queues.
-    pub fn directions_mut(&mut self) -> &mut [Direction<RealPacket>; 2] {
-        &mut self.directions
+    pub fn links_mut(&mut self) -> &mut ByLink<Direction<RealPacket>> {
+        &mut self.links
     }
 
     /// How late packets came out so far.
@@ -129,33 +141,32 @@ impl<P: Port> Emulator<P> {
     ///
     /// # Errors
     /// Where it is gone.
-    pub fn lost(&mut self) -> io::Result<[Lost; 2]> {
-        let [server, client] = &mut self.ports;
-        Ok([server.lost()?, client.lost()?])
+    pub fn lost(&mut self) -> io::Result<ByHost<Lost>> {
+        self.ports.values_mut().map(Port::lost).collect()
     }
 
-    /// The verdicts so far by direction, in the order of positions; empty where they are not kept.
-    pub fn verdicts(&self) -> [&[Verdict]; 2] {
-        self.verdicts.as_ref().map_or([&[], &[]], |[down, up]| [down, up])
+    /// The verdicts so far on what `host` sent, in the order of positions; empty where they are not kept.
+    pub fn verdicts_on(&self, host: HostId) -> &[Verdict] {
+        self.verdicts.as_ref().map_or(&[], |all| &all[self.network.default_route(host)])
     }
 
-    /// Takes everything that the host at `port` has sent at `now`; how many packets that was.
+    /// Takes everything that `host` has sent at `now`; how many packets that was.
     ///
     /// # Errors
     /// Those of the interface.
-    pub fn take_in(&mut self, port: usize, now: Instant) -> io::Result<usize> {
+    pub fn take_in(&mut self, host: HostId, now: Instant) -> io::Result<usize> {
         let mut taken = 0;
-        while let Some(packets) = self.take_frame(port, |_| now)? {
+        while let Some(packets) = self.take_frame(host, |_| now)? {
             taken += packets;
         }
         Ok(taken)
     }
 
-    /// Takes what the host at `port` has sent, for the time of a slice; how many packets that was.
+    /// Takes what `host` has sent, for the time of a slice; how many packets that was.
     ///
     /// # Errors
     /// Those of the interface.
-    pub fn take_in_for(&mut self, port: usize, clock: &Clock, pace: Pace) -> io::Result<usize> {
+    pub fn take_in_for(&mut self, host: HostId, clock: &Clock, pace: Pace) -> io::Result<usize> {
         let (mut taken, mut end) = (0, Instant::FAR_FUTURE);
         loop {
             let mut now = Instant::ZERO;
@@ -164,7 +175,7 @@ impl<P: Port> Emulator<P> {
                 // Never before the last one, never in the future.
                 stamp.map_or(now, |stamp| clock.at(stamp).min(now))
             };
-            let Some(packets) = self.take_frame(port, entry)? else { return Ok(taken) };
+            let Some(packets) = self.take_frame(host, entry)? else { return Ok(taken) };
             if taken == 0 {
                 end = now + pace.slice;
             }
@@ -175,52 +186,52 @@ impl<P: Port> Emulator<P> {
         }
     }
 
-    /// Hands the next packet that is due at `now` to its host: to the client before the server where both have
-    /// one. `None` if none is due, else the port of the host, whose stack has run when this returns.
+    /// Hands the next packet that is due at `now` to its host: that of the link with the lowest number where several have
+    /// one. `None` if none is due, else the host, whose stack has run when this returns.
     ///
     /// # Errors
     /// Those of the interface, but for a packet that the host refuses: that is counted.
-    pub fn hand_out(&mut self, now: Instant) -> io::Result<Option<usize>> {
-        self.advance(0, now);
-        self.advance(1, now);
-        let due = |d: &Direction<RealPacket>| d.poll_timer().unwrap_or(Instant::FAR_FUTURE);
-        let [down, up] = &self.directions;
-        let from = usize::from(due(up) < due(down));
-        let at = due(&self.directions[from]);
-        let Some(packet) = self.directions[from].poll_receive(now) else { return Ok(None) };
+    pub fn hand_out(&mut self, now: Instant) -> io::Result<Option<HostId>> {
+        for link in self.links.ids() {
+            self.advance(link, now);
+        }
+        let due = |(link, direction): (LinkId, &Direction<RealPacket>)| Some((direction.poll_timer()?, link));
+        let Some((at, link)) = self.links.iter().filter_map(due).min() else { return Ok(None) };
+        let Some(packet) = self.links[link].poll_receive(now) else { return Ok(None) };
         self.lateness.record(now.saturating_since(at));
-        self.transmit(1 - from, &Run::new(packet))?;
-        self.lateness.refused += self.ports[1 - from].flush()?;
-        Ok(Some(1 - from))
+        let host = self.network.link(link).to;
+        self.transmit(host, &Run::new(packet))?;
+        self.lateness.refused += self.ports[host].flush()?;
+        Ok(Some(host))
     }
 
-    /// Hands what is due in direction `from` to its host, for the time of a slice; how many packets that was.
+    /// Hands what is due on `link` to its host, for the time of a slice; how many packets that was.
     ///
     /// # Errors
     /// Those of the interface, but for packets that the host refuses: these are counted.
     #[inline]
-    pub fn hand_out_for(&mut self, from: usize, clock: &Clock, pace: Pace) -> io::Result<usize> {
-        let next = self.next_of(from, pace);
+    pub fn hand_out_for(&mut self, link: LinkId, clock: &Clock, pace: Pace) -> io::Result<usize> {
+        let next = self.next_of(link, pace);
         if next == Instant::FAR_FUTURE {
             return Ok(0);
         }
         let now = clock.now();
-        if next > now { Ok(0) } else { self.hand_out_from(from, clock, (now, pace)) }
+        if next > now { Ok(0) } else { self.hand_out_from(link, clock, (now, pace)) }
     }
 
     /// When the next packet is due, or something happens in a queue.
     pub fn next_due(&self) -> Option<Instant> {
-        self.directions.iter().filter_map(Direction::poll_timer).min()
+        self.links.values().filter_map(Direction::poll_timer).min()
     }
 
     /// When [`Self::hand_out_for`] next has something to do; [`Instant::FAR_FUTURE`] for never.
     pub fn next_action(&self, pace: Pace) -> Instant {
-        self.next_of(0, pace).min(self.next_of(1, pace))
+        self.links.ids().map(|link| self.next_of(link, pace)).min().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    fn next_of(&self, from: usize, pace: Pace) -> Instant {
-        let due = self.directions[from].poll_timer().unwrap_or(Instant::FAR_FUTURE);
-        due.min(self.gathered[from].latest(pace.horizon).unwrap_or(Instant::FAR_FUTURE))
+    fn next_of(&self, link: LinkId, pace: Pace) -> Instant {
+        let due = self.links[link].poll_timer().unwrap_or(Instant::FAR_FUTURE);
+        due.min(self.gathered[link].latest(pace.horizon).unwrap_or(Instant::FAR_FUTURE))
     }
 
     /// Takes one frame, if there is one; how many packets it was. `entry` says when it enters, told the interface's
@@ -228,49 +239,51 @@ impl<P: Port> Emulator<P> {
     #[inline]
     fn take_frame(
         &mut self,
-        port: usize,
+        host: HostId,
         entry: impl FnOnce(Option<u64>) -> Instant,
     ) -> io::Result<Option<usize>> {
-        let Some(Arrival { frame, is_ip, stamp }) = self.ports[port].receive(&mut self.intake)? else {
+        let Some(Arrival { frame, is_ip, stamp }) = self.ports[host].receive(&mut self.intake)? else {
             return Ok(None);
         };
         let packets = frame.packets();
-        let now = entry(stamp).max(self.entered[port]);
-        self.entered[port] = now;
+        let link = self.network.default_route(host);
+        let to = self.network.link(link).to;
+        let now = entry(stamp).max(self.entered[link]);
+        self.entered[link] = now;
         if !is_ip {
             self.incidents.passed += 1;
-            self.transmit(1 - port, &Run::new(RealPacket::from(frame)))?;
-            self.lateness.refused += self.ports[1 - port].flush()?;
-        } else if self.addresses.as_ref().is_some_and(|all| !frame.is_for(&all[1 - port])) {
+            self.transmit(to, &Run::new(RealPacket::from(frame)))?;
+            self.lateness.refused += self.ports[to].flush()?;
+        } else if self.addresses.as_ref().is_some_and(|all| !frame.is_for(&all[to])) {
             self.incidents.strays += 1;
             return Ok(Some(0));
         } else if self.intake.pool().is_exhausted() {
             self.incidents.no_room += u64::from(packets);
         } else {
             for packet in frame.split() {
-                let verdict = self.directions[port].send(now, packet);
+                let verdict = self.links[link].send(now, packet);
                 if let Some(verdicts) = &mut self.verdicts {
-                    verdicts[port].push(verdict);
+                    verdicts[link].push(verdict);
                 }
             }
-            self.settle(port);
+            self.settle(link);
         }
         Ok(Some(packets as usize))
     }
 
-    /// Lets happen in a direction what happens at or before `now`; what is due then comes out, and nothing else does.
+    /// Lets happen on a link what happens at or before `now`; what is due then comes out, and nothing else does.
     #[inline]
-    fn advance(&mut self, from: usize, now: Instant) {
-        self.directions[from].advance(now);
-        self.settle(from);
+    fn advance(&mut self, link: LinkId, now: Instant) {
+        self.links[link].advance(now);
+        self.settle(link);
     }
 
-    /// Keeps the verdicts of a direction that were undecided until now.
+    /// Keeps the verdicts of a link that were undecided until now.
     #[inline]
-    fn settle(&mut self, direction: usize) {
+    fn settle(&mut self, link: LinkId) {
         let Some(verdicts) = &mut self.verdicts else { return };
-        while let Some(verdict) = self.directions[direction].poll_verdict() {
-            if let Some(kept) = verdicts[direction].get_mut(verdict.position as usize - 1) {
+        while let Some(verdict) = self.links[link].poll_verdict() {
+            if let Some(kept) = verdicts[link].get_mut(verdict.position as usize - 1) {
                 *kept = verdict;
             }
         }
@@ -278,46 +291,47 @@ impl<P: Port> Emulator<P> {
 
     fn hand_out_from(
         &mut self,
-        from: usize,
+        link: LinkId,
         clock: &Clock,
         (mut now, pace): (Instant, Pace),
     ) -> io::Result<usize> {
         let end = now + pace.slice;
-        let merges = self.ports[1 - from].merges();
+        let host = self.network.link(link).to;
+        let merges = self.ports[host].merges();
         let mut handed = 0;
         while now < end {
-            self.advance(from, now);
-            let due = self.directions[from].poll_timer();
-            let packet = due.and_then(|_| self.directions[from].poll_receive(now));
+            self.advance(link, now);
+            let due = self.links[link].poll_timer();
+            let packet = due.and_then(|_| self.links[link].poll_receive(now));
             if let (Some(packet), Some(due)) = (packet, due) {
-                let Some(packet) = self.gathered[from].add(packet, due, merges) else { continue };
-                (handed, now) = (handed + self.gathered[from].len(), self.give(from, clock)?);
-                self.gathered[from].add(packet, due, merges);
+                let Some(packet) = self.gathered[link].add(packet, due, merges) else { continue };
+                (handed, now) = (handed + self.gathered[link].len(), self.give(link, clock)?);
+                self.gathered[link].add(packet, due, merges);
             } else {
-                if self.gathered[from].may_wait(now, due, pace.horizon) {
+                if self.gathered[link].may_wait(now, due, pace.horizon) {
                     break;
                 }
-                (handed, now) = (handed + self.gathered[from].len(), self.give(from, clock)?);
+                (handed, now) = (handed + self.gathered[link].len(), self.give(link, clock)?);
             }
         }
-        self.lateness.refused += self.ports[1 - from].flush()?;
+        self.lateness.refused += self.ports[host].flush()?;
         Ok(handed)
     }
 
     /// Hands over what is gathered; when.
-    fn give(&mut self, from: usize, clock: &Clock) -> io::Result<Instant> {
+    fn give(&mut self, link: LinkId, clock: &Clock) -> io::Result<Instant> {
         let now = clock.now();
-        let Some(run) = self.gathered[from].run.take() else { return Ok(now) };
-        for due in self.gathered[from].dues.drain(..) {
+        let Some(run) = self.gathered[link].run.take() else { return Ok(now) };
+        for due in self.gathered[link].dues.drain(..) {
             self.lateness.record(now.saturating_since(due));
         }
-        self.transmit(1 - from, &run)?;
+        self.transmit(self.network.link(link).to, &run)?;
         Ok(now)
     }
 
     #[inline]
-    fn transmit(&mut self, port: usize, run: &Run) -> io::Result<()> {
-        match self.ports[port].transmit(run) {
+    fn transmit(&mut self, host: HostId, run: &Run) -> io::Result<()> {
+        match self.ports[host].transmit(run) {
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::EINVAL | libc::EAGAIN)) => {
                 self.lateness.refused += u64::from(run.packets());
                 Ok(())
@@ -327,7 +341,7 @@ impl<P: Port> Emulator<P> {
     }
 }
 
-/// Packets of a direction that are due and leave together.
+/// Packets of a link that are due and leave together.
 #[derive(Debug, Default)]
 struct Gathered {
     run: Option<Run>,

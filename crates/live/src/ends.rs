@@ -3,22 +3,25 @@
 use std::io;
 use std::rc::Rc;
 
+use rexmit_network::two_hosts::{ORDER_OF_ENDS, host_name};
+use rexmit_network::{ByHost, EndId, EndIndex, HostId, Id};
 use rexmit_scenario::{
-    ConnectionPlan, HOSTS, IntervalRow, Message, MessageRow, Resolved, Sampling, SpecError, StateLog,
-    StateRow, Streams,
+    ConnectionPlan, IntervalRow, Measured, Message, MessageRow, Meter, Post, Resolved, Sampling, SpecError,
+    StateLog, StateRow, Streams, connection_of_ports, roles,
 };
-use rexmit_stack::Event;
+use rexmit_stack::{Event, Snapshot};
 use rexmit_traffic::{App, TransferSpec, total_time};
 use rexmit_units::{Duration, Instant};
 use socket2::Socket;
 
 use crate::host::{Host, system};
-use crate::meter::Meter;
 use crate::opening::{Protocol, open};
-use crate::post::Post;
 use crate::socket::{self, KernelSocket};
 use crate::sys::poll::{Poll, Readiness};
 use crate::sys::sock_diag::SockDiag;
+
+/// Room for the numbers of listeners: more than there are ports.
+const LISTENERS: u64 = 1 << 20;
 
 /// One end of a connection.
 #[derive(Debug)]
@@ -29,31 +32,44 @@ pub(crate) struct End {
     closes: bool,
 }
 
+impl Measured for End {
+    fn app(&self) -> &App {
+        &self.app
+    }
+
+    fn app_mut(&mut self) -> &mut App {
+        &mut self.app
+    }
+
+    fn snapshot(&self) -> Option<Snapshot> {
+        self.socket.snapshot()
+    }
+}
+
 /// Every connection of a run, and the sockets that wait for them.
 #[derive(Debug)]
 pub struct Ends {
-    /// By connection, then by host.
-    ends: Vec<[End; 2]>,
+    ends: rexmit_network::Ends<End>,
     /// A listening socket with its host, by number.
-    listeners: Vec<(Socket, usize)>,
+    listeners: Vec<(Socket, HostId)>,
     /// Where numbers of sockets begin for [`Poll`].
     first: u64,
     protocol: Protocol,
-    hosts: [socket::Host; 2],
+    hosts: ByHost<socket::Host>,
     states: Option<StateLog>,
     meter: Option<Meter>,
     post: Option<Post>,
 }
 
 /// What is written down of the connections of a run, and what its applications are told of its clock.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Wanted {
     /// State over time.
     pub states: Option<Sampling>,
     /// Every message.
     pub messages: bool,
     /// By host, the phase of its ticks.
-    pub phases: [Duration; 2],
+    pub phases: ByHost<Duration>,
     /// Ticks a second, where they are known.
     pub hz: Option<u32>,
 }
@@ -82,14 +98,14 @@ impl Ends {
     /// A port in use; a protocol or a socket option that the kernel does not have.
     pub fn open(
         (resolved, streams): (&Resolved, &Streams),
-        hosts: &[Host; 2],
+        hosts: &ByHost<Host>,
         poll: &Poll,
         first: u64,
         wanted: Wanted,
     ) -> Result<Self, SpecError> {
         let protocol = Protocol::of(resolved);
         let mut ends = Self {
-            ends: Vec::new(),
+            ends: rexmit_network::Ends::new(),
             listeners: Vec::new(),
             first,
             protocol,
@@ -103,8 +119,12 @@ impl Ends {
             post: None,
         };
         for mut plan in resolved.connections() {
-            for (app, phase) in plan.apps.iter_mut().zip(wanted.phases) {
-                app.prepare(phase, || streams.get(&format!("connections.{}.messages", plan.number)));
+            // Tables have the ends of a connection in the order of their hosts.
+            plan.ends.sort_by_key(|end| end.host);
+            let number = plan.id.number();
+            for end in &mut plan.ends {
+                let messages = || streams.get(&format!("connections.{number}.messages"));
+                end.app.prepare(wanted.phases[end.host], messages);
             }
             let transfer = &resolved.scenario.transfers[plan.transfer];
             let opener = plan.opener;
@@ -112,7 +132,7 @@ impl Ends {
             let socket = host
                 .namespace
                 .within(|| open(&plan, opener, (&host.linux, ends.protocol.with(transfer))))
-                .map_err(|e| system(HOSTS[opener], &e))?;
+                .map_err(|e| system(host_name(opener), &e))?;
             if ends.listeners.len() <= plan.transfer {
                 ends.listen(&plan, transfer, hosts, poll)?;
             }
@@ -129,12 +149,12 @@ impl Ends {
         &mut self,
         plan: &ConnectionPlan,
         transfer: &TransferSpec,
-        hosts: &[Host; 2],
+        hosts: &ByHost<Host>,
         poll: &Poll,
     ) -> Result<(), SpecError> {
-        let waiting = 1 - plan.opener;
+        let waiting = plan.peer(plan.opener);
         let host = &hosts[waiting];
-        let wrong = |e: io::Error| system(HOSTS[waiting], &e);
+        let wrong = |e: io::Error| system(host_name(waiting), &e);
         let how = (&host.linux, self.protocol.with(transfer));
         let socket = host.namespace.within(|| open(plan, waiting, how)).map_err(wrong)?;
         socket.listen(4096).map_err(wrong)?;
@@ -151,27 +171,29 @@ impl Ends {
         closes: bool,
         poll: &Poll,
     ) -> Result<(), SpecError> {
-        let opener = plan.opener;
-        let number = self.number(plan.number, opener);
-        poll.add_socket(&socket, number).map_err(|e| system(HOSTS[opener], &e))?;
-        let mut sockets = self.protocol.pair(plan.sockets, &self.hosts);
-        sockets[opener].take(socket, false);
-        let [server, client] = sockets;
-        let [first, second] = plan.apps;
+        let sockets = plan.ends.each_ref().map(|end| (end.socket, &self.hosts[end.host]));
+        let [one, other] = self.protocol.pair(sockets);
+        let [first, second] = plan.ends;
         let end = |socket, app| End { socket, app, closes };
-        self.ends.push([end(server, first), end(client, second)]);
+        self.ends.push([(first.host, end(one, first.app)), (second.host, end(other, second.app))]);
+        let Some(at) = self.ends.find(EndId { connection: plan.id, host: plan.opener }) else {
+            return Ok(());
+        };
+        let number = self.number(at);
+        poll.add_socket(&socket, number).map_err(|e| system(host_name(plan.opener), &e))?;
+        self.ends[at].socket.take(socket, false);
         Ok(())
     }
 
-    /// The number of an end for [`Poll`]: behind those of listeners, of which there are fewer than ports.
-    fn number(&self, connection: usize, host: usize) -> u64 {
-        self.first + (1 << 20) + 2 * connection as u64 + host as u64
+    /// The number of an end for [`Poll`]: behind those of listeners.
+    fn number(&self, at: EndIndex) -> u64 {
+        self.first + LISTENERS + u64::from(at.number())
     }
 
     /// When an application next has something to do, or an interval begins or ends.
     pub fn next_due(&self) -> Option<Instant> {
         let measured = self.meter.as_ref().map(Meter::due);
-        self.ends.iter().flatten().filter_map(|end| end.app.poll_timer()).chain(measured).min()
+        self.ends.values().filter_map(|end| end.app.poll_timer()).chain(measured).min()
     }
 
     /// Before what happens at `now`: begins and ends intervals.
@@ -193,18 +215,13 @@ impl Ends {
 
     /// Lets every application act whose time has come.
     pub fn handle_timers(&mut self, now: Instant) {
-        for (connection, pair) in self.ends.iter_mut().enumerate() {
-            for host in [1, 0] {
-                let end = &mut pair[host];
+        for connection in (0..self.ends.connections()).map(Id::from_index) {
+            for host in ORDER_OF_ENDS {
+                let Some(at) = self.ends.find(EndId { connection, host }) else { continue };
+                let end = &mut self.ends[at];
                 if end.app.poll_timer().is_some_and(|due| due <= now) {
                     end.app.handle_timer(now, &mut end.socket);
-                    sample(&mut self.states, (host, connection), now, end);
-                    if let Some(meter) = &mut self.meter {
-                        meter.look(connection, pair);
-                    }
-                    if let Some(post) = &mut self.post {
-                        post.look(connection, pair);
-                    }
+                    self.note(at, now);
                 }
             }
         }
@@ -219,8 +236,7 @@ impl Ends {
         if index < self.listeners.len() as u64 {
             return self.accept(index as usize, now, poll);
         }
-        let index = (index - (1 << 20)) as usize;
-        self.react(index / 2, index % 2, ready, now);
+        self.react(EndIndex::new((index - LISTENERS) as u32), ready, now);
         Ok(())
     }
 
@@ -235,19 +251,17 @@ impl Ends {
             };
             socket.set_nonblocking(true)?;
             let port = from.as_socket().map_or(0, |a| a.port());
-            let connection = usize::from(port.wrapping_sub(rexmit_scenario::FIRST_PORT));
-            if connection >= self.ends.len() {
-                continue; // nobody of this run
-            }
-            poll.add_socket(&socket, self.number(connection, host))?;
-            self.ends[connection][host].socket.take(socket, true);
+            let end = connection_of_ports(port, port).map(|connection| EndId { connection, host });
+            let Some(at) = end.and_then(|end| self.ends.find(end)) else { continue }; // nobody of this run
+            poll.add_socket(&socket, self.number(at))?;
+            self.ends[at].socket.take(socket, true);
             // Connected, and perhaps data: the edge comes with the descriptor's first wait.
-            self.react(connection, host, Readiness::EPOLLOUT, now);
+            self.react(at, Readiness::EPOLLOUT, now);
         }
     }
 
-    fn react(&mut self, connection: usize, host: usize, ready: Readiness, now: Instant) {
-        let end = &mut self.ends[connection][host];
+    fn react(&mut self, at: EndIndex, ready: Readiness, now: Instant) {
+        let end = &mut self.ends[at];
         for event in end.socket.events(ready) {
             end.app.on_event(now, event, &mut end.socket);
             if event == Event::EndOfStream {
@@ -257,36 +271,40 @@ impl Ends {
                 }
             }
         }
-        sample(&mut self.states, (host, connection), now, end);
+        self.note(at, now);
+    }
+
+    /// Writes down what is asked for, after something happened to an end.
+    fn note(&mut self, at: EndIndex, now: Instant) {
+        let (id, end) = (self.ends.id(at), &mut self.ends[at]);
+        sample(&mut self.states, id, now, end);
         if let Some(meter) = &mut self.meter {
-            meter.look(connection, &self.ends[connection]);
+            meter.look(at, end);
         }
         if let Some(post) = &mut self.post {
-            post.look(connection, &mut self.ends[connection]);
+            post.look(at, end);
         }
     }
 
     /// Asks the kernel for counters that it forgets with a connection; before a packet is handed to a host.
     pub fn look(&mut self) {
         if self.protocol == Protocol::Sctp {
-            self.ends.iter_mut().flatten().for_each(|end| end.socket.look());
+            self.ends.iter_mut().for_each(|(_, end)| end.socket.look());
         }
     }
 
     /// Notes the state of every connection.
     pub fn sample_all(&mut self, now: Instant) {
         if self.states.is_some() {
-            for (connection, pair) in self.ends.iter().enumerate() {
-                for (host, end) in pair.iter().enumerate() {
-                    sample(&mut self.states, (host, connection), now, end);
-                }
+            for (at, end) in self.ends.iter() {
+                sample(&mut self.states, self.ends.id(at), now, end);
             }
         }
     }
 
     /// Nothing is left to wait for: every connection is over, or its stream was read where nobody closes.
     pub fn over(&self) -> bool {
-        self.ends.iter().all(|pair| {
+        self.ends.pairs().all(|pair| {
             let ended = |end: &End| end.app.progress().ended.is_some();
             let (_, receiver) = roles(pair);
             pair.iter().all(ended) || (!receiver.closes && receiver.app.progress().finished.is_some())
@@ -296,12 +314,12 @@ impl Ends {
     /// An application whose socket did what it should not, if there is one.
     pub fn failure(&self) -> Option<String> {
         let failed = |end: &End| end.socket.failure().map(ToString::to_string);
-        self.ends.iter().flatten().find_map(failed)
+        self.ends.values().find_map(failed)
     }
 
     /// A connection that was given up or reset, if there is one that did not complete.
     pub fn given_up(&self) -> bool {
-        self.ends.iter().any(|pair| {
+        self.ends.pairs().any(|pair| {
             roles(pair).1.app.progress().finished.is_none()
                 && pair.iter().any(|e| e.app.progress().ended.is_some())
         })
@@ -310,7 +328,7 @@ impl Ends {
     /// What all connections gave so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals { completed: true, ..Totals::default() };
-        for pair in &self.ends {
+        for pair in self.ends.pairs() {
             let (from, to) = roles(pair);
             match total_time(from.app.progress(), to.app.progress()) {
                 Some(time) => totals.time = totals.time.max(time),
@@ -333,13 +351,8 @@ impl Ends {
     }
 }
 
-/// The end that the data come from, and the one that they are for.
-fn roles([server, client]: &[End; 2]) -> (&End, &End) {
-    if client.app.receives() { (server, client) } else { (client, server) }
-}
-
-/// Notes the state of an end (host and connection).
-fn sample(log: &mut Option<StateLog>, number: (usize, usize), now: Instant, end: &End) {
+/// Notes the state of an end.
+fn sample(log: &mut Option<StateLog>, id: EndId, now: Instant, end: &End) {
     let Some(log) = log else { return };
-    log.note(number, now, end.app.progress().bytes_written, end.socket.snapshot());
+    log.note(id, now, end.app.progress().bytes_written, end.socket.snapshot());
 }

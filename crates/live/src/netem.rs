@@ -10,8 +10,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rexmit_files::set_kernel_value;
+use rexmit_network::two_hosts::{DOWN, HOSTS, UP, host_name, network, peer};
+use rexmit_network::{ByHost, HostId};
 use rexmit_path::{DirectionSpec, LossModel, PathSpec, Qdisc};
-use rexmit_scenario::SpecError;
+use rexmit_scenario::{LinkCounts, SpecError};
 use rexmit_units::{QueueLimit, Rate};
 
 use crate::between::Passed;
@@ -21,8 +23,6 @@ use crate::sys::namespace::Namespace;
 
 /// Every interface has this address, so that each takes what is sent to it and nobody need ask.
 const ETHERNET: &str = "02:00:00:00:00:01";
-/// The router's interfaces towards the server and the client.
-const TOWARDS: [&str; 2] = ["server", "client"];
 
 /// The router.
 #[derive(Debug)]
@@ -37,41 +37,40 @@ impl NetemPath {
     /// Without the programs `ip` and `tc`, or netem in the kernel.
     pub fn create(
         path: &PathSpec,
-        hosts: &[Host; 2],
-        addresses: [IpAddr; 2],
-        mtu: [u32; 2],
+        hosts: &ByHost<Host>,
+        addresses: &ByHost<IpAddr>,
+        mtu: &ByHost<u32>,
     ) -> Result<Self, SpecError> {
         let wrong = |e: io::Error| SpecError { key: "path.emulator".into(), ..system("between the two", &e) };
         let namespace = Namespace::create().map_err(wrong)?;
         let made = Self { namespace };
-        if addresses[0].is_ipv4() {
+        if addresses.values().all(IpAddr::is_ipv4) {
             // Else the router would speak by itself.
             let quiet = || set_kernel_value("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
             made.namespace.within(|| Ok(quiet().ok())).map_err(wrong)?;
         }
-        for n in 0..2 {
-            made.connect(n, &hosts[n], mtu[n]).map_err(wrong)?;
-            let ready =
-                hosts[n].namespace.within(|| hosts[n].bring_up(mtu[n], addresses[n], addresses[1 - n]));
-            ready.map_err(wrong)?;
+        for (id, host) in hosts.iter() {
+            made.connect(id, host, mtu[id]).map_err(wrong)?;
+            let bring_up = || host.bring_up(mtu[id], addresses[id], addresses[peer(id)]);
+            host.namespace.within(bring_up).map_err(wrong)?;
         }
         let routes = || made.route(addresses, mtu);
         made.namespace.within(routes).map_err(wrong)?;
-        // What the server sends goes down, out of the interface towards the client.
-        for (n, direction) in [(1, path.down()), (0, path.up())] {
+        for (link, direction) in [(DOWN, path.down()), (UP, path.up())] {
+            let link = network().link(link);
             let Some(discipline) = &direction.qdisc else {
-                made.namespace.within(|| batch("tc", &netem(TOWARDS[n], &direction))).map_err(wrong)?;
+                made.namespace.within(|| batch("tc", &netem(towards(link.to), &direction))).map_err(wrong)?;
                 continue;
             };
             // The delay comes first: behind a discipline of its own it would hide from that how full the queue is.
             let delay = DirectionSpec { rate: None, queue: BEFORE.into(), ..direction.clone() };
-            let sender = &hosts[1 - n];
+            let sender = &hosts[link.from];
             let before = || {
                 sender.keep_hash();
                 batch("tc", &netem(INTERFACE, &delay))
             };
             sender.namespace.within(before).map_err(wrong)?;
-            let lines = bottleneck(TOWARDS[n], direction.rate, discipline);
+            let lines = bottleneck(towards(link.to), direction.rate, discipline);
             let refused = |e: io::Error| {
                 let about = io::Error::new(e.kind(), format!("{discipline}: {e}"));
                 SpecError { key: "path.qdisc".into(), ..system("between the two", &about) }
@@ -81,10 +80,10 @@ impl NetemPath {
         Ok(made)
     }
 
-    /// Gives host `n` an interface whose other end is the router's.
-    fn connect(&self, n: usize, host: &Host, mtu: u32) -> io::Result<()> {
+    /// Gives a host an interface whose other end is the router's.
+    fn connect(&self, id: HostId, host: &Host, mtu: u32) -> io::Result<()> {
         let to = format!("/proc/{}/fd/{}", std::process::id(), host.namespace.fd().as_raw_fd());
-        let name = TOWARDS[n];
+        let name = towards(id);
         let own = format!("address {ETHERNET} mtu {mtu}");
         let lines = format!(
             "link add {name} {own} type veth peer name {INTERFACE} {own} netns {to}\n\
@@ -93,17 +92,18 @@ impl NetemPath {
         self.namespace.within(|| batch("ip", &lines))
     }
 
-    fn route(&self, addresses: [IpAddr; 2], mtu: [u32; 2]) -> io::Result<()> {
+    fn route(&self, addresses: &ByHost<IpAddr>, mtu: &ByHost<u32>) -> io::Result<()> {
         set_kernel_value("/proc/sys/net/ipv4/ip_forward", "1")?;
-        if addresses[0].is_ipv6() {
+        if addresses.values().all(IpAddr::is_ipv6) {
             set_kernel_value("/proc/sys/net/ipv6/conf/all/forwarding", "1")?;
         }
         let links = Links::open()?;
-        for n in 0..2 {
-            crate::sys::link::set_offloads(TOWARDS[n], false)?;
-            links.quiet(TOWARDS[n])?;
-            links.up(TOWARDS[n], Some(mtu[n]), None)?;
-            links.add_route(TOWARDS[n], addresses[n], &Metrics::default())?;
+        for (host, address) in addresses.iter() {
+            let name = towards(host);
+            crate::sys::link::set_offloads(name, false)?;
+            links.quiet(name)?;
+            links.up(name, Some(mtu[host]), None)?;
+            links.add_route(name, *address, &Metrics::default())?;
         }
         Ok(())
     }
@@ -116,14 +116,20 @@ impl NetemPath {
         self.namespace.within(|| {
             let devices = fs::read_to_string("/proc/thread-self/net/dev")?;
             let mut counters = Passed::default();
-            for n in 0..2 {
-                counters.packets[n] = device(&devices, TOWARDS[n], 1);
-                counters.delivered += device(&devices, TOWARDS[n], 9);
-                counters.drops[n] = dropped(TOWARDS[1 - n])?;
+            for link in network().links() {
+                let link = network().link(link);
+                let packets = device(&devices, towards(link.from), 1);
+                counters.links.push(LinkCounts { packets, drops: dropped(towards(link.to))?, unreached: 0 });
             }
+            counters.delivered = HOSTS.map(|host| device(&devices, towards(host), 9)).iter().sum();
             Ok(counters)
         })
     }
+}
+
+/// The router's interface towards a host, which its packets come from and those for it leave by.
+fn towards(host: HostId) -> &'static str {
+    host_name(host)
 }
 
 /// What the delay before a discipline holds at most: all that propagates.

@@ -3,6 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 
+use rexmit_network::HostId;
+use rexmit_network::two_hosts::SERVER;
 use rexmit_scenario::{ConnectionPlan, LinuxSpec, Resolved, Stack};
 use rexmit_traffic::TransferSpec;
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -30,7 +32,7 @@ pub struct Wish {
 impl Protocol {
     /// That of both hosts' profiles.
     pub fn of(resolved: &Resolved) -> Self {
-        match resolved.server {
+        match resolved.stacks[SERVER] {
             Stack::Tcp(_) => Self::Tcp,
             Stack::Sctp(_) => Self::Sctp,
         }
@@ -42,10 +44,10 @@ impl Protocol {
     }
 
     /// Two ends of a connection between these addresses of these hosts.
-    pub fn pair(self, addresses: [SocketAddr; 2], hosts: &[socket::Host; 2]) -> [KernelSocket; 2] {
+    pub fn pair(self, ends: [(SocketAddr, &socket::Host); 2]) -> [KernelSocket; 2] {
         match self {
-            Self::Tcp => KernelSocket::tcp_pair(addresses),
-            Self::Sctp => KernelSocket::sctp_pair(addresses, hosts),
+            Self::Tcp => KernelSocket::tcp_pair(ends.map(|(address, _)| address)),
+            Self::Sctp => KernelSocket::sctp_pair(ends),
         }
     }
 }
@@ -57,8 +59,8 @@ const STREAMS: u16 = 10;
 ///
 /// # Errors
 /// A protocol or an option that the kernel does not have.
-pub fn open(plan: &ConnectionPlan, host: usize, (linux, wish): (&LinuxSpec, Wish)) -> io::Result<Socket> {
-    let address = plan.sockets[host];
+pub fn open(plan: &ConnectionPlan, host: HostId, (linux, wish): (&LinuxSpec, Wish)) -> io::Result<Socket> {
+    let address = plan.end(host).socket;
     let number = match wish.protocol {
         Protocol::Tcp => socket2::Protocol::TCP,
         Protocol::Sctp => socket2::Protocol::from(sctp::PROTOCOL),

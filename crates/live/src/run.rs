@@ -1,17 +1,19 @@
 //! One run on this kernel: two hosts, the emulator between them, their applications, in one thread.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rexmit_capture::Options;
+use rexmit_network::two_hosts::{self, SERVER, by_host, host_name, pair, peer, try_by_host};
+use rexmit_network::{ByHost, HostId};
 use rexmit_path::{EmulatorKind, Unreached};
-use rexmit_scenario::{HOSTS, Message, Resolved, Row, Sampling, SpecError, StateRow, Streams, VerdictRow};
+use rexmit_scenario::{Message, Resolved, Row, Sampling, SpecError, StateRow, Streams, VerdictRow};
 use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::between::{Between, ours};
 use crate::counters::{Counted, KernelCounters};
-use crate::drive::{EARLY, LINGER};
+use crate::drive::{EARLY, LINGER, poll_number};
 use crate::emulator::Lateness;
 use crate::ends::{Ends, Wanted};
 use crate::host::{Host, INTERFACE, system};
@@ -32,8 +34,9 @@ const TURNS_A_BEAT: u64 = 20_000;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LiveOptions {
-    /// Captures at the server and the client, as pcapng.
-    pub captures: [Option<PathBuf>; 2],
+    /// By host, its capture, as pcapng; empty for none.
+    #[serde(deserialize_with = "pair")]
+    pub captures: ByHost<Option<PathBuf>>,
     /// Most bytes of a packet that the captures keep. Absent: all.
     pub capture_snap_len: Option<u32>,
     /// Comment of the captures.
@@ -46,6 +49,13 @@ pub struct LiveOptions {
     pub messages: bool,
     /// The clock is virtual, of a kernel with so many ticks a second: the run starts at a set phase of them.
     pub virtual_hz: Option<u32>,
+}
+
+impl LiveOptions {
+    /// Where the capture at a host goes, if there is one.
+    fn capture_at(&self, host: HostId) -> Option<&Path> {
+        self.captures.get(host)?.as_deref()
+    }
 }
 
 /// All that a run gave.
@@ -67,10 +77,8 @@ pub struct LiveOutcome {
 
 /// So long before a run's start in virtual time, nanoseconds, its hosts and what is between them are made.
 const SETTING_UP: u64 = 500_000_000;
-/// Numbers of the emulator's two ports for [`Poll`].
-const PORTS: [u64; 2] = [0, 1];
-/// Where those of sockets begin.
-const SOCKETS: u64 = 2;
+/// Where the numbers of sockets begin for [`Poll`]: behind those of hosts' ports.
+const SOCKETS: u64 = 1 << 16;
 /// Ticks over which the phase of a run is drawn: a round of the wheel's steps for timers up to 32 s, as the model
 /// of Linux has it.
 const PHASES: u64 = 512;
@@ -94,10 +102,10 @@ pub fn run(
 struct Lab<'a> {
     resolved: &'a Resolved,
     options: &'a LiveOptions,
-    hosts: [Host; 2],
+    hosts: ByHost<Host>,
     between: Between,
     ends: Ends,
-    taps: [Option<Tap>; 2],
+    taps: ByHost<Option<Tap>>,
     /// They wake this thread with each packet of a path that is not its own, where counters are to be read in time.
     witnesses: Vec<PacketSocket>,
     poll: Poll,
@@ -113,7 +121,7 @@ impl<'a> Lab<'a> {
     fn new(resolved: &'a Resolved, streams: &Streams, options: &'a LiveOptions) -> Result<Self, SpecError> {
         let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
         let mut poll = Poll::new().map_err(wrong)?;
-        let phase = resolved.scenario.hosts.server.tick_phase;
+        let phase = resolved.scenario.hosts.of(SERVER).tick_phase;
         let tick = options.virtual_hz.map(|hz| Duration::from_nanos(1_000_000_000 / u64::from(hz.max(1))));
         let round = tick.map_or(Duration::ZERO, |tick| tick * PHASES);
         let phase = phase.unwrap_or_else(|| streams.phase("hosts.server.tick", round));
@@ -131,31 +139,33 @@ impl<'a> Lab<'a> {
             // A discipline may draw as it is made, too.
             crate::guest::seed(seed).map_err(wrong)?;
         }
-        let addresses = HOSTS.map(|name| resolved.address(name));
-        let specs = [&resolved.scenario.hosts.server, &resolved.scenario.hosts.client];
-        let hosts = [Host::create(HOSTS[0], specs[0])?, Host::create(HOSTS[1], specs[1])?];
-        let verdicts = options.captures.iter().any(Option::is_some);
+        let addresses = by_host(|host| resolved.address(host));
+        let hosts = try_by_host(|host| Host::create(host_name(host), resolved.scenario.hosts.of(host)))?;
+        let verdicts = options.captures.values().any(Option::is_some);
         let between = between(resolved, streams, &hosts, (options.verdicts, verdicts))?;
-        let mut taps = [None, None];
-        for (n, host) in hosts.iter().enumerate() {
-            if options.captures[n].is_some() {
-                let tap = Tap::open((&host.namespace, INTERFACE), options.capture_snap_len, &addresses);
-                taps[n] = Some(tap.map_err(|e| system(HOSTS[n], &e))?);
+        let between_these: Vec<_> = addresses.values().copied().collect();
+        let tap = |host: HostId| {
+            if options.capture_at(host).is_none() {
+                return Ok(None);
             }
-        }
-        between.watch(&poll, PORTS).map_err(wrong)?;
+            let at = (&hosts[host].namespace, INTERFACE);
+            let tap = Tap::open(at, options.capture_snap_len, &between_these);
+            tap.map(Some).map_err(|e| system(host_name(host), &e))
+        };
+        let taps = try_by_host(tap)?;
+        between.watch(&poll).map_err(wrong)?;
         let mut witnesses = Vec::new();
         if let (Between::Netem(_), Protocol::Sctp) = (&between, protocol) {
-            for (host, number) in hosts.iter().zip(PORTS) {
+            for (id, host) in hosts.iter() {
                 let seen = host.namespace.within(|| PacketSocket::open(INTERFACE)).map_err(wrong)?;
-                poll.add_readable(&seen, number).map_err(wrong)?;
+                poll.add_readable(&seen, poll_number(id)).map_err(wrong)?;
                 witnesses.push(seen);
             }
         }
         let phases = match tick {
             // One kernel, one clock.
-            Some(_) => [phase; 2],
-            None => phases(resolved, streams),
+            Some(_) => by_host(|_| phase),
+            None => resolved.phases(streams),
         };
         let hz = options.virtual_hz;
         let wanted = Wanted { states: options.state, messages: options.messages, phases, hz };
@@ -241,7 +251,7 @@ impl<'a> Lab<'a> {
         }
         self.between.take_in(self.now)?;
         self.ends.sample_all(self.now);
-        for tap in self.taps.iter_mut().flatten() {
+        for tap in self.taps.values_mut().flatten() {
             tap.drain()?;
         }
         for witness in &self.witnesses {
@@ -263,8 +273,8 @@ impl<'a> Lab<'a> {
         }
         self.write_captures(&mut row)?;
         let mut verdicts = Vec::new();
-        for (log, name) in self.between.logs().into_iter().zip(["down", "up"]) {
-            verdicts.extend(log.iter().map(|row| VerdictRow { direction: name, row: *row }));
+        for (link, log) in self.between.logs().iter() {
+            verdicts.extend(log.iter().map(|row| VerdictRow { link, row: *row }));
         }
         verdicts.sort_by_key(|v| v.row.time);
         let (unreached, lateness) = (self.between.unreached(), self.between.lateness());
@@ -272,35 +282,27 @@ impl<'a> Lab<'a> {
     }
 
     fn row(&self) -> io::Result<Row> {
-        let [server, client] =
-            [&self.hosts[0], &self.hosts[1]].map(|h| h.namespace.within(KernelCounters::read));
-        let counters = [server?, client?];
+        let read = |host: &Host| host.namespace.within(KernelCounters::read);
+        let counters = self.hosts.values().map(read).collect::<io::Result<_>>()?;
         let totals = self.ends.totals();
         let counted = match Protocol::of(self.resolved) {
             Protocol::Tcp => Counted::tcp(&counters, totals.data_segments),
             Protocol::Sctp => Counted::sctp(&counters, totals.retransmits),
         };
         let passed = self.between.passed()?;
-        let unmet = self.between.unmet();
         let mut row = Row {
             completed: totals.completed,
             time_ns: totals.time.as_nanos(),
             bytes: totals.bytes,
-            packets_down: passed.packets[0],
-            packets_up: passed.packets[1],
             data_segments: counted.data_segments,
             retransmits: counted.retransmits,
-            timeouts: counted.timeouts.iter().sum(),
-            timeouts_server: counted.timeouts[0],
             fast_retransmits: counted.fast_retransmits,
-            drops_down: passed.drops[0],
-            drops_up: passed.drops[1],
-            unreached_down: unmet[0],
-            unreached_up: unmet[1],
             deliveries: passed.delivered,
             virtual_ns: self.now.as_nanos(),
             ..Row::default()
         };
+        row.set_links(&passed.links);
+        row.set_timeouts(&counted.timeouts);
         row.error = self.error(&row, totals.misplaced);
         Ok(row)
     }
@@ -329,11 +331,12 @@ impl<'a> Lab<'a> {
 
     fn write_captures(&mut self, row: &mut Row) -> Result<(), SpecError> {
         let start = self.start.saturating_add_signed(clock::realtime_offset());
-        for (n, tap) in self.taps.iter_mut().enumerate() {
-            let (Some(tap), Some(file)) = (tap, &self.options.captures[n]) else { continue };
+        for (host, tap) in self.taps.iter_mut() {
+            let (Some(tap), Some(file)) = (tap, self.options.capture_at(host)) else { continue };
+            let name = host_name(host);
             let about = Options {
                 comment: self.options.comment.clone(),
-                description: Some(format!("the {}'s interface on a real kernel", HOSTS[n])),
+                description: Some(format!("the {name}'s interface on a real kernel")),
                 epoch_ns: if self.options.virtual_hz.is_some() {
                     rexmit_capture::DEFAULT_EPOCH_NS
                 } else {
@@ -341,16 +344,15 @@ impl<'a> Lab<'a> {
                 },
                 ..Options::default()
             };
-            let verdicts = self.between.verdicts(n);
+            let verdicts = self.between.verdicts_on(host);
             let written = tap
                 .drain()
-                .and_then(|()| tap.write((file, HOSTS[n]), start, verdicts.unwrap_or_default(), &about));
+                .and_then(|()| tap.write((file, name), start, verdicts.unwrap_or_default(), &about));
             written.map_err(|e| SpecError::writing("a capture", &e))?;
             let (sent, taken) = (tap.outgoing(), verdicts.map(|v| v.len() as u64));
             if taken.is_some_and(|taken| taken != sent) || tap.missed().is_ok_and(|n| n > 0) {
                 let lost = format!(
-                    "the capture at the {} has {sent} packets sent, the emulator took {}: some are missing",
-                    HOSTS[n],
+                    "the capture at the {name} has {sent} packets sent, the emulator took {}: some are missing",
                     taken.unwrap_or(0)
                 );
                 row.error.get_or_insert(lost);
@@ -365,34 +367,25 @@ impl<'a> Lab<'a> {
 fn between(
     resolved: &Resolved,
     streams: &Streams,
-    hosts: &[Host; 2],
+    hosts: &ByHost<Host>,
     keep: (bool, bool),
 ) -> Result<Between, SpecError> {
-    let addresses = HOSTS.map(|name| resolved.address(name));
-    let mtu = [resolved.scenario.hosts.server.mtu, resolved.scenario.hosts.client.mtu];
+    let addresses = by_host(|host| resolved.address(host));
+    let mtu = by_host(|host| resolved.scenario.hosts.of(host).mtu);
     let path = &resolved.scenario.path;
     if path.emulator == Some(EmulatorKind::Netem) {
-        return NetemPath::create(path, hosts, addresses, mtu).map(Between::Netem);
+        return NetemPath::create(path, hosts, &addresses, &mtu).map(Between::Netem);
     }
-    let directions = streams.directions(path, keep.0)?;
+    let links = streams.links(path, None, keep.0)?;
     let wires = Wires::open().map_err(|e| system("between the two", &e))?;
-    let port = |n: usize| {
-        let shape = Shape { name: INTERFACE, other: HOSTS[n], mtu: mtu[n], super_packets: false };
-        let side = hosts[n].connect(&wires, &shape, [addresses[n], addresses[1 - n]]);
-        side.map_err(|e| system(HOSTS[n], &e))
+    let port = |host: HostId| {
+        let name = host_name(host);
+        let shape = Shape { name: INTERFACE, other: name, mtu: mtu[host], super_packets: false };
+        let side = hosts[host].connect(&wires, &shape, [addresses[host], addresses[peer(host)]]);
+        side.map_err(|e| system(name, &e))
     };
-    Ok(ours([port(0)?, port(1)?], directions, addresses, keep.1))
-}
-
-/// By host, the phase of ticks that an application's sleeps go by, in real time.
-fn phases(resolved: &Resolved, streams: &Streams) -> [Duration; 2] {
-    let hosts = &resolved.scenario.hosts;
-    let all = [(&hosts.server, &resolved.server), (&hosts.client, &resolved.client)];
-    let mut names = HOSTS.iter();
-    all.map(|(spec, stack)| {
-        let name = names.next().unwrap_or(&HOSTS[0]);
-        spec.tick_phase.unwrap_or_else(|| streams.phase(&format!("hosts.{name}.tick"), stack.clock_period()))
-    })
+    let ports = try_by_host(port)?;
+    Ok(ours(two_hosts::network(), ports, links, (addresses, keep.1)))
 }
 
 /// Ticks after which every timer of the kernel's wheel that TCP uses falls on the same places again: those of up to

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use rexmit_network::two_hosts::{DOWN, by_link};
+use rexmit_network::{ByHost, ByLink};
 use rexmit_units::Instant;
 
 use crate::emulator::Emulator;
@@ -9,40 +11,75 @@ use crate::port::Port;
 use crate::sys::device::Lost;
 
 /// Counters that a drive keeps up to date, and its end. To be shared by reference.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Watch {
     stop: AtomicBool,
     begun: AtomicBool,
-    values: [AtomicU64; 28],
+    links: ByLink<Shared>,
+    max_late_ns: AtomicU64,
+    refused: AtomicU64,
+    no_room: AtomicU64,
+    lost: AtomicU64,
 }
 
-/// The counters at one moment. Those of a direction: down, then up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+/// The counters of a link; see [`Live`].
+#[derive(Debug, Default)]
+struct Shared {
+    packets: AtomicU64,
+    bytes: AtomicU64,
+    drops: AtomicU64,
+    dropped_by_pattern: AtomicU64,
+    dropped_by_loss: AtomicU64,
+    queue_full: AtomicU64,
+    dropped_by_aqm: AtomicU64,
+    too_long: AtomicU64,
+    dropped_bytes: AtomicU64,
+    queue_packets: AtomicU64,
+    queue_bytes: AtomicU64,
+    received: AtomicU64,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self {
+            stop: AtomicBool::default(),
+            begun: AtomicBool::default(),
+            links: by_link(|_| Shared::default()),
+            max_late_ns: AtomicU64::default(),
+            refused: AtomicU64::default(),
+            no_room: AtomicU64::default(),
+            lost: AtomicU64::default(),
+        }
+    }
+}
+
+/// The counters at one moment, most of them by link.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Live {
     /// Packets offered.
-    pub packets: [u64; 2],
+    pub packets: ByLink<u64>,
     /// Bytes of IP packets offered.
-    pub bytes: [u64; 2],
+    pub bytes: ByLink<u64>,
     /// Packets that the path dropped.
-    pub drops: [u64; 2],
+    pub drops: ByLink<u64>,
     /// Packets that a pattern dropped.
-    pub dropped_by_pattern: [u64; 2],
+    pub dropped_by_pattern: ByLink<u64>,
     /// Packets that random loss dropped.
-    pub dropped_by_loss: [u64; 2],
+    pub dropped_by_loss: ByLink<u64>,
     /// Packets that found the queue full.
-    pub queue_full: [u64; 2],
+    pub queue_full: ByLink<u64>,
     /// Packets that the queue's management dropped.
-    pub dropped_by_aqm: [u64; 2],
+    pub dropped_by_aqm: ByLink<u64>,
     /// Packets that did not fit into the token bucket.
-    pub too_long: [u64; 2],
+    pub too_long: ByLink<u64>,
     /// Bytes of IP packets that the path dropped.
-    pub dropped_bytes: [u64; 2],
+    pub dropped_bytes: ByLink<u64>,
     /// Packets in the queue, as of the last tenth of a second.
-    pub queue_packets: [u64; 2],
+    pub queue_packets: ByLink<u64>,
     /// Bytes in the queue, as of the last tenth of a second.
-    pub queue_bytes: [u64; 2],
+    pub queue_bytes: ByLink<u64>,
     /// Packets that have come out.
-    pub received: [u64; 2],
+    pub received: ByLink<u64>,
     /// The longest lateness, nanoseconds.
     pub max_late_ns: u64,
     /// Packets that hosts' interfaces refused.
@@ -66,24 +103,25 @@ impl Watch {
 
     /// The counters. Each is right; they need not be of the same instant.
     pub fn live(&self) -> Live {
-        let get = |i: usize| self.values[i].load(Ordering::Relaxed);
+        let get = |of: &AtomicU64| of.load(Ordering::Relaxed);
+        let links = |of: fn(&Shared) -> &AtomicU64| self.links.values().map(|link| get(of(link))).collect();
         Live {
-            packets: [get(0), get(1)],
-            bytes: [get(2), get(3)],
-            drops: [get(4), get(5)],
-            received: [get(6), get(7)],
-            dropped_by_pattern: [get(12), get(13)],
-            dropped_by_loss: [get(14), get(15)],
-            queue_full: [get(16), get(17)],
-            too_long: [get(24), get(25)],
-            dropped_by_aqm: [get(26), get(27)],
-            dropped_bytes: [get(18), get(19)],
-            queue_packets: [get(20), get(21)],
-            queue_bytes: [get(22), get(23)],
-            max_late_ns: get(8),
-            refused: get(9),
-            no_room: get(10),
-            lost: get(11),
+            packets: links(|link| &link.packets),
+            bytes: links(|link| &link.bytes),
+            drops: links(|link| &link.drops),
+            dropped_by_pattern: links(|link| &link.dropped_by_pattern),
+            dropped_by_loss: links(|link| &link.dropped_by_loss),
+            queue_full: links(|link| &link.queue_full),
+            dropped_by_aqm: links(|link| &link.dropped_by_aqm),
+            too_long: links(|link| &link.too_long),
+            dropped_bytes: links(|link| &link.dropped_bytes),
+            queue_packets: links(|link| &link.queue_packets),
+            queue_bytes: links(|link| &link.queue_bytes),
+            received: links(|link| &link.received),
+            max_late_ns: get(&self.max_late_ns),
+            refused: get(&self.refused),
+            no_room: get(&self.no_room),
+            lost: get(&self.lost),
         }
     }
 
@@ -96,42 +134,42 @@ impl Watch {
     }
 
     pub(crate) fn publish<P: Port>(&self, emulator: &Emulator<P>) {
-        for (n, direction) in emulator.directions().iter().enumerate() {
+        for (shared, direction) in self.links.values().zip(emulator.links().values()) {
             let counters = direction.counters();
-            self.set(n, counters.packets);
-            self.set(2 + n, counters.bytes);
-            self.set(4 + n, counters.drops());
-            self.set(6 + n, counters.received);
-            self.set(12 + n, counters.dropped_by_pattern);
-            self.set(14 + n, counters.dropped_by_loss);
-            self.set(16 + n, counters.queue_full);
-            self.set(18 + n, counters.dropped_bytes);
-            self.set(24 + n, counters.too_long);
-            self.set(26 + n, counters.dropped_by_aqm);
+            set(&shared.packets, counters.packets);
+            set(&shared.bytes, counters.bytes);
+            set(&shared.drops, counters.drops());
+            set(&shared.received, counters.received);
+            set(&shared.dropped_by_pattern, counters.dropped_by_pattern);
+            set(&shared.dropped_by_loss, counters.dropped_by_loss);
+            set(&shared.queue_full, counters.queue_full);
+            set(&shared.dropped_bytes, counters.dropped_bytes);
+            set(&shared.too_long, counters.too_long);
+            set(&shared.dropped_by_aqm, counters.dropped_by_aqm);
         }
-        self.set(8, emulator.lateness().max_ns);
-        self.set(9, emulator.lateness().refused);
-        self.set(10, emulator.incidents().no_room);
+        set(&self.max_late_ns, emulator.lateness().max_ns);
+        set(&self.refused, emulator.lateness().refused);
+        set(&self.no_room, emulator.incidents().no_room);
     }
 
     pub(crate) fn publish_queues<P: Port>(&self, emulator: &mut Emulator<P>, now: Instant) {
-        for (n, direction) in emulator.directions_mut().iter_mut().enumerate() {
+        for (shared, direction) in self.links.values().zip(emulator.links_mut().values_mut()) {
             let (packets, bytes) = direction.queued(now);
-            self.set(20 + n, packets);
-            self.set(22 + n, bytes);
+            set(&shared.queue_packets, packets);
+            set(&shared.queue_bytes, bytes);
         }
     }
 
-    pub(crate) fn publish_lost(&self, lost: [Lost; 2]) {
-        self.set(11, lost.iter().map(|l| l.sent + l.received).sum());
+    pub(crate) fn publish_lost(&self, lost: &ByHost<Lost>) {
+        set(&self.lost, lost.values().map(|l| l.sent + l.received).sum());
     }
 
-    /// One packet more came out of direction 0.
+    /// One packet more came out on the way down.
     pub(crate) fn count_received(&self) {
-        self.values[6].fetch_add(1, Ordering::Relaxed);
+        self.links[DOWN].received.fetch_add(1, Ordering::Relaxed);
     }
+}
 
-    fn set(&self, place: usize, value: u64) {
-        self.values[place].store(value, Ordering::Relaxed);
-    }
+fn set(place: &AtomicU64, value: u64) {
+    place.store(value, Ordering::Relaxed);
 }

@@ -12,6 +12,7 @@ use rexmit_live::pool::{Intake, Pool};
 use rexmit_live::port::{Arrival, Port};
 use rexmit_live::sys::clock::Clock;
 use rexmit_live::sys::device::Lost;
+use rexmit_network::two_hosts::{self, CLIENT, DOWN, SERVER};
 use rexmit_path::{Direction, PathSpec};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{IpFields, Packet, Payload, TcpSegment, Transport};
@@ -78,9 +79,9 @@ fn emulator(path: serde_json::Value, sent: &[u8]) -> Emulator<Fake> {
     let path: PathSpec = serde_json::from_value(path).unwrap();
     let mut streams = |_: &str| unreachable!("nothing random");
     let mut direction = |spec, name| Direction::new(&spec, name, Duration::ZERO, &mut streams).unwrap();
-    let directions = [direction(path.down(), "down"), direction(path.up(), "up")];
-    let ports = [Fake::new(sent.iter().map(|n| super_packet(*n))), Fake::new([])];
-    Emulator::new(ports, directions, true)
+    let links = [direction(path.down(), "down"), direction(path.up(), "up")].into_iter().collect();
+    let ports = [Fake::new(sent.iter().map(|n| super_packet(*n))), Fake::new([])].into_iter().collect();
+    Emulator::new(two_hosts::network(), ports, links, true)
 }
 
 /// The numbers of packets in what was written.
@@ -93,8 +94,8 @@ const PACE: Pace = Pace { slice: Duration::from_millis(100), horizon: Duration::
 fn run(emulator: &mut Emulator<Fake>, pace: Pace, time: Duration) -> Clock {
     let clock = Clock::start();
     while clock.now() < Instant::ZERO + time {
-        emulator.take_in_for(0, &clock, pace).unwrap();
-        emulator.hand_out_for(0, &clock, pace).unwrap();
+        emulator.take_in_for(SERVER, &clock, pace).unwrap();
+        emulator.hand_out_for(DOWN, &clock, pace).unwrap();
     }
     clock
 }
@@ -103,8 +104,8 @@ fn run(emulator: &mut Emulator<Fake>, pace: Pace, time: Duration) -> Clock {
 fn a_pattern_names_packets_on_the_wire_and_the_rest_stay_together() {
     let mut emulator = emulator(json!({ "down": { "drop": "3,6-7" } }), &[5, 4]);
     run(&mut emulator, PACE, Duration::from_millis(1));
-    assert_eq!(numbers(&emulator.ports()[1].got), [vec![0, 1], vec![3, 4], vec![2, 3]]);
-    let verdicts = emulator.verdicts()[0];
+    assert_eq!(numbers(&emulator.ports()[CLIENT].got), [vec![0, 1], vec![3, 4], vec![2, 3]]);
+    let verdicts = emulator.verdicts_on(SERVER);
     let dropped: Vec<u64> = verdicts.iter().filter(|v| v.is_drop()).map(|v| v.position).collect();
     assert_eq!((verdicts.len(), dropped), (9, vec![3, 6, 7]));
 }
@@ -117,7 +118,7 @@ fn a_packet_leaves_when_it_is_due_and_waits_for_others_no_longer_than_the_horizo
         let mut emulator = emulator(path.clone(), &[6]);
         let pace = Pace { horizon: Duration::from_millis(horizon), ..PACE };
         let clock = run(&mut emulator, pace, Duration::from_millis(40));
-        let got = &emulator.ports()[1].got;
+        let got = &emulator.ports()[CLIENT].got;
         assert_eq!(numbers(got).concat(), [0, 1, 2, 3, 4, 5]);
         let mut before = 0;
         for (packets, _, at) in got {
@@ -137,29 +138,29 @@ fn a_lone_packet_does_not_wait() {
     let mut emulator = emulator(json!({ "delay": "1 ms" }), &[1]);
     let pace = Pace { horizon: Duration::from_secs(10), ..PACE };
     run(&mut emulator, pace, Duration::from_millis(20));
-    assert_eq!(numbers(&emulator.ports()[1].got), [[0]]);
+    assert_eq!(numbers(&emulator.ports()[CLIENT].got), [[0]]);
 }
 
 #[test]
 fn memory_that_runs_out_is_counted() {
     let mut emulator = emulator(json!({ "delay": "1 ms" }), &[40, 40, 40]).with_pool(Pool::new(100_000));
     run(&mut emulator, PACE, Duration::from_millis(5));
-    let came = emulator.ports()[1].got.iter().map(|g| u64::from(g.0)).sum::<u64>();
+    let came = emulator.ports()[CLIENT].got.iter().map(|g| u64::from(g.0)).sum::<u64>();
     assert_eq!((came, emulator.incidents().no_room), (40, 80));
-    assert_eq!(emulator.verdicts()[0].len(), 40);
+    assert_eq!(emulator.verdicts_on(SERVER).len(), 40);
 }
 
 #[test]
 fn one_packet_at_a_time_by_a_clock_that_stands() {
     let mut emulator = emulator(json!({ "delay": "1 ms" }), &[3]);
     let due = Instant::ZERO + Duration::from_millis(1);
-    assert_eq!(emulator.take_in(0, Instant::ZERO).unwrap(), 3);
+    assert_eq!(emulator.take_in(SERVER, Instant::ZERO).unwrap(), 3);
     assert_eq!((emulator.next_due(), emulator.hand_out(Instant::ZERO).unwrap()), (Some(due), None));
     for _ in 0..3 {
-        assert_eq!(emulator.hand_out(due).unwrap(), Some(1));
+        assert_eq!(emulator.hand_out(due).unwrap(), Some(CLIENT));
     }
     assert_eq!(emulator.hand_out(due).unwrap(), None);
-    assert_eq!(numbers(&emulator.ports()[1].got), [[0], [1], [2]]);
+    assert_eq!(numbers(&emulator.ports()[CLIENT].got), [[0], [1], [2]]);
 }
 
 /// Packets that are dropped from the queue, and marked in it, are so on real packets as on the model's: at the same
@@ -172,7 +173,7 @@ fn a_managed_queue_is_the_model_s() {
         json!({ "rate": "1 Mbit/s", "shaper": "tbf", "queue": "40 kB", "overhead": "14 bytes" }),
     ] {
         let mut emulator = emulator(path.clone(), &[50]);
-        assert_eq!(emulator.take_in(0, Instant::ZERO).unwrap(), 50);
+        assert_eq!(emulator.take_in(SERVER, Instant::ZERO).unwrap(), 50);
         let mut at = Vec::new();
         while let Some(due) = emulator.next_due() {
             while emulator.hand_out(due).unwrap().is_some() {
@@ -193,7 +194,7 @@ fn a_managed_queue_is_the_model_s() {
         }
         assert_eq!(at, model);
         let verdicts: Vec<_> = direction.log().iter().map(|row| row.verdict).collect();
-        assert_eq!(emulator.verdicts()[0], verdicts);
+        assert_eq!(emulator.verdicts_on(SERVER), verdicts);
         let dropped = verdicts.iter().filter(|v| v.is_drop()).count();
         assert!(dropped > 0, "something is dropped");
         assert_eq!((emulator.lateness().packets, emulator.lateness().max_ns), (50 - dropped as u64, 0));
@@ -210,18 +211,18 @@ fn a_managed_queue_by_the_clock() {
     let codel = json!({ "rate": "10 Mbit/s", "down": { "aqm": { "codel": { "target": "1 ms", "interval": "5 ms" } } } });
     run(&mut emulator, PACE, Duration::from_millis(80));
     assert_eq!(
-        emulator.ports()[1].got.iter().map(|g| g.0).sum::<u32>(),
+        emulator.ports()[CLIENT].got.iter().map(|g| g.0).sum::<u32>(),
         60,
         "too short for an interval of 100 ms"
     );
     let mut emulator = self::emulator(codel, &[60]);
     run(&mut emulator, PACE, Duration::from_millis(80));
     let dropped: Vec<u64> =
-        emulator.verdicts()[0].iter().filter(|v| v.is_drop()).map(|v| v.position).collect();
+        emulator.verdicts_on(SERVER).iter().filter(|v| v.is_drop()).map(|v| v.position).collect();
     // 1040 bytes take 0.832 ms: above the target from the third on, at 1.664 ms; the first at 6.664 ms or after goes.
     assert_eq!(dropped[0], 10);
-    assert!(emulator.verdicts()[0].iter().all(|v| v.is_final()));
-    let got = emulator.ports()[1].got.iter().map(|g| u64::from(g.0)).sum::<u64>();
+    assert!(emulator.verdicts_on(SERVER).iter().all(|v| v.is_final()));
+    let got = emulator.ports()[CLIENT].got.iter().map(|g| u64::from(g.0)).sum::<u64>();
     assert_eq!(got + dropped.len() as u64, 60);
 }
 
@@ -232,8 +233,8 @@ fn an_outage_by_the_clock() {
     for aqm in ["none", "codel"] {
         let mut emulator = emulator(json!({ "rate": "10 Mbit/s", "aqm": aqm, "changes": outage }), &[20]);
         run(&mut emulator, PACE, Duration::from_millis(200));
-        assert_eq!(emulator.ports()[1].got.len(), 0, "{aqm}: nothing passes");
+        assert_eq!(emulator.ports()[CLIENT].got.len(), 0, "{aqm}: nothing passes");
         run(&mut emulator, PACE, Duration::from_millis(400));
-        assert_eq!(emulator.ports()[1].got.iter().map(|g| g.0).sum::<u32>(), 20, "{aqm}");
+        assert_eq!(emulator.ports()[CLIENT].got.iter().map(|g| g.0).sum::<u32>(), 20, "{aqm}");
     }
 }

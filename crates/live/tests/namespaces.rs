@@ -9,6 +9,7 @@ use std::time::Duration as StdDuration;
 
 use rexmit_live::measure::{Kind, Load, Testbed, address, bulk, delays};
 use rexmit_live::{DriveOptions, Mode};
+use rexmit_network::two_hosts::{CLIENT, DOWN, SERVER};
 use rexmit_path::PathSpec;
 use rexmit_units::{Duration, QueueLimit, Rate};
 use serde_json::json;
@@ -36,9 +37,9 @@ fn options(mode: Mode) -> DriveOptions {
 
 /// Sends `bytes` over TCP from host 0 to host 1; what arrived, and the segments that were sent again.
 fn transfer(testbed: &Testbed, bytes: usize) -> (Vec<u8>, u64) {
-    let to = SocketAddr::new(address(1), 9000);
-    let listener = testbed.hosts[1].within(|| TcpListener::bind(to)).unwrap();
-    let mut sender = testbed.hosts[0].within(|| TcpStream::connect(to)).unwrap();
+    let to = SocketAddr::new(address(CLIENT), 9000);
+    let listener = testbed.hosts[CLIENT].within(|| TcpListener::bind(to)).unwrap();
+    let mut sender = testbed.hosts[SERVER].within(|| TcpStream::connect(to)).unwrap();
     let (mut receiver, _) = listener.accept().unwrap();
     let data: Vec<u8> = (0..bytes).map(|i| (i / 7) as u8).collect();
     let reader = thread::spawn(move || {
@@ -67,8 +68,8 @@ fn a_stream_comes_out_as_it_went_in() {
             // A probe of an impatient sender on a busy machine, at most.
             assert!(again < 20, "{kind:?} {mode:?}: {again} sent again");
             // Packets on the wire, offloads or not: 1448 bytes of data in each.
-            assert!(live.packets[0] >= 3_000_000 / 1448, "{kind:?} {mode:?}: {live:?}");
-            assert!(live.bytes[0] / live.packets[0] <= 1500, "{kind:?} {mode:?}: {live:?}");
+            assert!(live.packets[DOWN] >= 3_000_000 / 1448, "{kind:?} {mode:?}: {live:?}");
+            assert!(live.bytes[DOWN] / live.packets[DOWN] <= 1500, "{kind:?} {mode:?}: {live:?}");
         }
     }
 }
@@ -82,7 +83,7 @@ fn exactly_the_packets_of_a_pattern_are_lost_with_offloads_on() {
         let testbed = Testbed::new(kind, &lossy, &options(Mode::BusyPoll)).unwrap();
         let (_, again) = transfer(&testbed, 200_000);
         assert!((2..20).contains(&again), "{kind:?}: {again} sent again");
-        assert_eq!(testbed.finish().unwrap().live.drops[0], 2, "{kind:?}");
+        assert_eq!(testbed.finish().unwrap().live.drops[DOWN], 2, "{kind:?}");
     }
 }
 
@@ -93,7 +94,7 @@ fn a_damaged_packet_is_refused_by_the_host() {
         let bad = path(json!({ "delay": "5 ms", "down": { "corrupt": "15" } }));
         let testbed = Testbed::new(kind, &bad, &options(Mode::BusyPoll)).unwrap();
         let (_, again) = transfer(&testbed, 200_000);
-        let counters = testbed.hosts[1].within(rexmit_live::counters::KernelCounters::read).unwrap();
+        let counters = testbed.hosts[CLIENT].within(rexmit_live::counters::KernelCounters::read).unwrap();
         assert_eq!(counters.get("Tcp.InCsumErrors"), 1, "{kind:?}");
         assert!((1..20).contains(&again), "{kind:?}: {again} sent again");
         testbed.finish().unwrap();
@@ -137,16 +138,16 @@ fn what_the_emulator_cannot_take_makes_the_run_invalid() {
     // A sleeping emulator behind everything else, and a sender that does not stop.
     let slow = DriveOptions { nice: Some(19), core: Some(0), ..DriveOptions::default() };
     let testbed = Testbed::new(Kind::Tun, &PathSpec::default(), &slow).unwrap();
-    let socket = testbed.hosts[0].within(|| UdpSocket::bind((address(0), 0))).unwrap();
+    let socket = testbed.hosts[SERVER].within(|| UdpSocket::bind((address(SERVER), 0))).unwrap();
     let end = std::time::Instant::now() + StdDuration::from_millis(1500);
     rexmit_live::sys::thread::pin(0).unwrap();
     while std::time::Instant::now() < end {
-        socket.send_to(&[0; 1000], (address(1), 9)).ok();
+        socket.send_to(&[0; 1000], (address(CLIENT), 9)).ok();
     }
     let report = testbed.finish().unwrap().report;
     let invalid = report.invalid.expect("nothing was lost");
     assert!(invalid.starts_with("the emulator did not keep up: packets: "), "{invalid}");
-    assert!(report.lost[0].sent > 0, "{invalid}");
+    assert!(report.lost[SERVER].sent > 0, "{invalid}");
     assert!(!invalid.contains('\n'));
 }
 

@@ -6,7 +6,6 @@
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
@@ -170,9 +169,16 @@ fn sender(link: LinkId) -> HostId {
 /// # Errors
 /// A list of another length.
 pub fn pair<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<ByHost<T>, D::Error> {
-    let items = Vec::<T>::deserialize(from)?;
-    if items.len() != HOSTS.len() {
-        return Err(D::Error::invalid_length(items.len(), &"one for the server and one for the client"));
-    }
-    Ok(items.into_iter().collect())
+    Ok(<[T; HOSTS.len()]>::deserialize(from)?.into_iter().collect())
+}
+
+/// The same, or nothing.
+///
+/// # Errors
+/// As [`pair`].
+pub fn pair_if_any<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Option<ByHost<T>>, D::Error> {
+    let items = Option::<[T; HOSTS.len()]>::deserialize(from)?;
+    Ok(items.map(|items| items.into_iter().collect()))
 }

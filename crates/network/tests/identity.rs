@@ -86,8 +86,7 @@ fn a_list_is_for_two_hosts_or_refused() {
     assert_eq!((both[SERVER], both[CLIENT]), (7, 8));
     assert_eq!(serde_json::to_string(&both).unwrap(), "[7,8]");
     for wrong in ["[]", "[7]", "[7, 8, 9]"] {
-        let error = read(wrong).unwrap_err().to_string();
-        assert!(error.contains("one for the server and one for the client"), "{error}");
+        assert!(read(wrong).is_err(), "{wrong}");
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rexmit_network::two_hosts::{CLIENT, SERVER};
 use rexmit_sim::{BatchOptions, Engine, Resolved, RunOptions, Streams, Target, UnreachedRuns};
 use serde_json::Value;
 
@@ -145,8 +146,8 @@ pub fn run_one<'py>(
 #[pyfunction]
 pub fn senders(scenario_json: &str) -> PyResult<(bool, bool)> {
     let resolved = Resolved::from_value(parse(scenario_json)?).map_err(value_error)?;
-    let [server, client] = sending_hosts(&resolved);
-    Ok((server, client))
+    let sending = sending_hosts(&resolved);
+    Ok((sending[SERVER], sending[CLIENT]))
 }
 
 /// What was sent again in a run of which these are the captures at the server and at the client, as JSON: a list of rows.
@@ -159,7 +160,7 @@ pub fn retransmissions_of(
     client: Option<String>,
 ) -> PyResult<String> {
     let resolved = Resolved::from_value(parse(scenario_json)?).map_err(value_error)?;
-    let rows = py.detach(|| of_captures(&resolved, [server.as_deref(), client.as_deref()]));
+    let rows = py.detach(|| of_captures(&resolved, &[server, client].into_iter().collect()));
     let rows = rows.map_err(|error| PyValueError::new_err(format!("a capture: {error}")))?;
     serde_json::to_string(&rows).map_err(|error| PyValueError::new_err(error.to_string()))
 }

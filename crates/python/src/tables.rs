@@ -2,8 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use rexmit_network::two_hosts::{host_name, link_name};
 use rexmit_sim::{
-    HOSTS, IntervalRow, Message, MessageRow, RetransmissionRow, Row, StateRow, TransmissionRow, VerdictRow,
+    IntervalRow, Message, MessageRow, RetransmissionRow, Row, StateRow, TransmissionRow, VerdictRow,
 };
 use rexmit_units::{Duration, Instant};
 
@@ -194,8 +195,8 @@ pub fn messages(start: u64, rows: &[Row]) -> Columns {
 pub fn message_trace(rows: &[Message]) -> Columns {
     let number = |get: &dyn Fn(&Message) -> u64| Values::U64(rows.iter().map(get).collect());
     vec![
-        ("connection", Values::U32(rows.iter().map(|m| m.connection).collect())),
-        ("host", Values::Text(rows.iter().map(|m| Some(HOSTS[m.host].to_string())).collect())),
+        ("connection", Values::U32(rows.iter().map(|m| m.connection.number()).collect())),
+        ("host", Values::Text(rows.iter().map(|m| Some(host_name(m.host).to_string())).collect())),
         ("number", number(&|m| m.number)),
         ("written_ns", number(&|m| m.written.as_nanos())),
         ("bytes", number(&|m| m.len)),
@@ -223,8 +224,8 @@ pub fn states(rows: &[StateRow]) -> Columns {
     let ns = |time: Option<Duration>| time.map_or(u64::MAX, Duration::as_nanos);
     vec![
         ("time_ns", number(&|r| r.time.as_nanos())),
-        ("host", text(&|r| r.host)),
-        ("connection", Values::U32(rows.iter().map(|r| r.connection).collect())),
+        ("host", text(&|r| host_name(r.host))),
+        ("connection", Values::U32(rows.iter().map(|r| r.connection.number()).collect())),
         ("state", text(&|r| r.state.state)),
         ("phase", text(&|r| r.state.phase)),
         ("cwnd", number(&|r| r.state.cwnd)),
@@ -249,7 +250,7 @@ pub fn verdicts(rows: &[VerdictRow]) -> Columns {
         |get: &dyn Fn(&VerdictRow) -> String| Values::Text(rows.iter().map(|r| Some(get(r))).collect());
     vec![
         ("time_ns", number(&|r| r.row.time.as_nanos())),
-        ("direction", text(&|r| r.direction.to_string())),
+        ("direction", text(&|r| link_name(r.link).to_string())),
         ("position", number(&|r| r.row.verdict.position)),
         ("ip_bytes", number(&|r| u64::from(r.row.packet.ip_len))),
         ("payload_bytes", number(&|r| u64::from(r.row.packet.payload))),
@@ -270,8 +271,8 @@ pub fn transmissions(rows: &[TransmissionRow]) -> Columns {
     };
     vec![
         ("time_ns", number(&|r| r.time.as_nanos())),
-        ("host", text(&|r| r.host)),
-        ("connection", small(&|r| r.connection)),
+        ("host", text(&|r| host_name(r.host))),
+        ("connection", small(&|r| r.connection.number())),
         ("position", number(&|r| r.position)),
         ("ident", small(&|r| r.ident.into())),
         ("seq", Values::I64(rows.iter().map(|r| r.seq).collect())),

@@ -6,8 +6,10 @@ use std::path::Path;
 use rexmit_analysis::repeats::{Class, Counts, Repeated, Repeats, Sums, Watcher};
 use rexmit_analysis::{Options, Run, RunOptions};
 use rexmit_capture::{ReadError, Reader};
+use rexmit_network::two_hosts::{by_host, host_name};
+use rexmit_network::{ByHost, EndId, EndIndex, Ends, HostId};
 use rexmit_path::Carried;
-use rexmit_sim::{FIRST_PORT, HOSTS, Observer, Resolved, RetransmissionRow, Watch, open_capture};
+use rexmit_sim::{Observer, Resolved, RetransmissionRow, Watch, connection_of_ports, open_capture};
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
 
@@ -19,56 +21,55 @@ impl Watch for Judged {
         resolved.scenario.retransmissions.then(|| {
             let senders = Senders::of(resolved);
             let options = options(resolved);
-            let watchers = [0, 1].map(|host| senders.any(host).then(|| Watcher::new(&options)));
+            let watchers = by_host(|host| senders.any(host).then(|| Watcher::new(&options)));
             Box::new(Interfaces { watchers, senders }) as Box<dyn Observer>
         })
     }
 }
 
-/// The retransmissions of a run of `resolved` in captures at the server and at the client.
+/// The retransmissions of a run of `resolved` in captures at its hosts.
 ///
 /// # Errors
 /// A capture that cannot be read.
 pub fn of_captures(
     resolved: &Resolved,
-    captures: [Option<&str>; 2],
+    captures: &ByHost<Option<String>>,
 ) -> Result<Vec<RetransmissionRow>, ReadError> {
     let senders = Senders::of(resolved);
-    let mut found = [Vec::new(), Vec::new()];
-    for (found, path) in found.iter_mut().zip(captures) {
-        let Some(path) = path else { continue };
+    let mut found = ByHost::new();
+    for path in captures.values() {
+        let Some(path) = path else {
+            found.push(Vec::new());
+            continue;
+        };
         let file = open_capture(Path::new(path)).map_err(|source| ReadError::Io { offset: 0, source })?;
         let options = RunOptions { analysis: options(resolved), filter: None };
-        *found = Repeats::of(Run::new(Reader::new(file)?, &options));
+        found.push(Repeats::of(Run::new(Reader::new(file)?, &options)));
     }
     Ok(senders.rows(found))
 }
 
 /// The hosts that send data in some transfer: whose captures tell what is sent again.
-pub fn sending_hosts(resolved: &Resolved) -> [bool; 2] {
+pub fn sending_hosts(resolved: &Resolved) -> ByHost<bool> {
     let senders = Senders::of(resolved);
-    [senders.any(0), senders.any(1)]
+    by_host(|host| senders.any(host))
 }
 
-/// Who sends, by connection and host.
-struct Senders(Vec<[Sends; 2]>);
+/// Who sends: of each end, its port, and whether it sends data.
+struct Senders(Ends<(u16, bool)>);
 
-/// A host's part in a connection: its port, and whether it sends data.
-type Sends = (u16, bool);
-
-/// The two hosts' interfaces, of which only those of senders are looked at.
+/// The hosts' interfaces, of which only those of senders are looked at.
 struct Interfaces {
-    watchers: [Option<Watcher>; 2],
+    watchers: ByHost<Option<Watcher>>,
     senders: Senders,
 }
 
 impl Observer for Interfaces {
     #[inline]
-    fn packet(&mut self, host: usize, now: Instant, packet: &Packet) {
+    fn packet(&mut self, host: HostId, now: Instant, packet: &Packet) {
         let Some(watcher) = &mut self.watchers[host] else { return };
         let (.., source, destination) = packet.flow();
-        let ports = (source, destination);
-        if self.senders.connection(ports).is_some_and(|n| self.senders.0[n][host].1) {
+        if self.senders.end(host, (source, destination)).is_some_and(|at| self.senders.0[at].1) {
             watcher.packet(now, packet);
         }
     }
@@ -81,39 +82,36 @@ impl Observer for Interfaces {
 
 impl Senders {
     fn of(resolved: &Resolved) -> Self {
-        let of = |plan: rexmit_sim::ConnectionPlan| {
-            [0, 1].map(|host| (plan.sockets[host].port(), plan.apps[host].sends()))
-        };
-        Self(resolved.connections().map(of).collect())
+        let mut ends = Ends::new();
+        for plan in resolved.connections() {
+            ends.push(plan.ends.map(|end| (end.host, (end.socket.port(), end.app.sends()))));
+        }
+        Self(ends)
     }
 
-    fn any(&self, host: usize) -> bool {
-        self.0.iter().any(|hosts| hosts[host].1)
+    fn any(&self, host: HostId) -> bool {
+        self.0.iter().any(|(at, (_, sends))| *sends && self.0.host(at) == host)
     }
 
-    /// The connection of these two ports.
+    /// The end at `host` of the connection of these two ports.
     #[inline]
-    fn connection(&self, (one, other): (u16, u16)) -> Option<usize> {
-        let number = usize::from(one.max(other).checked_sub(FIRST_PORT)?);
-        (number < self.0.len()).then_some(number)
+    fn end(&self, host: HostId, (one, other): (u16, u16)) -> Option<EndIndex> {
+        self.0.find(EndId { connection: connection_of_ports(one, other)?, host })
     }
 
-    /// Rows of what the captures at the two hosts show of what these have sent.
-    fn rows(&self, found: [Vec<Repeated>; 2]) -> Vec<RetransmissionRow> {
-        let mut sorted: BTreeMap<(usize, usize, u32, Class), Counts> = BTreeMap::new();
-        for (host, repeated) in found.into_iter().enumerate() {
+    /// Rows of what the captures at the hosts show of what these have sent.
+    fn rows(&self, found: ByHost<Vec<Repeated>>) -> Vec<RetransmissionRow> {
+        let mut sorted: BTreeMap<(EndId, u32, Class), Counts> = BTreeMap::new();
+        for (host, repeated) in found.iter() {
             for one in repeated {
-                let Some(connection) = self.connection((one.from.port(), one.to.port())) else { continue };
-                if self.0[connection][host] == (one.from.port(), true) {
-                    let key = (connection, host, one.number, one.class);
+                let Some(at) = self.end(host, (one.from.port(), one.to.port())) else { continue };
+                if self.0[at] == (one.from.port(), true) {
+                    let key = (self.0.id(at), one.number, one.class);
                     sorted.entry(key).or_default().merge(&one.counts);
                 }
             }
         }
-        sorted
-            .into_iter()
-            .map(|((connection, host, n, class), c)| row((connection, host), (n, class), &c))
-            .collect()
+        sorted.into_iter().map(|((end, n, class), c)| row(end, (n, class), &c)).collect()
     }
 }
 
@@ -123,7 +121,7 @@ fn options(resolved: &Resolved) -> Options {
     Options { missing_reports, ..default }
 }
 
-fn row(end: (usize, usize), (number, class): (u32, Class), counts: &Counts) -> RetransmissionRow {
+fn row(end: EndId, (number, class): (u32, Class), counts: &Counts) -> RetransmissionRow {
     let ms = |ns: f64| ns / 1e6;
     let of = |sums: &Sums| {
         let (min, max) = sums.range();
@@ -132,8 +130,8 @@ fn row(end: (usize, usize), (number, class): (u32, Class), counts: &Counts) -> R
     let ([min, max, mean, std], [least, most, middle, spread]) =
         (of(&counts.cumulative), of(&counts.consecutive));
     RetransmissionRow {
-        connection: end.0 as u32,
-        host: HOSTS[end.1].to_string(),
+        connection: end.connection.number(),
+        host: host_name(end.host).to_string(),
         protocol: class.protocol().to_string(),
         number,
         class: class.name().to_string(),

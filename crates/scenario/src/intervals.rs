@@ -4,6 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rexmit_network::EndId;
+use rexmit_network::two_hosts::host_name;
 use rexmit_stack::{Counters, Snapshot};
 use rexmit_units::{Duration, Instant};
 use schemars::JsonSchema;
@@ -133,14 +135,11 @@ pub struct Tally {
     pub counters: Counters,
 }
 
-/// An end that sends: its connection and its host (0 the server, 1 the client).
-pub type Sender = (u32, usize);
-
 /// The intervals of a run as it goes on.
 #[derive(Debug)]
 pub struct IntervalLog {
     what: Intervals,
-    senders: Vec<Sender>,
+    senders: Vec<EndId>,
     /// Those that are still to begin, the last first.
     ahead: Vec<(u32, Instant, Instant)>,
     open: Vec<Open>,
@@ -172,7 +171,7 @@ struct Writes {
 
 impl IntervalLog {
     /// The log of a run with these senders, in whose order tallies are given.
-    pub fn new(what: &Intervals, senders: Vec<Sender>) -> Self {
+    pub fn new(what: &Intervals, senders: Vec<EndId>) -> Self {
         let mut ahead: Vec<_> = match what {
             Intervals::Every(every) => vec![(0, Instant::ZERO, Instant::ZERO + *every)],
             Intervals::Spans(spans) => {
@@ -182,11 +181,6 @@ impl IntervalLog {
         };
         ahead.sort_by_key(|(number, from, _)| std::cmp::Reverse((*from, *number)));
         Self { what: what.clone(), senders, ahead, open: Vec::new(), rows: Vec::new() }
-    }
-
-    /// The ends that send.
-    pub fn senders(&self) -> &[Sender] {
-        &self.senders
     }
 
     /// When an interval next begins or ends: [`Self::pass`] is to be called before what happens then.
@@ -243,7 +237,7 @@ impl IntervalLog {
     }
 
     fn close(&mut self, open: &Open, to: Instant, tallies: &[Tally]) {
-        for (n, (connection, host)) in self.senders.iter().enumerate() {
+        for (n, sender) in self.senders.iter().enumerate() {
             let (before, after) = (&open.base[n], &tallies[n]);
             let (first, last) = (&before.counters, &after.counters);
             let known = |from: u64, to: u64| (to != u64::MAX).then(|| to.saturating_sub(from));
@@ -251,8 +245,8 @@ impl IntervalLog {
                 interval: open.number,
                 from_ns: open.from.as_nanos(),
                 to_ns: to.as_nanos(),
-                connection: *connection,
-                host: crate::HOSTS[*host].to_string(),
+                connection: sender.connection.number(),
+                host: host_name(sender.host).to_string(),
                 bytes: after.delivered - before.delivered,
                 written: after.written - before.written,
                 data_segments: last.data_segments.saturating_sub(first.data_segments),

@@ -11,6 +11,7 @@ mod intervals;
 mod kernel;
 mod linux;
 mod messages;
+mod meter;
 mod path;
 mod profiles;
 mod retransmissions;
@@ -21,16 +22,18 @@ mod settings;
 mod streams;
 mod usrsctp;
 
-pub use connections::{ConnectionPlan, FIRST_PORT, HOSTS, SERVICE_PORT};
+pub use connections::{ConnectionPlan, FIRST_PORT, PlannedEnd, SERVICE_PORT, connection_of_ports};
 pub use error::SpecError;
 pub use inputs::{MOST_PROFILE_BYTES, open_capture, open_regular, read_text};
-pub use intervals::{IntervalLog, IntervalRow, Intervals, Sender, Tally};
+pub use intervals::{IntervalLog, IntervalRow, Intervals, Tally};
 pub use kernel::KernelSettings;
 pub use linux::{LinuxSpec, SysctlValue};
 pub use messages::{Message, MessageLog, MessageRow};
+pub use meter::{Measured, Meter, Post, roles};
 pub use profiles::{Stack, builtin_profiles, resolve_profile};
 pub use retransmissions::RetransmissionRow;
-pub use row::{Row, StateRow, VerdictRow};
+pub use rexmit_network::two_hosts;
+pub use row::{LinkCounts, Row, StateRow, VerdictRow};
 pub use sampling::{Sampling, StateLog};
 pub use scenario::{
     HostSpec, Hosts, Resolved, Scenario, profile_schema, read_path, schema, sctp_profile_schema,

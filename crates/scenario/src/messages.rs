@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use rexmit_network::two_hosts::host_name;
+use rexmit_network::{ConnectionId, EndId, HostId};
 use rexmit_traffic::{Read, Written};
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -45,10 +47,10 @@ pub struct MessageRow {
 /// One message and its fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Number of the connection.
-    pub connection: u32,
-    /// Who sends: 0 the server, 1 the client.
-    pub host: usize,
+    /// The connection.
+    pub connection: ConnectionId,
+    /// Who sends.
+    pub host: HostId,
     /// Number of the message, from 0.
     pub number: u64,
     /// When the application began to write it.
@@ -70,8 +72,7 @@ pub struct MessageLog {
 /// One connection, from its sender.
 #[derive(Debug)]
 struct Flow {
-    connection: u32,
-    host: usize,
+    sender: EndId,
     /// Those not delivered and those behind them, by offset.
     waiting: VecDeque<Waiting>,
     written: u64,
@@ -92,15 +93,9 @@ impl MessageLog {
         Self { flows: Vec::new(), all: all.then(Vec::new) }
     }
 
-    /// The number by which a sender (connection and host) is known here.
-    pub fn sender(&mut self, connection: u32, host: usize) -> usize {
-        self.flows.push(Flow {
-            connection,
-            host,
-            waiting: VecDeque::new(),
-            written: 0,
-            latencies: Vec::new(),
-        });
+    /// The number by which a sender is known here.
+    pub fn sender(&mut self, sender: EndId) -> usize {
+        self.flows.push(Flow { sender, waiting: VecDeque::new(), written: 0, latencies: Vec::new() });
         self.flows.len() - 1
     }
 
@@ -108,8 +103,8 @@ impl MessageLog {
     pub fn wrote(&mut self, n: usize, write: &Written) {
         let flow = &mut self.flows[n];
         let message = Message {
-            connection: flow.connection,
-            host: flow.host,
+            connection: flow.sender.connection,
+            host: flow.sender.host,
             number: flow.written,
             written: write.at,
             len: write.len,
@@ -174,8 +169,8 @@ impl Flow {
             rank.checked_sub(1).map(|at| ms(self.latencies[at] as f64))
         };
         MessageRow {
-            connection: self.connection,
-            host: crate::HOSTS[self.host].to_string(),
+            connection: self.sender.connection.number(),
+            host: host_name(self.sender.host).to_string(),
             written: self.written,
             delivered: n as u64,
             latency_min_ms: self.latencies.first().map(|ns| ms(*ns as f64)),
@@ -195,6 +190,7 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rexmit_network::two_hosts::CLIENT;
     use rexmit_units::Duration;
 
     fn ms(n: u64) -> Instant {
@@ -203,7 +199,7 @@ mod tests {
 
     fn log(writes: &[(u64, u64)], reads: &[(u64, u64, u64)]) -> (MessageRow, Vec<Message>) {
         let mut log = MessageLog::new(true);
-        let n = log.sender(3, 1);
+        let n = log.sender(EndId { connection: ConnectionId::new(3), host: CLIENT });
         let mut offset = 0;
         for (at, len) in writes {
             log.wrote(n, &Written { at: ms(*at), offset, len: *len });

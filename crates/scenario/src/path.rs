@@ -1,34 +1,52 @@
-//! The two directions of a path with the random streams of a run.
+//! The hosts and links of a scenario, with the random streams of a run.
 
+use rexmit_network::two_hosts::{self, by_host, host_name};
+use rexmit_network::{ByHost, ByLink, HostId, Network};
 use rexmit_path::{Carried, Direction, DirectionSpec, PathSpec};
+use rexmit_units::Duration;
 
-use crate::{SpecError, Streams};
+use crate::{Resolved, SpecError, Streams};
+
+impl Resolved {
+    /// Its hosts, with the links of `path` and of `alternate`.
+    pub fn network(&self) -> Network {
+        match &self.scenario.alternate {
+            None => two_hosts::network(),
+            Some(_) => two_hosts::network_with_alternate(&by_host(|host| self.alternate_address(host))),
+        }
+    }
+
+    /// By host, the phase of its kernel's ticks in a run with these streams.
+    pub fn phases(&self, streams: &Streams) -> ByHost<Duration> {
+        let drawn = |host: HostId| {
+            streams.phase(&format!("hosts.{}.tick", host_name(host)), self.stacks[host].clock_period())
+        };
+        by_host(|host| self.scenario.hosts.of(host).tick_phase.unwrap_or_else(|| drawn(host)))
+    }
+}
 
 impl Streams {
-    /// The directions of `path`, from the server and from the client, with this run's streams; with a `log` they
-    /// keep their verdicts.
+    /// The links of `path` and of the path `alternate`, if there is one, each with streams of its own of this run; with a
+    /// `log` they keep their verdicts.
     ///
     /// # Errors
     ///
-    /// [`SpecError`] with what in the path cannot be.
-    pub fn directions<P: Carried>(&self, path: &PathSpec, log: bool) -> Result<[Direction<P>; 2], SpecError> {
-        self.directions_of("", path, log)
-    }
-
-    /// The same of the path `alternate`, whose streams are its own.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::directions`].
-    pub fn alternate_directions<P: Carried>(
+    /// [`SpecError`] with what in a path cannot be.
+    pub fn links<P: Carried>(
         &self,
         path: &PathSpec,
+        alternate: Option<&PathSpec>,
         log: bool,
-    ) -> Result<[Direction<P>; 2], SpecError> {
-        self.directions_of("alternate.", path, log)
+    ) -> Result<ByLink<Direction<P>>, SpecError> {
+        let mut links: ByLink<_> = self.links_of("", path, log)?.into_iter().collect();
+        if let Some(path) = alternate {
+            links.extend(self.links_of("alternate.", path, log)?);
+        }
+        Ok(links)
     }
 
-    fn directions_of<P: Carried>(
+    /// The two links of a path, down and up.
+    fn links_of<P: Carried>(
         &self,
         prefix: &str,
         path: &PathSpec,

@@ -1,5 +1,7 @@
 //! What a run gives, whatever ran it.
 
+use rexmit_network::two_hosts::{SERVER, down_and_up};
+use rexmit_network::{ByHost, ByLink, ConnectionId, HostId, LinkId};
 use rexmit_path::LogRow;
 use rexmit_stack::Snapshot;
 use rexmit_units::Instant;
@@ -58,15 +60,41 @@ pub struct Row {
     pub retransmissions: Vec<RetransmissionRow>,
 }
 
+/// What happened on one link in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounts {
+    /// Packets that entered it.
+    pub packets: u64,
+    /// Packets that it dropped.
+    pub drops: u64,
+    /// Its patterns that met no packet.
+    pub unreached: u64,
+}
+
+impl Row {
+    /// Sets the columns of timeouts from the expiries of each host's retransmission timers.
+    pub fn set_timeouts(&mut self, hosts: &ByHost<u64>) {
+        self.timeouts = hosts.values().sum();
+        self.timeouts_server = hosts[SERVER];
+    }
+
+    /// Sets the columns `*_down` and `*_up`, which are sums over links: those from the server, and those from the client.
+    pub fn set_links(&mut self, links: &ByLink<LinkCounts>) {
+        (self.packets_down, self.packets_up) = down_and_up(links, |link| link.packets);
+        (self.drops_down, self.drops_up) = down_and_up(links, |link| link.drops);
+        (self.unreached_down, self.unreached_up) = down_and_up(links, |link| link.unreached);
+    }
+}
+
 /// State of an endpoint at an instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StateRow {
     /// When.
     pub time: Instant,
-    /// `server` or `client`.
-    pub host: &'static str,
-    /// Number of the connection, from 0.
-    pub connection: u32,
+    /// The host.
+    pub host: HostId,
+    /// The connection.
+    pub connection: ConnectionId,
     /// The state.
     pub state: Snapshot,
 }
@@ -74,8 +102,8 @@ pub struct StateRow {
 /// The path's verdict on a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerdictRow {
-    /// `down` or `up`.
-    pub direction: &'static str,
+    /// The link that it entered.
+    pub link: LinkId,
     /// The packet and what became of it.
     pub row: LogRow,
 }

@@ -1,13 +1,15 @@
 //! The table of state over time: when a host's state is noted, whatever runs the scenario.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use rexmit_network::EndId;
 use rexmit_stack::Snapshot;
 use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-use crate::{HOSTS, StateRow};
+use crate::StateRow;
 
 /// When the state of a connection is noted: `changes`, `writes`, or an interval with its unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,8 +74,8 @@ const LEAST: Duration = Duration::from_micros(1);
 pub struct StateLog {
     sampling: Sampling,
     rows: Vec<StateRow>,
-    /// By connection, the server's end and the client's.
-    last: Vec<[Option<Last>; 2]>,
+    /// Of the ends that there are.
+    last: BTreeMap<EndId, Last>,
     /// The next multiple of the interval.
     next: Instant,
 }
@@ -91,28 +93,23 @@ impl StateLog {
         Self { sampling, ..Self::default() }
     }
 
-    /// The state of an end (its host, 0 the server and 1 the client, and the number of its connection) after an event,
-    /// when its application has `written` so many bytes. Times never fall; `None` is an end that is no more.
-    pub fn note(
-        &mut self,
-        (host, connection): (usize, usize),
-        now: Instant,
-        written: u64,
-        state: Option<Snapshot>,
-    ) {
+    /// The state of an end after an event, when its application has `written` so many bytes. Times never fall; `None` is
+    /// an end that is no more.
+    pub fn note(&mut self, end: EndId, now: Instant, written: u64, state: Option<Snapshot>) {
         self.pass(now);
-        if connection >= self.last.len() {
-            self.last.resize(connection + 1, [None; 2]);
-        }
-        let last = &mut self.last[connection][host];
-        let wanted = match (self.sampling, &last) {
+        let last = self.last.get(&end);
+        let wanted = match (self.sampling, last) {
             (Sampling::Changes, last) => last.is_none_or(|last| Some(last.state) != state),
             (Sampling::Writes, last) => written > last.map_or(0, |last| last.written),
             (Sampling::Every(_), _) => false,
         };
-        *last = state.map(|state| Last { state, written });
-        if let (true, Some(state)) = (wanted, state) {
-            self.rows.push(StateRow { time: now, host: HOSTS[host], connection: connection as u32, state });
+        let Some(state) = state else {
+            self.last.remove(&end);
+            return;
+        };
+        self.last.insert(end, Last { state, written });
+        if wanted {
+            self.rows.push(StateRow { time: now, host: end.host, connection: end.connection, state });
         }
     }
 
@@ -125,11 +122,9 @@ impl StateLog {
     fn pass(&mut self, now: Instant) {
         let Sampling::Every(interval) = self.sampling else { return };
         while self.next < now {
-            for (connection, ends) in self.last.iter().enumerate() {
-                for (host, last) in HOSTS.iter().zip(ends) {
-                    let Some(Last { state, .. }) = *last else { continue };
-                    self.rows.push(StateRow { time: self.next, host, connection: connection as u32, state });
-                }
+            for (EndId { connection, host }, Last { state, .. }) in &self.last {
+                let (host, connection) = (*host, *connection);
+                self.rows.push(StateRow { time: self.next, host, connection, state: *state });
             }
             self.next += interval;
         }
@@ -139,6 +134,12 @@ impl StateLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rexmit_network::two_hosts::{CLIENT, SERVER, host_name};
+    use rexmit_network::{ConnectionId, HostId};
+
+    fn end(host: HostId) -> EndId {
+        EndId { connection: ConnectionId::default(), host }
+    }
 
     fn ms(n: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(n)
@@ -154,14 +155,14 @@ mod tests {
         for (time, written, cwnd) in
             [(0, 0, 1), (0, 10, 1), (7, 20, 1), (10, 20, 2), (10, 20, 3), (23, 20, 3)]
         {
-            log.note((0, 0), ms(time), written, window(cwnd));
+            log.note(end(SERVER), ms(time), written, window(cwnd));
         }
-        log.note((1, 0), ms(23), 0, window(9));
-        log.note((0, 0), ms(31), 20, None);
-        log.note((1, 0), ms(45), 0, window(9));
+        log.note(end(CLIENT), ms(23), 0, window(9));
+        log.note(end(SERVER), ms(31), 20, None);
+        log.note(end(CLIENT), ms(45), 0, window(9));
         log.into_rows()
             .iter()
-            .map(|r| ((r.time - Instant::ZERO).as_millis_f64() as u64, r.host, r.state.cwnd))
+            .map(|r| ((r.time - Instant::ZERO).as_millis_f64() as u64, host_name(r.host), r.state.cwnd))
             .collect()
     }
 

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use rexmit_network::two_hosts::{self, CLIENT, HOSTS, SERVER, host_name};
+use rexmit_network::{ByHost, HostId};
 use rexmit_path::{EmulatorKind, PathSpec};
 use rexmit_traffic::{Transfer, TransferSpec};
 use rexmit_units::Duration;
@@ -10,11 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::SpecError;
 use crate::error::{read, refuse_list};
 use crate::intervals::Intervals;
 use crate::linux::LinuxSpec;
 use crate::profiles::{Stack, resolve_profile};
-use crate::{HOSTS, SpecError};
 
 /// Every connection has a port of its own from 10000 on.
 const MAX_CONNECTIONS: u64 = 55_000;
@@ -71,6 +73,21 @@ pub struct Hosts {
     pub server: HostSpec,
     /// The host at its lower end.
     pub client: HostSpec,
+}
+
+impl Hosts {
+    /// One of them.
+    ///
+    /// # Panics
+    /// Of a host that is none of the two.
+    pub fn of(&self, host: HostId) -> &HostSpec {
+        two_hosts::choose(host, &self.server, &self.client)
+    }
+
+    /// Both, with their numbers and names.
+    pub fn iter(&self) -> impl Iterator<Item = (HostId, &'static str, &HostSpec)> {
+        HOSTS.into_iter().map(|host| (host, host_name(host), self.of(host)))
+    }
 }
 
 /// One host.
@@ -135,10 +152,8 @@ fn stack_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 pub struct Resolved {
     /// The scenario.
     pub scenario: Scenario,
-    /// The server's transport.
-    pub server: Stack,
-    /// The client's transport, of the same protocol.
-    pub client: Stack,
+    /// The hosts' transports, all of one protocol.
+    pub stacks: ByHost<Stack>,
     /// What is sent.
     pub transfers: Vec<Transfer>,
 }
@@ -151,16 +166,16 @@ impl Resolved {
     pub fn from_value(value: Value) -> Result<Self, SpecError> {
         refuse_lists(&value)?;
         let scenario: Scenario = read(value)?;
-        let server =
-            resolve_profile(&scenario.hosts.server.stack).map_err(|e| e.within("hosts.server.stack"))?;
-        let client =
-            resolve_profile(&scenario.hosts.client.stack).map_err(|e| e.within("hosts.client.stack"))?;
+        let stack = |(_, name, host): (HostId, &str, &HostSpec)| {
+            resolve_profile(&host.stack).map_err(|e| e.within(&format!("hosts.{name}.stack")))
+        };
+        let stacks = scenario.hosts.iter().map(stack).collect::<Result<_, _>>()?;
         let mut transfers = Vec::new();
         for (i, spec) in scenario.transfers.iter().enumerate() {
             transfers
                 .push(spec.resolve().map_err(|e| SpecError::new(format!("transfers.{i}"), e.to_string()))?);
         }
-        let resolved = Self { scenario, server, client, transfers };
+        let resolved = Self { scenario, stacks, transfers };
         resolved.check()?;
         Ok(resolved)
     }
@@ -173,13 +188,13 @@ impl Resolved {
         if scenario.limit.is_zero() {
             return Err(SpecError::new("limit", "a run without time; allowed: above 0 s, such as \"1 h\""));
         }
-        if self.server.protocol() != self.client.protocol() {
-            let [server, client] = [&self.server, &self.client].map(Stack::protocol);
+        let [server, client] = [SERVER, CLIENT].map(|host| self.stacks[host].protocol());
+        if server != client {
             let text =
                 format!("the server has {server}, the client {client}: give both stacks of one protocol");
             return Err(SpecError::new("hosts", text));
         }
-        if let Stack::Tcp(_) = self.server {
+        if self.is_tcp() {
             for (i, transfer) in scenario.transfers.iter().enumerate() {
                 if let Some(key) = transfer.of_messages().next() {
                     let text = "TCP is a stream of bytes; of SCTP only, such as hosts.*.stack = \"rfc9260\"";
@@ -195,7 +210,7 @@ impl Resolved {
             let text = format!("{connections} connections: at most {MAX_CONNECTIONS} fit into one run");
             return Err(SpecError::new("transfers", text));
         }
-        for (host, name) in [(&scenario.hosts.server, "server"), (&scenario.hosts.client, "client")] {
+        for (_, name, host) in scenario.hosts.iter() {
             if !(68..=65_535).contains(&host.mtu) {
                 return Err(SpecError::new(
                     format!("hosts.{name}.mtu"),
@@ -209,33 +224,33 @@ impl Resolved {
                 settings.check().map_err(|e| wrong(SpecError::new("", e.to_string())))?;
             }
         }
-        let (server, client) = (self.address("server"), self.address("client"));
+        let (server, client) = (self.address(SERVER), self.address(CLIENT));
         if server.is_ipv4() != client.is_ipv4() || server == client {
             return Err(SpecError::new("hosts", "the two addresses must differ and be of one family"));
         }
-        let mtu = [&scenario.hosts.server, &scenario.hosts.client].map(|host| host.mtu.into());
+        let mtu = HOSTS.map(|host| scenario.hosts.of(host).mtu.into());
         scenario.path.check(Some(mtu)).map_err(|e| SpecError::new("", e.to_string()))?;
         self.check_alternate(mtu)
     }
 
     fn check_alternate(&self, mtu: [u64; 2]) -> Result<(), SpecError> {
-        let hosts = [&self.scenario.hosts.server, &self.scenario.hosts.client];
         let Some(path) = &self.scenario.alternate else {
-            return match HOSTS.iter().zip(hosts).find(|(_, host)| host.alternate_address.is_some()) {
+            let mut hosts = self.scenario.hosts.iter();
+            return match hosts.find(|(.., host)| host.alternate_address.is_some()) {
                 None => Ok(()),
-                Some((name, _)) => {
+                Some((_, name, _)) => {
                     let text =
                         "there is no path to it: give `alternate`, such as alternate.delay = \"10 ms\"";
                     Err(SpecError::new(format!("hosts.{name}.alternate_address"), text))
                 }
             };
         };
-        if let Stack::Tcp(_) = self.server {
+        if self.is_tcp() {
             let text = "TCP has one path; of SCTP only, such as hosts.*.stack = \"rfc9260\"";
             return Err(SpecError::new("alternate", text));
         }
-        let mut all = HOSTS.map(|name| self.address(name)).to_vec();
-        all.extend(HOSTS.map(|name| self.alternate_address(name)));
+        let mut all = HOSTS.map(|host| self.address(host)).to_vec();
+        all.extend(HOSTS.map(|host| self.alternate_address(host)));
         let family = all[0].is_ipv4();
         let differ = all.iter().enumerate().all(|(n, address)| !all[..n].contains(address));
         if !differ || all.iter().any(|address| address.is_ipv4() != family) {
@@ -248,28 +263,31 @@ impl Resolved {
         })
     }
 
-    /// Address of `server` or `client`.
-    pub fn address(&self, host: &str) -> IpAddr {
-        let (spec, default) = match host {
-            "server" => (&self.scenario.hosts.server, [10, 0, 2, 1]),
-            _ => (&self.scenario.hosts.client, [10, 0, 1, 1]),
-        };
-        spec.address.unwrap_or(IpAddr::from(default))
+    /// The protocol that the hosts speak: `tcp` or `sctp`.
+    pub fn protocol(&self) -> &'static str {
+        self.stacks[SERVER].protocol()
     }
 
-    /// Address of `server` or `client` on the path `alternate`.
-    pub fn alternate_address(&self, host: &str) -> IpAddr {
-        let (spec, default) = match host {
-            "server" => (&self.scenario.hosts.server, [10, 0, 4, 1]),
-            _ => (&self.scenario.hosts.client, [10, 0, 3, 1]),
-        };
-        spec.alternate_address.unwrap_or(IpAddr::from(default))
+    /// The protocol is TCP.
+    fn is_tcp(&self) -> bool {
+        matches!(self.stacks[SERVER], Stack::Tcp(_))
+    }
+
+    /// Address of a host.
+    pub fn address(&self, host: HostId) -> IpAddr {
+        let default = two_hosts::choose(host, [10, 0, 2, 1], [10, 0, 1, 1]);
+        self.scenario.hosts.of(host).address.unwrap_or(IpAddr::from(default))
+    }
+
+    /// Address of a host on the path `alternate`.
+    pub fn alternate_address(&self, host: HostId) -> IpAddr {
+        let default = two_hosts::choose(host, [10, 0, 4, 1], [10, 0, 3, 1]);
+        self.scenario.hosts.of(host).alternate_address.unwrap_or(IpAddr::from(default))
     }
 
     /// What the model cannot have of what the scenario says: settings of real kernels, by their keys.
     pub fn unsupported_by_model(&self) -> Vec<String> {
-        let hosts = [("server", &self.scenario.hosts.server), ("client", &self.scenario.hosts.client)];
-        let of = |(name, host): (&str, &HostSpec)| {
+        let of = |(_, name, host): (HostId, &'static str, &HostSpec)| {
             let table = serde_json::to_value(&host.linux).unwrap_or_default();
             let keys = table.as_object().into_iter().flat_map(|t| t.keys().cloned()).collect::<Vec<_>>();
             keys.into_iter().map(move |key| format!("hosts.{name}.linux.{key}")).collect::<Vec<_>>()
@@ -277,7 +295,8 @@ impl Resolved {
         let netem = |path: &PathSpec| path.emulator == Some(EmulatorKind::Netem);
         let paths = [("path", Some(&self.scenario.path)), ("alternate", self.scenario.alternate.as_ref())];
         let netems = paths.into_iter().filter(|(_, path)| path.is_some_and(netem));
-        hosts.into_iter().flat_map(of).chain(netems.map(|(name, _)| format!("{name}.emulator"))).collect()
+        let hosts = self.scenario.hosts.iter().flat_map(of);
+        hosts.chain(netems.map(|(name, _)| format!("{name}.emulator"))).collect()
     }
 
     /// What usrsctp cannot have of what the scenario says, by their keys.
@@ -285,14 +304,13 @@ impl Resolved {
     /// # Errors
     /// Hosts with TCP.
     pub fn unsupported_by_usrsctp(&self) -> Result<Vec<String>, SpecError> {
-        if let Stack::Tcp(_) = self.server {
+        if self.is_tcp() {
             let text =
                 "the stack usrsctp is an SCTP, this is a TCP; give both hosts a profile such as \"rfc9260\"";
             return Err(SpecError::new("hosts.server.stack", text));
         }
-        let hosts = [("server", &self.scenario.hosts.server), ("client", &self.scenario.hosts.client)];
-        let header = if self.address("server").is_ipv4() { 20 } else { 40 };
-        for (name, host) in hosts {
+        let header = if self.address(SERVER).is_ipv4() { 20 } else { 40 };
+        for (_, name, host) in self.scenario.hosts.iter() {
             if host.mtu < USRSCTP_LEAST_PACKET + header {
                 let least = USRSCTP_LEAST_PACKET + header;
                 let text =
@@ -300,7 +318,7 @@ impl Resolved {
                 return Err(SpecError::new(format!("hosts.{name}.mtu"), text));
             }
         }
-        let of = |(name, host): (&str, &HostSpec)| {
+        let of = |(_, name, host): (HostId, &'static str, &HostSpec)| {
             let (_, unsupported) = host.usrsctp_settings();
             unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
         };
@@ -308,16 +326,15 @@ impl Resolved {
         Ok(self
             .unsupported_by_model()
             .into_iter()
-            .chain(hosts.into_iter().flat_map(of))
+            .chain(self.scenario.hosts.iter().flat_map(of))
             .chain(alternate)
             .collect())
     }
 
     /// What a real kernel cannot have of what the scenario says, by their keys.
     pub fn unsupported_by_kernel(&self) -> Vec<String> {
-        let hosts = [("server", &self.scenario.hosts.server), ("client", &self.scenario.hosts.client)];
-        let sctp = matches!(self.server, Stack::Sctp(_));
-        let of = |(name, host): (&str, &HostSpec)| {
+        let sctp = !self.is_tcp();
+        let of = |(_, name, host): (HostId, &'static str, &HostSpec)| {
             let mut unsupported = host.kernel_settings().unsupported;
             unsupported.extend(host.linux.of_another_protocol(sctp).map(|key| format!("linux.{key}")));
             unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
@@ -328,7 +345,7 @@ impl Resolved {
             both.then(|| format!("transfers.{i}.max_retransmits"))
         });
         let alternate = self.scenario.alternate.is_some().then(|| "alternate".to_string());
-        let hosts = hosts.into_iter().flat_map(of);
+        let hosts = self.scenario.hosts.iter().flat_map(of);
         hosts.chain(limits).chain(self.scenario.path.beyond_netem()).chain(alternate).collect()
     }
 
@@ -337,11 +354,11 @@ impl Resolved {
         let mut scenario = self.scenario.clone();
         scenario.path = scenario.path.with_defaults();
         scenario.alternate = scenario.alternate.map(|path| path.with_defaults());
-        scenario.hosts.server.address = Some(self.address("server"));
-        scenario.hosts.client.address = Some(self.address("client"));
+        scenario.hosts.server.address = Some(self.address(SERVER));
+        scenario.hosts.client.address = Some(self.address(CLIENT));
         let mut value = serde_json::to_value(&scenario).unwrap_or_default();
-        for (host, profile) in [("server", &self.server), ("client", &self.client)] {
-            value["hosts"][host]["profile"] = profile.to_value();
+        for (host, profile) in self.stacks.iter() {
+            value["hosts"][host_name(host)]["profile"] = profile.to_value();
         }
         value
     }

@@ -14,6 +14,7 @@ use std::path::Path;
 
 use lab::ran::Place;
 use lab::{Ran, hard, listing, view};
+use rexmit_network::two_hosts::host_name;
 use rexmit_stack::Reason;
 use serde_json::{Value, json};
 
@@ -71,7 +72,7 @@ fn truth(ran: &Ran) -> Vec<Value> {
             json!({
                 "packet_at_server": numbers[0].get(&i),
                 "packet_at_client": numbers[1].get(&i),
-                "sent_by": row.host,
+                "sent_by": host_name(row.host),
                 "time_ns": row.time.as_nanos(),
                 "seq": row.seq,
                 "len": row.len,

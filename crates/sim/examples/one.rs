@@ -1,4 +1,5 @@
 //! Runs one scenario and prints the path's log: `cargo run --example one -- "40 kbit/s" "5 ms" 0`.
+use rexmit_network::two_hosts::{SERVER, link_name};
 use rexmit_sim::{Resolved, RunOptions, Streams, run};
 use serde_json::json;
 
@@ -26,7 +27,7 @@ fn main() {
         println!(
             "{:10.3} {:4} {:3} {:4} seq {:6} len {:4} ack {:6} f {:02x} {}",
             v.row.time.as_nanos() as f64 / 1e6,
-            v.direction,
+            link_name(v.link),
             v.row.verdict.position,
             p.ip_len,
             p.seq.wrapping_sub(base),
@@ -36,7 +37,7 @@ fn main() {
             if v.row.verdict.is_plain() { String::new() } else { v.row.verdict.to_string() }
         );
     }
-    for s in outcome.states.iter().filter(|s| s.host == "server") {
+    for s in outcome.states.iter().filter(|s| s.host == SERVER) {
         println!(
             "S {:10.3} {} {} cwnd {} ssthresh {} flight {} rto {:?} wnd {}",
             s.time.as_nanos() as f64 / 1e6,

@@ -1,6 +1,7 @@
 //! A congestion control of one's own on a simulated path, beside Reno:
 //! `cargo run --release -p rexmit-sim --example own_congestion -- [INCREASE KEEP QUEUE]`, the first
 //! two in thousandths, the queue in packets.
+use rexmit_network::two_hosts::SERVER;
 use rexmit_sim::{Outcome, Resolved, RunOptions, Sampling, Streams, run};
 use rexmit_tcp::congestion::Congestion;
 use serde_json::json;
@@ -46,7 +47,7 @@ fn main() {
 
 fn show(name: &str, outcome: &Outcome) {
     let row = &outcome.row;
-    let greatest = outcome.states.iter().filter(|s| s.host == "server").map(|s| s.state.cwnd).max();
+    let greatest = outcome.states.iter().filter(|s| s.host == SERVER).map(|s| s.state.cwnd).max();
     println!(
         "{name:14} {:8.1} ms, {} timeouts, {:3} retransmissions, greatest cwnd {:6}",
         row.time_ns as f64 / 1e6,

@@ -178,7 +178,7 @@ impl Plan {
                 Target::Usrsctp => resolved.unsupported_by_usrsctp()?,
                 Target::Kernel => resolved.unsupported_by_kernel(),
             };
-            checked.protocols.insert(resolved.server.protocol());
+            checked.protocols.insert(resolved.protocol());
             checked.warnings.extend(resolved.warnings().into_iter().filter(|w| seen.insert(w.clone())));
             checked.unsupported.extend(unsupported.into_iter().filter(|key| seen.insert(key.clone())));
         }

@@ -18,11 +18,9 @@
 
 mod batch;
 mod capture_file;
-mod meter;
 mod observer;
 mod options;
 mod outcome;
-mod post;
 mod recorder;
 mod run;
 mod stack;

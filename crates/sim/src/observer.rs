@@ -1,13 +1,14 @@
 //! Who sees the packets of runs without being part of them.
 
+use rexmit_network::HostId;
 use rexmit_scenario::{Resolved, RetransmissionRow};
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
 
 /// Sees what passes the hosts' interfaces in one run: what a capture there would show, in its order.
 pub trait Observer {
-    /// A packet passes the interface of a host (0 the server, 1 the client), sent by it or for it.
-    fn packet(&mut self, host: usize, now: Instant, packet: &Packet);
+    /// A packet passes the interface of a host, sent by it or for it.
+    fn packet(&mut self, host: HostId, now: Instant, packet: &Packet);
 
     /// The run is over: what was sent again in it.
     fn finish(self: Box<Self>) -> Vec<RetransmissionRow>;

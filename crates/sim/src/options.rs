@@ -1,7 +1,9 @@
 //! What a run is asked to write down.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rexmit_network::HostId;
+use rexmit_network::two_hosts::choose;
 use rexmit_scenario::Sampling;
 use rexmit_tcp::congestion::Congestion;
 use serde::{Deserialize, Serialize};
@@ -54,4 +56,16 @@ pub struct RunOptions {
     /// The same for the client.
     #[serde(skip)]
     pub congestion_client: Option<Congestion>,
+}
+
+impl RunOptions {
+    /// Where the capture at a host goes, if it goes to a file.
+    pub fn capture_at(&self, host: HostId) -> Option<&Path> {
+        choose(host, &self.capture_server, &self.capture_client).as_deref()
+    }
+
+    /// The congestion control of a host's connections, where it is not that of its profile.
+    pub fn congestion_at(&self, host: HostId) -> Option<&Congestion> {
+        choose(host, &self.congestion_server, &self.congestion_client).as_ref()
+    }
 }

@@ -1,5 +1,6 @@
 //! What a run gives.
 
+use rexmit_network::ByHost;
 use rexmit_path::Unreached;
 use rexmit_scenario::{Message, Row, StateRow, VerdictRow};
 
@@ -18,8 +19,8 @@ pub struct Outcome {
     pub transmissions: Vec<TransmissionRow>,
     /// Every message, if asked for, by connection and number.
     pub messages: Vec<Message>,
-    /// Captures at the server and at the client, pcapng, if asked for as bytes.
-    pub captures: [Vec<u8>; 2],
+    /// Captures at each host, pcapng, if asked for as bytes.
+    pub captures: ByHost<Vec<u8>>,
     /// What patterns name and no packet was.
     pub unreached: Vec<Unreached>,
 }

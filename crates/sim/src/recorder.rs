@@ -3,6 +3,8 @@
 use std::io;
 
 use rexmit_capture::{Options, Writer};
+use rexmit_network::two_hosts::{by_host, host_name, try_by_host};
+use rexmit_network::{ByHost, EndId, HostId, LinkId};
 use rexmit_path::Verdict;
 use rexmit_stack::{Endpoint, Transmission};
 use rexmit_units::Instant;
@@ -13,92 +15,101 @@ use crate::options::RunOptions;
 use crate::stack::Stack;
 use crate::tape::{Capture, Tape};
 use crate::truth::{Place, Seen, TransmissionRow, Truth};
-use rexmit_scenario::{HOSTS, StateLog, StateRow};
+use rexmit_scenario::{StateLog, StateRow};
 
 /// What is written down while a run goes on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Recorder {
-    captures: [Option<Tape>; 2],
+    captures: ByHost<Option<Tape>>,
     states: Option<StateLog>,
     truth: Option<Truth>,
     failure: Option<io::Error>,
 }
 
+/// A packet that leaves an end, and what the link says becomes of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent<'a> {
+    pub transmission: &'a Transmission,
+    pub link: LinkId,
+    pub verdict: &'a Verdict,
+}
+
 /// What was written down.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Recorded {
     pub states: Vec<StateRow>,
     pub transmissions: Vec<TransmissionRow>,
-    pub captures: [Vec<u8>; 2],
+    pub captures: ByHost<Vec<u8>>,
+}
+
+impl Default for Recorded {
+    fn default() -> Self {
+        let captures = by_host(|_| Vec::new());
+        Self { states: Vec::new(), transmissions: Vec::new(), captures }
+    }
 }
 
 impl Recorder {
     /// `None` where nothing is to be written down.
     pub fn new(options: &RunOptions) -> io::Result<Option<Self>> {
-        let paths = [&options.capture_server, &options.capture_client];
-        let captures = options.captures || paths.iter().any(|p| p.is_some());
+        let files = by_host(|host| options.capture_at(host));
+        let captures = options.captures || files.values().any(Option::is_some);
         if !captures && options.state.is_none() && !options.transmissions {
             return Ok(None);
         }
-        let mut recorder = Self {
-            states: options.state.map(StateLog::new),
-            truth: options.transmissions.then(Truth::default),
-            ..Self::default()
-        };
-        for (i, path) in paths.into_iter().enumerate() {
+        let tape = |host: HostId| {
+            let name = host_name(host);
             let about = Options {
                 comment: options.comment.clone(),
                 snap_len: options.capture_snap_len,
-                description: Some(format!("the {}'s interface in virtual time", HOSTS[i])),
+                description: Some(format!("the {name}'s interface in virtual time")),
                 ..Options::default()
             };
-            recorder.captures[i] = match path {
+            let capture = match files[host] {
                 _ if options.captures => {
-                    Some(Capture::Bytes(Writer::with_options(Vec::new(), HOSTS[i], &about)?))
+                    Some(Capture::Bytes(Writer::with_options(Vec::new(), name, &about)?))
                 }
-                Some(path) => Some(Capture::File(CaptureFile::create(path, HOSTS[i], &about)?)),
+                Some(path) => Some(Capture::File(CaptureFile::create(path, name, &about)?)),
                 None => None,
-            }
-            .map(Tape::new);
-        }
-        Ok(Some(recorder))
+            };
+            Ok::<_, io::Error>(capture.map(Tape::new))
+        };
+        Ok(Some(Self {
+            captures: try_by_host(tape)?,
+            states: options.state.map(StateLog::new),
+            truth: options.transmissions.then(Truth::default),
+            failure: None,
+        }))
     }
 
-    /// A packet leaves an end (host and connection), which is `from` now; its path (0, or 1 for the alternate one) has said
-    /// what becomes of it.
-    pub fn sent(
-        &mut self,
-        end: (usize, u32),
-        now: Instant,
-        sent: (&Transmission, &Stack),
-        (path, verdict): (usize, &Verdict),
-    ) {
-        let ((host, _), (transmission, from)) = (end, sent);
-        let packet = &transmission.packet;
+    /// A packet leaves an end, which is `from` now.
+    pub fn sent(&mut self, end: EndId, now: Instant, sent: &Sent<'_>, from: &Stack) {
+        let Sent { transmission, link, verdict } = *sent;
         if let (Some(truth), Some(initial)) = (&mut self.truth, from.initial_number()) {
             let place = Place { position: verdict.position, initial };
             truth.sent(end, now, transmission, place);
         }
-        let written = self.captures[host].as_mut().map(|tape| tape.sent(now, packet, (path, verdict)));
+        let tape = self.captures[end.host].as_mut();
+        let written = tape.map(|tape| tape.sent(now, &transmission.packet, link, verdict));
         self.note(written);
     }
 
-    /// A path's verdict on an earlier packet of `host`, undecided until now.
-    pub fn settled(&mut self, host: usize, (path, verdict): (usize, &Verdict)) {
-        let written = self.captures[host].as_mut().map(|tape| tape.settled(path, verdict));
+    /// A link's verdict on an earlier packet of `host`, undecided until now.
+    pub fn settled(&mut self, host: HostId, link: LinkId, verdict: &Verdict) {
+        let written = self.captures[host].as_mut().map(|tape| tape.settled(link, verdict));
         self.note(written);
     }
 
     /// A packet arrives at `host`.
-    pub fn received(&mut self, host: usize, now: Instant, packet: &Packet) {
+    pub fn received(&mut self, host: HostId, now: Instant, packet: &Packet) {
         let written = self.captures[host].as_mut().map(|tape| tape.received(now, packet));
         self.note(written);
     }
 
-    /// The end (host and connection) that a packet was for has handled it, and is `at` now.
-    pub fn handled(&mut self, end: (usize, u32), now: Instant, packet: &Seen, at: &Stack) {
+    /// A packet of `sender` has been handled by the end that it was for, which is `at` now.
+    pub fn handled(&mut self, sender: EndId, now: Instant, packet: &Seen, at: &Stack) {
         if let Some(truth) = &mut self.truth {
-            truth.handled(end, now, packet, at);
+            truth.handled(sender, now, packet, at);
         }
     }
 
@@ -109,8 +120,8 @@ impl Recorder {
         }
     }
 
-    /// The state of an end (host and connection) after an event, when its application has `written` so many bytes.
-    pub fn state(&mut self, end: (usize, usize), now: Instant, written: u64, of: &Stack) {
+    /// The state of an end after an event, when its application has `written` so many bytes.
+    pub fn state(&mut self, end: EndId, now: Instant, written: u64, of: &Stack) {
         if let Some(log) = &mut self.states {
             log.note(end, now, written, Some(of.snapshot()));
         }
@@ -121,12 +132,8 @@ impl Recorder {
         if let Some(e) = self.failure {
             return Err(e);
         }
-        let mut captures = [Vec::new(), Vec::new()];
-        for (tape, bytes) in self.captures.into_iter().zip(&mut captures) {
-            if let Some(tape) = tape {
-                *bytes = tape.finish()?;
-            }
-        }
+        let bytes = |tape: Option<Tape>| tape.map_or_else(|| Ok(Vec::new()), Tape::finish);
+        let captures = self.captures.into_values().map(bytes).collect::<io::Result<_>>()?;
         let states = self.states.map(StateLog::into_rows).unwrap_or_default();
         let transmissions = self.truth.map(Truth::finish).unwrap_or_default();
         Ok(Recorded { states, transmissions, captures })

@@ -11,9 +11,6 @@ use crate::world::World;
 use rexmit_scenario::Resolved;
 use rexmit_scenario::Streams;
 
-/// Names of the directions in tables, of the first path and then of the alternate one.
-const DIRECTIONS: [&str; 4] = ["down", "up", "alternate-down", "alternate-up"];
-
 /// Runs a scenario once.
 ///
 /// # Errors
@@ -47,14 +44,14 @@ pub fn run_observed(
         row.messages.clear();
     }
     let messages = world.take_messages();
-    let (directions, recorder) = world.into_logs();
+    let (links, recorder) = world.into_logs();
     let recorded = recorder.map_or_else(|| Ok(Recorded::default()), Recorder::finish).map_err(io)?;
     let mut verdicts = Vec::new();
-    for (direction, name) in directions.iter().zip(DIRECTIONS) {
-        verdicts.extend(direction.log().iter().map(|row| VerdictRow { direction: name, row: *row }));
+    for (link, direction) in links.iter() {
+        verdicts.extend(direction.log().iter().map(|row| VerdictRow { link, row: *row }));
     }
     verdicts.sort_by_key(|v| v.row.time);
-    let unreached = directions.iter().flat_map(rexmit_path::Direction::unreached).collect();
+    let unreached = links.values().flat_map(rexmit_path::Direction::unreached).collect();
     let Recorded { states, transmissions, captures } = recorded;
     Ok(Outcome { row, states, verdicts, transmissions, captures, messages, unreached })
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rexmit_scenario::{ConnectionPlan, HOSTS, Resolved, SpecError, Stack as Profile, Streams};
+use rexmit_network::HostId;
+use rexmit_scenario::{ConnectionPlan, Resolved, SpecError, Stack as Profile, Streams};
 use rexmit_sctp::{Association, AssociationConfig};
 use rexmit_stack::{Counters, Delivery, Endpoint, Event, Snapshot, Socket, Transmission};
 use rexmit_tcp::congestion::Congestion;
@@ -66,20 +67,17 @@ fn with_streams(profile: &Arc<rexmit_sctp::Profile>, streams: u16) -> Arc<rexmit
 }
 
 impl Stack {
-    /// The end of a connection at host number `host`, whose ticks have this phase.
+    /// The end of a connection at `host`, whose ticks have this phase.
     pub fn new(
         resolved: &Resolved,
-        (plan, host): (&ConnectionPlan, usize),
+        (plan, host): (&ConnectionPlan, HostId),
         phase: Duration,
         numbers: &mut Numbers,
     ) -> Self {
-        let (profile, spec) = match host {
-            0 => (&resolved.server, &resolved.scenario.hosts.server),
-            _ => (&resolved.client, &resolved.scenario.hosts.client),
-        };
-        let (local, remote) = (plan.sockets[host], plan.sockets[1 - host]);
+        let (profile, spec) = (&resolved.stacks[host], resolved.scenario.hosts.of(host));
+        let (local, remote) = (plan.end(host).socket, plan.end(plan.peer(host)).socket);
         let active = host == plan.opener;
-        let second = resolved.scenario.alternate.as_ref().map(|_| resolved.alternate_address(HOSTS[host]));
+        let second = resolved.scenario.alternate.as_ref().map(|_| resolved.alternate_address(host));
         match profile {
             Profile::Tcp(profile) => Self::Tcp(Connection::new(ConnectionConfig {
                 profile: profile.clone(),
@@ -110,20 +108,17 @@ impl Stack {
     pub fn usrsctp(
         library: &Usrsctp,
         resolved: &Resolved,
-        (plan, host): (&ConnectionPlan, usize),
+        (plan, host): (&ConnectionPlan, HostId),
         numbers: &mut Numbers,
     ) -> Result<Self, SpecError> {
-        let spec = match host {
-            0 => &resolved.scenario.hosts.server,
-            _ => &resolved.scenario.hosts.client,
-        };
+        let spec = resolved.scenario.hosts.of(host);
         let (mut settings, _) = spec.usrsctp_settings();
         settings.streams = settings.streams.max(resolved.transfers[plan.transfer].streams());
         let active = host == plan.opener;
         let config = rexmit_usrsctp::AssociationConfig {
             settings: Arc::new(settings),
-            local: plan.sockets[host],
-            remote: plan.sockets[1 - host],
+            local: plan.end(host).socket,
+            remote: plan.end(plan.peer(host)).socket,
             mtu: spec.mtu,
             role: if active { rexmit_usrsctp::Role::Active } else { rexmit_usrsctp::Role::Passive },
             seed: numbers.more(),

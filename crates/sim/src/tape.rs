@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use rexmit_capture::{Direction, Writer};
+use rexmit_network::LinkId;
 use rexmit_path::Verdict;
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
@@ -25,7 +26,9 @@ pub(crate) struct Tape {
     waiting: VecDeque<Record>,
     /// Position of the last packet sent.
     position: u64,
-    /// Packets have left on the alternate path too, whose positions are its own.
+    /// The link of the last packet sent.
+    link: Option<LinkId>,
+    /// Packets have left on several links, each of which has positions of its own.
     mixed: bool,
 }
 
@@ -33,36 +36,39 @@ pub(crate) struct Tape {
 struct Record {
     time: Instant,
     packet: Packet,
-    direction: Direction,
     /// Position of this packet, or of the last one that was sent before it.
     position: u64,
-    /// For a packet sent: on which path (0, or 1 for the alternate one), and what became of it.
-    path: usize,
-    verdict: Option<Verdict>,
+    /// For a packet sent: on which link, and what became of it.
+    sent: Option<(LinkId, Verdict)>,
 }
 
 impl Tape {
     pub fn new(capture: Capture) -> Self {
-        Self { capture, waiting: VecDeque::new(), position: 0, mixed: false }
+        Self { capture, waiting: VecDeque::new(), position: 0, link: None, mixed: false }
     }
 
-    /// The host sends a packet, on which the path has given this verdict.
-    pub fn sent(&mut self, time: Instant, packet: &Packet, on: (usize, &Verdict)) -> io::Result<()> {
-        let (path, verdict) = on;
+    /// The host sends a packet, on which the link has given this verdict.
+    pub fn sent(
+        &mut self,
+        time: Instant,
+        packet: &Packet,
+        link: LinkId,
+        verdict: &Verdict,
+    ) -> io::Result<()> {
         self.position = verdict.position;
-        self.mixed |= path > 0;
-        self.write(time, packet, (Direction::Outbound, path, Some(*verdict)))
+        self.mixed |= self.link.replace(link).is_some_and(|before| before != link);
+        self.write(time, packet, Some((link, *verdict)))
     }
 
     /// The host receives a packet.
     pub fn received(&mut self, time: Instant, packet: &Packet) -> io::Result<()> {
-        self.write(time, packet, (Direction::Inbound, 0, None))
+        self.write(time, packet, None)
     }
 
-    /// The verdict on an earlier packet of this path is final now.
-    pub fn settled(&mut self, path: usize, verdict: &Verdict) -> io::Result<()> {
+    /// The verdict on an earlier packet of this link is final now.
+    pub fn settled(&mut self, link: LinkId, verdict: &Verdict) -> io::Result<()> {
         let is_it = |record: &Record| {
-            record.verdict.is_some() && (record.path, record.position) == (path, verdict.position)
+            record.sent.is_some_and(|(own, _)| (own, record.position) == (link, verdict.position))
         };
         let place = if self.mixed {
             self.waiting.iter().position(is_it).unwrap_or(usize::MAX)
@@ -70,9 +76,9 @@ impl Tape {
             self.waiting.partition_point(|record| record.position < verdict.position)
         };
         if let Some(record) = self.waiting.get_mut(place) {
-            record.verdict = Some(*verdict);
+            record.sent = Some((link, *verdict));
         }
-        while self.waiting.front().is_some_and(|record| record.verdict.is_none_or(|v| v.is_final())) {
+        while self.waiting.front().is_some_and(|record| is_final(record.sent)) {
             self.write_first()?;
         }
         Ok(())
@@ -89,34 +95,31 @@ impl Tape {
         }
     }
 
-    fn write(
-        &mut self,
-        time: Instant,
-        packet: &Packet,
-        (direction, path, verdict): (Direction, usize, Option<Verdict>),
-    ) -> io::Result<()> {
-        if self.waiting.is_empty() && verdict.is_none_or(|v| v.is_final()) {
-            return self.capture.write(time, packet, (direction, verdict));
+    fn write(&mut self, time: Instant, packet: &Packet, sent: Option<(LinkId, Verdict)>) -> io::Result<()> {
+        if self.waiting.is_empty() && is_final(sent) {
+            return self.capture.write(time, packet, sent);
         }
         let (packet, position) = (packet.clone(), self.position);
-        self.waiting.push_back(Record { time, packet, direction, position, path, verdict });
+        self.waiting.push_back(Record { time, packet, position, sent });
         Ok(())
     }
 
     fn write_first(&mut self) -> io::Result<()> {
         let Some(first) = self.waiting.pop_front() else { return Ok(()) };
-        self.capture.write(first.time, &first.packet, (first.direction, first.verdict))
+        self.capture.write(first.time, &first.packet, first.sent)
     }
 }
 
+/// Nothing more will become of it; also of a packet received.
+fn is_final(sent: Option<(LinkId, Verdict)>) -> bool {
+    sent.is_none_or(|(_, verdict)| verdict.is_final())
+}
+
 impl Capture {
-    fn write(
-        &mut self,
-        time: Instant,
-        packet: &Packet,
-        (direction, verdict): (Direction, Option<Verdict>),
-    ) -> io::Result<()> {
-        let comment = verdict.filter(|verdict| !verdict.is_plain()).map(|verdict| verdict.to_string());
+    fn write(&mut self, time: Instant, packet: &Packet, sent: Option<(LinkId, Verdict)>) -> io::Result<()> {
+        let direction = if sent.is_some() { Direction::Outbound } else { Direction::Inbound };
+        let comment = sent.map(|(_, verdict)| verdict).filter(|verdict| !verdict.is_plain());
+        let comment = comment.map(|verdict| verdict.to_string());
         match self {
             Self::File(file) => file.write_directed(time, packet, Some(direction), comment.as_deref()),
             Self::Bytes(writer) => writer.write_directed(time, packet, Some(direction), comment.as_deref()),

@@ -3,12 +3,13 @@
 //! Owners re-arm lazily: an entry that comes out too early is put back at its true time. So a timer that is
 //! only ever pushed back (a retransmission timer) costs no heap operation per ACK.
 
+use rexmit_network::EndIndex;
 use rexmit_units::Instant;
 
 /// Entries of one heap.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    heap: Vec<(Instant, u32)>,
+    heap: Vec<(Instant, EndIndex)>,
 }
 
 const ARITY: usize = 4;
@@ -20,7 +21,7 @@ impl Timers {
         self.heap.first().map_or(Instant::FAR_FUTURE, |e| e.0)
     }
 
-    pub fn push(&mut self, due: Instant, owner: u32) {
+    pub fn push(&mut self, due: Instant, owner: EndIndex) {
         self.heap.push((due, owner));
         let mut i = self.heap.len() - 1;
         while i > 0 {
@@ -33,7 +34,7 @@ impl Timers {
         }
     }
 
-    pub fn pop(&mut self) -> Option<(Instant, u32)> {
+    pub fn pop(&mut self) -> Option<(Instant, EndIndex)> {
         let last = self.heap.pop()?;
         let Some(first) = self.heap.first_mut() else { return Some(last) };
         let top = std::mem::replace(first, last);
@@ -61,8 +62,8 @@ mod tests {
         let mut expected = Vec::new();
         for i in 0..500u32 {
             let due = Instant::from_nanos(u64::from(i * 7919 % 101));
-            timers.push(due, i);
-            expected.push((due, i));
+            timers.push(due, EndIndex::new(i));
+            expected.push((due, EndIndex::new(i)));
         }
         expected.sort();
         let out: Vec<_> = std::iter::from_fn(|| timers.pop()).collect();

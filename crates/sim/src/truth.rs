@@ -1,13 +1,13 @@
 //! What a run knows of every packet that a model sent and no capture shows: why it left, and whether its receiver
 //! needed it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
+use rexmit_network::{ConnectionId, EndId, HostId};
 use rexmit_stack::{Reason, Transmission};
 use rexmit_units::Instant;
 use rexmit_wire::{Flags, Packet, SeqNumber, Transport};
-
-use rexmit_scenario::HOSTS;
 
 use crate::stack::Stack;
 
@@ -16,10 +16,10 @@ use crate::stack::Stack;
 pub struct TransmissionRow {
     /// When it left.
     pub time: Instant,
-    /// `server` or `client`: who sent it.
-    pub host: &'static str,
-    /// Number of the connection, from 0.
-    pub connection: u32,
+    /// Who sent it.
+    pub host: HostId,
+    /// The connection.
+    pub connection: ConnectionId,
     /// Number of the packet in its direction of the path, as in the verdicts.
     pub position: u64,
     /// IP identification: the number of the packet in its connection and direction, its low 16 bits.
@@ -86,8 +86,8 @@ pub(crate) struct Truth {
     rows: Vec<TransmissionRow>,
     /// By row: the receiver held all of it after it had arrived.
     taken: Vec<bool>,
-    /// By connection and host.
-    flows: Vec<Flow>,
+    /// By the end that sends.
+    flows: BTreeMap<EndId, Flow>,
 }
 
 /// One direction of a connection.
@@ -114,19 +114,13 @@ impl Flow {
 }
 
 impl Truth {
-    /// A packet of `from` leaves `host`, the `position`-th of its direction.
-    pub fn sent(
-        &mut self,
-        (host, connection): (usize, u32),
-        now: Instant,
-        sent: &Transmission,
-        place: Place,
-    ) {
+    /// A packet leaves `end`, at this place of its link.
+    pub fn sent(&mut self, end: EndId, now: Instant, sent: &Transmission, place: Place) {
         let first = self.rows.len();
         let row = TransmissionRow {
             time: now,
-            host: HOSTS[host],
-            connection,
+            host: end.host,
+            connection: end.connection,
             position: place.position,
             ident: sent.packet.ip.ident,
             seq: 0,
@@ -139,7 +133,7 @@ impl Truth {
             arrived: None,
         };
         let counts = sent.reason != Reason::Reset;
-        let flow = flow_of(&mut self.flows, host, connection);
+        let flow = self.flows.entry(end).or_default();
         match &sent.packet.transport {
             Transport::Tcp(segment) => {
                 let seq = flow.place(segment.seq, place.initial, counts);
@@ -163,9 +157,9 @@ impl Truth {
         self.taken.resize(self.rows.len(), false);
     }
 
-    /// A packet of connection `connection` has been handled by `host`, its receiver, which is `at` now.
-    pub fn handled(&mut self, (host, connection): (usize, u32), now: Instant, packet: &Seen, at: &Stack) {
-        let flow = flow_of(&mut self.flows, 1 - host, connection);
+    /// A packet of `sender` has been handled by its receiver, which is `at` now.
+    pub fn handled(&mut self, sender: EndId, now: Instant, packet: &Seen, at: &Stack) {
+        let Some(flow) = self.flows.get_mut(&sender) else { return };
         // Packets are numbered from 1; of those with this low half, the last one is meant.
         let sent = flow.packets.len();
         let back = (sent as u16).wrapping_sub(packet.ident);
@@ -188,7 +182,7 @@ impl Truth {
     /// The rows, in order of time.
     pub fn finish(mut self) -> Vec<TransmissionRow> {
         let mut space = Vec::new();
-        for flow in std::mem::take(&mut self.flows) {
+        for flow in std::mem::take(&mut self.flows).into_values() {
             space.clear();
             for row in flow.packets.into_iter().flatten() {
                 self.compare(row, &mut space);
@@ -241,18 +235,10 @@ impl Truth {
     }
 }
 
-fn flow_of(flows: &mut Vec<Flow>, host: usize, connection: u32) -> &mut Flow {
-    let index = 2 * connection as usize + host;
-    if flows.len() <= index {
-        flows.resize_with(index + 1, Flow::default);
-    }
-    &mut flows[index]
-}
-
 /// Where a packet stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// Number in its direction of the path.
+    /// Number on its link.
     pub position: u64,
     /// The initial sequence number of its sender.
     pub initial: SeqNumber,

@@ -1,43 +1,42 @@
 //! Two hosts and a path, moved by events alone.
 
 use std::collections::VecDeque;
-use std::net::IpAddr;
 
+use rexmit_network::two_hosts::{by_host, host_name};
+use rexmit_network::{ByHost, ByLink, ConnectionId, EndId, EndIndex, Ends, LinkId, Network};
 use rexmit_path::Direction;
-use rexmit_stack::{Counters, Endpoint, Socket, Transmission};
+use rexmit_scenario::{
+    LinkCounts, Measured, Message, Meter, PlannedEnd, Post, Resolved, Row, SpecError, Streams,
+    connection_of_ports, roles,
+};
+use rexmit_stack::{Counters, Endpoint, Snapshot, Socket, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
 use rexmit_usrsctp::Usrsctp;
 use rexmit_wire::{PROTOCOL_SCTP, Packet, Transport};
 
-use crate::meter::Meter;
 use crate::observer::Observer;
 use crate::options::{Engine, RunOptions};
-use crate::post::Post;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Sent};
 use crate::stack::{Numbers, Stack};
 use crate::stop::Stop;
 use crate::timers::Timers;
 use crate::truth::Seen;
-use rexmit_scenario::Message;
-use rexmit_scenario::Row;
-use rexmit_scenario::SpecError;
-use rexmit_scenario::Streams;
-use rexmit_scenario::{FIRST_PORT, HOSTS, Resolved};
 
-/// The greater of a packet's ports, which numbers its connection; `None` without ports.
+/// The connection that a packet belongs to, by its ports; `None` without ports, or with those of no scenario.
 #[inline]
-fn greater_port(packet: &Packet) -> Option<u16> {
-    Some(match &packet.transport {
-        Transport::Tcp(segment) => segment.src_port.max(segment.dst_port),
-        Transport::Sctp(packet) => packet.src_port.max(packet.dst_port),
+fn connection_of(packet: &Packet) -> Option<ConnectionId> {
+    let (source, destination) = match &packet.transport {
+        Transport::Tcp(segment) => (segment.src_port, segment.dst_port),
+        Transport::Sctp(packet) => (packet.src_port, packet.dst_port),
         Transport::Other { protocol: PROTOCOL_SCTP, payload } => {
             let bytes = payload.bytes();
             let port = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
-            port(0)?.max(port(2)?)
+            (port(0)?, port(2)?)
         }
         Transport::Udp(_) | Transport::Other { .. } => return None,
-    })
+    };
+    connection_of_ports(source, destination)
 }
 
 /// The library looks at its timers so often.
@@ -53,15 +52,32 @@ pub(crate) struct End {
     ended: bool,
 }
 
-/// A run under way. Hosts are numbered 0 (server) and 1 (client), and so are the directions that they send
-/// into; ends are numbered by connection, the client's before the server's.
+impl Measured for End {
+    #[inline]
+    fn app(&self) -> &App {
+        &self.app
+    }
+
+    #[inline]
+    fn app_mut(&mut self) -> &mut App {
+        &mut self.app
+    }
+
+    fn snapshot(&self) -> Option<Snapshot> {
+        Some(self.connection.snapshot())
+    }
+
+    fn counters(&self) -> Option<Counters> {
+        Some(*self.connection.counters())
+    }
+}
+
+/// A run under way: hosts with their links and routes, and connections with two ends each.
 pub(crate) struct World {
     pub now: Instant,
-    /// By host that sends, of the first path and then of the alternate one.
-    directions: Vec<Direction>,
-    /// By host, its address on the alternate path.
-    alternate: Option<[IpAddr; 2]>,
-    ends: Vec<End>,
+    network: Network,
+    links: ByLink<Direction>,
+    ends: Ends<End>,
     timers: Timers,
     /// The queue that the end at work lends from.
     queue: VecDeque<Transmission>,
@@ -78,19 +94,15 @@ pub(crate) struct World {
     observer: Option<Box<dyn Observer>>,
 }
 
-fn end_index(connection: usize, host: usize) -> usize {
-    2 * connection + (1 - host)
-}
-
 impl World {
     /// The world at its start, before the first event.
     pub fn new(resolved: &Resolved, streams: &Streams, options: &RunOptions) -> Result<Self, SpecError> {
-        let (scenario, verdicts) = (&resolved.scenario, options.verdicts);
+        let scenario = &resolved.scenario;
         let mut world = Self {
             now: Instant::ZERO,
-            directions: streams.directions(&scenario.path, verdicts)?.into(),
-            alternate: None,
-            ends: Vec::new(),
+            network: resolved.network(),
+            links: streams.links(&scenario.path, scenario.alternate.as_ref(), options.verdicts)?,
+            ends: Ends::new(),
             timers: Timers::default(),
             queue: VecDeque::new(),
             unfinished: 0,
@@ -103,10 +115,6 @@ impl World {
             messages: Vec::new(),
             observer: None,
         };
-        if let Some(path) = &scenario.alternate {
-            world.directions.extend(streams.alternate_directions(path, verdicts)?);
-            world.alternate = Some(HOSTS.map(|host| resolved.alternate_address(host)));
-        }
         world.populate(resolved, streams, options)?;
         world.meter = scenario.intervals.as_ref().map(|what| Meter::new(what, &world.ends));
         Ok(world)
@@ -118,38 +126,38 @@ impl World {
         streams: &Streams,
         options: &RunOptions,
     ) -> Result<(), SpecError> {
-        let hosts = &resolved.scenario.hosts;
-        let hosts =
-            [("server", &resolved.server, &hosts.server), ("client", &resolved.client, &hosts.client)];
-        let phases = hosts.map(|(name, stack, spec)| {
-            spec.tick_phase
-                .unwrap_or_else(|| streams.phase(&format!("hosts.{name}.tick"), stack.clock_period()))
-        });
+        let phases = resolved.phases(streams);
         if options.engine == Engine::Usrsctp {
             let phase = streams.phase("usrsctp.tick", USRSCTP_TICK);
             self.library = Some(Usrsctp::start(phase).map_err(|e| SpecError::new("", e.to_string()))?);
         }
-        let mut numbers = hosts.map(|(name, stack, _)| Numbers::new(streams, name, stack));
+        let mut numbers = by_host(|host| Numbers::new(streams, host_name(host), &resolved.stacks[host]));
+        let library = &self.library;
         for plan in resolved.connections() {
-            for host in [1, 0] {
-                let mut app = plan.apps[host].clone();
-                app.prepare(phases[host], || streams.get(&format!("connections.{}.messages", plan.number)));
-                let mut connection = match &self.library {
+            let mut end = |planned: &PlannedEnd| {
+                let host = planned.host;
+                let mut app = planned.app.clone();
+                let messages = || streams.get(&format!("connections.{}.messages", plan.id.number()));
+                app.prepare(phases[host], messages);
+                let mut connection = match library {
                     None => Stack::new(resolved, (&plan, host), phases[host], &mut numbers[host]),
                     Some(library) => Stack::usrsctp(library, resolved, (&plan, host), &mut numbers[host])?,
                 };
-                if let Some(own) = [&options.congestion_server, &options.congestion_client][host] {
-                    connection.set_congestion(own.clone(), hosts[host].0)?;
+                if let Some(own) = options.congestion_at(host) {
+                    connection.set_congestion(own.clone(), host_name(host))?;
                 }
-                self.ends.push(End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false });
-            }
+                let end = End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false };
+                Ok::<_, SpecError>((host, end))
+            };
+            let [first, second] = &plan.ends;
+            self.ends.push([end(first)?, end(second)?]);
         }
         if resolved.scenario.messages {
             self.post = Some(Post::new(&mut self.ends, false));
         }
         self.unfinished = self.ends.len();
-        for i in 0..self.ends.len() {
-            self.reschedule(i);
+        for at in self.ends.indices() {
+            self.reschedule(at);
         }
         Ok(())
     }
@@ -157,7 +165,7 @@ impl World {
     /// Writes down what happens from now on.
     pub fn record(&mut self, recorder: Option<Recorder>) {
         if recorder.is_some() {
-            self.directions.iter_mut().for_each(Direction::keep_late_verdicts);
+            self.links.values_mut().for_each(Direction::keep_late_verdicts);
         }
         self.recorder = recorder;
     }
@@ -181,9 +189,9 @@ impl World {
     /// One event; false if there is none left to handle.
     fn step(&mut self) -> bool {
         let (mut first, mut path) = (None, Instant::FAR_FUTURE);
-        for (n, direction) in self.directions.iter().enumerate() {
+        for (link, direction) in self.links.iter() {
             if let Some(due) = direction.poll_timer().filter(|due| *due < path) {
-                (first, path) = (Some(n), due);
+                (first, path) = (Some(link), due);
             }
         }
         let next = path.min(self.timers.next());
@@ -198,22 +206,22 @@ impl World {
             meter.pass(next, &self.ends);
         }
         match first.filter(|_| path == next) {
-            Some(direction) => self.arrive(direction),
+            Some(link) => self.arrive(link),
             None => self.expire(),
         }
         true
     }
 
-    /// A packet comes out of a direction.
-    fn arrive(&mut self, direction: usize) {
-        let Some(packet) = self.directions[direction].poll_receive(self.now) else {
-            self.settle(direction);
+    /// A packet comes out of a link.
+    fn arrive(&mut self, link: LinkId) {
+        let Some(packet) = self.links[link].poll_receive(self.now) else {
+            self.settle(link);
             return;
         };
-        let host = 1 - direction % 2;
+        let host = self.network.link(link).to;
         self.deliveries += 1;
         if self.recorder.is_some() {
-            self.settle(direction);
+            self.settle(link);
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.received(host, self.now, &packet);
@@ -224,35 +232,31 @@ impl World {
         if packet.damaged {
             return; // the host finds the checksum wrong and drops it
         }
-        let Some(port) = greater_port(&packet) else { return };
-        let connection = usize::from(port.wrapping_sub(FIRST_PORT));
-        let index = end_index(connection, host);
-        if index < self.ends.len() {
-            let now = self.now;
-            let seen = self.recorder.is_some().then(|| Seen::of(&packet)).flatten();
-            self.act(index, |end| end.connection.handle_packet(now, packet));
-            if let (Some(recorder), Some(seen)) = (&mut self.recorder, seen) {
-                recorder.handled((host, connection as u32), now, &seen, &self.ends[index].connection);
-            }
+        let Some(connection) = connection_of(&packet) else { return };
+        let Some(at) = self.ends.find(EndId { connection, host }) else { return };
+        let now = self.now;
+        let seen = self.recorder.is_some().then(|| Seen::of(&packet)).flatten();
+        self.act(at, |end| end.connection.handle_packet(now, packet));
+        if let (Some(recorder), Some(seen)) = (&mut self.recorder, seen) {
+            recorder.handled(self.ends.id(at.peer()), now, &seen, &self.ends[at].connection);
         }
     }
 
     /// The earliest timer of an end.
     fn expire(&mut self) {
-        let Some((due, owner)) = self.timers.pop() else { return };
-        let index = owner as usize;
-        if self.ends[index].scheduled != due {
+        let Some((due, at)) = self.timers.pop() else { return };
+        if self.ends[at].scheduled != due {
             return; // an earlier entry has been pushed since
         }
-        self.ends[index].scheduled = Instant::FAR_FUTURE;
+        self.ends[at].scheduled = Instant::FAR_FUTURE;
         let now = self.now;
-        let app_due = self.ends[index].app.poll_timer().is_some_and(|t| t <= now);
-        let stack_due = self.ends[index].connection.poll_timer().is_some_and(|t| t <= now);
+        let app_due = self.ends[at].app.poll_timer().is_some_and(|t| t <= now);
+        let stack_due = self.ends[at].connection.poll_timer().is_some_and(|t| t <= now);
         if !app_due && !stack_due {
-            self.reschedule(index);
+            self.reschedule(at);
             return;
         }
-        self.act(index, |end| {
+        self.act(at, |end| {
             if stack_due {
                 end.connection.handle_timer(now);
             }
@@ -264,9 +268,9 @@ impl World {
 
     /// Does something to an end, lets its application react, and hands what leaves to the path.
     #[inline]
-    fn act(&mut self, index: usize, what: impl FnOnce(&mut End)) {
+    fn act(&mut self, at: EndIndex, what: impl FnOnce(&mut End)) {
         let now = self.now;
-        let end = &mut self.ends[index];
+        let end = &mut self.ends[at];
         end.connection.swap_queue(&mut self.queue);
         what(end);
         while let Some(event) = end.connection.poll_event() {
@@ -280,67 +284,62 @@ impl World {
             self.unfinished -= 1;
         }
         if let Some(meter) = &mut self.meter {
-            meter.look(index, &self.ends[index]);
+            meter.look(at, &self.ends[at]);
         }
         if let Some(post) = &mut self.post {
-            post.look(index, &mut self.ends[index]);
+            post.look(at, &mut self.ends[at]);
         }
         if let Some(recorder) = &mut self.recorder {
-            let end = &self.ends[index];
+            let end = &self.ends[at];
             let written = end.app.progress().bytes_written;
-            recorder.state((1 - index % 2, index / 2), now, written, &end.connection);
+            recorder.state(self.ends.id(at), now, written, &end.connection);
         }
-        self.transmit(index);
-        self.reschedule(index);
+        self.transmit(at);
+        self.reschedule(at);
     }
 
     /// Hands what an end has queued to the path.
-    fn transmit(&mut self, index: usize) {
-        let host = 1 - index % 2;
+    fn transmit(&mut self, at: EndIndex) {
+        let host = self.ends.host(at);
         while let Some(sent) = self.queue.pop_front() {
-            let second = self.alternate.is_some_and(|addresses| sent.packet.dst == addresses[1 - host]);
-            let direction = host + 2 * usize::from(second);
+            let link = self.network.route(host, sent.packet.dst);
             if let Some(observer) = &mut self.observer {
                 observer.packet(host, self.now, &sent.packet);
             }
             match &mut self.recorder {
                 None => {
-                    self.directions[direction].send(self.now, sent.packet);
+                    self.links[link].send(self.now, sent.packet);
                 }
                 Some(recorder) => {
-                    let verdict = self.directions[direction].send(self.now, sent.packet.clone());
-                    let from = &self.ends[index].connection;
-                    recorder.sent(
-                        (host, (index / 2) as u32),
-                        self.now,
-                        (&sent, from),
-                        (direction / 2, &verdict),
-                    );
-                    self.settle(direction);
+                    let verdict = self.links[link].send(self.now, sent.packet.clone());
+                    let leaving = Sent { transmission: &sent, link, verdict: &verdict };
+                    recorder.sent(self.ends.id(at), self.now, &leaving, &self.ends[at].connection);
+                    self.settle(link);
                 }
             }
         }
     }
 
-    /// Writes down verdicts of a direction that were undecided until now.
+    /// Writes down verdicts of a link that were undecided until now.
     #[inline]
-    fn settle(&mut self, direction: usize) {
+    fn settle(&mut self, link: LinkId) {
         let Some(recorder) = &mut self.recorder else { return };
-        while let Some(verdict) = self.directions[direction].poll_verdict() {
-            recorder.settled(direction % 2, (direction / 2, &verdict));
+        let host = self.network.link(link).from;
+        while let Some(verdict) = self.links[link].poll_verdict() {
+            recorder.settled(host, link, &verdict);
         }
     }
 
     /// Makes sure that the heap looks at an end no later than its earliest timer.
     #[inline]
-    fn reschedule(&mut self, index: usize) {
-        let end = &mut self.ends[index];
+    fn reschedule(&mut self, at: EndIndex) {
+        let end = &mut self.ends[at];
         let stack = end.connection.poll_timer().unwrap_or(Instant::FAR_FUTURE);
         let app = end.app.poll_timer().unwrap_or(Instant::FAR_FUTURE);
         let due = stack.min(app);
         if due < end.scheduled {
             end.scheduled = due;
-            self.timers.push(due, index as u32);
+            self.timers.push(due, at);
         }
     }
 
@@ -350,29 +349,33 @@ impl World {
             completed: true,
             deliveries: self.deliveries,
             virtual_ns: self.now.as_nanos(),
-            packets_down: self.sum(0, |direction| direction.counters().packets),
-            packets_up: self.sum(1, |direction| direction.counters().packets),
-            drops_down: self.sum(0, |direction| direction.counters().drops()),
-            drops_up: self.sum(1, |direction| direction.counters().drops()),
-            unreached_down: self.sum(0, Direction::unmet),
-            unreached_up: self.sum(1, Direction::unmet),
             ..Row::default()
         };
-        let mut misplaced = 0;
-        for pair in self.ends.chunks_exact(2) {
-            let [client, server] = pair else { continue };
-            let (from, to) = if client.app.receives() { (server, client) } else { (client, server) };
+        let links = self.links.values().map(|direction| LinkCounts {
+            packets: direction.counters().packets,
+            drops: direction.counters().drops(),
+            unreached: direction.unmet(),
+        });
+        row.set_links(&links.collect());
+        for pair in self.ends.pairs() {
+            let (from, to) = roles(pair);
             match total_time(from.app.progress(), to.app.progress()) {
                 Some(time) => row.time_ns = row.time_ns.max(time.as_nanos()),
                 None => row.completed = false,
             }
-            row.timeouts_server += server.connection.counters().timeouts;
-            for end in pair {
-                row.bytes += end.app.progress().bytes_read;
-                add(&mut row, end.connection.counters());
-                misplaced += end.connection.misplaced_bytes();
-            }
         }
+        let mut misplaced = 0;
+        let mut timeouts: ByHost<u64> = self.network.hosts().map(|_| 0).collect();
+        for (at, end) in self.ends.iter() {
+            let counters = end.connection.counters();
+            timeouts[self.ends.host(at)] += counters.timeouts;
+            row.bytes += end.app.progress().bytes_read;
+            row.data_segments += counters.data_segments;
+            row.retransmits += counters.retransmits;
+            row.fast_retransmits += counters.fast_retransmits;
+            misplaced += end.connection.misplaced_bytes();
+        }
+        row.set_timeouts(&timeouts);
         if let Some(post) = self.post.take() {
             (row.messages, self.messages) = post.finish();
         }
@@ -380,11 +383,6 @@ impl World {
         row.intervals = self.meter.take().map(|meter| meter.finish(self.now, &self.ends)).unwrap_or_default();
         row.retransmissions = self.observer.take().map(|observer| observer.finish()).unwrap_or_default();
         row
-    }
-
-    /// A count over the directions from a host.
-    fn sum(&self, host: usize, count: impl Fn(&Direction) -> u64) -> u64 {
-        self.directions.iter().skip(host).step_by(2).map(count).sum()
     }
 
     fn error(&self, completed: bool, misplaced: u64) -> Option<String> {
@@ -396,7 +394,7 @@ impl World {
         if completed {
             return None;
         }
-        let gave_up = self.ends.iter().filter(|e| e.ended).count();
+        let gave_up = self.ends.values().filter(|e| e.ended).count();
         Some(
             if self.timers.next() > self.limit
                 && self.unfinished > 0
@@ -421,15 +419,8 @@ impl World {
         std::mem::take(&mut self.messages)
     }
 
-    /// Verdict logs of the two directions and patterns that were never reached.
-    pub fn into_logs(self) -> (Vec<Direction>, Option<Recorder>) {
-        (self.directions, self.recorder)
+    /// The links with their verdict logs and their patterns that were never reached, and what was written down.
+    pub fn into_logs(self) -> (ByLink<Direction>, Option<Recorder>) {
+        (self.links, self.recorder)
     }
-}
-
-fn add(row: &mut Row, c: &Counters) {
-    row.data_segments += c.data_segments;
-    row.retransmits += c.retransmits;
-    row.timeouts += c.timeouts;
-    row.fast_retransmits += c.fast_retransmits;
 }

@@ -10,11 +10,12 @@
 //! 3. [`App::poll_timer`] after each of these; [`App::progress`] at any time.
 //!
 //! ```
-//! use rexmit_traffic::{Side, TransferSpec};
+//! use rexmit_network::two_hosts::{CLIENT, Side};
+//! use rexmit_traffic::TransferSpec;
 //!
 //! let spec = TransferSpec::writes(Side::Server, "5000 bytes, 8 x 2500 bytes".parse()?);
 //! let transfer = spec.resolve()?;
-//! assert_eq!(transfer.opener(), Side::Client);
+//! assert_eq!(transfer.opener(), CLIENT);
 //! assert_eq!(transfer.total(), Some(25_000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -33,5 +34,5 @@ pub use apps::{App, Ending, Progress, Receiver, Requester, Responder, Sender, to
 pub use journal::{Read, Written};
 pub use random::{Count, Distribution, MessagesSpec, Quantity};
 pub use sleep::{SleepRule, SleepSpec};
-pub use spec::{ReadSpec, Side, Transfer, TransferError, TransferSpec};
+pub use spec::{ReadSpec, Transfer, TransferError, TransferSpec};
 pub use workload::{Bulk, BurstsSpec, ParseError, RequestsSpec, WriteRun, Writes};

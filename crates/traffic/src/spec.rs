@@ -1,5 +1,7 @@
 //! A transfer as people write it, and as it is once checked.
 
+use rexmit_network::HostId;
+use rexmit_network::two_hosts::Side;
 use rexmit_stack::Delivery;
 use rexmit_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
@@ -9,34 +11,6 @@ use crate::apps::{App, Receiver, Requester, Responder, Sender};
 use crate::random::MessagesSpec;
 use crate::sleep::SleepSpec;
 use crate::workload::{Bulk, BurstsSpec, RequestsSpec, Writes};
-
-/// One of the two hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Side {
-    /// The host `server`.
-    Server,
-    /// The host `client`.
-    Client,
-}
-
-impl Side {
-    /// The other host.
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Server => Self::Client,
-            Self::Client => Self::Server,
-        }
-    }
-
-    /// As in a scenario.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Server => "server",
-            Self::Client => "client",
-        }
-    }
-}
 
 /// One transfer of a scenario: data in one direction over one connection, or over several alike. Exactly one of
 /// `writes`, `bulk`, `requests` and `messages` says what is sent. Two transfers in opposite directions are two-way traffic.
@@ -262,8 +236,9 @@ impl TransferSpec {
             return Err(TransferError::RateWithoutSize);
         }
         Ok(Transfer {
-            from: self.from,
-            opener: self.opened_by.unwrap_or(self.to),
+            from: self.from.host(),
+            to: self.to.host(),
+            opener: self.opened_by.unwrap_or(self.to).host(),
             start: self.start,
             stagger: self.stagger,
             connections: self.connections,
@@ -362,8 +337,9 @@ impl TransferSpec {
 /// A checked transfer. Cloning is cheap: copies share their list of writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfer {
-    from: Side,
-    opener: Side,
+    from: HostId,
+    to: HostId,
+    opener: HostId,
     start: Duration,
     stagger: Duration,
     connections: u32,
@@ -398,12 +374,17 @@ pub(crate) enum Stream {
 
 impl Transfer {
     /// Who sends the data; with requests, who answers.
-    pub fn from(&self) -> Side {
+    pub fn from(&self) -> HostId {
         self.from
     }
 
+    /// Who receives them; with requests, who asks.
+    pub fn to(&self) -> HostId {
+        self.to
+    }
+
     /// Who connects.
-    pub fn opener(&self) -> Side {
+    pub fn opener(&self) -> HostId {
         self.opener
     }
 
@@ -444,8 +425,8 @@ impl Transfer {
         }
     }
 
-    /// When the application on `side` of this copy connects; `None` where it waits for the peer.
-    pub(crate) fn connects_at(&self, side: Side, copy: u32) -> Option<Instant> {
-        (side == self.opener).then(|| self.opened_at(copy))
+    /// When the application at `host` of this copy connects; `None` where it waits for the peer.
+    pub(crate) fn connects_at(&self, host: HostId, copy: u32) -> Option<Instant> {
+        (host == self.opener).then(|| self.opened_at(copy))
     }
 }

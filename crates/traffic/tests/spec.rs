@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use proptest::prelude::*;
-use rexmit_traffic::{Bulk, BurstsSpec, RequestsSpec, Side, TransferError, TransferSpec, WriteRun, Writes};
+use rexmit_network::two_hosts::{CLIENT, Side};
+use rexmit_traffic::{Bulk, BurstsSpec, RequestsSpec, TransferError, TransferSpec, WriteRun, Writes};
 use rexmit_units::{Bytes, Duration};
 
 fn parse(json: &str) -> Result<TransferSpec, String> {
@@ -20,10 +21,7 @@ fn the_shortest_transfer_has_defaults() {
         parse(r#"{"from": "server", "to": "client", "writes": "5000 bytes, 8 x 2500 bytes"}"#).unwrap();
     assert_eq!(spec, TransferSpec::writes(Side::Server, "5000 bytes, 8 x 2500 bytes".parse().unwrap()));
     let transfer = spec.resolve().unwrap();
-    assert_eq!(
-        (transfer.opener(), transfer.connections(), transfer.total()),
-        (Side::Client, 1, Some(25_000))
-    );
+    assert_eq!((transfer.opener(), transfer.connections(), transfer.total()), (CLIENT, 1, Some(25_000)));
 }
 
 #[test]
@@ -36,7 +34,7 @@ fn everything_can_be_said() {
     .unwrap();
     assert_eq!(spec.bulk, Some(Bulk::Time(Duration::from_secs(10))));
     let transfer = spec.resolve().unwrap();
-    assert_eq!((transfer.from(), transfer.opener(), transfer.total()), (Side::Client, Side::Client, None));
+    assert_eq!((transfer.from(), transfer.opener(), transfer.total()), (CLIENT, CLIENT, None));
     assert_eq!(transfer.opened_at(999).as_nanos(), 11_990_000_000);
     let text = serde_json::to_string(&spec).unwrap();
     assert_eq!(parse(&text).unwrap(), spec);
@@ -61,7 +59,7 @@ fn requests_are_answered_by_from_and_asked_by_to() {
     )
     .unwrap();
     let transfer = spec.resolve().unwrap();
-    assert_eq!((transfer.opener(), transfer.total()), (Side::Client, Some(102_000)));
+    assert_eq!((transfer.opener(), transfer.total()), (CLIENT, Some(102_000)));
     let short = parse(
         r#"{"from": "server", "to": "client", "requests": {"request": "1 byte, 2 bytes", "response": "1 kB"}}"#,
     )

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use nix::ifaddrs::getifaddrs;
 use rexmit_files::set_kernel_value;
+use rexmit_network::ByHost;
 use rexmit_scenario::{HostSpec, LinuxSpec, SpecError};
 use serde_json::Value;
 
@@ -25,11 +26,11 @@ pub struct End {
     pub interface: String,
 }
 
-/// Both ends, the server's first, with the emulator's side of each.
+/// Both ends.
 #[derive(Debug)]
 pub struct Ends {
     /// Where they are.
-    pub ends: [End; 2],
+    pub ends: ByHost<End>,
     /// The client's address, then the server's; absent between two interfaces.
     pub addresses: Option<[IpAddr; 2]>,
     /// What carries packets to them; absent between two interfaces.
@@ -49,12 +50,12 @@ const QUEUE: u32 = 10_000;
 ///
 /// # Errors
 /// A missing privilege, addresses that are taken, a kernel without TUN devices or namespaces.
-pub fn create(wanted: &Emulation) -> Result<(Ends, [Side; 2]), SpecError> {
+pub fn create(wanted: &Emulation) -> Result<(Ends, ByHost<Side>), SpecError> {
     let on_host = wanted.server.is_empty();
     let addresses = if on_host { free(wanted.addresses)? } else { chosen(wanted.addresses) };
     let [client, server] = addresses;
     // A capture is to see packets one by one, as the path does.
-    let offloads = wanted.captures.iter().all(Option::is_none);
+    let offloads = wanted.captures.values().all(Option::is_none);
     let wires = Wires::open().map_err(|e| system("client", &e))?;
     let offloads = offloads && wires.carrier() == Carrier::Tun;
     let setup = Setup { wires, mtu: if wanted.mtu == 0 { MTU } else { wanted.mtu }, offloads };
@@ -67,15 +68,16 @@ pub fn create(wanted: &Emulation) -> Result<(Ends, [Side; 2]), SpecError> {
         in_namespace("server", &setup, server, client)?
     };
     let carrier = Some(setup.wires.carrier());
-    let ends = Ends { ends: [server_end, client_end], addresses: Some(addresses), carrier };
-    Ok((ends, [server_port, client_port]))
+    let ends = [server_end, client_end].into_iter().collect();
+    let ends = Ends { ends, addresses: Some(addresses), carrier };
+    Ok((ends, [server_port, client_port].into_iter().collect()))
 }
 
 /// Takes over two interfaces, `eth1` or `blue:eth1`; what they were before stands in a record by then.
 ///
 /// # Errors
 /// An interface that there is not, that is down, or no Ethernet; a missing privilege.
-pub fn take_over(names: &[String; 2]) -> Result<(Ends, [Side; 2]), SpecError> {
+pub fn take_over(names: &ByHost<String>) -> Result<(Ends, ByHost<Side>), SpecError> {
     let take = |name: &String| -> io::Result<(End, Side)> {
         let (namespace, interface) = record::split(name);
         let namespace = namespace.map_or_else(Namespace::current, |n| Namespace::named(&n))?;
@@ -96,8 +98,13 @@ pub fn take_over(names: &[String; 2]) -> Result<(Ends, [Side; 2]), SpecError> {
     };
     let taken =
         |name: &String| take(name).map_err(|e| SpecError::new(format!("--between {name}"), e.to_string()));
-    let ((first, first_side), (second, second_side)) = (taken(&names[0])?, taken(&names[1])?);
-    Ok((Ends { ends: [first, second], addresses: None, carrier: None }, [first_side, second_side]))
+    let (mut ends, mut sides) = (ByHost::new(), ByHost::new());
+    for name in names.values() {
+        let (end, side) = taken(name)?;
+        ends.push(end);
+        sides.push(side);
+    }
+    Ok((Ends { ends, addresses: None, carrier: None }, sides))
 }
 
 /// An address of an interface of this thread's namespace by which it is reached from elsewhere, if it has one.
@@ -215,7 +222,8 @@ fn free(wanted: Option<[IpAddr; 2]>) -> Result<[IpAddr; 2], SpecError> {
     let pairs = (0..MOST).map(|n| FIRST.map(|[a, b, c, d]| IpAddr::from([a, b, c, d + 4 * n])));
     // What a host still has to say to the client of an emulation before would be this one's first packets.
     let heard_of = peers();
-    let mut free = pairs.filter(|pair| owner(pair).is_none() && !heard_of.contains(&pair[0]));
+    let mut free =
+        pairs.filter(|[client, server]| owner(&[*client, *server]).is_none() && !heard_of.contains(client));
     free.next().ok_or_else(|| {
         SpecError::new("", "every address that would be given is taken on this host: give --address")
     })

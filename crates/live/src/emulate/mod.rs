@@ -12,6 +12,8 @@ use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use rexmit_network::two_hosts::{pair, pair_if_any};
+use rexmit_network::{ByHost, HostId};
 use rexmit_scenario::{SpecError, VerdictRow};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -47,7 +49,8 @@ pub struct Emulation {
     /// The command at the server's end; none: the server's end is this host.
     pub server: Vec<String>,
     /// Two interfaces to take over instead, `eth1` or `blue:eth1`: the server's side and the client's.
-    pub between: Option<[String; 2]>,
+    #[serde(deserialize_with = "pair_if_any")]
+    pub between: Option<ByHost<String>>,
     /// When the command may start, seen from the server's.
     pub ready: Ready,
     /// The client's address and the server's; absent: the first pair that is free.
@@ -56,8 +59,9 @@ pub struct Emulation {
     pub mtu: u32,
     /// It ends after so many nanoseconds at the latest.
     pub duration_ns: Option<u64>,
-    /// Captures at the server's end and the client's, as pcapng.
-    pub captures: [Option<PathBuf>; 2],
+    /// By host, the capture at its end, as pcapng; empty for none.
+    #[serde(deserialize_with = "pair")]
+    pub captures: ByHost<Option<PathBuf>>,
     /// The path's verdicts are kept.
     pub verdicts: bool,
     /// How it waits for a packet's time.
@@ -77,6 +81,11 @@ pub struct Emulation {
 }
 
 impl Emulation {
+    /// Where the capture at a host's end goes, if there is one.
+    fn capture_at(&self, host: HostId) -> Option<&Path> {
+        self.captures.get(host)?.as_deref()
+    }
+
     /// The one in the file `job`.
     ///
     /// # Errors

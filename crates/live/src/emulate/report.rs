@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use rexmit_network::LinkId;
+use rexmit_network::two_hosts::{DOWN, UP};
 use rexmit_path::{Counters, Direction};
 use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -163,42 +165,41 @@ impl Summary {
     pub fn of(emulator: &mut Emulator<Side>, driven: &DriveReport, now: Instant) -> Self {
         let lateness = &driven.lateness;
         let late = |share: f64| lateness.quantile(share).as_nanos();
-        let lost: u64 = driven.lost.iter().map(|l| l.sent + l.received).sum();
-        let [down, up] = emulator.directions_mut();
+        let lost: u64 = driven.lost.values().map(|l| l.sent + l.received).sum();
         Self {
             time_ns: driven.time.as_nanos(),
-            down: Traffic::of(down, now),
-            up: Traffic::of(up, now),
+            down: Traffic::of(&mut emulator.links_mut()[DOWN], now),
+            up: Traffic::of(&mut emulator.links_mut()[UP], now),
             late_p50_ns: late(0.5),
             late_p99_ns: late(0.99),
             late_max_ns: lateness.max_ns,
             deliveries: lateness.packets,
             too_late: lateness.later_than(LATE),
             missed: lost + lateness.refused + driven.incidents.no_room,
-            too_long: driven.lost.iter().map(|l| l.too_long).sum(),
+            too_long: driven.lost.values().map(|l| l.too_long).sum(),
         }
     }
 
     /// While it runs, as far as it is known then.
     pub fn so_far(live: &Live, now: Instant) -> Self {
-        let traffic = |n: usize| Traffic {
-            packets: live.packets[n],
-            bytes: live.bytes[n],
-            received: live.received[n],
-            carried_bytes: live.bytes[n].saturating_sub(live.dropped_bytes[n]),
-            queue_packets: live.queue_packets[n],
-            queue_bytes: live.queue_bytes[n],
-            dropped_by_pattern: live.dropped_by_pattern[n],
-            dropped_by_loss: live.dropped_by_loss[n],
-            queue_full: live.queue_full[n],
-            dropped_by_aqm: live.dropped_by_aqm[n],
-            longer_than_burst: live.too_long[n],
+        let traffic = |link: LinkId| Traffic {
+            packets: live.packets[link],
+            bytes: live.bytes[link],
+            received: live.received[link],
+            carried_bytes: live.bytes[link].saturating_sub(live.dropped_bytes[link]),
+            queue_packets: live.queue_packets[link],
+            queue_bytes: live.queue_bytes[link],
+            dropped_by_pattern: live.dropped_by_pattern[link],
+            dropped_by_loss: live.dropped_by_loss[link],
+            queue_full: live.queue_full[link],
+            dropped_by_aqm: live.dropped_by_aqm[link],
+            longer_than_burst: live.too_long[link],
             ..Traffic::default()
         };
         Self {
             time_ns: now.as_nanos(),
-            down: traffic(0),
-            up: traffic(1),
+            down: traffic(DOWN),
+            up: traffic(UP),
             late_max_ns: live.max_late_ns,
             missed: live.refused + live.no_room + live.lost,
             ..Self::default()

@@ -9,8 +9,10 @@ use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use nix::unistd::{Pid, getegid, geteuid};
 use rexmit_capture::Options;
+use rexmit_network::two_hosts::{self, CLIENT, SERVER, host_name, try_by_host};
+use rexmit_network::{ByHost, HostId};
 use rexmit_path::Direction;
-use rexmit_scenario::{HOSTS, SpecError, Streams, VerdictRow, read_path};
+use rexmit_scenario::{SpecError, Streams, VerdictRow, read_path};
 use rexmit_units::{Duration, Instant};
 use serde_json::Value;
 
@@ -84,7 +86,7 @@ struct Session<'a> {
     driven: DriveReport,
     /// The path's clock began here, nanoseconds of CLOCK_MONOTONIC.
     start: u64,
-    taps: [Option<Tap>; 2],
+    taps: ByHost<Option<Tap>>,
     watcher: Watcher<'a>,
 }
 
@@ -96,7 +98,7 @@ impl<'a> Session<'a> {
         user: Option<(u32, u32)>,
     ) -> Result<Self, SpecError> {
         let path = read_path(wanted.path.clone())?;
-        let directions = Streams::new(wanted.seed, "emulate").directions(&path, wanted.verdicts)?;
+        let links = Streams::new(wanted.seed, "emulate").links(&path, None, wanted.verdicts)?;
         let kept = keep(wanted)?;
         let made = wanted.between.as_ref().map_or_else(|| ends::create(wanted), ends::take_over);
         let made = made.and_then(|(ends, ports)| Ok((taps(wanted, &ends)?, ends, ports)));
@@ -107,8 +109,8 @@ impl<'a> Session<'a> {
                 return Err(e);
             }
         };
-        let capturing = taps.iter().any(Option::is_some);
-        let emulator = Emulator::new(ports, directions, capturing);
+        let capturing = taps.values().any(Option::is_some);
+        let emulator = Emulator::new(two_hosts::network(), ports, links, capturing);
         let mut environment = vec![(record::VARIABLE.to_owned(), wanted.id.clone())];
         if let Some([client, server]) = ends.addresses {
             environment.push(("REXMIT_SERVER".to_owned(), server.to_string()));
@@ -123,7 +125,7 @@ impl<'a> Session<'a> {
             ends,
             environment,
             kept,
-            programs: [None, None],
+            programs: two_hosts::by_host(|_| None),
             code: None,
             ending: None,
             beaten: Instant::ZERO,
@@ -137,14 +139,14 @@ impl<'a> Session<'a> {
         let addresses = self.watcher.ends.addresses;
         self.watcher.events.say(&Event::Up { addresses })?;
         if !self.wanted.server.is_empty() {
-            self.watcher.start(0)?;
+            self.watcher.start(SERVER)?;
             self.watcher.wait_for_server()?;
         }
         if self.watcher.ending.is_some() {
             return Ok(());
         }
         if !self.wanted.command.is_empty() {
-            self.watcher.start(1)?;
+            self.watcher.start(CLIENT)?;
         }
         // Both keepers were made by one thread alone. What has been sent before waits in its interface: the path's
         // clock begins with the command.
@@ -199,11 +201,11 @@ impl<'a> Session<'a> {
         }
         self.write_captures()?;
         let mut verdicts = Vec::new();
-        for (direction, name) in self.emulator.directions().iter().zip(["down", "up"]) {
-            verdicts.extend(direction.log().iter().map(|row| VerdictRow { direction: name, row: *row }));
+        for (link, direction) in self.emulator.links().iter() {
+            verdicts.extend(direction.log().iter().map(|row| VerdictRow { link, row: *row }));
         }
         verdicts.sort_by_key(|v| v.row.time);
-        let unreached = self.emulator.directions().iter().flat_map(Direction::unreached);
+        let unreached = self.emulator.links().values().flat_map(Direction::unreached);
         let unreached = unreached.map(|u| u.to_string()).collect();
         let now = Instant::ZERO + self.driven.time;
         let summary = Summary::of(&mut self.emulator, &self.driven, now);
@@ -219,22 +221,22 @@ impl<'a> Session<'a> {
 
     fn write_captures(&mut self) -> Result<(), End> {
         let start = self.start.saturating_add_signed(clock::realtime_offset());
-        for (n, tap) in self.taps.iter_mut().enumerate() {
-            let (Some(tap), Some(file)) = (tap, &self.wanted.captures[n]) else { continue };
+        for (host, tap) in self.taps.iter_mut() {
+            let (Some(tap), Some(file)) = (tap, self.wanted.capture_at(host)) else { continue };
+            let name = host_name(host);
             let about = Options {
-                description: Some(format!("the {}'s end of an emulated path", HOSTS[n])),
+                description: Some(format!("the {name}'s end of an emulated path")),
                 epoch_ns: start,
                 ..Options::default()
             };
-            let verdicts = self.emulator.verdicts()[n];
-            let written = tap.drain().and_then(|()| tap.write((file, HOSTS[n]), start, verdicts, &about));
+            let verdicts = self.emulator.verdicts_on(host);
+            let written = tap.drain().and_then(|()| tap.write((file, name), start, verdicts, &about));
             written.map_err(|e| SpecError::writing(&file.display().to_string(), &e))?;
             let sent = tap.outgoing();
             if sent != verdicts.len() as u64 || tap.missed().is_ok_and(|n| n > 0) {
                 self.watcher.events.note(format!(
-                    "the capture at the {} has {sent} packets sent, the emulator took {}: comments may be at the \
+                    "the capture at the {name} has {sent} packets sent, the emulator took {}: comments may be at the \
                      wrong ones",
-                    HOSTS[n],
                     verdicts.len()
                 ))?;
             }
@@ -254,13 +256,13 @@ struct Glance {
 impl Glance {
     /// Waits for an event: a while, or where the clock is virtual, longer and longer while nothing passes, so that an
     /// hour of silence is soon over. Never longer than `most` milliseconds.
-    fn wait(&mut self, watcher: &Watcher<'_>, taps: &[Option<Tap>; 2], watch: &Watch, most: u32) {
-        let packets = watch.live().packets.iter().sum();
+    fn wait(&mut self, watcher: &Watcher<'_>, taps: &ByHost<Option<Tap>>, watch: &Watch, most: u32) {
+        let packets = watch.live().packets.values().sum();
         let silent = watcher.wanted.guest.is_some() && packets == self.packets;
         self.packets = packets;
         self.patience = if silent { (2 * self.patience).clamp(LOOK, LONGEST_LOOK) } else { LOOK };
         // A capture that is looked at rarely is looked at when it has something.
-        let taps = if silent { taps.iter().flatten().collect() } else { Vec::new() };
+        let taps = if silent { taps.values().flatten().collect() } else { Vec::new() };
         watcher.wait(self.patience.min(most), &taps);
     }
 }
@@ -268,10 +270,10 @@ impl Glance {
 /// Looks after everything but packets; true while the emulation goes on.
 fn look(
     watcher: &mut Watcher<'_>,
-    taps: &mut [Option<Tap>; 2],
+    taps: &mut ByHost<Option<Tap>>,
     (start, watch): (u64, &Watch),
 ) -> Result<bool, End> {
-    for tap in taps.iter_mut().flatten() {
+    for tap in taps.values_mut().flatten() {
         tap.drain()?;
     }
     let now = Instant::from_nanos(clock::monotonic().saturating_sub(start));
@@ -281,7 +283,7 @@ fn look(
 /// Writes down what will have to be undone, if there is something.
 fn keep(wanted: &Emulation) -> Result<Option<Kept>, SpecError> {
     let mut interfaces = Vec::new();
-    for name in wanted.between.iter().flatten() {
+    for name in wanted.between.iter().flat_map(ByHost::values) {
         let found = Interface::look(name);
         interfaces.push(found.map_err(|e| SpecError::new(format!("--between {name}"), e.to_string()))?);
     }
@@ -291,14 +293,15 @@ fn keep(wanted: &Emulation) -> Result<Option<Kept>, SpecError> {
 }
 
 /// Begins the captures that are wanted.
-fn taps(wanted: &Emulation, ends: &Ends) -> Result<[Option<Tap>; 2], SpecError> {
-    let mut taps = [None, None];
-    for (n, end) in ends.ends.iter().enumerate() {
-        if wanted.captures[n].is_some() {
-            let tap = Tap::open((&end.namespace, &end.interface), None, &[]);
-            let tap = tap.map_err(|e| crate::host::system(HOSTS[n], &e))?;
-            taps[n] = Some(if ends.addresses.is_some() { tap } else { tap.facing_the_host() });
+fn taps(wanted: &Emulation, ends: &Ends) -> Result<ByHost<Option<Tap>>, SpecError> {
+    let tap = |host: HostId| {
+        if wanted.capture_at(host).is_none() {
+            return Ok(None);
         }
-    }
-    Ok(taps)
+        let end = &ends.ends[host];
+        let tap = Tap::open((&end.namespace, &end.interface), None, &[]);
+        let tap = tap.map_err(|e| crate::host::system(host_name(host), &e))?;
+        Ok(Some(if ends.addresses.is_some() { tap } else { tap.facing_the_host() }))
+    };
+    try_by_host(tap)
 }

@@ -8,6 +8,8 @@ use std::os::fd::AsFd;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
+use rexmit_network::two_hosts::{CLIENT, HOSTS, SERVER};
+use rexmit_network::{ByHost, HostId};
 use rexmit_units::{Duration, Instant};
 
 use super::ends::Ends;
@@ -34,8 +36,8 @@ pub struct Watcher<'a> {
     pub ends: Ends,
     pub environment: Vec<(String, String)>,
     pub kept: Option<Kept>,
-    /// The server's, then the command's.
-    pub programs: [Option<Keeper>; 2],
+    /// The server's, and the command at the client.
+    pub programs: ByHost<Option<Keeper>>,
     pub code: Option<i32>,
     /// It is to end; everything has, or is killed, by then.
     pub ending: Option<Instant>,
@@ -43,14 +45,14 @@ pub struct Watcher<'a> {
 }
 
 impl Watcher<'_> {
-    /// Starts a program: the server's (0) or the command (1).
-    pub fn start(&mut self, which: usize) -> Result<(), End> {
-        let command = which == 1;
+    /// Starts a host's program: the client's is the command.
+    pub fn start(&mut self, host: HostId) -> Result<(), End> {
+        let command = host == CLIENT;
         let argv = if command { &self.wanted.command } else { &self.wanted.server };
         let keeper = Keeper::start(&Program {
             argv,
             environment: &self.environment,
-            namespace: self.ends.addresses.map(|_| &self.ends.ends[which].namespace),
+            namespace: self.ends.addresses.map(|_| &self.ends.ends[host].namespace),
             foreground: self.wanted.foreground.filter(|_| command),
             to_stderr: !command || self.wanted.to_stderr,
             user: self.user,
@@ -58,7 +60,7 @@ impl Watcher<'_> {
             contained: self.wanted.guest.is_none(),
             held: self.events.0.as_fd(),
         })?;
-        self.programs[which] = Some(keeper);
+        self.programs[host] = Some(keeper);
         Ok(())
     }
 
@@ -97,7 +99,7 @@ impl Watcher<'_> {
     /// milliseconds are over.
     pub fn wait(&self, ms: u32, taps: &[&Tap]) {
         let mut all = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
-        let live = self.programs.iter().flatten().filter(|keeper| !keeper.is_over());
+        let live = self.programs.values().flatten().filter(|keeper| !keeper.is_over());
         all.extend(live.map(|keeper| PollFd::new(keeper.as_fd(), PollFlags::POLLIN)));
         all.extend(taps.iter().map(|tap| PollFd::new(tap.as_fd(), PollFlags::POLLIN)));
         // An interruption is no different from an event: everything is looked at.
@@ -105,7 +107,7 @@ impl Watcher<'_> {
     }
 
     fn is_ready(&self, waited: u64) -> io::Result<bool> {
-        let server = &self.ends.ends[0].namespace;
+        let server = &self.ends.ends[SERVER].namespace;
         match self.wanted.ready {
             Ready::After(ns) => Ok(waited >= ns),
             Ready::Port(port) => Ok(server.within(listening)?.contains(&("tcp", port))),
@@ -124,7 +126,7 @@ impl Watcher<'_> {
             }
             self.end(now);
         }
-        let finished = self.programs.iter().flatten().all(Keeper::is_over);
+        let finished = self.programs.values().flatten().all(Keeper::is_over);
         let last = self.ending.is_some_and(|by| finished || now > by);
         let beat = self.wanted.beat_ns.is_some_and(|ns| now >= self.beaten + Duration::from_nanos(ns));
         if beat && !last {
@@ -144,22 +146,22 @@ impl Watcher<'_> {
                 self.end(now);
             }
         }
-        for which in [0, 1] {
-            let Some(keeper) = &mut self.programs[which] else { continue };
+        for host in HOSTS {
+            let Some(keeper) = &mut self.programs[host] else { continue };
             if keeper.is_over() {
                 continue;
             }
             let reports = keeper.hear();
             let killed = keeper.was_killed();
             for report in reports {
-                match (report, which) {
+                match (report, host) {
                     (Report::Started, _) => {}
                     (Report::Note(text), _) => self.events.note(text)?,
-                    (Report::Failed { why, code }, 1) => return Err(End::Told { text: why, code }),
+                    (Report::Failed { why, code }, CLIENT) => return Err(End::Told { text: why, code }),
                     (Report::Failed { why, .. }, _) => {
                         return Err(End::Told { text: format!("--server: {why}"), code: 1 });
                     }
-                    (Report::Exited { code }, 1) => {
+                    (Report::Exited { code }, CLIENT) => {
                         self.code.get_or_insert(code);
                         self.end(now);
                     }
@@ -193,7 +195,7 @@ impl Watcher<'_> {
     pub fn end(&mut self, now: Instant) {
         if self.ending.is_none() {
             self.ending = Some(now + END);
-            for keeper in self.programs.iter().flatten() {
+            for keeper in self.programs.values().flatten() {
                 keeper.end();
             }
         }
@@ -202,7 +204,7 @@ impl Watcher<'_> {
     /// Ends what still runs without a path: nobody waits for it.
     pub fn end_programs(&mut self) {
         let begin = clock::monotonic();
-        for keeper in self.programs.iter_mut().flatten() {
+        for keeper in self.programs.values_mut().flatten() {
             keeper.end();
             while !keeper.is_over() && clock::monotonic() - begin < END.as_nanos() {
                 let _ = poll(&mut [PollFd::new(keeper.as_fd(), PollFlags::POLLIN)], PollTimeout::from(50_u8));

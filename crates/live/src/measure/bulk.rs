@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration as StdDuration;
 
 use nix::sys::socket::{setsockopt, sockopt};
+use rexmit_network::two_hosts::{CLIENT, SERVER};
 use rexmit_path::PathSpec;
 use rexmit_units::Duration;
 use socket2::{Domain, SockRef, Socket, Type};
@@ -59,8 +60,8 @@ pub fn bulk(
         testbed.set(name, "4096 1073741823 1073741823")?;
     }
     testbed.set("net.ipv4.tcp_congestion_control", "reno")?;
-    let listener = testbed.hosts[1].within(|| listen(window(path)))?;
-    let sender = testbed.hosts[0].within(connect)?;
+    let listener = testbed.hosts[CLIENT].within(|| listen(window(path)))?;
+    let sender = testbed.hosts[SERVER].within(connect)?;
     let (receiver, _) = listener.accept()?;
     let end = receiver.try_clone()?;
     for socket in [&sender, &receiver] {
@@ -87,7 +88,7 @@ pub fn bulk(
     let retransmits = info.total_retrans.into();
     stop.store(true, Ordering::Relaxed);
     let ended = testbed.finish()?;
-    let drops = ended.live.drops.iter().sum();
+    let drops = ended.live.drops.values().sum();
     // Nothing arrives any more. Both ends are reset: what they hold would count as the system's for minutes.
     sender.shutdown(std::net::Shutdown::Both).ok();
     end.shutdown(std::net::Shutdown::Both).ok();
@@ -111,7 +112,7 @@ fn listen(window: u32) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     clamp_window(&socket, window)?;
     setsockopt(&socket, sockopt::RcvBufForce, &BUFFER)?;
-    socket.bind(&SocketAddr::new(address(1), PORT).into())?;
+    socket.bind(&SocketAddr::new(address(CLIENT), PORT).into())?;
     socket.listen(1)?;
     Ok(socket.into())
 }
@@ -120,7 +121,7 @@ fn connect() -> io::Result<TcpStream> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     setsockopt(&socket, sockopt::SndBufForce, &BUFFER)?;
     socket.set_tcp_notsent_lowat(NOT_SENT)?;
-    socket.connect(&SocketAddr::new(address(1), PORT).into())?;
+    socket.connect(&SocketAddr::new(address(CLIENT), PORT).into())?;
     Ok(socket.into())
 }
 

@@ -7,6 +7,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration as StdDuration;
 
 use rexmit_files::set_kernel_value;
+use rexmit_network::two_hosts::{self, CLIENT, SERVER, peer, try_by_host};
+use rexmit_network::{ByHost, HostId};
 use rexmit_path::{Direction, PathSpec};
 use rexmit_units::Duration;
 
@@ -32,10 +34,10 @@ pub enum Kind {
     Veth,
 }
 
-/// Two hosts, 10.0.0.1 and 10.0.0.2. Their namespaces have no names: all is gone with the process.
+/// Two hosts, the server 10.0.0.1 and the client 10.0.0.2. Their namespaces have no names: all is gone with the process.
 pub struct Testbed {
     /// The namespaces.
-    pub hosts: [Namespace; 2],
+    pub hosts: ByHost<Namespace>,
     watch: Arc<Watch>,
     emulator: JoinHandle<io::Result<DriveReport>>,
 }
@@ -53,8 +55,6 @@ const MEMORY: u64 = 3 << 30;
 const MTU: u32 = 1500;
 /// Frames that wait at most between a host and the emulator: a window of a gigabyte in super-packets.
 const QUEUE: u32 = 32_768;
-/// The emulator's own interfaces where hosts have veth pairs.
-const PORTS: [&str; 2] = ["port0", "port1"];
 
 impl Testbed {
     /// Makes the hosts and begins to emulate `path` between them. `streams` are the path's random ones.
@@ -62,15 +62,15 @@ impl Testbed {
     /// # Errors
     /// A missing privilege; what the kernel lacks; a path that contradicts itself.
     pub fn new(kind: Kind, path: &PathSpec, options: &DriveOptions) -> io::Result<Self> {
-        let hosts = [Namespace::create()?, Namespace::create()?];
+        let hosts = try_by_host(|_| Namespace::create())?;
         let wires = Wires::of(if kind == Kind::Veth { Carrier::Veth } else { Carrier::Tun })?;
-        let connect = |n: usize| connect(&wires, &hosts[n], kind, n);
-        let ports = [connect(0)?, connect(1)?];
+        let ports = try_by_host(|host| connect(&wires, &hosts[host], kind, host))?;
         let mut streams = |_: &str| unreachable!("nothing random in this path");
         let mut direction =
             |spec, name| Direction::new(&spec, name, Duration::ZERO, &mut streams).map_err(io::Error::other);
-        let directions = [direction(path.down(), "down")?, direction(path.up(), "up")?];
-        let mut emulator = Emulator::new(ports, directions, false).with_pool(Pool::new(MEMORY));
+        let links = [direction(path.down(), "down")?, direction(path.up(), "up")?].into_iter().collect();
+        let mut emulator =
+            Emulator::new(two_hosts::network(), ports, links, false).with_pool(Pool::new(MEMORY));
         let watch = Arc::new(Watch::default());
         let (options, seen) = (*options, watch.clone());
         let emulator = thread::spawn(move || drive(&mut emulator, &options, &seen));
@@ -81,18 +81,18 @@ impl Testbed {
     }
 
     /// The same hosts with a loop of reads and writes between them in place of an emulator: what the kernel's part
-    /// costs. TUN only, from the first host to the second.
+    /// costs. TUN only, from the server to the client.
     ///
     /// # Errors
     /// As [`Self::new`].
     pub fn without_emulator(options: &DriveOptions) -> io::Result<Self> {
-        let hosts = [Namespace::create()?, Namespace::create()?];
-        let tun = |n: usize| -> io::Result<Tun> {
-            let tun = hosts[n].within(|| Tun::open(INTERFACE))?;
-            configure(&hosts[n], n)?;
+        let hosts = try_by_host(|_| Namespace::create())?;
+        let tun = |host: HostId| -> io::Result<Tun> {
+            let tun = hosts[host].within(|| Tun::open(INTERFACE))?;
+            configure(&hosts[host], host)?;
             Ok(tun)
         };
-        let (mut from, mut to) = (tun(0)?, tun(1)?);
+        let (mut from, mut to) = (tun(SERVER)?, tun(CLIENT)?);
         let watch = Arc::new(Watch::default());
         let (options, seen) = (*options, watch.clone());
         let emulator = thread::spawn(move || {
@@ -120,7 +120,7 @@ impl Testbed {
     /// # Errors
     /// Where this kernel has none of that name, or refuses the value.
     pub fn set(&self, name: &str, value: &str) -> io::Result<()> {
-        for host in &self.hosts {
+        for host in self.hosts.values() {
             host.within(|| set_kernel_value(format!("/proc/sys/{}", name.replace('.', "/")), value))?;
         }
         Ok(())
@@ -139,21 +139,23 @@ impl Testbed {
 }
 
 /// The address of a host.
-pub fn address(n: usize) -> IpAddr {
-    IpAddr::from([10, 0, 0, n as u8 + 1])
+pub fn address(host: HostId) -> IpAddr {
+    IpAddr::from([10, 0, 0, host.number() as u8 + 1])
 }
 
 /// Makes a host's interface; the emulator's side of it.
-fn connect(wires: &Wires, host: &Namespace, kind: Kind, n: usize) -> io::Result<Side> {
+fn connect(wires: &Wires, host: &Namespace, kind: Kind, id: HostId) -> io::Result<Side> {
     let super_packets = kind == Kind::Offloads;
-    let shape = Shape { name: INTERFACE, other: PORTS[n], mtu: MTU, super_packets };
+    // The emulator's own interface, where hosts have veth pairs.
+    let other = format!("port{}", id.number());
+    let shape = Shape { name: INTERFACE, other: &other, mtu: MTU, super_packets };
     let side = host.within(|| wires.connect(&shape))?;
-    configure(host, n)?;
+    configure(host, id)?;
     Ok(side)
 }
 
 /// Brings a host's interface up, with its address and its route.
-fn configure(host: &Namespace, n: usize) -> io::Result<()> {
+fn configure(host: &Namespace, id: HostId) -> io::Result<()> {
     host.within(|| {
         // Else the interface would speak by itself, and its packets would count.
         set_kernel_value(format!("/proc/sys/net/ipv6/conf/{INTERFACE}/disable_ipv6"), "1").ok();
@@ -161,7 +163,7 @@ fn configure(host: &Namespace, n: usize) -> io::Result<()> {
         links.up("lo", None, None)?;
         links.quiet(INTERFACE)?;
         links.up(INTERFACE, Some(MTU), Some(QUEUE))?;
-        links.add_address(INTERFACE, address(n))?;
-        links.add_route(INTERFACE, address(1 - n), &Metrics::default())
+        links.add_address(INTERFACE, address(id))?;
+        links.add_route(INTERFACE, address(peer(id)), &Metrics::default())
     })
 }

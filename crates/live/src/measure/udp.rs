@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration as StdDuration;
 
 use hdrhistogram::Histogram;
+use rexmit_network::two_hosts::{CLIENT, DOWN, SERVER};
 use rexmit_path::PathSpec;
 use rexmit_units::{Duration, QueueLimit};
 
@@ -163,14 +164,14 @@ fn passing(testbed: Testbed, (bytes, time): (usize, Duration)) -> io::Result<f64
         }
     });
     let load = Load { packets_per_second: u64::MAX, bytes, time };
-    let sender = testbed.hosts[0].within(|| sender(bytes))?;
+    let sender = testbed.hosts[SERVER].within(|| sender(bytes))?;
     let offered = thread::spawn(move || offer(&sender, load));
     // The first fifth is not counted.
     let nap = StdDuration::from_nanos(time.as_nanos());
     thread::sleep(nap / 5);
-    let before = (testbed.watch().live().received[0], clock::monotonic());
+    let before = (testbed.watch().live().received[DOWN], clock::monotonic());
     thread::sleep(nap * 3 / 5);
-    let after = (testbed.watch().live().received[0], clock::monotonic());
+    let after = (testbed.watch().live().received[DOWN], clock::monotonic());
     offered.join().map_err(|_| io::Error::other("the sender's thread panicked"))??;
     testbed.finish()?;
     done.store(true, Ordering::Relaxed);
@@ -186,8 +187,8 @@ fn open(kind: Kind, path: &PathSpec, options: &DriveOptions) -> io::Result<(Test
 }
 
 fn receiver(testbed: &Testbed) -> io::Result<UdpSocket> {
-    testbed.hosts[1].within(|| {
-        let socket = UdpSocket::bind((address(1), PORT))?;
+    testbed.hosts[CLIENT].within(|| {
+        let socket = UdpSocket::bind((address(CLIENT), PORT))?;
         stamped::stamp(&socket, RECEIVE_BUFFER)?;
         // The kernel begins to stamp some time after it was asked to (`net_enable_timestamp` leaves it to a worker);
         // until then it gives the time at which a datagram is read.
@@ -197,15 +198,15 @@ fn receiver(testbed: &Testbed) -> io::Result<UdpSocket> {
 }
 
 fn sender(bytes: usize) -> io::Result<UdpSocket> {
-    let socket = UdpSocket::bind((address(0), PORT))?;
-    socket.connect((address(1), PORT))?;
+    let socket = UdpSocket::bind((address(SERVER), PORT))?;
+    socket.connect((address(CLIENT), PORT))?;
     debug_assert!(bytes >= HEADERS + 8, "no room for a stamp");
     Ok(socket)
 }
 
 /// Sends from the first host to the second; how many packets.
 fn send(testbed: &Testbed, load: Load) -> io::Result<u64> {
-    let socket = testbed.hosts[0].within(|| sender(load.bytes))?;
+    let socket = testbed.hosts[SERVER].within(|| sender(load.bytes))?;
     let sent = thread::scope(|scope| scope.spawn(|| offer(&socket, load)).join());
     sent.map_err(|_| io::Error::other("the sender's thread panicked"))?
 }

@@ -41,14 +41,14 @@ macro_rules! each {
 }
 
 impl KernelSocket {
-    /// Two ends of a TCP connection between these addresses, by host.
-    pub fn tcp_pair([server, client]: [SocketAddr; 2]) -> [Self; 2] {
-        [client, server].map(|remote| Self::Tcp(TcpSocket::new(remote)))
+    /// Two ends of a TCP connection between these addresses.
+    pub fn tcp_pair([one, other]: [SocketAddr; 2]) -> [Self; 2] {
+        [other, one].map(|remote| Self::Tcp(TcpSocket::new(remote)))
     }
 
     /// Two ends of an SCTP association, likewise.
-    pub fn sctp_pair(addresses: [SocketAddr; 2], hosts: &[Host; 2]) -> [Self; 2] {
-        SctpSocket::pair(addresses, hosts).map(Self::Sctp)
+    pub fn sctp_pair(ends: [(SocketAddr, &Host); 2]) -> [Self; 2] {
+        SctpSocket::pair(ends).map(Self::Sctp)
     }
 
     /// Gives it its descriptor: one to connect with, or, with `accepted`, the connection that it waited for.

@@ -43,19 +43,20 @@ pub struct SctpSocket {
 }
 
 impl SctpSocket {
-    pub(super) fn pair(addresses: [SocketAddr; 2], hosts: &[Host; 2]) -> [Self; 2] {
-        let letters: [Rc<RefCell<Letters>>; 2] = Default::default();
-        [0, 1].map(|n| Self {
-            common: Common::new(addresses[1 - n]),
-            host: hosts[n].clone(),
-            local: addresses[n],
+    pub(super) fn pair([one, other]: [(SocketAddr, &Host); 2]) -> [Self; 2] {
+        let (ones, others) = (Rc::<RefCell<Letters>>::default(), Rc::<RefCell<Letters>>::default());
+        let end = |(local, host): (SocketAddr, &Host), remote, own, others| Self {
+            common: Common::new(remote),
+            host: host.clone(),
+            local,
             accepted: false,
-            own: letters[n].clone(),
-            others: letters[1 - n].clone(),
+            own,
+            others,
             reading: None,
             read_at: 0,
             counters: Counters::default(),
-        })
+        };
+        [end(one, other.0, ones.clone(), others.clone()), end(other, one.0, others, ones)]
     }
 
     pub(super) fn take(&mut self, socket: socket2::Socket, accepted: bool) {

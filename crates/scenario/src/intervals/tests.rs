@@ -1,4 +1,10 @@
 use super::*;
+use rexmit_network::two_hosts::{CLIENT, SERVER};
+use rexmit_network::{ConnectionId, HostId};
+
+fn sender(connection: u32, host: HostId) -> EndId {
+    EndId { connection: ConnectionId::new(connection), host }
+}
 
 fn s(n: u64) -> Instant {
     Instant::ZERO + Duration::from_secs(n)
@@ -27,7 +33,7 @@ fn text_is_an_interval_or_a_list_of_spans() {
 
 #[test]
 fn one_follows_the_other_and_the_last_ends_with_the_run() {
-    let mut log = IntervalLog::new(&"5 s".parse().unwrap(), vec![(0, 0)]);
+    let mut log = IntervalLog::new(&"5 s".parse().unwrap(), vec![sender(0, SERVER)]);
     assert_eq!(log.due(), s(0));
     log.pass(s(0), &[tally(0, 0, 0)]);
     assert_eq!(log.due(), s(5));
@@ -47,7 +53,8 @@ fn one_follows_the_other_and_the_last_ends_with_the_run() {
 
 #[test]
 fn spans_may_overlap_and_need_not_be_in_order() {
-    let mut log = IntervalLog::new(&"4 s-8 s, 0 s-6 s".parse().unwrap(), vec![(0, 0), (1, 1)]);
+    let mut log =
+        IntervalLog::new(&"4 s-8 s, 0 s-6 s".parse().unwrap(), vec![sender(0, SERVER), sender(1, CLIENT)]);
     log.pass(s(0), &[tally(0, 0, 0), tally(0, 0, 0)]);
     log.pass(s(4), &[tally(4, 4, 0), tally(40, 40, 0)]);
     log.pass(s(6), &[tally(6, 6, 0), tally(60, 60, 0)]);
@@ -60,7 +67,7 @@ fn spans_may_overlap_and_need_not_be_in_order() {
 
 #[test]
 fn a_span_beyond_the_end_ends_with_the_run_or_is_not_there() {
-    let mut log = IntervalLog::new(&"1 s-100 s, 50 s-60 s".parse().unwrap(), vec![(0, 0)]);
+    let mut log = IntervalLog::new(&"1 s-100 s, 50 s-60 s".parse().unwrap(), vec![sender(0, SERVER)]);
     log.pass(s(1), &[tally(1, 1, 0)]);
     let rows = log.finish(s(7), &[tally(9, 9, 0)]);
     assert_eq!(
@@ -71,7 +78,7 @@ fn a_span_beyond_the_end_ends_with_the_run_or_is_not_there() {
 
 #[test]
 fn means_are_over_writes_by_their_bytes() {
-    let mut log = IntervalLog::new(&"10 s".parse().unwrap(), vec![(0, 0)]);
+    let mut log = IntervalLog::new(&"10 s".parse().unwrap(), vec![sender(0, SERVER)]);
     log.pass(s(0), &[tally(0, 0, 0)]);
     log.wrote(0, 1000, &state(10_000, None));
     log.wrote(0, 1000, &state(20_000, Some(100)));
@@ -88,7 +95,7 @@ fn means_are_over_writes_by_their_bytes() {
 
 #[test]
 fn without_a_write_there_is_no_mean_and_what_a_kernel_does_not_tell_is_not_known() {
-    let mut log = IntervalLog::new(&"10 s".parse().unwrap(), vec![(0, 0)]);
+    let mut log = IntervalLog::new(&"10 s".parse().unwrap(), vec![sender(0, SERVER)]);
     let unknown = Counters { timeouts: u64::MAX, fast_retransmits: u64::MAX, ..Counters::default() };
     log.pass(s(0), &[Tally::default()]);
     let rows = log.finish(s(3), &[Tally { counters: unknown, ..Tally::default() }]);

@@ -3,6 +3,7 @@
 use crate::common::hurtig;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rexmit_network::two_hosts::DOWN;
 use rexmit_sim::{BatchOptions, Observer, Plan, Resolved, RunOptions, Stop, Watch};
 use serde_json::{Value, json};
 
@@ -88,7 +89,7 @@ fn one_more_impairment_changes_no_draw_of_another() {
         scenario["path"]["down"] = json!({ "loss": "10 %" });
         scenario["path"]["up"] = extra;
         let outcome = crate::common::run_once(scenario);
-        let drops = outcome.verdicts.iter().filter(|v| v.direction == "down" && v.row.verdict.is_drop());
+        let drops = outcome.verdicts.iter().filter(|v| v.link == DOWN && v.row.verdict.is_drop());
         drops.map(|v| v.row.verdict.position).take(2).collect()
     };
     let plain = positions(json!({}));

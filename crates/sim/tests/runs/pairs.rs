@@ -10,6 +10,8 @@ use rexmit_analysis::pair::{CrossingRow, End, Fate, Options, PairRows, PairRun, 
 use rexmit_analysis::rows::Need;
 use rexmit_analysis::{Decoder, packet::Batch};
 use rexmit_capture::Reader;
+use rexmit_network::HostId;
+use rexmit_network::two_hosts::{CLIENT, DOWN, SERVER, UP, link_name};
 use rexmit_path::{Duplicated, Fate as Verdict};
 use rexmit_sim::{Earlier, Outcome, RunOptions, TransmissionRow, VerdictRow};
 use rexmit_units::Instant;
@@ -63,8 +65,8 @@ fn run(scenario: Value) -> Outcome {
 
 /// A is the client's capture, B the server's.
 fn pair(outcome: &Outcome, options: &Options) -> PairRows {
-    let reader = |host: usize| Reader::new(Cursor::new(outcome.captures[host].clone())).unwrap();
-    let mut run = PairRun::new(reader(1), reader(0), None, options);
+    let reader = |host| Reader::new(Cursor::new(outcome.captures[host].clone())).unwrap();
+    let mut run = PairRun::new(reader(CLIENT), reader(SERVER), None, options);
     while run.step(100) {}
     let progress = run.progress();
     let (rows, summaries) = run.finish();
@@ -75,8 +77,8 @@ fn pair(outcome: &Outcome, options: &Options) -> PairRows {
     rows
 }
 
-/// The capture at a host, 0 for the server.
-fn packets(outcome: &Outcome, host: usize) -> Batch {
+/// The capture at a host.
+fn packets(outcome: &Outcome, host: HostId) -> Batch {
     let mut reader = Reader::new(outcome.captures[host].as_slice()).unwrap();
     let mut decoder = Decoder::new(None);
     let mut batch = Batch::default();
@@ -88,7 +90,7 @@ fn packets(outcome: &Outcome, host: usize) -> Batch {
 
 /// By direction, `up` first: the number of each sent packet in its sender's capture, in order.
 fn numbers(outcome: &Outcome) -> [Vec<u64>; 2] {
-    [1, 0].map(|host| {
+    [CLIENT, SERVER].map(|host| {
         let mut reader = Reader::new(outcome.captures[host].as_slice()).unwrap();
         let mut sent = Vec::new();
         let mut number = 0;
@@ -105,7 +107,7 @@ fn numbers(outcome: &Outcome) -> [Vec<u64>; 2] {
 fn truth(outcome: &Outcome) -> [Known; 2] {
     let mut known = [Known::default(), Known::default()];
     for verdict in &outcome.verdicts {
-        let known = &mut known[usize::from(verdict.direction == "down")];
+        let known = &mut known[usize::from(verdict.link == DOWN)];
         let verdict = &verdict.row.verdict;
         match verdict.fate {
             Verdict::Delivered { .. } => {
@@ -171,7 +173,8 @@ fn without_identification_as_many_are_lost_and_only_equal_ones_are_confused() {
         let outcome = run(scenario);
         let rows = pair(&outcome, &options);
         let (said, truth) = (said(&rows, &numbers(&outcome)), truth(&outcome));
-        for ((said, truth), direction) in said.iter().zip(&truth).zip(["up", "down"]) {
+        for ((said, truth), link) in said.iter().zip(&truth).zip([UP, DOWN]) {
+            let direction = link_name(link);
             assert_eq!(said.lost.len(), truth.lost.len(), "scenario {n} {direction}");
             assert_eq!(
                 (&said.damaged, &said.duplicated),
@@ -179,8 +182,7 @@ fn without_identification_as_many_are_lost_and_only_equal_ones_are_confused() {
                 "scenario {n}"
             );
             let packet = |position: &u64| {
-                let here =
-                    |row: &&VerdictRow| row.direction == direction && row.row.verdict.position == *position;
+                let here = |row: &&VerdictRow| row.link == link && row.row.verdict.position == *position;
                 outcome.verdicts.iter().find(here).unwrap().row.packet
             };
             for (wrong, right) in said.lost.difference(&truth.lost).zip(truth.lost.difference(&said.lost)) {
@@ -202,7 +204,7 @@ fn need_is_known_for_sure() {
         let rows = pair(&outcome, &options);
         let numbers = numbers(&outcome);
         for row in &rows.retransmissions {
-            let host = ["client", "server"][row.seen_at as usize];
+            let host = [CLIENT, SERVER][row.seen_at as usize];
             let position =
                 numbers[row.seen_at as usize].binary_search(&row.judged.number).unwrap() as u64 + 1;
             let sent = |sent: &&TransmissionRow| sent.host == host && sent.position == position;
@@ -236,11 +238,11 @@ fn another_clock_changes_nothing_but_what_is_known_of_delays() {
     for n in 0..60 {
         let outcome = run(scenario(n));
         let (offset, skew) = (n as i64 * 700_000_000 - 20_000_000_000, n as f64 * 10.0 - 300.0);
-        let client = packets(&outcome, 1);
+        let client = packets(&outcome, CLIENT);
         let at = client.packets[0].time.as_nanos();
         let mut pairing = Pairing::new(&options);
         pairing.push(End::A, &client);
-        pairing.push(End::B, &by_another_clock(packets(&outcome, 0), at, offset, skew));
+        pairing.push(End::B, &by_another_clock(packets(&outcome, SERVER), at, offset, skew));
         let rows = pairing.finish();
         let truth = truth(&outcome);
         assert_eq!(said(&rows, &numbers(&outcome)), truth, "scenario {n}");
@@ -263,7 +265,7 @@ fn with_one_clock_delays_are_the_paths() {
     let mut compared = 0;
     for verdict in &outcome.verdicts {
         let Verdict::Delivered { at: Some(at) } = verdict.row.verdict.fate else { continue };
-        let side = usize::from(verdict.direction == "down");
+        let side = usize::from(verdict.link == DOWN);
         let number = numbers[side][verdict.row.verdict.position as usize - 1];
         let near = [End::A, End::B][side];
         let of = |row: &&CrossingRow| {

@@ -1,6 +1,7 @@
 //! What hurtig-2006 saw, as statements about runs of the model. Numbers in the thesis's words.
 
 use crate::common::{hurtig, mean_ms, run_once};
+use rexmit_network::two_hosts::DOWN;
 
 /// P-000-10: a lost SYN-ACK costs about 3 s, at every point.
 #[test]
@@ -67,7 +68,7 @@ fn the_flow_has_twenty_packets() {
     let outcome = run_once(hurtig("1 Mbit/s", "10 ms", 0));
     assert_eq!(outcome.row.packets_down, 20);
     let down: Vec<u32> =
-        outcome.verdicts.iter().filter(|v| v.direction == "down").map(|v| v.row.packet.ip_len).collect();
+        outcome.verdicts.iter().filter(|v| v.link == DOWN).map(|v| v.row.packet.ip_len).collect();
     assert_eq!(down[..5], [64, 1500, 1500, 1500, 708]);
     let mut long = hurtig("1 Mbit/s", "10 ms", 0);
     long["transfers"][0]["writes"] = "5000 bytes, 54 x 2500 bytes".into();

@@ -2,6 +2,8 @@
 
 use crate::common::run_with;
 use rexmit_capture::{Direction, Reader, Record};
+use rexmit_network::LinkId;
+use rexmit_network::two_hosts::{CLIENT, DOWN, SERVER, UP, peer};
 use rexmit_path::Fate;
 use rexmit_sim::{Outcome, Resolved, RunOptions};
 use serde_json::{Value, json};
@@ -37,13 +39,11 @@ fn records(capture: &[u8]) -> Vec<Record> {
 fn agree(outcome: &Outcome) -> Vec<String> {
     let mut dropped = Vec::new();
     let row = &outcome.row;
-    for (host, (name, packets, drops)) in
-        [("down", row.packets_down, row.drops_down), ("up", row.packets_up, row.drops_up)]
-            .into_iter()
-            .enumerate()
+    for (host, link, packets, drops) in
+        [(SERVER, DOWN, row.packets_down, row.drops_down), (CLIENT, UP, row.packets_up, row.drops_up)]
     {
         let verdicts: Vec<_> =
-            outcome.verdicts.iter().filter(|v| v.direction == name).map(|v| v.row.verdict).collect();
+            outcome.verdicts.iter().filter(|v| v.link == link).map(|v| v.row.verdict).collect();
         assert_eq!(verdicts.len() as u64, packets);
         assert_eq!(verdicts.iter().filter(|v| v.is_drop()).count() as u64, drops);
         assert!(verdicts.iter().enumerate().all(|(i, v)| v.position == i as u64 + 1));
@@ -55,11 +55,11 @@ fn agree(outcome: &Outcome) -> Vec<String> {
             let comment = (!verdict.is_plain()).then(|| verdict.to_string());
             assert_eq!(record.comment, comment, "packet {}", verdict.position);
         }
-        let arrived = records(&outcome.captures[1 - host]);
+        let arrived = records(&outcome.captures[peer(host)]);
         let arrived = arrived.iter().filter(|r| r.direction == Some(Direction::Inbound)).count();
         let delivered = verdicts.iter().filter(|v| matches!(v.fate, Fate::Delivered { .. })).count();
         assert_eq!(arrived, delivered);
-        if name == "down" {
+        if link == DOWN {
             dropped.extend(verdicts.iter().filter(|v| v.is_drop()).map(ToString::to_string));
         }
     }
@@ -104,7 +104,7 @@ fn packets_in_the_queue_at_the_end() {
     assert!(!outcome.row.completed);
     let waiting = outcome.verdicts.iter().filter(|v| v.row.verdict.fate == Fate::Undecided).count();
     assert!(waiting > 0);
-    let comments = records(&outcome.captures[0]).into_iter().filter_map(|r| r.comment);
+    let comments = records(&outcome.captures[SERVER]).into_iter().filter_map(|r| r.comment);
     assert_eq!(comments.filter(|c| c == "still in the queue").count(), waiting);
 }
 
@@ -127,8 +127,8 @@ fn routers_have_their_own_ticks() {
     ]);
     let outcome = run_with(scenario, &RunOptions { verdicts: true, ..RunOptions::default() });
     // What waited for credit came out at a tick, and after that its time on the link; of several, the first.
-    let phase = |direction: &str| {
-        let of = outcome.verdicts.iter().filter(|v| v.direction == direction);
+    let phase = |link: LinkId| {
+        let of = outcome.verdicts.iter().filter(|v| v.link == link);
         let waited = of.filter_map(|v| match v.row.verdict.fate {
             Fate::Delivered { at: Some(at) } if (at - v.row.time).as_nanos() > 8_000_000 => {
                 Some((at.as_nanos() - u64::from(v.row.packet.ip_len + 14) * 80) % 4_000_000)
@@ -137,7 +137,7 @@ fn routers_have_their_own_ticks() {
         });
         waited.collect::<Vec<u64>>()
     };
-    let (down, up) = (phase("down"), phase("up"));
+    let (down, up) = (phase(DOWN), phase(UP));
     assert!(down.len() > 20 && up.len() > 20, "{down:?} {up:?}");
     assert_ne!(down.iter().min(), up.iter().min());
     // Few packets of a tick: all within 0.3 ms.

@@ -4,6 +4,8 @@ use crate::common::hurtig;
 use rexmit_analysis::repeats::{Repeated, Repeats, Watcher};
 use rexmit_analysis::{Options, Run};
 use rexmit_capture::Reader;
+use rexmit_network::two_hosts::{CLIENT, SERVER, by_host};
+use rexmit_network::{ByHost, HostId};
 use rexmit_sim::{
     BatchOptions, Observer, Plan, Resolved, RetransmissionRow, RunOptions, Stop, Streams, Watch, run,
     run_observed,
@@ -15,10 +17,10 @@ use std::io::Cursor;
 use std::sync::mpsc::{Sender, channel};
 
 /// Both hosts' interfaces, all packets.
-struct Both([Watcher; 2], Sender<[Vec<Repeated>; 2]>);
+struct Both(ByHost<Watcher>, Sender<ByHost<Vec<Repeated>>>);
 
 impl Observer for Both {
-    fn packet(&mut self, host: usize, now: Instant, packet: &Packet) {
+    fn packet(&mut self, host: HostId, now: Instant, packet: &Packet) {
         self.0[host].packet(now, packet);
     }
 
@@ -28,10 +30,10 @@ impl Observer for Both {
     }
 }
 
-fn watched(scenario: &Value) -> [Vec<Repeated>; 2] {
+fn watched(scenario: &Value) -> ByHost<Vec<Repeated>> {
     let resolved = Resolved::from_value(scenario.clone()).unwrap_or_else(|e| panic!("{e}"));
     let (to, found) = channel();
-    let watchers = [0, 1].map(|_| Watcher::new(&Options::default()));
+    let watchers = by_host(|_| Watcher::new(&Options::default()));
     let observer = Box::new(Both(watchers, to));
     let streams = Streams::new(1, "test");
     let row = run_observed(&resolved, &streams, &RunOptions::default(), Some(observer)).unwrap().row;
@@ -39,7 +41,7 @@ fn watched(scenario: &Value) -> [Vec<Repeated>; 2] {
     found.recv().unwrap()
 }
 
-fn captured(scenario: &Value) -> [Vec<Repeated>; 2] {
+fn captured(scenario: &Value) -> ByHost<Vec<Repeated>> {
     let resolved = Resolved::from_value(scenario.clone()).unwrap_or_else(|e| panic!("{e}"));
     let options = RunOptions { captures: true, ..RunOptions::default() };
     let outcome = run(&resolved, &Streams::new(1, "test"), &options).unwrap();
@@ -68,10 +70,10 @@ fn scenario(stack: &str) -> Value {
 fn an_observer_sees_what_captures_hold() {
     for stack in ["linux-2.6.15", "freebsd-6.0", "linux-6.1"] {
         let scenario = scenario(stack);
-        let [server, client] = watched(&scenario);
+        let found = watched(&scenario);
         let counts = |found: &[Repeated]| found.iter().map(|one| one.counts.count).sum::<u64>();
-        assert!(counts(&server) > 5 && counts(&client) > 1, "{stack}: {server:?} {client:?}");
-        assert_eq!([server, client], captured(&scenario), "{stack}");
+        assert!(counts(&found[SERVER]) > 5 && counts(&found[CLIENT]) > 1, "{stack}: {found:?}");
+        assert_eq!(found, captured(&scenario), "{stack}");
     }
 }
 
@@ -87,8 +89,8 @@ impl Watch for Counting {
 }
 
 impl Observer for Packets {
-    fn packet(&mut self, host: usize, _: Instant, _: &Packet) {
-        self.0 += u64::from(host == 0);
+    fn packet(&mut self, host: HostId, _: Instant, _: &Packet) {
+        self.0 += u64::from(host == SERVER);
     }
 
     fn finish(self: Box<Self>) -> Vec<RetransmissionRow> {

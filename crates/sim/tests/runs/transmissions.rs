@@ -1,6 +1,7 @@
 //! The log of transmissions: why each packet left, and what had become of what it repeats.
 
 use crate::common::{hurtig, run_with};
+use rexmit_network::two_hosts::{CLIENT, DOWN, SERVER, UP};
 use rexmit_sim::{Earlier, Outcome, RunOptions, TransmissionRow, builtin_profiles, resolve_profile};
 use rexmit_stack::Reason;
 use rexmit_wire::Flags;
@@ -32,7 +33,7 @@ fn a_flow_without_loss_sends_nothing_again() {
     assert_eq!((rows[0].reason, rows[1].reason), (Reason::Syn { backoff: 0 }, Reason::SynAck { backoff: 0 }));
     assert!(rows.iter().all(|row| row.earlier == Earlier::None && row.arrived.is_some()));
     let data = rows.iter().filter(|row| row.len > 0);
-    assert!(data.clone().all(|row| row.reason == Reason::New && row.host == "server"));
+    assert!(data.clone().all(|row| row.reason == Reason::New && row.host == SERVER));
     assert_eq!(data.map(|row| u64::from(row.len)).sum::<u64>(), outcome.row.bytes);
     assert!(
         rows.iter().filter(|row| row.len == 0 && row.end() == row.seq).all(|row| row.reason == Reason::Ack)
@@ -43,7 +44,7 @@ fn a_flow_without_loss_sends_nothing_again() {
 fn a_loss_in_the_middle_is_repaired_by_one_fast_retransmission() {
     let outcome = told(hurtig("1 Mbit/s", "20 ms", 9));
     let lost = outcome.transmissions.iter().find(|row| row.arrived.is_none()).expect("one is lost");
-    assert_eq!((lost.host, lost.position, lost.reason), ("server", 9, Reason::New));
+    assert_eq!((lost.host, lost.position, lost.reason), (SERVER, 9, Reason::New));
     let [fast] = again(&outcome)[..] else { panic!("one packet is sent again") };
     assert_eq!((fast.seq, fast.len, fast.transmission), (lost.seq, lost.len, 2));
     // The first report came with the delayed ACK of what lies before the hole, which is no duplicate.
@@ -112,9 +113,9 @@ fn the_log_agrees_with_the_path_s_and_the_counters_in_every_profile() {
         scenario["transfers"][0]["connections"] = json!(3);
         let outcome = told(scenario);
         let rows = &outcome.transmissions;
-        for (direction, host) in [("down", "server"), ("up", "client")] {
+        for (link, host) in [(DOWN, SERVER), (UP, CLIENT)] {
             let sent = rows.iter().filter(|row| row.host == host);
-            let judged = outcome.verdicts.iter().filter(|v| v.direction == direction);
+            let judged = outcome.verdicts.iter().filter(|v| v.link == link);
             let mut pairs = 0;
             for (row, verdict) in sent.zip(judged) {
                 let packet = &verdict.row.packet;
@@ -151,7 +152,7 @@ fn captures_in_memory_are_those_of_files_and_hold_no_trace_of_the_log() {
     run_with(hurtig("1 Mbit/s", "20 ms", 9), &on_disk);
     let in_memory = RunOptions { captures: true, transmissions: true, ..RunOptions::default() };
     let outcome = run_with(hurtig("1 Mbit/s", "20 ms", 9), &in_memory);
-    for (file, bytes) in files.iter().zip(&outcome.captures) {
+    for (file, bytes) in files.iter().zip(outcome.captures.values()) {
         assert!(std::fs::read(file).unwrap() == *bytes && bytes.len() > 5_000);
     }
     std::fs::remove_dir_all(&dir).unwrap();
@@ -167,10 +168,10 @@ fn chunks_of_sctp_agree_with_the_path_and_the_counters() {
         scenario["transfers"] = json!([{ "from": "server", "to": "client", "writes": "400 x 300 bytes",
             "pause": "20 ms" }]);
         let outcome = told(scenario);
-        let rows: Vec<_> = outcome.transmissions.iter().filter(|row| row.host == "server").collect();
+        let rows: Vec<_> = outcome.transmissions.iter().filter(|row| row.host == SERVER).collect();
         let mut positions: Vec<u64> = rows.iter().map(|row| row.position).collect();
         positions.dedup();
-        let sent = outcome.verdicts.iter().filter(|v| v.direction == "down");
+        let sent = outcome.verdicts.iter().filter(|v| v.link == DOWN);
         assert_eq!(positions, sent.map(|v| v.row.verdict.position).collect::<Vec<_>>(), "{profile}");
         let chunks: Vec<_> = rows.iter().filter(|row| row.chunk.is_some()).collect();
         let firsts: Vec<i64> = chunks.iter().filter(|r| r.transmission == 1).map(|row| row.seq).collect();

@@ -1,6 +1,7 @@
 //! What applications do over the model: packets at the times of their writes, durations from round trips.
 
 use crate::common::run_once;
+use rexmit_network::two_hosts::DOWN;
 use rexmit_sim::Outcome;
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ fn ideal(nagle: &str, transfer: Value) -> Value {
 
 /// Times and sizes of the packets with data from the server, in ms and bytes of payload.
 fn data_down(outcome: &Outcome) -> Vec<(f64, u32)> {
-    let down = outcome.verdicts.iter().filter(|v| v.direction == "down");
+    let down = outcome.verdicts.iter().filter(|v| v.link == DOWN);
     let sizes = down.map(|v| (v.row.time.as_nanos() as f64 / 1e6, v.row.packet.ip_len));
     // 20 bytes of IPv4, 32 of TCP with its timestamps; the SYN-ACK has more options.
     sizes.filter(|(_, len)| *len > 80).map(|(time, len)| (time, len - 52)).collect()

@@ -9,7 +9,8 @@ use rexmit_stack::{Event, Socket};
 use rexmit_units::{Bytes, Duration, Instant, Rate};
 
 use super::{App, Ending, Progress, total_time};
-use crate::{Bulk, ReadSpec, Side, TransferSpec};
+use crate::{Bulk, ReadSpec, TransferSpec};
+use rexmit_network::two_hosts::Side;
 
 /// What an application called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! A connection written packet by packet, for what no model here does.
 
 use rexmit_capture::{Direction, Writer};
+use rexmit_network::{ConnectionId, HostId, Id, two_hosts};
 use rexmit_sim::{Earlier, Outcome, TransmissionRow};
 use rexmit_stack::Reason;
 use rexmit_units::{Duration, Instant};
@@ -114,8 +115,8 @@ impl Hand {
         let ident = position as u16;
         let row = TransmissionRow {
             time,
-            host: ["server", "client"][from],
-            connection: 0,
+            host: HostId::from_index(from),
+            connection: ConnectionId::default(),
             position,
             ident,
             seq,
@@ -155,10 +156,10 @@ impl Hand {
                 seen[1 - sent.from].push((sent.row.time + DELAY, sent, Direction::Inbound));
             }
         }
-        let captures = ["server", "client"].map(|host| {
-            let records = &mut seen[usize::from(host == "client")];
+        let captures = two_hosts::by_host(|host| {
+            let records = &mut seen[host.index()];
             records.sort_by_key(|r| r.0);
-            let mut writer = Writer::new(Vec::new(), host).expect("memory");
+            let mut writer = Writer::new(Vec::new(), two_hosts::host_name(host)).expect("memory");
             for (time, sent, direction) in records {
                 writer.write_directed(*time, &sent.packet, Some(*direction), None).expect("memory");
             }

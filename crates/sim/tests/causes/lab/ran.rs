@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use rexmit_capture::{DEFAULT_EPOCH_NS, Direction, Reader, Record, Writer};
+use rexmit_network::two_hosts::{CLIENT, HOSTS, SERVER};
+use rexmit_network::{HostId, Id};
 use rexmit_sim::{Outcome, Resolved, RunOptions, Streams, TransmissionRow, run};
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
@@ -54,11 +56,7 @@ impl Ran {
             RunOptions { transmissions: true, captures: true, verdicts: true, ..RunOptions::default() };
         let outcome = run(&resolved, &Streams::new(1, &case.name), &options)
             .unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        let hosts = &resolved.scenario.hosts;
-        let addresses = [
-            hosts.server.address.unwrap_or([10, 0, 2, 1].into()),
-            hosts.client.address.unwrap_or([10, 0, 1, 1].into()),
-        ];
+        let addresses = HOSTS.map(|host| resolved.address(host));
         let path = &resolved.scenario.path;
         Self::of(&case.name, outcome, addresses, [least_delay(&path.down()), least_delay(&path.up())])
     }
@@ -67,7 +65,7 @@ impl Ran {
     pub fn of(name: &str, outcome: Outcome, addresses: [IpAddr; 2], delays: [u64; 2]) -> Self {
         let mut flows = Vec::new();
         for (i, row) in outcome.transmissions.iter().enumerate() {
-            let flow = flow(host(row), row.connection);
+            let flow = flow(host(row), row.connection.number());
             if flows.len() <= flow {
                 flows.resize(flow + 1, Vec::new());
             }
@@ -112,7 +110,7 @@ impl Ran {
     fn index_likes(&self) -> HashMap<Like, Vec<usize>> {
         let mut next = vec![0; self.flows.len()];
         let mut likes = HashMap::<Like, Vec<usize>>::new();
-        for (host, capture) in self.outcome.captures.iter().enumerate() {
+        for (host, capture) in self.outcome.captures.values().enumerate() {
             for (_, _, packet) in view::packets(capture).filter(|p| self.host_of(p.2.src) == host) {
                 let flow = flow(host, view::connection_of(packet.tcp().expect("TCP alone is sent")));
                 let row = self.flows[flow][next[flow]];
@@ -126,8 +124,8 @@ impl Ran {
     /// The capture as pcapng; `None` for the middle of a path without delay.
     pub fn capture(&self, place: Place) -> Option<Cow<'_, [u8]>> {
         match place {
-            Place::Server => Some(Cow::Borrowed(&self.outcome.captures[0])),
-            Place::Client => Some(Cow::Borrowed(&self.outcome.captures[1])),
+            Place::Server => Some(Cow::Borrowed(&self.outcome.captures[SERVER])),
+            Place::Client => Some(Cow::Borrowed(&self.outcome.captures[CLIENT])),
             Place::Middle => self.middle().map(Cow::Owned),
         }
     }
@@ -157,7 +155,8 @@ impl Ran {
     }
 
     fn records(&self, host: usize) -> Vec<Record> {
-        let reader = Reader::new(&self.outcome.captures[host][..]).expect("a capture of ours");
+        let reader =
+            Reader::new(&self.outcome.captures[HostId::from_index(host)][..]).expect("a capture of ours");
         reader.map(|r| r.expect("a whole capture")).collect()
     }
 }
@@ -173,7 +172,7 @@ fn flow(host: usize, connection: u32) -> usize {
 
 /// The host that sent it: 0 for the server.
 pub fn host(row: &TransmissionRow) -> usize {
-    usize::from(row.host == "client")
+    row.host.index()
 }
 
 fn least_delay(spec: &rexmit_path::DirectionSpec) -> u64 {

@@ -5,7 +5,8 @@ use rexmit_stack::Event;
 use rexmit_units::{Duration, Instant};
 
 use super::{App, Call, Fake, at, receiver, sender};
-use crate::{BurstsSpec, Side, TransferSpec};
+use crate::{BurstsSpec, TransferSpec};
+use rexmit_network::two_hosts::Side;
 
 fn bursts(writes: &str, pause_ms: u64, count: u64, every_ms: u64) -> TransferSpec {
     TransferSpec {

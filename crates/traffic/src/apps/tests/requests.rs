@@ -5,7 +5,8 @@ use rexmit_stack::{Event, Socket};
 use rexmit_units::{Bytes, Duration, Rate};
 
 use super::{App, Call, Ending, Fake, at, receiver, sender};
-use crate::{ReadSpec, RequestsSpec, Side, TransferSpec, total_time};
+use crate::{ReadSpec, RequestsSpec, TransferSpec, total_time};
+use rexmit_network::two_hosts::Side;
 
 fn requests(count: u64, request: &str, response: &str) -> RequestsSpec {
     RequestsSpec {

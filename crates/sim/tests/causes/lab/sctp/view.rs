@@ -31,7 +31,7 @@ pub struct Sighting {
 pub fn view(ran: &Ran, capture: &[u8]) -> Vec<Sighting> {
     let mut sent: HashMap<(usize, u16), Vec<usize>> = HashMap::new();
     for (i, row) in ran.rows().iter().enumerate() {
-        assert_eq!(row.connection, 0, "{}: one association", ran.name);
+        assert_eq!(row.connection.number(), 0, "{}: one association", ran.name);
         assert!(row.position < 65_000, "{}: too many packets", ran.name);
         sent.entry((host(row), row.ident)).or_default().push(i);
     }
