@@ -240,6 +240,8 @@ def perform(check: Check, show: Callable[[str], None] = show) -> Outcome:
     environment = {**os.environ, **check.environment}
     environment["PATH"] = f"{BIN}{os.pathsep}{environment['PATH']}"
     environment.setdefault("PYO3_PYTHON", str(BIN / "python"))
+    # Tests start hundreds of commands, and each would compile the package anew.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     started = time.monotonic()
     with subprocess.Popen(
         check.command,
