@@ -103,8 +103,8 @@ def stop(
 ) -> tuple[int, list[str]]:
     """Starts a command, sends it a signal, and returns its exit code and what it said then.
 
-    With `ignored` SIGINT is ignored from the start, as by a job in a shell's background. SIGHUP is not, although
-    whoever started the tests may have ignored it (`nohup`).
+    With `ignored` SIGINT is ignored from the start, as by a job in a shell's background. SIGHUP is not,
+    although whoever started the tests may have ignored it (`nohup`).
     """
     former = signal.signal(signal.SIGINT, signal.SIG_IGN) if ignored else None
     hung_up = signal.signal(signal.SIGHUP, signal.SIG_DFL)
