@@ -124,7 +124,8 @@ impl<'a> Lab<'a> {
         let phase = resolved.scenario.hosts.of(SERVER).tick_phase;
         let tick = options.virtual_hz.map(|hz| Duration::from_nanos(1_000_000_000 / u64::from(hz.max(1))));
         let round = tick.map_or(Duration::ZERO, |tick| tick * PHASES);
-        let phase = phase.unwrap_or_else(|| streams.phase("hosts.server.tick", round));
+        let phase =
+            phase.unwrap_or_else(|| streams.phase(&format!("hosts.{}.tick", host_name(SERVER)), round));
         let protocol = Protocol::of(resolved);
         let start = start(tick, phase, protocol);
         if tick.is_some() {

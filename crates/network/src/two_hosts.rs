@@ -7,7 +7,6 @@ use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
-use thiserror::Error;
 
 use crate::network::Routes;
 use crate::{ByHost, ByLink, HostId, Link, LinkId, Network};
@@ -68,26 +67,12 @@ impl Side {
     }
 }
 
-/// A name that no host has.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("there is no host {0:?}; allowed: \"server\", \"client\"")]
-pub struct UnknownHost(String);
-
 /// The name of a host.
 ///
 /// # Panics
 /// Of a host that is none of the two.
 pub fn host_name(host: HostId) -> &'static str {
     HOST_NAMES[usize::from(host.number())]
-}
-
-/// The host of this name.
-///
-/// # Errors
-/// A name that no host has.
-pub fn host_named(name: &str) -> Result<HostId, UnknownHost> {
-    let found = HOSTS.into_iter().find(|host| host_name(*host) == name);
-    found.ok_or_else(|| UnknownHost(name.to_owned()))
 }
 
 /// The name of a link.

@@ -5,9 +5,9 @@
 //! Time is in whole nanoseconds and only events move it. Events at the same instant happen in this order,
 //! whatever the machine or the number of threads:
 //!
-//! 1. packets that arrive at the client (down), in the order in which they were sent;
-//! 2. packets that arrive at the server (up), likewise;
-//! 3. timers, by connection, the client's before the server's.
+//! 1. packets that come out of links, by the number of the link (down, up, then those of the alternate path), in the
+//!    order in which they were sent;
+//! 2. timers, by connection, the client's before the server's.
 //!
 //! One event is handled whole before the next: the packet, then what the application does about it, then
 //! what leaves for the path.

@@ -6,7 +6,8 @@ use std::net::IpAddr;
 
 use nix::ifaddrs::getifaddrs;
 use rexmit_files::set_kernel_value;
-use rexmit_network::ByHost;
+use rexmit_network::two_hosts::{CLIENT, SERVER, by_host, choose, host_name, peer};
+use rexmit_network::{ByHost, HostId};
 use rexmit_scenario::{HostSpec, LinuxSpec, SpecError};
 use serde_json::Value;
 
@@ -31,14 +32,12 @@ pub struct End {
 pub struct Ends {
     /// Where they are.
     pub ends: ByHost<End>,
-    /// The client's address, then the server's; absent between two interfaces.
-    pub addresses: Option<[IpAddr; 2]>,
+    /// Their addresses; absent between two interfaces.
+    pub addresses: Option<ByHost<IpAddr>>,
     /// What carries packets to them; absent between two interfaces.
     pub carrier: Option<Carrier>,
 }
 
-/// The client's address and the server's, unless others are asked for (100.64.0.0/10 is nobody's, RFC 6598).
-const FIRST: [[u8; 4]; 2] = [[100, 64, 0, 2], [100, 64, 0, 1]];
 /// Emulations on one host at a time, at most.
 const MOST: u8 = 60;
 /// As Ethernet has it.
@@ -52,20 +51,23 @@ const QUEUE: u32 = 10_000;
 /// A missing privilege, addresses that are taken, a kernel without TUN devices or namespaces.
 pub fn create(wanted: &Emulation) -> Result<(Ends, ByHost<Side>), SpecError> {
     let on_host = wanted.server.is_empty();
-    let addresses = if on_host { free(wanted.addresses)? } else { chosen(wanted.addresses) };
-    let [client, server] = addresses;
+    let addresses = match wanted.addresses_by_host() {
+        addresses if on_host => free(addresses)?,
+        addresses => addresses.unwrap_or_else(|| usual(0)),
+    };
     // A capture is to see packets one by one, as the path does.
     let offloads = wanted.captures.values().all(Option::is_none);
-    let wires = Wires::open().map_err(|e| system("client", &e))?;
+    let wires = Wires::open().map_err(|e| system(host_name(CLIENT), &e))?;
     let offloads = offloads && wires.carrier() == Carrier::Tun;
     let setup = Setup { wires, mtu: if wanted.mtu == 0 { MTU } else { wanted.mtu }, offloads };
-    let (client_end, client_port) = in_namespace("client", &setup, client, server)?;
-    let defaulted = client_end.namespace.within(|| Links::open()?.add_default_route(INTERFACE, client));
-    defaulted.map_err(|e| system("client", &e))?;
+    let (client_end, client_port) = in_namespace(CLIENT, &setup, &addresses)?;
+    let defaulted =
+        client_end.namespace.within(|| Links::open()?.add_default_route(INTERFACE, addresses[CLIENT]));
+    defaulted.map_err(|e| system(host_name(CLIENT), &e))?;
     let (server_end, server_port) = if on_host {
-        on_this_host(&setup, server, client).map_err(|e| system("server (this host)", &e))?
+        on_this_host(&setup, &addresses).map_err(|e| system("server (this host)", &e))?
     } else {
-        in_namespace("server", &setup, server, client)?
+        in_namespace(SERVER, &setup, &addresses)?
     };
     let carrier = Some(setup.wires.carrier());
     let ends = [server_end, client_end].into_iter().collect();
@@ -137,7 +139,8 @@ impl Setup {
     }
 }
 
-fn in_namespace(name: &str, setup: &Setup, address: IpAddr, peer: IpAddr) -> Result<(End, Side), SpecError> {
+fn in_namespace(id: HostId, setup: &Setup, addresses: &ByHost<IpAddr>) -> Result<(End, Side), SpecError> {
+    let name = host_name(id);
     let linux = LinuxSpec { offloads: Some(setup.offloads), ..LinuxSpec::default() };
     let spec = HostSpec {
         stack: Value::Null,
@@ -150,7 +153,8 @@ fn in_namespace(name: &str, setup: &Setup, address: IpAddr, peer: IpAddr) -> Res
     };
     let host = Host::create(name, &spec)?;
     host.namespace.within(|| ask_no_router("default")).map_err(|e| system(name, &e))?;
-    let port = host.connect(&setup.wires, &setup.shape(INTERFACE, name), [address, peer]);
+    let port =
+        host.connect(&setup.wires, &setup.shape(INTERFACE, name), [addresses[id], addresses[peer(id)]]);
     let port = port.and_then(|port| {
         // So that ping works for everybody; a kernel that has no such thing needs none.
         let allow = || Ok(set_kernel_value("/proc/sys/net/ipv4/ping_group_range", "0 2147483647").ok());
@@ -160,7 +164,9 @@ fn in_namespace(name: &str, setup: &Setup, address: IpAddr, peer: IpAddr) -> Res
     Ok((End { namespace: host.namespace, interface: INTERFACE.to_owned() }, port))
 }
 
-fn on_this_host(setup: &Setup, address: IpAddr, peer: IpAddr) -> io::Result<(End, Side)> {
+/// The server's end, in this thread's namespace.
+fn on_this_host(setup: &Setup, addresses: &ByHost<IpAddr>) -> io::Result<(End, Side)> {
+    let (address, peer) = (addresses[SERVER], addresses[CLIENT]);
     let (interface, port) = unused(setup)?;
     if address.is_ipv4() {
         // Else the interface would speak by itself.
@@ -192,7 +198,7 @@ fn unused(setup: &Setup) -> io::Result<(String, Side)> {
     use io::ErrorKind::{AlreadyExists, ResourceBusy};
     let mut last = None;
     for name in (0..MOST).map(|n| format!("rexmit{n}")).filter(|name| index(name).is_err()) {
-        match setup.wires.connect(&setup.shape(&name, "server")) {
+        match setup.wires.connect(&setup.shape(&name, host_name(SERVER))) {
             Ok(port) => return Ok((name, port)),
             // Another emulation was quicker.
             Err(e) if matches!(e.kind(), ResourceBusy | AlreadyExists) => last = Some(e),
@@ -202,14 +208,16 @@ fn unused(setup: &Setup) -> io::Result<(String, Side)> {
     Err(last.unwrap_or_else(|| io::Error::other(format!("{MOST} emulations run on this host already"))))
 }
 
-fn chosen(wanted: Option<[IpAddr; 2]>) -> [IpAddr; 2] {
-    wanted.unwrap_or(FIRST.map(IpAddr::from))
+/// The `n`-th pair of addresses that is given where nobody asks for others (100.64.0.0/10 is nobody's, RFC 6598).
+fn usual(n: u8) -> ByHost<IpAddr> {
+    by_host(|host| IpAddr::from([100, 64, 0, 4 * n + choose(host, 1, 2)]))
 }
 
 /// The addresses, where this host has neither; without a wish the first such pair.
-fn free(wanted: Option<[IpAddr; 2]>) -> Result<[IpAddr; 2], SpecError> {
+fn free(wanted: Option<ByHost<IpAddr>>) -> Result<ByHost<IpAddr>, SpecError> {
     let taken = addresses().map_err(|e| SpecError::new("", format!("this host's addresses: {e}")))?;
-    let owner = |pair: &[IpAddr; 2]| taken.iter().find(|(_, address)| pair.contains(address));
+    let owner =
+        |pair: &ByHost<IpAddr>| taken.iter().find(|(_, address)| pair.values().any(|own| own == address));
     if let Some(pair) = wanted {
         return match owner(&pair) {
             None => Ok(pair),
@@ -219,12 +227,10 @@ fn free(wanted: Option<[IpAddr; 2]>) -> Result<[IpAddr; 2], SpecError> {
             }
         };
     }
-    let pairs = (0..MOST).map(|n| FIRST.map(|[a, b, c, d]| IpAddr::from([a, b, c, d + 4 * n])));
     // What a host still has to say to the client of an emulation before would be this one's first packets.
     let heard_of = peers();
-    let mut free =
-        pairs.filter(|[client, server]| owner(&[*client, *server]).is_none() && !heard_of.contains(client));
-    free.next().ok_or_else(|| {
+    let is_free = |pair: &ByHost<IpAddr>| owner(pair).is_none() && !heard_of.contains(&pair[CLIENT]);
+    (0..MOST).map(usual).find(is_free).ok_or_else(|| {
         SpecError::new("", "every address that would be given is taken on this host: give --address")
     })
 }

@@ -12,7 +12,7 @@ use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use rexmit_network::two_hosts::{pair, pair_if_any};
+use rexmit_network::two_hosts::{by_host, choose, pair, pair_if_any};
 use rexmit_network::{ByHost, HostId};
 use rexmit_scenario::{SpecError, VerdictRow};
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,12 @@ pub struct Emulation {
 }
 
 impl Emulation {
+    /// The addresses that are asked for.
+    fn addresses_by_host(&self) -> Option<ByHost<IpAddr>> {
+        let [client, server] = self.addresses?;
+        Some(by_host(|host| choose(host, server, client)))
+    }
+
     /// Where the capture at a host's end goes, if there is one.
     fn capture_at(&self, host: HostId) -> Option<&Path> {
         self.captures.get(host)?.as_deref()

@@ -112,9 +112,9 @@ impl<'a> Session<'a> {
         let capturing = taps.values().any(Option::is_some);
         let emulator = Emulator::new(two_hosts::network(), ports, links, capturing);
         let mut environment = vec![(record::VARIABLE.to_owned(), wanted.id.clone())];
-        if let Some([client, server]) = ends.addresses {
-            environment.push(("REXMIT_SERVER".to_owned(), server.to_string()));
-            environment.push(("REXMIT_CLIENT".to_owned(), client.to_string()));
+        if let Some(addresses) = &ends.addresses {
+            environment.push(("REXMIT_SERVER".to_owned(), addresses[SERVER].to_string()));
+            environment.push(("REXMIT_CLIENT".to_owned(), addresses[CLIENT].to_string()));
         }
         environment.extend(wanted.environment.iter().cloned());
         let watcher = Watcher {
@@ -136,7 +136,7 @@ impl<'a> Session<'a> {
 
     /// Runs both programs, and the path between them, until the command is over.
     fn run(&mut self) -> Result<(), End> {
-        let addresses = self.watcher.ends.addresses;
+        let addresses = self.watcher.ends.addresses.as_ref().map(|all| [all[CLIENT], all[SERVER]]);
         self.watcher.events.say(&Event::Up { addresses })?;
         if !self.wanted.server.is_empty() {
             self.watcher.start(SERVER)?;

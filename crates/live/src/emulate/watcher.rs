@@ -52,7 +52,7 @@ impl Watcher<'_> {
         let keeper = Keeper::start(&Program {
             argv,
             environment: &self.environment,
-            namespace: self.ends.addresses.map(|_| &self.ends.ends[host].namespace),
+            namespace: self.ends.addresses.as_ref().map(|_| &self.ends.ends[host].namespace),
             foreground: self.wanted.foreground.filter(|_| command),
             to_stderr: !command || self.wanted.to_stderr,
             user: self.user,
