@@ -107,6 +107,7 @@ def lints() -> list[Check]:
         Check("ruff", LINT, [str(BIN / "ruff"), "check", *sources], beside=True),
         Check("import rules", LINT, [PYTHON, "scripts/check_imports.py"], beside=True),
         Check("writes", LINT, [PYTHON, "scripts/check_writes.py"], beside=True),
+        Check("hosts", LINT, [PYTHON, "scripts/check_hosts.py"], beside=True),
         Check("file sizes", LINT, [PYTHON, "scripts/check_sizes.py"], beside=True),
         Check("licences", LINT, [PYTHON, "scripts/check_licences.py"], beside=True),
         Check("lock is current", LINT, [PYTHON, "scripts/lock.py", "--check"], beside=True),
