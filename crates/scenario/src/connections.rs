@@ -92,3 +92,49 @@ impl Resolved {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rexmit_network::two_hosts::{CLIENT, SERVER};
+    use serde_json::json;
+
+    fn plans() -> Vec<ConnectionPlan> {
+        let scenario = json!({
+            "hosts": { "server": { "stack": "rfc" }, "client": { "stack": "rfc" } },
+            "transfers": [
+                { "from": "server", "to": "client", "bulk": "1 kB", "connections": 3 },
+                { "from": "client", "to": "server", "bulk": "1 kB", "opened_by": "client" },
+            ],
+        });
+        Resolved::from_value(scenario).unwrap().connections().collect()
+    }
+
+    #[test]
+    fn the_ports_of_both_ends_name_the_connection() {
+        let plans = plans();
+        assert_eq!(plans.iter().map(|plan| plan.id.number()).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        for plan in &plans {
+            let [one, other] = plan.ends.each_ref().map(|end| end.socket.port());
+            assert_eq!(connection_of_ports(one, other), Some(plan.id));
+            assert_eq!(connection_of_ports(other, one), Some(plan.id));
+        }
+        assert_eq!(connection_of_ports(SERVICE_PORT, FIRST_PORT - 1), None);
+    }
+
+    #[test]
+    fn ends_are_the_client_s_and_the_server_s_and_the_sender_s_application_writes() {
+        for (plan, sender) in plans().iter().zip([SERVER, SERVER, SERVER, CLIENT]) {
+            assert_eq!(plan.ends.each_ref().map(|end| end.host), [CLIENT, SERVER]);
+            assert_eq!((plan.peer(CLIENT), plan.peer(SERVER)), (SERVER, CLIENT));
+            assert_eq!((plan.opener, plan.sender), (CLIENT, sender));
+            assert!(plan.end(sender).app.sends() && plan.end(plan.peer(sender)).app.receives());
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "connection 0 has no end there")]
+    fn a_host_without_an_end_is_not_taken_for_another() {
+        plans()[0].end(HostId::new(2));
+    }
+}
