@@ -56,13 +56,19 @@ impl<T> Ends<T> {
         Self { items: Vec::new(), hosts: Vec::new() }
     }
 
+    /// Of no connection yet, with room for so many.
+    pub fn with_capacity(connections: usize) -> Self {
+        Self { items: Vec::with_capacity(2 * connections), hosts: Vec::with_capacity(2 * connections) }
+    }
+
     /// Adds a connection by its two ends, which are at two hosts; their order is that of the table.
     pub fn push(&mut self, ends: [(HostId, T); 2]) -> ConnectionId {
         let connection = ConnectionId::from_index(self.connections());
-        for (host, item) in ends {
-            self.hosts.push(host);
-            self.items.push(item);
-        }
+        // Ends may be large: none is moved more often than it must.
+        let [(host, item), (other_host, other)] = ends;
+        self.hosts.extend([host, other_host]);
+        self.items.push(item);
+        self.items.push(other);
         connection
     }
 

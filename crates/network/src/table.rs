@@ -114,12 +114,6 @@ impl<I: Id, T> FromIterator<T> for Table<I, T> {
     }
 }
 
-impl<I: Id, T> Extend<T> for Table<I, T> {
-    fn extend<A: IntoIterator<Item = T>>(&mut self, items: A) {
-        self.items.extend(items);
-    }
-}
-
 impl<I: Id, T> Default for Table<I, T> {
     fn default() -> Self {
         Self::new()

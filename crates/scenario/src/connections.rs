@@ -71,6 +71,11 @@ impl ConnectionPlan {
 }
 
 impl Resolved {
+    /// How many connections there are.
+    pub fn connection_count(&self) -> usize {
+        self.transfers.iter().map(|transfer| transfer.connections() as usize).sum()
+    }
+
     /// Every connection, in order.
     pub fn connections(&self) -> impl Iterator<Item = ConnectionPlan> {
         let copies =

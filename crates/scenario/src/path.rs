@@ -38,20 +38,22 @@ impl Streams {
         alternate: Option<&PathSpec>,
         log: bool,
     ) -> Result<ByLink<Direction<P>>, SpecError> {
-        let mut links: ByLink<_> = self.links_of("", path, log)?.into_iter().collect();
+        let mut links = ByLink::new();
+        self.add_links(&mut links, "", path, log)?;
         if let Some(path) = alternate {
-            links.extend(self.links_of("alternate.", path, log)?);
+            self.add_links(&mut links, "alternate.", path, log)?;
         }
         Ok(links)
     }
 
-    /// The two links of a path, down and up.
-    fn links_of<P: Carried>(
+    /// Adds the two links of a path, down and up.
+    fn add_links<P: Carried>(
         &self,
+        links: &mut ByLink<Direction<P>>,
         prefix: &str,
         path: &PathSpec,
         log: bool,
-    ) -> Result<[Direction<P>; 2], SpecError> {
+    ) -> Result<(), SpecError> {
         let mut stream = |name: &str| self.get(&format!("{prefix}{name}"));
         let mut direction = |spec: DirectionSpec, name: &str| {
             // Where both directions pass one machine, its ticks have one phase.
@@ -59,8 +61,10 @@ impl Streams {
             let phase = self.phase(&format!("{prefix}{}", own.as_deref().unwrap_or("path.tick")), spec.tick);
             let built = Direction::new(&spec, name, phase, &mut stream);
             let built = built.map_err(|e| SpecError::new("", e.to_string()))?;
-            Ok::<_, SpecError>(if log { built.with_log() } else { built })
+            links.push(if log { built.with_log() } else { built });
+            Ok::<_, SpecError>(())
         };
-        Ok([direction(path.down(), "down")?, direction(path.up(), "up")?])
+        direction(path.down(), "down")?;
+        direction(path.up(), "up")
     }
 }

@@ -205,7 +205,7 @@ impl Resolved {
         if scenario.sctp_threshold == Some(0) {
             return Err(SpecError::new("sctp_threshold", "no report is no reason; allowed: at least 1"));
         }
-        let connections: u64 = self.transfers.iter().map(|t| u64::from(t.connections())).sum();
+        let connections = self.connection_count() as u64;
         if connections > MAX_CONNECTIONS {
             let text = format!("{connections} connections: at most {MAX_CONNECTIONS} fit into one run");
             return Err(SpecError::new("transfers", text));

@@ -102,7 +102,7 @@ impl World {
             now: Instant::ZERO,
             network: resolved.network(),
             links: streams.links(&scenario.path, scenario.alternate.as_ref(), options.verdicts)?,
-            ends: Ends::new(),
+            ends: Ends::with_capacity(resolved.connection_count()),
             timers: Timers::default(),
             queue: VecDeque::new(),
             unfinished: 0,
