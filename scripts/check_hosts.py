@@ -1,10 +1,10 @@
 """Forbid arithmetic on hosts, ends and links: who is whose peer is known in the crate `network` alone.
 
-A host that is 0 or 1 and a peer that is 1 minus it cannot be three. So in the `src` of `CRATES`, tests left out:
+A host that is 0 or 1 and a peer that is 1 minus it cannot be three. So in the `src` of `CRATES`:
 
 - no number is made from another one's oddness: `PATTERNS` lists the ways that there once were;
 - no table is read at place 0 or 1 where `HostId`, `LinkId` or `EndIndex` say which place it is;
-- no host is made from a number, and none named by a literal: `rexmit_network::two_hosts` has numbers and names.
+- no host is made from a number or named by a literal: `rexmit_network::two_hosts` has numbers and names.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ ROOT = Path(__file__).resolve().parent.parent
 CRATES = ["traffic", "scenario", "sim", "live", "python"]
 
 _ONE = r"(?:host|side|peer|end|from|to|port|direction|link|opener|sender|which|index|connection|n)"
-_ALL = r"(?:hosts|sides|ends|ports|links|directions|captures|sockets|apps|addresses|taps|programs|phases|mtus?)"
+_ALL = r"(?:hosts|ends|ports|links|directions|captures|sockets|apps|addresses|taps|programs|phases|mtus?)"
 
 # What is looked for in code without comments and literals, and what to write instead.
 PATTERNS: dict[str, str] = {
-    rf"\b1 - \*?(?:\w+\.)*{_ONE}\b": "ask for the peer: two_hosts::peer, ConnectionPlan::peer, EndIndex::peer",
+    rf"\b1 - \*?(?:\w+\.)*{_ONE}\b": "ask for the peer: two_hosts::peer, ConnectionPlan::peer",
     r"\^ 1\b": "ask for the peer: EndIndex::peer",
     rf"\b(?:\w+\.)*{_ONE} [/%] 2\b": "ask EndIndex::connection, Ends::host or Network::link",
     rf"\b2 \* \(?\*?{_ONE}\b": "look in Ends, by EndId",
