@@ -1,5 +1,5 @@
 //! Runs one scenario and prints the path's log: `cargo run --example one -- "40 kbit/s" "5 ms" 0`.
-use rexmit_network::two_hosts::{SERVER, link_name};
+use rexmit_sim::two_hosts::{SERVER, link_name};
 use rexmit_sim::{Resolved, RunOptions, Streams, run};
 use serde_json::json;
 

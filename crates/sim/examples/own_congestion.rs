@@ -1,7 +1,7 @@
 //! A congestion control of one's own on a simulated path, beside Reno:
 //! `cargo run --release -p rexmit-sim --example own_congestion -- [INCREASE KEEP QUEUE]`, the first
 //! two in thousandths, the queue in packets.
-use rexmit_network::two_hosts::SERVER;
+use rexmit_sim::two_hosts::SERVER;
 use rexmit_sim::{Outcome, Resolved, RunOptions, Sampling, Streams, run};
 use rexmit_tcp::congestion::Congestion;
 use serde_json::json;
