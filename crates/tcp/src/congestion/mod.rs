@@ -58,6 +58,32 @@ pub struct Window {
 }
 // --8<-- [end:window]
 
+/// `ssthresh` where there is none, in packets (`TCP_INFINITE_SSTHRESH`).
+const NO_THRESHOLD: u32 = 0x7fff_ffff;
+
+/// The same in whole packets, as Linux counts them.
+impl Window {
+    pub(crate) fn packets(&self) -> u32 {
+        self.cwnd / self.mss
+    }
+
+    pub(crate) fn set_packets(&mut self, n: u32) {
+        self.cwnd = n.saturating_mul(self.mss);
+    }
+
+    pub(crate) fn threshold_packets(&self) -> u32 {
+        match self.ssthresh {
+            u32::MAX => NO_THRESHOLD,
+            bytes => bytes / self.mss,
+        }
+    }
+
+    pub(crate) fn set_threshold_packets(&mut self, n: u32) {
+        let bytes = n.saturating_mul(self.mss);
+        self.ssthresh = if n >= NO_THRESHOLD { u32::MAX } else { bytes };
+    }
+}
+
 /// An acknowledgment of new data.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {

@@ -6,14 +6,14 @@ use rexmit_stack::{Event, Reason};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, SeqNumber, TcpSegment, Timestamps};
 
-use super::{Connection, ConnectionConfig, Role, State, Timers};
+use super::{ConnectionConfig, Role, State, Tcb, Timers};
 use crate::profile::ScaleRule;
 use crate::receive::ReceiveTuning;
 
 /// Largest window without scaling.
 const MAX_WINDOW: u32 = 65_535;
 
-impl Connection {
+impl Tcb {
     /// Active open: the first SYN leaves.
     pub(super) fn open(&mut self, now: Instant) {
         if self.state != State::Closed || self.role != Role::Active {
@@ -21,9 +21,16 @@ impl Connection {
         }
         self.state = State::SynSent;
         self.last_arrival = now;
-        self.inflight.begin(self.clock.ticks(now));
+        self.start_measuring(now);
         self.send_syn(now);
         self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
+    }
+
+    /// The bandwidth is measured from here on, where it is.
+    fn start_measuring(&mut self, now: Instant) {
+        if let Some(inflight) = &mut self.inflight {
+            inflight.begin(self.clock.ticks(now));
+        }
     }
 
     /// The timestamp clock at `now`; never 0, which would mean "none".
@@ -94,8 +101,19 @@ impl Connection {
         self.emit(Reason::Syn { backoff: self.rtt.shift() }, segment);
     }
 
+    /// A segment reaches LISTEN or SYN-SENT. True if the options are agreed on.
+    pub(super) fn on_opening(&mut self, now: Instant, segment: &TcpSegment) -> bool {
+        self.last_arrival = now;
+        let before = self.state;
+        match before {
+            State::Listen => self.on_listen(now, segment),
+            _ => self.on_syn_sent(now, segment),
+        }
+        self.state != before && self.state != State::Closed
+    }
+
     /// A segment reaches LISTEN: only a SYN is of interest.
-    pub(super) fn on_listen(&mut self, now: Instant, segment: &TcpSegment) {
+    fn on_listen(&mut self, now: Instant, segment: &TcpSegment) {
         if segment.flags.has(Flags::RST) {
             return;
         }
@@ -187,7 +205,7 @@ impl Connection {
     }
 
     /// A segment reaches SYN-SENT.
-    pub(super) fn on_syn_sent(&mut self, now: Instant, segment: &TcpSegment) {
+    fn on_syn_sent(&mut self, now: Instant, segment: &TcpSegment) {
         let acks = segment.flags.has(Flags::ACK);
         if acks && (segment.ack <= self.snd.iss || segment.ack > self.snd.max) {
             if !segment.flags.has(Flags::RST) {
@@ -229,18 +247,14 @@ impl Connection {
         self.snd.max_wnd = self.snd.wnd;
         self.snd.wl1 = segment.seq;
         self.snd.wl2 = segment.ack;
-        if self.counts_packets() {
-            self.recovery.recover = self.snd.una;
-        }
         self.note_handshake_timeouts();
         self.marks.ack_now = true;
         self.raise(Event::Connected);
-        self.output(now);
     }
 
     /// The handshake's third segment reaches the passive side: the first congestion window is settled.
     pub(super) fn complete_passive_open(&mut self, now: Instant) {
-        self.inflight.begin(self.clock.ticks(now));
+        self.start_measuring(now);
         self.start_tuning(now);
         self.state = if self.marks.close_wanted { State::FinWait1 } else { State::Established };
         self.rtt.handshake_complete();

@@ -4,10 +4,10 @@ use rexmit_stack::Event;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, TcpSegment};
 
-use super::{Connection, State, Timers};
+use super::{State, Tcb, Timers};
 use crate::profile::{AckPolicy, CompressionConfig};
 
-impl Connection {
+impl Tcb {
     /// Takes the data and the FIN of a segment cut to the window.
     pub(super) fn on_text(&mut self, now: Instant, segment: &TcpSegment) {
         let len = segment.payload.len();
