@@ -189,9 +189,9 @@ pub enum Congestion {
     /// Reno and NewReno.
     Reno(Reno),
     /// CUBIC.
-    Cubic(Cubic),
+    Cubic(Box<Cubic>),
     /// CUBIC in whole packets.
-    CubicInteger(CubicInteger),
+    CubicInteger(Box<CubicInteger>),
     /// BIC.
     Bic(Bic),
     /// One from outside this crate.
@@ -205,9 +205,9 @@ impl Congestion {
         match config.algorithm {
             AlgorithmKind::Reno => Self::Reno(Reno::new(config)),
             AlgorithmKind::Cubic if config.cubic.arithmetic == CubicArithmetic::Integer => {
-                Self::CubicInteger(CubicInteger::new(config))
+                Self::CubicInteger(Box::new(CubicInteger::new(config)))
             }
-            AlgorithmKind::Cubic => Self::Cubic(Cubic::new(config)),
+            AlgorithmKind::Cubic => Self::Cubic(Box::new(Cubic::new(config))),
             AlgorithmKind::Bic => Self::Bic(Bic::new(config)),
         }
     }

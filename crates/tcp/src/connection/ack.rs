@@ -53,6 +53,7 @@ impl Tcb {
     }
 
     /// The first steps of an ACK of new data: its sample, and the timer, which `keeps` leaves as it is.
+    #[inline]
     pub(crate) fn take_new_ack(&mut self, now: Instant, segment: &TcpSegment, keeps: bool) -> NewAck {
         let ack = segment.ack;
         self.sample_rtt(now, segment);
@@ -69,6 +70,7 @@ impl Tcb {
     }
 
     /// The window grows.
+    #[inline]
     pub(crate) fn grow(&mut self, now: Instant, growth: &Growth) {
         let info = Ack {
             acked: growth.acked,
@@ -84,6 +86,7 @@ impl Tcb {
     }
 
     /// The last steps of an ACK of new data: una and what follows it.
+    #[inline]
     pub(crate) fn move_una(&mut self, now: Instant, segment: &TcpSegment, new: &NewAck) {
         let ack = segment.ack;
         self.take_acknowledged(new.acked - u32::from(new.syn), segment);
@@ -139,6 +142,7 @@ impl Tcb {
 
     /// How often an ACK of `acked` bytes makes the window grow (LX-ACK-5); `undisturbed`: the kernel's undisturbed
     /// path, an ACK without news of SACK while nothing is suspected (LX-ST-2).
+    #[inline]
     pub(crate) fn growth_steps(&self, acked: u32, undisturbed: bool) -> u32 {
         match self.profile.congestion.counts {
             GrowthCount::Segments if undisturbed => acked.div_ceil(self.snd.mss),

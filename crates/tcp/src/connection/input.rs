@@ -12,13 +12,13 @@ impl Tcb {
     pub(super) fn on_segment<R: LossRecovery + ?Sized>(
         &mut self,
         now: Instant,
-        segment: TcpSegment,
+        segment: &mut TcpSegment,
         recovery: &mut R,
     ) {
         self.last_arrival = now;
         if self.state == State::Closed {
             if !segment.flags.has(Flags::RST) {
-                self.refuse(&segment);
+                self.refuse(segment);
             }
         } else {
             self.on_synchronised(now, segment, recovery);
@@ -32,10 +32,10 @@ impl Tcb {
     fn on_synchronised<R: LossRecovery + ?Sized>(
         &mut self,
         now: Instant,
-        mut segment: TcpSegment,
+        segment: &mut TcpSegment,
         recovery: &mut R,
     ) {
-        if self.state == State::SynReceived && self.is_repeated_syn(&segment) {
+        if self.state == State::SynReceived && self.is_repeated_syn(segment) {
             // A repeated SYN is answered at once and is no step of the timer (FB-SYN-2).
             if let Some(stamps) = segment.timestamps {
                 self.rcv.ts_recent = stamps.value;
@@ -52,18 +52,18 @@ impl Tcb {
             }
             return;
         }
-        let too_old = self.is_too_old(&segment);
+        let too_old = self.is_too_old(segment);
         if too_old && segment.seq_len() == 0 {
             return; // An ACK that was overtaken says nothing, and an answer would look like a duplicate.
         }
         // The window of a SYN is never scaled (RFC 7323 section 2.2).
         let scale = if segment.flags.has(Flags::SYN) { 0 } else { self.snd.scale };
-        if too_old || !self.trim(now, &mut segment) {
+        if too_old || !self.trim(now, segment) {
             self.marks.ack_now = true;
             self.output(now, recovery);
             return;
         }
-        self.note_timestamp(&segment);
+        self.note_timestamp(segment);
         if segment.flags.has(Flags::SYN) {
             // RFC 5961 section 4.2: challenge it.
             self.marks.ack_now = true;
@@ -91,13 +91,13 @@ impl Tcb {
     fn on_acceptable<R: LossRecovery + ?Sized>(
         &mut self,
         now: Instant,
-        segment: TcpSegment,
+        segment: &TcpSegment,
         mut scale: u8,
         recovery: &mut R,
     ) {
         if self.state == State::SynReceived {
             if segment.ack <= self.snd.una || segment.ack > self.snd.max {
-                self.refuse(&segment);
+                self.refuse(segment);
                 return;
             }
             if self.profile.window.third_segment_unscaled {
@@ -108,17 +108,17 @@ impl Tcb {
         }
         let window = u32::from(segment.window) << scale;
         if !segment.payload.is_empty() {
-            self.grow_receive_buffer(&segment, window);
+            self.grow_receive_buffer(segment, window);
         }
-        let rest = self.on_ack(now, &segment, window, recovery);
+        let rest = self.on_ack(now, segment, window, recovery);
         if rest == Rest::Skip {
             return;
         }
         let mut need_output = rest == Rest::TakeAndSend;
-        if self.update_window(&segment, window) {
+        if self.update_window(segment, window) {
             need_output = true;
         }
-        self.on_text(now, &segment);
+        self.on_text(now, segment);
         if need_output || self.marks.ack_now {
             self.output(now, recovery);
         }

@@ -112,10 +112,10 @@ impl Connection {
 }
 
 impl Endpoint for Connection {
-    fn handle_packet(&mut self, now: Instant, packet: Packet) {
-        let Transport::Tcp(segment) = packet.transport else { return };
+    fn handle_packet(&mut self, now: Instant, mut packet: Packet) {
+        let Transport::Tcp(segment) = &mut packet.transport else { return };
         if matches!(self.tcb.state, State::Listen | State::SynSent) {
-            if self.tcb.on_opening(now, &segment) {
+            if self.tcb.on_opening(now, segment) {
                 // Whether there is SACK decides how losses are repaired.
                 self.recovery = Recovery::new(&self.tcb);
                 with_recovery!(self, |tcb, recovery| tcb.output(now, recovery));

@@ -97,6 +97,7 @@ impl Tcb {
     }
 
     /// FB-OUT-1 and FB-OUT-2: is the sender idle, and does it start slowly again?
+    #[inline]
     fn note_idle(&mut self, now: Instant) -> bool {
         let mut idle = self.marks.last_idle || self.snd.max == self.snd.una;
         self.marks.last_idle = false;
@@ -193,6 +194,7 @@ impl Tcb {
     }
 
     /// The tests of FB-OUT-7, in their order.
+    #[inline]
     fn is_due(&self, plan: &Plan, idle: bool) -> bool {
         if plan.len > 0 && self.is_data_due(plan, idle) {
             return true;
@@ -203,6 +205,7 @@ impl Tcb {
         plan.fin && (plan.hole || !self.marks.sent_fin || self.snd.nxt == self.snd.una)
     }
 
+    #[inline]
     fn is_data_due(&self, plan: &Plan, idle: bool) -> bool {
         if plan.len == self.snd.mss || plan.hole || self.marks.force {
             return true;
@@ -220,6 +223,7 @@ impl Tcb {
     }
 
     /// The window can move by two segments or half the buffer (FB-WIN-5).
+    #[inline]
     fn is_window_update_due(&self) -> bool {
         let space = self.rcv.limit.saturating_sub(self.rcv.unread);
         let config = &self.profile.window;
@@ -244,6 +248,7 @@ impl Tcb {
     }
 
     /// With data outstanding or waiting, some timer must run (FB-OUT-9).
+    #[inline]
     fn keep_a_timer(&mut self, now: Instant) {
         if self.timers.rexmt_runs() || self.timers.persist_runs() {
             return;
@@ -329,7 +334,8 @@ impl Tcb {
             _ if seq == self.snd.max => self.new_reason(),
             space => self.resend_reason(plan.hole, seq + space, recovery.status().phase),
         };
-        let mut segment = TcpSegment { sack, ..self.segment(now, seq, len, fin) };
+        let mut segment = self.segment(now, seq, len, fin);
+        segment.sack = sack;
         self.note_outstanding(now, seq, len + u32::from(fin && !shows_fin));
         if let Some(device) = &mut self.device
             && device.leave(now, len > 0 && !plan.hole)
@@ -396,6 +402,7 @@ impl Tcb {
     }
 
     /// nxt moves over what has just left; the first transmission may be timed.
+    #[inline]
     fn advance_nxt(&mut self, now: Instant, sent: &Sent) {
         self.marks.sent_fin |= sent.fin;
         self.snd.nxt += sent.space();
@@ -425,6 +432,7 @@ impl Tcb {
         self.timers.rexmt = Timers::OFF;
     }
 
+    #[inline]
     fn count(&mut self, len: u32, is_new: bool) {
         let c = &mut self.counters;
         match (len > 0, is_new) {
@@ -435,6 +443,7 @@ impl Tcb {
     }
 
     /// SACK blocks for the next segment: three beside timestamps, else four.
+    #[inline]
     fn sack_option(&mut self) -> SackBlocks {
         if !self.marks.sack || self.rcv.sacks.is_empty() {
             return SackBlocks::default();
@@ -444,6 +453,7 @@ impl Tcb {
     }
 
     /// The window to advertise: what is free, never less than promised, 0 rather than a silly one (FB-WIN-1).
+    #[inline]
     fn advertised_window(&self) -> u32 {
         let promised = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
         if let Some(tuning) = &self.rcv.tuning {
@@ -460,6 +470,7 @@ impl Tcb {
     }
 
     /// Any ACK that was owed has now been sent (FB-ACK-2).
+    #[inline]
     fn after_ack_sent(&mut self, field: u16) {
         let window = self.advertised_window();
         self.marks.zero_window_sent = field == 0;

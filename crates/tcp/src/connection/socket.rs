@@ -63,7 +63,7 @@ impl Tcb {
             return 0;
         }
         self.rcv.unread -= n as u32;
-        let rtt = self.rcv.rtt.get();
+        let rtt = self.rcv.rtt.as_ref().and_then(|rtt| rtt.get());
         if let Some(tuning) = &mut self.rcv.tuning {
             tuning.on_read(now, n as u32, rtt);
         }

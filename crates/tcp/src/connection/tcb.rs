@@ -65,10 +65,10 @@ pub(crate) struct ReceiveState {
     pub quick: QuickAck,
     /// ACKs of data out of order that are held back.
     pub compressed: Compressed,
-    /// Round-trip time as seen by the receiver.
-    pub rtt: ReceiverRtt,
+    /// Round-trip time as seen by the receiver, where something asks for it.
+    pub rtt: Option<Box<ReceiverRtt>>,
     /// The buffer and its window, where they grow.
-    pub tuning: Option<ReceiveTuning>,
+    pub tuning: Option<Box<ReceiveTuning>>,
     /// Bytes whose place in the stream was not what the sequence number says: must stay 0.
     pub misplaced: u64,
 }
@@ -244,7 +244,7 @@ impl Tcb {
                 sacks: SackList::default(),
                 quick: QuickAck::default(),
                 compressed: Compressed::default(),
-                rtt: ReceiverRtt::default(),
+                rtt: profile.measures_as_receiver().then(Box::default),
                 tuning: None,
                 misplaced: 0,
             },
@@ -319,6 +319,7 @@ impl Tcb {
     }
 
     /// Hands a segment to the host, and says why.
+    #[inline]
     pub(crate) fn emit(&mut self, reason: Reason, mut segment: TcpSegment) {
         segment.src_port = self.local.port();
         segment.dst_port = self.remote.port();

@@ -131,6 +131,7 @@ impl Tcb {
     }
 
     /// When the timer is due that an ACK of new data restarts; una has moved, or moves to `una`.
+    #[inline]
     pub(crate) fn restarted_rexmt(&mut self, now: Instant, una: SeqNumber) -> Instant {
         let rto = self.rtt.rto();
         if self.few.is_none() {
