@@ -49,7 +49,13 @@ impl Tcb {
             self.output(now, recovery);
             return Rest::Skip;
         }
-        recovery.on_ack(self, &Arrival { now, segment, window })
+        if self.by_rate.is_none() {
+            return recovery.on_ack(self, &Arrival { now, segment, window });
+        }
+        self.take_rate_sample(now, segment);
+        let rest = recovery.on_ack(self, &Arrival { now, segment, window });
+        self.keep_own_window();
+        rest
     }
 
     /// The first steps of an ACK of new data: its sample, and the timer, which `keeps` leaves as it is.

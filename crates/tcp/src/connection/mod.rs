@@ -13,6 +13,7 @@ use crate::profile::Profile;
 use crate::recovery::{Recovery, with_recovery};
 
 mod ack;
+mod by_rate;
 mod device;
 mod growth;
 mod handshake;
@@ -73,7 +74,7 @@ impl Connection {
     /// Takes this congestion control in place of the profile's; call it before the first packet. What the
     /// profile says of recovery, and of the first window, holds all the same.
     pub fn set_congestion(&mut self, congestion: Congestion) {
-        self.tcb.congestion = congestion;
+        self.tcb.set_congestion(congestion);
     }
 
     /// The connection's state.

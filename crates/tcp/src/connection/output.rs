@@ -37,6 +37,9 @@ impl Tcb {
             device.begin_round();
         }
         self.output_all(now, idle, recovery);
+        if self.by_rate.is_some() {
+            self.note_app_limited();
+        }
         if waiting {
             recovery.after_round(self, now, self.snd.max != max);
         }
@@ -52,7 +55,8 @@ impl Tcb {
             if self.snd.nxt < self.snd.max {
                 self.snd.nxt = recovery.next_unsacked(self.snd.nxt);
             }
-            let plan = self.plan(now, recovery);
+            let paced = self.by_rate.is_some() && !self.marks.force && self.waits_for_pace(now);
+            let plan = if paced { self.plan_of_no_data() } else { self.plan(now, recovery) };
             if !self.is_due(&plan, idle) || self.is_deferred(now, &plan, recovery) {
                 self.keep_a_timer(now);
                 return;
@@ -182,6 +186,11 @@ impl Tcb {
         may_fin &= !repeats || self.profile.output.fin_on_every_ack;
         let fin = may_fin && off + len >= i64::from(self.buffer.len());
         Plan { seq, off, len: len as u32, fin, hole, again }
+    }
+
+    /// An ACK may leave, but no data.
+    fn plan_of_no_data(&self) -> Plan {
+        Plan { seq: self.snd.nxt, off: self.off(), len: 0, fin: false, hole: false, again: false }
     }
 
     /// The peer closed its window over data in flight: wait for it by probing.
@@ -345,6 +354,9 @@ impl Tcb {
         let sent = Sent { seq, len, fin, hole: plan.hole, is_new: seq == self.snd.max };
         if !shows_fin {
             recovery.on_sent(self, now, &sent);
+            if self.by_rate.is_some() {
+                self.note_sent_by_rate(now, &sent);
+            }
         }
         if plan.hole {
             self.start_rexmt_if_off(now);

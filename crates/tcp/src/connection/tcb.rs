@@ -8,10 +8,11 @@ use rexmit_stack::{Clock, Counters, Event, Reason, Snapshot, Transmission};
 use rexmit_units::Instant;
 use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
 
+use super::by_rate::ByRate;
 use super::device::Device;
 use super::growth;
 use super::{ConnectionConfig, Role, State};
-use crate::congestion::{Congestion, Inflight, Window};
+use crate::congestion::{Congestion, CongestionControl, Inflight, Window};
 use crate::delayed_ack::{Compressed, QuickAck};
 use crate::profile::{Profile, PushRule};
 use crate::receive::{Reassembly, ReceiveTuning, ReceiverRtt, SackList};
@@ -83,6 +84,8 @@ pub(crate) struct Timers {
     pub compressed: Instant,
     /// A probe for a lost tail.
     pub probe: Instant,
+    /// Data that are paced may leave.
+    pub pace: Instant,
     /// SYN-ACK in SYN-RECEIVED, twice the MSL in TIME-WAIT.
     pub other: Instant,
 }
@@ -92,7 +95,13 @@ impl Timers {
 
     #[inline]
     pub fn earliest(&self) -> Instant {
-        self.rexmt.min(self.persist).min(self.delack).min(self.compressed).min(self.probe).min(self.other)
+        self.rexmt
+            .min(self.persist)
+            .min(self.delack)
+            .min(self.compressed)
+            .min(self.probe)
+            .min(self.pace)
+            .min(self.other)
     }
 
     #[inline]
@@ -176,6 +185,8 @@ pub(crate) struct Tcb {
     pub(crate) congestion: Congestion,
     /// A window by the measured bandwidth.
     pub(crate) inflight: Option<Box<Inflight>>,
+    /// What a controller that goes by rate needs.
+    pub(super) by_rate: Option<Box<ByRate>>,
     /// Packets for the device, where the stack hands it several segments as one.
     pub(crate) device: Option<Box<Device>>,
     /// Segments that are out, where a rule for few of them asks.
@@ -254,6 +265,7 @@ impl Tcb {
                 delack: Timers::OFF,
                 compressed: Timers::OFF,
                 probe: Timers::OFF,
+                pace: Timers::OFF,
                 other: Timers::OFF,
             },
             marks: Marks::default(),
@@ -262,6 +274,7 @@ impl Tcb {
             window: Window { cwnd: max_opd, ssthresh: u32::MAX, mss: max_opd, max: u32::MAX },
             congestion: Congestion::new(&profile.congestion),
             inflight: Inflight::new(profile.congestion.inflight, iss).map(Box::new),
+            by_rate: None,
             device: (profile.output.push == PushRule::Device).then(Box::default),
             few: profile.watches_segments().then(Box::default),
             decision: Reason::New,
@@ -277,6 +290,12 @@ impl Tcb {
             out: VecDeque::new(),
             profile,
         }
+    }
+
+    /// Takes this congestion control in place of the profile's.
+    pub(super) fn set_congestion(&mut self, mut congestion: Congestion) {
+        self.by_rate = congestion.rate_control().is_some().then(|| Box::new(ByRate::new()));
+        self.congestion = congestion;
     }
 
     /// The state for a table; `phase` names what the sender is doing.
@@ -347,8 +366,15 @@ impl Tcb {
     pub(crate) fn enter_closed(&mut self, event: Event) {
         self.state = State::Closed;
         let off = Timers::OFF;
-        self.timers =
-            Timers { rexmt: off, persist: off, delack: off, compressed: off, probe: off, other: off };
+        self.timers = Timers {
+            rexmt: off,
+            persist: off,
+            delack: off,
+            compressed: off,
+            probe: off,
+            pace: off,
+            other: off,
+        };
         self.raise(event);
     }
 }

@@ -21,6 +21,9 @@ impl Tcb {
             self.marks.ack_now = true;
             self.output(now, recovery);
         }
+        if self.timers.pace <= now {
+            self.on_pace_timer(now, recovery);
+        }
         if self.timers.probe <= now {
             self.timers.probe = Timers::OFF;
             self.on_probe_timer(now, recovery);
@@ -52,6 +55,7 @@ impl Tcb {
             return;
         }
         recovery.on_timeout(self, now);
+        self.keep_own_window();
     }
 
     fn on_syn_timeout(&mut self, now: Instant) {

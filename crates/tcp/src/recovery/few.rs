@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::SeqNumber;
 
-use super::LossRecovery;
 use super::probe::Probe;
+use super::{LossRecovery, Resume};
 use crate::connection::Tcb;
 
 /// Fewer than so many segments are few (`tcp_stream_is_thin`; RFC 5827 section 3.2; rrthresh of RFC 7765).
@@ -79,8 +79,12 @@ impl Tcb {
         few.len() - few.segments.iter().take_while(|s| s.end <= una).count() as u32
     }
 
-    /// The last segment that is out leaves again.
-    pub(super) fn resend_last_segment(&mut self, now: Instant, recovery: &mut impl LossRecovery) {
+    /// What a way to recover in bytes does when it may go on.
+    pub(super) fn resume_in_bytes(&mut self, now: Instant, why: Resume, recovery: &mut impl LossRecovery) {
+        if why == Resume::Pace {
+            self.output(now, recovery);
+            return;
+        }
         let Some(last) = self.few.as_ref().and_then(|few| few.last()) else { return };
         let start = last.start.max(self.snd.una);
         self.send_hole(now, start, last.end.diff(start) as u32, recovery);

@@ -116,6 +116,15 @@ pub(crate) enum Rest {
     TakeAndSend,
 }
 
+/// What lets a sender go on, beside acknowledgments and the retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resume {
+    /// The last segment that is out leaves again, as a probe for a lost tail.
+    TailProbe,
+    /// The pause of a paced sender is over: as much leaves as may.
+    Pace,
+}
+
 /// A segment that leaves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
@@ -158,7 +167,7 @@ impl Status {
 /// One way to recover.
 ///
 /// 1. *what arrived*: [`Self::on_ack`], which grows or lowers the window, sends again, and moves una;
-/// 2. *what ran out*: [`Self::on_timeout`] for the retransmission timer, [`Self::resend_last`] for a tail loss probe;
+/// 2. *what ran out*: [`Self::on_timeout`] for the retransmission timer, [`Self::resume`] for others;
 /// 3. *what leaves*: each segment is asked for ([`Self::next_unsacked`], [`Self::permit`]) and told
 ///    ([`Self::on_sent`]); [`Self::after_round`] when no more may follow;
 /// 4. *what others ask*: [`Self::status`].
@@ -169,8 +178,8 @@ pub(crate) trait LossRecovery {
     /// The retransmission timer of an established connection has expired.
     fn on_timeout(&mut self, tcb: &mut Tcb, now: Instant);
 
-    /// The last segment that is out leaves again, as a probe for a lost tail.
-    fn resend_last(&mut self, tcb: &mut Tcb, now: Instant);
+    /// Another timer lets something leave.
+    fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume);
 
     /// What the next segment may be.
     fn permit(&mut self, tcb: &mut Tcb) -> Permit;

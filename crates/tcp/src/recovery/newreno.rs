@@ -6,7 +6,7 @@ use rexmit_wire::SeqNumber;
 
 use super::bad_retransmit::BadRetransmit;
 use super::duplicates::{Duplicate, Duplicates, send_beyond_window};
-use super::{Arrival, LossRecovery, Permit, Phase, Rest, Sent, Status};
+use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
 use crate::congestion::CongestionControl;
 use crate::connection::{Growth, Tcb};
 use crate::profile::PlainRecovery;
@@ -207,8 +207,8 @@ impl LossRecovery for NewReno {
         tcb.decision = Reason::New;
     }
 
-    fn resend_last(&mut self, tcb: &mut Tcb, now: Instant) {
-        tcb.resend_last_segment(now, self);
+    fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {
+        tcb.resume_in_bytes(now, why, self);
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use rexmit_stack::Reason;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{SeqNumber, TcpSegment};
 
-use super::{LossRecovery, Permit, Phase};
+use super::{LossRecovery, Permit, Phase, Resume};
 use crate::connection::{Tcb, Timers};
 
 /// What a receiver may wait with the ACK of a single segment (TLP.max_ack_delay).
@@ -101,7 +101,7 @@ impl Tcb {
         }
         let again = self.snd.max == max;
         if again {
-            recovery.resend_last(self, now);
+            recovery.resume(self, now, Resume::TailProbe);
         }
         self.decision = Reason::New;
         self.set_probe(Some(Probe { end: self.snd.max, again }));

@@ -11,7 +11,7 @@ use rexmit_wire::SeqNumber;
 
 use super::bad_retransmit::BadRetransmit;
 use super::scoreboard::Scoreboard;
-use super::{Arrival, LossRecovery, Permit, Phase, Rest, Sent, Status};
+use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
 use crate::congestion::CongestionControl;
 use crate::connection::{Growth, Tcb};
 use crate::profile::RecoveryExit;
@@ -277,8 +277,8 @@ impl LossRecovery for Rfc6675 {
         tcb.decision = Reason::New;
     }
 
-    fn resend_last(&mut self, tcb: &mut Tcb, now: Instant) {
-        tcb.resend_last_segment(now, self);
+    fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {
+        tcb.resume_in_bytes(now, why, self);
     }
 
     #[inline]

@@ -5,7 +5,6 @@ use rexmit_units::Instant;
 
 use super::ack::Told;
 use super::{Linux2615, Phase, is_old};
-use crate::congestion::CongestionControl;
 use crate::connection::Tcb;
 use crate::profile::HalvingFloor;
 

@@ -15,7 +15,7 @@ use rexmit_stack::{Event, Reason};
 use rexmit_units::Instant;
 
 use super::packets::{self, Counting, Packets, SentQueue};
-use super::{Arrival, LossRecovery, Permit, Phase, Rest, Sent, Status};
+use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
 use crate::congestion::{CongestionControl, Note};
 use crate::connection::Tcb;
 
@@ -134,8 +134,15 @@ impl LossRecovery for Linux2615 {
         tcb.timers.rexmt = tcb.clock.deadline(now, tcb.rtt.rto());
     }
 
-    fn resend_last(&mut self, tcb: &mut Tcb, now: Instant) {
-        packets::resend_last(self, tcb, now);
+    fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {
+        match why {
+            Resume::TailProbe => packets::resend_last(self, tcb, now),
+            Resume::Pace => {
+                packets::resend_lost(self, tcb, now);
+                self.resend_forward(tcb, now);
+                tcb.output(now, self);
+            }
+        }
     }
 
     fn permit(&mut self, tcb: &mut Tcb) -> Permit {

@@ -1,7 +1,6 @@
 //! Linux 2.6.15: what was lowered needlessly is raised again (LX-ST-11): `tcp_try_undo_*`.
 
 use super::{Linux2615, Phase};
-use crate::congestion::CongestionControl;
 use crate::connection::Tcb;
 
 impl Linux2615 {

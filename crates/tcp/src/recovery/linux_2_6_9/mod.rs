@@ -13,7 +13,7 @@ use rexmit_wire::SeqNumber;
 
 use super::bad_retransmit::BadRetransmit;
 use super::scoreboard::Scoreboard;
-use super::{Arrival, LossRecovery, Permit, Phase, Rest, Sent, Status};
+use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
 use crate::congestion::CongestionControl;
 use crate::connection::{Growth, Tcb};
 use crate::profile::{HalvingFloor, RecoveryExit};
@@ -322,8 +322,8 @@ impl LossRecovery for Linux269 {
         tcb.decision = Reason::New;
     }
 
-    fn resend_last(&mut self, tcb: &mut Tcb, now: Instant) {
-        tcb.resend_last_segment(now, self);
+    fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {
+        tcb.resume_in_bytes(now, why, self);
     }
 
     fn permit(&mut self, tcb: &mut Tcb) -> Permit {

@@ -18,7 +18,7 @@ use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
 use super::packets::{self, Counting, Packets};
-use super::{Arrival, LossRecovery, Permit, Phase, Rest, Sent, Status};
+use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
 use crate::congestion::{CongestionControl, Note};
 use crate::connection::Tcb;
 use crate::profile::CwndValidation;
@@ -202,8 +202,14 @@ impl LossRecovery for Linux61 {
         tcb.timers.rexmt = tcb.clock.deadline(now, tcb.rtt.rto());
     }
 
-    fn resend_last(&mut self, tcb: &mut Tcb, now: Instant) {
-        packets::resend_last(self, tcb, now);
+    fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {
+        match why {
+            Resume::TailProbe => packets::resend_last(self, tcb, now),
+            Resume::Pace => {
+                self.resend_lost(tcb, now);
+                tcb.output(now, self);
+            }
+        }
     }
 
     fn permit(&mut self, tcb: &mut Tcb) -> Permit {

@@ -218,7 +218,7 @@ pub(super) fn resend_each(
     next: fn(&SentQueue, usize) -> Option<usize>,
 ) -> u32 {
     let (mut from, mut n) = (0, 0);
-    while way.packets().in_flight() < tcb.window.packets() {
+    while way.packets().in_flight() < tcb.window.packets() && !tcb.waits_for_pace(now) {
         let Some(i) = next(&way.packets().queue, from) else { break };
         resend(way, tcb, now, i);
         n += 1;
