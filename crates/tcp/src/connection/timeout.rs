@@ -1,6 +1,6 @@
 //! What happens when time runs out.
 
-use rexmit_stack::Event;
+use rexmit_stack::{Event, Reason};
 use rexmit_units::{Duration, Instant};
 
 use super::{State, Tcb, Timers};
@@ -56,6 +56,22 @@ impl Tcb {
         }
         recovery.on_timeout(self, now);
         self.keep_own_window();
+    }
+
+    /// Has the present segment been sent again too often? If so, the connection ends.
+    pub(crate) fn gives_up(&mut self) -> bool {
+        let too_often = self.rtt.shift() >= self.profile.recovery.max_retransmits;
+        if too_often {
+            self.enter_closed(Event::TimedOut);
+        }
+        too_often
+    }
+
+    /// An expiry lets out what it may.
+    pub(crate) fn output_after_timeout(&mut self, now: Instant, recovery: &mut impl LossRecovery) {
+        self.decision = Reason::Timeout { backoff: self.rtt.shift() };
+        self.output(now, recovery);
+        self.decision = Reason::New;
     }
 
     fn on_syn_timeout(&mut self, now: Instant) {

@@ -1,14 +1,13 @@
 //! SACK recovery of FreeBSD 5.4 to 7.2: one segment at entry, then growth to ssthresh by awnd and by partial
 //! ACKs (FB-FR-3, FB-FR-5, FB-FR-6, FB-OUT-5, FB-OUT-6): tcp_input.c, tcp_sack.c.
 
-use rexmit_stack::{Event, Reason};
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
 use super::bad_retransmit::BadRetransmit;
 use super::duplicates::{Duplicate, Duplicates, send_beyond_window};
 use super::scoreboard::Scoreboard;
-use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
+use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status, follow_una};
 use crate::congestion::CongestionControl;
 use crate::connection::{Growth, Tcb};
 use crate::profile::BsdPipe;
@@ -128,7 +127,7 @@ impl BsdSack {
             self.phase = Phase::Open;
             tcb.end_recovery(now);
         }
-        self.follow_una(ack);
+        follow_una(&mut self.phase, &mut self.recover, ack);
         tcb.move_una(now, segment, &new);
         if new.all { Rest::TakeAndSend } else { Rest::Take }
     }
@@ -146,16 +145,6 @@ impl BsdSack {
         tcb.window.cwnd = if capped { cwnd.min(tcb.window.ssthresh) } else { cwnd };
         tcb.marks.ack_now = tcb.marks.ack_now || tcb.profile.recovery.partial_ack_answers;
         tcb.output(now, self);
-    }
-
-    /// una moves. `recover` follows it.
-    fn follow_una(&mut self, una: SeqNumber) {
-        if self.phase == Phase::Disorder || (self.phase == Phase::Loss && una >= self.recover) {
-            self.phase = Phase::Open;
-        }
-        if !self.in_recovery() {
-            self.recover = self.recover.max(una);
-        }
     }
 }
 
@@ -176,8 +165,7 @@ impl LossRecovery for BsdSack {
 
     /// All is sent again from una on but for what is SACKed (FB-OUT-3).
     fn on_timeout(&mut self, tcb: &mut Tcb, now: Instant) {
-        if tcb.rtt.shift() >= tcb.profile.recovery.max_retransmits {
-            tcb.enter_closed(Event::TimedOut);
+        if tcb.gives_up() {
             return;
         }
         self.undo.remember(tcb, now, self.recover, self.phase);
@@ -196,9 +184,7 @@ impl LossRecovery for BsdSack {
         if tcb.profile.recovery.forget_sack_at_timeout {
             self.board.clear();
         }
-        tcb.decision = Reason::Timeout { backoff: tcb.rtt.shift() };
-        tcb.output(now, self);
-        tcb.decision = Reason::New;
+        tcb.output_after_timeout(now, self);
     }
 
     fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {

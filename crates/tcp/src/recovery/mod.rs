@@ -199,6 +199,16 @@ pub(crate) trait LossRecovery {
     fn status(&self) -> Status;
 }
 
+/// una moves, with SACK: a state ends, and `recover` follows.
+fn follow_una(phase: &mut Phase, recover: &mut SeqNumber, una: SeqNumber) {
+    if *phase == Phase::Disorder || (*phase == Phase::Loss && una >= *recover) {
+        *phase = Phase::Open;
+    }
+    if *phase != Phase::Recovery {
+        *recover = (*recover).max(una);
+    }
+}
+
 /// The way to recover of one connection.
 #[derive(Debug)]
 pub(crate) enum Recovery {

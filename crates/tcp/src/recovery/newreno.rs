@@ -1,6 +1,6 @@
 //! Fast recovery without SACK: Reno (RFC 5681 section 3.2) and NewReno (RFC 6582), as BSD orders the steps.
 
-use rexmit_stack::{Event, Reason};
+use rexmit_stack::Reason;
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
@@ -185,8 +185,7 @@ impl LossRecovery for NewReno {
 
     /// All is sent again from una on (RFC 5681 section 3.1).
     fn on_timeout(&mut self, tcb: &mut Tcb, now: Instant) {
-        if tcb.rtt.shift() >= tcb.profile.recovery.max_retransmits {
-            tcb.enter_closed(Event::TimedOut);
+        if tcb.gives_up() {
             return;
         }
         self.undo.remember(tcb, now, self.recover, self.phase);
@@ -202,9 +201,7 @@ impl LossRecovery for NewReno {
         tcb.congestion.on_timeout(&mut tcb.window, now);
         self.duplicates.count = 0;
         self.phase = Phase::Loss;
-        tcb.decision = Reason::Timeout { backoff: tcb.rtt.shift() };
-        tcb.output(now, self);
-        tcb.decision = Reason::New;
+        tcb.output_after_timeout(now, self);
     }
 
     fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {

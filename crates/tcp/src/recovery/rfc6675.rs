@@ -5,13 +5,13 @@
 //! allows, new data after it: section 5.1 leaves the order open. The retransmission timer is managed as RFC 6298
 //! section 5 says; of section 6's latitude to restart it with every retransmission no use is made.
 
-use rexmit_stack::{Event, Reason};
+use rexmit_stack::Reason;
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
 use super::bad_retransmit::BadRetransmit;
 use super::scoreboard::Scoreboard;
-use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
+use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status, follow_una};
 use crate::congestion::CongestionControl;
 use crate::connection::{Growth, Tcb};
 use crate::profile::RecoveryExit;
@@ -91,22 +91,12 @@ impl Rfc6675 {
             self.phase = Phase::Open;
             tcb.end_recovery(now);
         }
-        self.follow_una(ack);
+        follow_una(&mut self.phase, &mut self.recover, ack);
         tcb.move_una(now, segment, &new);
         if news && !self.in_recovery() {
             // Section 5: DupAcks is cleared by the acknowledgment, then counts this ACK.
             self.dupacks = 1;
             self.count_duplicate(tcb, now);
-        }
-    }
-
-    /// una moves. `recover` follows it.
-    fn follow_una(&mut self, una: SeqNumber) {
-        if self.phase == Phase::Disorder || (self.phase == Phase::Loss && una >= self.recover) {
-            self.phase = Phase::Open;
-        }
-        if !self.in_recovery() {
-            self.recover = self.recover.max(una);
         }
     }
 
@@ -252,8 +242,7 @@ impl LossRecovery for Rfc6675 {
 
     /// Section 5.1: all that is not SACKed is lost.
     fn on_timeout(&mut self, tcb: &mut Tcb, now: Instant) {
-        if tcb.rtt.shift() >= tcb.profile.recovery.max_retransmits {
-            tcb.enter_closed(Event::TimedOut);
+        if tcb.gives_up() {
             return;
         }
         self.undo.remember(tcb, now, self.recover, self.phase);
@@ -272,9 +261,7 @@ impl LossRecovery for Rfc6675 {
             self.board.clear();
         }
         self.board.lose_all(tcb.snd.una, tcb.snd.max);
-        tcb.decision = Reason::Timeout { backoff: tcb.rtt.shift() };
-        tcb.output(now, self);
-        tcb.decision = Reason::New;
+        tcb.output_after_timeout(now, self);
     }
 
     fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {

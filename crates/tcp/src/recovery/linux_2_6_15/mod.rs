@@ -11,7 +11,7 @@ mod ack;
 mod alert;
 mod undo;
 
-use rexmit_stack::{Event, Reason};
+use rexmit_stack::Reason;
 use rexmit_units::Instant;
 
 use super::packets::{self, Counting, Packets, SentQueue};
@@ -118,11 +118,7 @@ impl LossRecovery for Linux2615 {
 
     /// `tcp_retransmit_timer`.
     fn on_timeout(&mut self, tcb: &mut Tcb, now: Instant) {
-        if tcb.rtt.shift() >= tcb.profile.recovery.max_retransmits {
-            tcb.enter_closed(Event::TimedOut);
-            return;
-        }
-        if self.packets.queue.len() == 0 {
+        if tcb.gives_up() || self.packets.queue.len() == 0 {
             return;
         }
         self.enter_loss(tcb, now);

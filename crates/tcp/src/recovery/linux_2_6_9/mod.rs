@@ -7,13 +7,13 @@
 
 mod undo;
 
-use rexmit_stack::{Event, Reason};
+use rexmit_stack::Reason;
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
 use super::bad_retransmit::BadRetransmit;
 use super::scoreboard::Scoreboard;
-use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
+use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status, follow_una};
 use crate::congestion::CongestionControl;
 use crate::connection::{Growth, Tcb};
 use crate::profile::{HalvingFloor, RecoveryExit};
@@ -108,7 +108,7 @@ impl Linux269 {
             tcb.end_recovery(now);
             tcb.congestion.set_credit(self.halving); // LX-ST-13
         }
-        self.follow_una(ack);
+        follow_una(&mut self.phase, &mut self.recover, ack);
         tcb.move_una(now, segment, &new);
         if self.in_recovery() {
             if !self.take_back_partial(tcb) {
@@ -130,16 +130,6 @@ impl Linux269 {
             self.count_duplicate(tcb, now);
         } else if self.phase == Phase::Open && !self.board.is_empty() {
             self.count_duplicate(tcb, now);
-        }
-    }
-
-    /// una moves. `recover` follows it.
-    fn follow_una(&mut self, una: SeqNumber) {
-        if self.phase == Phase::Disorder || (self.phase == Phase::Loss && una >= self.recover) {
-            self.phase = Phase::Open;
-        }
-        if !self.in_recovery() {
-            self.recover = self.recover.max(una);
         }
     }
 
@@ -296,8 +286,7 @@ impl LossRecovery for Linux269 {
 
     /// `tcp_enter_loss`: all that is not SACKed is lost.
     fn on_timeout(&mut self, tcb: &mut Tcb, now: Instant) {
-        if tcb.rtt.shift() >= tcb.profile.recovery.max_retransmits {
-            tcb.enter_closed(Event::TimedOut);
+        if tcb.gives_up() {
             return;
         }
         self.undo.remember(tcb, now, self.recover, self.phase);
@@ -317,9 +306,7 @@ impl LossRecovery for Linux269 {
             self.board.clear();
         }
         self.board.lose_all(tcb.snd.una, tcb.snd.max);
-        tcb.decision = Reason::Timeout { backoff: tcb.rtt.shift() };
-        tcb.output(now, self);
-        tcb.decision = Reason::New;
+        tcb.output_after_timeout(now, self);
     }
 
     fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {
