@@ -325,7 +325,10 @@ impl Tcb {
             phase: Duration::ZERO,
             role: self.role,
         });
-        let out = std::mem::take(&mut self.out);
-        *self = Self { clock: self.clock, counters: self.counters, events: self.events, out, ..fresh };
+        let old = std::mem::replace(self, fresh);
+        // A controller from outside is no part of the profile.
+        (self.congestion, self.by_rate) = (old.congestion, old.by_rate);
+        (self.clock, self.counters) = (old.clock, old.counters);
+        (self.events, self.out) = (old.events, old.out);
     }
 }

@@ -10,6 +10,7 @@ mod rate_based;
 use aimd::Aimd;
 use common::*;
 use rate_based::RateBased;
+use rexmit_tcp::State;
 use rexmit_tcp::congestion::bounds::{self, Bound, Step};
 use rexmit_tcp::congestion::{Ack, Congestion, CongestionControl, Loss, Window};
 use rexmit_units::{Duration, Instant, Rate};
@@ -228,4 +229,19 @@ fn an_echo_of_a_mark_is_told() {
     t.recv(ack(1 + 2 * MSS));
     let echoes = control.heard.lock().unwrap().echoes.clone();
     assert_eq!(echoes.iter().map(|e| (e.acked, e.in_flight)).collect::<Vec<_>>(), [(MSS, 2 * MSS)]);
+}
+
+/// A reset in the handshake sends a server back to LISTEN, and its controller with it.
+#[test]
+fn a_server_that_listens_again_keeps_its_controller() {
+    let control = RateBased::new(Rate::from_bits_per_second(u64::from(MSS) * 8 * 100));
+    let own = Congestion::own(control.clone());
+    let mut t = Script::server(profile("rfc", json!({}))).with_congestion(own);
+    t.recv(syn()).expect(syn_ack());
+    t.recv(rst(1)).expect_state(State::Listen);
+    t.establish(40);
+    t.write(u64::from(2 * MSS));
+    t.expect(data(1..1 + MSS));
+    t.expect_at_ms(t.now_ms() + 10, data(1 + MSS..1 + 2 * MSS));
+    assert_eq!(control.heard.lock().unwrap().sent.len(), 2);
 }
