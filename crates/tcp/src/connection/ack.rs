@@ -49,12 +49,13 @@ impl Tcb {
             self.output(now, recovery);
             return Rest::Skip;
         }
-        if self.by_rate.is_none() {
-            return recovery.on_ack(self, &Arrival { now, segment, window });
+        if self.by_rate.is_some() {
+            self.take_rate_sample(now, segment);
         }
-        self.take_rate_sample(now, segment);
         let rest = recovery.on_ack(self, &Arrival { now, segment, window });
-        self.keep_own_window();
+        if self.by_rate.is_some() {
+            self.keep_own_window();
+        }
         rest
     }
 

@@ -40,6 +40,7 @@ impl Tcb {
     }
 
     /// A segment leaves; nxt has not moved.
+    #[cold]
     pub(super) fn note_sent_by_rate(&mut self, now: Instant, sent: &Sent) {
         let in_flight = self.flight();
         let Some(by_rate) = self.by_rate.as_mut().filter(|_| sent.len > 0) else { return };
@@ -55,6 +56,7 @@ impl Tcb {
     }
 
     /// All has left that might: is the application what limits the sender (section 3.4 of the draft)?
+    #[cold]
     pub(super) fn note_app_limited(&mut self) {
         if self.has_unsent() || self.flight() >= self.window.cwnd {
             return;
@@ -66,6 +68,7 @@ impl Tcb {
     }
 
     /// An acknowledgment has arrived and is not acted upon yet.
+    #[cold]
     pub(super) fn take_rate_sample(&mut self, now: Instant, segment: &TcpSegment) {
         let (before, una) = (self.flight(), self.snd.una.max(segment.ack));
         let acked = una.diff(self.snd.una) as u32;
@@ -81,10 +84,9 @@ impl Tcb {
     }
 
     /// The controller's own window, where it has one, in place of what recovery made of it.
+    #[cold]
     pub(super) fn keep_own_window(&mut self) {
-        if self.by_rate.is_some()
-            && let Some(cwnd) = self.congestion.rate_control().and_then(|control| control.cwnd())
-        {
+        if let Some(cwnd) = self.congestion.rate_control().and_then(|control| control.cwnd()) {
             self.window.cwnd = cwnd.max(self.window.mss);
         }
     }

@@ -151,7 +151,7 @@ impl Tcb {
             self.snd.scale = shift.min(14);
             self.rcv.scale = self.requested_scale();
         }
-        let default = if self.local.is_ipv4() { 536 } else { 1220 };
+        let default = if self.local.ip.is_ipv4() { 536 } else { 1220 };
         self.settle_mss(u32::from(syn.mss.unwrap_or(default)));
     }
 
@@ -201,7 +201,7 @@ impl Tcb {
 
     /// The largest segment of the interface, options included.
     fn mtu_segment(&self) -> u32 {
-        self.mtu.saturating_sub(if self.local.is_ipv4() { 40 } else { 60 }).max(1)
+        self.mtu.saturating_sub(if self.local.ip.is_ipv4() { 40 } else { 60 }).max(1)
     }
 
     /// A segment reaches SYN-SENT.
@@ -318,8 +318,8 @@ impl Tcb {
     pub(super) fn listen_again(&mut self) {
         let fresh = Self::new(ConnectionConfig {
             profile: Arc::clone(&self.profile),
-            local: self.local,
-            remote: self.remote,
+            local: self.local.socket(),
+            remote: self.remote.socket(),
             iss: self.snd.iss,
             mtu: self.mtu,
             phase: Duration::ZERO,

@@ -1,7 +1,7 @@
 //! What one end keeps of a connection, its recovery excepted.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use rexmit_stack::{Clock, Counters, Event, Reason, Snapshot, Transmission};
@@ -161,6 +161,23 @@ pub(crate) struct Marks {
     pub end_of_stream: bool,
 }
 
+/// An address and a port. Unlike those of [`SocketAddr`] they are read without asking which family it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address {
+    pub ip: IpAddr,
+    pub port: u16,
+}
+
+impl Address {
+    fn new(of: SocketAddr) -> Self {
+        Self { ip: of.ip(), port: of.port() }
+    }
+
+    pub fn socket(self) -> SocketAddr {
+        SocketAddr::new(self.ip, self.port)
+    }
+}
+
 /// The transmission control block (RFC 9293 section 3.3.1): all that an end keeps but for what is done about losses.
 ///
 /// Whatever may send takes the connection's way to recover as an argument, for only that says what may leave.
@@ -168,8 +185,8 @@ pub(crate) struct Marks {
 pub(crate) struct Tcb {
     pub(crate) profile: Arc<Profile>,
     pub(crate) clock: Clock,
-    pub(super) local: SocketAddr,
-    pub(super) remote: SocketAddr,
+    pub(super) local: Address,
+    pub(super) remote: Address,
     pub(super) mtu: u32,
     pub(super) role: Role,
     pub(crate) state: State,
@@ -222,8 +239,8 @@ impl Tcb {
         let limit = |b: rexmit_units::Bytes| b.0.min(1 << 30) as u32;
         Self {
             clock: Clock::new(profile.clock.tick, profile.clock.timers, config.phase),
-            local: config.local,
-            remote: config.remote,
+            local: Address::new(config.local),
+            remote: Address::new(config.remote),
             mtu: config.mtu,
             role: config.role,
             state: if config.role == Role::Active { State::Closed } else { State::Listen },
@@ -340,8 +357,8 @@ impl Tcb {
     /// Hands a segment to the host, and says why.
     #[inline]
     pub(crate) fn emit(&mut self, reason: Reason, mut segment: TcpSegment) {
-        segment.src_port = self.local.port();
-        segment.dst_port = self.remote.port();
+        segment.src_port = self.local.port;
+        segment.dst_port = self.remote.port;
         if self.profile.output.cwnd_in_urgent_pointer && !segment.flags.any(Flags::SYN.with(Flags::URG)) {
             segment.urgent = (self.window.cwnd / self.window.mss).min(u32::from(u16::MAX)) as u16;
         }
@@ -352,8 +369,8 @@ impl Tcb {
         let ip = rexmit_wire::IpFields { ident: self.counters.packets as u16, ..Default::default() };
         self.out.push_back(Transmission {
             packet: Packet {
-                src: self.local.ip(),
-                dst: self.remote.ip(),
+                src: self.local.ip,
+                dst: self.remote.ip,
                 ip,
                 transport: Transport::Tcp(segment),
                 damaged: false,

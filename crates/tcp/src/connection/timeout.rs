@@ -55,7 +55,9 @@ impl Tcb {
             return;
         }
         recovery.on_timeout(self, now);
-        self.keep_own_window();
+        if self.by_rate.is_some() {
+            self.keep_own_window();
+        }
     }
 
     /// Has the present segment been sent again too often? If so, the connection ends.
