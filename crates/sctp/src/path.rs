@@ -137,7 +137,8 @@ impl Path {
     pub fn note_sent(&mut self, now: Instant, len: u32, again: bool) {
         let sent = SentChunk { now, len, flight: self.flight, again };
         self.flight += u64::from(len);
-        let control = self.congestion.inner();
+        // That of the RFC neither listens nor paces.
+        let Congestion::Own(control) = &mut self.congestion else { return };
         control.on_sent(&mut self.window, &sent);
         if let Some(rate) = control.pacing_rate() {
             let nanos = u128::from(len) * 8 * 1_000_000_000 / u128::from(rate.bits_per_second());
