@@ -2,8 +2,8 @@
 //!
 //! [`Association`] answers one question a file: what arrived (`association::input`), what was acknowledged
 //! (`association::sack`), what was lost (`association::missing`), what may be sent (`association::output`), what time
-//! has run out (`association::timeout`). What is received (`inbound`), what is sent (`outbound`), a path's window
-//! (`path`) and its timeout (`rto`) stand alone.
+//! has run out (`association::timeout`). What is received (`inbound`), what is sent (`outbound`), a path
+//! (`path`), its window ([`congestion`]) and its timeout (`rto`) stand alone.
 //!
 //! # What is not modelled, and why
 //!
@@ -13,6 +13,7 @@
 //! - CPU time: an endpoint answers at the instant at which a packet arrives.
 
 mod association;
+pub mod congestion;
 mod cookie;
 mod faults;
 mod inbound;

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use rexmit_units::{Duration, Instant};
 
-use crate::profile::{BurstRule, CongestionConfig, PartialBytes, Profile};
+use crate::congestion::{Congestion, SentChunk, Window};
+use crate::profile::{BurstRule, CongestionConfig, Profile};
 use crate::rto::Rto;
 
 /// A path to the peer (RFC 9260 section 14.3).
@@ -18,6 +19,13 @@ pub(crate) struct Path {
     pub room: u32,
     pub rto: Rto,
     pub window: Window,
+    pub congestion: Congestion,
+    /// While one thing is answered, data leave up to this flight (Max.Burst).
+    burst: u64,
+    /// When the next data may leave, where they are paced.
+    release: Instant,
+    /// When data that wait for that leave.
+    pub pace: Instant,
     /// Bytes of user data in flight: sent, neither acknowledged nor marked for retransmission.
     pub flight: u64,
     /// A chunk is being timed.
@@ -54,7 +62,7 @@ pub(crate) struct Tally {
 }
 
 impl Path {
-    pub fn new(profile: &Profile, local: IpAddr, remote: IpAddr, mtu: u32) -> Self {
+    pub fn new(profile: &Profile, local: IpAddr, remote: IpAddr, mtu: u32, congestion: Congestion) -> Self {
         let ip_header = if remote.is_ipv4() { 20 } else { 40 };
         // A packet holds at least a byte of data beside all headers.
         let room = mtu.saturating_sub(ip_header).max(LEAST_ROOM);
@@ -63,7 +71,11 @@ impl Path {
             remote,
             room,
             rto: Rto::new(&profile.rto, profile.clock.tick),
-            window: Window::new(&profile.congestion, room, ip_header),
+            window: first_window(&profile.congestion, room, ip_header),
+            congestion,
+            burst: u64::MAX,
+            release: Instant::ZERO,
+            pace: Instant::FAR_FUTURE,
             flight: 0,
             timing: false,
             t3: Instant::FAR_FUTURE,
@@ -97,95 +109,55 @@ impl Path {
             self.window.cwnd = (self.window.cwnd / 2).max(least);
         }
     }
+
+    /// Data are about to leave in answer to something.
+    #[inline]
+    pub fn begin_burst(&mut self, config: &CongestionConfig) {
+        if config.burst_rule == BurstRule::Temporary {
+            self.burst = self.flight + u64::from(config.max_burst) * self.window.unit;
+        }
+    }
+
+    /// May a chunk leave (RFC 9260 section 6.1 B and D; SC-S-1, SC-S-3)?
+    #[inline]
+    pub fn allows(&mut self, config: &CongestionConfig, now: Instant) -> bool {
+        if config.burst_rule == BurstRule::Permanent {
+            let most = self.flight + u64::from(config.max_burst) * self.window.unit;
+            self.window.cwnd = self.window.cwnd.min(most);
+        }
+        if self.release > now {
+            self.pace = self.release;
+            return false;
+        }
+        self.flight < self.window.cwnd.min(self.burst)
+    }
+
+    /// A chunk of `len` bytes leaves.
+    #[inline]
+    pub fn note_sent(&mut self, now: Instant, len: u32, again: bool) {
+        let sent = SentChunk { now, len, flight: self.flight, again };
+        self.flight += u64::from(len);
+        // That of the RFC neither listens nor paces.
+        let Congestion::Own(control) = &mut self.congestion else { return };
+        control.on_sent(&mut self.window, &sent);
+        if let Some(rate) = control.pacing_rate() {
+            let nanos = u128::from(len) * 8 * 1_000_000_000 / u128::from(rate.bits_per_second());
+            let gap = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX >> 1));
+            self.release = self.release.max(now) + gap;
+        }
+    }
+}
+
+/// RFC 9260 section 7.2.1; SC-P-1.
+fn first_window(config: &CongestionConfig, room: u32, ip_header: u32) -> Window {
+    let unit = match config.unit {
+        crate::profile::WindowUnit::DataChunk => room - 12,
+        crate::profile::WindowUnit::PathMtu => room + ip_header,
+    };
+    let unit = u64::from(unit);
+    let cwnd = (4 * unit).min((2 * unit).max(config.initial_bytes.0));
+    Window { cwnd, ssthresh: u64::MAX, unit }
 }
 
 /// Common header, DATA header and four bytes: what any packet holds.
 const LEAST_ROOM: u32 = 12 + 20 + 4;
-
-/// The congestion window of a path (RFC 9260 section 7.2), in bytes.
-#[derive(Clone, Debug)]
-pub(crate) struct Window {
-    pub cwnd: u64,
-    /// [`u64::MAX`] while unlimited.
-    pub ssthresh: u64,
-    /// partial_bytes_acked.
-    pub partial: u64,
-    /// One step: the PMDCS or the PMTU.
-    pub unit: u64,
-    /// While one thing is answered, data leave up to this flight (Max.Burst).
-    limit: u64,
-}
-
-impl Window {
-    fn new(config: &CongestionConfig, room: u32, ip_header: u32) -> Self {
-        let unit = match config.unit {
-            crate::profile::WindowUnit::DataChunk => room - 12,
-            crate::profile::WindowUnit::PathMtu => room + ip_header,
-        };
-        let unit = u64::from(unit);
-        // RFC 9260 section 7.2.1; SC-P-1.
-        let cwnd = (4 * unit).min((2 * unit).max(config.initial_bytes.0));
-        Self { cwnd, ssthresh: u64::MAX, partial: 0, unit, limit: u64::MAX }
-    }
-
-    /// Data are about to leave in answer to something.
-    #[inline]
-    pub fn begin_burst(&mut self, config: &CongestionConfig, flight: u64) {
-        if config.burst_rule == BurstRule::Temporary {
-            self.limit = flight + u64::from(config.max_burst) * self.unit;
-        }
-    }
-
-    /// May a chunk leave while so much is in flight (RFC 9260 section 6.1 B and D; SC-S-1, SC-S-3)?
-    #[inline]
-    pub fn allows(&mut self, config: &CongestionConfig, flight: u64) -> bool {
-        if config.burst_rule == BurstRule::Permanent {
-            self.cwnd = self.cwnd.min(flight + u64::from(config.max_burst) * self.unit);
-        }
-        flight < self.cwnd.min(self.limit)
-    }
-
-    /// A SACK acknowledged `acked` bytes of the `flight` before it (RFC 9260 sections 7.2.1 and 7.2.2; SC-C-1 to 3).
-    pub fn grow(&mut self, config: &CongestionConfig, acked: u64, flight: u64, moved: bool) {
-        let full = flight >= self.cwnd;
-        if self.cwnd <= self.ssthresh {
-            if full && moved {
-                self.cwnd += acked.min(self.unit);
-            }
-            return;
-        }
-        match config.partial_bytes {
-            PartialBytes::LessOldWindow => {
-                self.partial += acked;
-                if !full {
-                    self.partial = self.partial.min(self.cwnd);
-                } else if self.partial >= self.cwnd {
-                    self.partial -= self.cwnd;
-                    self.cwnd += self.unit;
-                }
-            }
-            PartialBytes::LessNewWindow if full && moved => {
-                self.partial += acked;
-                if self.partial >= self.cwnd {
-                    self.cwnd += self.unit;
-                    self.partial = self.partial.saturating_sub(self.cwnd);
-                }
-            }
-            PartialBytes::LessNewWindow => {}
-        }
-    }
-
-    /// Lowered by a fast retransmit (RFC 9260 section 7.2.3; SC-C-4).
-    pub fn on_fast_retransmit(&mut self) {
-        self.ssthresh = (self.cwnd / 2).max(4 * self.unit);
-        self.cwnd = self.ssthresh;
-        self.partial = 0;
-    }
-
-    /// Lowered by an expiry of T3 (RFC 9260 section 7.2.3; SC-C-4).
-    pub fn on_timeout(&mut self) {
-        self.ssthresh = (self.cwnd / 2).max(4 * self.unit);
-        self.cwnd = self.unit;
-        self.partial = 0;
-    }
-}

@@ -91,6 +91,11 @@ impl Profile {
             || thin.fast_retransmit_after > 0
     }
 
+    /// The receiver measures the round trip: for a buffer that grows, or for ACKs that are held back.
+    pub(crate) fn measures_as_receiver(&self) -> bool {
+        self.window.tuning.is_some() || self.delayed_ack.compression.is_some()
+    }
+
     /// Mechanisms that count packets go together.
     fn check_packets(&self) -> Result<(), (&'static str, String)> {
         let (sack, rtt) = (self.recovery.sack, self.rtt_source);

@@ -373,7 +373,8 @@ impl Association {
                 continue;
             }
             let Some(local) = self.local_for(*remote, self.paths.len()) else { continue };
-            self.paths.push(Path::new(&self.profile, local, *remote, self.mtu));
+            let congestion = self.congestion.clone();
+            self.paths.push(Path::new(&self.profile, local, *remote, self.mtu, congestion));
         }
         let header = if self.peer.interleaving { 20 } else { 16 };
         let room = self.paths.iter().map(|path| path.room).min().unwrap_or(self.mtu);

@@ -116,8 +116,14 @@ impl Association {
                 true
             }
             kind::I_FORWARD_TSN if self.peer.interleaving => self.on_i_forward_tsn(value, seen),
-            // ECN is not offered, so these say nothing (RFC 9260 appendix A).
-            kind::ECNE | kind::CWR => true,
+            // ECN is not offered, so these say nothing to RFC 9260's control (its appendix A).
+            kind::ECNE => {
+                if let Some(path) = self.paths.get_mut(self.primary) {
+                    path.congestion.inner().on_ecn(&mut path.window, now);
+                }
+                true
+            }
+            kind::CWR => true,
             kind if kind <= kind::SHUTDOWN_COMPLETE || kind == kind::I_DATA || kind == kind::FORWARD_TSN => {
                 self.faults.malformed_chunks += 1;
                 true

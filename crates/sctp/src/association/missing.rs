@@ -102,7 +102,8 @@ impl Association {
             let path = usize::from(chunk.path);
             self.mark(at, path);
             if enters && !std::mem::replace(&mut lowered[path], true) {
-                self.paths[path].window.on_fast_retransmit();
+                let path = &mut self.paths[path];
+                path.congestion.inner().on_loss(&mut path.window, now, path.flight);
             }
         }
         if !enters {

@@ -9,6 +9,7 @@ use rexmit_units::{Duration, Instant};
 use rexmit_wire::sctp::{self, Chunk};
 use rexmit_wire::{IpFields, Packet, SeqNumber, Transport};
 
+use crate::congestion::{Congestion, Rfc9260};
 use crate::faults::Faults;
 use crate::inbound::Inbound;
 use crate::outbound::Outbound;
@@ -138,6 +139,8 @@ pub struct Association {
     initial_tsn: u32,
     peer: Peer,
     paths: Vec<Path>,
+    /// What each path's congestion control begins as.
+    congestion: Congestion,
     primary: usize,
     out: Outbound,
     inb: Inbound,
@@ -187,6 +190,7 @@ impl Association {
             initial_tsn: config.initial_tsn,
             peer: Peer::default(),
             paths: Vec::new(),
+            congestion: Congestion::Rfc9260(Rfc9260::new(&profile.congestion)),
             primary: 0,
             out: Outbound::new(config.initial_tsn),
             inb: Inbound::new(0),
@@ -209,6 +213,12 @@ impl Association {
             queue: VecDeque::new(),
             profile,
         }
+    }
+
+    /// Takes this congestion control in place of the profile's, a copy of it for each path; call it before the first
+    /// packet. What the profile says of recovery, bursts and the first window holds all the same.
+    pub fn set_congestion(&mut self, congestion: Congestion) {
+        self.congestion = congestion;
     }
 
     /// The association's state.
@@ -291,6 +301,7 @@ impl Association {
         for path in &mut self.paths {
             path.t3 = OFF;
             path.heartbeat_due = OFF;
+            path.pace = OFF;
         }
         self.raise(event);
     }
@@ -336,7 +347,10 @@ impl Endpoint for Association {
     #[inline]
     fn poll_timer(&self) -> Option<Instant> {
         let whole = self.timers.control.min(self.timers.sack).min(self.timers.guard);
-        let due = self.paths.iter().fold(whole, |due, path| due.min(path.t3).min(path.heartbeat_due));
+        let due = self
+            .paths
+            .iter()
+            .fold(whole, |due, path| due.min(path.t3).min(path.heartbeat_due).min(path.pace));
         (due != OFF).then_some(due)
     }
 

@@ -35,7 +35,7 @@ impl Association {
     pub(super) fn flush(&mut self, now: Instant, trigger: Trigger) {
         if self.state.sends_data() && (self.out.queued > 0 || !self.out.pending.is_empty()) {
             for path in &mut self.paths {
-                path.window.begin_burst(&self.profile.congestion, path.flight);
+                path.begin_burst(&self.profile.congestion);
             }
             let mut draft = None;
             if self.out.queued > 0 {
@@ -68,7 +68,7 @@ impl Association {
                 }
                 reason = Reason::RetransmitQueue;
             }
-            if !self.may_send(path, len, self.out.sent[at].fast) {
+            if !self.may_send(now, path, len, self.out.sent[at].fast) {
                 break;
             }
             self.out.sent[at].place = Place::Outstanding;
@@ -110,7 +110,7 @@ impl Association {
                 && draft.is_none()
                 && self.out.outstanding > 0
                 && self.out.pending_bytes < u64::from(self.fragment);
-            if waits || !self.may_send(path, len, false) {
+            if waits || !self.may_send(now, path, len, false) {
                 return;
             }
             let beyond = u64::from(len) > self.out.peer_window;
@@ -123,12 +123,11 @@ impl Association {
     }
 
     /// May a chunk leave on a path (SC-S-1, SC-S-2, SC-S-4; RFC 9260 section 6.1 A and B)?
-    fn may_send(&mut self, path: usize, len: u32, fast: bool) -> bool {
+    fn may_send(&mut self, now: Instant, path: usize, len: u32, fast: bool) -> bool {
         if u64::from(len) > self.out.peer_window && self.out.outstanding > 0 {
             return false;
         }
-        let path = &mut self.paths[path];
-        path.window.allows(&self.profile.congestion, path.flight) || fast
+        self.paths[path].allows(&self.profile.congestion, now) || fast
     }
 
     /// Marks an outstanding chunk for retransmission on a path.

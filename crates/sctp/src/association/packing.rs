@@ -49,7 +49,7 @@ impl Association {
         let tsn = self.out.base + at as u32;
         let again = self.out.sent[at].again > 0;
         let len = self.out.sent[at].len;
-        self.paths[path].flight += u64::from(len);
+        self.paths[path].note_sent(now, len, again);
         if !again && !self.paths[path].timing {
             self.paths[path].timing = true; // SC-S-8
             self.out.sent[at].timed = true;

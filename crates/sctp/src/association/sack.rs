@@ -8,6 +8,7 @@ use rexmit_wire::sctp::{Gap, SackChunk};
 
 use super::output::Trigger;
 use super::{Association, OFF};
+use crate::congestion::Sacked;
 use crate::outbound::Place;
 use crate::path::Tally;
 use crate::profile::SackOrder;
@@ -236,16 +237,15 @@ impl Association {
                 path.active = true;
                 path.confirmed = true;
                 self.errors = 0;
-                if self.recovery_exit.is_none() {
-                    path.window.grow(&self.profile.congestion, acked, path.flight, moved);
-                }
+                let recovering = self.recovery_exit.is_some();
+                let (flight, srtt) = (path.flight, path.rto.srtt());
+                let sacked = Sacked { now, acked, flight, moved, recovering, srtt };
+                path.congestion.inner().on_sack(&mut path.window, &sacked);
             }
             path.flight = path.flight + reneged - acked;
             self.out.outstanding = self.out.outstanding + reneged - acked;
             if path.flight == 0 {
-                if self.profile.congestion.forget_partial_when_idle {
-                    path.window.partial = 0;
-                }
+                path.congestion.inner().on_drained();
                 if forwards != Some(at) {
                     path.t3 = OFF;
                 }

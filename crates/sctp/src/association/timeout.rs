@@ -30,6 +30,10 @@ impl Association {
             if self.paths[path].t3 <= now {
                 self.on_t3(now, path);
             }
+            if self.paths[path].pace <= now {
+                self.paths[path].pace = OFF;
+                self.flush(now, Trigger::Usual);
+            }
             if self.paths[path].heartbeat_due <= now {
                 self.on_heartbeat_due(now, path);
             }
@@ -44,7 +48,8 @@ impl Association {
             return;
         }
         // (a)
-        self.paths[path].window.on_timeout();
+        let of = &mut self.paths[path];
+        of.congestion.inner().on_timeout(&mut of.window, now);
         self.recovery_exit = None;
         self.paths[path].backoff += 1;
         let backoff = self.paths[path].backoff;

@@ -6,6 +6,7 @@ mod common;
 mod faults;
 mod life;
 mod lksctp;
+mod own;
 mod paths;
 mod receiver;
 mod rfc;

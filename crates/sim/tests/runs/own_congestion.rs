@@ -9,8 +9,11 @@ use serde_json::json;
 
 #[path = "../../../tcp/tests/own/aimd.rs"]
 mod aimd;
+#[path = "../../../tcp/tests/own/rate_based.rs"]
+mod rate_based;
 
 use aimd::Aimd;
+use rate_based::RateBased;
 
 /// 200 kB behind a queue of 10 packets, and one loss.
 fn transfer(stack: &str, position: u32, own: Option<Congestion>) -> Outcome {
@@ -59,5 +62,42 @@ fn every_profile_delivers_with_windows_from_outside() {
             let row = transfer(stack, position, Some(own)).row;
             assert_eq!((row.bytes, row.error), (200_000, None), "{stack} {position}");
         }
+    }
+}
+
+/// 2 MB over 10 Mbit/s and 40 ms, behind a queue that Reno's slow start overflows.
+fn long_transfer(stack: &str, own: Option<Congestion>) -> Outcome {
+    let stack = json!({ "inherits": stack, "buffers": { "send": "1 MiB", "receive": "1 MiB" } });
+    let scenario = json!({
+        "hosts": { "server": { "stack": stack }, "client": { "stack": stack } },
+        "path": { "rate": "10 Mbit/s", "delay": "20 ms", "queue": "80 packets" },
+        "transfers": [{ "from": "server", "to": "client", "writes": "2000000 bytes" }],
+    });
+    let resolved = Resolved::from_value(scenario).unwrap();
+    let options =
+        RunOptions { state: Some(Sampling::Changes), congestion_server: own, ..RunOptions::default() };
+    run(&resolved, &Streams::new(1, ""), &options).unwrap()
+}
+
+/// A controller that goes by the rate of delivery measures the path's, paces at it and loses nothing where Reno does.
+#[test]
+fn a_controller_by_rate_measures_the_path_and_paces() {
+    for stack in ["rfc", "freebsd-6.0", "linux-6.1"] {
+        let control = RateBased::new(None);
+        let row = long_transfer(stack, Some(Congestion::own(control.clone()))).row;
+        assert_eq!((row.completed, row.drops_down, row.timeouts), (true, 0, 0), "{stack}");
+        let heard = control.heard.lock().unwrap().clone();
+        let fastest = heard.samples.iter().filter_map(|s| s.rate()).max().unwrap();
+        // 1448 of 1500 bytes are data; samples at the edges of rounds are a little off.
+        let share = fastest.bits_per_second() as f64 / (10e6 * 1448.0 / 1500.0);
+        assert!((0.97..1.03).contains(&share), "{stack}: {share}");
+        // The last half of the data leaves at the rate of the path, each segment behind the time of the one before.
+        for pair in heard.sent[heard.sent.len() / 2..].windows(2) {
+            let gap = (pair[1].now - pair[0].now).as_nanos();
+            let needed = u64::from(pair[0].len) * 8_000_000_000 / fastest.bits_per_second();
+            assert!(gap >= needed, "{stack}: {gap} ns behind {} bytes", pair[0].len);
+        }
+        let reno = long_transfer(stack, None).row;
+        assert!(reno.drops_down > 0, "{stack}");
     }
 }

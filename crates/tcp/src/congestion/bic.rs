@@ -9,7 +9,7 @@ use rexmit_units::Instant;
 
 use super::config::{BicConfig, CongestionConfig, GrowthCondition};
 use super::reno::{SlowStart, open};
-use super::{Ack, CongestionControl, During, Loss, Window};
+use super::{Ack, CongestionControl, During, LinuxControl, Loss, Window};
 
 /// The last step towards the old maximum is this part of the distance.
 const PARTS: u32 = 4;
@@ -149,6 +149,16 @@ impl CongestionControl for Bic {
         self.slow_start.finished();
     }
 
+    fn linux_control(&mut self) -> Option<&mut dyn LinuxControl> {
+        Some(self)
+    }
+
+    fn name(&self) -> &'static str {
+        "bic"
+    }
+}
+
+impl LinuxControl for Bic {
     fn recovery_floor(&self, w: &Window) -> u32 {
         w.ssthresh // LX-ST-7
     }
@@ -156,10 +166,6 @@ impl CongestionControl for Bic {
     /// The window of the last loss, which a timeout forgets (`bictcp_undo_cwnd`).
     fn undo_window(&self, w: &Window) -> u32 {
         self.memory.last_max.saturating_mul(w.mss)
-    }
-
-    fn name(&self) -> &'static str {
-        "bic"
     }
 }
 

@@ -8,7 +8,7 @@ use rexmit_units::Instant;
 use super::config::{CongestionConfig, CubicConfig, GrowthCondition};
 use super::hystart::Hystart;
 use super::reno::{add_packets, slow_start_packets};
-use super::{Ack, CongestionControl, Loss, Note, Window};
+use super::{Ack, CongestionControl, LinuxControl, Loss, Note, Window};
 
 /// Ticks in a second, the kernel's HZ.
 const HZ: u64 = 1_000;
@@ -159,6 +159,16 @@ impl CongestionControl for CubicInteger {
     /// The kernel restores the window only (`tcp_reno_undo_cwnd`).
     fn on_spurious(&mut self) {}
 
+    fn linux_control(&mut self) -> Option<&mut dyn LinuxControl> {
+        Some(self)
+    }
+
+    fn name(&self) -> &'static str {
+        "cubic"
+    }
+}
+
+impl LinuxControl for CubicInteger {
     fn note(&mut self, w: &mut Window, note: &Note) {
         match *note {
             Note::Restart { now, idle } => {
@@ -183,10 +193,6 @@ impl CongestionControl for CubicInteger {
                 }
             }
         }
-    }
-
-    fn name(&self) -> &'static str {
-        "cubic"
     }
 }
 

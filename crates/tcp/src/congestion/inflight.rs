@@ -35,10 +35,10 @@ pub struct Inflight {
 }
 
 impl Inflight {
-    /// A connection whose first sequence number is `iss`.
-    pub fn new(config: InflightConfig, iss: SeqNumber) -> Self {
+    /// A connection whose first sequence number is `iss`; `None` where the limiter is off.
+    pub fn new(config: InflightConfig, iss: SeqNumber) -> Option<Self> {
         let window = config.most.0.min(u64::from(u32::MAX)) as u32;
-        Self { config, since: (0, iss), bandwidth: 0, best: None, low: None, window }
+        config.on.then_some(Self { config, since: (0, iss), bandwidth: 0, best: None, low: None, window })
     }
 
     /// The connection is made, at tick `now`: by connect(), or by the handshake's third segment.
@@ -49,7 +49,7 @@ impl Inflight {
     /// The greatest number of bytes that may be out.
     #[inline]
     pub fn window(&self) -> u32 {
-        if self.config.on { self.window } else { u32::MAX }
+        self.window
     }
 
     /// A sample of the round-trip time, in ticks, has been taken; `view` is the estimator after it.
@@ -61,9 +61,6 @@ impl Inflight {
 
     /// New data up to `ack` were acknowledged at tick `now`.
     pub fn on_ack(&mut self, now: u64, ack: SeqNumber, mss: u32, view: RttView) {
-        if !self.config.on {
-            return;
-        }
         let threshold = self.config.rtt_threshold.as_nanos() as i64 * view.hz / 1_000_000_000;
         if self.low.map_or(0, |low| low as i64) < threshold {
             self.window = self.config.most.0.min(u64::from(u32::MAX)) as u32;

@@ -10,21 +10,26 @@
 //! 3. *undo*: [`CongestionControl::on_spurious`] when the last reduction proves needless. The caller
 //!    restores [`Window`]; the controller restores what it keeps itself.
 //!
+//! Two traits more are for those that need them, and cost nothing else: [`RateControl`] for controllers that go by the
+//! rate of delivery, pace, or heed ECN (BBR); [`LinuxControl`] for what Linux's ways to recover ask besides.
+//!
 //! A controller alone writes to [`Window`] in the calls that take it `&mut`; it keeps no copy of it.
 //!
 //! What every controller must hold, whatever is called in which order, is in [`bounds`], with a body of
 //! operations that checks it. [`Congestion::own`] takes a controller from outside this crate.
 //!
-//! Not modelled: HyStart++ (RFC 9406), ECN, pacing.
+//! Not modelled: HyStart++ (RFC 9406); no controller of this crate paces or heeds ECN.
 
 mod bic;
 pub mod bounds;
 mod config;
 mod cubic;
 mod cubic_integer;
+mod delivery_rate;
 mod hystart;
 mod inflight;
 mod own;
+mod rate;
 mod reno;
 #[cfg(test)]
 mod tests;
@@ -39,8 +44,10 @@ pub use config::{
 };
 pub use cubic::Cubic;
 pub use cubic_integer::CubicInteger;
+pub(crate) use delivery_rate::DeliveryRate;
 pub use inflight::{Inflight, RttView};
 pub use own::OwnControl;
+pub use rate::{EcnEcho, RateControl, RateSample, SentData};
 pub use reno::Reno;
 
 // --8<-- [start:window]
@@ -57,6 +64,32 @@ pub struct Window {
     pub max: u32,
 }
 // --8<-- [end:window]
+
+/// `ssthresh` where there is none, in packets (`TCP_INFINITE_SSTHRESH`).
+const NO_THRESHOLD: u32 = 0x7fff_ffff;
+
+/// The same in whole packets, as Linux counts them.
+impl Window {
+    pub(crate) fn packets(&self) -> u32 {
+        self.cwnd / self.mss
+    }
+
+    pub(crate) fn set_packets(&mut self, n: u32) {
+        self.cwnd = n.saturating_mul(self.mss);
+    }
+
+    pub(crate) fn threshold_packets(&self) -> u32 {
+        match self.ssthresh {
+            u32::MAX => NO_THRESHOLD,
+            bytes => bytes / self.mss,
+        }
+    }
+
+    pub(crate) fn set_threshold_packets(&mut self, n: u32) {
+        let bytes = n.saturating_mul(self.mss);
+        self.ssthresh = if n >= NO_THRESHOLD { u32::MAX } else { bytes };
+    }
+}
 
 /// An acknowledgment of new data.
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +172,24 @@ pub trait CongestionControl {
     /// The last congestion event was none: takes back what [`Self::ssthresh_on_loss`] remembered.
     fn on_spurious(&mut self);
 
+    /// Itself, if it goes by the rate of delivery, paces, or heeds ECN. Asked when a connection begins, and then at
+    /// each call of [`RateControl`].
+    fn rate_control(&mut self) -> Option<&mut dyn RateControl> {
+        None
+    }
+
+    /// Itself, if Linux's ways to recover get other answers from it than those of Reno.
+    fn linux_control(&mut self) -> Option<&mut dyn LinuxControl> {
+        None
+    }
+
+    /// Name of the algorithm, as in a profile.
+    fn name(&self) -> &'static str;
+}
+// --8<-- [end:trait]
+
+/// What Linux's ways to recover ask besides. The answers here are Reno's.
+pub trait LinuxControl {
     /// Something of which a controller may make use.
     fn note(&mut self, _window: &mut Window, _note: &Note) {}
 
@@ -151,11 +202,12 @@ pub trait CongestionControl {
     fn undo_window(&self, window: &Window) -> u32 {
         window.ssthresh.saturating_mul(2)
     }
-
-    /// Name of the algorithm, as in a profile.
-    fn name(&self) -> &'static str;
 }
-// --8<-- [end:trait]
+
+/// What any controller answers that has no answers of its own.
+struct LikeReno;
+
+impl LinuxControl for LikeReno {}
 
 /// The controller of one connection.
 #[derive(Clone, Debug)]
@@ -163,9 +215,9 @@ pub enum Congestion {
     /// Reno and NewReno.
     Reno(Reno),
     /// CUBIC.
-    Cubic(Cubic),
+    Cubic(Box<Cubic>),
     /// CUBIC in whole packets.
-    CubicInteger(CubicInteger),
+    CubicInteger(Box<CubicInteger>),
     /// BIC.
     Bic(Bic),
     /// One from outside this crate.
@@ -179,9 +231,9 @@ impl Congestion {
         match config.algorithm {
             AlgorithmKind::Reno => Self::Reno(Reno::new(config)),
             AlgorithmKind::Cubic if config.cubic.arithmetic == CubicArithmetic::Integer => {
-                Self::CubicInteger(CubicInteger::new(config))
+                Self::CubicInteger(Box::new(CubicInteger::new(config)))
             }
-            AlgorithmKind::Cubic => Self::Cubic(Cubic::new(config)),
+            AlgorithmKind::Cubic => Self::Cubic(Box::new(Cubic::new(config))),
             AlgorithmKind::Bic => Self::Bic(Bic::new(config)),
         }
     }
@@ -189,6 +241,23 @@ impl Congestion {
     /// A controller from outside this crate, for [`crate::Connection::set_congestion`].
     pub fn own(control: impl OwnControl) -> Self {
         Self::Own(Box::new(control))
+    }
+
+    /// See [`LinuxControl::note`].
+    pub fn note(&mut self, window: &mut Window, note: &Note) {
+        if let Some(control) = self.linux_control() {
+            control.note(window, note);
+        }
+    }
+
+    /// See [`LinuxControl::recovery_floor`].
+    pub fn recovery_floor(&mut self, window: &Window) -> u32 {
+        self.linux_control().map_or_else(|| LikeReno.recovery_floor(window), |c| c.recovery_floor(window))
+    }
+
+    /// See [`LinuxControl::undo_window`].
+    pub fn undo_window(&mut self, window: &Window) -> u32 {
+        self.linux_control().map_or_else(|| LikeReno.undo_window(window), |c| c.undo_window(window))
     }
 
     /// Sets the count towards the next step of congestion avoidance, where there is one (LX-ST-13).
@@ -253,31 +322,19 @@ impl CongestionControl for Congestion {
         }
     }
 
-    fn note(&mut self, window: &mut Window, note: &Note) {
+    fn rate_control(&mut self) -> Option<&mut dyn RateControl> {
         match self {
-            Self::CubicInteger(c) => c.note(window, note),
-            Self::Own(c) => c.note(window, note),
-            Self::Reno(_) | Self::Cubic(_) | Self::Bic(_) => {}
+            Self::Own(c) => c.rate_control(),
+            Self::Reno(_) | Self::Cubic(_) | Self::CubicInteger(_) | Self::Bic(_) => None,
         }
     }
 
-    fn recovery_floor(&self, window: &Window) -> u32 {
+    fn linux_control(&mut self) -> Option<&mut dyn LinuxControl> {
         match self {
-            Self::Reno(c) => c.recovery_floor(window),
-            Self::Cubic(c) => c.recovery_floor(window),
-            Self::CubicInteger(c) => c.recovery_floor(window),
-            Self::Bic(c) => c.recovery_floor(window),
-            Self::Own(c) => c.recovery_floor(window),
-        }
-    }
-
-    fn undo_window(&self, window: &Window) -> u32 {
-        match self {
-            Self::Reno(c) => c.undo_window(window),
-            Self::Cubic(c) => c.undo_window(window),
-            Self::CubicInteger(c) => c.undo_window(window),
-            Self::Bic(c) => c.undo_window(window),
-            Self::Own(c) => c.undo_window(window),
+            Self::CubicInteger(c) => c.linux_control(),
+            Self::Bic(c) => c.linux_control(),
+            Self::Own(c) => c.linux_control(),
+            Self::Reno(_) | Self::Cubic(_) => None,
         }
     }
 

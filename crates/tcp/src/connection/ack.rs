@@ -1,122 +1,167 @@
-//! What was acknowledged: the order of FB-CW-3 for an ACK of new data.
+//! What was acknowledged: the steps of FB-CW-3 that every way to recover takes, each in its own order.
 
-use rexmit_stack::Event;
+use rexmit_stack::{Event, Reason};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{SeqNumber, TcpSegment};
 
-use super::{Connection, State, Timers};
-use crate::congestion::{Ack, CongestionControl, GrowthCount, RttView};
-use crate::profile::RttSource;
-use crate::recovery::Phase;
+use super::{State, Tcb, Timers};
+use crate::congestion::{Ack, CongestionControl, During, GrowthCount, Loss, RttView};
+use crate::profile::{RecoveryExit, RttSource};
+use crate::recovery::{Arrival, LossRecovery, Rest};
 
-impl Connection {
-    /// Takes the acknowledgment of an acceptable segment. `window` is its window in bytes. False if the
-    /// rest of the segment is not to be looked at.
-    pub(super) fn on_ack(
+/// By what an ACK of new data makes the window grow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth {
+    /// Bytes newly acknowledged.
+    pub acked: u32,
+    /// Bytes in flight before it.
+    pub in_flight: u32,
+    pub during: During,
+    /// How often the window grows.
+    pub steps: u32,
+}
+
+/// An ACK of new data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewAck {
+    /// Sequence numbers newly acknowledged.
+    pub acked: u32,
+    /// All that was sent is acknowledged.
+    pub all: bool,
+    /// The window may grow.
+    pub opens: bool,
+    /// Our SYN is among what is acknowledged.
+    syn: bool,
+}
+
+impl Tcb {
+    /// Takes the acknowledgment of an acceptable segment. `window` is its window in bytes.
+    #[inline]
+    pub(super) fn on_ack<R: LossRecovery + ?Sized>(
         &mut self,
         now: Instant,
         segment: &TcpSegment,
         window: u32,
-        need_output: &mut bool,
-    ) -> bool {
+        recovery: &mut R,
+    ) -> Rest {
         if segment.ack > self.snd.max {
             self.marks.ack_now = true; // FB-ACKP-1
-            self.output(now);
-            return false;
+            self.output(now, recovery);
+            return Rest::Skip;
         }
-        if self.counts_packets() {
-            let una = self.snd.una;
-            self.on_counted_ack(now, segment, window);
-            self.settle_probe(now, segment, self.snd.una > una);
-            if self.snd.una > una || self.recovery.phase != Phase::Open {
-                self.schedule_probe(now);
-            }
-            *need_output = true;
-            return true;
+        if self.by_rate.is_some() {
+            self.take_rate_sample(now, segment);
         }
-        let in_flight = self.outstanding();
-        self.note_doubts(segment);
-        let sack_news = self.marks.sack
-            && (!segment.sack.is_empty() || !self.board.is_empty())
-            && self.board.on_ack(self.snd.una, segment.ack, &segment.sack, self.snd.max);
-        if segment.ack <= self.snd.una {
-            let goes_on = self.on_old_ack(now, segment, window, sack_news);
-            self.settle_probe(now, segment, false);
-            return goes_on;
+        let rest = recovery.on_ack(self, &Arrival { now, segment, window });
+        if self.by_rate.is_some() {
+            self.keep_own_window();
         }
-        let was_recovering = self.in_recovery();
-        *need_output |= self.on_new_ack(now, segment, window, (in_flight, sack_news));
-        self.after_new_ack(now, sack_news, was_recovering);
-        self.settle_probe(now, segment, true);
-        self.schedule_probe(now);
-        true
+        rest
     }
 
-    /// An ACK of new data; `in_flight` was outstanding before it, and `sack_news` says whether it reports more. True
-    /// if an attempt to send must follow.
-    fn on_new_ack(
-        &mut self,
-        now: Instant,
-        segment: &TcpSegment,
-        window: u32,
-        (in_flight, sack_news): (u32, bool),
-    ) -> bool {
+    /// The first steps of an ACK of new data: its sample, and the timer, which `keeps` leaves as it is.
+    #[inline]
+    pub(crate) fn take_new_ack(&mut self, now: Instant, segment: &TcpSegment, keeps: bool) -> NewAck {
         let ack = segment.ack;
-        let skip_growth = self.takes_fast_path(segment, window);
-        let was_recovering = self.in_recovery();
-        self.recover_on_new_ack(now, segment);
-        self.recovery.dupacks = 0;
-        self.undo_bad_retransmit(now);
         self.sample_rtt(now, segment);
         self.measure_bandwidth(now, ack);
         let all = ack == self.snd.max;
         if all {
             self.timers.rexmt = Timers::OFF;
-        } else if !self.timers.persist_runs() && !self.keeps_timer(ack) {
+        } else if !self.timers.persist_runs() && !keeps {
             self.timers.rexmt = self.restarted_rexmt(now, ack);
         }
-        let acked = ack.diff(self.snd.una) as u32;
-        let first_of_passive = !std::mem::replace(&mut self.marks.syn_acknowledged, true);
-        let opens = !first_of_passive || self.profile.handshake.third_segment_opens_cwnd;
-        let grows = !was_recovering || self.plain_reno_grows();
-        if grows && opens && !skip_growth {
-            let info = Ack {
-                acked,
-                now,
-                srtt: self.rtt.srtt(),
-                in_flight,
-                cwnd_limited: in_flight + self.snd.mss > self.window.cwnd,
-                during: self.recovery.phase.during(),
-            };
-            for _ in 0..self.growth_steps(acked, sack_news) {
-                self.congestion.on_ack(&mut self.window, &info);
-            }
+        let syn = !std::mem::replace(&mut self.marks.syn_acknowledged, true);
+        let opens = !syn || self.profile.handshake.third_segment_opens_cwnd;
+        NewAck { acked: ack.diff(self.snd.una) as u32, all, opens, syn }
+    }
+
+    /// The window grows.
+    #[inline]
+    pub(crate) fn grow(&mut self, now: Instant, growth: &Growth) {
+        let info = Ack {
+            acked: growth.acked,
+            now,
+            srtt: self.rtt.srtt(),
+            in_flight: growth.in_flight,
+            cwnd_limited: growth.in_flight + self.snd.mss > self.window.cwnd,
+            during: growth.during,
+        };
+        for _ in 0..growth.steps {
+            self.congestion.on_ack(&mut self.window, &info);
         }
-        self.take_acknowledged(acked - u32::from(first_of_passive), segment);
-        self.end_recovery(now, ack);
+    }
+
+    /// The last steps of an ACK of new data: una and what follows it.
+    #[inline]
+    pub(crate) fn move_una(&mut self, now: Instant, segment: &TcpSegment, new: &NewAck) {
+        let ack = segment.ack;
+        self.take_acknowledged(new.acked - u32::from(new.syn), segment);
         self.snd.una = ack;
-        self.recovery.follow_una(ack, self.marks.sack);
         self.snd.nxt = self.snd.nxt.max(ack);
         // Kept near, or it would seem to lie ahead after 2 GiB.
         self.snd.short_end = self.snd.short_end.max(ack);
         self.after_our_fin(now, ack);
         self.wake_writer();
-        all || self.uses_pipe()
     }
 
-    /// How often an ACK of `acked` bytes makes the window grow (LX-ACK-5): the kernel's undisturbed path is an ACK
-    /// without news of SACK while nothing is suspected (LX-ST-2).
-    pub(crate) fn growth_steps(&self, acked: u32, sack_news: bool) -> u32 {
-        let is_open = self.recovery.phase == Phase::Open && !self.recovery.doubts.is_pending();
+    /// A congestion event with so many bytes in flight.
+    pub(crate) fn lower_ssthresh(&mut self, now: Instant, in_flight: u32) {
+        let loss = Loss { in_flight, snd_wnd: self.snd.wnd, now };
+        self.window.ssthresh = self.congestion.ssthresh_on_loss(&self.window, &loss);
+    }
+
+    /// Fast recovery begins, for so many duplicates and SACKed segments; its first retransmission may have to wait
+    /// (FB-FR-3).
+    pub(crate) fn begin_fast_retransmit(&mut self, duplicates: u32, sacked: u32) {
+        let count = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
+        self.stop_timing();
+        self.counters.fast_retransmits += 1;
+        self.decision = Reason::Fast { duplicates: count(duplicates), sacked: count(sacked) };
+    }
+
+    /// Fast recovery is over, and the window is set.
+    pub(crate) fn end_recovery(&mut self, now: Instant) {
+        self.decision = Reason::New;
+        self.congestion.on_recovery_exit(&self.window, now);
+    }
+
+    /// The window with which fast recovery ends, at an ACK of new data up to `ack`.
+    pub(crate) fn exit_window(&self, ack: SeqNumber) -> u32 {
+        let (mss, ssthresh) = (self.snd.mss, self.window.ssthresh);
+        let flight = self.snd.max.diff(ack) as u32;
+        match self.profile.recovery.exit {
+            // FB-FR-9.
+            RecoveryExit::BsdSlowStart if ack + ssthresh > self.snd.max => flight + mss,
+            RecoveryExit::BsdSlowStart | RecoveryExit::Ssthresh => ssthresh,
+            RecoveryExit::Rfc6582 => ssthresh.min(flight.max(mss) + mss),
+            RecoveryExit::Moderated => self.window.cwnd.min(ssthresh),
+        }
+    }
+
+    /// Does this expiry of the retransmission timer lower ssthresh? The interval has not been doubled for it.
+    pub(crate) fn timeout_lowers_ssthresh(&self, in_recovery: bool) -> bool {
+        let config = &self.profile.recovery;
+        let repeats = self.rtt.shift() > 0 && config.ssthresh_once_per_segment;
+        let kept = in_recovery && config.ssthresh_kept_in_recovery;
+        !repeats && !kept
+    }
+
+    /// How often an ACK of `acked` bytes makes the window grow (LX-ACK-5); `undisturbed`: the kernel's undisturbed
+    /// path, an ACK without news of SACK while nothing is suspected (LX-ST-2).
+    #[inline]
+    pub(crate) fn growth_steps(&self, acked: u32, undisturbed: bool) -> u32 {
         match self.profile.congestion.counts {
-            GrowthCount::Segments if is_open && !sack_news => acked.div_ceil(self.snd.mss),
+            GrowthCount::Segments if undisturbed => acked.div_ceil(self.snd.mss),
             _ => 1,
         }
     }
 
     /// BSD's header prediction: a pure ACK with an unchanged window outside recovery, while cwnd covers that
-    /// window, leaves cwnd alone (FB-CW-2).
-    fn takes_fast_path(&self, segment: &TcpSegment, window: u32) -> bool {
+    /// window, leaves cwnd alone (FB-CW-2). The caller knows of recovery and of holes.
+    #[inline]
+    pub(crate) fn takes_fast_path(&self, arrival: &Arrival<'_>) -> bool {
+        let &Arrival { segment, window, .. } = arrival;
         self.profile.window.fast_path_skips_growth
             && self.state == State::Established
             && segment.seq == self.rcv.nxt
@@ -126,9 +171,7 @@ impl Connection {
             && window == self.snd.wnd
             && self.snd.nxt == self.snd.max
             && self.window.cwnd >= self.snd.wnd
-            && !self.in_recovery()
             && segment.sack.is_empty()
-            && self.board.is_empty()
     }
 
     /// Drops acknowledged bytes from the send buffer; SYN and FIN take sequence numbers but no space.
@@ -138,21 +181,6 @@ impl Connection {
         self.snd.wnd = self.snd.wnd.saturating_sub(bytes);
         self.buffer.acknowledge(bytes);
         debug_assert!(acked - bytes <= 1, "{acked} {bytes} {segment:?}");
-    }
-
-    /// The first timeout was a mistake if new data are acknowledged this soon after it (FB-RTO-7).
-    fn undo_bad_retransmit(&mut self, now: Instant) {
-        if let Some(undo) = self.recovery.undo.take()
-            && self.rtt.shift() == 1
-            && self.clock.ticks(now) < undo.until_tick
-        {
-            self.window.cwnd = undo.cwnd;
-            self.window.ssthresh = undo.ssthresh;
-            self.recovery.recover = undo.recover;
-            self.recovery.phase = if undo.recovering { Phase::Recovery } else { Phase::Open };
-            self.snd.nxt = self.snd.max;
-            self.congestion.on_spurious();
-        }
     }
 
     /// A round-trip sample, if this ACK of new data gives one.
@@ -165,7 +193,7 @@ impl Connection {
             // Of a SYN here: packets of data are looked at one by one.
             let rtt = Duration::from_micros(now.as_nanos() / 1_000 - sent.as_nanos() / 1_000);
             self.rtt.sample(rtt, segment.ack, nxt);
-            self.packets.note_rtt(rtt);
+            self.note_rtt(rtt);
             return;
         }
         if self.marks.timestamps
@@ -198,11 +226,12 @@ impl Connection {
 
     /// FB-INF-1: at every ACK of new data, after its sample.
     fn measure_bandwidth(&mut self, now: Instant, ack: SeqNumber) {
-        if !self.profile.congestion.inflight.on {
+        if self.inflight.is_none() {
             return;
         }
-        if let Some(view) = self.rtt_view() {
-            self.inflight.on_ack(self.clock.ticks(now), ack, self.snd.mss, view);
+        let (view, ticks) = (self.rtt_view(), self.clock.ticks(now));
+        if let (Some(inflight), Some(view)) = (&mut self.inflight, view) {
+            inflight.on_ack(ticks, ack, self.snd.mss, view);
         }
     }
 
@@ -217,15 +246,17 @@ impl Connection {
     /// Hands a sample to the estimator; `ticks` of it are what was measured.
     fn take_sample(&mut self, rtt: Duration, (ack, nxt): (SeqNumber, SeqNumber), measured: Duration) {
         self.rtt.sample(rtt, ack, nxt);
-        if self.profile.congestion.inflight.on
-            && let Some(view) = self.rtt_view()
-        {
-            self.inflight.on_sample(measured.as_nanos() / self.profile.rtt.tick.as_nanos().max(1), view);
+        if self.inflight.is_none() {
+            return;
+        }
+        let view = self.rtt_view();
+        if let (Some(inflight), Some(view)) = (&mut self.inflight, view) {
+            inflight.on_sample(measured.as_nanos() / self.profile.rtt.tick.as_nanos().max(1), view);
         }
     }
 
     /// Karn's rule for one segment sent again.
-    pub(super) fn stop_timing_within(&mut self, seq: SeqNumber, len: u32) {
+    pub(crate) fn stop_timing_within(&mut self, seq: SeqNumber, len: u32) {
         if self.timed.is_some_and(|(timed, _)| timed >= seq && timed < seq + len) {
             self.timed = None;
         }

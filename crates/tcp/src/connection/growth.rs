@@ -2,7 +2,7 @@
 
 use rexmit_wire::{Flags, TcpSegment};
 
-use super::{Connection, State};
+use super::{State, Tcb};
 use crate::profile::{BufferConfig, GrowthConfig};
 
 /// How the buffers of a connection grow.
@@ -24,7 +24,7 @@ fn grown(limit: u32, growth: GrowthConfig, buffers: &BufferConfig) -> Option<u32
     (wanted <= buffers.max.0 * 8 / 9).then_some(wanted as u32)
 }
 
-impl Connection {
+impl Tcb {
     /// FB-WIN-7, before each look for something to send.
     #[inline]
     pub(super) fn grow_send_buffer(&mut self, window: u32) {

@@ -6,14 +6,14 @@ use rexmit_stack::{Event, Reason};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, SeqNumber, TcpSegment, Timestamps};
 
-use super::{Connection, ConnectionConfig, Role, State, Timers};
+use super::{ConnectionConfig, Role, State, Tcb, Timers};
 use crate::profile::ScaleRule;
 use crate::receive::ReceiveTuning;
 
 /// Largest window without scaling.
 const MAX_WINDOW: u32 = 65_535;
 
-impl Connection {
+impl Tcb {
     /// Active open: the first SYN leaves.
     pub(super) fn open(&mut self, now: Instant) {
         if self.state != State::Closed || self.role != Role::Active {
@@ -21,9 +21,16 @@ impl Connection {
         }
         self.state = State::SynSent;
         self.last_arrival = now;
-        self.inflight.begin(self.clock.ticks(now));
+        self.start_measuring(now);
         self.send_syn(now);
         self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
+    }
+
+    /// The bandwidth is measured from here on, where it is.
+    fn start_measuring(&mut self, now: Instant) {
+        if let Some(inflight) = &mut self.inflight {
+            inflight.begin(self.clock.ticks(now));
+        }
     }
 
     /// The timestamp clock at `now`; never 0, which would mean "none".
@@ -61,7 +68,7 @@ impl Connection {
     fn start_tuning(&mut self, now: Instant) {
         if let Some(config) = self.profile.window.tuning {
             let promised = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
-            self.rcv.tuning = Some(ReceiveTuning::new(config, self.snd.mss, promised, now));
+            self.rcv.tuning = Some(Box::new(ReceiveTuning::new(config, self.snd.mss, promised, now)));
         }
     }
 
@@ -94,8 +101,19 @@ impl Connection {
         self.emit(Reason::Syn { backoff: self.rtt.shift() }, segment);
     }
 
+    /// A segment reaches LISTEN or SYN-SENT. True if the options are agreed on.
+    pub(super) fn on_opening(&mut self, now: Instant, segment: &TcpSegment) -> bool {
+        self.last_arrival = now;
+        let before = self.state;
+        match before {
+            State::Listen => self.on_listen(now, segment),
+            _ => self.on_syn_sent(now, segment),
+        }
+        self.state != before && self.state != State::Closed
+    }
+
     /// A segment reaches LISTEN: only a SYN is of interest.
-    pub(super) fn on_listen(&mut self, now: Instant, segment: &TcpSegment) {
+    fn on_listen(&mut self, now: Instant, segment: &TcpSegment) {
         if segment.flags.has(Flags::RST) {
             return;
         }
@@ -133,7 +151,7 @@ impl Connection {
             self.snd.scale = shift.min(14);
             self.rcv.scale = self.requested_scale();
         }
-        let default = if self.local.is_ipv4() { 536 } else { 1220 };
+        let default = if self.local.ip.is_ipv4() { 536 } else { 1220 };
         self.settle_mss(u32::from(syn.mss.unwrap_or(default)));
     }
 
@@ -183,11 +201,11 @@ impl Connection {
 
     /// The largest segment of the interface, options included.
     fn mtu_segment(&self) -> u32 {
-        self.mtu.saturating_sub(if self.local.is_ipv4() { 40 } else { 60 }).max(1)
+        self.mtu.saturating_sub(if self.local.ip.is_ipv4() { 40 } else { 60 }).max(1)
     }
 
     /// A segment reaches SYN-SENT.
-    pub(super) fn on_syn_sent(&mut self, now: Instant, segment: &TcpSegment) {
+    fn on_syn_sent(&mut self, now: Instant, segment: &TcpSegment) {
         let acks = segment.flags.has(Flags::ACK);
         if acks && (segment.ack <= self.snd.iss || segment.ack > self.snd.max) {
             if !segment.flags.has(Flags::RST) {
@@ -229,18 +247,14 @@ impl Connection {
         self.snd.max_wnd = self.snd.wnd;
         self.snd.wl1 = segment.seq;
         self.snd.wl2 = segment.ack;
-        if self.counts_packets() {
-            self.recovery.recover = self.snd.una;
-        }
         self.note_handshake_timeouts();
         self.marks.ack_now = true;
         self.raise(Event::Connected);
-        self.output(now);
     }
 
     /// The handshake's third segment reaches the passive side: the first congestion window is settled.
     pub(super) fn complete_passive_open(&mut self, now: Instant) {
-        self.inflight.begin(self.clock.ticks(now));
+        self.start_measuring(now);
         self.start_tuning(now);
         self.state = if self.marks.close_wanted { State::FinWait1 } else { State::Established };
         self.rtt.handshake_complete();
@@ -304,14 +318,17 @@ impl Connection {
     pub(super) fn listen_again(&mut self) {
         let fresh = Self::new(ConnectionConfig {
             profile: Arc::clone(&self.profile),
-            local: self.local,
-            remote: self.remote,
+            local: self.local.socket(),
+            remote: self.remote.socket(),
             iss: self.snd.iss,
             mtu: self.mtu,
             phase: Duration::ZERO,
             role: self.role,
         });
-        let out = std::mem::take(&mut self.out);
-        *self = Self { clock: self.clock, counters: self.counters, events: self.events, out, ..fresh };
+        let old = std::mem::replace(self, fresh);
+        // A controller from outside is no part of the profile.
+        (self.congestion, self.by_rate) = (old.congestion, old.by_rate);
+        (self.clock, self.counters) = (old.clock, old.counters);
+        (self.events, self.out) = (old.events, old.out);
     }
 }

@@ -4,20 +4,24 @@ use rexmit_stack::{Event, Reason};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, SeqNumber, TcpSegment};
 
-use super::{Connection, Role, State};
+use super::{Role, State, Tcb};
+use crate::recovery::{LossRecovery, Rest};
 
-impl Connection {
-    pub(super) fn on_segment(&mut self, now: Instant, segment: TcpSegment) {
+impl Tcb {
+    /// A segment arrives in any state but LISTEN and SYN-SENT.
+    pub(super) fn on_segment<R: LossRecovery + ?Sized>(
+        &mut self,
+        now: Instant,
+        segment: &mut TcpSegment,
+        recovery: &mut R,
+    ) {
         self.last_arrival = now;
-        match self.state {
-            State::Closed => {
-                if !segment.flags.has(Flags::RST) {
-                    self.refuse(&segment);
-                }
+        if self.state == State::Closed {
+            if !segment.flags.has(Flags::RST) {
+                self.refuse(segment);
             }
-            State::Listen => self.on_listen(now, &segment),
-            State::SynSent => self.on_syn_sent(now, &segment),
-            _ => self.on_synchronised(now, segment),
+        } else {
+            self.on_synchronised(now, segment, recovery);
         }
         if self.marks.delay_ack {
             self.marks.delay_ack = false;
@@ -25,8 +29,13 @@ impl Connection {
         }
     }
 
-    fn on_synchronised(&mut self, now: Instant, mut segment: TcpSegment) {
-        if self.state == State::SynReceived && self.is_repeated_syn(&segment) {
+    fn on_synchronised<R: LossRecovery + ?Sized>(
+        &mut self,
+        now: Instant,
+        segment: &mut TcpSegment,
+        recovery: &mut R,
+    ) {
+        if self.state == State::SynReceived && self.is_repeated_syn(segment) {
             // A repeated SYN is answered at once and is no step of the timer (FB-SYN-2).
             if let Some(stamps) = segment.timestamps {
                 self.rcv.ts_recent = stamps.value;
@@ -43,31 +52,31 @@ impl Connection {
             }
             return;
         }
-        let too_old = self.is_too_old(&segment);
+        let too_old = self.is_too_old(segment);
         if too_old && segment.seq_len() == 0 {
             return; // An ACK that was overtaken says nothing, and an answer would look like a duplicate.
         }
         // The window of a SYN is never scaled (RFC 7323 section 2.2).
         let scale = if segment.flags.has(Flags::SYN) { 0 } else { self.snd.scale };
-        if too_old || !self.trim(now, &mut segment) {
+        if too_old || !self.trim(now, segment) {
             self.marks.ack_now = true;
-            self.output(now);
+            self.output(now, recovery);
             return;
         }
-        self.note_timestamp(&segment);
+        self.note_timestamp(segment);
         if segment.flags.has(Flags::SYN) {
             // RFC 5961 section 4.2: challenge it.
             self.marks.ack_now = true;
-            self.output(now);
+            self.output(now, recovery);
             return;
         }
         if !segment.flags.has(Flags::ACK) {
             if self.marks.ack_now {
-                self.output(now);
+                self.output(now, recovery);
             }
             return;
         }
-        self.on_acceptable(now, segment, scale);
+        self.on_acceptable(now, segment, scale, recovery);
     }
 
     /// A reset that is taken: a passive open listens again (RFC 9293 section 3.10.7.4), all else ends.
@@ -79,10 +88,16 @@ impl Connection {
         }
     }
 
-    fn on_acceptable(&mut self, now: Instant, segment: TcpSegment, mut scale: u8) {
+    fn on_acceptable<R: LossRecovery + ?Sized>(
+        &mut self,
+        now: Instant,
+        segment: &TcpSegment,
+        mut scale: u8,
+        recovery: &mut R,
+    ) {
         if self.state == State::SynReceived {
             if segment.ack <= self.snd.una || segment.ack > self.snd.max {
-                self.refuse(&segment);
+                self.refuse(segment);
                 return;
             }
             if self.profile.window.third_segment_unscaled {
@@ -92,19 +107,20 @@ impl Connection {
             self.complete_passive_open(now);
         }
         let window = u32::from(segment.window) << scale;
-        let mut need_output = false;
         if !segment.payload.is_empty() {
-            self.grow_receive_buffer(&segment, window);
+            self.grow_receive_buffer(segment, window);
         }
-        if !self.on_ack(now, &segment, window, &mut need_output) {
+        let rest = self.on_ack(now, segment, window, recovery);
+        if rest == Rest::Skip {
             return;
         }
-        if self.update_window(&segment, window) {
+        let mut need_output = rest == Rest::TakeAndSend;
+        if self.update_window(segment, window) {
             need_output = true;
         }
-        self.on_text(now, &segment);
+        self.on_text(now, segment);
         if need_output || self.marks.ack_now {
-            self.output(now);
+            self.output(now, recovery);
         }
     }
 

@@ -4,9 +4,9 @@ use rexmit_stack::Reason;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, SackBlocks, SeqNumber, TcpSegment, Timestamps};
 
-use super::{Connection, Timers};
-use crate::profile::{AckPolicy, IdleSince, NagleRule, PushRule};
-use crate::recovery::Permit;
+use super::{Tcb, Timers};
+use crate::profile::{AckPolicy, IdleSince, NagleRule};
+use crate::recovery::{LossRecovery, Permit, Phase, Sent};
 
 /// Largest window without scaling.
 const MAX_WINDOW: u32 = 65_535;
@@ -25,37 +25,43 @@ struct Plan {
     again: bool,
 }
 
-impl Connection {
+impl Tcb {
     /// Sends all that may be sent now.
-    pub(crate) fn output(&mut self, now: Instant) {
+    pub(crate) fn output<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
         if !self.state.is_synchronised() {
             return;
         }
         let idle = self.note_idle(now);
         let (waiting, max) = (self.has_unsent(), self.snd.max);
-        self.packets.begin_round();
-        self.output_all(now, idle);
-        if waiting && self.counts_packets() {
-            self.validate_cwnd(now, self.snd.max != max);
+        if let Some(device) = &mut self.device {
+            device.begin_round();
+        }
+        self.output_all(now, idle, recovery);
+        if self.by_rate.is_some() {
+            self.note_app_limited();
+        }
+        if waiting {
+            recovery.after_round(self, now, self.snd.max != max);
         }
     }
 
     /// Data wait that have not been sent.
-    fn has_unsent(&self) -> bool {
+    pub(crate) fn has_unsent(&self) -> bool {
         self.off() < i64::from(self.buffer.len())
     }
 
-    fn output_all(&mut self, now: Instant, idle: bool) {
+    fn output_all<R: LossRecovery + ?Sized>(&mut self, now: Instant, idle: bool, recovery: &mut R) {
         loop {
-            if self.marks.sack && self.snd.nxt < self.snd.max {
-                self.snd.nxt = self.board.skip_sacked(self.snd.nxt);
+            if self.snd.nxt < self.snd.max {
+                self.snd.nxt = recovery.next_unsacked(self.snd.nxt);
             }
-            let plan = self.plan(now);
-            if !self.is_due(&plan, idle) || self.is_deferred(now, &plan) {
+            let paced = self.by_rate.is_some() && !self.marks.force && self.waits_for_pace(now);
+            let plan = if paced { self.plan_of_no_data() } else { self.plan(now, recovery) };
+            if !self.is_due(&plan, idle) || self.is_deferred(now, &plan, recovery) {
                 self.keep_a_timer(now);
                 return;
             }
-            if !self.transmit(now, &plan).0 {
+            if !self.transmit(now, &plan, recovery).0 {
                 // Also where only an ACK left: its answer may be all that opens a closed window.
                 self.keep_a_timer(now);
                 return;
@@ -64,12 +70,38 @@ impl Connection {
     }
 
     /// LK-DEFER-1: do new data wait for those that may soon go with them?
-    fn is_deferred(&mut self, now: Instant, plan: &Plan) -> bool {
+    fn is_deferred<R: LossRecovery + ?Sized>(&mut self, now: Instant, plan: &Plan, recovery: &R) -> bool {
         let new_data = plan.len > 0 && !plan.hole && !self.marks.force && self.snd.nxt == self.snd.max;
-        new_data && self.profile.output.push == PushRule::Device && self.begin_device_packet(now)
+        new_data && self.device.is_some() && self.begin_device_packet(now, &recovery.status())
+    }
+
+    /// The smallest of the peer's window, cwnd and, where it is in use, the window by bandwidth (FB-OUT-4).
+    #[inline]
+    pub(crate) fn send_window(&self) -> u32 {
+        let window = self.snd.wnd.min(self.window.cwnd);
+        self.inflight.as_ref().map_or(window, |inflight| window.min(inflight.window()))
+    }
+
+    /// What the smallest of the windows leaves.
+    #[inline]
+    pub(crate) fn permit_by_window(&self) -> Permit {
+        Permit::next(i64::from(self.buffer.len().min(self.send_window())) - self.off())
+    }
+
+    /// Bytes that wait and that the peer's window allows; negative where more is outstanding.
+    #[inline]
+    pub(crate) fn unsent(&self) -> i64 {
+        i64::from(self.buffer.len().min(self.snd.wnd)) - self.off()
+    }
+
+    /// Distance in bytes from the start of the send buffer to nxt.
+    #[inline]
+    pub(crate) fn off(&self) -> i64 {
+        i64::from(self.snd.nxt.diff(self.snd.una))
     }
 
     /// FB-OUT-1 and FB-OUT-2: is the sender idle, and does it start slowly again?
+    #[inline]
     fn note_idle(&mut self, now: Instant) -> bool {
         let mut idle = self.marks.last_idle || self.snd.max == self.snd.una;
         self.marks.last_idle = false;
@@ -112,27 +144,27 @@ impl Connection {
         }
     }
 
-    fn plan(&mut self, now: Instant) -> Plan {
+    fn plan<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) -> Plan {
         let mut window = self.send_window();
         self.grow_send_buffer(window);
         let mut may_fin = self.state.wants_fin();
         let permit = if self.marks.force && window == 0 {
             may_fin &= self.off() >= i64::from(self.buffer.len());
             window = 1;
-            Permit::Next { len: i64::from(self.buffer.len().min(1)) - self.off() }
+            Permit::next(i64::from(self.buffer.len().min(1)) - self.off())
         } else {
             if self.marks.force {
                 self.timers.persist = Timers::OFF;
                 self.persist_shift = 0;
             }
-            self.permit()
+            if self.marks.probing { self.permit_probe() } else { recovery.permit(self) }
         };
-        let (seq, mut len, hole) = match permit {
+        let (mut len, hole, again, seq) = match permit {
             Permit::Hole { seq, len } => {
                 let data = i64::from(self.buffer.len()) - i64::from(seq.diff(self.snd.una));
-                (seq, i64::from(len).min(data.max(0)), true)
+                (i64::from(len).min(data.max(0)), true, true, seq)
             }
-            Permit::Next { len } => (self.snd.nxt, len, false),
+            Permit::Next { len, again } => (len, false, again && len > 0, self.snd.nxt),
         };
         if len < 0 {
             len = 0;
@@ -142,8 +174,7 @@ impl Connection {
         }
         let seq = if hole { seq } else { self.snd.nxt };
         let off = i64::from(seq.diff(self.snd.una));
-        // With packets counted, what may follow a full window is asked for anew.
-        let mut again = hole || (len > 0 && self.counts_packets());
+        let mut again = again;
         let mss = i64::from(self.snd.mss);
         if len > mss {
             len = mss;
@@ -157,6 +188,11 @@ impl Connection {
         Plan { seq, off, len: len as u32, fin, hole, again }
     }
 
+    /// An ACK may leave, but no data.
+    fn plan_of_no_data(&self) -> Plan {
+        Plan { seq: self.snd.nxt, off: self.off(), len: 0, fin: false, hole: false, again: false }
+    }
+
     /// The peer closed its window over data in flight: wait for it by probing.
     fn close_window(&mut self, now: Instant) {
         self.timers.rexmt = Timers::OFF;
@@ -167,6 +203,7 @@ impl Connection {
     }
 
     /// The tests of FB-OUT-7, in their order.
+    #[inline]
     fn is_due(&self, plan: &Plan, idle: bool) -> bool {
         if plan.len > 0 && self.is_data_due(plan, idle) {
             return true;
@@ -177,6 +214,7 @@ impl Connection {
         plan.fin && (plan.hole || !self.marks.sent_fin || self.snd.nxt == self.snd.una)
     }
 
+    #[inline]
     fn is_data_due(&self, plan: &Plan, idle: bool) -> bool {
         if plan.len == self.snd.mss || plan.hole || self.marks.force {
             return true;
@@ -194,6 +232,7 @@ impl Connection {
     }
 
     /// The window can move by two segments or half the buffer (FB-WIN-5).
+    #[inline]
     fn is_window_update_due(&self) -> bool {
         let space = self.rcv.limit.saturating_sub(self.rcv.unread);
         let config = &self.profile.window;
@@ -218,6 +257,7 @@ impl Connection {
     }
 
     /// With data outstanding or waiting, some timer must run (FB-OUT-9).
+    #[inline]
     fn keep_a_timer(&mut self, now: Instant) {
         if self.timers.rexmt_runs() || self.timers.persist_runs() {
             return;
@@ -231,16 +271,53 @@ impl Connection {
     }
 
     /// `len` bytes from `seq` leave again, outside the order of nxt. Returns how many numbers left.
-    pub(crate) fn send_hole(&mut self, now: Instant, seq: SeqNumber, len: u32) -> u32 {
+    pub(crate) fn send_hole<R: LossRecovery + ?Sized>(
+        &mut self,
+        now: Instant,
+        seq: SeqNumber,
+        len: u32,
+        recovery: &mut R,
+    ) -> u32 {
         let off = i64::from(seq.diff(self.snd.una));
         let data = (i64::from(self.buffer.len()) - off).max(0);
         let len = i64::from(len.min(self.snd.mss)).min(data);
         let fin = self.marks.sent_fin && off + len >= i64::from(self.buffer.len());
-        self.transmit(now, &Plan { seq, off, len: len as u32, fin, hole: true, again: false }).1
+        self.transmit(now, &Plan { seq, off, len: len as u32, fin, hole: true, again: false }, recovery).1
+    }
+
+    /// Why new data leave.
+    #[inline]
+    fn new_reason(&self) -> Reason {
+        match self.decision {
+            Reason::LimitedTransmit | Reason::TailProbe => self.decision,
+            _ => Reason::New,
+        }
+    }
+
+    /// Why what ends at `end` leaves again, from a hole or from nxt: what has just been decided goes for the
+    /// first segment that it lets out.
+    #[inline(never)]
+    fn resend_reason(&mut self, hole: bool, end: SeqNumber, phase: Phase) -> Reason {
+        let decision = self.decision;
+        if !matches!(decision, Reason::New | Reason::LimitedTransmit) {
+            self.decision = Reason::New;
+            return decision;
+        }
+        match phase {
+            Phase::Recovery if hole => Reason::SackRecovery,
+            // Nothing is repaired, so nxt went back for a probe of a closed window alone.
+            Phase::Open | Phase::Disorder if end > self.snd.max => Reason::New,
+            _ => Reason::GoBackN,
+        }
     }
 
     /// Sends one segment: may more follow at once, and how many numbers did it take?
-    fn transmit(&mut self, now: Instant, plan: &Plan) -> (bool, u32) {
+    fn transmit<R: LossRecovery + ?Sized>(
+        &mut self,
+        now: Instant,
+        plan: &Plan,
+        recovery: &mut R,
+    ) -> (bool, u32) {
         let (mut len, mut fin) = (plan.len, plan.fin);
         let sack = self.sack_option();
         let sack_len = if sack.is_empty() { 0 } else { 4 + 8 * sack.len() as u32 };
@@ -263,31 +340,34 @@ impl Connection {
         let reason = match len + u32::from(fin && !shows_fin) {
             0 => Reason::Ack,
             _ if self.marks.force && persisting => Reason::WindowProbe,
-            _ if seq == self.snd.max => self.recovery.new_reason(),
-            space => self.resend_reason(plan.hole, seq + space),
+            _ if seq == self.snd.max => self.new_reason(),
+            space => self.resend_reason(plan.hole, seq + space, recovery.status().phase),
         };
-        let mut segment = TcpSegment { sack, ..self.segment(now, seq, len, fin) };
-        self.packets.last_sent = now;
+        let mut segment = self.segment(now, seq, len, fin);
+        segment.sack = sack;
         self.note_outstanding(now, seq, len + u32::from(fin && !shows_fin));
-        if len > 0 && !plan.hole && self.packets.device.leave() {
-            // LK-PUSH-1
-            segment.flags = segment.flags.with(Flags::PSH);
+        if let Some(device) = &mut self.device
+            && device.leave(now, len > 0 && !plan.hole)
+        {
+            segment.flags = segment.flags.with(Flags::PSH); // LK-PUSH-1
         }
-        if self.counts_packets() && !plan.hole && !shows_fin {
-            self.note_packet(now, seq, len + u32::from(fin), seq == self.snd.max);
+        let sent = Sent { seq, len, fin, hole: plan.hole, is_new: seq == self.snd.max };
+        if !shows_fin {
+            recovery.on_sent(self, now, &sent);
+            if self.by_rate.is_some() {
+                self.note_sent_by_rate(now, &sent);
+            }
         }
         if plan.hole {
-            self.board.resent(seq, len + u32::from(fin));
-            if self.uses_pipe() {
-                self.stop_timing_within(seq, len);
-                self.note_resent(now);
-            }
             self.start_rexmt_if_off(now);
         } else if self.marks.force && persisting {
             self.marks.sent_fin |= fin;
-            self.snd.max = self.snd.max.max(self.snd.nxt + len + u32::from(fin));
+            self.snd.max = self.snd.max.max(self.snd.nxt + sent.space());
         } else {
-            self.advance_nxt(now, seq, len, fin);
+            self.advance_nxt(now, &sent);
+            if len > 0 && self.few.is_some() {
+                self.schedule_probe(now, recovery.status().phase);
+            }
         }
         if len > 0 {
             self.last_data_sent = now;
@@ -334,21 +414,19 @@ impl Connection {
     }
 
     /// nxt moves over what has just left; the first transmission may be timed.
-    fn advance_nxt(&mut self, now: Instant, seq: SeqNumber, len: u32, fin: bool) {
-        self.marks.sent_fin |= fin;
-        self.snd.nxt += len + u32::from(fin);
-        if len > 0 && len < self.snd.mss {
+    #[inline]
+    fn advance_nxt(&mut self, now: Instant, sent: &Sent) {
+        self.marks.sent_fin |= sent.fin;
+        self.snd.nxt += sent.space();
+        if sent.len > 0 && sent.len < self.snd.mss {
             self.snd.short_end = self.snd.nxt;
         }
         if self.snd.nxt > self.snd.max {
             self.snd.max = self.snd.nxt;
-            self.start_timing(now, seq);
+            self.start_timing(now, sent.seq);
         }
         if self.snd.nxt != self.snd.una {
             self.start_rexmt_if_off(now); // also for an ACK alone while data are outstanding (FB-OUT-9)
-        }
-        if len > 0 {
-            self.schedule_probe(now);
         }
     }
 
@@ -366,6 +444,7 @@ impl Connection {
         self.timers.rexmt = Timers::OFF;
     }
 
+    #[inline]
     fn count(&mut self, len: u32, is_new: bool) {
         let c = &mut self.counters;
         match (len > 0, is_new) {
@@ -376,6 +455,7 @@ impl Connection {
     }
 
     /// SACK blocks for the next segment: three beside timestamps, else four.
+    #[inline]
     fn sack_option(&mut self) -> SackBlocks {
         if !self.marks.sack || self.rcv.sacks.is_empty() {
             return SackBlocks::default();
@@ -385,6 +465,7 @@ impl Connection {
     }
 
     /// The window to advertise: what is free, never less than promised, 0 rather than a silly one (FB-WIN-1).
+    #[inline]
     fn advertised_window(&self) -> u32 {
         let promised = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
         if let Some(tuning) = &self.rcv.tuning {
@@ -401,6 +482,7 @@ impl Connection {
     }
 
     /// Any ACK that was owed has now been sent (FB-ACK-2).
+    #[inline]
     fn after_ack_sent(&mut self, field: u16) {
         let window = self.advertised_window();
         self.marks.zero_window_sent = field == 0;

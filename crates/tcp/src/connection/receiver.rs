@@ -4,10 +4,10 @@ use rexmit_stack::Event;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, TcpSegment};
 
-use super::{Connection, State, Timers};
+use super::{State, Tcb, Timers};
 use crate::profile::{AckPolicy, CompressionConfig};
 
-impl Connection {
+impl Tcb {
     /// Takes the data and the FIN of a segment cut to the window.
     pub(super) fn on_text(&mut self, now: Instant, segment: &TcpSegment) {
         let len = segment.payload.len();
@@ -69,7 +69,7 @@ impl Connection {
         if filled || quick || !self.marks.sack || self.rcv.compressed.is_due(config, self.rcv.nxt) {
             self.marks.ack_now = true;
         } else if self.timers.compressed == Timers::OFF {
-            let rtt = self.rcv.rtt.get().unwrap_or_default().as_nanos();
+            let rtt = self.rcv.rtt.as_ref().and_then(|rtt| rtt.get()).unwrap_or_default().as_nanos();
             let rtt = self.rtt.srtt().map_or(rtt, |srtt| rtt.min(srtt.as_nanos()));
             let wait = config.delay.as_nanos().min(rtt / 20) + config.slack.as_nanos();
             self.timers.compressed = now + Duration::from_nanos(wait);
@@ -79,20 +79,21 @@ impl Connection {
 
     /// The round-trip time that the receiver sees, where something asks for it.
     fn measure_rtt(&mut self, now: Instant, segment: &TcpSegment, len: u32) {
-        if self.rcv.tuning.is_none() && self.profile.delayed_ack.compression.is_none() {
+        if self.rcv.rtt.is_none() {
             return;
         }
+        let echo = segment.timestamps.filter(|t| self.marks.timestamps && t.echo != 0);
+        let (full, now_stamp) = (self.rcv.quick.full(), self.timestamp(now));
+        let Some(rtt) = &mut self.rcv.rtt else { return };
         if segment.seq == self.rcv.nxt && len > 0 {
             let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
-            self.rcv.rtt.on_data(now, self.rcv.nxt + len, window.saturating_sub(len));
+            rtt.on_data(now, self.rcv.nxt + len, window.saturating_sub(len));
         }
-        if let Some(stamps) = segment.timestamps.filter(|t| self.marks.timestamps && t.echo != 0)
-            && len >= self.rcv.quick.full()
-        {
-            let units = self.timestamp(now).wrapping_sub(stamps.echo);
+        if let Some(stamps) = echo.filter(|_| len >= full) {
+            let units = now_stamp.wrapping_sub(stamps.echo);
             if units as i32 >= 0 {
                 let age = self.profile.clock.timestamp_unit * u64::from(units.max(1));
-                self.rcv.rtt.on_echo(stamps.echo, age);
+                rtt.on_echo(stamps.echo, age);
             }
         }
     }

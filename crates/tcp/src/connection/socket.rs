@@ -4,13 +4,19 @@ use rexmit_stack::{Event, Reason};
 use rexmit_units::Instant;
 use rexmit_wire::{Flags, TcpSegment};
 
-use super::{Connection, State};
+use super::{State, Tcb};
 use crate::profile::AckPolicy;
+use crate::recovery::LossRecovery;
 
-impl Connection {
+impl Tcb {
     /// A blocking write's copy loop: as much as there is space for, in pieces, each offered to the wire
     /// (FB-BUF-3, FB-BUF-4).
-    pub(super) fn take_write(&mut self, now: Instant, len: u64) -> u64 {
+    pub(super) fn take_write<R: LossRecovery + ?Sized>(
+        &mut self,
+        now: Instant,
+        len: u64,
+        recovery: &mut R,
+    ) -> u64 {
         if !matches!(self.state, State::Established | State::CloseWait) {
             return 0;
         }
@@ -29,7 +35,7 @@ impl Connection {
                 space -= n;
                 self.buffer.push(n as u32);
                 self.marks.more_to_come = left > 0 && space > 0;
-                self.output(now);
+                self.output(now, recovery);
                 self.marks.more_to_come = false;
             }
         }
@@ -46,13 +52,18 @@ impl Connection {
     }
 
     /// Takes up to `max` bytes from the receive buffer; a window update may follow.
-    pub(super) fn give_read(&mut self, now: Instant, max: u64) -> u64 {
+    pub(super) fn give_read<R: LossRecovery + ?Sized>(
+        &mut self,
+        now: Instant,
+        max: u64,
+        recovery: &mut R,
+    ) -> u64 {
         let n = max.min(u64::from(self.rcv.unread));
         if n == 0 {
             return 0;
         }
         self.rcv.unread -= n as u32;
-        let rtt = self.rcv.rtt.get();
+        let rtt = self.rcv.rtt.as_ref().and_then(|rtt| rtt.get());
         if let Some(tuning) = &mut self.rcv.tuning {
             tuning.on_read(now, n as u32, rtt);
         }
@@ -62,13 +73,13 @@ impl Connection {
             self.marks.ack_now = true; // LX-ACK-4
         }
         self.marks.reading = true;
-        self.output(now);
+        self.output(now, recovery);
         self.marks.reading = false;
         n
     }
 
     /// No more data from this side.
-    pub(super) fn shut(&mut self, now: Instant) {
+    pub(super) fn shut<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
         match self.state {
             State::Established => self.state = State::FinWait1,
             // The FIN waits for the handshake (RFC 9293 section 3.10.4).
@@ -83,7 +94,7 @@ impl Connection {
             }
             _ => return,
         }
-        self.output(now);
+        self.output(now, recovery);
     }
 
     /// RST, and the connection is gone (RFC 9293 section 3.10.5).

@@ -3,36 +3,38 @@
 use rexmit_stack::{Event, Reason};
 use rexmit_units::{Duration, Instant};
 
-use super::{Connection, State, Timers};
-use crate::congestion::{CongestionControl, Loss};
+use super::{State, Tcb, Timers};
 use crate::profile::ProbeRule;
-use crate::recovery::{Phase, Undo};
+use crate::recovery::LossRecovery;
 
-impl Connection {
+impl Tcb {
     /// Acts on each timer that is due, the delayed ACK first.
-    pub(super) fn on_timer(&mut self, now: Instant) {
+    pub(super) fn on_timer<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
         if self.timers.delack <= now {
             self.timers.delack = Timers::OFF;
             self.rcv.quick.on_expiry(&self.profile.delayed_ack, self.rtt.rto());
             self.marks.ack_now = true;
-            self.output(now);
+            self.output(now, recovery);
         }
         if self.timers.compressed <= now {
             self.timers.compressed = Timers::OFF;
             self.marks.ack_now = true;
-            self.output(now);
+            self.output(now, recovery);
+        }
+        if self.timers.pace <= now {
+            self.on_pace_timer(now, recovery);
         }
         if self.timers.probe <= now {
             self.timers.probe = Timers::OFF;
-            self.on_probe_timer(now);
+            self.on_probe_timer(now, recovery);
         }
         if self.timers.rexmt <= now {
             self.timers.rexmt = Timers::OFF;
-            self.on_rexmt(now);
+            self.on_rexmt(now, recovery);
         }
         if self.timers.persist <= now {
             self.timers.persist = Timers::OFF;
-            self.on_persist(now);
+            self.on_persist(now, recovery);
         }
         if self.timers.other <= now {
             self.timers.other = Timers::OFF;
@@ -44,69 +46,34 @@ impl Connection {
         }
     }
 
-    fn on_rexmt(&mut self, now: Instant) {
+    fn on_rexmt<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
         self.counters.timeouts += 1;
         self.timers.probe = Timers::OFF;
-        self.recovery.probe = None;
+        self.forget_probe();
         if self.state == State::SynSent {
             self.on_syn_timeout(now);
             return;
         }
-        if self.counts_packets() {
-            self.on_counted_timeout(now);
-            return;
+        recovery.on_timeout(self, now);
+        if self.by_rate.is_some() {
+            self.keep_own_window();
         }
-        if self.rtt.shift() >= self.profile.recovery.max_retransmits {
-            self.enter_closed(Event::TimedOut);
-            return;
-        }
-        let first = self.rtt.shift() == 0;
-        if first {
-            self.remember_for_undo(now);
-        }
-        self.back_off();
-        self.stop_timing();
-        if !self.uses_pipe() {
-            self.snd.nxt = self.snd.una;
-        }
-        self.recovery.recover = self.snd.max;
-        self.marks.ack_now = true;
-        let loss = Loss { in_flight: self.flight(), snd_wnd: self.snd.wnd, now };
-        let config = &self.profile.recovery;
-        let kept = (!first && config.ssthresh_once_per_segment)
-            || (self.in_recovery() && config.ssthresh_kept_in_recovery);
-        self.begin_doubts_of_timeout(!kept);
-        if !kept {
-            self.window.ssthresh = self.congestion.ssthresh_on_loss(&self.window, &loss);
-        }
-        self.congestion.on_timeout(&mut self.window, now);
-        self.recovery.dupacks = 0;
-        self.recovery.phase = Phase::Loss;
-        if self.profile.recovery.forget_sack_at_timeout {
-            self.board.clear();
-        }
-        if self.uses_pipe() {
-            self.board.lose_all(self.snd.una, self.snd.max);
-        }
-        self.recovery.decision = Reason::Timeout { backoff: self.rtt.shift() };
-        self.output(now);
-        self.recovery.decision = Reason::New;
     }
 
-    /// FB-RTO-6: what the first timeout overwrites is kept for srtt / 2.
-    fn remember_for_undo(&mut self, now: Instant) {
-        if !self.profile.recovery.bad_retransmit_undo {
-            return;
+    /// Has the present segment been sent again too often? If so, the connection ends.
+    pub(crate) fn gives_up(&mut self) -> bool {
+        let too_often = self.rtt.shift() >= self.profile.recovery.max_retransmits;
+        if too_often {
+            self.enter_closed(Event::TimedOut);
         }
-        let half = self.rtt.srtt().map_or(0, |s| s.as_nanos() / 2);
-        let tick = self.clock.span(1).as_nanos();
-        self.recovery.undo = Some(Undo {
-            cwnd: self.window.cwnd,
-            ssthresh: self.window.ssthresh,
-            recover: self.recovery.recover,
-            recovering: self.in_recovery(),
-            until_tick: self.clock.ticks(now) + half / tick,
-        });
+        too_often
+    }
+
+    /// An expiry lets out what it may.
+    pub(crate) fn output_after_timeout(&mut self, now: Instant, recovery: &mut impl LossRecovery) {
+        self.decision = Reason::Timeout { backoff: self.rtt.shift() };
+        self.output(now, recovery);
+        self.decision = Reason::New;
     }
 
     fn on_syn_timeout(&mut self, now: Instant) {
@@ -135,14 +102,14 @@ impl Connection {
     }
 
     /// A window probe: one byte beyond the window, or none before it.
-    fn on_persist(&mut self, now: Instant) {
+    fn on_persist<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
         self.start_persist(now);
         if self.profile.output.probe == ProbeRule::OldSequence && self.snd.wnd == 0 {
             self.send_old_sequence(now);
             return;
         }
         self.marks.force = true;
-        self.output(now);
+        self.output(now, recovery);
         self.marks.force = false;
     }
 }

@@ -6,17 +6,20 @@ use std::collections::VecDeque;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::SeqNumber;
 
-use crate::Connection;
+use super::probe::Probe;
+use super::{LossRecovery, Resume};
+use crate::connection::Tcb;
 
 /// Fewer than so many segments are few (`tcp_stream_is_thin`; RFC 5827 section 3.2; rrthresh of RFC 7765).
 const FEW: u32 = 4;
 /// So many timeouts do not double the interval (`TCP_THIN_LINEAR_RETRIES`).
 const LINEAR: u32 = 6;
 
-/// The segments that are out, where a rule asks for them.
+/// The segments that are out, and a probe for a lost tail that is not settled.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Outstanding {
+pub(crate) struct Few {
     segments: VecDeque<Segment>,
+    pub(super) probe: Option<Probe>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +30,7 @@ pub(super) struct Segment {
     pub at: Instant,
 }
 
-impl Outstanding {
+impl Few {
     /// `[start, end)` leaves, for the first time or again.
     pub fn note(&mut self, start: SeqNumber, end: SeqNumber, at: Instant) {
         if self.segments.back().is_none_or(|last| last.end <= start) {
@@ -59,21 +62,38 @@ impl Outstanding {
     }
 }
 
-impl Connection {
+impl Tcb {
     /// A segment of `len` numbers leaves.
     #[inline]
     pub(crate) fn note_outstanding(&mut self, now: Instant, seq: SeqNumber, len: u32) {
-        if len > 0 && self.profile.watches_segments() {
-            self.outstanding_segments.acknowledge(self.snd.una);
-            self.outstanding_segments.note(seq, seq + len, now);
+        if let Some(few) = self.few.as_mut().filter(|_| len > 0) {
+            few.acknowledge(self.snd.una);
+            few.note(seq, seq + len, now);
         }
     }
 
-    /// Segments out; more than few where nobody asks.
+    /// Segments out; none where nobody asks.
     pub(super) fn segments_out(&self) -> u32 {
         let una = self.snd.una;
-        self.outstanding_segments.len()
-            - self.outstanding_segments.segments.iter().take_while(|s| s.end <= una).count() as u32
+        let Some(few) = &self.few else { return 0 };
+        few.len() - few.segments.iter().take_while(|s| s.end <= una).count() as u32
+    }
+
+    /// What a way to recover in bytes does when it may go on.
+    pub(super) fn resume_in_bytes(&mut self, now: Instant, why: Resume, recovery: &mut impl LossRecovery) {
+        if why == Resume::Pace {
+            self.output(now, recovery);
+            return;
+        }
+        let Some(last) = self.few.as_ref().and_then(|few| few.last()) else { return };
+        let start = last.start.max(self.snd.una);
+        self.send_hole(now, start, last.end.diff(start) as u32, recovery);
+    }
+
+    /// Duplicates that prove a loss (DupThresh of RFC 6675).
+    #[inline]
+    pub(super) fn dup_thresh(&self) -> u32 {
+        self.profile.recovery.dupack_threshold
     }
 
     /// Segments that wait to be sent.
@@ -110,19 +130,23 @@ impl Connection {
 
     /// Duplicates that begin recovery now.
     pub(crate) fn duplicates_needed(&self) -> u32 {
-        let usual = self.profile.recovery.dupack_threshold;
+        let usual = self.dup_thresh();
         self.early_threshold().map_or(usual, |early| early.min(usual))
     }
 
     /// When the timer is due that an ACK of new data restarts; una has moved, or moves to `una`.
+    #[inline]
     pub(crate) fn restarted_rexmt(&mut self, now: Instant, una: SeqNumber) -> Instant {
         let rto = self.rtt.rto();
-        if !self.profile.recovery.rto_restart {
+        if self.few.is_none() {
             return self.clock.deadline(now, rto);
         }
-        self.outstanding_segments.acknowledge(una);
-        let few = self.outstanding_segments.len() + self.segments_waiting() < FEW;
-        let earliest = self.outstanding_segments.segments.front().filter(|_| few);
+        let waiting = self.segments_waiting();
+        let few = self.few.as_mut().filter(|_| self.profile.recovery.rto_restart);
+        let Some(out) = few else { return self.clock.deadline(now, rto) };
+        out.acknowledge(una);
+        let few = out.len() + waiting < FEW;
+        let earliest = out.segments.front().filter(|_| few);
         let age = earliest.map_or(Duration::ZERO, |s| now.saturating_since(s.at));
         let left = if age < rto { Duration::from_nanos(rto.as_nanos() - age.as_nanos()) } else { rto };
         self.clock.deadline(now, left)

@@ -1,29 +1,48 @@
-//! What was lost, and what is done about it. One file per way to recover.
+//! What was lost, and what is done about it: one file a way to recover, each with its own scoreboard and undo.
+//!
+//! [`LossRecovery`] is what a connection asks: what an acknowledgment and an expiry mean, what may leave next. Each
+//! implementation stands beside its source:
+//!
+//! | file | source |
+//! |---|---|
+//! | [`newreno`] | RFC 5681 section 3.2, RFC 6582, and FreeBSD's order of steps; without SACK |
+//! | [`bsd_sack`] | FreeBSD 5.4 to 7.2, tcp_input.c and tcp_sack.c |
+//! | [`rfc6675`] | RFC 6675 |
+//! | [`linux_2_6_9`] | the same kernels in bytes, with SACK: FACK and rate halving |
+//! | [`linux_2_6_15`] | net/ipv4/tcp_input.c of Linux 2.6.15: rate halving, in packets |
+//! | [`linux_6_1`] | net/ipv4/tcp_input.c of Linux 6.1: proportional rate reduction (RFC 6937), F-RTO (RFC 5682) |
+//!
+//! What several of them are made of: the holes that SACK leaves ([`scoreboard`]), duplicates as BSD counts them
+//! ([`duplicates`]), the undo of a first timeout ([`bad_retransmit`]), packets as Linux counts them ([`packets`]).
+//! [`few`] and [`probe`] are rules for few segments, whatever the way to recover.
 
+mod bad_retransmit;
 mod bsd_sack;
-mod doubts;
+mod duplicates;
 mod few;
+mod linux_2_6_15;
+mod linux_2_6_9;
+mod linux_6_1;
 mod newreno;
 mod packets;
 mod probe;
-mod rate_halving;
 mod rfc6675;
-mod sack;
 mod scoreboard;
 
-use rexmit_stack::Reason;
 use rexmit_units::Instant;
 use rexmit_wire::{SeqNumber, TcpSegment};
 
-use crate::Connection;
-use crate::congestion::{CongestionControl, During, Loss};
-use crate::profile::{PlainRecovery, RecoveryExit, SackRecovery};
+use crate::congestion::During;
+use crate::connection::Tcb;
+use crate::profile::SackRecovery;
 
-use doubts::Doubts;
-pub(crate) use few::Outstanding;
-pub(crate) use packets::Packets;
-use probe::Probe;
-pub(crate) use scoreboard::Scoreboard;
+use bsd_sack::BsdSack;
+pub(crate) use few::Few;
+use linux_2_6_9::Linux269;
+use linux_2_6_15::Linux2615;
+use linux_6_1::Linux61;
+use newreno::NewReno;
+use rfc6675::Rfc6675;
 
 /// What the sender is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,270 +77,200 @@ impl Phase {
     }
 }
 
-/// What a first timeout overwrote, should it prove a mistake (FB-RTO-6, FB-RTO-7).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Undo {
-    pub cwnd: u32,
-    pub ssthresh: u32,
-    pub recover: SeqNumber,
-    pub recovering: bool,
-    pub until_tick: u64,
-}
-
-/// The state of loss recovery.
-#[derive(Clone, Debug)]
-pub(crate) struct Recovery {
-    pub phase: Phase,
-    /// Highest sequence number sent when recovery began (RFC 6582 `recover`).
-    pub recover: SeqNumber,
-    pub dupacks: u32,
-    /// Segments sent by limited transmit in this episode.
-    pub limited: u32,
-    /// nxt when SACK recovery began (BSD `sack_newdata`).
-    pub new_data: SeqNumber,
-    /// Bytes of new data that duplicates let out since the last ACK of new data.
-    pub limited_bytes: u32,
-    /// Every second ACK in rate halving.
-    pub halving: u32,
-    /// Rate halving: all before this that is not SACKed is lost.
-    pub lost_to: SeqNumber,
-    /// One past RescueRxt of RFC 6675.
-    pub rescue: SeqNumber,
-    /// Partial ACKs of this recovery.
-    pub partials: u32,
-    pub undo: Option<Undo>,
-    /// Rate halving: was the last reduction needed?
-    pub doubts: Doubts,
-    /// A tail loss probe that is not settled.
-    pub probe: Option<Probe>,
-    /// Why the next segment that is sent again is sent, or new data, where something has just decided on that;
-    /// else [`Reason::New`].
-    pub decision: Reason,
-}
-
 /// What the next segment may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Permit {
     /// From a hole: `len` bytes from `seq`.
     Hole { seq: SeqNumber, len: u32 },
-    /// From nxt: so many bytes; negative where more is outstanding than allowed.
-    Next { len: i64 },
+    /// From nxt: so many bytes; negative where more is outstanding than allowed. `again`: when they have left, what
+    /// may follow is asked for anew.
+    Next { len: i64, again: bool },
+}
+
+impl Permit {
+    /// So many bytes from nxt.
+    #[inline]
+    pub fn next(len: i64) -> Self {
+        Self::Next { len, again: false }
+    }
+}
+
+/// An acceptable segment, whose acknowledgment is not above what was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival<'a> {
+    /// When it arrived.
+    pub now: Instant,
+    pub segment: &'a TcpSegment,
+    /// Its window in bytes.
+    pub window: u32,
+}
+
+/// What becomes of a segment whose acknowledgment has been taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// The rest of it is not looked at.
+    Skip,
+    /// Its window and its data are taken.
+    Take,
+    /// The same, and then an attempt to send follows.
+    TakeAndSend,
+}
+
+/// What lets a sender go on, beside acknowledgments and the retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resume {
+    /// The last segment that is out leaves again, as a probe for a lost tail.
+    TailProbe,
+    /// The pause of a paced sender is over: as much leaves as may.
+    Pace,
+}
+
+/// A segment that leaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub seq: SeqNumber,
+    /// Bytes of data.
+    pub len: u32,
+    pub fin: bool,
+    /// From a hole: nxt stays where it is.
+    pub hole: bool,
+    /// Nothing of it has been sent before.
+    pub is_new: bool,
+}
+
+impl Sent {
+    /// Sequence numbers that it takes.
+    pub fn space(&self) -> u32 {
+        self.len + u32::from(self.fin)
+    }
+}
+
+/// The state of recovery as others see it. What counts packets tells of them; else there are none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Status {
+    pub phase: Phase,
+    /// Packets sent and not acknowledged (`packets_out`).
+    pub out: u32,
+    /// Those of them that are believed to be in the network.
+    pub in_flight: u32,
+    /// When the earliest of them left last.
+    pub oldest: Option<Instant>,
+}
+
+impl Status {
+    /// Of a way to recover that counts bytes.
+    pub fn in_bytes(phase: Phase) -> Self {
+        Self { phase, out: 0, in_flight: 0, oldest: None }
+    }
+}
+
+/// One way to recover.
+///
+/// 1. *what arrived*: [`Self::on_ack`], which grows or lowers the window, sends again, and moves una;
+/// 2. *what ran out*: [`Self::on_timeout`] for the retransmission timer, [`Self::resume`] for others;
+/// 3. *what leaves*: each segment is asked for ([`Self::next_unsacked`], [`Self::permit`]) and told
+///    ([`Self::on_sent`]); [`Self::after_round`] when no more may follow;
+/// 4. *what others ask*: [`Self::status`].
+pub(crate) trait LossRecovery {
+    /// Takes the acknowledgment of a segment.
+    fn on_ack(&mut self, tcb: &mut Tcb, arrival: &Arrival<'_>) -> Rest;
+
+    /// The retransmission timer of an established connection has expired.
+    fn on_timeout(&mut self, tcb: &mut Tcb, now: Instant);
+
+    /// Another timer lets something leave.
+    fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume);
+
+    /// What the next segment may be.
+    fn permit(&mut self, tcb: &mut Tcb) -> Permit;
+
+    /// A segment leaves; nxt and the timers have not moved.
+    fn on_sent(&mut self, tcb: &mut Tcb, now: Instant, sent: &Sent);
+
+    /// From `nxt`, which lies below what was sent, past what is known to have arrived.
+    fn next_unsacked(&self, nxt: SeqNumber) -> SeqNumber {
+        nxt
+    }
+
+    /// Data waited, and all has left that could; `sent`: some of it was new.
+    fn after_round(&mut self, _tcb: &mut Tcb, _now: Instant, _sent: bool) {}
+
+    /// The state as others see it.
+    fn status(&self) -> Status;
+}
+
+/// una moves, with SACK: a state ends, and `recover` follows.
+fn follow_una(phase: &mut Phase, recover: &mut SeqNumber, una: SeqNumber) {
+    if *phase == Phase::Disorder || (*phase == Phase::Loss && una >= *recover) {
+        *phase = Phase::Open;
+    }
+    if *phase != Phase::Recovery {
+        *recover = (*recover).max(una);
+    }
+}
+
+/// The way to recover of one connection.
+#[derive(Debug)]
+pub(crate) enum Recovery {
+    NewReno(NewReno),
+    BsdSack(BsdSack),
+    Rfc6675(Rfc6675),
+    Linux269(Linux269),
+    Linux2615(Box<Linux2615>),
+    Linux61(Box<Linux61>),
 }
 
 impl Recovery {
-    pub fn new(iss: SeqNumber) -> Self {
-        Self {
-            phase: Phase::Open,
-            recover: iss,
-            dupacks: 0,
-            limited: 0,
-            new_data: iss,
-            limited_bytes: 0,
-            halving: 0,
-            lost_to: iss,
-            rescue: iss,
-            partials: 0,
-            undo: None,
-            doubts: Doubts::default(),
-            probe: None,
-            decision: Reason::New,
+    /// Until the options are agreed on nothing is lost but a SYN, which is the handshake's business.
+    pub fn before_handshake(tcb: &Tcb) -> Self {
+        Self::NewReno(NewReno::new(tcb))
+    }
+
+    /// As the profile says, for the options that are agreed on.
+    pub fn new(tcb: &Tcb) -> Self {
+        match tcb.profile.recovery.sack {
+            SackRecovery::Prr => Self::Linux61(Box::new(Linux61::new(tcb))),
+            SackRecovery::CountedHalving => Self::Linux2615(Box::new(Linux2615::new(tcb))),
+            _ if !tcb.marks.sack => Self::NewReno(NewReno::new(tcb)),
+            SackRecovery::Bsd => Self::BsdSack(BsdSack::new(tcb)),
+            SackRecovery::Rfc6675 => Self::Rfc6675(Rfc6675::new(tcb)),
+            SackRecovery::RateHalving => Self::Linux269(Linux269::new(tcb)),
         }
     }
 
-    /// Why new data leave.
-    #[inline]
-    pub fn new_reason(&self) -> Reason {
-        match self.decision {
-            Reason::LimitedTransmit | Reason::TailProbe => self.decision,
-            _ => Reason::New,
-        }
-    }
-
-    /// Keeps `recover` from falling so far behind that it wraps.
-    pub fn follow_una(&mut self, una: SeqNumber, sack: bool) {
-        if self.phase == Phase::Disorder || (self.phase == Phase::Loss && una >= self.recover) {
-            self.phase = Phase::Open;
-        }
-        if self.phase != Phase::Recovery && una > self.recover && (sack || una.diff(self.recover) > 1 << 30) {
-            self.recover = una;
-        }
-    }
-}
-
-impl Connection {
-    /// May duplicates of `ack` start fast recovery?
-    pub(crate) fn may_enter_recovery(&self, ack: SeqNumber) -> bool {
-        let config = &self.profile.recovery;
-        if self.marks.sack {
-            // RFC 6675 section 5.1: not before all that a timeout found outstanding is acknowledged.
-            return !config.sack_entry_guard || ack >= self.recovery.recover;
-        }
-        // RFC 6582 section 3.2 step 2.
-        config.plain == PlainRecovery::Reno || ack > self.recovery.recover
-    }
-
-    /// The threshold of duplicates is reached.
-    pub(crate) fn enter_recovery(&mut self, now: Instant) {
-        // RFC 5681 section 3.2 step 2: what limited transmit sent does not count.
-        let in_flight = self.flight().saturating_sub(self.recovery.limited_bytes);
-        let loss = Loss { in_flight, snd_wnd: self.snd.wnd, now };
-        self.begin_doubts();
-        self.window.ssthresh = self.congestion.ssthresh_on_loss(&self.window, &loss);
-        self.recovery.phase = Phase::Recovery;
-        self.recovery.recover = self.snd.max;
-        self.recovery.partials = 0;
-        self.recovery.limited_bytes = 0;
-        self.recovery.new_data = self.snd.nxt;
-        self.stop_timing();
-        self.counters.fast_retransmits += 1;
-        // It goes for the first segment sent again, which BSD may have to wait for (FB-FR-3).
-        self.recovery.decision = self.fast_reason();
-        match self.profile.recovery.sack {
-            _ if !self.marks.sack => self.enter_newreno(now),
-            SackRecovery::Bsd => self.enter_bsd_sack(now),
-            SackRecovery::Rfc6675 => self.enter_rfc6675(now),
-            SackRecovery::RateHalving => self.enter_rate_halving(now),
-            // They begin recovery themselves.
-            SackRecovery::Prr | SackRecovery::CountedHalving => {}
-        }
-    }
-
-    fn fast_reason(&self) -> Reason {
-        let above = self.board.sacked_bytes(self.snd.una) / self.snd.mss.max(1);
-        let count = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
-        Reason::Fast { duplicates: count(self.recovery.dupacks), sacked: count(above) }
-    }
-
-    /// A further duplicate in recovery (or, in plain Reno, beyond the threshold).
-    pub(crate) fn recover_on_duplicate(&mut self, now: Instant) {
-        if !self.marks.sack {
-            self.window.cwnd = self.window.cwnd.saturating_add(self.snd.mss);
-            self.output(now);
-            return;
-        }
-        match self.profile.recovery.sack {
-            SackRecovery::Bsd => self.bsd_sack_on_duplicate(),
-            SackRecovery::Rfc6675
-            | SackRecovery::RateHalving
-            | SackRecovery::Prr
-            | SackRecovery::CountedHalving => {}
-        }
-        self.output(now);
-    }
-
-    /// An ACK of new data, before una moves: a partial one keeps recovery going.
-    pub(crate) fn recover_on_new_ack(&mut self, now: Instant, segment: &TcpSegment) {
-        if !self.in_recovery() {
-            return;
-        }
-        if segment.ack >= self.recovery.recover || self.is_plain_reno() {
-            self.leave_recovery_window(segment.ack);
-        } else if !self.marks.sack {
-            self.newreno_partial_ack(now, segment.ack);
-        } else {
-            match self.profile.recovery.sack {
-                SackRecovery::Bsd => self.bsd_sack_partial_ack(now, segment.ack),
-                // Their turn comes when una has moved.
-                SackRecovery::Rfc6675
-                | SackRecovery::RateHalving
-                | SackRecovery::Prr
-                | SackRecovery::CountedHalving => {}
-            }
-        }
-    }
-
-    fn is_plain_reno(&self) -> bool {
-        !self.marks.sack && self.profile.recovery.plain == PlainRecovery::Reno
-    }
-
-    /// Plain Reno grows cwnd on the very ACK that ends recovery (FB-FR-11).
-    pub(crate) fn plain_reno_grows(&self) -> bool {
-        self.is_plain_reno()
-    }
-
-    /// The window with which recovery ends.
-    fn leave_recovery_window(&mut self, ack: SeqNumber) {
-        let (mss, ssthresh) = (self.snd.mss, self.window.ssthresh);
-        let flight = self.snd.max.diff(ack) as u32;
-        self.window.cwnd = if self.is_plain_reno() {
-            self.window.cwnd.min(ssthresh)
-        } else {
-            match self.profile.recovery.exit {
-                // FB-FR-9.
-                RecoveryExit::BsdSlowStart if ack + ssthresh > self.snd.max => flight + mss,
-                RecoveryExit::BsdSlowStart => ssthresh,
-                RecoveryExit::Rfc6582 if self.uses_pipe() => ssthresh,
-                RecoveryExit::Rfc6582 => ssthresh.min(flight.max(mss) + mss),
-                RecoveryExit::Moderated => self.window.cwnd.min(ssthresh),
-                RecoveryExit::Ssthresh => ssthresh,
-            }
+    /// What the sender is doing.
+    pub fn phase(&self) -> Phase {
+        let status = match self {
+            Self::NewReno(way) => way.status(),
+            Self::BsdSack(way) => way.status(),
+            Self::Rfc6675(way) => way.status(),
+            Self::Linux269(way) => way.status(),
+            Self::Linux2615(way) => way.status(),
+            Self::Linux61(way) => way.status(),
         };
-    }
-
-    /// Recovery ends when `recover` is reached; called before una moves.
-    pub(crate) fn end_recovery(&mut self, now: Instant, ack: SeqNumber) {
-        if self.in_recovery() && (ack >= self.recovery.recover || self.is_plain_reno()) {
-            self.recovery.phase = Phase::Open;
-            self.recovery.decision = Reason::New;
-            self.congestion.on_recovery_exit(&self.window, now);
-            if self.uses_pipe() && self.halves() {
-                self.congestion.set_credit(self.recovery.halving); // LX-ST-13
-            }
-        }
-    }
-
-    /// What the next segment may be: by the way of recovery while in it, else by the windows.
-    pub(crate) fn permit(&mut self) -> Permit {
-        if self.marks.probing {
-            return self.permit_probe();
-        }
-        if self.counts_packets() {
-            return self.permit_packets();
-        }
-        if self.uses_pipe() {
-            return match self.recovery.phase {
-                Phase::Open => self.permit_by_window(),
-                Phase::Disorder => self.permit_in_disorder(),
-                Phase::Recovery => self.permit_in_recovery(),
-                Phase::Loss => self.permit_after_timeout(),
-            };
-        }
-        if self.in_recovery() && self.marks.sack {
-            return self.permit_bsd_sack();
-        }
-        self.permit_by_window()
-    }
-
-    /// The smallest of the peer's window, cwnd and, where it is in use, the window by bandwidth (FB-OUT-4).
-    #[inline]
-    pub(crate) fn send_window(&self) -> u32 {
-        self.snd.wnd.min(self.window.cwnd).min(self.inflight.window())
-    }
-
-    /// What the smallest of the windows leaves.
-    pub(crate) fn permit_by_window(&self) -> Permit {
-        Permit::Next { len: i64::from(self.buffer.len().min(self.send_window())) - self.off() }
-    }
-
-    /// Why what ends at `end` leaves again, from a hole or from nxt: what has just been decided goes for the
-    /// first segment that it lets out.
-    #[inline(never)]
-    pub(crate) fn resend_reason(&mut self, hole: bool, end: SeqNumber) -> Reason {
-        let decision = self.recovery.decision;
-        if !matches!(decision, Reason::New | Reason::LimitedTransmit) {
-            self.recovery.decision = Reason::New;
-            return decision;
-        }
-        match self.recovery.phase {
-            Phase::Recovery if hole => Reason::SackRecovery,
-            // Nothing is repaired, so nxt went back for a probe of a closed window alone.
-            Phase::Open | Phase::Disorder if end > self.snd.max => Reason::New,
-            _ => Reason::GoBackN,
-        }
-    }
-
-    /// Distance in bytes from the start of the send buffer to nxt.
-    pub(crate) fn off(&self) -> i64 {
-        i64::from(self.snd.nxt.diff(self.snd.una))
+        status.phase
     }
 }
+
+/// The one place where a connection asks which way to recover it has: what follows is compiled for each of them.
+macro_rules! with_recovery {
+    ($connection:ident, |$tcb:ident, $recovery:ident| $call:expr) => {{
+        use $crate::recovery::Recovery;
+        let $tcb = &mut $connection.tcb;
+        match &mut $connection.recovery {
+            Recovery::NewReno($recovery) => $call,
+            Recovery::BsdSack($recovery) => $call,
+            Recovery::Rfc6675($recovery) => $call,
+            Recovery::Linux269($recovery) => $call,
+            Recovery::Linux2615($recovery) => {
+                let $recovery = &mut **$recovery;
+                $call
+            }
+            Recovery::Linux61($recovery) => {
+                let $recovery = &mut **$recovery;
+                $call
+            }
+        }
+    }};
+}
+pub(crate) use with_recovery;

@@ -7,10 +7,8 @@ use rexmit_stack::Reason;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{SeqNumber, TcpSegment};
 
-use super::{Permit, Phase};
-use crate::Connection;
-use crate::congestion::{CongestionControl, Loss};
-use crate::connection::Timers;
+use super::{LossRecovery, Permit, Phase, Resume};
+use crate::connection::{Tcb, Timers};
 
 /// What a receiver may wait with the ACK of a single segment (TLP.max_ack_delay).
 const ACK_DELAY: Duration = Duration::from_millis(200);
@@ -26,15 +24,56 @@ pub(crate) struct Probe {
     again: bool,
 }
 
-impl Connection {
+impl Tcb {
+    fn probe(&self) -> Option<Probe> {
+        self.few.as_ref().and_then(|few| few.probe)
+    }
+
+    fn set_probe(&mut self, probe: Option<Probe>) {
+        if let Some(few) = &mut self.few {
+            few.probe = probe;
+        }
+    }
+
+    /// The retransmission timer has expired: a probe is of no use any more.
+    pub(crate) fn forget_probe(&mut self) {
+        self.set_probe(None);
+    }
+
+    /// An ACK has been taken; `advanced`: una has moved.
+    #[inline]
+    pub(super) fn follow_probe(&mut self, now: Instant, segment: &TcpSegment, advanced: bool, phase: Phase) {
+        if self.few.is_some() {
+            self.settle_probe(now, segment, advanced, phase);
+            if advanced {
+                self.schedule_probe(now, phase);
+            }
+        }
+    }
+
+    /// The same, by Linux, where an ACK in any state but Open stops the timer.
+    pub(super) fn follow_probe_counted(
+        &mut self,
+        now: Instant,
+        segment: &TcpSegment,
+        advanced: bool,
+        phase: Phase,
+    ) {
+        if self.few.is_some() {
+            self.settle_probe(now, segment, advanced, phase);
+            if advanced || phase != Phase::Open {
+                self.schedule_probe(now, phase);
+            }
+        }
+    }
+
     /// After new data have left, or an ACK of new data: a probe is due after two round trips of silence (section 7.2).
-    pub(crate) fn schedule_probe(&mut self, now: Instant) {
+    pub(crate) fn schedule_probe(&mut self, now: Instant, phase: Phase) {
         if !self.profile.recovery.tail_probe {
             return;
         }
         let out = self.segments_out();
-        if !self.marks.sack || self.recovery.phase != Phase::Open || out == 0 || self.recovery.probe.is_some()
-        {
+        if !self.marks.sack || phase != Phase::Open || out == 0 || self.probe().is_some() {
             self.timers.probe = Timers::OFF;
             return;
         }
@@ -47,47 +86,41 @@ impl Connection {
     }
 
     /// Section 7.3: new data if there are any and the peer's window has room, else the last segment.
-    pub(crate) fn on_probe_timer(&mut self, now: Instant) {
-        let Some(last) = self.outstanding_segments.last().filter(|s| s.end > self.snd.una) else { return };
+    pub(crate) fn on_probe_timer<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
+        let last = self.few.as_ref().and_then(|few| few.last());
+        if last.is_none_or(|last| last.end <= self.snd.una) {
+            return;
+        }
         let max = self.snd.max;
-        self.recovery.decision = Reason::TailProbe;
+        self.decision = Reason::TailProbe;
         let waiting = i64::from(self.buffer.len()) - self.off();
         if waiting > 0 && i64::from(self.snd.wnd) > self.off() && self.snd.nxt == max {
             self.marks.probing = true;
-            self.output(now);
+            self.output(now, recovery);
             self.marks.probing = false;
         }
         let again = self.snd.max == max;
         if again {
-            self.resend_last(now, (last.start, last.end));
+            recovery.resume(self, now, Resume::TailProbe);
         }
-        self.recovery.decision = Reason::New;
-        self.recovery.probe = Some(Probe { end: self.snd.max, again });
+        self.decision = Reason::New;
+        self.set_probe(Some(Probe { end: self.snd.max, again }));
         self.timers.probe = Timers::OFF;
         self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
-    }
-
-    fn resend_last(&mut self, now: Instant, (start, end): (SeqNumber, SeqNumber)) {
-        if self.counts_packets() {
-            self.resend_last_packet(now);
-        } else {
-            let start = start.max(self.snd.una);
-            self.send_hole(now, start, end.diff(start) as u32);
-        }
     }
 
     /// While a probe is to leave, one segment of new data may, whatever cwnd.
     pub(crate) fn permit_probe(&self) -> Permit {
         let waiting = i64::from(self.buffer.len().min(self.snd.wnd)) - self.off();
-        let sent = self.recovery.decision != Reason::TailProbe;
-        Permit::Next { len: if sent { 0 } else { waiting.clamp(0, i64::from(self.snd.mss)) } }
+        let sent = self.decision != Reason::TailProbe;
+        Permit::next(if sent { 0 } else { waiting.clamp(0, i64::from(self.snd.mss)) })
     }
 
     /// An ACK has been taken (section 7.4): a probe that was needed had repaired a loss, which lowers the window once.
-    pub(crate) fn settle_probe(&mut self, now: Instant, segment: &TcpSegment, advanced: bool) {
-        let Some(probe) = self.recovery.probe else { return };
-        if matches!(self.recovery.phase, Phase::Recovery | Phase::Loss) {
-            self.recovery.probe = None;
+    pub(super) fn settle_probe(&mut self, now: Instant, segment: &TcpSegment, advanced: bool, phase: Phase) {
+        let Some(probe) = self.probe() else { return };
+        if matches!(phase, Phase::Recovery | Phase::Loss) {
+            self.set_probe(None);
             return;
         }
         if segment.ack < probe.end {
@@ -100,10 +133,9 @@ impl Connection {
             if segment.ack == probe.end {
                 return; // The original may have arrived as well.
             }
-            let loss = Loss { in_flight: self.flight(), snd_wnd: self.snd.wnd, now };
-            self.window.ssthresh = self.congestion.ssthresh_on_loss(&self.window, &loss);
+            self.lower_ssthresh(now, self.flight());
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
         }
-        self.recovery.probe = None;
+        self.set_probe(None);
     }
 }

@@ -88,7 +88,7 @@ impl Bsd {
 
     /// See [`super::RttEstimator::backoff`].
     pub fn backoff(&mut self) {
-        self.expire(self.backoff);
+        self.expire(|bsd| &bsd.backoff);
     }
 
     /// See [`super::RttEstimator::hold`].
@@ -100,7 +100,7 @@ impl Bsd {
 
     /// See [`super::RttEstimator::backoff_syn`].
     pub fn backoff_syn(&mut self) {
-        self.expire(self.syn_backoff);
+        self.expire(|bsd| &bsd.syn_backoff);
     }
 
     /// See [`super::RttEstimator::reset_backoff`].
@@ -130,10 +130,11 @@ impl Bsd {
         self.tick * (self.srtt >> (RTT_SHIFT + 1)) as u64
     }
 
-    fn expire(&mut self, table: Backoff) {
+    fn expire(&mut self, table: fn(&Self) -> &Backoff) {
         self.shift += 1;
         // FB-RTO-6, FB-RTO-6a: the slop is added once, after the multiplication.
-        let interval = i64::from(self.value()) * table.factor(self.shift - self.held).min(1 << 31) as i64;
+        let interval =
+            i64::from(self.value()) * table(self).factor(self.shift - self.held).min(1 << 31) as i64;
         self.current = self.within(interval, self.min);
         if self.shift >= LOSING_SHIFT {
             // Added without rescaling: a sixteenth of what was meant. Kept, as it is in the kernel.

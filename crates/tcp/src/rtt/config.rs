@@ -135,27 +135,23 @@ impl std::fmt::Display for RttConfigError {
 
 impl std::error::Error for RttConfigError {}
 
-/// A backoff table held in place, so that an estimator owns no heap.
-#[derive(Clone, Copy, Debug)]
+/// A backoff table; an empty one, which doubles, takes no memory.
+#[derive(Clone, Debug)]
 pub(super) struct Backoff {
-    steps: [u16; MAX_BACKOFF_STEPS],
-    len: u8,
+    steps: Box<[u16]>,
 }
 
 impl Backoff {
     pub(super) fn new(steps: &[u32]) -> Self {
-        let mut table = Self { steps: [0; MAX_BACKOFF_STEPS], len: steps.len().min(MAX_BACKOFF_STEPS) as u8 };
-        for (to, from) in table.steps.iter_mut().zip(steps) {
-            *to = (*from).min(u32::from(u16::MAX)) as u16;
-        }
-        table
+        let steps = steps.iter().take(MAX_BACKOFF_STEPS);
+        Self { steps: steps.map(|&step| step.min(u32::from(u16::MAX)) as u16).collect() }
     }
 
     /// The factor after `expiries` expiries.
     pub(super) fn factor(&self, expiries: u32) -> u64 {
-        match self.len {
-            0 => 1 << expiries.min(40),
-            len => self.steps[expiries.min(u32::from(len) - 1) as usize].into(),
+        match self.steps.last() {
+            None => 1 << expiries.min(40),
+            Some(last) => (*self.steps.get(expiries as usize).unwrap_or(last)).into(),
         }
     }
 }

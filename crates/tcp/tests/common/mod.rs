@@ -298,6 +298,7 @@ impl Script {
             syn: t.flags.has(Flags::SYN),
             fin: t.flags.has(Flags::FIN),
             rst: t.flags.has(Flags::RST),
+            ece: false,
             psh: Some(t.flags.has(Flags::PSH)),
             seq: Some(rel(t.seq)),
             len: Some(len),

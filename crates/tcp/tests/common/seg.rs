@@ -14,6 +14,8 @@ pub struct Seg {
     pub syn: bool,
     pub fin: bool,
     pub rst: bool,
+    /// Of what the peer sends: it saw a mark (RFC 3168).
+    pub ece: bool,
     pub psh: Option<bool>,
     pub seq: Option<u32>,
     pub len: Option<u32>,
@@ -116,6 +118,11 @@ impl Seg {
         self.psh = Some(false);
         self
     }
+    /// With the echo of a mark.
+    pub fn ece(mut self) -> Self {
+        self.ece = true;
+        self
+    }
     /// With a FIN behind the data.
     pub fn fin(mut self) -> Self {
         self.fin = true;
@@ -136,6 +143,7 @@ impl Seg {
             (self.syn, Flags::SYN),
             (self.fin, Flags::FIN),
             (self.rst, Flags::RST),
+            (self.ece, Flags::ECE),
             (self.psh == Some(true), Flags::PSH),
             (self.ack.is_some() || !(self.syn || self.rst), Flags::ACK),
         ];
@@ -169,7 +177,13 @@ impl Seg {
 
 impl fmt::Display for Seg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let letters = [(self.syn, 'S'), (self.fin, 'F'), (self.rst, 'R'), (self.psh == Some(true), 'P')];
+        let letters = [
+            (self.syn, 'S'),
+            (self.fin, 'F'),
+            (self.rst, 'R'),
+            (self.ece, 'E'),
+            (self.psh == Some(true), 'P'),
+        ];
         let text: String = letters.iter().filter(|(on, _)| *on).map(|(_, c)| *c).collect();
         write!(f, "{:<2}", if text.is_empty() { "." } else { &text })?;
         if let Some(seq) = self.seq {

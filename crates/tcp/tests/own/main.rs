@@ -5,12 +5,15 @@
 mod common;
 
 mod aimd;
+mod rate_based;
 
 use aimd::Aimd;
 use common::*;
+use rate_based::RateBased;
+use rexmit_tcp::State;
 use rexmit_tcp::congestion::bounds::{self, Bound, Step};
 use rexmit_tcp::congestion::{Ack, Congestion, CongestionControl, Loss, Window};
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant, Rate};
 use serde_json::json;
 
 /// A full segment with timestamps.
@@ -136,4 +139,109 @@ fn a_fixed_window_breaks_the_bound_of_a_timeout() {
 fn one_segment() -> Ack {
     let during = rexmit_tcp::congestion::During::Open;
     Ack { acked: MSS, now: Instant::ZERO, srtt: None, in_flight: 0, cwnd_limited: true, during }
+}
+
+/// A server that paces a segment of data each 10 ms, with its handshake done at 40 ms.
+fn paced() -> (Script, RateBased) {
+    let control = RateBased::new(Rate::from_bits_per_second(u64::from(MSS) * 8 * 100));
+    let own = Congestion::own(control.clone());
+    let mut t = Script::server(profile("rfc", json!({}))).with_congestion(own);
+    t.establish(40);
+    (t, control)
+}
+
+/// A segment waits for its time, whatever the window; an ACK does not.
+#[test]
+fn data_leave_at_the_controller_s_rate() {
+    let (mut t, control) = paced();
+    t.write(u64::from(5 * MSS));
+    t.expect(data(1..1 + MSS));
+    for n in 1..4 {
+        t.expect_at_ms(40 + 10 * u64::from(n), data(1 + n * MSS..1 + (n + 1) * MSS));
+    }
+    // Out of order: acknowledged at once, and reported in what leaves after it, which is shorter for that.
+    t.at_ms(75).recv(data(1001..2001)).expect(ack(1));
+    t.expect_at_ms(80, data(1 + 4 * MSS..1 + 5 * MSS - 12));
+    t.expect_nothing_until_ms(89);
+    let sent = control.heard.lock().unwrap().sent.clone();
+    assert!(sent.iter().all(|s| !s.again));
+    assert_eq!(sent.iter().map(|s| s.in_flight / MSS).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+}
+
+/// What is sent again in recovery is paced, too, and its ACKs are samples.
+#[test]
+fn recovery_is_paced_and_sampled() {
+    for stack in ["rfc", "freebsd-6.0", "linux-2.6.9", "linux-2.6.15", "linux-6.1"] {
+        let control = RateBased::new(Rate::from_bits_per_second(u64::from(MSS) * 8 * 100));
+        let mut t = Script::server(profile(stack, json!({ "initial_window": 8 })))
+            .with_congestion(Congestion::own(control.clone()));
+        t.establish(40);
+        t.write(u64::from(8 * MSS));
+        t.at_ms(200).drain();
+        // Of eight the first four are lost.
+        for n in 6..=9 {
+            t.recv_more(ack(1).sack([(1 + 4 * MSS, 1 + (n - 1) * MSS)]));
+        }
+        t.drain();
+        for ms in 200..400 {
+            t.at_ms(ms).drain();
+        }
+        let again: Vec<u64> = {
+            let heard = control.heard.lock().unwrap();
+            let again = heard.sent.iter().filter(|s| s.again);
+            again.map(|s| s.now.as_nanos() / 1_000_000).collect()
+        };
+        assert!(again.len() >= 2, "{stack}: {again:?}");
+        assert!(again.windows(2).all(|pair| pair[1] >= pair[0] + 10), "{stack}: {again:?}");
+        let samples = control.heard.lock().unwrap().samples.len();
+        assert_eq!(samples, 4, "{stack}");
+    }
+}
+
+/// Ten segments leave 10 ms apart, and their ACKs come as they left: the sample is the rate of both.
+#[test]
+fn a_sample_is_the_rate_of_delivery() {
+    let (mut t, control) = paced();
+    t.write(u64::from(10 * MSS));
+    t.drain();
+    for n in 1..=10 {
+        t.at_ms(60 + 10 * u64::from(n)).drain();
+        t.recv(ack(1 + n * MSS)).drain();
+    }
+    let samples = control.heard.lock().unwrap().samples.clone();
+    assert_eq!(samples.len(), 10);
+    let last = samples.last().unwrap();
+    // The last segment left at 130 ms, when six had arrived, the sixth at 120 ms; its ACK came at 160 ms.
+    assert_eq!(last.rtt, Some(Duration::from_millis(30)));
+    assert_eq!((last.delivered, last.interval), (u64::from(4 * MSS), Duration::from_millis(40)));
+    assert_eq!(last.total_delivered, u64::from(10 * MSS));
+    assert_eq!(last.rate(), control.fixed);
+}
+
+/// The echo of a mark reaches the controller with what it acknowledges, and nobody else.
+#[test]
+fn an_echo_of_a_mark_is_told() {
+    let (mut t, control) = paced();
+    t.write(u64::from(2 * MSS));
+    t.expect(data(1..1 + MSS));
+    t.at_ms(80).drain();
+    t.recv(ack(1 + MSS).ece());
+    t.recv(ack(1 + 2 * MSS));
+    let echoes = control.heard.lock().unwrap().echoes.clone();
+    assert_eq!(echoes.iter().map(|e| (e.acked, e.in_flight)).collect::<Vec<_>>(), [(MSS, 2 * MSS)]);
+}
+
+/// A reset in the handshake sends a server back to LISTEN, and its controller with it.
+#[test]
+fn a_server_that_listens_again_keeps_its_controller() {
+    let control = RateBased::new(Rate::from_bits_per_second(u64::from(MSS) * 8 * 100));
+    let own = Congestion::own(control.clone());
+    let mut t = Script::server(profile("rfc", json!({}))).with_congestion(own);
+    t.recv(syn()).expect(syn_ack());
+    t.recv(rst(1)).expect_state(State::Listen);
+    t.establish(40);
+    t.write(u64::from(2 * MSS));
+    t.expect(data(1..1 + MSS));
+    t.expect_at_ms(t.now_ms() + 10, data(1 + MSS..1 + 2 * MSS));
+    assert_eq!(control.heard.lock().unwrap().sent.len(), 2);
 }

@@ -3,8 +3,8 @@ use rexmit_wire::SeqNumber;
 
 use super::super::{
     Ack, AlgorithmKind, BicConfig, CongestionConfig, CongestionControl, CubicArithmetic, CubicConfig, During,
-    Growth, GrowthCondition, GrowthCount, HystartConfig, Loss, Note, SlowStartCondition, SsthreshRule,
-    Window,
+    Growth, GrowthCondition, GrowthCount, HystartConfig, LinuxControl, Loss, Note, SlowStartCondition,
+    SsthreshRule, Window,
 };
 use super::{CubicInteger, cubic_root};
 

@@ -1,180 +1,277 @@
-//! Recovery that counts packets: Linux 6.1's states, with proportional rate reduction (RFC 6937), undo by
-//! timestamps and D-SACK, and F-RTO (RFC 5682); and those of 2.6.15, with rate halving (`halving`).
+//! Packets as Linux counts them: which are out, SACKed, lost, sent again. One set of marks serves connections with SACK
+//! and without: without it, duplicates are counted as SACKed packets.
 //!
-//! The names of the functions of net/ipv4/tcp_input.c stand at their counterparts. The states are those of
-//! the other ways to recover, and one set of rules serves connections with SACK and without: without it,
-//! duplicates are counted as SACKed packets.
-//!
-//! Not modelled: RACK and TLP (RFC 8985), so this is the kernel with `tcp_recovery=0` and
-//! `tcp_early_retrans=0`; ECN and its state CWR; where packets of the send queue end; the pacing that RACK's
-//! timer would need; the wait of half a round trip after a report that was taken back
-//! (`tcp_check_sack_reneging`): only the timeout forgets.
+//! What its versions make of these counts stands in [`super::linux_2_6_15`] and [`super::linux_6_1`]. The names of the
+//! functions of net/ipv4/tcp_input.c and tcp_output.c stand at their counterparts.
 
-mod ack;
-mod alert;
-mod device;
-mod halving;
 mod queue;
-mod send;
-mod timeout;
-mod undo;
-mod undo_halving;
 
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::SeqNumber;
+use rexmit_wire::{SeqNumber, TcpSegment};
 
-use crate::Connection;
-use crate::profile::SackRecovery;
+use super::{LossRecovery, Permit, Phase, Sent, Status};
+use crate::connection::{Tcb, Timers};
+pub(super) use queue::{News, SentQueue};
 
-use super::Phase;
-pub(crate) use device::DevicePacket;
-pub(crate) use queue::{News, SentQueue};
-
-/// `ssthresh` where there is none, in packets (`TCP_INFINITE_SSTHRESH`).
-const NO_THRESHOLD: u32 = 0x7fff_ffff;
-
-/// What the kernel keeps in `struct tcp_sock` for this.
+/// What every version keeps in `struct tcp_sock`.
 #[derive(Clone, Debug)]
 pub(crate) struct Packets {
+    pub phase: Phase,
+    /// What was sent when the present state began (`high_seq`).
+    pub recover: SeqNumber,
     pub queue: SentQueue,
     /// Without SACK: duplicates, each of them a packet that has arrived.
-    duplicates: u32,
+    pub duplicates: u32,
     /// Degree of reordering that is not taken for loss.
-    reordering: u32,
-    /// Reordering was seen, so that distances are no proof any more (`tcp_disable_fack`).
-    reorders: bool,
+    pub reordering: u32,
     /// una when the windows were lowered, as long as that may be undone.
-    undo_marker: Option<SeqNumber>,
+    pub undo_marker: Option<SeqNumber>,
     /// Packets sent again since then and not reported as duplicates; none: -1.
-    undo_resent: i64,
+    pub undo_resent: i64,
     /// Timestamp of the first of them.
-    first_resent: Option<u32>,
-    /// Windows before they were lowered, in packets; a threshold of 0 forbids the undo.
-    prior_ssthresh: u32,
-    prior_cwnd: u32,
-    prr_delivered: u32,
-    prr_out: u32,
-    /// F-RTO is asking whether the timeout was needed.
-    frto: bool,
+    pub first_resent: Option<u32>,
+    /// Threshold before it was lowered, in packets; 0 forbids the undo.
+    pub prior_ssthresh: u32,
     /// Expiries since una moved.
-    timeouts: u32,
-    /// Packets that have arrived.
-    delivered: u64,
-    /// Duplicates that the peer reported, and packets sent again.
-    reported: u64,
-    resends: u64,
+    pub timeouts: u32,
     /// Echo of the last timestamp.
     echo: Option<u32>,
-    limited: Limited,
-    pub device: DevicePacket,
-    /// In this round of sending data wait although cwnd has room.
-    deferred: bool,
-    /// When anything last left.
-    pub last_sent: Instant,
-    /// The shortest round trip so far.
-    least_rtt: Duration,
-}
-
-/// Was the window full in the last round trip (`tcp_cwnd_validate`)?
-#[derive(Clone, Copy, Debug)]
-struct Limited {
-    by_cwnd: bool,
-    most_out: u32,
-    until: SeqNumber,
-    /// Most packets out since `since`, while the window was not full.
-    used: u32,
-    since: Instant,
 }
 
 impl Packets {
-    pub fn new(reordering: u32, iss: SeqNumber) -> Self {
+    pub fn new(tcb: &Tcb) -> Self {
         Self {
+            phase: Phase::Open,
+            recover: tcb.snd.una,
             queue: SentQueue::default(),
             duplicates: 0,
-            reordering,
-            reorders: false,
+            reordering: tcb.dup_thresh(),
             undo_marker: None,
             undo_resent: 0,
             first_resent: None,
             prior_ssthresh: 0,
-            prior_cwnd: 0,
-            prr_delivered: 0,
-            prr_out: 0,
-            frto: false,
             timeouts: 0,
-            delivered: 0,
-            reported: 0,
-            resends: 0,
             echo: None,
-            limited: Limited { by_cwnd: false, most_out: 0, until: iss, used: 0, since: Instant::ZERO },
-            device: DevicePacket::default(),
-            deferred: false,
-            last_sent: Instant::ZERO,
-            least_rtt: Duration::from_secs(3600),
         }
     }
 
+    pub fn in_recovery(&self) -> bool {
+        self.phase == Phase::Recovery
+    }
+
     /// Packets that have arrived out of order (`sacked_out`).
-    fn sacked(&self) -> u32 {
+    pub fn sacked(&self) -> u32 {
         self.queue.sacked + self.duplicates
     }
 
     /// `tcp_packets_in_flight`.
-    fn in_flight(&self) -> u32 {
+    pub fn in_flight(&self) -> u32 {
         self.queue.in_flight().saturating_sub(self.duplicates)
     }
 
-    /// A round of sending begins.
-    pub fn begin_round(&mut self) {
-        (self.device, self.deferred) = (DevicePacket::default(), false);
-    }
-
-    /// A round trip was measured.
-    pub fn note_rtt(&mut self, rtt: Duration) {
-        self.least_rtt = self.least_rtt.min(rtt);
-    }
-
-    /// `tcp_any_retrans_done`.
-    fn any_resent(&self) -> bool {
-        self.queue.resent > 0 || self.queue.head().is_some_and(|p| p.ever_resent)
-    }
-}
-
-impl Connection {
-    /// Packets are counted, with SACK or without.
-    #[inline]
-    pub(crate) fn counts_packets(&self) -> bool {
-        self.profile.recovery.sack.counts_packets()
-    }
-
-    /// They are counted, and the window goes down by rate halving.
-    fn halves_packets(&self) -> bool {
-        self.profile.recovery.sack == SackRecovery::CountedHalving
-    }
-
-    fn cwnd_packets(&self) -> u32 {
-        self.window.cwnd / self.window.mss
-    }
-
-    fn set_cwnd_packets(&mut self, n: u32) {
-        self.window.cwnd = n.saturating_mul(self.window.mss);
-    }
-
-    fn ssthresh_packets(&self) -> u32 {
-        match self.window.ssthresh {
-            u32::MAX => NO_THRESHOLD,
-            bytes => bytes / self.window.mss,
+    /// The state as others see it.
+    pub fn status(&self) -> Status {
+        Status {
+            phase: self.phase,
+            out: self.queue.len(),
+            in_flight: self.in_flight(),
+            oldest: self.queue.head().map(|head| head.at),
         }
     }
 
-    fn set_ssthresh_packets(&mut self, n: u32) {
-        let bytes = n.saturating_mul(self.window.mss);
-        self.window.ssthresh = if n >= NO_THRESHOLD { u32::MAX } else { bytes };
-    }
-
     /// Three quarters of the window at least, outside recovery (`tcp_current_ssthresh`).
-    fn present_ssthresh(&self) -> u32 {
-        let (cwnd, ssthresh) = (self.cwnd_packets(), self.ssthresh_packets());
+    pub fn present_ssthresh(&self, tcb: &Tcb) -> u32 {
+        let (cwnd, ssthresh) = (tcb.window.packets(), tcb.window.threshold_packets());
         if self.in_recovery() { ssthresh } else { ssthresh.max((cwnd >> 1) + (cwnd >> 2)) }
     }
+
+    /// Does the echo show that what arrived was sent before anything was sent again?
+    pub fn is_echo_older(&self, first_resent: u32) -> bool {
+        self.echo.is_some_and(|echo| (echo.wrapping_sub(first_resent) as i32) < 0)
+    }
+
+    /// Notes the echo, and takes what acknowledges our SYN, which is no packet of the queue.
+    pub fn begin_ack(&mut self, tcb: &mut Tcb, now: Instant, segment: &TcpSegment) {
+        if let Some(stamps) = segment.timestamps.filter(|_| tcb.marks.timestamps) {
+            self.echo = (stamps.echo != 0).then_some(stamps.echo);
+        }
+        if !std::mem::replace(&mut tcb.marks.syn_acknowledged, true) {
+            tcb.sample_rtt(now, segment);
+            tcb.snd.una = tcb.snd.iss + 1;
+            self.recover = tcb.snd.una;
+            tcb.timers.rexmt = Timers::OFF;
+        }
+    }
+
+    /// una, the send buffer and the peer's window move; true if the window was taken.
+    pub fn advance_una(&mut self, tcb: &mut Tcb, now: Instant, segment: &TcpSegment, window: u32) -> bool {
+        let acked = segment.ack.diff(tcb.snd.una) as u32;
+        if acked > 0 {
+            self.timeouts = 0;
+            tcb.take_acknowledged(acked, segment);
+            tcb.snd.una = segment.ack;
+            tcb.snd.nxt = tcb.snd.nxt.max(segment.ack);
+            // Kept near, or they would seem to lie ahead after 2 GiB.
+            tcb.snd.short_end = tcb.snd.short_end.max(segment.ack);
+            if segment.ack.diff(self.recover) > 1 << 30 {
+                self.recover = segment.ack;
+            }
+            tcb.after_our_fin(now, segment.ack);
+            tcb.wake_writer();
+        }
+        tcb.update_window(segment, window)
+    }
+
+    /// `tcp_rearm_rto`.
+    pub fn rearm_rexmt(&self, tcb: &mut Tcb, now: Instant) {
+        tcb.timers.rexmt = match self.queue.len() {
+            0 => Timers::OFF,
+            _ => tcb.restarted_rexmt(now, tcb.snd.una),
+        };
+    }
+
+    /// Duplicates are used up by `acked` packets: one filled the hole, the others had made duplicates
+    /// (`tcp_remove_reno_sacks`). Returns how many arrived that were not known.
+    pub fn use_up_duplicates(&mut self, acked: u32) -> u32 {
+        let fresh = acked.saturating_sub(self.duplicates).max(1);
+        self.duplicates = self.duplicates.saturating_sub(acked - 1);
+        fresh
+    }
+
+    /// More duplicates than packets out tell of reordering (`tcp_check_reno_reordering`): the packets of which it
+    /// tells, before any limit.
+    pub fn limit_duplicates(&mut self, addend: u32) -> Option<u32> {
+        let out = self.queue.len();
+        let holes = self.queue.lost.max(1).min(out);
+        if self.duplicates + holes <= out {
+            return None;
+        }
+        self.duplicates = out - holes;
+        Some(out + addend)
+    }
+
+    /// New data, as far as the window in packets allows (`tcp_cwnd_test`, `tcp_snd_wnd_test`): a packet that
+    /// the peer's window cannot take whole waits for its probe. A last packet with a FIN is not held back by cwnd.
+    pub fn permit(&self, tcb: &Tcb) -> Permit {
+        let quota = tcb.window.packets().saturating_sub(self.in_flight());
+        let (mss, off) = (i64::from(tcb.snd.mss), tcb.off());
+        let waiting = (i64::from(tcb.buffer.len()) - off).max(0);
+        let room = (i64::from(tcb.snd.wnd) - off).max(0);
+        let fits = match room {
+            _ if room >= waiting => waiting,
+            // A probe, or half of the largest window (`tcp_write_wakeup`, `tcp_bound_to_half_wnd`).
+            _ if tcb.marks.force || (room < mss && 2 * room >= i64::from(tcb.snd.max_wnd)) => room,
+            _ => room - room % mss,
+        };
+        let last = tcb.state.wants_fin() && waiting <= mss && fits == waiting;
+        let quota = quota.max(u32::from(last));
+        // What may follow a full window is asked for anew.
+        Permit::Next { len: fits.min(i64::from(quota) * mss), again: true }
+    }
+
+    /// Is there new data that the windows let go (`tcp_may_send_now`)?
+    pub fn may_send_new(&self, tcb: &Tcb) -> bool {
+        tcb.has_unsent() && matches!(self.permit(tcb), Permit::Next { len, .. } if len > 0)
+    }
+
+    /// A segment leaves. Is it a new packet?
+    pub fn note_sent(&mut self, now: Instant, sent: &Sent) -> bool {
+        let new = !sent.hole && sent.is_new && sent.space() > 0;
+        if new {
+            self.queue.push(sent.seq, sent.seq + sent.space(), now);
+        }
+        new
+    }
+}
+
+/// A way to recover that counts packets.
+pub(super) trait Counting: LossRecovery {
+    fn packets(&mut self) -> &mut Packets;
+
+    /// A packet that left last at `at` is about to leave again.
+    fn before_resend(&mut self, tcb: &mut Tcb, now: Instant, at: Instant);
+}
+
+/// Packet `i` leaves again (`tcp_retransmit_skb`).
+pub(super) fn resend(way: &mut impl Counting, tcb: &mut Tcb, now: Instant, i: usize) {
+    let Some(packet) = way.packets().queue.get(i).copied() else { return };
+    let una = tcb.snd.una;
+    way.before_resend(tcb, now, packet.at);
+    let seq = packet.start.max(una);
+    let sent = tcb.send_hole(now, seq, packet.end.diff(seq) as u32, way);
+    let p = way.packets();
+    p.queue.send_again(i, una, sent, (now, tcb.snd.max));
+    p.undo_resent = p.undo_resent.max(0) + 1;
+    p.first_resent.get_or_insert_with(|| tcb.timestamp(now));
+}
+
+/// Lost packets leave again, as cwnd allows (`tcp_xmit_retransmit_queue`); returns how many.
+pub(super) fn resend_lost(way: &mut impl Counting, tcb: &mut Tcb, now: Instant) -> u32 {
+    resend_each(way, tcb, now, SentQueue::next_lost)
+}
+
+/// Packets that `next` finds from a place on leave again, as cwnd allows.
+pub(super) fn resend_each(
+    way: &mut impl Counting,
+    tcb: &mut Tcb,
+    now: Instant,
+    next: fn(&SentQueue, usize) -> Option<usize>,
+) -> u32 {
+    let (mut from, mut n) = (0, 0);
+    while way.packets().in_flight() < tcb.window.packets() && !tcb.waits_for_pace(now) {
+        let Some(i) = next(&way.packets().queue, from) else { break };
+        resend(way, tcb, now, i);
+        n += 1;
+        if i == 0 {
+            tcb.timers.rexmt = tcb.clock.deadline(now, tcb.rtt.rto());
+        }
+        from = i + 1;
+    }
+    n
+}
+
+/// The last packet that is out leaves again, as a probe (`tcp_send_loss_probe`).
+pub(super) fn resend_last(way: &mut impl Counting, tcb: &mut Tcb, now: Instant) {
+    if let Some(last) = way.packets().queue.len().checked_sub(1) {
+        resend(way, tcb, now, last as usize);
+    }
+}
+
+/// The SACK blocks of an acknowledgment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocks {
+    /// The first one, where it reports a duplicate (RFC 2883; `tcp_check_dsack`).
+    pub duplicate: Option<(SeqNumber, SeqNumber)>,
+    valid: [(SeqNumber, SeqNumber); 4],
+    n: usize,
+}
+
+impl Blocks {
+    /// Those of `segment`, of which none is news that ends at `una` or before; `None`: it has none.
+    pub fn of(tcb: &Tcb, segment: &TcpSegment, una: SeqNumber) -> Option<Self> {
+        let blocks = segment.sack.as_slice();
+        let first = *blocks.first().filter(|_| tcb.marks.sack)?;
+        let inside = blocks.get(1).is_some_and(|b| b.0 <= first.0 && first.1 <= b.1);
+        let reports = first.0 < segment.ack || inside;
+        let duplicate = (reports && first.0 < first.1 && first.1 <= tcb.snd.max).then_some(first);
+        let mut of = Self { duplicate, valid: [(una, una); 4], n: 0 };
+        for block in &blocks[usize::from(reports)..] {
+            if block.0 < block.1 && block.1 <= tcb.snd.max && block.1 > una && of.n < 4 {
+                of.valid[of.n] = *block;
+                of.n += 1;
+            }
+        }
+        Some(of)
+    }
+
+    pub fn valid(&self) -> &[(SeqNumber, SeqNumber)] {
+        &self.valid[..self.n]
+    }
+}
+
+/// Now less the echo, one unit at least.
+pub(super) fn rtt_by_echo(tcb: &Tcb, now: Instant, segment: &TcpSegment) -> Option<Duration> {
+    let stamps = segment.timestamps.filter(|t| tcb.marks.timestamps && t.echo != 0)?;
+    let units = tcb.timestamp(now).wrapping_sub(stamps.echo);
+    (units as i32 >= 0).then(|| tcb.profile.clock.timestamp_unit * u64::from(units.max(1)))
 }

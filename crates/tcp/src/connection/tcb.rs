@@ -1,0 +1,411 @@
+//! What one end keeps of a connection, its recovery excepted.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use rexmit_stack::{Clock, Counters, Event, Reason, Snapshot, Transmission};
+use rexmit_units::Instant;
+use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
+
+use super::by_rate::ByRate;
+use super::device::Device;
+use super::growth;
+use super::{ConnectionConfig, Role, State};
+use crate::congestion::{Congestion, CongestionControl, Inflight, Window};
+use crate::delayed_ack::{Compressed, QuickAck};
+use crate::profile::{Profile, PushRule};
+use crate::receive::{Reassembly, ReceiveTuning, ReceiverRtt, SackList};
+use crate::recovery::Few;
+use crate::rtt::RttEstimator;
+use crate::send_buffer::SendBuffer;
+
+/// The sending half's sequence variables (RFC 9293 section 3.3.1; BSD's names).
+#[derive(Clone, Debug)]
+pub(crate) struct SendState {
+    pub iss: SeqNumber,
+    pub una: SeqNumber,
+    pub nxt: SeqNumber,
+    /// Highest sent plus one.
+    pub max: SeqNumber,
+    /// The peer's window in bytes.
+    pub wnd: u32,
+    pub wl1: SeqNumber,
+    pub wl2: SeqNumber,
+    /// Largest window that the peer has offered.
+    pub max_wnd: u32,
+    /// Shift of the windows that arrive.
+    pub scale: u8,
+    /// Full segment, options deducted.
+    pub mss: u32,
+    /// Full segment and options.
+    pub max_opd: u32,
+    /// One past the last segment shorter than the MSS (Minshall).
+    pub short_end: SeqNumber,
+}
+
+/// The receiving half's sequence variables.
+#[derive(Clone, Debug)]
+pub(crate) struct ReceiveState {
+    pub nxt: SeqNumber,
+    /// Right edge of the window that has been advertised.
+    pub adv: SeqNumber,
+    /// Shift of the windows that leave.
+    pub scale: u8,
+    /// Receive buffer in bytes.
+    pub limit: u32,
+    /// Bytes in order that wait for a read.
+    pub unread: u32,
+    /// Stream offset at `nxt`.
+    pub offset: u64,
+    pub last_ack_sent: SeqNumber,
+    pub ts_recent: u32,
+    pub out_of_order: Reassembly,
+    pub sacks: SackList,
+    /// When Linux acknowledges.
+    pub quick: QuickAck,
+    /// ACKs of data out of order that are held back.
+    pub compressed: Compressed,
+    /// Round-trip time as seen by the receiver, where something asks for it.
+    pub rtt: Option<Box<ReceiverRtt>>,
+    /// The buffer and its window, where they grow.
+    pub tuning: Option<Box<ReceiveTuning>>,
+    /// Bytes whose place in the stream was not what the sequence number says: must stay 0.
+    pub misplaced: u64,
+}
+
+/// When each timer is due; [`Instant::FAR_FUTURE`] if it does not run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timers {
+    pub rexmt: Instant,
+    pub persist: Instant,
+    pub delack: Instant,
+    /// A held-back ACK of data out of order.
+    pub compressed: Instant,
+    /// A probe for a lost tail.
+    pub probe: Instant,
+    /// Data that are paced may leave.
+    pub pace: Instant,
+    /// SYN-ACK in SYN-RECEIVED, twice the MSL in TIME-WAIT.
+    pub other: Instant,
+}
+
+impl Timers {
+    pub const OFF: Instant = Instant::FAR_FUTURE;
+
+    #[inline]
+    pub fn earliest(&self) -> Instant {
+        self.rexmt
+            .min(self.persist)
+            .min(self.delack)
+            .min(self.compressed)
+            .min(self.probe)
+            .min(self.pace)
+            .min(self.other)
+    }
+
+    #[inline]
+    pub fn rexmt_runs(&self) -> bool {
+        self.rexmt != Self::OFF
+    }
+
+    #[inline]
+    pub fn persist_runs(&self) -> bool {
+        self.persist != Self::OFF
+    }
+
+    #[inline]
+    pub fn delack_runs(&self) -> bool {
+        self.delack != Self::OFF
+    }
+}
+
+/// Marks that outlive one call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Marks {
+    /// An ACK is owed now.
+    pub ack_now: bool,
+    /// An ACK is owed, to be delayed.
+    pub delay_ack: bool,
+    /// Data or a FIN have come since the last ACK.
+    pub ack_owed: bool,
+    /// The writer has more to come at once.
+    pub more_to_come: bool,
+    /// "Idle" lasts until the last piece of a write (FB-OUT-1).
+    pub last_idle: bool,
+    /// The application has just read.
+    pub reading: bool,
+    /// A window probe is forced out.
+    pub force: bool,
+    /// A probe for a lost tail is to leave.
+    pub probing: bool,
+    /// A FIN has been sent.
+    pub sent_fin: bool,
+    /// Timestamps are in use.
+    pub timestamps: bool,
+    /// Window scaling is in use.
+    pub scaling: bool,
+    /// SACK is in use.
+    pub sack: bool,
+    /// The SYN carries neither window scale nor timestamps any more.
+    pub plain_syn: bool,
+    /// The application closed before the handshake was complete.
+    pub close_wanted: bool,
+    /// Our SYN has been acknowledged.
+    pub syn_acknowledged: bool,
+    /// The SYN-ACK was resent by its timer.
+    pub syn_ack_timed_out: bool,
+    /// A zero window was advertised.
+    pub zero_window_sent: bool,
+    /// The peer has sent its FIN.
+    pub end_of_stream: bool,
+}
+
+/// An address and a port. Unlike those of [`SocketAddr`] they are read without asking which family it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address {
+    pub ip: IpAddr,
+    pub port: u16,
+}
+
+impl Address {
+    fn new(of: SocketAddr) -> Self {
+        Self { ip: of.ip(), port: of.port() }
+    }
+
+    pub fn socket(self) -> SocketAddr {
+        SocketAddr::new(self.ip, self.port)
+    }
+}
+
+/// The transmission control block (RFC 9293 section 3.3.1): all that an end keeps but for what is done about losses.
+///
+/// Whatever may send takes the connection's way to recover as an argument, for only that says what may leave.
+#[derive(Debug)]
+pub(crate) struct Tcb {
+    pub(crate) profile: Arc<Profile>,
+    pub(crate) clock: Clock,
+    pub(super) local: Address,
+    pub(super) remote: Address,
+    pub(super) mtu: u32,
+    pub(super) role: Role,
+    pub(crate) state: State,
+    pub(crate) snd: SendState,
+    pub(crate) buffer: SendBuffer,
+    pub(super) rcv: ReceiveState,
+    pub(crate) timers: Timers,
+    pub(crate) marks: Marks,
+    pub(crate) rtt: RttEstimator,
+    /// The segment being timed: its sequence number and the tick at which it left.
+    pub(super) timed: Option<(SeqNumber, Instant)>,
+    pub(crate) window: Window,
+    pub(crate) congestion: Congestion,
+    /// A window by the measured bandwidth.
+    pub(crate) inflight: Option<Box<Inflight>>,
+    /// What a controller that goes by rate needs.
+    pub(super) by_rate: Option<Box<ByRate>>,
+    /// Packets for the device, where the stack hands it several segments as one.
+    pub(crate) device: Option<Box<Device>>,
+    /// Segments that are out, where a rule for few of them asks.
+    pub(crate) few: Option<Box<Few>>,
+    /// Why the next segment that is sent again is sent, or new data, where something has just decided on that;
+    /// else [`Reason::New`].
+    pub(crate) decision: Reason,
+    /// When the last packet arrived.
+    pub(super) last_arrival: Instant,
+    /// When the last data left.
+    pub(crate) last_data_sent: Instant,
+    pub(super) syn_ack_sent: u32,
+    /// Expiries of the SYN-ACK's timer.
+    pub(super) syn_ack_timeouts: u32,
+    /// Doublings of the persist timer.
+    pub(crate) persist_shift: u8,
+    /// Buffers that grow.
+    pub(super) growth: growth::Growth,
+    /// Bytes for which a blocked writer waits.
+    pub(crate) writer_needs: u32,
+    pub(super) events: u8,
+    pub(crate) counters: Counters,
+    pub(super) out: VecDeque<Transmission>,
+}
+
+impl Tcb {
+    /// In CLOSED (active) or LISTEN (passive).
+    pub fn new(config: ConnectionConfig) -> Self {
+        let profile = config.profile;
+        let (iss, zero) = (config.iss, SeqNumber(0));
+        let header = if config.local.is_ipv4() { 40 } else { 60 };
+        let max_opd = config.mtu.saturating_sub(header).max(1);
+        let limit = |b: rexmit_units::Bytes| b.0.min(1 << 30) as u32;
+        Self {
+            clock: Clock::new(profile.clock.tick, profile.clock.timers, config.phase),
+            local: Address::new(config.local),
+            remote: Address::new(config.remote),
+            mtu: config.mtu,
+            role: config.role,
+            state: if config.role == Role::Active { State::Closed } else { State::Listen },
+            snd: SendState {
+                iss,
+                una: iss,
+                nxt: iss,
+                max: iss,
+                wnd: 0,
+                wl1: zero,
+                wl2: zero,
+                max_wnd: 0,
+                scale: 0,
+                mss: max_opd,
+                max_opd,
+                short_end: iss,
+            },
+            buffer: SendBuffer::new(limit(profile.buffers.send)),
+            rcv: ReceiveState {
+                nxt: zero,
+                adv: zero,
+                scale: 0,
+                limit: limit(profile.buffers.receive),
+                unread: 0,
+                offset: 0,
+                last_ack_sent: zero,
+                ts_recent: 0,
+                out_of_order: Reassembly::default(),
+                sacks: SackList::default(),
+                quick: QuickAck::default(),
+                compressed: Compressed::default(),
+                rtt: profile.measures_as_receiver().then(Box::default),
+                tuning: None,
+                misplaced: 0,
+            },
+            timers: Timers {
+                rexmt: Timers::OFF,
+                persist: Timers::OFF,
+                delack: Timers::OFF,
+                compressed: Timers::OFF,
+                probe: Timers::OFF,
+                pace: Timers::OFF,
+                other: Timers::OFF,
+            },
+            marks: Marks::default(),
+            rtt: RttEstimator::new(&profile.rtt),
+            timed: None,
+            window: Window { cwnd: max_opd, ssthresh: u32::MAX, mss: max_opd, max: u32::MAX },
+            congestion: Congestion::new(&profile.congestion),
+            inflight: Inflight::new(profile.congestion.inflight, iss).map(Box::new),
+            by_rate: None,
+            device: (profile.output.push == PushRule::Device).then(Box::default),
+            few: profile.watches_segments().then(Box::default),
+            decision: Reason::New,
+            last_arrival: Instant::ZERO,
+            last_data_sent: Instant::ZERO,
+            syn_ack_sent: 0,
+            syn_ack_timeouts: 0,
+            persist_shift: 0,
+            growth: growth::Growth::default(),
+            writer_needs: 0,
+            events: 0,
+            counters: Counters::default(),
+            out: VecDeque::new(),
+            profile,
+        }
+    }
+
+    /// Takes this congestion control in place of the profile's.
+    pub(super) fn set_congestion(&mut self, mut congestion: Congestion) {
+        self.by_rate = congestion.rate_control().is_some().then(|| Box::new(ByRate::new()));
+        self.congestion = congestion;
+    }
+
+    /// The state for a table; `phase` names what the sender is doing.
+    pub(super) fn snapshot(&self, phase: &'static str) -> Snapshot {
+        Snapshot {
+            state: self.state.name(),
+            phase,
+            cwnd: u64::from(self.window.cwnd),
+            ssthresh: if self.window.ssthresh == u32::MAX { u64::MAX } else { self.window.ssthresh.into() },
+            in_flight: u64::from(self.flight()),
+            snd_wnd: u64::from(self.snd.wnd),
+            send_queue: u64::from(self.buffer.len()),
+            recv_queue: u64::from(self.rcv.unread),
+            srtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
+            rto: self.rtt.rto(),
+            rexmt_due: self.timers.rexmt_runs().then_some(self.timers.rexmt),
+            counters: self.counters,
+        }
+    }
+
+    pub(crate) fn raise(&mut self, event: Event) {
+        self.events |= 1 << event_bit(event);
+    }
+
+    #[inline]
+    pub(super) fn next_event(&mut self) -> Option<Event> {
+        if self.events == 0 {
+            return None;
+        }
+        let bit = self.events.trailing_zeros();
+        self.events &= self.events - 1;
+        Some(EVENTS[bit as usize])
+    }
+
+    /// Bytes outstanding.
+    #[inline]
+    pub(crate) fn flight(&self) -> u32 {
+        self.snd.max.diff(self.snd.una) as u32
+    }
+
+    /// Hands a segment to the host, and says why.
+    #[inline]
+    pub(crate) fn emit(&mut self, reason: Reason, mut segment: TcpSegment) {
+        segment.src_port = self.local.port;
+        segment.dst_port = self.remote.port;
+        if self.profile.output.cwnd_in_urgent_pointer && !segment.flags.any(Flags::SYN.with(Flags::URG)) {
+            segment.urgent = (self.window.cwnd / self.window.mss).min(u32::from(u16::MAX)) as u16;
+        }
+        if let Some(stamps) = segment.timestamps {
+            self.note_stamp_sent(stamps.value);
+        }
+        self.counters.packets += 1;
+        let ip = rexmit_wire::IpFields { ident: self.counters.packets as u16, ..Default::default() };
+        self.out.push_back(Transmission {
+            packet: Packet {
+                src: self.local.ip,
+                dst: self.remote.ip,
+                ip,
+                transport: Transport::Tcp(segment),
+                damaged: false,
+            },
+            reason,
+        });
+    }
+
+    /// Ends the connection at once, silently.
+    pub(crate) fn enter_closed(&mut self, event: Event) {
+        self.state = State::Closed;
+        let off = Timers::OFF;
+        self.timers = Timers {
+            rexmt: off,
+            persist: off,
+            delack: off,
+            compressed: off,
+            probe: off,
+            pace: off,
+            other: off,
+        };
+        self.raise(event);
+    }
+}
+
+const EVENTS: [Event; 7] = [
+    Event::Connected,
+    Event::Readable,
+    Event::EndOfStream,
+    Event::Writable,
+    Event::Closed,
+    Event::Reset,
+    Event::TimedOut,
+];
+
+fn event_bit(event: Event) -> u8 {
+    EVENTS.iter().position(|e| *e == event).unwrap_or(0) as u8
+}

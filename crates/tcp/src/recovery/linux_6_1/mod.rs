@@ -1,0 +1,235 @@
+//! Linux 6.1: RFC 6675's threshold counted in packets, proportional rate reduction (RFC 6937), undo by timestamps and
+//! D-SACK, F-RTO (RFC 5682): net/ipv4/tcp_input.c, whose function names stand at their counterparts.
+//!
+//! `ack` is `tcp_ack`, `alert` is `tcp_fastretrans_alert`, `undo` the `tcp_try_undo_*`; here are timers and what
+//! leaves.
+//!
+//! Not modelled: RACK and TLP (RFC 8985), so this is the kernel with `tcp_recovery=0` and
+//! `tcp_early_retrans=0`; ECN and its state CWR; where packets of the send queue end; the pacing that RACK's
+//! timer would need; the wait of half a round trip after a report that was taken back
+//! (`tcp_check_sack_reneging`): only the timeout forgets.
+
+mod ack;
+mod alert;
+mod undo;
+
+use rexmit_stack::Reason;
+use rexmit_units::Instant;
+use rexmit_wire::SeqNumber;
+
+use super::packets::{self, Counting, Packets};
+use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
+use crate::congestion::{CongestionControl, Note};
+use crate::connection::Tcb;
+use crate::profile::CwndValidation;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Linux61 {
+    packets: Packets,
+    /// cwnd before it was lowered, in packets.
+    prior_cwnd: u32,
+    prr_delivered: u32,
+    prr_out: u32,
+    /// F-RTO is asking whether the timeout was needed.
+    frto: bool,
+    /// Packets that have arrived.
+    delivered: u64,
+    /// Duplicates that the peer reported, and packets sent again.
+    reported: u64,
+    resends: u64,
+    limited: Limited,
+}
+
+/// Was the window full in the last round trip (`tcp_cwnd_validate`)?
+#[derive(Clone, Copy, Debug)]
+struct Limited {
+    by_cwnd: bool,
+    most_out: u32,
+    until: SeqNumber,
+    /// Most packets out since `since`, while the window was not full.
+    used: u32,
+    since: Instant,
+}
+
+impl Linux61 {
+    pub fn new(tcb: &Tcb) -> Self {
+        Self {
+            packets: Packets::new(tcb),
+            prior_cwnd: 0,
+            prr_delivered: 0,
+            prr_out: 0,
+            frto: false,
+            delivered: 0,
+            reported: 0,
+            resends: 0,
+            limited: Limited {
+                by_cwnd: false,
+                most_out: 0,
+                until: tcb.snd.iss,
+                used: 0,
+                since: Instant::ZERO,
+            },
+        }
+    }
+
+    /// `tcp_any_retrans_done`.
+    fn any_resent(&self) -> bool {
+        let queue = &self.packets.queue;
+        queue.resent > 0 || queue.head().is_some_and(|p| p.ever_resent)
+    }
+
+    /// `tcp_enter_loss`: all is lost that is not SACKed; the threshold is lowered once an episode.
+    fn enter_loss(&mut self, tcb: &mut Tcb, now: Instant) {
+        let phase = self.packets.phase;
+        let fresh = matches!(phase, Phase::Open | Phase::Disorder);
+        self.packets.duplicates = 0;
+        self.packets.queue.lose_all();
+        let again = phase == Phase::Loss && self.packets.timeouts == 0;
+        if fresh || self.packets.recover <= tcb.snd.una || again {
+            self.packets.prior_ssthresh = self.packets.present_ssthresh(tcb);
+            self.prior_cwnd = tcb.window.packets();
+            tcb.lower_ssthresh(now, tcb.flight());
+            self.start_undo(tcb);
+        }
+        tcb.congestion.on_timeout(&mut tcb.window, now);
+        tcb.window.set_packets(self.packets.in_flight() + 1);
+        self.limited.since = now;
+        let least = tcb.dup_thresh();
+        if fresh && self.packets.sacked() >= least {
+            self.packets.reordering = self.packets.reordering.min(least);
+        }
+        self.packets.phase = Phase::Loss;
+        self.packets.recover = tcb.snd.nxt;
+        self.frto = tcb.profile.recovery.frto && (fresh || self.packets.timeouts > 0);
+    }
+
+    /// `tcp_init_undo`.
+    fn start_undo(&mut self, tcb: &Tcb) {
+        self.packets.undo_marker = Some(tcb.snd.una);
+        self.packets.undo_resent = match self.packets.queue.resent {
+            0 => -1,
+            n => i64::from(n),
+        };
+    }
+
+    /// After a round of sending: was cwnd the limit (`tcp_cwnd_validate`)?
+    fn validate_cwnd(&mut self, tcb: &mut Tcb, now: Instant, sent: bool) {
+        let (out, cwnd) = (self.packets.queue.len(), tcb.window.packets());
+        let deferred = tcb.device.as_ref().is_some_and(|device| device.deferred);
+        let full = self.packets.in_flight() >= cwnd || deferred;
+        if !sent && !full {
+            return;
+        }
+        let (una, nxt) = (tcb.snd.una, tcb.snd.nxt);
+        let l = &mut self.limited;
+        if una >= l.until || full || (!l.by_cwnd && out > l.most_out) {
+            (l.by_cwnd, l.most_out, l.until) = (full, out, nxt);
+        }
+        if self.is_cwnd_limited(tcb) {
+            (self.limited.used, self.limited.since) = (0, now);
+            return;
+        }
+        self.limited.used = self.limited.used.max(out);
+        let idle = now.saturating_since(self.limited.since);
+        if tcb.profile.output.validation == CwndValidation::Decay && idle >= tcb.rtt.rto() {
+            self.decay_cwnd(tcb, now);
+        }
+    }
+
+    /// The window goes half the way to what was used of it (`tcp_cwnd_application_limited`; RFC 2861). A
+    /// writer that waits for space in the buffer is not idle.
+    fn decay_cwnd(&mut self, tcb: &mut Tcb, now: Instant) {
+        let first = tcb.profile.initial_window.bytes(tcb.snd.mss) / tcb.window.mss;
+        let (used, cwnd) = (self.limited.used.max(first), tcb.window.packets());
+        if self.packets.phase == Phase::Open && tcb.writer_needs == 0 {
+            if used < cwnd {
+                tcb.window.set_threshold_packets(self.packets.present_ssthresh(tcb));
+                tcb.window.set_packets((cwnd + used) >> 1);
+            }
+            self.limited.used = 0;
+        }
+        self.limited.since = now;
+    }
+
+    /// `tcp_is_cwnd_limited`: in slow start, also with half of the window used.
+    fn is_cwnd_limited(&self, tcb: &Tcb) -> bool {
+        let (cwnd, l) = (tcb.window.packets(), &self.limited);
+        l.by_cwnd || (cwnd < tcb.window.threshold_packets() && cwnd < 2 * l.most_out)
+    }
+
+    /// Lost packets leave again, and count for the reduction.
+    fn resend_lost(&mut self, tcb: &mut Tcb, now: Instant) {
+        let n = packets::resend_lost(self, tcb, now);
+        if self.packets.in_recovery() {
+            self.prr_out += n;
+        }
+    }
+}
+
+impl Counting for Linux61 {
+    fn packets(&mut self) -> &mut Packets {
+        &mut self.packets
+    }
+
+    fn before_resend(&mut self, _tcb: &mut Tcb, _now: Instant, _at: Instant) {
+        self.resends += 1;
+    }
+}
+
+impl LossRecovery for Linux61 {
+    fn on_ack(&mut self, tcb: &mut Tcb, arrival: &Arrival<'_>) -> Rest {
+        let una = tcb.snd.una;
+        self.take_ack(tcb, arrival);
+        tcb.follow_probe_counted(arrival.now, arrival.segment, tcb.snd.una > una, self.packets.phase);
+        Rest::TakeAndSend
+    }
+
+    /// `tcp_retransmit_timer`.
+    fn on_timeout(&mut self, tcb: &mut Tcb, now: Instant) {
+        if tcb.gives_up() || self.packets.queue.len() == 0 {
+            return;
+        }
+        self.enter_loss(tcb, now);
+        self.packets.timeouts += 1;
+        tcb.back_off();
+        tcb.decision = Reason::Timeout { backoff: tcb.rtt.shift() };
+        packets::resend(self, tcb, now, 0);
+        tcb.decision = Reason::New;
+        tcb.timers.rexmt = tcb.clock.deadline(now, tcb.rtt.rto());
+    }
+
+    fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {
+        match why {
+            Resume::TailProbe => packets::resend_last(self, tcb, now),
+            Resume::Pace => {
+                self.resend_lost(tcb, now);
+                tcb.output(now, self);
+            }
+        }
+    }
+
+    fn permit(&mut self, tcb: &mut Tcb) -> Permit {
+        self.packets.permit(tcb)
+    }
+
+    fn on_sent(&mut self, tcb: &mut Tcb, now: Instant, sent: &Sent) {
+        let idle = self.packets.in_flight() == 0;
+        if self.packets.note_sent(now, sent) {
+            if idle {
+                let idle = now.saturating_since(tcb.last_data_sent);
+                tcb.congestion.note(&mut tcb.window, &Note::Restart { now, idle });
+            }
+            if self.packets.in_recovery() {
+                self.prr_out += 1;
+            }
+        }
+    }
+
+    fn after_round(&mut self, tcb: &mut Tcb, now: Instant, sent: bool) {
+        self.validate_cwnd(tcb, now, sent);
+    }
+
+    fn status(&self) -> Status {
+        self.packets.status()
+    }
+}
