@@ -2,7 +2,8 @@
 
 use rexmit_units::Instant;
 
-use super::SideName;
+use crate::core::rows::{Confidence, Need};
+use crate::core::side::SideName;
 
 /// What made the sender send a segment again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,30 +32,6 @@ pub enum Cause {
     /// A probe of an idle connection (RFC 9293 section 3.8.4).
     KeepAlive,
     /// The packets do not tell.
-    Unknown,
-}
-
-/// How sure a judgement is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Confidence {
-    /// The packets allow nothing better than a name.
-    Unknown,
-    /// Another reading is possible and less plausible.
-    Likely,
-    /// No other reading fits what was seen.
-    Certain,
-}
-
-/// Whether the retransmission was needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Need {
-    /// Nothing speaks against it.
-    Needed,
-    /// The original had arrived or was on its way.
-    Spurious,
-    /// It was acknowledged already when it was sent again.
-    Unnecessary,
-    /// The capture ends before an answer.
     Unknown,
 }
 

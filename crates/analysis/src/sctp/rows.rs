@@ -7,8 +7,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use rexmit_units::Instant;
 
+use crate::core::rows::{Confidence, Kind, Need, bytes};
+use crate::core::side::SideName;
+use crate::core::spread::Spread;
 use crate::limits::Counts;
-use crate::rows::{Confidence, Kind, Need, SideName, Spread, bytes};
 
 /// The rows of SCTP, a vector a table.
 #[derive(Debug, Default)]

@@ -17,7 +17,7 @@ use rexmit_wire::sctp::{self, Chunk, DataChunk, Gap, InitChunk, SackChunk};
 use rexmit_wire::{Checksum, Payload};
 
 use super::{Associations, SctpRetransmissionRow, SctpRows};
-use crate::analyzer::Options;
+use crate::options::Options;
 use crate::packet::{Packet, Transport};
 use crate::rows::Tables;
 

@@ -1,9 +1,8 @@
 //! What speaks for which cause of a retransmission.
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
-use super::clock::Clock;
-use super::judge::Trial;
+use super::trial::{Memory, Trial};
 use crate::rows::Evidence;
 
 /// What speaks for which cause.
@@ -33,29 +32,27 @@ pub(super) struct Signs {
     pub timer_possible: bool,
     /// It had run for as long as the estimated timeout.
     pub timer_likely: bool,
-    /// So it had, also where each retransmission starts it again.
+    /// It had run for that long, also where each retransmission starts it again.
     pub timer_sure: bool,
     /// A tail loss probe would have left long before.
     pub probe_overdue: bool,
     /// Segments above it that were reported by SACK.
     pub sacked: u32,
-    /// Nanoseconds since the sender had seen an acknowledgment.
-    pub since_ack: Option<u64>,
+    /// How long ago the sender had seen an acknowledgment.
+    pub since_ack: Option<Duration>,
 }
-
-/// Duplicate ACKs, or segments reported by SACK, that start a fast retransmit (RFC 5681 section 3.2).
-const THRESHOLD: u32 = 3;
 
 impl Signs {
     /// Reads the signs; the timer last expired at `expired_at`.
     pub(super) fn of(trial: &Trial<'_>, expired_at: Option<Instant>) -> Self {
         let view = trial.view;
         let sent = &trial.sent_at;
-        let slack = slack(trial.clock);
+        let policy = trial.policy;
+        let slack = slack(trial);
         let sacked_bytes = view.sacked.bytes_above(trial.seq);
         let sacked = (sacked_bytes.max(0) as u64).div_ceil(u64::from(trial.mss.max(1))) as u32;
         let is_first = trial.seq <= view.una;
-        let between = |from: Instant, to: Instant| to.saturating_since(from).as_nanos();
+        let between = |from: Instant, to: Instant| to.saturating_since(from);
         let since_ack = view.last.map(|last| between(last, sent.time));
         // The timer runs anew from each progress, from the first transmission of the first segment and from each
         // expiry. Some senders start it again with each retransmission.
@@ -63,25 +60,25 @@ impl Signs {
         let by_last = trial.before.last.map(|stamp| between(stamp.time, trial.now));
         let by_expiry = expired_at.map(|time| between(time, trial.now));
         let by_ack = view.advanced_at.map(|time| between(time, sent.time));
-        let running = |by_data: Option<u64>| [by_ack, by_data, by_expiry].into_iter().flatten().min();
-        let timeout = trial.clock.rto().unwrap_or(DEFAULT_TIMEOUT) / 10 * 8;
-        let ran = |by_data, bound: u64| running(by_data).is_some_and(|ran| ran >= bound);
-        let round_trip = trial.clock.min_rtt().unwrap_or(0);
+        let running = |by_data: Option<Duration>| [by_ack, by_data, by_expiry].into_iter().flatten().min();
+        let timeout = policy.timer.run_share.of(trial.clock.rto().unwrap_or(policy.timer.unsampled));
+        let ran = |by_data, bound: Duration| running(by_data).is_some_and(|ran| ran >= bound);
+        let round_trip = trial.clock.min_rtt().unwrap_or_default();
         Self {
             near: sent.near,
             prompted: since_ack.is_some_and(|since| since <= slack),
-            at_once: since_ack.is_some_and(|since| since <= slack / 4),
-            entitled: sacked >= THRESHOLD || (is_first && view.disorders >= THRESHOLD),
+            at_once: since_ack.is_some_and(|since| since <= policy.prompt.at_once_share.of(slack)),
+            entitled: trial.reaches(sacked) || (is_first && trial.reaches(view.disorders)),
             crossing: view.third_at.is_some_and(|third| view.last == Some(third)),
             disorder: view.disorders > 0 || sacked > 0,
             is_first,
             is_tail: trial.end >= trial.edge,
             resent: trial.before.last.zip(expired_at).is_some_and(|(stamp, expired)| stamp.time >= expired),
             overtaken: sent.near && trial.before.last.is_some_and(|stamp| stamp.time < trial.delivered),
-            timer_possible: ran(by_first, round_trip / 10 * 9),
+            timer_possible: ran(by_first, policy.timer.soonest_share.of(round_trip)),
             timer_likely: ran(by_first, timeout),
             timer_sure: ran(by_last, timeout),
-            probe_overdue: latest_probe(trial.clock).is_some_and(|latest| ran(by_first, latest)),
+            probe_overdue: latest_probe(trial).is_some_and(|latest| ran(by_first, latest)),
             sacked,
             since_ack,
         }
@@ -94,29 +91,34 @@ impl Signs {
             duplicates: trial.view.disorders.max(trial.view.duplicates),
             sacked: self.sacked,
             outstanding: (trial.edge - una - trial.view.sacked_bytes).max(0) as u64,
-            since_ack: self.since_ack,
-            since_sent: trial.last_sent.map(|sent| trial.now.saturating_since(sent).as_nanos()),
-            rto: trial.clock.rto(),
+            since_ack: self.since_ack.map(Duration::as_nanos),
+            since_sent: trial.last_sent.map(|sent| trial.since(sent).as_nanos()),
+            rto: trial.clock.rto().map(Duration::as_nanos),
             backoff: 0,
             recover: None,
         }
     }
+
+    /// A single outstanding segment that a sender known to probe sends again, for the first time since progress and no
+    /// later than a probe may. It may leave as late as the timer expires, in its place, so that this is never certain.
+    pub(super) fn may_probe(&self, memory: &Memory, trial: &Trial<'_>) -> bool {
+        let able = (memory.probes || trial.probes) && trial.sack;
+        able && self.is_tail && !self.disorder && trial.before.count <= 1 && !self.probe_overdue
+    }
 }
 
-/// Without an RTT sample, less than any usual first timeout.
-const DEFAULT_TIMEOUT: u64 = 180_000_000;
-
-/// How long a sender that probes for a lost tail may stay silent at the most, nanoseconds: two round trips and the delay
-/// of an acknowledgment of a single segment (RFC 8985 section 7.2), and what its round-trip time may differ from ours.
-/// `None` without a sample: such a sender waits for a second, or for as long as its timer.
-fn latest_probe(clock: &Clock) -> Option<u64> {
-    const ACK_DELAY: u64 = 200_000_000;
-    const MARGIN: u64 = 50_000_000;
-    clock.rtt().map(|rtt| 2 * rtt + rtt / 2 + ACK_DELAY + MARGIN)
+/// How long a sender that probes for a lost tail may stay silent at the most: two round trips and the delay of an
+/// acknowledgment of a single segment (RFC 8985 section 7.2), and what its round-trip time may differ from ours. `None`
+/// without a sample: such a sender waits for a second, or for as long as its timer.
+fn latest_probe(trial: &Trial<'_>) -> Option<Duration> {
+    let timer = &trial.policy.timer;
+    let round_trips = |rtt: Duration| rtt * timer.probe_rtts + timer.probe_rtt_error.of(rtt);
+    trial.clock.rtt().map(|rtt| round_trips(rtt) + timer.probe_ack_delay + timer.probe_margin)
 }
 
-/// How long after an acknowledgment a packet counts as its answer, nanoseconds.
-fn slack(clock: &Clock) -> u64 {
-    let part = clock.rtt().unwrap_or(0) / 20;
-    part.clamp(1_000_000, 5_000_000) + clock.delay() / 10
+/// How long after an acknowledgment a packet counts as its answer.
+fn slack(trial: &Trial<'_>) -> Duration {
+    let (prompt, clock) = (&trial.policy.prompt, trial.clock);
+    let part = prompt.share.of(clock.rtt().unwrap_or_default());
+    part.max(prompt.least).min(prompt.most) + prompt.loop_share.of(clock.delay())
 }

@@ -1,0 +1,7 @@
+//! What the judges of TCP, of SCTP and of pairs share: the two sides of a flow, the thresholds, what makes a cause
+//! certain, and parts of rows.
+
+pub mod policy;
+pub(crate) mod rows;
+pub(crate) mod side;
+pub(crate) mod spread;
