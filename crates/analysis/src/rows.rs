@@ -13,11 +13,13 @@ use rexmit_wire::Flags;
 use crate::limits::Counts;
 use crate::sctp::rows::SctpRows;
 
+pub use crate::core::causes::Cause;
+pub use crate::core::certain::Certain;
 pub(crate) use crate::core::rows::bytes;
 pub use crate::core::rows::{Confidence, Kind, Need, Tables};
 pub use crate::core::side::SideName;
 pub use crate::core::spread::Spread;
-pub use cause::{Cause, Evidence, Proof, RetransmissionRow};
+pub use cause::{Evidence, Proof, RetransmissionRow};
 pub use connection::{Capabilities, ConnectionRow, Handshake, SideRow, Vantage};
 
 /// What came of an analysis so far, a vector a table.

@@ -74,7 +74,7 @@ def evidence(row: Row) -> str:
     """What the judgement of a retransmission of TCP rests on, as one sentence."""
     text = _TCP[row["cause"]](row)
     doubt = _not_needed(row["need"], row["proof"])
-    return f"{text}; {doubt}" if doubt else text
+    return "; ".join(part for part in (text, doubt, _proof(row)) if part)
 
 
 def sctp_evidence(row: Row) -> str:
@@ -83,7 +83,13 @@ def sctp_evidence(row: Row) -> str:
     if row["moved"]:
         text += f"; sent on another path than before, to {row['dst']}"
     doubt = _not_needed(row["need"], row["proof"])
-    return f"{text}; {doubt}" if doubt else text
+    return "; ".join(part for part in (text, doubt, _proof(row)) if part)
+
+
+def _proof(row: Row) -> str:
+    """What makes it certain; nothing in tables that an earlier version wrote."""
+    excluded = row.get("excluded")
+    return f"certain, since {excluded}" if excluded else ""
 
 
 def vantage(share: float | None) -> str:

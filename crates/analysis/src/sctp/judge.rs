@@ -11,8 +11,8 @@ use super::board::Entry;
 use super::order::Order;
 use super::rows::{SctpCause, SctpEvidence};
 use super::view::View;
+use crate::core::certain::{self, Certainty, Exclusion, Facts};
 use crate::core::policy::SctpPolicy;
-use crate::core::rows::Confidence;
 
 /// What is known of the occasion of a packet with retransmitted chunks.
 #[derive(Clone, Copy, Debug)]
@@ -92,13 +92,14 @@ impl Occasion {
 }
 
 /// A cause and how sure it is.
-pub(super) type Verdict = (SctpCause, Confidence);
+pub(super) type Verdict = (SctpCause, Certainty);
 
 /// The cause of the first retransmitted chunk of a packet.
 pub(super) fn lead(at: &Occasion, entry: &Entry, view: &View) -> Verdict {
-    use Confidence::{Certain, Likely};
+    use Certainty::Likely;
     if at.with_cookie {
-        return (SctpCause::WithCookie, Certain);
+        let facts = Facts::default().and(Exclusion::WithCookie);
+        return (SctpCause::WithCookie, certain::sctp(SctpCause::WithCookie, facts));
     }
     if view.window == Some(0) && at.chunks == 1 {
         return (SctpCause::WindowProbe, Likely);
@@ -128,7 +129,7 @@ fn early(at: &Occasion, entry: &Entry, view: &View) -> Verdict {
     } else {
         entry.reports > 0 || at.is_repeated(entry, view)
     };
-    (if told { again(entry) } else { SctpCause::Timeout }, Confidence::Likely)
+    (if told { again(entry) } else { SctpCause::Timeout }, Certainty::Likely)
 }
 
 /// The cause of a further retransmitted chunk of a packet whose first one has `lead`.
@@ -137,7 +138,7 @@ pub(super) fn further(at: &Occasion, entry: &Entry, view: &View, lead: Verdict) 
         SctpCause::Fast | SctpCause::FastAgain | SctpCause::BundledMissing | SctpCause::BundledInFlight
             if at.is_full(entry, view) =>
         {
-            (again(entry), if entry.unclear { Confidence::Likely } else { lead.1 })
+            (again(entry), if entry.unclear { Certainty::Likely } else { lead.1 })
         }
         SctpCause::Timeout | SctpCause::BundledMissing | SctpCause::BundledInFlight => {
             (bundled(entry), lead.1)
@@ -147,12 +148,12 @@ pub(super) fn further(at: &Occasion, entry: &Entry, view: &View, lead: Verdict) 
                 || !at.at_sender() && entry.reports > 0
                 || at.is_repeated(entry, view) =>
         {
-            (again(entry), Confidence::Likely)
+            (again(entry), Certainty::Likely)
         }
         SctpCause::Fast | SctpCause::FastAgain if entry.marked => {
-            (SctpCause::AfterTimeout, Confidence::Likely)
+            (SctpCause::AfterTimeout, Certainty::Likely)
         }
-        SctpCause::Fast | SctpCause::FastAgain => (bundled(entry), Confidence::Likely),
+        SctpCause::Fast | SctpCause::FastAgain => (bundled(entry), Certainty::Likely),
         cause => (cause, lead.1),
     }
 }
@@ -229,7 +230,7 @@ impl Times {
 
 /// The lead was reported missing by a SACK just before.
 fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
-    use Confidence::{Certain, Likely};
+    use Certainty::Likely;
     let threshold = view.threshold();
     // SACKs that came together are looked at together.
     let prompt = &at.policy.prompt;
@@ -239,9 +240,18 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     let exact = crossed || at.at_sender() && matches!(entry.strikes, 3 | 4);
     if entry.strikes >= threshold {
         let no_timer = at.floor.is_some_and(|floor| times.age < floor);
-        // Whether it is the first one or another hangs on what was said before.
-        if no_timer && at.at_sender() && exact && !entry.unclear && !entry.marked && !at.paths {
-            return (again(entry), Certain);
+        let facts = Facts::of(&[
+            (Exclusion::BelowTimeout, no_timer),
+            (Exclusion::ExactReports, exact),
+            // Whether it is the first one or another hangs on what was said before.
+            (Exclusion::KnownBefore, !entry.unclear),
+            (Exclusion::NotMarked, !entry.marked),
+            (Exclusion::OnePath, !at.paths),
+            (Exclusion::AtSender, at.at_sender()),
+        ]);
+        let proven = certain::sctp(again(entry), facts);
+        if proven != Likely {
+            return (again(entry), proven);
         }
         if times.too_soon(at) {
             return (again(entry), Likely);
@@ -269,7 +279,7 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
 
 /// A SACK came just before, and did not report the lead missing.
 fn answered(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
-    use Confidence::Likely;
+    use Certainty::Likely;
     if at.is_repeated(entry, view) {
         return (again(entry), Likely);
     }
@@ -288,7 +298,7 @@ fn answered(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict
 
 /// No SACK came just before.
 fn quiet(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
-    use Confidence::{Certain, Likely};
+    use Certainty::Likely;
     let since_expiry = view.expired.map(|time| at.since(time));
     if at.is_repeated(entry, view) {
         return (again(entry), Likely);
@@ -311,13 +321,16 @@ fn quiet(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
         return early(at, entry, view);
     }
     let long_silent = view.last_sack.is_none_or(|sack| at.since(sack) > at.policy.timer.silence);
-    let sure = at.at_sender()
-        && at.timeout.is_some()
-        && entry.first.is_some()
-        && long_silent
-        && times.longest >= shortest
-        && !(at.has_new || entry.marked || at.paths);
-    (SctpCause::Timeout, if sure { Certain } else { Likely })
+    let facts = Facts::of(&[
+        (Exclusion::Silence, long_silent),
+        (Exclusion::TimerRan, at.timeout.is_some() && times.longest >= shortest),
+        (Exclusion::NothingNew, !at.has_new),
+        (Exclusion::NotMarked, !entry.marked),
+        (Exclusion::OnePath, !at.paths),
+        (Exclusion::SeenBefore, entry.first.is_some()),
+        (Exclusion::AtSender, at.at_sender()),
+    ]);
+    (SctpCause::Timeout, certain::sctp(SctpCause::Timeout, facts))
 }
 
 fn again(entry: &Entry) -> SctpCause {

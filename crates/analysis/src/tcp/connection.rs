@@ -12,14 +12,15 @@ use super::half::{Half, Sent, Terms};
 use super::key::Key;
 use super::opening::Opening;
 use super::passed::{Passed, Placed};
+use crate::core::certain::{self, Exclusion, Facts};
 use crate::core::policy::TcpPolicy;
 use crate::core::side::{SideName, Sides};
 use crate::limits::Steps;
 use crate::options::Options;
 use crate::packet::{Packet, Tcp};
 use crate::rows::{
-    Capabilities, Cause, Confidence, ConnectionRow, Evidence, Kind, Need, Proof, RetransmissionRow, Rows,
-    SackRow, SegmentRow, SideRow,
+    Capabilities, Cause, ConnectionRow, Evidence, Kind, Need, Proof, RetransmissionRow, Rows, SackRow,
+    SegmentRow, SideRow,
 };
 
 /// A connection that is open, or was lately.
@@ -435,6 +436,14 @@ fn space_taken(tcp: &Tcp) -> i64 {
 /// A probe of an idle connection or a closed window: nothing in it is new, and nobody waits for it.
 fn probe(half: &Half, sent: &Sent, terms: &Terms) -> RetransmissionRow {
     let closed = half.acks.window == Some(0);
+    let cause = if closed { Cause::WindowProbe } else { Cause::KeepAlive };
+    // Elsewhere it may be a packet that was overtaken.
+    let facts = Facts::of(&[
+        (Exclusion::AtSender, half.clock.is_surely_near()),
+        (Exclusion::WindowClosed, closed),
+        (Exclusion::NothingOutstanding, true),
+    ]);
+    let certainty = certain::tcp(cause, facts);
     let since = |time: Instant| sent.stamp.time.saturating_since(time).as_nanos();
     RetransmissionRow {
         connection: terms.connection,
@@ -448,9 +457,9 @@ fn probe(half: &Half, sent: &Sent, terms: &Terms) -> RetransmissionRow {
         first_number: None,
         delay_first: None,
         delay_previous: None,
-        cause: if closed { Cause::WindowProbe } else { Cause::KeepAlive },
-        // Elsewhere it may be a packet that was overtaken.
-        confidence: if half.clock.is_surely_near() { Confidence::Certain } else { Confidence::Likely },
+        cause,
+        confidence: certainty.confidence(),
+        certain: certainty.proof(),
         need: Need::Needed,
         proof: Proof::None,
         evidence: Evidence { since_ack: half.acks.last.map(since), ..Evidence::default() },

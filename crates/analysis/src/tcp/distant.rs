@@ -8,19 +8,19 @@ use rexmit_units::{Duration, Instant};
 
 use super::clock::LONGEST;
 use super::signs::Signs;
-use super::trial::{Memory, Phase, Trial};
-use crate::rows::{Cause, Confidence};
+use super::trial::{Memory, Phase, Reading, Trial};
+use crate::rows::Cause;
 
 /// Judges a retransmission seen away from its sender. Nothing is certain there: the retransmission that began a
 /// recovery, or the one of which this is the repetition, may have been lost before it came here.
-pub(super) fn decide(memory: &Memory, trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
+pub(super) fn decide(memory: &Memory, trial: &Trial<'_>, signs: &Signs) -> Reading {
     let sight = Sight::of(memory, trial);
-    let cause = match memory.phase {
-        Phase::Loss { recover } if trial.seq < recover => after_timeout(&sight),
-        Phase::Recovery { recover } if trial.seq < recover || trial.sack => in_recovery(&sight, trial),
-        _ => outside(memory, &sight, trial, signs),
+    let cause = match memory.recovers(trial) {
+        Phase::Loss { .. } => after_timeout(&sight),
+        Phase::Recovery { .. } => in_recovery(&sight, trial),
+        Phase::Open => outside(memory, &sight, trial, signs),
     };
-    (cause, Confidence::Likely)
+    Reading::Likely(cause)
 }
 
 /// What the packets show.

@@ -10,8 +10,9 @@ use rexmit_wire::Flags;
 
 use super::distant;
 use super::signs::Signs;
-use super::trial::{Last, Memory, Phase, Trial, Verdict};
-use crate::rows::{Cause, Confidence};
+use super::trial::{Last, Memory, Phase, Reading, Trial, Verdict};
+use crate::core::certain::{self, Certainty};
+use crate::rows::Cause;
 
 /// Judges the retransmissions of one side in their order.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,11 +30,11 @@ impl Judge {
     pub(super) fn judge(&mut self, trial: &Trial<'_>) -> Verdict {
         self.leave_phase(trial);
         let signs = Signs::of(trial, self.memory.expired_at);
-        let (cause, mut confidence) = self.decide(trial, &signs);
-        if !trial.clock.is_surely_near() && !trial.flags.has(Flags::SYN) {
-            // Where the capture was made is not known.
-            confidence = confidence.min(Confidence::Likely);
-        }
+        let (cause, certainty) = match self.decide(trial, &signs) {
+            Reading::Unknown => (Cause::Unknown, Certainty::Unknown),
+            Reading::Likely(cause) => (cause, Certainty::Likely),
+            Reading::Provable(cause) => (cause, certain::tcp(cause, signs.facts(trial, &self.memory))),
+        };
         self.memory.last = Some(Last { seq: trial.seq, time: trial.now });
         let mut evidence = signs.evidence(trial);
         self.enter_phase(trial, &signs, cause);
@@ -44,7 +45,7 @@ impl Judge {
             Phase::Open => None,
             Phase::Recovery { recover } | Phase::Loss { recover } => Some(recover),
         };
-        Verdict { cause, confidence, evidence }
+        Verdict { cause, certainty, evidence }
     }
 
     fn leave_phase(&mut self, trial: &Trial<'_>) {
@@ -92,138 +93,113 @@ impl Judge {
         }
     }
 
-    fn decide(&mut self, trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
+    fn decide(&mut self, trial: &Trial<'_>, signs: &Signs) -> Reading {
         if let Some(plain) = by_kind(trial, signs) {
             return plain;
         }
         if trial.seen.window.is_none() {
             // Not one acknowledgment is in the capture.
-            return (Cause::Unknown, Confidence::Unknown);
+            return Reading::Unknown;
         }
         if !signs.near {
             return distant::decide(&self.memory, trial, signs);
         }
-        match self.memory.phase {
-            Phase::Loss { recover } if trial.seq < recover => after_timeout(trial, signs),
-            // With SACK, what was sent since it began is recovered too (RFC 6675 section 4, NextSeg).
-            Phase::Recovery { recover } if trial.seq < recover || trial.sack => in_recovery(trial, signs),
-            _ => self.outside(trial, signs),
+        match self.memory.recovers(trial) {
+            Phase::Loss { .. } => after_timeout(trial, signs),
+            Phase::Recovery { .. } => in_recovery(trial, signs),
+            Phase::Open => self.outside(trial, signs),
         }
     }
 
     /// No recovery goes on.
-    fn outside(&mut self, trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
+    fn outside(&mut self, trial: &Trial<'_>, signs: &Signs) -> Reading {
         if let Some(answer) = answered(trial, signs) {
             return answer;
         }
         if signs.is_tail && !signs.is_first && signs.timer_possible {
             self.memory.probes |= signs.near;
-            return (Cause::TailProbe, sure_if(signs.near));
+            return Reading::Provable(Cause::TailProbe);
         }
         if signs.timer_possible && signs.is_first {
             if signs.may_probe(&self.memory, trial) {
-                return (Cause::TailProbe, Confidence::Likely);
+                return Reading::Likely(Cause::TailProbe);
             }
-            let sure = signs.timer_sure && !signs.prompted && !(trial.sack && signs.is_tail);
-            return (Cause::Timeout, sure_if(sure));
+            return Reading::Provable(Cause::Timeout);
         }
         if signs.disorder {
-            return (Cause::Fast, Confidence::Likely);
+            return Reading::Likely(Cause::Fast);
         }
-        (Cause::Unknown, Confidence::Unknown)
+        Reading::Unknown
     }
 }
 
 /// What its kind alone decides.
-fn by_kind(trial: &Trial<'_>, signs: &Signs) -> Option<(Cause, Confidence)> {
+fn by_kind(trial: &Trial<'_>, signs: &Signs) -> Option<Reading> {
     if trial.flags.has(Flags::SYN) {
         let cause = if trial.flags.has(Flags::ACK) { Cause::SynAck } else { Cause::Syn };
-        // One that follows at once may be a copy that the path made.
-        let last = trial.before.last.map(|stamp| trial.since(stamp.time));
-        return Some((cause, sure_if(last.is_none_or(|since| since > trial.policy.timer.syn))));
+        return Some(Reading::Provable(cause));
     }
     if trial.flags.has(Flags::FIN) && trial.len == 0 {
-        return Some((Cause::Fin, sure_if(!signs.prompted && trial.before.count > 0)));
+        return Some(Reading::Provable(Cause::Fin));
     }
-    // A probe's byte goes again with what follows it, once the window has opened.
-    if trial.seq + 1 == trial.edge && trial.len > 1 && signs.prompted && trial.view.window_moved {
-        return Some((Cause::WindowProbe, sure_if(signs.near)));
-    }
-    let closed = trial.view.window == Some(0);
-    if closed && trial.len <= 1 && trial.end >= trial.edge {
-        return Some((Cause::WindowProbe, Confidence::Certain));
-    }
-    None
+    (signs.window_opened || signs.window_closed).then_some(Reading::Provable(Cause::WindowProbe))
 }
 
 /// Outside a recovery, an acknowledgment made the sender send it again.
-fn answered(trial: &Trial<'_>, signs: &Signs) -> Option<(Cause, Confidence)> {
+fn answered(trial: &Trial<'_>, signs: &Signs) -> Option<Reading> {
     if signs.prompted && signs.entitled {
-        let sure = signs.crossing || !signs.timer_possible;
-        return Some((Cause::Fast, sure_if(sure)));
+        return Some(Reading::Provable(Cause::Fast));
     }
     let prompted = signs.at_once && trial.view.last_is_disorder;
     if signs.prompted && signs.disorder && (prompted || !signs.timer_likely) {
         // Early retransmit, RACK, or another threshold.
-        return Some((Cause::Fast, Confidence::Likely));
+        return Some(Reading::Likely(Cause::Fast));
     }
     if trial.sack && signs.at_once && signs.overtaken && !signs.disorder {
         // RACK: what was sent later has arrived.
-        return Some((Cause::SackRecovery, Confidence::Likely));
+        return Some(Reading::Likely(Cause::SackRecovery));
     }
     if trial.sack && signs.disorder && signs.timer_possible && !signs.timer_likely {
         // RACK's reordering timer.
-        return Some((Cause::Fast, Confidence::Likely));
+        return Some(Reading::Likely(Cause::Fast));
     }
     None
 }
 
-fn after_timeout(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
+fn after_timeout(trial: &Trial<'_>, signs: &Signs) -> Reading {
     if signs.is_first && signs.timer_possible && !signs.prompted && trial.before.count > 0 {
-        return (Cause::Timeout, sure_if(signs.timer_sure));
+        return Reading::Provable(Cause::Timeout);
     }
-    let duplicate = signs.is_first && trial.view.last_is_disorder;
-    if duplicate && signs.prompted && (signs.resent || (signs.crossing && !trial.sack)) {
+    if signs.duplicate && signs.prompted && (signs.resent || (signs.crossing && !trial.sack)) {
         // Going back sends each segment once.
-        return (Cause::Fast, Confidence::Likely);
+        return Reading::Likely(Cause::Fast);
     }
     // With reports above it, a sender that took its timeout back would be in a recovery (RFC 4015).
-    let alone = signs.sacked == 0;
-    (Cause::GoBackN, sure_if(signs.prompted && signs.near && !duplicate && alone))
+    Reading::Provable(Cause::GoBackN)
 }
 
-fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
+fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> Reading {
     if signs.is_first && signs.timer_possible && !signs.prompted {
-        return (Cause::Timeout, sure_if(signs.timer_sure));
+        return Reading::Provable(Cause::Timeout);
     }
     // Acknowledgments go on coming in recovery, so that one may precede a timeout by chance. Nothing else sends a
     // segment for the third time, and the timer may have run since the recovery began.
-    let again = trial.before.count > 1;
     let by_chance = signs.timer_likely && trial.view.last_is_disorder && !signs.at_once;
-    if signs.is_first && again && (by_chance || (signs.near && !signs.prompted)) {
-        return (Cause::Timeout, Confidence::Likely);
+    if signs.is_first && signs.again && (by_chance || (signs.near && !signs.prompted)) {
+        return Reading::Likely(Cause::Timeout);
     }
-    // Or the timer's expiry met an acknowledgment by chance.
-    let expired = signs.is_first && again && signs.timer_likely;
-    let confidence = sure_if(signs.prompted && !expired);
     if trial.sack {
-        // One may have ended and another begun that nothing showed.
-        let another = signs.is_first && trial.view.last_is_disorder && signs.entitled && signs.crossing;
-        return (Cause::SackRecovery, if another { Confidence::Likely } else { confidence });
+        return Reading::Provable(Cause::SackRecovery);
     }
     if !signs.is_first {
         // Without SACK a sender knows of one hole only; it goes back after a timeout that nothing showed.
-        return (Cause::GoBackN, Confidence::Likely);
+        return Reading::Likely(Cause::GoBackN);
     }
-    if trial.view.last_is_disorder && signs.entitled && signs.crossing {
+    if signs.third_report {
         // Reno's recovery ends with the first partial ACK (RFC 5681 section 3.2).
-        return (Cause::Fast, Confidence::Likely);
+        return Reading::Likely(Cause::Fast);
     }
-    (Cause::PartialAck, if trial.view.last_is_disorder { Confidence::Likely } else { confidence })
-}
-
-pub(super) fn sure_if(sure: bool) -> Confidence {
-    if sure { Confidence::Certain } else { Confidence::Likely }
+    Reading::Provable(Cause::PartialAck)
 }
 
 #[cfg(test)]

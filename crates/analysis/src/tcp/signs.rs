@@ -2,7 +2,8 @@
 
 use rexmit_units::{Duration, Instant};
 
-use super::trial::{Memory, Trial};
+use super::trial::{Memory, Phase, Trial};
+use crate::core::certain::{Exclusion, Facts};
 use crate::rows::Evidence;
 
 /// What speaks for which cause.
@@ -36,6 +37,16 @@ pub(super) struct Signs {
     pub timer_sure: bool,
     /// A tail loss probe would have left long before.
     pub probe_overdue: bool,
+    /// It was seen more than once before.
+    pub again: bool,
+    /// The last acknowledgment was a duplicate for it.
+    pub duplicate: bool,
+    /// That acknowledgment was the report that starts a recovery of it.
+    pub third_report: bool,
+    /// A probe's byte goes again with what follows it: the window has opened.
+    pub window_opened: bool,
+    /// It takes no more than a byte, and the window is closed.
+    pub window_closed: bool,
     /// Segments above it that were reported by SACK.
     pub sacked: u32,
     /// How long ago the sender had seen an acknowledgment.
@@ -64,12 +75,17 @@ impl Signs {
         let timeout = policy.timer.run_share.of(trial.clock.rto().unwrap_or(policy.timer.unsampled));
         let ran = |by_data, bound: Duration| running(by_data).is_some_and(|ran| ran >= bound);
         let round_trip = trial.clock.min_rtt().unwrap_or_default();
+        let prompted = since_ack.is_some_and(|since| since <= slack);
+        let entitled = trial.reaches(sacked) || (is_first && trial.reaches(view.disorders));
+        let crossing = view.third_at.is_some_and(|third| view.last == Some(third));
+        let opened = prompted && view.window_moved;
+        let closed = view.window == Some(0) && trial.len <= 1 && trial.end >= trial.edge;
         Self {
             near: sent.near,
-            prompted: since_ack.is_some_and(|since| since <= slack),
+            prompted,
             at_once: since_ack.is_some_and(|since| since <= policy.prompt.at_once_share.of(slack)),
-            entitled: trial.reaches(sacked) || (is_first && trial.reaches(view.disorders)),
-            crossing: view.third_at.is_some_and(|third| view.last == Some(third)),
+            entitled,
+            crossing,
             disorder: view.disorders > 0 || sacked > 0,
             is_first,
             is_tail: trial.end >= trial.edge,
@@ -79,9 +95,38 @@ impl Signs {
             timer_likely: ran(by_first, timeout),
             timer_sure: ran(by_last, timeout),
             probe_overdue: latest_probe(trial).is_some_and(|latest| ran(by_first, latest)),
+            again: trial.before.count > 1,
+            duplicate: is_first && view.last_is_disorder,
+            third_report: is_first && view.last_is_disorder && entitled && crossing,
+            window_opened: trial.seq + 1 == trial.edge && trial.len > 1 && opened,
+            window_closed: closed,
             sacked,
             since_ack,
         }
+    }
+
+    /// What they exclude.
+    pub(super) fn facts(&self, trial: &Trial<'_>, memory: &Memory) -> Facts {
+        let last = trial.before.last.map(|stamp| trial.since(stamp.time));
+        Facts::of(&[
+            (Exclusion::AtSender, trial.clock.is_surely_near()),
+            (Exclusion::LaterThanCopies, last.is_none_or(|since| since > trial.policy.timer.syn)),
+            (Exclusion::SeenBefore, trial.before.count > 0),
+            (Exclusion::NoAnswer, !self.prompted),
+            (Exclusion::Answer, self.prompted),
+            (Exclusion::JustReported, self.crossing),
+            (Exclusion::TimerYoung, !self.timer_possible),
+            (Exclusion::TimerRan, self.timer_sure),
+            (Exclusion::NotOverdue, !(self.is_first && self.again && self.timer_likely)),
+            (Exclusion::NotTail, !(trial.sack && self.is_tail)),
+            (Exclusion::OnlyTail, self.is_tail && !self.is_first),
+            (Exclusion::Recovering, memory.recovers(trial) != Phase::Open),
+            (Exclusion::WindowClosed, self.window_closed),
+            (Exclusion::WindowOpened, self.window_opened && self.near),
+            (Exclusion::NothingSacked, self.sacked == 0),
+            (Exclusion::NoDuplicate, !self.duplicate),
+            (Exclusion::NoThirdReport, !self.third_report),
+        ])
     }
 
     /// The part of the evidence that they hold.

@@ -7,8 +7,9 @@ use super::acks::AckState;
 use super::board::Before;
 use super::clock::Clock;
 use super::view::SentAt;
+use crate::core::certain::Certainty;
 use crate::core::policy::TcpPolicy;
-use crate::rows::{Cause, Confidence, Evidence};
+use crate::rows::{Cause, Evidence};
 
 /// A retransmission and what was known when it was sent.
 #[derive(Debug)]
@@ -67,8 +68,19 @@ impl Trial<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub cause: Cause,
-    pub confidence: Confidence,
+    pub certainty: Certainty,
     pub evidence: Evidence,
+}
+
+/// A cause, and whether other readings are left that nothing can exclude.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// The packets do not tell.
+    Unknown,
+    /// Another reading is left.
+    Likely(Cause),
+    /// Certain, if all that rivals it is excluded.
+    Provable(Cause),
 }
 
 /// Where a sender is in its recovery, as its retransmissions show it.
@@ -106,4 +118,16 @@ pub(super) struct Memory {
     pub expired_at: Option<Instant>,
     /// A tail loss probe was seen that can be nothing else.
     pub probes: bool,
+}
+
+impl Memory {
+    /// The phase in which a retransmission belongs to what is recovered, `Open` if in none. With SACK, what was sent since
+    /// a recovery began is recovered too (RFC 6675 section 4, NextSeg).
+    pub(super) fn recovers(&self, trial: &Trial<'_>) -> Phase {
+        match self.phase {
+            Phase::Loss { recover } if trial.seq >= recover => Phase::Open,
+            Phase::Recovery { recover } if trial.seq >= recover && !trial.sack => Phase::Open,
+            phase => phase,
+        }
+    }
 }

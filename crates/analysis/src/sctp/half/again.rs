@@ -35,7 +35,7 @@ impl Half {
         (entry.reports, entry.strikes) = (0, 0);
         self.view.clear(&mut entry);
         entry.fast += u32::from(matches!(judged.verdict.0, SctpCause::Fast | SctpCause::FastAgain));
-        entry.unclear |= judged.verdict.1 != Confidence::Certain;
+        entry.unclear |= judged.verdict.1.confidence() != Confidence::Certain;
         entry.row = Some(self.record(row, &entry, out));
         if let Some(kept) = self.board.get(again.tsn) {
             *kept = entry;
@@ -122,7 +122,8 @@ fn row(
         class: judged.class,
         class_reports: entry.trace,
         cause: judged.verdict.0,
-        confidence: judged.verdict.1,
+        confidence: judged.verdict.1.confidence(),
+        certain: judged.verdict.1.proof(),
         need,
         proof,
         moved: judged.moved,

@@ -21,6 +21,7 @@ fn waiting(number: u64, seq: i64) -> Waiting {
         delay_previous: None,
         cause: Cause::Timeout,
         confidence: Confidence::Likely,
+        certain: None,
         need: Need::Unknown,
         proof: Proof::None,
         evidence: Evidence::default(),
