@@ -173,6 +173,12 @@ def _go_back(row: Row) -> str:
     return f"after a timeout, of what was outstanding then{until}"
 
 
+def _window_probe(row: Row) -> str:
+    if row["len"] > 1:
+        return "the window had opened again: the byte of a probe goes once more, with what follows it"
+    return f"the window was closed, {duration(row['since_sent_ns'])} after data was sent"
+
+
 def _unknown(row: Row) -> str:
     known = [_reported(row), f"{size(row['outstanding'])} outstanding" if row["outstanding"] else ""]
     known.append(
@@ -192,9 +198,7 @@ _TCP = {
     "tail-probe": _probe,
     "timeout": _timer,
     "go-back-n": _go_back,
-    "window-probe": lambda row: (
-        f"the window was closed, {duration(row['since_sent_ns'])} after data was sent"
-    ),
+    "window-probe": _window_probe,
     "keep-alive": lambda row: (
         f"nothing was outstanding, {duration(row['since_sent_ns'])} after data was sent"
     ),

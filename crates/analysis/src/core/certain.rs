@@ -29,6 +29,14 @@ enum Rival {
     Probe,
     /// What is sent in a recovery.
     Recovery,
+    /// What follows an expiry of the timer that looked like something else.
+    Follower,
+    /// A recovery by duplicate ACKs alone.
+    Plain,
+    /// Going back after a timeout.
+    GoBack,
+    /// A fast retransmit that waited in a queue before it came here.
+    Queued,
     /// The beginning of another recovery.
     Another,
     /// New data, or what is sent with them.
@@ -70,8 +78,6 @@ pub(crate) enum Exclusion {
     Recovering,
     /// The window was closed.
     WindowClosed,
-    /// The window had just opened again, and its first byte had been a probe.
-    WindowOpened,
     /// Nothing was outstanding.
     NothingOutstanding,
     /// Nothing above it was reported by SACK.
@@ -82,6 +88,16 @@ pub(crate) enum Exclusion {
     NoThirdReport,
     /// The same packet carries a COOKIE-ECHO that was sent again.
     WithCookie,
+    /// What began the recovery is certain, and no expiry may have come since.
+    LeaderCertain,
+    /// Its sender was seen to pass over what was reported by SACK, and not to send that again.
+    SackUsed,
+    /// Data above it were reported by SACK.
+    SackedAbove,
+    /// Fewer duplicates had come than start a fast retransmit.
+    FewReports,
+    /// Nothing was sent again for a round trip.
+    NothingLately,
     /// Less time had passed than the shortest T3 takes.
     BelowTimeout,
     /// As many reports had come as start a fast retransmit, and no more.
@@ -109,6 +125,10 @@ impl Rival {
             Self::Chance => "no timer by chance",
             Self::Probe => "no tail loss probe",
             Self::Recovery => "no recovery",
+            Self::Follower => "no follower of a timeout",
+            Self::Plain => "no recovery without SACK",
+            Self::GoBack => "no go-back-N",
+            Self::Queued => "no fast retransmit behind a queue",
             Self::Another => "no other recovery",
             Self::Data => "no new data",
             Self::Expiry => "no earlier expiry",
@@ -134,12 +154,16 @@ impl Exclusion {
             Self::OnlyTail => "a timer sends what is missing first",
             Self::Recovering => "none is sent in a recovery",
             Self::WindowClosed => "the window was closed",
-            Self::WindowOpened => "the window had just opened, and its first byte was a probe",
             Self::NothingOutstanding => "nothing was outstanding",
             Self::NothingSacked => "nothing above it reported by SACK",
             Self::NoDuplicate => "no duplicate ACK just before",
             Self::NoThirdReport => "no report that starts one just before",
             Self::WithCookie => "beside a COOKIE-ECHO that was sent again",
+            Self::LeaderCertain => "what it follows is certain",
+            Self::SackUsed => "its sender was seen to use SACK",
+            Self::SackedAbove => "data above it reported by SACK",
+            Self::FewReports => "fewer duplicates than start one",
+            Self::NothingLately => "nothing sent again for a round trip",
             Self::BelowTimeout => "sooner than any T3",
             Self::ExactReports => "as many reports as start it",
             Self::NotMarked => "T3 had not expired",
@@ -168,12 +192,20 @@ static TCP: &[(Cause, &[Rule])] = &[
             (Rival::Elsewhere, &[E::AtSender]),
         ],
     ),
-    (Cause::Fast, &[(Rival::Timer, &[E::JustReported, E::TimerYoung]), (Rival::Elsewhere, &[E::AtSender])]),
+    (
+        Cause::Fast,
+        &[
+            (Rival::Timer, &[E::JustReported, E::TimerYoung]),
+            (Rival::Recovery, &[E::JustReported, E::NothingLately]),
+            (Rival::Elsewhere, &[E::AtSender]),
+        ],
+    ),
     (
         Cause::PartialAck,
         &[
             (Rival::Timer, &[E::Answer]),
             (Rival::Chance, &[E::NotOverdue]),
+            (Rival::Follower, &[E::LeaderCertain]),
             (Rival::Another, &[E::NoDuplicate]),
             (Rival::Elsewhere, &[E::AtSender]),
         ],
@@ -183,6 +215,9 @@ static TCP: &[(Cause, &[Rule])] = &[
         &[
             (Rival::Timer, &[E::Answer]),
             (Rival::Chance, &[E::NotOverdue]),
+            (Rival::Follower, &[E::LeaderCertain]),
+            (Rival::Plain, &[E::SackUsed]),
+            (Rival::GoBack, &[E::SackedAbove]),
             (Rival::Another, &[E::NoThirdReport]),
             (Rival::Elsewhere, &[E::AtSender]),
         ],
@@ -193,6 +228,7 @@ static TCP: &[(Cause, &[Rule])] = &[
         &[
             (Rival::Answer, &[E::NoAnswer]),
             (Rival::Recovery, &[E::TimerRan]),
+            (Rival::Queued, &[E::FewReports, E::Recovering]),
             (Rival::Probe, &[E::NotTail, E::Recovering]),
             (Rival::Elsewhere, &[E::AtSender]),
         ],
@@ -201,15 +237,13 @@ static TCP: &[(Cause, &[Rule])] = &[
         Cause::GoBackN,
         &[
             (Rival::Timer, &[E::Answer]),
+            (Rival::Follower, &[E::LeaderCertain]),
             (Rival::Another, &[E::NoDuplicate]),
             (Rival::Recovery, &[E::NothingSacked]),
             (Rival::Elsewhere, &[E::AtSender]),
         ],
     ),
-    (
-        Cause::WindowProbe,
-        &[(Rival::Data, &[E::WindowClosed, E::WindowOpened]), (Rival::Elsewhere, &[E::AtSender])],
-    ),
+    (Cause::WindowProbe, &[(Rival::Data, &[E::WindowClosed]), (Rival::Elsewhere, &[E::AtSender])]),
     (Cause::KeepAlive, &[(Rival::Data, &[E::NothingOutstanding]), (Rival::Elsewhere, &[E::AtSender])]),
 ];
 

@@ -29,15 +29,22 @@ impl Judge {
     /// Judges the next retransmission.
     pub(super) fn judge(&mut self, trial: &Trial<'_>) -> Verdict {
         self.leave_phase(trial);
+        self.memory.learn_sack(trial);
         let signs = Signs::of(trial, self.memory.expired_at);
         let (cause, certainty) = match self.decide(trial, &signs) {
             Reading::Unknown => (Cause::Unknown, Certainty::Unknown),
             Reading::Likely(cause) => (cause, Certainty::Likely),
             Reading::Provable(cause) => (cause, certain::tcp(cause, signs.facts(trial, &self.memory))),
         };
-        self.memory.last = Some(Last { seq: trial.seq, time: trial.now });
+        self.memory.last = Some(Last { seq: trial.seq, end: trial.end, time: trial.now });
         let mut evidence = signs.evidence(trial);
+        let phase = self.memory.phase;
         self.enter_phase(trial, &signs, cause);
+        let is_sure = matches!(certainty, Certainty::Certain(_));
+        let begins = self.memory.phase != phase || matches!(cause, Cause::Fast | Cause::Timeout);
+        // What may have been an expiry leaves doubt of all that follows it.
+        let chance = signs.overdue || !signs.prompted;
+        self.memory.sure = if begins { is_sure } else { self.memory.sure && (is_sure || !chance) };
         if matches!(cause, Cause::Timeout | Cause::Syn | Cause::SynAck | Cause::Fin) {
             evidence.backoff = self.memory.expiries;
         }
@@ -87,6 +94,7 @@ impl Judge {
                 self.memory.expiries += 1;
                 self.memory.expired_una = trial.view.una;
                 self.memory.expired_at = Some(trial.now);
+                self.memory.expired_to = trial.edge;
                 self.memory.phase = Phase::Loss { recover: trial.edge };
             }
             _ => {}
@@ -106,7 +114,7 @@ impl Judge {
         }
         match self.memory.recovers(trial) {
             Phase::Loss { .. } => after_timeout(trial, signs),
-            Phase::Recovery { .. } => in_recovery(trial, signs),
+            Phase::Recovery { .. } => in_recovery(trial, signs, &self.memory),
             Phase::Open => self.outside(trial, signs),
         }
     }
@@ -178,15 +186,19 @@ fn after_timeout(trial: &Trial<'_>, signs: &Signs) -> Reading {
     Reading::Provable(Cause::GoBackN)
 }
 
-fn in_recovery(trial: &Trial<'_>, signs: &Signs) -> Reading {
+fn in_recovery(trial: &Trial<'_>, signs: &Signs, memory: &Memory) -> Reading {
     if signs.is_first && signs.timer_possible && !signs.prompted {
         return Reading::Provable(Cause::Timeout);
     }
     // Acknowledgments go on coming in recovery, so that one may precede a timeout by chance. Nothing else sends a
     // segment for the third time, and the timer may have run since the recovery began.
-    let by_chance = signs.timer_likely && trial.view.last_is_disorder && !signs.at_once;
+    let by_chance = signs.timer_possible && !signs.at_once;
     if signs.is_first && signs.again && (by_chance || (signs.near && !signs.prompted)) {
         return Reading::Likely(Cause::Timeout);
+    }
+    if trial.sack && signs.sacked == 0 && memory.is_left(trial) {
+        // Duplicates answered what it sent again although that had arrived; it goes on going back.
+        return Reading::Likely(Cause::GoBackN);
     }
     if trial.sack {
         return Reading::Provable(Cause::SackRecovery);

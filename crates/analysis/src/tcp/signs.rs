@@ -2,7 +2,7 @@
 
 use rexmit_units::{Duration, Instant};
 
-use super::trial::{Memory, Phase, Trial};
+use super::trial::{Memory, Phase, SackUse, Trial};
 use crate::core::certain::{Exclusion, Facts};
 use crate::rows::Evidence;
 
@@ -39,6 +39,8 @@ pub(super) struct Signs {
     pub probe_overdue: bool,
     /// It was seen more than once before.
     pub again: bool,
+    /// It is sent for the third time, after as long as a timer runs.
+    pub overdue: bool,
     /// The last acknowledgment was a duplicate for it.
     pub duplicate: bool,
     /// That acknowledgment was the report that starts a recovery of it.
@@ -96,6 +98,7 @@ impl Signs {
             timer_sure: ran(by_last, timeout),
             probe_overdue: latest_probe(trial).is_some_and(|latest| ran(by_first, latest)),
             again: trial.before.count > 1,
+            overdue: is_first && trial.before.count > 1 && ran(by_first, timeout),
             duplicate: is_first && view.last_is_disorder,
             third_report: is_first && view.last_is_disorder && entitled && crossing,
             window_opened: trial.seq + 1 == trial.edge && trial.len > 1 && opened,
@@ -108,6 +111,7 @@ impl Signs {
     /// What they exclude.
     pub(super) fn facts(&self, trial: &Trial<'_>, memory: &Memory) -> Facts {
         let last = trial.before.last.map(|stamp| trial.since(stamp.time));
+        let round_trip = trial.clock.rtt().unwrap_or_default();
         Facts::of(&[
             (Exclusion::AtSender, trial.clock.is_surely_near()),
             (Exclusion::LaterThanCopies, last.is_none_or(|since| since > trial.policy.timer.syn)),
@@ -117,15 +121,19 @@ impl Signs {
             (Exclusion::JustReported, self.crossing),
             (Exclusion::TimerYoung, !self.timer_possible),
             (Exclusion::TimerRan, self.timer_sure),
-            (Exclusion::NotOverdue, !(self.is_first && self.again && self.timer_likely)),
+            (Exclusion::NotOverdue, !self.overdue),
             (Exclusion::NotTail, !(trial.sack && self.is_tail)),
             (Exclusion::OnlyTail, self.is_tail && !self.is_first),
             (Exclusion::Recovering, memory.recovers(trial) != Phase::Open),
             (Exclusion::WindowClosed, self.window_closed),
-            (Exclusion::WindowOpened, self.window_opened && self.near),
             (Exclusion::NothingSacked, self.sacked == 0),
             (Exclusion::NoDuplicate, !self.duplicate),
             (Exclusion::NoThirdReport, !self.third_report),
+            (Exclusion::LeaderCertain, memory.sure),
+            (Exclusion::SackUsed, memory.sack == SackUse::Used),
+            (Exclusion::SackedAbove, self.sacked > 0),
+            (Exclusion::FewReports, !self.entitled),
+            (Exclusion::NothingLately, memory.last.is_none_or(|last| trial.since(last.time) > round_trip)),
         ])
     }
 

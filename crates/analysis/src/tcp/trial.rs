@@ -100,8 +100,22 @@ pub(super) enum Phase {
 pub(super) struct Last {
     /// Its first sequence number.
     pub seq: i64,
+    /// One past its last.
+    pub end: i64,
     /// When it was seen.
     pub time: Instant,
+}
+
+/// What a sender makes of what is reported by SACK, as its retransmissions show it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum SackUse {
+    /// Nothing was to be seen of it.
+    #[default]
+    Unknown,
+    /// It passed over what was reported.
+    Used,
+    /// It sent that again in a recovery.
+    Ignored,
 }
 
 /// What the retransmissions of one side have shown.
@@ -118,9 +132,36 @@ pub(super) struct Memory {
     pub expired_at: Option<Instant>,
     /// A tail loss probe was seen that can be nothing else.
     pub probes: bool,
+    /// What began the phase is certain, and nothing since may have been an expiry of the timer.
+    pub sure: bool,
+    /// What its sender makes of SACK.
+    pub sack: SackUse,
+    /// What was outstanding at the last expiry goes up to here, while it is not acknowledged.
+    pub expired_to: i64,
 }
 
 impl Memory {
+    /// What the retransmission shows of its sender's use of SACK.
+    pub(super) fn learn_sack(&mut self, trial: &Trial<'_>) {
+        let view = trial.view;
+        if trial.end > trial.seq && view.sacked.covers(&(trial.seq..trial.end)) {
+            if matches!(self.phase, Phase::Recovery { .. }) {
+                self.sack = SackUse::Ignored;
+            }
+            return;
+        }
+        let Some(last) = self.last.filter(|last| view.una < last.end && last.end < trial.seq) else { return };
+        let passed_over = view.sacked.bytes_above(last.end) > view.sacked.bytes_above(trial.seq);
+        if passed_over && self.sack == SackUse::Unknown {
+            self.sack = SackUse::Used;
+        }
+    }
+
+    /// It was outstanding when the timer last expired.
+    pub(super) fn is_left(&self, trial: &Trial<'_>) -> bool {
+        trial.seq < self.expired_to && trial.view.una < self.expired_to
+    }
+
     /// The phase in which a retransmission belongs to what is recovered, `Open` if in none. With SACK, what was sent since
     /// a recovery began is recovered too (RFC 6675 section 4, NextSeg).
     pub(super) fn recovers(&self, trial: &Trial<'_>) -> Phase {

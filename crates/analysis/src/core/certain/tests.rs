@@ -4,7 +4,7 @@ use super::*;
 fn nothing_is_certain_while_a_rival_is_left() {
     for (cause, rules) in TCP {
         for proof in proofs(rules) {
-            assert_eq!(tcp(*cause, proof.by), Certainty::Certain(proof), "{cause:?}");
+            assert_eq!(tcp(*cause, proof.by).confidence(), Confidence::Certain, "{cause:?}");
             for (rival, by) in *rules {
                 let without = by.iter().fold(proof.by.0, |facts, fact| facts & !(1 << *fact as u8));
                 assert_eq!(tcp(*cause, Facts(without)), Certainty::Likely, "{cause:?} {rival:?}");
