@@ -472,3 +472,6 @@ impl Policy {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
