@@ -174,7 +174,7 @@ def _go_back(row: Row) -> str:
 
 
 def _window_probe(row: Row) -> str:
-    if row["len"] > 1:
+    if (row["len"] or 0) > 1:
         return "the window had opened again: the byte of a probe goes once more, with what follows it"
     return f"the window was closed, {duration(row['since_sent_ns'])} after data was sent"
 
