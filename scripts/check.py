@@ -106,6 +106,7 @@ def lints() -> list[Check]:
         Check("ruff format", LINT, [str(BIN / "ruff"), "format", "--check", *sources], beside=True),
         Check("ruff", LINT, [str(BIN / "ruff"), "check", *sources], beside=True),
         Check("import rules", LINT, [PYTHON, "scripts/check_imports.py"], beside=True),
+        Check("circles of modules", LINT, [PYTHON, "scripts/check_modules.py"], beside=True),
         Check("writes", LINT, [PYTHON, "scripts/check_writes.py"], beside=True),
         Check("hosts", LINT, [PYTHON, "scripts/check_hosts.py"], beside=True),
         Check("file sizes", LINT, [PYTHON, "scripts/check_sizes.py"], beside=True),

@@ -1,31 +1,11 @@
 //! Packets in, rows out.
 
 use crate::limits::{MEMORY_BYTES, MEMORY_PER_BYTE};
+use crate::options::Options;
 use crate::packet::{Batch, Transport};
-use crate::rows::{Rows, Tables};
+use crate::rows::Rows;
 use crate::sctp::Associations;
 use crate::tcp::Connections;
-
-/// What an analysis may be told.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// Losses within so many RTTs count as one loss event: 2 as klaver-2005 section 3.2, 1 as RFC 5348 section 5.2. Each
-    /// loss is held against the one before it, by the times at which the lost segments were sent; the RFC holds it
-    /// against the first of the event, which differs where losses go on for longer than that.
-    pub loss_event_rtts: f64,
-    /// Which tables to keep.
-    pub tables: Tables,
-    /// Missing reports that make sctp_trace call a retransmission of SCTP fast: 4 for pedersen-2006's lksctp, 3 for
-    /// RFC 9260, 1 for its modified runs.
-    pub missing_reports: u32,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        let tables = Tables { segments: false, rtt: false, chunks: false };
-        Self { loss_event_rtts: 2.0, tables, missing_reports: 3 }
-    }
-}
 
 /// Judges the packets of one capture. Call [`push`](Self::push) with each [`Batch`] in the order of the capture and
 /// [`take_rows`](Self::take_rows) as often as rows are wanted, then [`finish`](Self::finish) and `take_rows` for the

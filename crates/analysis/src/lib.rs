@@ -14,24 +14,27 @@
 #![doc = include_str!("../example.md")]
 
 mod analyzer;
+mod core;
 mod decode;
 mod filter;
 mod idle;
 pub mod limits;
+mod options;
 pub mod packet;
 pub mod pair;
 pub mod repeats;
 pub mod rows;
 mod run;
 pub mod sctp;
-mod spread;
 pub mod tables;
 mod tcp;
 
 #[cfg(test)]
 mod script;
 
-pub use analyzer::{Analyzer, Options};
+pub use self::core::policy;
+pub use analyzer::Analyzer;
 pub use decode::{Decoder, Skipped};
 pub use filter::{Filter, FilterError};
+pub use options::Options;
 pub use run::{Progress, Run, RunOptions, Summary, Work};

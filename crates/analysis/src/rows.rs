@@ -11,18 +11,16 @@ use rexmit_units::Instant;
 use rexmit_wire::Flags;
 
 use crate::limits::Counts;
+use crate::sctp::rows::SctpRows;
 
-pub use cause::{Cause, Confidence, Evidence, Need, Proof, RetransmissionRow};
-pub use connection::{Capabilities, ConnectionRow, Handshake, SideRow, Spread, Vantage};
-
-/// Which side of a connection or association sent a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SideName {
-    /// The side that opened it; where no opening was seen, the sender of the first packet.
-    Client,
-    /// The other one.
-    Server,
-}
+pub use crate::core::causes::Cause;
+pub use crate::core::certain::Certain;
+pub(crate) use crate::core::rows::bytes;
+pub use crate::core::rows::{Confidence, Kind, Need, Tables};
+pub use crate::core::side::SideName;
+pub use crate::core::spread::Spread;
+pub use cause::{Evidence, Proof, RetransmissionRow};
+pub use connection::{Capabilities, ConnectionRow, Handshake, SideRow, Vantage};
 
 /// What came of an analysis so far, a vector a table.
 #[derive(Debug, Default)]
@@ -40,7 +38,7 @@ pub struct Rows {
     /// Loss events of TCP.
     pub loss_events: Vec<LossEventRow>,
     /// SCTP associations that have ended, and their chunks.
-    pub sctp: crate::sctp::SctpRows,
+    pub sctp: SctpRows,
     /// What limits did to TCP; for SCTP it is in [`crate::sctp::SctpRows::limits`].
     pub limits: Counts,
     /// Bytes of the notes of [`Self::segments`].
@@ -54,22 +52,6 @@ impl Rows {
         let large = bytes(connections) + bytes(segments) + bytes(retransmissions);
         large + bytes(sacks) + bytes(rtt) + bytes(loss_events) + self.notes
     }
-}
-
-/// Bytes of the rows of a table.
-pub(crate) fn bytes<T>(rows: &[T]) -> u64 {
-    size_of_val(rows) as u64
-}
-
-/// Which tables to keep. Judgements are the same whatever is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tables {
-    /// [`Rows::segments`] and [`Rows::sacks`]: a row a packet.
-    pub segments: bool,
-    /// [`Rows::rtt`]: a row a sample.
-    pub rtt: bool,
-    /// The DATA chunks of SCTP, a row a transmission, and its SACKs.
-    pub chunks: bool,
 }
 
 /// A packet of a connection.
@@ -111,23 +93,6 @@ pub struct SegmentRow {
     pub damaged: bool,
     /// The comment of the capture.
     pub note: Option<Box<str>>,
-}
-
-/// What a packet's data are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// It takes no sequence space.
-    Bare,
-    /// New data, in order.
-    New,
-    /// Data seen before, or missing before and sent again.
-    Retransmission,
-    /// Data not seen before, below the highest seen, that was overtaken on its way here.
-    Reordered,
-    /// The same packet again: duplicated by the network, or captured at two ports.
-    Copy,
-    /// Outside the order of the stream: a probe of a closed window or of an idle connection.
-    Probe,
 }
 
 /// A SACK block (RFC 2018).

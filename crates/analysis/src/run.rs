@@ -4,25 +4,29 @@
 //! decodes, a few batches ahead. Batches are the same either way, and so are the rows.
 
 mod feed;
+mod progress;
 
 use std::io::Read;
 
 use rexmit_capture::{Interface, ReadError, Reader};
 use rexmit_units::Instant;
 
-use crate::analyzer::{self, Analyzer};
+use crate::analyzer::Analyzer;
 use crate::decode::Skipped;
 use crate::filter::Filter;
 use crate::limits::{Counts, ROWS_BYTES, ROWS_PER_BYTE, STEPS_AT_ONCE};
+use crate::options::Options;
 use crate::packet::{Batch, Transport};
 use crate::rows::Rows;
 use feed::Feed;
+
+pub use progress::{Progress, Work};
 
 /// How to run an analysis.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// What the analysis is told.
-    pub analysis: analyzer::Options,
+    pub analysis: Options,
     /// Which packets are judged; `None` for all.
     pub filter: Option<Filter>,
 }
@@ -49,18 +53,6 @@ pub(crate) struct Intake {
     backwards: Backwards,
     /// Time of the last packet, in the order of the file.
     last: Instant,
-}
-
-/// What a thread is to do.
-pub type Work = Box<dyn FnOnce() + Send>;
-
-/// How far a run has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes of the file taken so far, packed as it is.
-    pub bytes: u64,
-    /// Records of the capture judged or skipped so far.
-    pub packets: u64,
 }
 
 /// What a run came to, beside its rows.

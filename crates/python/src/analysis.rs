@@ -139,8 +139,12 @@ pub fn run_options(options_json: &str) -> PyResult<(RunOptions, usize)> {
     let filter = asked.filter.map(|text| Filter::parse(&text)).transpose();
     let filter = filter.map_err(|error| PyValueError::new_err(format!("filter: {error}")))?;
     let tables = Kept { segments: asked.segments, rtt: asked.rtt, chunks: asked.chunks };
-    let analysis =
-        Options { loss_event_rtts: asked.loss_event_rtts, tables, missing_reports: asked.missing_reports };
+    let analysis = Options {
+        loss_event_rtts: asked.loss_event_rtts,
+        tables,
+        missing_reports: asked.missing_reports,
+        ..Options::default()
+    };
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     Ok((RunOptions { analysis, filter }, asked.threads.unwrap_or_else(cores)))
 }

@@ -74,7 +74,7 @@ def evidence(row: Row) -> str:
     """What the judgement of a retransmission of TCP rests on, as one sentence."""
     text = _TCP[row["cause"]](row)
     doubt = _not_needed(row["need"], row["proof"])
-    return f"{text}; {doubt}" if doubt else text
+    return "; ".join(part for part in (text, doubt, _proof(row)) if part)
 
 
 def sctp_evidence(row: Row) -> str:
@@ -83,7 +83,13 @@ def sctp_evidence(row: Row) -> str:
     if row["moved"]:
         text += f"; sent on another path than before, to {row['dst']}"
     doubt = _not_needed(row["need"], row["proof"])
-    return f"{text}; {doubt}" if doubt else text
+    return "; ".join(part for part in (text, doubt, _proof(row)) if part)
+
+
+def _proof(row: Row) -> str:
+    """What makes it certain; nothing in tables that an earlier version wrote."""
+    excluded = row.get("excluded")
+    return f"certain, since {excluded}" if excluded else ""
 
 
 def vantage(share: float | None) -> str:
@@ -167,6 +173,12 @@ def _go_back(row: Row) -> str:
     return f"after a timeout, of what was outstanding then{until}"
 
 
+def _window_probe(row: Row) -> str:
+    if (row["len"] or 0) > 1:
+        return "the window had opened again: the byte of a probe goes once more, with what follows it"
+    return f"the window was closed, {duration(row['since_sent_ns'])} after data was sent"
+
+
 def _unknown(row: Row) -> str:
     known = [_reported(row), f"{size(row['outstanding'])} outstanding" if row["outstanding"] else ""]
     known.append(
@@ -186,9 +198,7 @@ _TCP = {
     "tail-probe": _probe,
     "timeout": _timer,
     "go-back-n": _go_back,
-    "window-probe": lambda row: (
-        f"the window was closed, {duration(row['since_sent_ns'])} after data was sent"
-    ),
+    "window-probe": _window_probe,
     "keep-alive": lambda row: (
         f"nothing was outstanding, {duration(row['since_sent_ns'])} after data was sent"
     ),

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::{Comparison, Condition, End, Field};
+use super::condition::{Comparison, Condition, End, Field};
 
 /// What is wrong with a filter: one line.
 #[derive(Clone, Debug, PartialEq, Eq)]

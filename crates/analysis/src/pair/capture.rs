@@ -3,18 +3,21 @@
 mod copies;
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 
 use foldhash::fast::RandomState;
 
-use super::digest::{Digest, Head, nanos};
-use crate::analyzer::{Analyzer, Options};
+use super::digest::{Head, nanos};
+use super::flow::Flow;
+use crate::analyzer::Analyzer;
+use crate::core::policy::PairPolicy;
+use crate::options::Options;
 use crate::packet::{Batch, Transport};
 use crate::rows::{Rows, SideName, Tables};
 
 /// A capture that is being read, or was.
 #[derive(Debug)]
 pub(super) struct Capture {
+    policy: &'static PairPolicy,
     analyzer: Analyzer,
     keep: Tables,
     waiting: HashMap<u64, Head, RandomState>,
@@ -26,30 +29,11 @@ pub(super) struct Capture {
     pub span: Option<(i64, i64)>,
 }
 
-/// A connection in a capture.
-#[derive(Debug, Default)]
-pub(super) struct Flow {
-    /// Client and server.
-    pub sides: [Side; 2],
-    pub addresses: Option<[SocketAddr; 2]>,
-    /// Bytes of data in a full segment of each side, where a SYN tells.
-    pub segments: [Option<u32>; 2],
-}
-
-/// What a side sent.
-#[derive(Debug, Default)]
-pub(super) struct Side {
-    /// In the order of the capture.
-    pub packets: Vec<Digest>,
-    /// SACK blocks of these, but for those that report duplicates: number of the packet, first sequence number, one
-    /// past the last.
-    pub sacks: Vec<(u64, i64, i64)>,
-}
-
 impl Capture {
     pub(super) fn new(options: &Options) -> Self {
         let tables = Tables { segments: true, ..options.tables };
         Self {
+            policy: &options.policy.pair,
             analyzer: Analyzer::new(&Options { tables, ..*options }),
             keep: options.tables,
             waiting: HashMap::default(),
@@ -85,7 +69,7 @@ impl Capture {
                 flow.segments = [server.segment_from(&client), client.segment_from(&server)];
             }
         }
-        copies::take_out(&mut self.flows);
+        copies::take_out(&mut self.flows, self.policy);
     }
 
     fn take(&mut self) {
@@ -116,17 +100,6 @@ impl Capture {
             self.flows.resize_with(count, Flow::default);
         }
         &mut self.flows[count - 1]
-    }
-}
-
-impl Flow {
-    /// The initial sequence numbers of client and server, as far as a SYN tells them.
-    pub(super) fn initials(&self) -> [Option<u32>; 2] {
-        use rexmit_wire::Flags;
-        [0, 1].map(|side| {
-            let packets = &self.sides[side as usize].packets;
-            packets.iter().take(16).find(|p| p.flags.has(Flags::SYN) && !p.damaged).map(|p| p.raw_seq)
-        })
     }
 }
 

@@ -14,8 +14,9 @@ mod hull;
 
 use rexmit_units::Instant;
 
-use super::digest::instant;
+use super::digest::{instant, signed};
 use super::rows::{ClockMethod, ClockRow, ClockStep};
+use crate::core::policy::PairPolicy;
 use hull::{Edge, Slope, border, peak};
 
 /// A packet that both captures hold.
@@ -32,6 +33,7 @@ pub(super) struct Sight {
 /// The clocks of a pair of captures.
 #[derive(Clone, Debug)]
 pub(super) struct Clocks {
+    policy: &'static PairPolicy,
     stretches: Vec<Stretch>,
     packets: [u64; 2],
     at: i64,
@@ -63,26 +65,26 @@ struct Line {
 
 impl Clocks {
     /// Both captures were made by one clock.
-    pub(super) fn same() -> Self {
+    pub(super) fn same(policy: &'static PairPolicy) -> Self {
         let stretch = Stretch { from: [0, 0], times: [0, 0], line: Line::default() };
-        Self { stretches: vec![stretch], packets: [0, 0], at: 0, same: true }
+        Self { policy, stretches: vec![stretch], packets: [0, 0], at: 0, same: true }
     }
 
     /// Estimated from packets that both captures hold.
-    pub(super) fn estimate(mut sights: Vec<Sight>) -> Self {
+    pub(super) fn estimate(mut sights: Vec<Sight>, policy: &'static PairPolicy) -> Self {
         let packets = [true, false].map(|forth| sights.iter().filter(|s| s.forth == forth).count() as u64);
         sights.sort_unstable_by_key(|sight| sight.numbers);
-        let mut stretches = stretches(&sights);
+        let mut stretches = stretches(&sights, policy);
         if stretches.len() > 1 {
             // Packets on their way when B's clock was set are in order at B only.
             sights.sort_unstable_by_key(|sight| (sight.numbers[1], sight.numbers[0]));
-            let others = self::stretches(&sights);
+            let others = self::stretches(&sights, policy);
             if others.len() < stretches.len() {
                 stretches = others;
             }
         }
         let at = stretches.first().map_or(0, |stretch: &Stretch| stretch.line.at);
-        Self { stretches, packets, at, same: false }
+        Self { policy, stretches, packets, at, same: false }
     }
 
     /// When B saw a packet that both captures hold, by A's clock. One that was on its way when a clock was set lies in
@@ -91,7 +93,7 @@ impl Clocks {
         let [a, b] = [0, 1].map(|end| self.stretch(end, sight.numbers[end]));
         let is_near = |at: usize| {
             let start = self.stretches[at].times;
-            (0..2).any(|end| (sight.times[end] - start[end]).abs() <= UNDER_WAY)
+            (0..2).any(|end| (sight.times[end] - start[end]).abs() <= signed(self.policy.under_way))
         };
         let (mut from, mut to) = (a.min(b), a.max(b));
         if from > 0 && is_near(from) {
@@ -103,7 +105,8 @@ impl Clocks {
         let lines = self.stretches.get(from..=to).unwrap_or_default().iter();
         let times = lines.map(|stretch| stretch.line.correct(sight.times[1]));
         let delay = |time: i64| if sight.forth { time - sight.times[0] } else { sight.times[0] - time };
-        times.min_by_key(|&time| (delay(time) < -SLACK, delay(time).abs())).unwrap_or(sight.times[1])
+        let slack = signed(self.policy.slack);
+        times.min_by_key(|&time| (delay(time) < -slack, delay(time).abs())).unwrap_or(sight.times[1])
     }
 
     /// A time of capture `end` (0 for A) as A's clock tells it; `number` is the packet's that was seen then.
@@ -120,6 +123,11 @@ impl Clocks {
     /// Index of the stretch in which a packet of capture `end` lies.
     fn stretch(&self, end: usize, number: u64) -> usize {
         self.stretches.partition_point(|stretch| stretch.from[end] <= number).saturating_sub(1)
+    }
+
+    /// The thresholds of pairs.
+    pub(super) fn policy(&self) -> &'static PairPolicy {
+        self.policy
     }
 
     /// Smallest delay there and back, nanoseconds.
@@ -159,7 +167,8 @@ impl Clocks {
 
 impl Line {
     /// The line for packets of which [`is_possible`] holds; there is at least one.
-    fn fit(sights: &[Sight]) -> Self {
+    fn fit(sights: &[Sight], policy: &PairPolicy) -> Self {
+        let resolution = policy.resolution.as_nanos() as f64;
         // The middle packet: a single time that is far off must not move it.
         let mut times: Vec<i64> = sights.iter().map(|sight| sight.times[0]).collect();
         let middle = times.len() / 2;
@@ -168,19 +177,23 @@ impl Line {
         let round = |value: f64| zero + value.round() as i64;
         let [over, under] = edges(sights, at, zero);
         if under.is_empty() {
-            let skew = over.slope().map_or(0.0, settled);
+            let skew = over.slope(resolution).map_or(0.0, settled);
             let offset = round(over.below(skew));
             return Self { at, offset, skew, offsets: [None, Some(offset)], ..Self::default() };
         }
         if over.is_empty() {
-            let skew = -under.slope().map_or(0.0, settled);
+            let skew = -under.slope(resolution).map_or(0.0, settled);
             let offset = round(-under.below(-skew));
             return Self { at, offset, skew, offsets: [Some(offset), None], ..Self::default() };
         }
-        let (least, most) = slopes(&over, &under).unwrap_or_default();
+        let (least, most) = slopes(&over, &under, policy).unwrap_or_default();
         let mirrored = |slope: Slope| Slope { value: -slope.value, ..slope };
         let is_known = least > 0.0 || most < 0.0 || most - least < LARGEST;
-        let skew = if is_known { agreed(over.slope(), under.slope().map(mirrored)) } else { 0.0 };
+        let skew = if is_known {
+            agreed(over.slope(resolution), under.slope(resolution).map(mirrored))
+        } else {
+            0.0
+        };
         let skew = skew.clamp(least, most);
         let (top, bottom) = (over.below(skew), -under.below(-skew));
         let offset = round(f64::midpoint(top, bottom));
@@ -228,46 +241,47 @@ fn edges(sights: &[Sight], at: i64, zero: i64) -> [Edge; 2] {
 }
 
 /// The least and the largest skew of a line between the edges; `None` if there is none.
-fn slopes(over: &Edge, under: &Edge) -> Option<(f64, f64)> {
+fn slopes(over: &Edge, under: &Edge, policy: &PairPolicy) -> Option<(f64, f64)> {
+    let tolerance = policy.tolerance.as_nanos() as f64;
     let room = |skew: f64| over.below(skew) + under.below(-skew);
     let best = peak(-LARGEST, LARGEST, room);
-    let fits = |skew: f64| room(skew) >= -TOLERANCE;
+    let fits = |skew: f64| room(skew) >= -tolerance;
     fits(best).then(|| (border(best, -LARGEST, fits), border(best, LARGEST, fits)))
 }
 
 /// True if one line explains all packets.
-fn is_possible(sights: &[Sight]) -> bool {
+fn is_possible(sights: &[Sight], policy: &PairPolicy) -> bool {
     let Some(first) = sights.first() else { return true };
     let [over, under] = edges(sights, first.times[0], first.times[1] - first.times[0]);
-    over.is_empty() || under.is_empty() || slopes(&over, &under).is_some()
+    over.is_empty() || under.is_empty() || slopes(&over, &under, policy).is_some()
 }
 
 /// How many packets one line explains, from the first one on.
-fn longest_stretch(sights: &[Sight]) -> usize {
+fn longest_stretch(sights: &[Sight], policy: &PairPolicy) -> usize {
     // So that many short stretches take no longer than one long one, it is felt for the end from the beginning.
     let mut no = 2;
-    while no < sights.len() && is_possible(&sights[..no]) {
+    while no < sights.len() && is_possible(&sights[..no], policy) {
         no *= 2;
     }
-    if no >= sights.len() && is_possible(sights) {
+    if no >= sights.len() && is_possible(sights, policy) {
         return sights.len();
     }
     let (mut yes, mut no) = (no / 2, no.min(sights.len()));
     while no - yes > 1 {
         let middle = usize::midpoint(yes, no);
-        if is_possible(&sights[..middle]) { yes = middle } else { no = middle }
+        if is_possible(&sights[..middle], policy) { yes = middle } else { no = middle }
     }
     yes
 }
 
 /// The times during which both clocks ran undisturbed, of packets in the order of one capture.
-fn stretches(sights: &[Sight]) -> Vec<Stretch> {
+fn stretches(sights: &[Sight], policy: &PairPolicy) -> Vec<Stretch> {
     let mut found = Vec::new();
     let mut rest = sights;
     while !rest.is_empty() {
-        let most = longest_stretch(rest);
-        let count = most - misplaced(&rest[..most], &rest[most..]);
-        let line = Line::fit(&rest[..count]);
+        let most = longest_stretch(rest, policy);
+        let count = most - misplaced(&rest[..most], &rest[most..], policy);
+        let line = Line::fit(&rest[..count], policy);
         found.push(Stretch { from: rest[0].numbers, times: rest[0].times, line });
         rest = &rest[count..];
     }
@@ -276,18 +290,19 @@ fn stretches(sights: &[Sight]) -> Vec<Stretch> {
 
 /// How many of the last packets of a stretch belong to the next one. Where a clock is set, packets of one direction only
 /// seem to take longer, and one line explains these; what ends the stretch is a packet of the other direction.
-fn misplaced(stretch: &[Sight], rest: &[Sight]) -> usize {
+fn misplaced(stretch: &[Sight], rest: &[Sight], policy: &PairPolicy) -> usize {
     if rest.is_empty() || stretch.len() < 2 {
         return 0;
     }
-    let next = Line::fit(&rest[..longest_stretch(rest)]);
+    let next = Line::fit(&rest[..longest_stretch(rest, policy)], policy);
     // Those before the step, for certain: as far as the last one of the direction that ended the stretch.
     let sure = stretch.iter().rposition(|sight| sight.forth == rest[0].forth).map_or(1, |last| last + 1);
-    let own = Line::fit(&stretch[..sure]);
+    let own = Line::fit(&stretch[..sure], policy);
+    let tolerance = policy.tolerance.as_nanos() as f64;
     let last = stretch[sure..].iter().rev();
     let is_next = |sight: &&Sight| {
         let (here, there) = (own.delay(sight), next.delay(sight));
-        (there as f64) >= -TOLERANCE && there < here
+        (there as f64) >= -tolerance && there < here
     };
     last.take_while(is_next).count()
 }
@@ -312,12 +327,6 @@ fn settled(slope: Slope) -> f64 {
 
 /// No clock that counts seconds is farther off than this; more is a step.
 const LARGEST: f64 = 1e-3;
-/// So much may a packet seem to arrive before it was sent, nanoseconds: captures count microseconds.
-const TOLERANCE: f64 = 2_000.0;
-/// So much may it seem to by a line that chance has tilted, nanoseconds.
-const SLACK: i64 = 1_000_000;
-/// Packets so near to a step may have been under way then, nanoseconds.
-const UNDER_WAY: i64 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests;

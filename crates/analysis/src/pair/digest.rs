@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Checksum, Flags, SeqNumber};
 
 use crate::packet::{Packet, Tcp};
@@ -133,6 +133,11 @@ pub(super) struct Fields {
 
 impl Fields {
     pub(super) const FEW: Self = Self { print: false, ident: false };
+}
+
+/// A threshold to compare differences of times with, nanoseconds.
+pub(super) fn signed(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// Nanoseconds of a time, signed.

@@ -3,8 +3,10 @@
 //! What an earlier transmission met is known where both captures hold it, or only one. If all bytes arrived at the
 //! capture near the receiver, the receiver's acknowledgments there tell whether it got them.
 
+use rexmit_units::Duration;
+
 use super::crossing::{Crossed, Crossing};
-use super::digest::{Digest, NO_ACK};
+use super::digest::{Digest, NO_ACK, signed};
 use super::lane::Tie;
 use super::rows::{Fate, LostAt};
 use crate::rows::{Cause, Need, Proof, RetransmissionRow};
@@ -131,7 +133,7 @@ impl<'a> Evidence<'a> {
         let from = acks.partition_point(|ack| ack.number < arrived.number);
         let sacks = self.answers.sacks;
         let mut blocks = &sacks[sacks.partition_point(|sack| sack.0 < arrived.number)..];
-        let patience = self.beyond.map(|beyond| 2 * beyond + SLACK);
+        let patience = self.beyond.map(|beyond| 2 * beyond + self.slack());
         for ack in acks[from..].iter().take_while(|ack| ack.number < until).take(ANSWERS) {
             let own = blocks.partition_point(|sack| sack.0 <= ack.number);
             let reported = &blocks[..own];
@@ -153,9 +155,16 @@ impl<'a> Evidence<'a> {
         if self.is_at_receiver() { LostAt::Nowhere } else { LostAt::Unknown }
     }
 
+    /// What a receiver needs at most to answer a packet at once, nanoseconds.
+    fn slack(&self) -> i64 {
+        signed(self.crossing.clocks.policy().answer)
+    }
+
     /// True if the far capture is so near to the receiver that what it holds has arrived.
     fn is_at_receiver(&self) -> bool {
-        let near = self.answers.round_trip.map_or(SLACK, |time| (time / 20).max(SLACK));
+        let share = self.crossing.clocks.policy().at_receiver_share;
+        let part = |time: i64| signed(share.of(Duration::from_nanos(time.max(0) as u64)));
+        let near = self.answers.round_trip.map_or(self.slack(), |time| part(time).max(self.slack()));
         self.beyond.is_some_and(|beyond| beyond <= near)
     }
 
@@ -245,8 +254,6 @@ fn beyond(got: &[Digest], acks: &[Digest]) -> Option<i64> {
     smallest
 }
 
-/// What a receiver needs at most to answer a packet at once, nanoseconds.
-const SLACK: i64 = 1_000_000;
 /// Acknowledgments that are looked at for one that tells of a retransmission.
 const ANSWERS: usize = 1 << 14;
 /// Parts before and behind a retransmission that are held against it.

@@ -1,17 +1,20 @@
 //! The whole way from two captures to rows.
 
-use super::Options;
-use super::capture::{Capture, Side};
+use super::capture::Capture;
 use super::clock::{Clocks, Sight};
 use super::crossing::{About, Crossed, Crossing};
 use super::delays::Delays;
 use super::digest::{Digest, Fields, instant};
 use super::evidence::{Answers, Evidence};
+use super::flow::Side;
 use super::holes::Holes;
 use super::lane::{Anchor, Lane, anchors};
 use super::near::{Hosts, near_client};
+use super::options::Options;
 use super::partners::{Partners, partners};
 use super::rows::{End, LostAt, NearBy, PairRetransmissionRow, PairRows, PairSummary};
+use crate::core::policy::PairPolicy;
+use crate::core::side::Sides;
 use crate::rows::{Need, RetransmissionRow, SideName};
 
 /// Judges what both captures hold.
@@ -19,10 +22,12 @@ pub(super) fn judge(options: &Options, captures: [Capture; 2]) -> PairRows {
     let mut rows = PairRows::default();
     {
         let ends = [&captures[0], &captures[1]];
+        let policy = &options.analysis.policy.pair;
         let mut pairs: Vec<Pair<'_>> =
-            partners(ends).into_iter().map(|found| Pair::new(found, ends)).collect();
-        orient(&mut pairs, ends, options.same_clock);
-        let clocks = if options.same_clock { Clocks::same() } else { Clocks::estimate(sights(&pairs)) };
+            partners(ends).into_iter().map(|found| Pair::new(found, ends, policy)).collect();
+        orient(&mut pairs, ends, options);
+        let clocks =
+            if options.same_clock { Clocks::same(policy) } else { Clocks::estimate(sights(&pairs), policy) };
         rows.clock = clocks.row();
         let retransmissions = [by_side(&captures[0]), by_side(&captures[1])];
         let judge = Judge { options, ends, clocks: &clocks, retransmissions: &retransmissions };
@@ -41,28 +46,32 @@ pub(super) fn judge(options: &Options, captures: [Capture; 2]) -> PairRows {
 struct Pair<'a> {
     partners: Partners,
     /// The packets of client and server, each in A and B.
-    sides: [[&'a Side; 2]; 2],
-    fields: [Fields; 2],
+    sides: Sides<[&'a Side; 2]>,
+    fields: Sides<Fields>,
     /// Indices in A and B.
-    anchors: [Vec<Anchor>; 2],
+    anchors: Sides<Vec<Anchor>>,
     near: (End, NearBy),
 }
 
 impl<'a> Pair<'a> {
-    fn new(partners: Partners, ends: [&'a Capture; 2]) -> Self {
-        let side = |end: usize, side: usize| {
+    fn new(partners: Partners, ends: [&'a Capture; 2], policy: &PairPolicy) -> Self {
+        let side = |end: usize, side: SideName| {
             let flow = &ends[end].flows[partners.connections[end] as usize - 1];
-            &flow.sides[partners.sides[end][side]]
+            &flow.sides[partners.sides[end][side as usize]]
         };
-        let sides = [[side(0, 0), side(1, 0)], [side(0, 1), side(1, 1)]];
-        let [client, server] = sides.map(|[a, b]| anchors(&a.packets, &b.packets));
-        let fields = [client.0, server.0];
-        Self { partners, sides, fields, anchors: [client.1, server.1], near: (End::A, NearBy::Assumed) }
+        let sides = Sides::from_fn(|name| [side(0, name), side(1, name)]);
+        let Sides { client, server } = sides.map(|[a, b]| anchors(&a.packets, &b.packets, policy));
+        let fields = Sides { client: client.0, server: server.0 };
+        let anchors = Sides { client: client.1, server: server.1 };
+        Self { partners, sides, fields, anchors, near: (End::A, NearBy::Assumed) }
     }
 
     /// The capture near the sender of a side's packets.
-    fn near_sender(&self, side: usize) -> End {
-        if side == 0 { self.near.0 } else { self.near.0.other() }
+    fn near_sender(&self, side: SideName) -> End {
+        match side {
+            SideName::Client => self.near.0,
+            SideName::Server => self.near.0.other(),
+        }
     }
 
     fn hosts(&self, ends: [&Capture; 2]) -> Option<[std::net::IpAddr; 2]> {
@@ -73,15 +82,15 @@ impl<'a> Pair<'a> {
 }
 
 /// Finds the capture near each client.
-fn orient(pairs: &mut [Pair<'_>], ends: [&Capture; 2], same_clock: bool) {
+fn orient(pairs: &mut [Pair<'_>], ends: [&Capture; 2], options: &Options) {
     let mut hosts = Hosts::default();
     let mut open = Vec::new();
     for (i, pair) in pairs.iter_mut().enumerate() {
-        let anchored = [0, 1].map(|side| {
+        let anchored = SideName::BOTH.map(|side| {
             let [a, b] = pair.sides[side];
             (&a.packets[..], &b.packets[..], &pair.anchors[side][..])
         });
-        let found = near_client(anchored, same_clock);
+        let found = near_client(anchored, options.same_clock, &options.analysis.policy.pair);
         match (found, pair.hosts(ends)) {
             (Some(near), addresses) => {
                 pair.near = near;
@@ -101,7 +110,7 @@ fn orient(pairs: &mut [Pair<'_>], ends: [&Capture; 2], same_clock: bool) {
 fn sights(pairs: &[Pair<'_>]) -> Vec<Sight> {
     let mut sights = Vec::new();
     for pair in pairs {
-        for side in [0, 1] {
+        for side in SideName::BOTH {
             let [a, b] = pair.sides[side];
             let forth = pair.near_sender(side) == End::A;
             sights.extend(pair.anchors[side].iter().map(|&(i, j)| {
@@ -144,24 +153,24 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn pair(&self, pair: &Pair<'_>, number: u32, rows: &mut PairRows) {
-        let delays = [0, 1].map(|side| {
-            let near = pair.near_sender(side) as usize;
-            let [sent, got] = [pair.sides[side][near], pair.sides[side][1 - near]];
-            delays(sent, got, &pair.anchors[side], near)
+        let delays = Sides::from_fn(|side| {
+            let near = pair.near_sender(side);
+            let [sent, got] = [near, near.other()].map(|end| pair.sides[side][end as usize]);
+            delays(sent, got, &pair.anchors[side], near as usize)
         });
-        let crossings = [0, 1].map(|side| self.crossing(pair, number, side, &delays[side]));
-        let mut crossed = [0, 1].map(|side| self.cross(pair, &crossings[side]));
-        let holes = [0, 1].map(|side| {
+        let crossings = Sides::from_fn(|side| self.crossing(pair, number, side, &delays[side]));
+        let mut crossed = Sides::from_fn(|side| self.cross(pair, &crossings[side]));
+        let holes = Sides::from_fn(|side| {
             let near = pair.near_sender(side) as usize;
-            let packets = [0, 1].into_iter().flat_map(|side| &pair.sides[side][near].packets);
+            let packets = pair.sides.iter().flat_map(|ends| &ends[near].packets);
             let mut times: Vec<i64> = packets.map(|packet| packet.time).collect();
             times.sort_unstable();
             Holes::of(&times, &crossings[side], &crossed[side])
         });
-        for side in [0, 1] {
+        for side in SideName::BOTH {
             let (crossing, crossed) = (&crossings[side], &mut crossed[side]);
             // The capture near the sender of the other side's packets is the one that these go to.
-            holes[1 - side].excuse(crossing, crossed);
+            holes[side.other()].excuse(crossing, crossed);
             let about = About {
                 connections: pair.partners.connections,
                 translated: pair.partners.translated,
@@ -182,17 +191,19 @@ impl Judge<'_> {
         &'b self,
         pair: &'b Pair<'_>,
         number: u32,
-        side: usize,
+        side: SideName,
         delays: &'b Delays,
     ) -> Crossing<'b> {
-        let near = pair.near_sender(side) as usize;
+        let near = pair.near_sender(side);
+        let ends = [near, near.other()].map(|end| end as usize);
+        let [sent, got] = ends.map(|end| &pair.sides[side][end].packets[..]);
         Crossing {
             pair: number,
-            side: if side == 0 { SideName::Client } else { SideName::Server },
-            near: pair.near_sender(side),
-            sent: &pair.sides[side][near].packets,
-            got: &pair.sides[side][1 - near].packets,
-            spans: [near, 1 - near].map(|end| self.ends[end].span.unwrap_or_default()),
+            side,
+            near,
+            sent,
+            got,
+            spans: ends.map(|end| self.ends[end].span.unwrap_or_default()),
             whole: self.options.whole,
             delays,
             clocks: self.clocks,
@@ -204,7 +215,7 @@ impl Judge<'_> {
         let lane = Lane {
             sent: crossing.sent,
             got: crossing.got,
-            fields: pair.fields[crossing.side as usize],
+            fields: pair.fields[crossing.side],
             shift: shift(crossing.sent, crossing.got),
             delays: crossing.delays,
             clocks: self.clocks,
@@ -231,7 +242,7 @@ impl Judge<'_> {
     ) {
         let side = crossing.side as usize;
         let (near, far) = (crossing.near as usize, crossing.near.other() as usize);
-        let receiver = pair.sides[1 - side][far];
+        let receiver = pair.sides[crossing.side.other()][far];
         let round_trip = self.clocks.round_trip();
         let answers = Answers { packets: &receiver.packets, sacks: &receiver.sacks, round_trip };
         let evidence = Evidence::new(crossing, crossed, answers, shift);

@@ -10,7 +10,8 @@ mod parts;
 
 use super::clock::Clocks;
 use super::delays::Delays;
-use super::digest::{Digest, Fields};
+use super::digest::{Digest, Fields, signed};
+use crate::core::policy::PairPolicy;
 
 /// A packet or a part of one, at one end or both; sequence numbers are those of the sender's capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub(super) enum Tie {
 pub(super) type Anchor = (u32, u32);
 
 /// Fields that survive between the ends, and the anchors in the order of `a`.
-pub(super) fn anchors(a: &[Digest], b: &[Digest]) -> (Fields, Vec<Anchor>) {
+pub(super) fn anchors(a: &[Digest], b: &[Digest], policy: &PairPolicy) -> (Fields, Vec<Anchor>) {
     let mut print = Share::default();
     let mut ident = Share::default();
     each_group(a, b, Fields::FEW, |mine, theirs| {
@@ -59,7 +60,7 @@ pub(super) fn anchors(a: &[Digest], b: &[Digest]) -> (Fields, Vec<Anchor>) {
         let is_one = |packets: &[Digest], group: &[(u64, u32)]| {
             let first = &packets[group[0].1 as usize];
             let apart = |pair: &[(u64, u32)]| {
-                packets[pair[1].1 as usize].time - packets[pair[0].1 as usize].time > AGAIN
+                packets[pair[1].1 as usize].time - packets[pair[0].1 as usize].time > signed(policy.again)
             };
             group.len() == 1 || (fields.ident && first.ident != 0 && !group.windows(2).any(apart))
         };
@@ -137,6 +138,16 @@ impl Lane<'_> {
         }
     }
 
+    /// So much longer than those around it a packet takes at most, nanoseconds.
+    fn patience(&self) -> i64 {
+        signed(self.clocks.policy().patience)
+    }
+
+    /// Equal packets of a host that numbers them are two if more lies between them, nanoseconds.
+    fn again(&self) -> i64 {
+        signed(self.clocks.policy().again)
+    }
+
     /// How much longer or shorter than the packets around it a packet would have taken, nanoseconds; `None` where that
     /// cannot be: it arrives before it was sent, or very late.
     fn cost(&self, sent: u32, got: u32) -> Option<i64> {
@@ -147,18 +158,11 @@ impl Lane<'_> {
             let at = |end, packet: &Digest| self.clocks.by_a(end, packet.number, packet.time);
             at(1 - self.near, got) - at(self.near, sent)
         };
-        let early = delay < usual.low && corrected() < -SLACK;
-        let possible = !early && delay <= usual.high + PATIENCE;
+        let early = delay < usual.low && corrected() < -signed(self.clocks.policy().slack);
+        let possible = !early && delay <= usual.high + self.patience();
         possible.then_some((delay - usual.mid).abs())
     }
 }
-
-/// A packet may seem to arrive so much before it was sent, nanoseconds.
-const SLACK: i64 = 1_000_000;
-/// And take so much longer than those around it.
-const PATIENCE: i64 = 1_000_000_000;
-/// Equal packets of a host that numbers them are two packets if so many nanoseconds lie between them.
-const AGAIN: i64 = 1_000_000_000;
 
 /// Gives the packets of each key that is at both ends, as (key, index), in their order.
 fn each_group(

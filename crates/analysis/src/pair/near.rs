@@ -8,17 +8,22 @@ use std::net::IpAddr;
 
 use foldhash::fast::RandomState;
 
-use super::digest::Digest;
+use super::digest::{Digest, signed};
 use super::lane::Anchor;
 use super::rows::{End, NearBy};
+use crate::core::policy::PairPolicy;
 
 /// The anchors of a side, and the packets that they name in A and B.
 pub(super) type Anchored<'a> = (&'a [Digest], &'a [Digest], &'a [Anchor]);
 
 /// The capture near the client, by the packets of client and server.
-pub(super) fn near_client(sides: [Anchored<'_>; 2], same_clock: bool) -> Option<(End, NearBy)> {
+pub(super) fn near_client(
+    sides: [Anchored<'_>; 2],
+    same_clock: bool,
+    policy: &PairPolicy,
+) -> Option<(End, NearBy)> {
     let clock = || if same_clock { by_clock(sides) } else { None };
-    by_round_trip(sides)
+    by_round_trip(sides, policy)
         .map(|end| (end, NearBy::RoundTrip))
         .or_else(|| clock().map(|end| (end, NearBy::Clock)))
         .or_else(|| by_hops(sides).map(|end| (end, NearBy::Hops)))
@@ -47,17 +52,7 @@ impl Hosts {
     }
 }
 
-impl End {
-    /// The other one.
-    pub fn other(self) -> Self {
-        match self {
-            Self::A => Self::B,
-            Self::B => Self::A,
-        }
-    }
-}
-
-fn by_round_trip(sides: [Anchored<'_>; 2]) -> Option<End> {
+fn by_round_trip(sides: [Anchored<'_>; 2], policy: &PairPolicy) -> Option<End> {
     // Number in A, side, and what B's clock shows more.
     let mut seen: Vec<(u64, usize, i64)> = Vec::new();
     for (side, (a, b, anchors)) in sides.into_iter().enumerate() {
@@ -76,9 +71,10 @@ fn by_round_trip(sides: [Anchored<'_>; 2]) -> Option<End> {
     }
     let middle = round_trips.len() / 2;
     let (_, median, _) = round_trips.select_nth_unstable(middle);
+    let resolution = signed(policy.resolution);
     match *median {
-        time if time > RESOLUTION => Some(End::A),
-        time if time < -RESOLUTION => Some(End::B),
+        time if time > resolution => Some(End::A),
+        time if time < -resolution => Some(End::B),
         _ => None,
     }
 }
@@ -111,6 +107,3 @@ fn nearer(balance: i64) -> Option<End> {
         _ => Some(End::B),
     }
 }
-
-/// Clocks of captures tell no less, nanoseconds.
-const RESOLUTION: i64 = 1_000;

@@ -8,8 +8,9 @@ use std::net::SocketAddr;
 
 use foldhash::fast::RandomState;
 
-use super::capture::{Capture, Flow};
+use super::capture::Capture;
 use super::digest::{Digest, Fields};
+use super::flow::Flow;
 
 /// A connection that both captures hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +77,8 @@ impl Flow {
 
 /// True if two connections between the same ends may be one: their numbers lie in the same part of the space.
 fn agrees(a: &Flow, b: &Flow) -> bool {
-    let flip = a.addresses != b.addresses;
-    let at = |side: usize| if flip { 1 - side } else { side };
+    let theirs_of = if a.addresses == b.addresses { [0, 1] } else { [1, 0] };
+    let at = |side: usize| theirs_of[side];
     let (mine, theirs) = (a.initials(), b.initials());
     let known = [0, 1].into_iter().filter_map(|side| Some((mine[side]?, theirs[at(side)]?)));
     let (mut equal, mut other) = (0, 0);

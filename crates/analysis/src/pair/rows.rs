@@ -17,6 +17,17 @@ pub enum End {
     B,
 }
 
+impl End {
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+}
+
 /// All that two captures give.
 #[derive(Debug, Default)]
 pub struct PairRows {

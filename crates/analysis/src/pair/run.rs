@@ -4,7 +4,9 @@ use std::io::Read;
 
 use rexmit_capture::Reader;
 
-use super::{End, Options, PairRows, Pairing};
+use super::options::Options;
+use super::pairing::Pairing;
+use super::rows::{End, PairRows};
 use crate::filter::Filter;
 use crate::limits::{Counts, Limit, PAIR_BYTES, PAIR_PACKET, PAIR_PER_BYTE};
 use crate::run::{Intake, Progress, Summary};

@@ -3,8 +3,9 @@
 use rexmit_units::Instant;
 use rexmit_wire as wire;
 
-use super::{Repeated, Repeats};
-use crate::analyzer::{Analyzer, Options};
+use super::sums::{Repeated, Repeats};
+use crate::analyzer::Analyzer;
+use crate::options::Options;
 use crate::packet::Batch;
 
 /// Judges the packets at one place while they pass: what [`Repeats::of`] finds in a capture made there.

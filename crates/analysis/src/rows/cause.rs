@@ -2,61 +2,10 @@
 
 use rexmit_units::Instant;
 
-use super::SideName;
-
-/// What made the sender send a segment again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Cause {
-    /// A SYN, by its timer.
-    Syn,
-    /// A SYN-ACK, by its timer or because the SYN came again.
-    SynAck,
-    /// A FIN without data, by the retransmission timer or that of the tail loss probe.
-    Fin,
-    /// The retransmission that starts a recovery: duplicate ACKs (RFC 5681 section 3.2), SACK (RFC 6675), early
-    /// retransmit (RFC 5827) or RACK (RFC 8985).
-    Fast,
-    /// In recovery without SACK, after a partial ACK (RFC 6582 section 3.2).
-    PartialAck,
-    /// In recovery with SACK: a further hole (RFC 6675 NextSeg, RACK).
-    SackRecovery,
-    /// Tail loss probe (RFC 8985 section 7).
-    TailProbe,
-    /// Expiry of the retransmission timer (RFC 6298 section 5.4).
-    Timeout,
-    /// After a timeout, more of what was outstanding then.
-    GoBackN,
-    /// A probe of a closed window (RFC 9293 section 3.8.6.1).
-    WindowProbe,
-    /// A probe of an idle connection (RFC 9293 section 3.8.4).
-    KeepAlive,
-    /// The packets do not tell.
-    Unknown,
-}
-
-/// How sure a judgement is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Confidence {
-    /// The packets allow nothing better than a name.
-    Unknown,
-    /// Another reading is possible and less plausible.
-    Likely,
-    /// No other reading fits what was seen.
-    Certain,
-}
-
-/// Whether the retransmission was needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Need {
-    /// Nothing speaks against it.
-    Needed,
-    /// The original had arrived or was on its way.
-    Spurious,
-    /// It was acknowledged already when it was sent again.
-    Unnecessary,
-    /// The capture ends before an answer.
-    Unknown,
-}
+use crate::core::causes::Cause;
+use crate::core::certain::Certain;
+use crate::core::rows::{Confidence, Need};
+use crate::core::side::SideName;
 
 /// What proves that it was not needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -128,30 +77,12 @@ pub struct RetransmissionRow {
     pub cause: Cause,
     /// How sure that is.
     pub confidence: Confidence,
+    /// Where it is certain: what excludes other causes.
+    pub certain: Option<Certain>,
     /// Whether it was needed.
     pub need: Need,
     /// What proves that it was not.
     pub proof: Proof,
     /// What the cause rests on.
     pub evidence: Evidence,
-}
-
-impl Cause {
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Syn => "syn",
-            Self::SynAck => "syn-ack",
-            Self::Fin => "fin",
-            Self::Fast => "fast",
-            Self::PartialAck => "partial-ack",
-            Self::SackRecovery => "sack-recovery",
-            Self::TailProbe => "tail-probe",
-            Self::Timeout => "timeout",
-            Self::GoBackN => "go-back-n",
-            Self::WindowProbe => "window-probe",
-            Self::KeepAlive => "keep-alive",
-            Self::Unknown => "unknown",
-        }
-    }
 }

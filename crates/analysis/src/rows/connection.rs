@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use rexmit_units::Instant;
 
+use crate::core::spread::Spread;
+
 /// Where a capture seems to have been made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Vantage {
@@ -79,27 +81,6 @@ impl Capabilities {
         let options = if self.timestamps && sender.timestamps { Self::TIMESTAMPS } else { 0 };
         self.mss.map(|mss| u32::from(mss).saturating_sub(options).max(1))
     }
-}
-
-/// A distribution in figures; times in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spread {
-    /// Samples.
-    pub count: u64,
-    /// Smallest.
-    pub min: f64,
-    /// Mean.
-    pub mean: f64,
-    /// Standard deviation (of the sample, n - 1).
-    pub sd: f64,
-    /// Median.
-    pub p50: f64,
-    /// 95th percentile.
-    pub p95: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// Largest.
-    pub max: f64,
 }
 
 /// One side of a connection: what it sent, and how that was acknowledged.

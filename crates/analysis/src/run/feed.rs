@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use rexmit_capture::{Interface, ReadError, Reader};
 
-use super::{Progress, Work};
+use super::progress::{Progress, Work};
 use crate::decode::{Decoder, Skipped};
 use crate::filter::Filter;
 use crate::limits::{Counts, Limit};

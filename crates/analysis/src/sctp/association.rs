@@ -1,25 +1,22 @@
 //! An association: its two sides, their paths, and which chunk goes where.
 
-use std::net::{IpAddr, SocketAddr};
+mod side;
 
-use rexmit_units::Instant;
+use std::net::IpAddr;
+
+use rexmit_units::{Duration, Instant};
 use rexmit_wire::Checksum;
 use rexmit_wire::sctp::{Body, End, Header, Init, kind};
 
-use super::control::{Controls, Heartbeats};
-use super::copies::Copies;
-use super::half::{Half, Out, Piece, Seen};
-use super::path::Paths;
-use super::rows::{
-    AssociationRow, CauseCounts, Control, SctpHandshake, SctpMethod, SctpRows, SctpRttRow, SctpSackRow,
-    SctpSideRow,
-};
-use crate::analyzer::Options;
+use super::data::{DataChunk, DataPacket, Out};
+use super::rows::{AssociationRow, Control, SctpHandshake, SctpMethod, SctpRows, SctpRttRow, SctpSackRow};
+use crate::core::side::{SideName, Sides};
 use crate::limits::{CHUNKS, Limit, STEPS_PER_CHUNK, STEPS_PER_PACKET, Steps};
+use crate::options::Options;
 use crate::packet::Packet;
-use crate::rows::{SideName, Spread};
+use side::Side;
 
-/// An association. Side 0 is the client.
+/// An association.
 #[derive(Debug)]
 pub(super) struct Association {
     number: u32,
@@ -29,39 +26,22 @@ pub(super) struct Association {
     packets: u64,
     handshake: SctpHandshake,
     closed: Option<Instant>,
-    sides: [Side; 2],
+    sides: Sides<Side>,
     /// Entries of the tables of tags and paths.
     pub(super) entries: u32,
     options: Options,
-}
-
-#[derive(Debug)]
-struct Side {
-    row: SctpSideRow,
-    /// Its DATA, and the other side's SACKs for it.
-    half: Half,
-    paths: Paths,
-    copies: Copies,
-    controls: Controls,
-    heartbeats: Heartbeats,
-    /// Since when its window is closed.
-    zero: Option<Instant>,
-    /// A right checksum of it was seen.
-    right: bool,
-    /// It has been answered.
-    sack_seen: Option<Instant>,
 }
 
 /// What a packet is to be looked at with.
 struct Look<'a, 'b> {
     packet: &'a Packet,
     rows: &'a mut SctpRows,
-    from: usize,
+    from: SideName,
     path: u32,
     with_cookie: bool,
     bytes: &'b Header<'b>,
     /// DATA of the packet.
-    pieces: &'a mut Vec<Piece>,
+    pieces: &'a mut Vec<DataChunk>,
     /// Chunks of the packet so far.
     chunks: u64,
 }
@@ -70,15 +50,18 @@ struct Look<'a, 'b> {
 pub(super) struct Shared<'a> {
     pub(super) rows: &'a mut SctpRows,
     /// Memory that is used again.
-    pub(super) pieces: &'a mut Vec<Piece>,
+    pub(super) pieces: &'a mut Vec<DataChunk>,
     /// Steps of work that are left for all.
     pub(super) steps: &'a mut Steps,
 }
 
 impl Association {
     /// One whose first packet is `packet`, sent by side `from`.
-    pub(super) fn new(number: u32, packet: &Packet, from: usize, options: &Options) -> Self {
-        let (client, server) = if from == 0 { (packet.src, packet.dst) } else { (packet.dst, packet.src) };
+    pub(super) fn new(number: u32, packet: &Packet, from: SideName, options: &Options) -> Self {
+        let (client, server) = match from {
+            SideName::Client => (packet.src, packet.dst),
+            SideName::Server => (packet.dst, packet.src),
+        };
         Self {
             number,
             interface: packet.interface,
@@ -87,24 +70,24 @@ impl Association {
             packets: 0,
             handshake: SctpHandshake::default(),
             closed: None,
-            sides: [Side::new(client, options), Side::new(server, options)],
+            sides: Sides { client, server }.map(|address| Side::new(address, options)),
             entries: 0,
             options: *options,
         }
     }
 
     /// The tag of packets to a side.
-    pub(super) fn tag(&self, side: usize) -> Option<u32> {
+    pub(super) fn tag(&self, side: SideName) -> Option<u32> {
         self.sides[side].row.tag
     }
 
     /// The port of a side.
-    pub(super) fn port(&self, side: usize) -> u16 {
+    pub(super) fn port(&self, side: SideName) -> u16 {
         self.sides[side].row.address.port()
     }
 
     /// True if an INIT of this side was seen.
-    pub(super) fn has_init(&self, side: usize) -> bool {
+    pub(super) fn has_init(&self, side: SideName) -> bool {
         self.sides[side].controls.sent(Control::Init)
     }
 
@@ -120,9 +103,10 @@ impl Association {
 
     /// True if nothing more is expected of it at `now`.
     pub(super) fn is_over(&self, now: Instant) -> bool {
-        let since = |time: Instant| now.saturating_since(time).as_nanos();
-        self.closed.is_some_and(|closed| since(closed) > LINGER)
-            || !self.is_open() && since(self.end) > HALF_OPEN
+        let since = |time: Instant| now.saturating_since(time);
+        let ends = &self.options.policy.sctp.ends;
+        self.closed.is_some_and(|closed| since(closed) > ends.linger)
+            || !self.is_open() && since(self.end) > ends.half_open
     }
 
     /// Its number, from 1.
@@ -145,19 +129,19 @@ impl Association {
         &mut self,
         packet: &Packet,
         header: &Header<'_>,
-        from: usize,
+        from: SideName,
         shared: &mut Shared<'_>,
     ) {
-        for side in &mut self.sides {
+        for side in self.sides.iter_mut() {
             side.half.work.begin(STEPS_PER_PACKET, shared.steps.pool);
         }
         self.judge(packet, header, from, shared);
-        for side in &mut self.sides {
+        for side in self.sides.iter_mut() {
             side.half.work.end(shared.steps);
         }
     }
 
-    fn judge(&mut self, packet: &Packet, header: &Header<'_>, from: usize, shared: &mut Shared<'_>) {
+    fn judge(&mut self, packet: &Packet, header: &Header<'_>, from: SideName, shared: &mut Shared<'_>) {
         self.packets += 1;
         self.end = self.end.max(packet.time);
         let side = &mut self.sides[from];
@@ -171,15 +155,15 @@ impl Association {
             _ => {}
         }
         let known = side.half.view.last_sack.max(side.sack_seen);
-        if side.copies.is_copy(packet, header, known) {
+        if side.copies.is_copy(packet, header, known, &self.options.policy.sctp.copies) {
             side.row.copies += 1;
             return;
         }
         side.row.packets += 1;
         side.row.address_seen(packet.src.ip());
-        self.sides[1 - from].row.address_seen(packet.dst.ip());
+        self.sides[from.other()].row.address_seen(packet.dst.ip());
         if header.tag() != 0 && !reflected(header) {
-            self.sides[1 - from].row.tag.get_or_insert(header.tag());
+            self.sides[from.other()].row.tag.get_or_insert(header.tag());
         }
         let path = self.sides[from].paths.packet(packet.src.ip(), packet.dst.ip(), packet.time);
         shared.rows.limits.add(Limit::Paths, u64::from(path.is_none()));
@@ -194,35 +178,36 @@ impl Association {
 
     /// Ends it.
     pub(super) fn finish(mut self, rows: &mut SctpRows) {
-        let times = [0, 1].map(|side| self.sides[side].half.clock.min());
-        for (at, side) in self.sides.iter_mut().enumerate() {
+        let times = SideName::BOTH.map(|side| self.sides[side].half.clock.min());
+        for at in SideName::BOTH {
+            let side = &mut self.sides[at];
             let mut out = Out {
                 rows,
                 tables: self.options.tables,
                 association: self.number,
-                side: name(at),
+                side: at,
                 row: &mut side.row,
             };
             side.half.finish(&mut out);
             if let Some(zero) = side.zero.take() {
                 side.row.zero_window_time += self.end.saturating_since(zero).as_nanos();
             }
-            side.paths.finish(self.number, name(at), rows);
+            side.paths.finish(self.number, at, rows);
         }
-        for at in 0..2 {
-            let half = &self.sides[1 - at].half;
+        for at in SideName::BOTH {
+            let half = &self.sides[at.other()].half;
             let (delay, packets) = (half.sack_delay.spread(), half.packets_per_sack());
             self.sides[at].row.sack_delay = delay;
             self.sides[at].row.packets_per_sack = packets;
         }
         let share = match times {
             // The way to the server and back is what the client's chunks time.
-            [Some(to_server), Some(to_client)] if to_server + to_client > 0 => {
-                Some(to_client as f64 / (to_server + to_client) as f64)
+            [Some(to_server), Some(to_client)] if !(to_server + to_client).is_zero() => {
+                Some(to_client.as_nanos() as f64 / (to_server + to_client).as_nanos() as f64)
             }
             _ => None,
         };
-        let [client, server] = self.sides;
+        let Sides { client, server } = self.sides;
         rows.associations.push(AssociationRow {
             association: self.number,
             interface: self.interface,
@@ -245,7 +230,7 @@ impl Association {
             look.chunks += 1;
             self.sides.iter_mut().for_each(|side| side.half.work.grant(STEPS_PER_CHUNK));
             match chunk.body() {
-                Body::Data(data) => look.pieces.push(Piece::from(&data)),
+                Body::Data(data) => look.pieces.push(DataChunk::from(&data)),
                 Body::Sack(sack) => {
                     cut |= sack.is_cut();
                     self.sack(look, &sack);
@@ -275,14 +260,14 @@ impl Association {
                 self.handshake.cookie_echo = true;
                 look.with_cookie = self.sides[from].controls.sent(Control::CookieEcho);
                 let rtt = self.answer(from, Control::CookieEcho, Control::InitAck, time);
-                self.handshake.client_rtt = self.handshake.client_rtt.or(rtt);
+                self.handshake.client_rtt = self.handshake.client_rtt.or(rtt.map(Duration::as_nanos));
                 self.sent(look, Control::CookieEcho);
                 self.sample(look, rtt, SctpMethod::Handshake);
             }
             Body::CookieAck => {
                 self.handshake.cookie_ack = true;
                 let rtt = self.answer(from, Control::CookieAck, Control::CookieEcho, time);
-                self.handshake.cookie_rtt = self.handshake.cookie_rtt.or(rtt);
+                self.handshake.cookie_rtt = self.handshake.cookie_rtt.or(rtt.map(Duration::as_nanos));
                 self.sent(look, Control::CookieAck);
                 self.sample(look, rtt, SctpMethod::Handshake);
             }
@@ -323,7 +308,7 @@ impl Association {
         } else {
             self.handshake.init_ack = true;
             let rtt = self.answer(from, Control::InitAck, Control::Init, time);
-            self.handshake.init_rtt = self.handshake.init_rtt.or(rtt);
+            self.handshake.init_rtt = self.handshake.init_rtt.or(rtt.map(Duration::as_nanos));
             self.sample(look, rtt, SctpMethod::Handshake);
         }
         self.sent(look, control);
@@ -336,7 +321,7 @@ impl Association {
         own.row.gap_sacks += u64::from(sack.gap_count() > 0);
         own.row.duplicate_tsns += u64::from(sack.duplicate_count());
         own.window(sack.window(), time);
-        let sender = 1 - from;
+        let sender = from.other();
         self.sides[sender].sack_seen = Some(time);
         let sender_loop = self.sender_loop(sender);
         let side = &mut self.sides[sender];
@@ -345,7 +330,7 @@ impl Association {
             rows: look.rows,
             tables: self.options.tables,
             association: self.number,
-            side: name(sender),
+            side: sender,
             row: &mut side.row,
         };
         let sample = side.half.sack(time, sack, sender_loop, &mut out);
@@ -353,7 +338,7 @@ impl Association {
             && let Some(row) = side.half.sack_row((look.packet.number, time), sack)
         {
             look.rows.lists += (size_of_val(&*row.gaps) + size_of_val(&*row.duplicates)) as u64;
-            look.rows.sacks.push(SctpSackRow { association: self.number, side: name(from), ..row });
+            look.rows.sacks.push(SctpSackRow { association: self.number, side: from, ..row });
         }
         // Whoever sends the SACK takes back.
         let taken_back = side.row.reneged - reneged;
@@ -363,10 +348,10 @@ impl Association {
             if self.options.tables.rtt {
                 look.rows.rtt.push(SctpRttRow {
                     association: self.number,
-                    side: name(sender),
+                    side: sender,
                     number: look.packet.number,
                     time,
-                    rtt: sample.rtt,
+                    rtt: sample.rtt.as_nanos(),
                     method: SctpMethod::Sack,
                     dst,
                     tsn: Some(sample.tsn),
@@ -382,9 +367,9 @@ impl Association {
         }
         let (from, packet) = (look.from, look.packet);
         let sender_loop = self.sender_loop(from);
-        self.sides[1 - from].controls.other_sent_data();
+        self.sides[from.other()].controls.other_sent_data();
         let side = &mut self.sides[from];
-        let seen = Seen {
+        let seen = DataPacket {
             number: packet.number,
             time: packet.time,
             src: packet.src.ip(),
@@ -399,7 +384,7 @@ impl Association {
             rows: look.rows,
             tables: self.options.tables,
             association: self.number,
-            side: name(from),
+            side: from,
             row: &mut side.row,
         };
         let result = side.half.packet(&seen, look.pieces, sender_loop, &mut out);
@@ -416,7 +401,7 @@ impl Association {
 
     fn heartbeat_ack(&mut self, look: &mut Look<'_, '_>, info: &[u8]) {
         self.sides[look.from].row.heartbeat_acks += 1;
-        let side = &mut self.sides[1 - look.from];
+        let side = &mut self.sides[look.from.other()];
         let Some((path, rtt)) = side.heartbeats.answered(info, look.packet.time) else { return };
         side.half.clock.heartbeat(rtt);
         let dst = side.paths.heartbeat_sample(path, rtt);
@@ -424,29 +409,29 @@ impl Association {
     }
 
     /// The time from the other side's `question` to this answer, neither sent twice.
-    fn answer(&self, from: usize, answer: Control, question: Control, time: Instant) -> Option<u64> {
+    fn answer(&self, from: SideName, answer: Control, question: Control, time: Instant) -> Option<Duration> {
         if self.sides[from].controls.sent(answer) {
             return None;
         }
-        let asked = self.sides[1 - from].controls.sent_once(question)?;
-        Some(time.saturating_since(asked).as_nanos())
+        let asked = self.sides[from.other()].controls.sent_once(question)?;
+        Some(time.saturating_since(asked))
     }
 
     /// A handshake's sample, of the way to the side that sent the packet.
-    fn sample(&mut self, look: &mut Look<'_, '_>, rtt: Option<u64>, method: SctpMethod) {
+    fn sample(&mut self, look: &mut Look<'_, '_>, rtt: Option<Duration>, method: SctpMethod) {
         let Some(rtt) = rtt else { return };
-        self.sides[1 - look.from].half.clock.handshake(rtt);
+        self.sides[look.from.other()].half.clock.handshake(rtt);
         self.rtt_row(look, rtt, method, look.packet.src.ip());
     }
 
-    fn rtt_row(&self, look: &mut Look<'_, '_>, rtt: u64, method: SctpMethod, dst: IpAddr) {
+    fn rtt_row(&self, look: &mut Look<'_, '_>, rtt: Duration, method: SctpMethod, dst: IpAddr) {
         if self.options.tables.rtt {
             look.rows.rtt.push(SctpRttRow {
                 association: self.number,
-                side: name(1 - look.from),
+                side: look.from.other(),
                 number: look.packet.number,
                 time: look.packet.time,
-                rtt,
+                rtt: rtt.as_nanos(),
                 method,
                 dst,
                 tsn: None,
@@ -467,69 +452,18 @@ impl Association {
     ) {
         let Some(again) = again else { return };
         self.sides[look.from].row.control_retransmissions += 1;
-        look.rows.controls.push(again.row(self.number, name(look.from), control, look.packet));
+        look.rows.controls.push(again.row(self.number, look.from, control, look.packet));
     }
 
-    /// The way from here to a side and back, if it is known; 0 if the capture is at that side.
-    fn sender_loop(&self, side: usize) -> Option<u64> {
+    /// The way from here to a side and back, if it is known; zero if the capture is at that side.
+    fn sender_loop(&self, side: SideName) -> Option<Duration> {
         // What the other side sends to it, and it answers, times this way.
-        let near = self.sides[1 - side].half.clock.min()?;
-        let far = self.sides[side].half.clock.min().unwrap_or(0);
+        let near = self.sides[side.other()].half.clock.min()?;
+        let far = self.sides[side].half.clock.min().unwrap_or_default();
+        let place = &self.options.policy.sctp.place;
+        let here = near < place.at_side || near < place.at_side_share.of(near + far);
         // The packet that an answer brings may be shorter than those that were timed, and so be sooner.
-        Some(if near < AT_SIDE || near < (near + far) / 20 { 0 } else { near / 10 * 9 })
-    }
-}
-
-impl Side {
-    fn new(address: SocketAddr, options: &Options) -> Self {
-        Self {
-            row: empty_row(address),
-            half: Half::new(options.missing_reports),
-            paths: Paths::default(),
-            copies: Copies::default(),
-            controls: Controls::default(),
-            heartbeats: Heartbeats::default(),
-            zero: None,
-            right: false,
-            sack_seen: None,
-        }
-    }
-
-    /// Bytes that it takes beside itself.
-    fn heap(&self) -> usize {
-        let addresses = self.row.addresses.capacity() * size_of::<IpAddr>();
-        self.half.heap()
-            + self.paths.heap()
-            + self.copies.heap()
-            + self.controls.heap()
-            + self.heartbeats.heap()
-            + addresses
-    }
-
-    /// It advertised a window.
-    fn window(&mut self, window: u32, time: Instant) {
-        let row = &mut self.row;
-        row.min_window = Some(row.min_window.map_or(window, |min| min.min(window)));
-        row.max_window = Some(row.max_window.map_or(window, |max| max.max(window)));
-        match (window, self.zero) {
-            (0, None) => {
-                row.zero_windows += 1;
-                self.zero = Some(time);
-            }
-            (1.., Some(zero)) => {
-                row.zero_window_time += time.saturating_since(zero).as_nanos();
-                self.zero = None;
-            }
-            _ => {}
-        }
-    }
-}
-
-impl SctpSideRow {
-    fn address_seen(&mut self, address: IpAddr) {
-        if self.addresses.len() < MOST_ADDRESSES && !self.addresses.contains(&address) {
-            self.addresses.push(address);
-        }
+        Some(if here { Duration::ZERO } else { place.loop_share.of(near) })
     }
 }
 
@@ -543,70 +477,5 @@ pub(super) fn reflected(header: &Header<'_>) -> bool {
     })
 }
 
-fn name(side: usize) -> SideName {
-    if side == 0 { SideName::Client } else { SideName::Server }
-}
-
-fn empty_row(address: SocketAddr) -> SctpSideRow {
-    SctpSideRow {
-        address,
-        addresses: vec![address.ip()],
-        tag: None,
-        initial_tsn: None,
-        initial_tsn_known: false,
-        outbound_streams: None,
-        inbound_streams: None,
-        interleaving: false,
-        partial_reliability: false,
-        packets: 0,
-        data_packets: 0,
-        chunks: 0,
-        unique_chunks: 0,
-        messages: 0,
-        bytes: 0,
-        unique_bytes: 0,
-        retransmitted_chunks: 0,
-        retransmitted_bytes: 0,
-        reordered_chunks: 0,
-        copies: 0,
-        damaged: 0,
-        cut: 0,
-        unseen_chunks: 0,
-        abandoned_chunks: 0,
-        first_data: None,
-        last_data: None,
-        last_acked: None,
-        acked_bytes: 0,
-        goodput: None,
-        throughput: None,
-        max_outstanding: 0,
-        causes: CauseCounts::default(),
-        not_needed: 0,
-        control_retransmissions: 0,
-        heartbeats: 0,
-        heartbeat_acks: 0,
-        sacks: 0,
-        gap_sacks: 0,
-        duplicate_tsns: 0,
-        reneged: 0,
-        min_window: None,
-        max_window: None,
-        zero_windows: 0,
-        zero_window_time: 0,
-        sack_delay: Spread::default(),
-        packets_per_sack: None,
-        rtt: Spread::default(),
-        rtt_heartbeat: Spread::default(),
-    }
-}
-
-/// A capture this near to a side counts as made there, nanoseconds: a host takes that long to answer.
-const AT_SIDE: u64 = 2_000_000;
-/// What still comes after the end belongs to it for so long, nanoseconds.
-const LINGER: u64 = 5_000_000_000;
-/// An opening that nobody answers is given up after so long, nanoseconds: more than all INITs of RFC 9260 take.
-const HALF_OPEN: u64 = 600_000_000_000;
 /// About what an entry of a table of tags or paths takes, bytes.
 const ENTRY: usize = 160;
-/// More addresses than this are not listed.
-const MOST_ADDRESSES: usize = 64;

@@ -1,10 +1,10 @@
 //! Control chunks that are sent again.
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use super::rows::{Control, ControlRow};
+use crate::core::side::SideName;
 use crate::packet::Packet;
-use crate::rows::SideName;
 
 /// The control chunks of the opening and the end that one side has sent.
 #[derive(Debug, Default)]
@@ -29,8 +29,8 @@ struct Sent {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Again {
     retransmission: u32,
-    first: u64,
-    previous: u64,
+    first: Duration,
+    previous: Duration,
 }
 
 impl Controls {
@@ -106,12 +106,12 @@ impl Heartbeats {
     }
 
     /// One was answered: its path, and the time that took.
-    pub(super) fn answered(&mut self, info: &[u8], time: Instant) -> Option<(u32, u64)> {
+    pub(super) fn answered(&mut self, info: &[u8], time: Instant) -> Option<(u32, Duration)> {
         let info = hash(info);
         let at = self.waiting.iter().rposition(|(_, of, _)| *of == info)?;
         let (path, _, sent) = self.waiting.remove(at);
         self.paths.retain(|(of, _)| *of != path);
-        Some((path, time.saturating_since(sent).as_nanos()))
+        Some((path, time.saturating_since(sent)))
     }
 }
 
@@ -133,8 +133,8 @@ impl Again {
             dst: packet.dst.ip(),
             chunk,
             retransmission: self.retransmission,
-            delay_first: self.first,
-            delay_previous: self.previous,
+            delay_first: self.first.as_nanos(),
+            delay_previous: self.previous.as_nanos(),
         }
     }
 }
@@ -146,8 +146,8 @@ fn send(slot: &mut Option<Sent>, time: Instant) -> Option<Again> {
     };
     let again = Again {
         retransmission: sent.times,
-        first: time.saturating_since(sent.first).as_nanos(),
-        previous: time.saturating_since(sent.last).as_nanos(),
+        first: time.saturating_since(sent.first),
+        previous: time.saturating_since(sent.last),
     };
     sent.times += 1;
     sent.last = time;

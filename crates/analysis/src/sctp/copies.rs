@@ -3,6 +3,7 @@
 use rexmit_units::Instant;
 use rexmit_wire::sctp::{Header, kind};
 
+use crate::core::policy::SctpCopies;
 use crate::packet::Packet;
 
 /// The last packets of one side.
@@ -31,7 +32,13 @@ impl Copies {
     /// A chunk that is sent again alone makes the same bytes, so the packet around it decides: the same IP
     /// identification (which a sender changes), or another TTL. Where neither tells, two packets within moments are
     /// one if no SACK came between: a sender has no reason to send again so soon.
-    pub(super) fn is_copy(&mut self, packet: &Packet, header: &Header<'_>, sack: Option<Instant>) -> bool {
+    pub(super) fn is_copy(
+        &mut self,
+        packet: &Packet,
+        header: &Header<'_>,
+        sack: Option<Instant>,
+        policy: &SctpCopies,
+    ) -> bool {
         let Some(first) = header.chunks().next() else { return false };
         let mut head = [0; 8];
         let n = first.value().len().min(4);
@@ -48,7 +55,11 @@ impl Copies {
             path: u64::from(packet.src.port()) << 32 ^ u64::from(packet.dst.port()),
         };
         let is_data = matches!(first.kind(), kind::DATA | kind::I_DATA);
-        let found = self.last.iter().any(|before| before.is_same(&print, is_data, sack));
+        let found = self.last.iter().any(|before| {
+            let since = print.time.saturating_since(before.time);
+            let soon = is_data && since < policy.at_once && sack.is_none_or(|sack| sack < before.time);
+            since <= policy.longest && before.is_same(&print, soon)
+        });
         if !found {
             if self.last.len() < LAST {
                 // Many associations have a single packet.
@@ -71,26 +82,14 @@ impl Copies {
 }
 
 impl Print {
-    fn is_same(&self, later: &Self, is_data: bool, sack: Option<Instant>) -> bool {
+    /// True if `later` is the same packet; `soon` if it follows so soon that nothing can have had it sent again.
+    fn is_same(&self, later: &Self, soon: bool) -> bool {
         let bytes = (self.checksum, self.head, self.tag, self.path)
             == (later.checksum, later.head, later.tag, later.path);
-        let since = later.time.saturating_since(self.time).as_nanos();
-        if !bytes || since > LONGEST {
-            return false;
-        }
-        if self.ident != later.ident {
-            return false;
-        }
-        if self.ident != 0 || self.ttl != later.ttl {
-            return true;
-        }
-        is_data && since < AT_ONCE && sack.is_none_or(|sack| sack < self.time)
+        let numbered = self.ident != 0 || self.ttl != later.ttl;
+        bytes && self.ident == later.ident && (numbered || soon)
     }
 }
 
 /// So many packets are compared.
 const LAST: usize = 8;
-/// A copy comes within so many nanoseconds.
-const LONGEST: u64 = 1_000_000_000;
-/// No timer is so short, nanoseconds.
-const AT_ONCE: u64 = 10_000_000;

@@ -1,7 +1,7 @@
 //! The tables of pedersen-2006: delays of retransmissions by their number and class.
 
 use super::rows::{SctpRetransmissionRow, TraceClass};
-use crate::rows::Spread;
+use crate::core::spread::Spread;
 
 /// Which delay of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

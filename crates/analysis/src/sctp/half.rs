@@ -1,98 +1,41 @@
 //! One direction of an association: the DATA of one side and the SACKs of the other for it.
 
 mod acks;
+mod again;
+mod packet;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
-use rexmit_units::Instant;
-use rexmit_wire::sctp::{Data, Sack};
+use rexmit_units::{Duration, Instant};
+use rexmit_wire::sctp::Sack;
 
 use super::board::{Board, Entry};
 use super::clock::Clock;
-use super::judge::{self, Occasion, Verdict};
+use super::data::{DataChunk, DataPacket, Out, Outcome, give};
+use super::judge::Occasion;
 use super::order::{Order, Orders, is_before};
 use super::pending::Pending;
-use super::rows::{
-    ChunkRow, SctpCause, SctpProof, SctpRetransmissionRow, SctpRows, SctpSackRow, SctpSideRow, StreamRow,
-    TsnBlock,
-};
+use super::rows::{ChunkRow, SctpCause, SctpSackRow, SctpSideRow, StreamRow, TsnBlock};
 use super::trace::Trace;
 use super::view::View;
-use crate::limits::{Limit, WAITING_CHUNKS, Work};
-use crate::rows::{Confidence, Kind, Need, SideName, Tables};
-use crate::spread::Samples;
+use crate::core::policy::SctpPolicy;
+use crate::core::rows::Kind;
+use crate::core::side::SideName;
+use crate::core::spread::Samples;
+use crate::limits::{Limit, Work};
+use packet::{Again, Packet};
 
-/// Where rows go, and whose they are.
-pub(super) struct Out<'a> {
-    pub(super) rows: &'a mut SctpRows,
-    pub(super) tables: Tables,
-    pub(super) association: u32,
-    /// The sender of the DATA.
-    pub(super) side: SideName,
-    /// What is counted of it.
-    pub(super) row: &'a mut SctpSideRow,
-}
-
-/// The packet that is being looked at.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
-    pub(super) number: u64,
-    pub(super) time: Instant,
-    pub(super) src: IpAddr,
-    pub(super) dst: IpAddr,
-    /// IP identification.
-    pub(super) ident: u16,
-    /// Number of its path among those of its side.
-    pub(super) path: u32,
-    /// It carries a COOKIE-ECHO that was sent before.
-    pub(super) with_cookie: bool,
-    /// The side has sent DATA on another path as well.
-    pub(super) paths: bool,
-}
-
-/// A DATA chunk of a packet.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
-    tsn: u32,
-    stream: u16,
-    message: u32,
-    len: u32,
-    begin: bool,
-    end: bool,
-    unordered: bool,
-    interleaved: bool,
-}
-
-impl From<&Data<'_>> for Piece {
-    fn from(data: &Data<'_>) -> Self {
-        Self {
-            tsn: data.tsn(),
-            stream: data.stream(),
-            message: data.message(),
-            len: data.user_len(),
-            begin: data.begins(),
-            end: data.ends(),
-            unordered: data.is_unordered(),
-            interleaved: data.is_interleaved(),
-        }
-    }
-}
-
-/// What became of the DATA of a packet.
+/// SACKs that moved forward, and the packets with DATA that they covered.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Result {
-    /// Retransmitted chunks, and their bytes.
-    pub(super) again: (u64, u64),
-    /// Of these, chunks that had taken another path before.
-    pub(super) moved: u64,
-    /// The path of the chunk whose T3 ran out, if the packet was sent by that.
-    pub(super) timeout: Option<u32>,
+struct Sacked {
+    packets: u64,
+    sacks: u64,
 }
 
 /// See the head of the file.
 #[derive(Debug)]
 pub(super) struct Half {
+    policy: &'static SctpPolicy,
     initial: Option<u32>,
     board: Board,
     /// One past the highest cumulative TSN seen.
@@ -105,8 +48,7 @@ pub(super) struct Half {
     chunks_outstanding: u64,
     streams: BTreeMap<u16, StreamRow>,
     pub(super) sack_delay: Samples,
-    /// Packets with DATA that SACKs which moved forward covered, and these SACKs.
-    sacked: (u64, u64),
+    sacked: Sacked,
     /// A gap was open after the last SACK.
     gap_open: bool,
     order: Orders,
@@ -120,20 +62,21 @@ pub(super) struct Half {
 }
 
 impl Half {
-    pub(super) fn new(missing_reports: u32) -> Self {
+    pub(super) fn new(missing_reports: u32, policy: &'static SctpPolicy) -> Self {
         Self {
+            policy,
             initial: None,
             board: Board::default(),
             una: BEFORE_ALL,
-            view: View::default(),
-            clock: Clock::default(),
+            view: View::new(policy),
+            clock: Clock::new(policy),
             trace: Trace::new(missing_reports),
             pending: Pending::default(),
             outstanding: 0,
             chunks_outstanding: 0,
             streams: BTreeMap::new(),
             sack_delay: Samples::default(),
-            sacked: (0, 0),
+            sacked: Sacked::default(),
             gap_open: false,
             order: Orders::default(),
             work: Work::default(),
@@ -156,12 +99,12 @@ impl Half {
     /// The sender sent the DATA chunks `pieces` in one packet. `sender_loop` is the way to it and back.
     pub(super) fn packet(
         &mut self,
-        seen: &Seen,
-        pieces: &[Piece],
-        sender_loop: Option<u64>,
+        seen: &DataPacket,
+        pieces: &[DataChunk],
+        sender_loop: Option<Duration>,
         out: &mut Out<'_>,
-    ) -> Result {
-        let Some(first) = pieces.first() else { return Result::default() };
+    ) -> Outcome {
+        let Some(first) = pieces.first() else { return Outcome::default() };
         if std::mem::take(&mut self.tired) {
             self.give_up(self.board.end(), out);
         }
@@ -175,7 +118,7 @@ impl Half {
         // What goes in front of new data may be known to have arrived (the listing of pedersen-2006's appendix A.5).
         self.view.catch_up(seen.time, if with_new { &[] } else { &again }, &mut self.board);
         if !with_new {
-            self.view.unlearn(&again, sender_loop == Some(0), &mut self.board, &mut self.work);
+            self.view.unlearn(&again, sender_loop == Some(Duration::ZERO), &mut self.board, &mut self.work);
         }
         self.trace.packet();
         let order = self.order.packet(seen.ident);
@@ -193,7 +136,7 @@ impl Half {
             occasion.full |= self.board.get(*tsn).is_some_and(|entry| occasion.is_full(entry, view));
         }
         self.view.moved_on |= with_new;
-        let mut packet = Packet { seen, occasion, lead: None, position: 0, result: Result::default() };
+        let mut packet = Packet { seen, occasion, lead: None, position: 0, outcome: Outcome::default() };
         for piece in pieces {
             self.piece(&mut packet, piece, out);
         }
@@ -201,14 +144,14 @@ impl Half {
         out.row.first_data.get_or_insert(seen.time);
         out.row.last_data = Some(seen.time);
         out.row.max_outstanding = out.row.max_outstanding.max(self.outstanding);
-        match packet.lead.map(|(tsn, verdict)| (tsn, verdict.0)) {
+        match packet.lead.map(|lead| (lead.tsn, lead.verdict.0)) {
             Some((lead, SctpCause::Timeout)) => self.expired(lead, seen.time, &again),
             Some((_, SctpCause::Fast | SctpCause::FastAgain)) => {
                 self.view.recover.get_or_insert(self.board.end());
             }
             _ => {}
         }
-        packet.result
+        packet.outcome
     }
 
     /// Ends it: the rows that still wait, the streams, and the figures.
@@ -240,7 +183,7 @@ impl Half {
 
     /// Packets with DATA for each SACK that moved forward.
     pub(super) fn packets_per_sack(&self) -> Option<f64> {
-        (self.sacked.1 > 0).then(|| self.sacked.0 as f64 / self.sacked.1 as f64)
+        (self.sacked.sacks > 0).then(|| self.sacked.packets as f64 / self.sacked.sacks as f64)
     }
 
     /// What the other side's SACK says, its TSNs relative; `None` where no initial TSN is known.
@@ -267,12 +210,13 @@ impl Half {
         end + i64::from(tsn.wrapping_sub(wire) as i32)
     }
 
-    fn occasion(&self, seen: &Seen, sender_loop: Option<u64>, order: Option<Order>) -> Occasion {
+    fn occasion(&self, seen: &DataPacket, sender_loop: Option<Duration>, order: Option<Order>) -> Occasion {
         Occasion {
+            policy: self.policy,
             time: seen.time,
             sender_loop,
-            timeout: self.clock.timeout(sender_loop.unwrap_or(0)),
-            floor: self.clock.floor(sender_loop.unwrap_or(0)),
+            timeout: self.clock.timeout(sender_loop.unwrap_or_default()),
+            floor: self.clock.floor(sender_loop.unwrap_or_default()),
             behind: self.view.behind,
             has_new: false,
             ident: seen.ident,
@@ -298,26 +242,16 @@ impl Half {
     }
 }
 
-/// A packet while its chunks are looked at.
-struct Packet<'a> {
-    seen: &'a Seen,
-    occasion: Occasion,
-    /// The first retransmitted chunk and its judgement.
-    lead: Option<(i64, Verdict)>,
-    position: u32,
-    result: Result,
-}
-
 /// Sending.
 impl Half {
-    fn piece(&mut self, packet: &mut Packet<'_>, piece: &Piece, out: &mut Out<'_>) {
+    fn piece(&mut self, packet: &mut Packet<'_>, piece: &DataChunk, out: &mut Out<'_>) {
         let seen = packet.seen;
         let tsn = self.unwrap(piece.tsn);
         out.row.chunks += 1;
         out.row.bytes += u64::from(piece.len);
         let kind = self.place(tsn, packet, out);
         if kind == Kind::Retransmission {
-            self.again(packet, (tsn, piece), out);
+            self.sent_again(packet, &Again { tsn, piece }, out);
         }
         let (una, mut forgotten) = (self.una, Entry { transmissions: 1, ..Entry::default() });
         let entry = self.board.get(tsn).unwrap_or(&mut forgotten);
@@ -408,98 +342,12 @@ impl Half {
             None => {}
         }
         // A hole is filled. The sender sends again what was reported missing, or after its timer.
-        let since = occasion.time.saturating_since(entry.last).as_nanos();
+        let since = occasion.time.saturating_since(entry.last);
         let told = entry.strikes >= threshold || entry.marked;
-        !told && since < occasion.timeout.unwrap_or(SHORTEST_TIMER)
+        !told && since < occasion.timeout.unwrap_or(self.policy.timer.unsampled)
     }
 
-    /// A chunk was sent again: judges it, and has its row wait for an answer.
-    fn again(&mut self, packet: &mut Packet<'_>, (tsn, piece): (i64, &Piece), out: &mut Out<'_>) {
-        let seen = packet.seen;
-        let mut stale = Entry { last: seen.time, known: true, acked: Some(seen.time), ..Entry::default() };
-        let entry = self.board.get(tsn).unwrap_or(&mut stale);
-        entry.marked = self.view.is_marked(tsn, entry);
-        let verdict = match packet.lead {
-            None => {
-                let verdict = judge::lead(&packet.occasion, entry, &self.view);
-                packet.lead = Some((tsn, verdict));
-                verdict
-            }
-            Some((_, lead)) => judge::further(&packet.occasion, entry, &self.view, lead),
-        };
-        let mut evidence = judge::evidence(&packet.occasion, entry, &self.view);
-        if packet.position == 0 {
-            // Farther off, some of what seems known was on its way.
-            if packet.occasion.at_sender()
-                && let Some(strikes) = judge::strikes_alone(&packet.occasion, entry, &self.view)
-            {
-                self.view.learn(strikes);
-            }
-            if verdict.0 == SctpCause::Timeout {
-                evidence.backoff = self.view.expiries + 1;
-                let timer = evidence.since_timer.filter(|_| entry.reports == 0 && entry.first.is_some());
-                self.view.shortest_timer = match (self.view.shortest_timer, timer) {
-                    (Some(shortest), Some(timer)) => Some(shortest.min(timer)),
-                    (shortest, timer) => shortest.or(timer),
-                };
-                packet.result.timeout = Some(entry.path);
-            }
-        }
-        let moved = entry.transmissions > 0 && entry.path != seen.path;
-        let (need, proof) = match (entry.known, entry.acked) {
-            (true, _) => (Need::Unnecessary, SctpProof::AckBefore),
-            (false, Some(_)) => (Need::Spurious, SctpProof::EarlyAck),
-            (false, None) => (Need::Unknown, SctpProof::None),
-        };
-        let since = |time: Instant| seen.time.saturating_since(time).as_nanos();
-        let row = SctpRetransmissionRow {
-            association: out.association,
-            side: out.side,
-            number: seen.number,
-            time: seen.time,
-            src: seen.src,
-            dst: seen.dst,
-            tsn,
-            stream: piece.stream,
-            len: piece.len,
-            position: packet.position,
-            retransmission: entry.transmissions.max(1),
-            first_number: entry.first.map(|(number, _)| number),
-            delay_first: entry.first.map(|(_, time)| since(time)),
-            delay_previous: (entry.transmissions > 1 || entry.first.is_some()).then(|| since(entry.last)),
-            class: self.trace.class(entry.trace),
-            class_reports: entry.trace,
-            cause: verdict.0,
-            confidence: verdict.1,
-            need,
-            proof,
-            moved,
-            evidence,
-        };
-        entry.trace = self.trace.restart(entry.trace);
-        (entry.reports, entry.strikes) = (0, 0);
-        self.view.clear(entry);
-        entry.fast += u32::from(matches!(verdict.0, SctpCause::Fast | SctpCause::FastAgain));
-        entry.unclear |= verdict.1 != Confidence::Certain;
-        let (previous, acked) = (entry.row, entry.acked);
-        let number = self.pending.push(row, previous);
-        if acked.is_some() {
-            // Its answer was seen before it.
-            self.pending.acked(Some(number), seen.time, None, &mut self.work);
-        }
-        if self.pending.len() > WAITING_CHUNKS {
-            self.pending.leave(Some((seen.time, u64::MAX)), |row| give(row, out));
-        }
-        if let Some(entry) = self.board.get(tsn) {
-            entry.row = Some(number);
-        }
-        packet.position += 1;
-        packet.result.again.0 += 1;
-        packet.result.again.1 += u64::from(piece.len);
-        packet.result.moved += u64::from(moved);
-    }
-
-    fn count(&mut self, piece: &Piece, unique: bool, kind: Kind, row: &mut SctpSideRow) {
+    fn count(&mut self, piece: &DataChunk, unique: bool, kind: Kind, row: &mut SctpSideRow) {
         let len = u64::from(piece.len);
         let stream = self.streams.entry(piece.stream).or_insert(StreamRow {
             association: 0,
@@ -560,16 +408,9 @@ impl Half {
         self.pending.leave(None, |row| give(row, out));
         self.board.restart(tsn);
         self.una = BEFORE_ALL;
-        self.view = View::default();
+        self.view = View::new(self.policy);
         (self.outstanding, self.chunks_outstanding) = (0, 0);
     }
-}
-
-/// A row is final.
-fn give(row: SctpRetransmissionRow, out: &mut Out<'_>) {
-    out.row.causes.add(row.cause);
-    out.row.not_needed += u64::from(matches!(row.need, Need::Spurious | Need::Unnecessary));
-    out.rows.retransmissions.push(row);
 }
 
 /// Bits a second.
@@ -582,5 +423,3 @@ fn rate(bytes: u64, from: Option<Instant>, to: Option<Instant>) -> Option<f64> {
 const FARTHEST: i64 = 65_536;
 /// Before any TSN, and far from overflow.
 const BEFORE_ALL: i64 = i64::MIN / 4;
-/// No timer is shorter where no RTT is known, nanoseconds.
-const SHORTEST_TIMER: u64 = 200_000_000;

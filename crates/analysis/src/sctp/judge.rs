@@ -5,25 +5,28 @@
 //! leaves at any moment, but never sooner than the RTT since it was started. Where only one of the two can have been,
 //! that is certain; where the times allow both, what fits better is likely.
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use super::board::Entry;
 use super::order::Order;
 use super::rows::{SctpCause, SctpEvidence};
 use super::view::View;
-use crate::rows::Confidence;
+use crate::core::certain::{self, Certainty, Exclusion, Facts};
+use crate::core::policy::SctpPolicy;
 
 /// What is known of the occasion of a packet with retransmitted chunks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Occasion {
+    /// By which thresholds it is judged.
+    pub(super) policy: &'static SctpPolicy,
     /// When it was seen.
     pub(super) time: Instant,
-    /// The way to the sender and back, if it is known; 0 at the sender.
-    pub(super) sender_loop: Option<u64>,
+    /// The way to the sender and back, if it is known; zero at the sender.
+    pub(super) sender_loop: Option<Duration>,
     /// The retransmission timeout that the RTT gives, without a lower bound.
-    pub(super) timeout: Option<u64>,
+    pub(super) timeout: Option<Duration>,
     /// What no retransmission timeout can be below: the shortest RTT and the clock's granularity.
-    pub(super) floor: Option<u64>,
+    pub(super) floor: Option<Duration>,
     /// SACKs have been lost between the place of the capture and the sender, however near that is.
     pub(super) behind: bool,
     /// It carries new DATA as well.
@@ -50,8 +53,9 @@ pub(super) struct Occasion {
 
 impl Occasion {
     /// How long after a SACK a packet may leave and still be an answer to it, as seen here.
-    pub(super) fn tolerance(&self) -> u64 {
-        AT_ONCE + self.sender_loop.unwrap_or(0) / 4
+    pub(super) fn tolerance(&self) -> Duration {
+        let prompt = &self.policy.prompt;
+        prompt.at_once + prompt.loop_share.of(self.sender_loop.unwrap_or_default())
     }
 
     /// True if `entry` has just been reported missing often enough.
@@ -66,34 +70,36 @@ impl Occasion {
     /// Away from the sender: missing reports have had `entry` sent again less than a round trip before, so that no
     /// answer to that can have come, and there are reports enough to have had it sent once more (SC-F-4).
     fn is_repeated(&self, entry: &Entry, view: &View) -> bool {
-        let round = self.floor.unwrap_or(0);
+        let round = self.floor.unwrap_or_default();
         let enough = (entry.fast + 1) * view.threshold();
         !self.at_sender() && entry.fast > 0 && self.since(entry.last) < round && entry.told >= enough
     }
 
-    fn since(&self, earlier: Instant) -> u64 {
-        self.time.saturating_since(earlier).as_nanos()
+    fn since(&self, earlier: Instant) -> Duration {
+        self.time.saturating_since(earlier)
     }
 
     /// The capture is at the sender for sure.
     pub(super) fn at_sender(&self) -> bool {
-        self.sender_loop == Some(0) && !self.behind
+        self.sender_loop == Some(Duration::ZERO) && !self.behind
     }
 
     /// The packets tell when a timer cannot have run out.
-    fn shortest_timeout(&self) -> u64 {
-        self.timeout.map_or(NO_SAMPLE, |timeout| timeout / 10 * 9)
+    fn shortest_timeout(&self) -> Duration {
+        let timer = &self.policy.timer;
+        self.timeout.map_or(timer.unsampled, |timeout| timer.run_share.of(timeout))
     }
 }
 
 /// A cause and how sure it is.
-pub(super) type Verdict = (SctpCause, Confidence);
+pub(super) type Verdict = (SctpCause, Certainty);
 
 /// The cause of the first retransmitted chunk of a packet.
 pub(super) fn lead(at: &Occasion, entry: &Entry, view: &View) -> Verdict {
-    use Confidence::{Certain, Likely};
+    use Certainty::Likely;
     if at.with_cookie {
-        return (SctpCause::WithCookie, Certain);
+        let facts = Facts::default().and(Exclusion::WithCookie);
+        return (SctpCause::WithCookie, certain::sctp(SctpCause::WithCookie, facts));
     }
     if view.window == Some(0) && at.chunks == 1 {
         return (SctpCause::WindowProbe, Likely);
@@ -123,7 +129,7 @@ fn early(at: &Occasion, entry: &Entry, view: &View) -> Verdict {
     } else {
         entry.reports > 0 || at.is_repeated(entry, view)
     };
-    (if told { again(entry) } else { SctpCause::Timeout }, Confidence::Likely)
+    (if told { again(entry) } else { SctpCause::Timeout }, Certainty::Likely)
 }
 
 /// The cause of a further retransmitted chunk of a packet whose first one has `lead`.
@@ -132,7 +138,7 @@ pub(super) fn further(at: &Occasion, entry: &Entry, view: &View, lead: Verdict) 
         SctpCause::Fast | SctpCause::FastAgain | SctpCause::BundledMissing | SctpCause::BundledInFlight
             if at.is_full(entry, view) =>
         {
-            (again(entry), if entry.unclear { Confidence::Likely } else { lead.1 })
+            (again(entry), if entry.unclear { Certainty::Likely } else { lead.1 })
         }
         SctpCause::Timeout | SctpCause::BundledMissing | SctpCause::BundledInFlight => {
             (bundled(entry), lead.1)
@@ -142,12 +148,12 @@ pub(super) fn further(at: &Occasion, entry: &Entry, view: &View, lead: Verdict) 
                 || !at.at_sender() && entry.reports > 0
                 || at.is_repeated(entry, view) =>
         {
-            (again(entry), Confidence::Likely)
+            (again(entry), Certainty::Likely)
         }
         SctpCause::Fast | SctpCause::FastAgain if entry.marked => {
-            (SctpCause::AfterTimeout, Confidence::Likely)
+            (SctpCause::AfterTimeout, Certainty::Likely)
         }
-        SctpCause::Fast | SctpCause::FastAgain => (bundled(entry), Confidence::Likely),
+        SctpCause::Fast | SctpCause::FastAgain => (bundled(entry), Certainty::Likely),
         cause => (cause, lead.1),
     }
 }
@@ -155,7 +161,7 @@ pub(super) fn further(at: &Occasion, entry: &Entry, view: &View, lead: Verdict) 
 /// The strikes that sent the lead again, where no timer can have.
 pub(super) fn strikes_alone(at: &Occasion, entry: &Entry, view: &View) -> Option<u32> {
     let times = Times::new(at, entry, view);
-    let timer = !times.too_soon(at) && times.on_time();
+    let timer = !times.too_soon(at) && times.on_time(at);
     (at.is_fresh(entry) && !timer && !entry.marked).then_some(entry.strikes)
 }
 
@@ -166,11 +172,11 @@ pub(super) fn evidence(at: &Occasion, entry: &Entry, view: &View) -> SctpEvidenc
         reports: entry.reports,
         strikes: entry.strikes,
         outstanding: at.outstanding,
-        since_sack: view.last_sack.map(|sack| at.since(sack)),
-        since_timer: Some(times.timer),
-        rto: times.rto,
+        since_sack: view.last_sack.map(|sack| at.since(sack).as_nanos()),
+        since_timer: Some(times.timer.as_nanos()),
+        rto: times.rto.map(Duration::as_nanos),
         backoff: 0,
-        sender_loop: at.sender_loop,
+        sender_loop: at.sender_loop.map(Duration::as_nanos),
         window: view.window,
     }
 }
@@ -178,23 +184,24 @@ pub(super) fn evidence(at: &Occasion, entry: &Entry, view: &View) -> SctpEvidenc
 /// Times that tell whether a timer can have run out.
 struct Times {
     /// Since T3 was started last, if a fast retransmit does not start it again (lksctp 2.6.15, SC-F-5).
-    timer: u64,
+    timer: Duration,
     /// The longest that T3 may have run.
-    longest: u64,
+    longest: Duration,
     /// The same where its start counts from the first transmission (pedersen-2006 section 4.3.3, with SC-F-5).
-    age: u64,
+    age: Duration,
     /// The timeout that is expected.
-    rto: Option<u64>,
+    rto: Option<Duration>,
 }
 
 impl Times {
     fn new(at: &Occasion, entry: &Entry, view: &View) -> Self {
         let first = entry.first.map_or(entry.last, |(_, time)| time);
         let starts = [Some(first), view.advanced, view.expired];
-        let timer = starts.into_iter().flatten().map(|start| at.since(start)).min().unwrap_or(0);
+        let timer = starts.into_iter().flatten().map(|start| at.since(start)).min().unwrap_or_default();
         // T3 may count from the last sending of the oldest chunk instead (pedersen-2006 section 4.3.3).
         let longest = timer.max(at.since(entry.last));
-        let floor = view.shortest_timer.unwrap_or(RTO_MIN).min(RTO_MIN);
+        let least = at.policy.timer.min_rto;
+        let floor = view.shortest_timer.unwrap_or(least).min(least);
         let age = view.expired.map_or(at.since(first), |expired| at.since(expired.max(first)));
         Self { timer, longest, age: age.max(longest), rto: at.timeout.map(|timeout| timeout.max(floor)) }
     }
@@ -205,38 +212,53 @@ impl Times {
     }
 
     /// T3 should have run out by now.
-    fn due(&self) -> bool {
-        self.rto.is_some_and(|rto| self.longest >= rto / 10 * 9)
+    fn due(&self, at: &Occasion) -> bool {
+        self.rto.is_some_and(|rto| self.longest >= at.policy.timer.run_share.of(rto))
     }
 
     /// T3 should have run out about now, doubled or not.
-    fn on_time(&self) -> bool {
+    fn on_time(&self, at: &Occasion) -> bool {
         let Some(rto) = self.rto else { return false };
-        let near = |time: u64, rto: u64| time >= rto / 10 * 9 && time <= rto / 5 * 6;
-        (0..6).any(|doubled| near(self.timer, rto << doubled) || near(self.longest, rto << doubled))
+        let timer = &at.policy.timer;
+        let near = |time: Duration, rto: Duration| {
+            time >= timer.run_share.of(rto) && time <= timer.late_share.of(rto)
+        };
+        let mut doubled = (0..timer.doublings).map(|times| rto * (1 << times));
+        doubled.any(|rto| near(self.timer, rto) || near(self.longest, rto))
     }
 }
 
 /// The lead was reported missing by a SACK just before.
 fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
-    use Confidence::{Certain, Likely};
+    use Certainty::Likely;
     let threshold = view.threshold();
     // SACKs that came together are looked at together.
-    let crossed = entry.strikes < threshold + 2.max(view.sacks_within(at.time, at.tolerance()));
+    let prompt = &at.policy.prompt;
+    let together = prompt.together.max(view.sacks_within(at.time, at.tolerance()));
+    let crossed = u64::from(entry.strikes) < u64::from(threshold) + together;
     // A sender that takes fewer while its stream is thin takes as many as others otherwise (SC-F-2, RFC 9260).
     let exact = crossed || at.at_sender() && matches!(entry.strikes, 3 | 4);
     if entry.strikes >= threshold {
         let no_timer = at.floor.is_some_and(|floor| times.age < floor);
-        // Whether it is the first one or another hangs on what was said before.
-        if no_timer && at.at_sender() && exact && !entry.unclear && !entry.marked && !at.paths {
-            return (again(entry), Certain);
+        let facts = Facts::of(&[
+            (Exclusion::BelowTimeout, no_timer),
+            (Exclusion::ExactReports, exact),
+            // Whether it is the first one or another hangs on what was said before.
+            (Exclusion::KnownBefore, !entry.unclear),
+            (Exclusion::NotMarked, !entry.marked),
+            (Exclusion::OnePath, !at.paths),
+            (Exclusion::AtSender, at.at_sender()),
+        ]);
+        let proven = certain::sctp(again(entry), facts);
+        if proven != Likely {
+            return (again(entry), proven);
         }
         if times.too_soon(at) {
             return (again(entry), Likely);
         }
         // Away from the sender some of the reports were lost, so their number says little; but where SACKs are few, one
         // just before is no chance.
-        let few = view.sacks_within(at.time, 2 * at.tolerance()) <= 2;
+        let few = view.sacks_within(at.time, at.tolerance() * 2) <= prompt.few;
         if !exact && !at.at_sender() && few {
             return (again(entry), Likely);
         }
@@ -244,20 +266,20 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
         if entry.marked && !exact {
             return (SctpCause::AfterTimeout, Likely);
         }
-        let timer = !exact && times.due();
+        let timer = !exact && times.due(at);
         return (if timer { SctpCause::Timeout } else { again(entry) }, Likely);
     }
     if entry.marked {
         return (SctpCause::AfterTimeout, Likely);
     }
     // Fewer reports than a threshold that was seen, or than any standard has: the timer, if it was due.
-    let timer = times.on_time() && !times.too_soon(at);
+    let timer = times.on_time(at) && !times.too_soon(at);
     (if timer { SctpCause::Timeout } else { again(entry) }, Likely)
 }
 
 /// A SACK came just before, and did not report the lead missing.
 fn answered(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
-    use Confidence::Likely;
+    use Certainty::Likely;
     if at.is_repeated(entry, view) {
         return (again(entry), Likely);
     }
@@ -265,10 +287,10 @@ fn answered(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict
         return (SctpCause::AfterTimeout, Likely);
     }
     let reported = entry.reports >= view.threshold() && at.since(entry.reported) <= at.tolerance();
-    if reported || entry.strikes >= view.threshold() && !times.due() {
+    if reported || entry.strikes >= view.threshold() && !times.due(at) {
         return (again(entry), Likely);
     }
-    if at.has_new && !times.due() {
+    if at.has_new && !times.due(at) {
         return (SctpCause::WithNew, Likely);
     }
     if times.too_soon(at) { early(at, entry, view) } else { (SctpCause::Timeout, Likely) }
@@ -276,7 +298,7 @@ fn answered(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict
 
 /// No SACK came just before.
 fn quiet(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
-    use Confidence::{Certain, Likely};
+    use Certainty::Likely;
     let since_expiry = view.expired.map(|time| at.since(time));
     if at.is_repeated(entry, view) {
         return (again(entry), Likely);
@@ -287,24 +309,28 @@ fn quiet(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     if entry.marked && (follows || since_expiry.is_some_and(|since| since < at.shortest_timeout())) {
         return (SctpCause::AfterTimeout, Likely);
     }
-    if at.has_new && !times.due() {
+    if at.has_new && !times.due(at) {
         return (SctpCause::WithNew, Likely);
     }
     if times.too_soon(at) {
         return early(at, entry, view);
     }
-    if times.longest < view.shortest_timer.unwrap_or(SHORTEST).min(SHORTEST) && !at.at_sender() {
+    let shortest = at.policy.timer.shortest;
+    if times.longest < view.shortest_timer.unwrap_or(shortest).min(shortest) && !at.at_sender() {
         // Too soon for any timer that is known; farther off, the answer to a SACK may be late.
         return early(at, entry, view);
     }
-    let long_silent = view.last_sack.is_none_or(|sack| at.since(sack) > 5 * AT_ONCE);
-    let sure = at.at_sender()
-        && at.timeout.is_some()
-        && entry.first.is_some()
-        && long_silent
-        && times.longest >= SHORTEST
-        && !(at.has_new || entry.marked || at.paths);
-    (SctpCause::Timeout, if sure { Certain } else { Likely })
+    let long_silent = view.last_sack.is_none_or(|sack| at.since(sack) > at.policy.timer.silence);
+    let facts = Facts::of(&[
+        (Exclusion::Silence, long_silent),
+        (Exclusion::TimerRan, at.timeout.is_some() && times.longest >= shortest),
+        (Exclusion::NothingNew, !at.has_new),
+        (Exclusion::NotMarked, !entry.marked),
+        (Exclusion::OnePath, !at.paths),
+        (Exclusion::SeenBefore, entry.first.is_some()),
+        (Exclusion::AtSender, at.at_sender()),
+    ]);
+    (SctpCause::Timeout, certain::sctp(SctpCause::Timeout, facts))
 }
 
 fn again(entry: &Entry) -> SctpCause {
@@ -314,12 +340,3 @@ fn again(entry: &Entry) -> SctpCause {
 fn bundled(entry: &Entry) -> SctpCause {
     if entry.reports > 0 { SctpCause::BundledMissing } else { SctpCause::BundledInFlight }
 }
-
-/// A host answers a SACK within so many nanoseconds.
-const AT_ONCE: u64 = 2_000_000;
-/// Lower bound of the retransmission timeout (RFC 9260 section 16), where no other was seen.
-const RTO_MIN: u64 = 1_000_000_000;
-/// No known sender's timer is shorter than this before it has an RTT sample.
-const NO_SAMPLE: u64 = 200_000_000;
-/// Nor do many take a lower bound below this, a tenth allowed.
-const SHORTEST: u64 = 180_000_000;

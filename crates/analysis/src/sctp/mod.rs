@@ -14,13 +14,14 @@ mod board;
 mod clock;
 mod control;
 mod copies;
+mod data;
 mod delays;
 mod half;
 mod judge;
 mod order;
 mod path;
 mod pending;
-mod rows;
+pub(crate) mod rows;
 mod trace;
 mod view;
 
@@ -36,12 +37,13 @@ use foldhash::fast::RandomState;
 use rexmit_units::Instant;
 use rexmit_wire::sctp::{Body, Header};
 
-use crate::analyzer::Options;
+use crate::core::side::SideName;
 use crate::idle::Idle;
 use crate::limits::{FLOWS, Limit, OPEN, PATHS, Steps};
+use crate::options::Options;
 use crate::packet::Packet;
 use association::{Association, Shared, reflected};
-use half::Piece;
+use data::DataChunk;
 
 pub use delays::{Delay, DelayRow, Group, delays};
 pub use rows::*;
@@ -59,7 +61,7 @@ pub(crate) struct Associations {
     used: usize,
     idle: Idle,
     /// Memory that is used again.
-    pieces: Vec<Piece>,
+    pieces: Vec<DataChunk>,
     steps: Steps,
     /// How many packets there were when it was last looked for associations that are over.
     swept: u64,
@@ -79,7 +81,7 @@ pub(crate) struct Associations {
 type Path = (u32, SocketAddr, SocketAddr);
 
 /// An association, and which of its sides sends.
-type Place = (usize, usize);
+type Place = (usize, SideName);
 
 impl Associations {
     pub(crate) fn new(options: &Options) -> Self {
@@ -120,10 +122,10 @@ impl Associations {
             return;
         };
         let Some(association) = &mut self.open[at] else { return };
-        let before = [association.tag(0), association.tag(1)];
+        let before = SideName::BOTH.map(|side| association.tag(side));
         let (rows, pieces, steps) = (&mut self.rows, &mut self.pieces, &mut self.steps);
         association.packet(packet, &header, from, &mut Shared { rows, pieces, steps });
-        let after = [association.tag(0), association.tag(1)];
+        let after = SideName::BOTH.map(|side| association.tag(side));
         if before != after {
             self.enter_tags(at, packet.interface);
         }
@@ -192,7 +194,7 @@ impl Associations {
             if let Some((at, to)) =
                 of_tag.filter(|(at, _)| self.open[*at].as_ref().is_some_and(|it| !it.is_closed()))
             {
-                return Some((*at, 1 - to));
+                return Some((*at, to.other()));
             }
             // Both sides may open at once; any other INIT with a new tag opens a new association.
             return on_path.filter(|(at, from)| {
@@ -207,7 +209,7 @@ impl Associations {
         }
         let (at, from) = on_path?;
         let association = self.open[at].as_ref()?;
-        let fits = association.tag(1 - from).is_none_or(|known| known == tag) || tag == 0;
+        let fits = association.tag(from.other()).is_none_or(|known| known == tag) || tag == 0;
         let last_word =
             matches!(first, Some(Body::Abort { .. } | Body::Error(_) | Body::ShutdownComplete { .. }));
         (fits || last_word || reflected(header)).then_some((at, from))
@@ -225,7 +227,8 @@ impl Associations {
             self.forget_ended();
         }
         // INIT-ACK and COOKIE-ACK are the server's.
-        let from = usize::from(matches!(first, Some(Body::InitAck(_) | Body::CookieAck)));
+        let answers = matches!(first, Some(Body::InitAck(_) | Body::CookieAck));
+        let from = if answers { SideName::Server } else { SideName::Client };
         self.associations += 1;
         let new = Box::new(Association::new(self.associations, packet, from, &self.options));
         let at = self.free.pop().unwrap_or_else(|| {
@@ -237,28 +240,28 @@ impl Associations {
         self.idle.begin(at as u32, self.associations, packet.time);
         self.open[at] = Some(new);
         self.by_path.insert((packet.interface, packet.src, packet.dst), (at, from));
-        self.by_path.insert((packet.interface, packet.dst, packet.src), (at, 1 - from));
+        self.by_path.insert((packet.interface, packet.dst, packet.src), (at, from.other()));
         Some((at, from))
     }
 
-    fn enter_path(&mut self, at: usize, from: usize, there: Path, back: Path) {
+    fn enter_path(&mut self, at: usize, from: SideName, there: Path, back: Path) {
         let Some(association) = &mut self.open[at] else { return };
         if association.entries as usize > 4 * PATHS {
             return;
         }
         association.entries += 2;
         self.by_path.entry(there).or_insert((at, from));
-        self.by_path.entry(back).or_insert((at, 1 - from));
+        self.by_path.entry(back).or_insert((at, from.other()));
         self.entered = Some(there);
     }
 
     fn enter_tags(&mut self, at: usize, interface: u32) {
         let Some(association) = &mut self.open[at] else { return };
         association.entries += 2;
-        for to in 0..2 {
+        for to in SideName::BOTH {
             if let Some(tag) = association.tag(to) {
-                let key = (interface, association.port(1 - to), association.port(to), tag);
-                self.by_tag.insert(key, (at, 1 - to));
+                let key = (interface, association.port(to.other()), association.port(to), tag);
+                self.by_tag.insert(key, (at, to.other()));
             }
         }
     }

@@ -2,13 +2,13 @@
 
 use std::net::IpAddr;
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
-use super::half::Result;
+use super::data::Outcome;
 use super::rows::{PathRow, SctpRows};
+use crate::core::side::SideName;
+use crate::core::spread::{Samples, Spread};
 use crate::limits::PATHS;
-use crate::rows::{SideName, Spread};
-use crate::spread::Samples;
 
 /// The paths that one side sends on, numbered from 0.
 #[derive(Debug, Default)]
@@ -49,14 +49,14 @@ impl Paths {
     }
 
     /// DATA chunks went on a path.
-    pub(super) fn data(&mut self, path: u32, chunks: u64, bytes: u64, result: &Result) {
+    pub(super) fn data(&mut self, path: u32, chunks: u64, bytes: u64, outcome: &Outcome) {
         let row = &mut self.paths[path as usize].row;
         row.chunks += chunks;
         row.bytes += bytes;
-        row.retransmitted_chunks += result.again.0;
-        row.retransmitted_bytes += result.again.1;
-        row.moved_chunks += result.moved;
-        if let Some(path) = result.timeout.and_then(|path| self.paths.get_mut(path as usize)) {
+        row.retransmitted_chunks += outcome.again.chunks;
+        row.retransmitted_bytes += outcome.again.bytes;
+        row.moved_chunks += outcome.moved;
+        if let Some(path) = outcome.timeout.and_then(|path| self.paths.get_mut(path as usize)) {
             path.row.timeouts += 1;
         }
     }
@@ -72,17 +72,17 @@ impl Paths {
     }
 
     /// DATA of a path was timed; gives where it goes.
-    pub(super) fn data_sample(&mut self, path: u32, rtt: u64) -> IpAddr {
+    pub(super) fn data_sample(&mut self, path: u32, rtt: Duration) -> IpAddr {
         let path = &mut self.paths[path as usize];
-        path.data.add(rtt);
+        path.data.add(rtt.as_nanos());
         path.row.dst
     }
 
     /// A HEARTBEAT of a path was answered; gives where it goes.
-    pub(super) fn heartbeat_sample(&mut self, path: u32, rtt: u64) -> IpAddr {
+    pub(super) fn heartbeat_sample(&mut self, path: u32, rtt: Duration) -> IpAddr {
         let path = &mut self.paths[path as usize];
         path.row.heartbeats_answered += 1;
-        path.heartbeats.add(rtt);
+        path.heartbeats.add(rtt.as_nanos());
         path.row.dst
     }
 

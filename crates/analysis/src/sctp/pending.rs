@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use super::rows::{SctpProof, SctpRetransmissionRow};
+use crate::core::rows::Need;
 use crate::limits::{WAITING_CHUNKS, Work};
-use crate::rows::Need;
 
 /// Rows in order, each until nothing that follows can change it.
 #[derive(Debug, Default)]
@@ -38,16 +38,22 @@ impl Pending {
         self.gone + self.rows.len() as u64 - 1
     }
 
-    /// The TSN whose last row is `last` was acknowledged at `now`; an answer takes `shortest` at least.
-    pub(super) fn acked(&mut self, last: Option<u64>, now: Instant, shortest: Option<u64>, work: &mut Work) {
+    /// The TSN whose last row is `last` was acknowledged at `now`; what comes
+    /// within `early` answers an earlier transmission.
+    pub(super) fn acked(
+        &mut self,
+        last: Option<u64>,
+        now: Instant,
+        early: Option<Duration>,
+        work: &mut Work,
+    ) {
         self.each(last, work, |waiting| {
             waiting.acked = true;
             if waiting.row.need != Need::Unknown {
                 return true;
             }
-            // Paths jitter: what is clearly sooner than anything before counts as too soon.
-            let since = now.saturating_since(waiting.row.time).as_nanos();
-            let early = shortest.is_some_and(|shortest| since < shortest / 4 * 3);
+            let since = now.saturating_since(waiting.row.time);
+            let early = early.is_some_and(|early| since < early);
             waiting.row.need = if early { Need::Spurious } else { Need::Needed };
             if early {
                 waiting.row.proof = SctpProof::EarlyAck;
@@ -61,12 +67,12 @@ impl Pending {
         &mut self,
         last: Option<u64>,
         now: Instant,
-        shortest: Option<u64>,
+        early: Option<Duration>,
         work: &mut Work,
     ) {
         self.each(last, work, |waiting| {
-            let since = now.saturating_since(waiting.row.time).as_nanos();
-            let arrived = shortest.is_none_or(|shortest| since >= shortest / 4 * 3);
+            let since = now.saturating_since(waiting.row.time);
+            let arrived = early.is_none_or(|early| since >= early);
             if !arrived || waiting.row.proof == SctpProof::DuplicateTsn {
                 return true;
             }
@@ -78,13 +84,16 @@ impl Pending {
         });
     }
 
-    /// Hands out the rows at the head that were answered so long ago, nanoseconds, that nothing more will come; all of
+    /// Hands out the rows at the head that were answered so long ago that nothing more will come; all of
     /// them without a time.
-    pub(super) fn leave(&mut self, now: Option<(Instant, u64)>, mut take: impl FnMut(SctpRetransmissionRow)) {
+    pub(super) fn leave(
+        &mut self,
+        now: Option<(Instant, Duration)>,
+        mut take: impl FnMut(SctpRetransmissionRow),
+    ) {
         while let Some(head) = self.rows.front() {
-            let stays = now.is_some_and(|(now, grace)| {
-                !head.acked || now.saturating_since(head.row.time).as_nanos() < grace
-            });
+            let stays =
+                now.is_some_and(|(now, grace)| !head.acked || now.saturating_since(head.row.time) < grace);
             if stays {
                 if self.rows.len() <= WAITING_CHUNKS {
                     return;

@@ -7,8 +7,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use rexmit_units::Instant;
 
+pub use crate::core::causes::SctpCause;
+use crate::core::certain::Certain;
+use crate::core::rows::{Confidence, Kind, Need, bytes};
+use crate::core::side::SideName;
+use crate::core::spread::Spread;
 use crate::limits::Counts;
-use crate::rows::{Confidence, Kind, Need, SideName, Spread, bytes};
 
 /// The rows of SCTP, a vector a table.
 #[derive(Debug, Default)]
@@ -362,34 +366,6 @@ pub enum TraceClass {
     BundledInFlight,
 }
 
-/// What made the sender send a DATA chunk again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SctpCause {
-    /// Enough missing reports since it was last sent (RFC 9260 section 7.2.4).
-    Fast,
-    /// The same, of a chunk that had been sent again by missing reports before: what RFC 9260 forbids and lksctp
-    /// 2.6.15 did (pedersen-2006 figure 3.9).
-    FastAgain,
-    /// T3 expired (RFC 9260 section 6.3.3): the first chunk of the packet that this sent.
-    Timeout,
-    /// Marked by an earlier expiry of T3, and sent when the window allowed.
-    AfterTimeout,
-    /// In the packet that a timeout sent, or a fast retransmit of another chunk, and some SACK had reported it missing
-    /// since it was last sent.
-    BundledMissing,
-    /// In the packet that a timeout or a fast retransmit sent, and no SACK had reported it missing: in flight, for all
-    /// that the sender knew.
-    BundledInFlight,
-    /// In front of new data that was due anyway (pedersen-2006 section 4.4).
-    WithNew,
-    /// In a packet with a COOKIE-ECHO that was sent again (T1).
-    WithCookie,
-    /// A probe of a closed window (RFC 9260 section 6.1 A).
-    WindowProbe,
-    /// The packets do not tell.
-    Unknown,
-}
-
 /// What proves that a retransmission was not needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SctpProof {
@@ -467,6 +443,8 @@ pub struct SctpRetransmissionRow {
     pub cause: SctpCause,
     /// How sure that is.
     pub confidence: Confidence,
+    /// Where it is certain: what excludes other causes.
+    pub certain: Option<Certain>,
     /// Whether it was needed.
     pub need: Need,
     /// What proves that it was not.
@@ -563,24 +541,6 @@ impl TraceClass {
             Self::Fast => "fast",
             Self::BundledMissing => "bundled-reported-missing",
             Self::BundledInFlight => "bundled-in-flight",
-        }
-    }
-}
-
-impl SctpCause {
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fast => "fast",
-            Self::FastAgain => "fast-again",
-            Self::Timeout => "timeout",
-            Self::AfterTimeout => "after-timeout",
-            Self::BundledMissing => "bundled-reported-missing",
-            Self::BundledInFlight => "bundled-in-flight",
-            Self::WithNew => "with-new-data",
-            Self::WithCookie => "with-cookie",
-            Self::WindowProbe => "window-probe",
-            Self::Unknown => "unknown",
         }
     }
 }

@@ -17,7 +17,7 @@ use rexmit_wire::sctp::{self, Chunk, DataChunk, Gap, InitChunk, SackChunk};
 use rexmit_wire::{Checksum, Payload};
 
 use super::{Associations, SctpRetransmissionRow, SctpRows};
-use crate::analyzer::Options;
+use crate::options::Options;
 use crate::packet::{Packet, Transport};
 use crate::rows::Tables;
 
@@ -28,8 +28,12 @@ pub(crate) fn play(script: &str) -> SctpRows {
 
 pub(crate) fn play_with(script: &str, missing_reports: u32) -> SctpRows {
     let tables = Tables { segments: true, rtt: true, chunks: true };
-    let options = Options { tables, missing_reports, ..Options::default() };
-    let mut associations = Associations::new(&options);
+    play_by(&Options { tables, missing_reports, ..Options::default() }, script)
+}
+
+/// The same with other options.
+pub(crate) fn play_by(options: &Options, script: &str) -> SctpRows {
+    let mut associations = Associations::new(options);
     let lines = script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     for (at, line) in lines.enumerate() {
         let (packet, bytes, wire_len) = parse(line, at as u64 + 1);

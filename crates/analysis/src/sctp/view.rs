@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use rexmit_units::{Duration, Instant};
 
 use super::board::{Board, Entry};
+use crate::core::policy::SctpPolicy;
 use crate::limits::{UNDER_WAY, Work};
 
 /// What a SACK reports, with unwrapped TSNs.
@@ -46,6 +47,7 @@ struct Marks {
 /// The sender's knowledge.
 #[derive(Debug)]
 pub(super) struct View {
+    policy: &'static SctpPolicy,
     /// One past the highest cumulative TSN.
     pub(super) una: i64,
     /// SACKs that were seen here did not reach it, or came late.
@@ -67,7 +69,7 @@ pub(super) struct View {
     /// One past the highest TSN sent when the last fast retransmit began a recovery, while that lasts.
     pub(super) recover: Option<i64>,
     /// Shortest time from the start of T3 to an expiry that looks like one.
-    pub(super) shortest_timer: Option<u64>,
+    pub(super) shortest_timer: Option<Duration>,
     /// How often so many strikes (by index) had something sent again when no timer could have.
     thresholds: [u32; 8],
     /// SACKs on their way to the sender.
@@ -81,9 +83,11 @@ pub(super) struct View {
     recent: VecDeque<Instant>,
 }
 
-impl Default for View {
-    fn default() -> Self {
+impl View {
+    /// One that knows of nothing.
+    pub(super) fn new(policy: &'static SctpPolicy) -> Self {
         Self {
+            policy,
             una: i64::MIN / 4,
             behind: false,
             window: None,
@@ -103,19 +107,17 @@ impl Default for View {
             recent: VecDeque::new(),
         }
     }
-}
 
-impl View {
-    /// A SACK was seen that the sender will know of `sender_loop` nanoseconds later.
-    pub(super) fn take(&mut self, mut report: Report, sender_loop: u64, board: &mut Board) {
-        if sender_loop == 0 && self.coming.is_empty() {
+    /// A SACK was seen that the sender will know of `sender_loop` later.
+    pub(super) fn take(&mut self, mut report: Report, sender_loop: Duration, board: &mut Board) {
+        if sender_loop.is_zero() && self.coming.is_empty() {
             self.apply(&report, board);
         } else {
             if self.coming.len() == UNDER_WAY {
                 self.hurried += 1;
                 self.arrive(board);
             }
-            report.due += Duration::from_nanos(sender_loop);
+            report.due += sender_loop;
             report.gaps.shrink_to_fit();
             self.coming_bytes += report.heap();
             self.coming.push_back(report);
@@ -128,7 +130,7 @@ impl View {
     /// behind the place of the capture.
     pub(super) fn catch_up(&mut self, now: Instant, again: &[i64], board: &mut Board) {
         while let Some(report) = self.coming.front().filter(|report| report.due <= now) {
-            let late = now.saturating_since(report.due).as_nanos() < LATEST;
+            let late = now.saturating_since(report.due) < self.policy.prompt.latest;
             if late && again.iter().any(|tsn| report.acknowledges(*tsn) && !board.is_known(*tsn)) {
                 return;
             }
@@ -200,14 +202,14 @@ impl View {
         known
     }
 
-    /// SACKs of the last `span` nanoseconds.
-    pub(super) fn sacks_within(&self, now: Instant, span: u64) -> u32 {
-        self.recent.iter().filter(|time| now.saturating_since(**time).as_nanos() <= span).count() as u32
+    /// SACKs within `span` before `now`, as far as their times are kept.
+    pub(super) fn sacks_within(&self, now: Instant, span: Duration) -> u64 {
+        self.recent.iter().filter(|time| now.saturating_since(**time) <= span).count() as u64
     }
 
-    /// Strikes that this sender takes to send again: what it was seen to take, otherwise 3 (RFC 9260 section 7.2.4).
+    /// Strikes that this sender takes to send again: what it was seen to take, otherwise the standard's number.
     pub(super) fn threshold(&self) -> u32 {
-        self.learned().unwrap_or(3)
+        self.learned().unwrap_or(self.policy.prompt.reports as u32)
     }
 
     /// What it was seen to take.
@@ -283,7 +285,5 @@ impl View {
     }
 }
 
-/// SACKs come no later than this after they could, nanoseconds.
-const LATEST: u64 = 5_000_000_000;
 /// So many times of SACKs are kept.
 const RECENT: usize = 8;

@@ -2,6 +2,7 @@
 
 use super::Block;
 use super::connections::spread;
+use crate::rows::Certain;
 use crate::sctp::{
     AssociationRow, ChunkRow, ControlRow, PathRow, SctpRetransmissionRow, SctpRttRow, SctpSackRow,
     SctpSideRow, StreamRow,
@@ -189,6 +190,9 @@ pub(super) fn retransmissions(table: &mut Block<'_, SctpRetransmissionRow>) {
     table.add("class_reports", "the missing reports that sctp_trace counts", |r| r.class_reports);
     table.add("cause", "what made the sender send it", |r| r.cause);
     table.add("confidence", "how sure that is", |r| r.confidence);
+    table.add("excluded", "where it is certain, what excludes each other reading", |r| {
+        r.certain.as_ref().map(Certain::words)
+    });
     table.add("need", "whether it was needed", |r| r.need);
     table.add("proof", "what proves that it was not", |r| r.proof);
     table.add("moved", "it took another path than the transmission before", |r| r.moved);

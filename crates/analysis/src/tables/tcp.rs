@@ -1,7 +1,7 @@
 //! The tables of TCP that have a row a packet, a sample or an event.
 
 use super::Block;
-use crate::rows::{LossEventRow, RetransmissionRow, RttRow, SackRow, SegmentRow};
+use crate::rows::{Certain, LossEventRow, RetransmissionRow, RttRow, SackRow, SegmentRow};
 
 pub(super) fn segments(table: &mut Block<'_, SegmentRow>) {
     table.add("connection", "number of the connection", |r| r.connection);
@@ -62,6 +62,9 @@ pub(super) fn judged<R>(table: &mut Block<'_, R>, get: impl Fn(&R) -> &Retransmi
     });
     table.add("cause", "what made the sender send it", |r| get(r).cause);
     table.add("confidence", "how sure that is", |r| get(r).confidence);
+    table.add("excluded", "where it is certain, what excludes each other reading", |r| {
+        get(r).certain.as_ref().map(Certain::words)
+    });
     table.add("need", "whether it was needed", |r| get(r).need);
     table.add("proof", "what proves that it was not", |r| get(r).proof);
     table.add("duplicates", "duplicate acknowledgments in a row that the sender had seen", |r| {

@@ -45,6 +45,7 @@ fn retransmission(side: SideName, cause: Cause, need: Need) -> RetransmissionRow
         delay_previous: None,
         cause,
         confidence: Confidence::Likely,
+        certain: None,
         need,
         proof: Proof::EarlyAck,
         evidence: Evidence::default(),

@@ -8,16 +8,19 @@ use rexmit_wire::{Checksum, Flags};
 use super::acks::Ack;
 use super::board::Stamp;
 use super::copies::Copies;
-use super::half::{Half, Placed, Sent, Terms};
+use super::half::{Half, Sent, Terms};
 use super::key::Key;
-use super::measures::Seen;
 use super::opening::Opening;
-use crate::analyzer::Options;
+use super::passed::{Passed, Placed};
+use crate::core::certain::{self, Exclusion, Facts};
+use crate::core::policy::TcpPolicy;
+use crate::core::side::{SideName, Sides};
 use crate::limits::Steps;
+use crate::options::Options;
 use crate::packet::{Packet, Tcp};
 use crate::rows::{
-    Capabilities, Cause, Confidence, ConnectionRow, Evidence, Kind, Need, Proof, RetransmissionRow, Rows,
-    SackRow, SegmentRow, SideName, SideRow,
+    Capabilities, Cause, ConnectionRow, Evidence, Kind, Need, Proof, RetransmissionRow, Rows, SackRow,
+    SegmentRow, SideRow,
 };
 
 /// A connection that is open, or was lately.
@@ -29,18 +32,18 @@ pub(super) struct Connection {
     start: Instant,
     end: Instant,
     packets: u64,
-    addresses: [SocketAddr; 2],
+    addresses: Sides<SocketAddr>,
     /// The client's and the server's data.
-    halves: [Half; 2],
-    offered: [Capabilities; 2],
+    halves: Sides<Half>,
+    offered: Sides<Capabilities>,
     /// Bytes of data in the largest packet of a side whose SYN was not seen.
-    largest: [u32; 2],
+    largest: Sides<u32>,
     /// Which side's SYN looks like that of a system that probes for tail losses.
-    probes: [bool; 2],
-    checksums: [Checksums; 2],
-    copies: [Copies; 2],
+    probes: Sides<bool>,
+    checksums: Sides<Checksums>,
+    copies: Sides<Copies>,
     opening: Opening,
-    fins: [bool; 2],
+    fins: Sides<bool>,
     reset: bool,
     options: Options,
 }
@@ -63,29 +66,27 @@ struct Effect {
     damaged: bool,
 }
 
-const CLIENT: usize = 0;
-const SERVER: usize = 1;
-
 impl Connection {
     /// The connection of which `packet` is the first one.
     pub(super) fn new(number: u32, packet: &Packet, tcp: &Tcp, options: &Options) -> Self {
         let answers = tcp.flags.has(Flags::SYN.with(Flags::ACK));
-        let addresses = if answers { [packet.dst, packet.src] } else { [packet.src, packet.dst] };
+        let (client, server) = if answers { (packet.dst, packet.src) } else { (packet.src, packet.dst) };
+        let policy = &options.policy.tcp;
         Self {
             number,
             interface: packet.interface,
             start: packet.time,
             end: packet.time,
             packets: 0,
-            addresses,
-            halves: [Half::new(SideName::Client), Half::new(SideName::Server)],
-            offered: Default::default(),
-            largest: [0; 2],
-            probes: [false; 2],
-            checksums: Default::default(),
-            copies: Default::default(),
+            addresses: Sides { client, server },
+            halves: Sides::from_fn(|side| Half::new(side, policy)),
+            offered: Sides::default(),
+            largest: Sides::default(),
+            probes: Sides::default(),
+            checksums: Sides::default(),
+            copies: Sides::default(),
             opening: Opening::default(),
-            fins: [false; 2],
+            fins: Sides::default(),
             reset: false,
             options: *options,
         }
@@ -94,7 +95,7 @@ impl Connection {
     /// True if the packet opens another connection between the same ports: a SYN with another initial sequence number,
     /// where the one before had ended or is known to be another.
     pub(super) fn is_replaced_by(&self, packet: &Packet, tcp: &Tcp) -> bool {
-        let from = usize::from(packet.src != self.addresses[CLIENT]);
+        let from = self.sender(packet);
         let syn = tcp.flags.has(Flags::SYN) && !tcp.flags.has(Flags::ACK);
         let other = self.halves.iter().all(|half| half.space.initial() != Some(tcp.seq));
         syn && other && (self.is_ending() || self.offered[from].syn)
@@ -112,12 +113,12 @@ impl Connection {
 
     /// A client and a server, and the interface.
     pub(super) fn key(&self) -> Key {
-        Key::new(self.interface, self.addresses[CLIENT], self.addresses[SERVER]).0
+        Key::new(self.interface, self.addresses.client, self.addresses.server).0
     }
 
     /// A RST was seen, or both FINs.
     pub(super) fn is_over(&self) -> bool {
-        self.reset || self.fins == [true; 2]
+        self.reset || self.fins.client && self.fins.server
     }
 
     /// When its last packet was seen.
@@ -125,8 +126,12 @@ impl Connection {
         self.end
     }
 
+    fn sender(&self, packet: &Packet) -> SideName {
+        if packet.src == self.addresses.client { SideName::Client } else { SideName::Server }
+    }
+
     fn is_ending(&self) -> bool {
-        self.reset || self.fins != [false; 2]
+        self.reset || self.fins.client || self.fins.server
     }
 
     /// Takes the next packet; it takes the steps of work that it needs.
@@ -137,7 +142,7 @@ impl Connection {
         note: Option<&str>,
         (rows, steps): (&mut Rows, &mut Steps),
     ) {
-        let from = usize::from(packet.src != self.addresses[CLIENT]);
+        let from = self.sender(packet);
         self.halves[from].begin(steps.pool);
         self.judge(packet, tcp, note, rows);
         self.halves[from].end(steps);
@@ -146,7 +151,7 @@ impl Connection {
     fn judge(&mut self, packet: &Packet, tcp: &Tcp, note: Option<&str>, rows: &mut Rows) {
         self.packets += 1;
         self.end = self.end.max(packet.time);
-        let from = usize::from(packet.src != self.addresses[CLIENT]);
+        let from = self.sender(packet);
         let damaged = self.checksums[from].is_damage(packet.checksum);
         let copy = !damaged && self.copies[from].is_copy(packet, tcp);
         let effect = if damaged || copy {
@@ -156,7 +161,7 @@ impl Connection {
         };
         let mss = self.terms(from).mss;
         let Effect { ref placed, seq, end, .. } = effect;
-        self.halves[from].measure(&Seen { time: packet.time, tcp, placed, seq, end, damaged, mss });
+        self.halves[from].measure(&Passed { time: packet.time, tcp, placed, seq, end, damaged, mss });
         if self.options.tables.segments {
             self.write(from, (packet, tcp, note), &effect, rows);
         }
@@ -166,7 +171,7 @@ impl Connection {
     pub(super) fn finish(mut self, rows: &mut Rows) {
         let mut out = self.options.out(self.number, rows);
         self.halves.iter_mut().for_each(|half| half.finish(&mut out));
-        let [client, server] = [CLIENT, SERVER].map(|side| self.side_row(side));
+        let Sides { client, server } = Sides::from_fn(|side| self.side_row(side));
         rows.connections.push(ConnectionRow {
             connection: self.number,
             interface: self.interface,
@@ -180,18 +185,18 @@ impl Connection {
         });
     }
 
-    fn side_row(&self, side: usize) -> SideRow {
+    fn side_row(&self, side: SideName) -> SideRow {
         let mut row = SideRow::new(self.addresses[side]);
         row.offered = self.offered[side];
-        let (own, other) = (&self.halves[side], &self.halves[1 - side]);
+        let (own, other) = (&self.halves[side], &self.halves[side.other()]);
         let una = own.acks.window.map(|_| own.acks.una);
         own.measures.fill(&mut row, self.end, una);
-        other.measures.fill_answers(&mut row);
+        other.measures.fill_answers(&mut row, &self.options.policy.tcp.counts);
         row
     }
 
     /// A packet that changes nothing: its receiver drops it, or has it already.
-    fn ignored(&mut self, from: usize, tcp: &Tcp, damaged: bool) -> Effect {
+    fn ignored(&mut self, from: SideName, tcp: &Tcp, damaged: bool) -> Effect {
         let half = &mut self.halves[from];
         let seq = half.space.offset(tcp.seq);
         let kind = if damaged { Kind::Bare } else { Kind::Copy };
@@ -199,7 +204,7 @@ impl Connection {
         Effect { placed: Placed::bare(kind), seq, end, ack: None, window: 0, damaged }
     }
 
-    fn take(&mut self, from: usize, packet: &Packet, tcp: &Tcp, rows: &mut Rows) -> Effect {
+    fn take(&mut self, from: SideName, packet: &Packet, tcp: &Tcp, rows: &mut Rows) -> Effect {
         if tcp.flags.has(Flags::SYN) {
             self.take_syn(from, tcp);
         } else if !self.offered[from].syn {
@@ -207,8 +212,8 @@ impl Connection {
         }
         self.fins[from] |= tcp.flags.has(Flags::FIN);
         self.reset |= tcp.flags.has(Flags::RST);
-        self.opening.see(packet.time, from, tcp);
-        self.halves[SERVER].asked_again |= self.opening.is_repeated();
+        self.opening.see(packet.time, from, tcp, &self.options.policy.tcp.copies);
+        self.halves.server.asked_again |= self.opening.is_repeated();
         self.set_loop_times();
         let (ack, window) = self.take_ack(from, packet, tcp, rows);
         let (placed, seq, end) = self.take_data(from, packet, tcp, rows);
@@ -216,7 +221,7 @@ impl Connection {
         Effect { placed, seq, end, ack, window, damaged: false }
     }
 
-    fn take_syn(&mut self, from: usize, tcp: &Tcp) {
+    fn take_syn(&mut self, from: SideName, tcp: &Tcp) {
         self.halves[from].space.start_at(tcp.seq);
         let offered = &mut self.offered[from];
         offered.syn = true;
@@ -225,11 +230,11 @@ impl Connection {
         offered.sack_permitted |= tcp.sack_permitted;
         offered.timestamps |= tcp.timestamps.is_some();
         offered.ecn |= tcp.flags.has(Flags::ECE);
-        self.probes[from] = looks_like_linux(tcp);
+        self.probes[from] = looks_like_linux(tcp, &self.options.policy.tcp);
     }
 
     /// What a packet shows of a side whose SYN was not seen.
-    fn take_unopened(&mut self, from: usize, tcp: &Tcp) {
+    fn take_unopened(&mut self, from: SideName, tcp: &Tcp) {
         let offered = &mut self.offered[from];
         offered.timestamps |= tcp.timestamps.is_some();
         if !tcp.sack.is_empty() {
@@ -247,26 +252,32 @@ impl Connection {
 
     fn set_loop_times(&mut self) {
         let Some((loops, sure)) = self.opening.fresh_loops() else { return };
-        for side in [CLIENT, SERVER] {
+        for side in SideName::BOTH {
             let clock = &mut self.halves[side].clock;
-            (clock.loop_time, clock.opening, clock.sure) = (loops[side], loops[1 - side], sure);
+            (clock.loop_time, clock.opening, clock.sure) = (loops[side], loops[side.other()], sure);
         }
     }
 
-    fn take_ack(&mut self, from: usize, packet: &Packet, tcp: &Tcp, rows: &mut Rows) -> (Option<i64>, u64) {
+    fn take_ack(
+        &mut self,
+        from: SideName,
+        packet: &Packet,
+        tcp: &Tcp,
+        rows: &mut Rows,
+    ) -> (Option<i64>, u64) {
         let window = u64::from(tcp.window) << self.shift(from, tcp);
         if tcp.flags.has(Flags::RST) {
             return (None, window);
         }
         let known = self.window_is_known();
-        self.halves[1 - from].window_known = known;
+        self.halves[from.other()].window_known = known;
         self.halves[from].measures.offered(packet.time, window, (tcp.flags.has(Flags::SYN), known));
         if !tcp.flags.has(Flags::ACK) {
             return (None, window);
         }
-        let terms = self.terms(1 - from);
+        let terms = self.terms(from.other());
         let mut out = self.options.out(self.number, rows);
-        let half = &mut self.halves[1 - from];
+        let half = &mut self.halves[from.other()];
         let number = half.space.offset(tcp.ack);
         let bare = tcp.len == 0 && !tcp.flags.any(Flags::SYN.with(Flags::FIN));
         let stamp = tcp.timestamps.map(|stamps| stamps.value);
@@ -286,7 +297,13 @@ impl Connection {
         (Some(number), window)
     }
 
-    fn take_data(&mut self, from: usize, packet: &Packet, tcp: &Tcp, rows: &mut Rows) -> (Placed, i64, i64) {
+    fn take_data(
+        &mut self,
+        from: SideName,
+        packet: &Packet,
+        tcp: &Tcp,
+        rows: &mut Rows,
+    ) -> (Placed, i64, i64) {
         let terms = self.terms(from);
         let half = &mut self.halves[from];
         let seq = half.space.offset(tcp.seq);
@@ -323,10 +340,10 @@ impl Connection {
         (half.sent(&sent, &terms), seq, end)
     }
 
-    fn terms(&self, from: usize) -> Terms {
+    fn terms(&self, from: SideName) -> Terms {
         let stamps = self.offered.iter().all(|offered| offered.timestamps);
         let usual = 1460 - if stamps { Capabilities::TIMESTAMPS } else { 0 };
-        let mss = match self.offered[1 - from].segment_from(&self.offered[from]) {
+        let mss = match self.offered[from.other()].segment_from(&self.offered[from]) {
             Some(mss) => mss,
             // A full segment is the largest one, unless that is a super-packet.
             None if (536..usual).contains(&self.largest[from]) => self.largest[from],
@@ -337,14 +354,14 @@ impl Connection {
     }
 
     /// The shift of the windows that `from` advertises; a SYN's is never scaled (RFC 7323 section 2.2).
-    fn shift(&self, from: usize, tcp: &Tcp) -> u8 {
-        match (self.offered[from].window_scale, self.offered[1 - from].window_scale) {
+    fn shift(&self, from: SideName, tcp: &Tcp) -> u8 {
+        match (self.offered[from].window_scale, self.offered[from.other()].window_scale) {
             (Some(shift), Some(_)) if !tcp.flags.has(Flags::SYN) => shift,
             _ => 0,
         }
     }
 
-    fn write(&self, from: usize, seen: (&Packet, &Tcp, Option<&str>), effect: &Effect, rows: &mut Rows) {
+    fn write(&self, from: SideName, seen: (&Packet, &Tcp, Option<&str>), effect: &Effect, rows: &mut Rows) {
         let (packet, tcp, note) = seen;
         rows.notes += note.map_or(0, str::len) as u64;
         rows.segments.push(SegmentRow {
@@ -361,14 +378,14 @@ impl Connection {
             outstanding: self.halves[from].outstanding(),
             ack: effect.ack,
             window: effect.window,
-            duplicate: if effect.ack.is_some() { self.halves[1 - from].acks.duplicates } else { 0 },
+            duplicate: if effect.ack.is_some() { self.halves[from.other()].acks.duplicates } else { 0 },
             urgent: if tcp.flags.has(Flags::URG) { 0 } else { tcp.urgent },
             damaged: effect.damaged,
             note: note.map(Into::into),
         });
     }
 
-    fn write_sacks(&self, (from, number): (usize, u64), ack: &Ack, dsack: bool, rows: &mut Rows) {
+    fn write_sacks(&self, (from, number): (SideName, u64), ack: &Ack, dsack: bool, rows: &mut Rows) {
         for (at, &(left, right)) in ack.sack[..usize::from(ack.blocks)].iter().enumerate() {
             rows.sacks.push(SackRow {
                 connection: self.number,
@@ -398,11 +415,11 @@ impl Checksums {
 
 /// Linux since 3.10 probes for tail losses by default, and offers in its SYN a window of 20 segments or more, whole
 /// ones, and timestamps.
-fn looks_like_linux(tcp: &Tcp) -> bool {
-    const SEGMENTS: u32 = 20;
+fn looks_like_linux(tcp: &Tcp, policy: &TcpPolicy) -> bool {
     let Some(mss) = tcp.mss.map(u32::from) else { return false };
     let window = u32::from(tcp.window);
-    let whole = |mss: u32| mss > 0 && window % mss == 0 && window / mss >= SEGMENTS;
+    let whole =
+        |mss: u32| mss > 0 && window % mss == 0 && u64::from(window / mss) >= policy.counts.probing_window;
     tcp.sack_permitted && (whole(mss) || (tcp.timestamps.is_some() && whole(mss.saturating_sub(12))))
 }
 
@@ -419,6 +436,14 @@ fn space_taken(tcp: &Tcp) -> i64 {
 /// A probe of an idle connection or a closed window: nothing in it is new, and nobody waits for it.
 fn probe(half: &Half, sent: &Sent, terms: &Terms) -> RetransmissionRow {
     let closed = half.acks.window == Some(0);
+    let cause = if closed { Cause::WindowProbe } else { Cause::KeepAlive };
+    // Elsewhere it may be a packet that was overtaken.
+    let facts = Facts::of(&[
+        (Exclusion::AtSender, half.clock.is_surely_near()),
+        (Exclusion::WindowClosed, closed),
+        (Exclusion::NothingOutstanding, true),
+    ]);
+    let certainty = certain::tcp(cause, facts);
     let since = |time: Instant| sent.stamp.time.saturating_since(time).as_nanos();
     RetransmissionRow {
         connection: terms.connection,
@@ -432,9 +457,9 @@ fn probe(half: &Half, sent: &Sent, terms: &Terms) -> RetransmissionRow {
         first_number: None,
         delay_first: None,
         delay_previous: None,
-        cause: if closed { Cause::WindowProbe } else { Cause::KeepAlive },
-        // Elsewhere it may be a packet that was overtaken.
-        confidence: if half.clock.is_surely_near() { Confidence::Certain } else { Confidence::Likely },
+        cause,
+        confidence: certainty.confidence(),
+        certain: certainty.proof(),
         need: Need::Needed,
         proof: Proof::None,
         evidence: Evidence { since_ack: half.acks.last.map(since), ..Evidence::default() },

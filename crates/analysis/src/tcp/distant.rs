@@ -4,21 +4,23 @@
 //! by themselves: whether anything came from the sender before, what passed here already, and when the third duplicate
 //! acknowledgment for a hole went towards the sender.
 
+use rexmit_units::{Duration, Instant};
+
 use super::clock::LONGEST;
-use super::judge::{Judge, Phase, Trial};
 use super::signs::Signs;
-use crate::rows::{Cause, Confidence};
+use super::trial::{Memory, Phase, Reading, Trial};
+use crate::rows::Cause;
 
 /// Judges a retransmission seen away from its sender. Nothing is certain there: the retransmission that began a
 /// recovery, or the one of which this is the repetition, may have been lost before it came here.
-pub(super) fn decide(judge: &Judge, trial: &Trial<'_>, signs: &Signs) -> (Cause, Confidence) {
-    let sight = Sight::of(judge, trial);
-    let cause = match judge.phase {
-        Phase::Loss { recover } if trial.seq < recover => after_timeout(&sight),
-        Phase::Recovery { recover } if trial.seq < recover || trial.sack => in_recovery(&sight, trial),
-        _ => outside(judge, &sight, trial, signs),
+pub(super) fn decide(memory: &Memory, trial: &Trial<'_>, signs: &Signs) -> Reading {
+    let sight = Sight::of(memory, trial);
+    let cause = match memory.recovers(trial) {
+        Phase::Loss { .. } => after_timeout(&sight),
+        Phase::Recovery { .. } => in_recovery(&sight, trial),
+        Phase::Open => outside(memory, &sight, trial, signs),
     };
-    (cause, Confidence::Likely)
+    Reading::Likely(cause)
 }
 
 /// What the packets show.
@@ -43,36 +45,40 @@ struct Sight {
 }
 
 impl Sight {
-    fn of(judge: &Judge, trial: &Trial<'_>) -> Self {
-        let clock = trial.clock;
+    fn of(memory: &Memory, trial: &Trial<'_>) -> Self {
+        let (clock, far) = (trial.clock, &trial.policy.far);
         let delay = clock.delay();
-        let since = |time| trial.now.saturating_since(time).as_nanos().min(LONGEST);
+        let since = |time: Instant| trial.since(time).min(LONGEST);
         let round_trip = clock.rtt().unwrap_or(delay);
-        let timeout = clock.rto().unwrap_or(200_000_000) / 10 * 8;
+        let timer = &trial.policy.timer;
+        let timeout = timer.run_share.of(clock.rto().unwrap_or(timer.unsampled_far));
         let hole = |una: i64| trial.seq <= una && una < trial.end;
         let crossed = trial.seen.crossed.filter(|&(_, una)| hole(una)).map(|(at, _)| since(at));
         // What was sent in answer waits in queues, and comes with the packets before it. If the way was idle after it
         // should have come, it was not sent.
-        let stamped = trial.sent_at.stamped;
-        // Without timestamps nothing shows how long queues were in the handshake and are now.
-        let (soonest, queues) = if stamped {
-            (delay / 100 * 85, 2 * trial.sent_at.extra + delay / 4)
+        let (soonest, queues) = if trial.sent_at.stamped {
+            let grown = trial.sent_at.extra * far.queues_grown;
+            (far.soonest_stamped.of(delay), grown + far.queues_stamped.of(delay))
         } else {
-            (delay / 2, delay)
+            // Without timestamps nothing shows how long queues were in the handshake and are now.
+            (far.soonest.of(delay), delay)
         };
-        let latest = trial.busy_since.map_or(0, since) + delay + delay / 10 + queues + 10_000_000;
+        let busy = trial.busy_since.map_or(Duration::ZERO, since);
+        let latest = busy + delay + far.late_share.of(delay) + queues + far.late;
         let idle = crossed.is_some_and(|lag| lag > latest);
         Self {
-            silent: trial.last_sent.is_some_and(|last| since(last) >= timeout.max(round_trip / 100 * 115)),
+            silent: trial
+                .last_sent
+                .is_some_and(|last| since(last) >= timeout.max(far.silence.of(round_trip))),
             first: trial.seq <= trial.view.una || trial.seq <= trial.seen.una,
             here: trial.before.count > 0,
-            same: judge.last.is_some_and(|last| last.seq == trial.seq),
+            same: memory.last.is_some_and(|last| last.seq == trial.seq),
             answers: crossed.is_some_and(|lag| lag >= soonest) && !idle,
             too_late: idle,
             disordered: trial.seen.crossed.is_some_and(|(at, una)| {
                 una < trial.seq && since(at) >= soonest && since(at) <= latest + round_trip
             }),
-            hasty: trial.seen.first_at.is_some_and(|at| since(at) <= latest + round_trip / 4),
+            hasty: trial.seen.first_at.is_some_and(|at| since(at) <= latest + far.reordering.of(round_trip)),
         }
     }
 }
@@ -82,24 +88,31 @@ fn after_timeout(sight: &Sight) -> Cause {
 }
 
 fn in_recovery(sight: &Sight, trial: &Trial<'_>) -> Cause {
-    let stamped = trial.sent_at.stamped;
-    match () {
-        () if sight.silent && sight.first => Cause::Timeout,
-        () if sight.same && sight.here => Cause::Timeout,
-        () if trial.sack => Cause::SackRecovery,
-        // Reno's recovery ends with the first partial ACK, and three duplicates start another (RFC 5681 section 3.2).
-        () if sight.first && stamped && trial.view.una == trial.seq && trial.view.disorders > 2 => {
-            Cause::Fast
-        }
-        () if sight.first => Cause::PartialAck,
-        // Without SACK a sender knows of one hole only.
-        () => Cause::GoBackN,
-    }
+    let fits = IN_RECOVERY.iter().find(|(_, fits)| fits(sight, trial));
+    fits.map_or(Cause::Unknown, |(cause, _)| *cause)
 }
 
-fn outside(judge: &Judge, sight: &Sight, trial: &Trial<'_>, signs: &Signs) -> Cause {
+/// Whether a rule fits what the packets show.
+type Rule = fn(&Sight, &Trial<'_>) -> bool;
+
+/// What is sent in a recovery: the first rule that fits.
+const IN_RECOVERY: [(Cause, Rule); 6] = [
+    (Cause::Timeout, |sight, _| sight.silent && sight.first),
+    (Cause::Timeout, |sight, _| sight.same && sight.here),
+    (Cause::SackRecovery, |_, trial| trial.sack),
+    // Reno's recovery ends with the first partial ACK, and three duplicates start another (RFC 5681 section 3.2).
+    (Cause::Fast, |sight, trial| {
+        let begins = trial.view.una == trial.seq && trial.reaches(trial.view.disorders);
+        sight.first && trial.sent_at.stamped && begins
+    }),
+    (Cause::PartialAck, |sight, _| sight.first),
+    // Without SACK a sender knows of one hole only.
+    (Cause::GoBackN, |_, _| true),
+];
+
+fn outside(memory: &Memory, sight: &Sight, trial: &Trial<'_>, signs: &Signs) -> Cause {
     // Some hosts count the first duplicate as an update of the window.
-    let fourth = signs.prompted && trial.view.last_is_disorder && trial.view.disorders > 2;
+    let fourth = signs.prompted && trial.view.last_is_disorder && trial.reaches(trial.view.disorders);
     if sight.answers || (sight.first && fourth && trial.sent_at.stamped) {
         return Cause::Fast;
     }
@@ -120,7 +133,7 @@ fn outside(judge: &Judge, sight: &Sight, trial: &Trial<'_>, signs: &Signs) -> Ca
     if signs.is_tail && !sight.first && !sight.here {
         return Cause::TailProbe;
     }
-    if judge.may_probe(trial, signs) {
+    if signs.may_probe(memory, trial) {
         return Cause::TailProbe;
     }
     Cause::Timeout

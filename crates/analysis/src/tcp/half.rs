@@ -2,26 +2,30 @@
 
 mod kinds;
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use rexmit_wire::Flags;
 
 use super::acks::{Ack, AckState, News};
 use super::board::{Before, Board, Stamp};
 use super::clock::Clock;
-use super::judge::{Judge, Trial, Verdict};
+use super::judge::Judge;
 use super::loss::Lost;
-use super::measures::{Answered, Covered, Level, Measures, Out, Seen, wire_packets};
+use super::measures::{Answered, Covered, Level, Measures};
 use super::missing::Missing;
 use super::pace::Pace;
+use super::passed::{Out, Passed, Placed, wire_packets};
 use super::pending::{Answer, Pending, Waiting};
 use super::space::Space;
-use super::view::View;
+use super::trial::{Trial, Verdict};
+use super::view::{View, Way};
+use crate::core::policy::TcpPolicy;
 use crate::limits::{Limit, STEPS_PER_PACKET, Steps, Work};
 use crate::rows::{Kind, Need, Proof, RetransmissionRow, SideName};
 
 /// The data of one side.
 #[derive(Debug)]
 pub(super) struct Half {
+    policy: &'static TcpPolicy,
     /// Who sends them.
     pub side: SideName,
     /// Their sequence numbers.
@@ -88,35 +92,17 @@ pub(super) struct Terms {
     pub mss: u32,
 }
 
-/// What a packet was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Placed {
-    pub kind: Kind,
-    /// Which transmission of its most repeated byte.
-    pub transmission: u32,
-    /// Bytes of its data that were not seen before.
-    pub fresh: u32,
-    /// Bytes of its data that had been sent before, seen here or not.
-    pub again: u32,
-}
-
-impl Placed {
-    /// A packet of this kind without data, or whose data do not count.
-    pub(super) fn bare(kind: Kind) -> Self {
-        Self { kind, transmission: 1, fresh: 0, again: 0 }
-    }
-}
-
 impl Half {
     /// A side that has sent nothing.
-    pub(super) fn new(side: SideName) -> Self {
+    pub(super) fn new(side: SideName, policy: &'static TcpPolicy) -> Self {
         Self {
+            policy,
             side,
             space: Space::default(),
             edge: 0,
             started: false,
             acks: AckState::default(),
-            clock: Clock::default(),
+            clock: Clock::new(policy),
             measures: Measures::default(),
             missing: Missing::default(),
             asked_again: false,
@@ -145,10 +131,11 @@ impl Half {
             }
             self.edge = self.edge.max(sent.seq);
         }
-        if self.clock.delay() > 0 {
-            self.pace.packet(sent.stamp.time);
+        if !self.clock.delay().is_zero() {
+            self.pace.packet(sent.stamp.time, &self.policy.far);
         }
-        let longest = self.view.sent(sent.stamp.time, self.clock.delay(), sent.echo);
+        let way = self.way(sent.stamp.time);
+        let longest = self.view.sent(&way, sent.echo);
         if let Some(longest) = longest {
             self.clock.loop_is_at_most(longest);
         }
@@ -192,7 +179,13 @@ impl Half {
     /// The side sent a packet that takes none. It shows too what the side had got by then; and a side that sends no
     /// data would otherwise be taken never to get anything.
     pub(super) fn sent_bare(&mut self, sent: &Sent) {
-        self.view.sent(sent.stamp.time, self.clock.delay(), sent.echo);
+        let way = self.way(sent.stamp.time);
+        self.view.sent(&way, sent.echo);
+    }
+
+    /// Of a packet of the side that passes here at `now`.
+    fn way(&self, now: Instant) -> Way<'static> {
+        Way { now, delay: self.clock.delay(), policy: &self.policy.far }
     }
 
     /// Bytes sent and not acknowledged, cumulatively or by SACK.
@@ -201,12 +194,13 @@ impl Half {
     }
 
     /// One of its packets has been taken: counts it.
-    pub(super) fn measure(&mut self, seen: &Seen<'_>) {
-        self.measures.packet(seen);
-        let in_stream = matches!(seen.placed.kind, Kind::New | Kind::Retransmission | Kind::Reordered);
-        if in_stream && seen.tcp.len > 0 {
-            let flight = self.measures.sent(seen, &self.level(), self.clock.rto());
-            if seen.end == self.edge {
+    pub(super) fn measure(&mut self, passed: &Passed<'_>) {
+        self.measures.packet(passed);
+        let in_stream = matches!(passed.placed.kind, Kind::New | Kind::Retransmission | Kind::Reordered);
+        if in_stream && passed.tcp.len > 0 {
+            let idle = self.clock.rto().unwrap_or_default().max(self.policy.counts.idle);
+            let flight = self.measures.sent(passed, &self.level(), idle);
+            if passed.end == self.edge {
                 self.board.set_flight(flight);
             }
         }
@@ -258,7 +252,7 @@ impl Half {
             duplicates: self.acks.duplicates,
             disorder,
             sack: terms.sack,
-            loop_time: self.clock.delay(),
+            soonest_effect: self.policy.counts.first_answer_share.of(self.clock.delay()),
             side: self.side,
         };
         if news.advanced > 0 {
@@ -279,18 +273,26 @@ impl Half {
         if self.pending.is_empty() {
             return;
         }
-        let patience = self.clock.rtt().unwrap_or(0).saturating_mul(3).max(500_000_000);
+        let need = &self.policy.need;
+        let patience = (self.clock.rtt().unwrap_or_default() * need.patience_rtts).max(need.patience);
+        let early = self.early();
         let measures = &mut self.measures;
-        self.pending.release((now, patience), self.clock.soonest_answer(), |waiting| {
+        self.pending.release((now, patience), early, |waiting| {
             measures.judged(&waiting.row, &waiting.lost, out);
             out.rows.retransmissions.push(waiting.row);
         });
     }
 
+    /// Within that, no answer is one to a retransmission.
+    fn early(&self) -> Option<Duration> {
+        self.clock.soonest_answer().map(|soonest| self.policy.need.early_share.of(soonest))
+    }
+
     /// Hands out all that are left.
     pub(super) fn finish(&mut self, out: &mut Out<'_>) {
+        let early = self.early();
         let measures = &mut self.measures;
-        self.pending.drain(self.clock.soonest_answer(), |waiting| {
+        self.pending.drain(early, |waiting| {
             measures.judged(&waiting.row, &waiting.lost, out);
             out.rows.retransmissions.push(waiting.row);
         });
@@ -325,8 +327,8 @@ impl Half {
         self.board.append(known, sent.seq..sent.end, &sent.stamp);
         // What was lost together comes again together.
         let round_trip = self.clock.rtt().unwrap_or(self.clock.delay());
-        let waited = self.last_sent.map_or(0, |last| sent.stamp.time.saturating_since(last).as_nanos());
-        if sent.missing == 0 && waited > round_trip * 2 {
+        let waited = self.last_sent.map_or(Duration::ZERO, |last| sent.stamp.time.saturating_since(last));
+        if sent.missing == 0 && waited > round_trip * self.policy.missing.burst_rtts {
             self.lost_to = 0;
         }
         if sent.seq >= self.lost_to {
@@ -374,8 +376,9 @@ impl Half {
     fn ask(&mut self, sent: &Sent, before: &Before, terms: &Terms) -> Verdict {
         let view = self.view.state(&self.acks);
         self.judge.judge(&Trial {
+            policy: self.policy,
             now: sent.stamp.time,
-            sent_at: self.view.sent_at(sent.stamp.time, self.clock.delay()),
+            sent_at: self.view.sent_at(&self.way(sent.stamp.time)),
             seq: sent.seq,
             end: sent.end,
             len: sent.len,
@@ -424,7 +427,8 @@ impl Half {
             delay_first: before.first.map(|piece| since(piece.first)),
             delay_previous: before.last.map(|stamp| since(stamp.time)),
             cause: verdict.cause,
-            confidence: verdict.confidence,
+            confidence: verdict.certainty.confidence(),
+            certain: verdict.certainty.proof(),
             need,
             proof,
             evidence: verdict.evidence,

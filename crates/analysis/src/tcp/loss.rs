@@ -1,8 +1,8 @@
 //! Loss events: losses that are close together in time count once.
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
-use super::measures::Out;
+use super::passed::Out;
 use crate::rows::{Cause, LossEventRow, Need, RetransmissionRow, SideRow};
 
 /// What is known of the transmission that a retransmission replaces.
@@ -12,8 +12,8 @@ pub(super) struct Lost {
     pub order: u32,
     /// Packets on the wire: more than one for a super-packet.
     pub packets: u32,
-    /// The smoothed RTT when it was sent again, nanoseconds, if there is one.
-    pub rtt: Option<u64>,
+    /// The smoothed RTT when it was sent again, if there is one.
+    pub rtt: Option<Duration>,
 }
 
 /// Counts a side's losses and groups them into events.
@@ -44,7 +44,7 @@ impl Loss {
         self.segments += u64::from(lost.packets);
         let timeout = matches!(row.cause, Cause::Timeout | Cause::GoBackN);
         // Without a sample: a segment is sent again no sooner than a round-trip time after it was sent.
-        let rtt = lost.rtt.or(row.delay_previous).unwrap_or(0);
+        let rtt = lost.rtt.map(Duration::as_nanos).or(row.delay_previous).unwrap_or(0);
         let sent = row.time.as_nanos() - row.delay_previous.unwrap_or(0).min(row.time.as_nanos());
         let sent = Instant::from_nanos(sent);
         let reach = (rtt as f64 * out.loss_event_rtts) as u64;

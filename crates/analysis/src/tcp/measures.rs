@@ -11,19 +11,17 @@ mod flow;
 mod rtt;
 mod windows;
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use super::board::Piece;
-use super::half::Placed;
 use super::loss::Lost;
-use crate::analyzer::Options;
-use crate::packet::Tcp;
-use crate::rows::{Kind, RetransmissionRow, Rows, SideRow, Tables};
+use super::passed::{Out, Passed};
+use crate::core::policy::TcpCounts;
+use crate::rows::{Kind, RetransmissionRow, SideRow};
 use data::Data;
 use windows::Windows;
 
 pub(super) use answers::{Answered, Covered};
-pub(super) use data::wire_packets;
 pub(super) use flow::Level;
 
 /// Counts and times of one side.
@@ -37,62 +35,23 @@ pub(super) struct Measures {
     data: Option<Box<Data>>,
 }
 
-/// A packet of the side.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Seen<'a> {
-    /// When it was seen.
-    pub time: Instant,
-    /// Its segment.
-    pub tcp: &'a Tcp,
-    /// What its data are.
-    pub placed: &'a Placed,
-    /// Its first sequence number.
-    pub seq: i64,
-    /// One past its last.
-    pub end: i64,
-    /// It was damaged on the path.
-    pub damaged: bool,
-    /// Bytes of data in a full segment.
-    pub mss: u32,
-}
-
-/// Where rows go, and which are asked for.
-#[derive(Debug)]
-pub(super) struct Out<'a> {
-    /// The rows.
-    pub rows: &'a mut Rows,
-    /// Number of the connection.
-    pub connection: u32,
-    /// Tables asked for.
-    pub tables: Tables,
-    /// As [`crate::Options::loss_event_rtts`].
-    pub loss_event_rtts: f64,
-}
-
-impl Options {
-    /// For the rows of connection `number`.
-    pub(super) fn out<'a>(&self, connection: u32, rows: &'a mut Rows) -> Out<'a> {
-        Out { rows, connection, tables: self.tables, loss_event_rtts: self.loss_event_rtts }
-    }
-}
-
 impl Measures {
     /// The side sent a packet.
-    pub(super) fn packet(&mut self, seen: &Seen<'_>) {
+    pub(super) fn packet(&mut self, passed: &Passed<'_>) {
         use rexmit_wire::Flags;
-        if seen.placed.kind == Kind::Copy {
+        if passed.placed.kind == Kind::Copy {
             self.copies += 1;
             return;
         }
         self.packets += 1;
-        self.damaged += u64::from(seen.damaged);
-        if seen.tcp.len > 0 {
-            self.data.get_or_insert_default().packet(seen);
-        } else if !seen.tcp.flags.any(Flags::SYN.with(Flags::FIN).with(Flags::RST)) {
+        self.damaged += u64::from(passed.damaged);
+        if passed.tcp.len > 0 {
+            self.data.get_or_insert_default().packet(passed);
+        } else if !passed.tcp.flags.any(Flags::SYN.with(Flags::FIN).with(Flags::RST)) {
             self.pure_acks += 1;
         }
-        if seen.tcp.flags.has(Flags::FIN) && !seen.damaged && self.data.is_some() {
-            self.data.get_or_insert_default().fin_end = Some(seen.end);
+        if passed.tcp.flags.has(Flags::FIN) && !passed.damaged && self.data.is_some() {
+            self.data.get_or_insert_default().fin_end = Some(passed.end);
         }
     }
 
@@ -102,9 +61,9 @@ impl Measures {
         self.windows.offered(time, window, (syn, known));
     }
 
-    /// Data of the side passed that are not a copy. Returns how many segments are outstanding now.
-    pub(super) fn sent(&mut self, seen: &Seen<'_>, level: &Level, rto: Option<u64>) -> u32 {
-        self.data.get_or_insert_default().sent(seen, level, rto)
+    /// Data of the side passed that are not a copy. Returns how many segments are outstanding now. A silence counts as idle from `idle` on.
+    pub(super) fn sent(&mut self, passed: &Passed<'_>, level: &Level, idle: Duration) -> u32 {
+        self.data.get_or_insert_default().sent(passed, level, idle)
     }
 
     /// `bytes` were acknowledged that were not seen.
@@ -118,7 +77,7 @@ impl Measures {
         covered: &Covered,
         answered: &Answered<'_>,
         out: &mut Out<'_>,
-    ) -> Option<u64> {
+    ) -> Option<Duration> {
         if covered.is_syn() {
             rtt::handshake(covered, answered, out);
             return None;
@@ -166,10 +125,10 @@ impl Measures {
     }
 
     /// Writes into the row of the other side how that acknowledged this side's data.
-    pub(super) fn fill_answers(&self, row: &mut SideRow) {
+    pub(super) fn fill_answers(&self, row: &mut SideRow, policy: &TcpCounts) {
         if let Some(data) = &self.data {
             data.answers.fill(row);
-            data.rtt.fill_delays(row);
+            data.rtt.fill_delays(row, policy);
         }
     }
 

@@ -14,6 +14,7 @@ mod measures;
 mod missing;
 mod opening;
 mod pace;
+mod passed;
 mod pending;
 mod place;
 mod ranges;
@@ -21,6 +22,7 @@ mod ranges;
 pub(crate) mod script;
 mod signs;
 mod space;
+mod trial;
 mod view;
 
 use std::collections::{HashMap, VecDeque};
@@ -28,9 +30,9 @@ use std::collections::{HashMap, VecDeque};
 use foldhash::fast::RandomState;
 use rexmit_units::Instant;
 
-use crate::analyzer::Options;
 use crate::idle::Idle;
 use crate::limits::{FLOWS, Limit, OPEN, Steps};
+use crate::options::Options;
 use crate::packet::{Batch, Packet, Tcp};
 use crate::rows::Rows;
 use key::Key;
@@ -65,8 +67,6 @@ pub(crate) struct Connections {
 const ENTRY: usize = 320;
 /// A connection is weighed when its packets have doubled, and with every so many.
 const WEIGHED: u64 = 64;
-/// How long a connection that is over is kept for what still comes, nanoseconds.
-const LINGER: u64 = 120_000_000_000;
 
 impl Connections {
     pub(crate) fn new(options: &Options) -> Self {
@@ -274,7 +274,7 @@ impl Connections {
     /// Ends connections that have been over for long.
     fn forget(&mut self, now: Instant) {
         while let Some(&(since, key, number)) = self.over.front() {
-            if now.saturating_since(since).as_nanos() < LINGER {
+            if now.saturating_since(since) < self.options.policy.tcp.counts.linger {
                 return;
             }
             self.over.pop_front();
@@ -284,7 +284,7 @@ impl Connections {
             if connection.number != number {
                 continue;
             }
-            if now.saturating_since(connection.last()).as_nanos() < LINGER {
+            if now.saturating_since(connection.last()) < self.options.policy.tcp.counts.linger {
                 self.over.push_back((connection.last(), key, number));
                 continue;
             }

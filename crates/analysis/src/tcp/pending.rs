@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use super::acks::News;
 use super::loss::Lost;
@@ -22,8 +22,8 @@ pub(super) struct Waiting {
     pub acked_at: Option<Instant>,
     /// What it replaces.
     pub lost: Lost,
-    /// Nanoseconds from its sending to that, where nothing else says whether it was needed.
-    pub answered_in: Option<u64>,
+    /// The time from its sending to that, where nothing else says whether it was needed.
+    pub answered_in: Option<Duration>,
 }
 
 /// The retransmissions of one side, in their order.
@@ -79,22 +79,21 @@ impl Pending {
             }
             (waiting.row.need, waiting.row.proof) = waiting.verdict(answer);
             if waiting.row.need == Need::Unknown {
-                let since = answer.time.saturating_since(waiting.row.time);
-                waiting.answered_in = Some(since.as_nanos());
+                waiting.answered_in = Some(answer.time.saturating_since(waiting.row.time));
             }
         }
     }
 
     /// Hands out, in order, those of which nothing more is to be learnt at `now`: they were acknowledged `patience`
-    /// nanoseconds ago, or too many wait. `soonest` is the smallest time from here to the receiver and back.
+    /// ago, or too many wait. An answer within `early` is that of an earlier transmission.
     pub(super) fn release(
         &mut self,
-        (now, patience): (Instant, u64),
-        soonest: Option<u64>,
+        (now, patience): (Instant, Duration),
+        early: Option<Duration>,
         mut out: impl FnMut(Waiting),
     ) {
         while let Some(waiting) = self.waiting.front() {
-            let ripe = waiting.acked_at.is_some_and(|at| now.saturating_since(at).as_nanos() > patience);
+            let ripe = waiting.acked_at.is_some_and(|at| now.saturating_since(at) > patience);
             if !ripe && self.waiting.len() <= WAITING_SEGMENTS {
                 return;
             }
@@ -104,7 +103,7 @@ impl Pending {
                 self.open.remove(&(waiting.row.end, self.first));
             }
             self.first += 1;
-            waiting.close(soonest);
+            waiting.close(early);
             out(waiting);
         }
     }
@@ -115,11 +114,11 @@ impl Pending {
     }
 
     /// Hands out all that are left.
-    pub(super) fn drain(&mut self, soonest: Option<u64>, mut out: impl FnMut(Waiting)) {
+    pub(super) fn drain(&mut self, early: Option<Duration>, mut out: impl FnMut(Waiting)) {
         self.open.clear();
         self.first += self.waiting.len() as u64;
         for mut waiting in self.waiting.drain(..) {
-            waiting.close(soonest);
+            waiting.close(early);
             out(waiting);
         }
     }
@@ -151,13 +150,13 @@ impl Waiting {
         (Need::Unknown, Proof::None)
     }
 
-    /// Nothing more is to be learnt; `soonest` is the smallest time from here to the receiver and back.
-    fn close(&mut self, soonest: Option<u64>) {
+    /// Nothing more is to be learnt; an answer within `early` is that of an earlier transmission.
+    fn close(&mut self, early: Option<Duration>) {
         let Some(since) = self.answered_in.filter(|_| self.row.need == Need::Unknown) else { return };
         // The queues may have been full whenever a sample was taken. They are not emptied at once, unless a silence
         // went before.
         let silence = !matches!(self.row.cause, Cause::Fast | Cause::PartialAck | Cause::SackRecovery);
-        let early = !silence && soonest.is_some_and(|soonest| since < soonest / 2);
+        let early = !silence && early.is_some_and(|early| since < early);
         let spurious = (Need::Spurious, Proof::EarlyAck);
         (self.row.need, self.row.proof) = if early { spurious } else { (Need::Needed, Proof::None) };
     }

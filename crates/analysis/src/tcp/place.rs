@@ -5,8 +5,8 @@
 
 use super::connection::Connection;
 use super::key::Key;
-use crate::analyzer::Options;
 use crate::limits::Steps;
+use crate::options::Options;
 use crate::packet::{Packet, Tcp, Transport};
 use crate::rows::Rows;
 use rexmit_units::Instant;

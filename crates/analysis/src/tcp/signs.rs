@@ -1,9 +1,9 @@
 //! What speaks for which cause of a retransmission.
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
-use super::clock::Clock;
-use super::judge::Trial;
+use super::trial::{Memory, Phase, SackUse, Trial};
+use crate::core::certain::{Exclusion, Facts};
 use crate::rows::Evidence;
 
 /// What speaks for which cause.
@@ -33,29 +33,39 @@ pub(super) struct Signs {
     pub timer_possible: bool,
     /// It had run for as long as the estimated timeout.
     pub timer_likely: bool,
-    /// So it had, also where each retransmission starts it again.
+    /// It had run for that long, also where each retransmission starts it again.
     pub timer_sure: bool,
     /// A tail loss probe would have left long before.
     pub probe_overdue: bool,
+    /// It was seen more than once before.
+    pub again: bool,
+    /// It is sent for the third time, after as long as a timer runs.
+    pub overdue: bool,
+    /// The last acknowledgment was a duplicate for it.
+    pub duplicate: bool,
+    /// That acknowledgment was the report that starts a recovery of it.
+    pub third_report: bool,
+    /// A probe's byte goes again with what follows it: the window has opened.
+    pub window_opened: bool,
+    /// It takes no more than a byte, and the window is closed.
+    pub window_closed: bool,
     /// Segments above it that were reported by SACK.
     pub sacked: u32,
-    /// Nanoseconds since the sender had seen an acknowledgment.
-    pub since_ack: Option<u64>,
+    /// How long ago the sender had seen an acknowledgment.
+    pub since_ack: Option<Duration>,
 }
-
-/// Duplicate ACKs, or segments reported by SACK, that start a fast retransmit (RFC 5681 section 3.2).
-const THRESHOLD: u32 = 3;
 
 impl Signs {
     /// Reads the signs; the timer last expired at `expired_at`.
     pub(super) fn of(trial: &Trial<'_>, expired_at: Option<Instant>) -> Self {
         let view = trial.view;
         let sent = &trial.sent_at;
-        let slack = slack(trial.clock);
+        let policy = trial.policy;
+        let slack = slack(trial);
         let sacked_bytes = view.sacked.bytes_above(trial.seq);
         let sacked = (sacked_bytes.max(0) as u64).div_ceil(u64::from(trial.mss.max(1))) as u32;
         let is_first = trial.seq <= view.una;
-        let between = |from: Instant, to: Instant| to.saturating_since(from).as_nanos();
+        let between = |from: Instant, to: Instant| to.saturating_since(from);
         let since_ack = view.last.map(|last| between(last, sent.time));
         // The timer runs anew from each progress, from the first transmission of the first segment and from each
         // expiry. Some senders start it again with each retransmission.
@@ -63,28 +73,68 @@ impl Signs {
         let by_last = trial.before.last.map(|stamp| between(stamp.time, trial.now));
         let by_expiry = expired_at.map(|time| between(time, trial.now));
         let by_ack = view.advanced_at.map(|time| between(time, sent.time));
-        let running = |by_data: Option<u64>| [by_ack, by_data, by_expiry].into_iter().flatten().min();
-        let timeout = trial.clock.rto().unwrap_or(DEFAULT_TIMEOUT) / 10 * 8;
-        let ran = |by_data, bound: u64| running(by_data).is_some_and(|ran| ran >= bound);
-        let round_trip = trial.clock.min_rtt().unwrap_or(0);
+        let running = |by_data: Option<Duration>| [by_ack, by_data, by_expiry].into_iter().flatten().min();
+        let timeout = policy.timer.run_share.of(trial.clock.rto().unwrap_or(policy.timer.unsampled));
+        let ran = |by_data, bound: Duration| running(by_data).is_some_and(|ran| ran >= bound);
+        let round_trip = trial.clock.min_rtt().unwrap_or_default();
+        let prompted = since_ack.is_some_and(|since| since <= slack);
+        let entitled = trial.reaches(sacked) || (is_first && trial.reaches(view.disorders));
+        let crossing = view.third_at.is_some_and(|third| view.last == Some(third));
+        let opened = prompted && view.window_moved;
+        let closed = view.window == Some(0) && trial.len <= 1 && trial.end >= trial.edge;
         Self {
             near: sent.near,
-            prompted: since_ack.is_some_and(|since| since <= slack),
-            at_once: since_ack.is_some_and(|since| since <= slack / 4),
-            entitled: sacked >= THRESHOLD || (is_first && view.disorders >= THRESHOLD),
-            crossing: view.third_at.is_some_and(|third| view.last == Some(third)),
+            prompted,
+            at_once: since_ack.is_some_and(|since| since <= policy.prompt.at_once_share.of(slack)),
+            entitled,
+            crossing,
             disorder: view.disorders > 0 || sacked > 0,
             is_first,
             is_tail: trial.end >= trial.edge,
             resent: trial.before.last.zip(expired_at).is_some_and(|(stamp, expired)| stamp.time >= expired),
             overtaken: sent.near && trial.before.last.is_some_and(|stamp| stamp.time < trial.delivered),
-            timer_possible: ran(by_first, round_trip / 10 * 9),
+            timer_possible: ran(by_first, policy.timer.soonest_share.of(round_trip)),
             timer_likely: ran(by_first, timeout),
             timer_sure: ran(by_last, timeout),
-            probe_overdue: latest_probe(trial.clock).is_some_and(|latest| ran(by_first, latest)),
+            probe_overdue: latest_probe(trial).is_some_and(|latest| ran(by_first, latest)),
+            again: trial.before.count > 1,
+            overdue: is_first && trial.before.count > 1 && ran(by_first, timeout),
+            duplicate: is_first && view.last_is_disorder,
+            third_report: is_first && view.last_is_disorder && entitled && crossing,
+            window_opened: trial.seq + 1 == trial.edge && trial.len > 1 && opened,
+            window_closed: closed,
             sacked,
             since_ack,
         }
+    }
+
+    /// What they exclude.
+    pub(super) fn facts(&self, trial: &Trial<'_>, memory: &Memory) -> Facts {
+        let last = trial.before.last.map(|stamp| trial.since(stamp.time));
+        let round_trip = trial.clock.rtt().unwrap_or_default();
+        Facts::of(&[
+            (Exclusion::AtSender, trial.clock.is_surely_near()),
+            (Exclusion::LaterThanCopies, last.is_none_or(|since| since > trial.policy.timer.syn)),
+            (Exclusion::SeenBefore, trial.before.count > 0),
+            (Exclusion::NoAnswer, !self.prompted),
+            (Exclusion::Answer, self.prompted),
+            (Exclusion::JustReported, self.crossing),
+            (Exclusion::TimerYoung, !self.timer_possible),
+            (Exclusion::TimerRan, self.timer_sure),
+            (Exclusion::NotOverdue, !self.overdue),
+            (Exclusion::NotTail, !(trial.sack && self.is_tail)),
+            (Exclusion::OnlyTail, self.is_tail && !self.is_first),
+            (Exclusion::Recovering, memory.recovers(trial) != Phase::Open),
+            (Exclusion::WindowClosed, self.window_closed),
+            (Exclusion::NothingSacked, self.sacked == 0),
+            (Exclusion::NoDuplicate, !self.duplicate),
+            (Exclusion::NoThirdReport, !self.third_report),
+            (Exclusion::LeaderCertain, memory.sure),
+            (Exclusion::SackUsed, memory.sack == SackUse::Used),
+            (Exclusion::SackedAbove, self.sacked > 0),
+            (Exclusion::FewReports, !self.entitled),
+            (Exclusion::NothingLately, memory.last.is_none_or(|last| trial.since(last.time) > round_trip)),
+        ])
     }
 
     /// The part of the evidence that they hold.
@@ -94,29 +144,34 @@ impl Signs {
             duplicates: trial.view.disorders.max(trial.view.duplicates),
             sacked: self.sacked,
             outstanding: (trial.edge - una - trial.view.sacked_bytes).max(0) as u64,
-            since_ack: self.since_ack,
-            since_sent: trial.last_sent.map(|sent| trial.now.saturating_since(sent).as_nanos()),
-            rto: trial.clock.rto(),
+            since_ack: self.since_ack.map(Duration::as_nanos),
+            since_sent: trial.last_sent.map(|sent| trial.since(sent).as_nanos()),
+            rto: trial.clock.rto().map(Duration::as_nanos),
             backoff: 0,
             recover: None,
         }
     }
+
+    /// A single outstanding segment that a sender known to probe sends again, for the first time since progress and no
+    /// later than a probe may. It may leave as late as the timer expires, in its place, so that this is never certain.
+    pub(super) fn may_probe(&self, memory: &Memory, trial: &Trial<'_>) -> bool {
+        let able = (memory.probes || trial.probes) && trial.sack;
+        able && self.is_tail && !self.disorder && trial.before.count <= 1 && !self.probe_overdue
+    }
 }
 
-/// Without an RTT sample, less than any usual first timeout.
-const DEFAULT_TIMEOUT: u64 = 180_000_000;
-
-/// How long a sender that probes for a lost tail may stay silent at the most, nanoseconds: two round trips and the delay
-/// of an acknowledgment of a single segment (RFC 8985 section 7.2), and what its round-trip time may differ from ours.
-/// `None` without a sample: such a sender waits for a second, or for as long as its timer.
-fn latest_probe(clock: &Clock) -> Option<u64> {
-    const ACK_DELAY: u64 = 200_000_000;
-    const MARGIN: u64 = 50_000_000;
-    clock.rtt().map(|rtt| 2 * rtt + rtt / 2 + ACK_DELAY + MARGIN)
+/// How long a sender that probes for a lost tail may stay silent at the most: two round trips and the delay of an
+/// acknowledgment of a single segment (RFC 8985 section 7.2), and what its round-trip time may differ from ours. `None`
+/// without a sample: such a sender waits for a second, or for as long as its timer.
+fn latest_probe(trial: &Trial<'_>) -> Option<Duration> {
+    let timer = &trial.policy.timer;
+    let round_trips = |rtt: Duration| rtt * timer.probe_rtts + timer.probe_rtt_error.of(rtt);
+    trial.clock.rtt().map(|rtt| round_trips(rtt) + timer.probe_ack_delay + timer.probe_margin)
 }
 
-/// How long after an acknowledgment a packet counts as its answer, nanoseconds.
-fn slack(clock: &Clock) -> u64 {
-    let part = clock.rtt().unwrap_or(0) / 20;
-    part.clamp(1_000_000, 5_000_000) + clock.delay() / 10
+/// How long after an acknowledgment a packet counts as its answer.
+fn slack(trial: &Trial<'_>) -> Duration {
+    let (prompt, clock) = (&trial.policy.prompt, trial.clock);
+    let part = prompt.share.of(clock.rtt().unwrap_or_default());
+    part.max(prompt.least).min(prompt.most) + prompt.loop_share.of(clock.delay())
 }

@@ -7,10 +7,11 @@
 
 use std::collections::VecDeque;
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use super::acks::{Ack, AckState};
 use super::clock::LONGEST;
+use crate::core::policy::TcpFar;
 use crate::limits::UNDER_WAY;
 
 /// The sender's view of acknowledgments.
@@ -27,9 +28,9 @@ struct Far {
     /// Acknowledgments under way to the sender, each with how far the data went when it was seen.
     queue: VecDeque<(Ack, i64)>,
     state: AckState,
-    /// What queues add to the loop time lately, nanoseconds.
-    extra: u64,
-    samples: [u64; SAMPLES],
+    /// What queues add to the loop time lately.
+    extra: Duration,
+    samples: [Duration; SAMPLES],
     at: usize,
     /// The value of the last acknowledgment that arrived.
     stamp: Option<u32>,
@@ -49,14 +50,25 @@ pub(super) struct SentAt {
     pub near: bool,
     /// Timestamps told it.
     pub stamped: bool,
-    /// What queues add to the loop time lately, nanoseconds; 0 where nothing shows it.
-    pub extra: u64,
+    /// What queues add to the loop time lately; zero where nothing shows it.
+    pub extra: Duration,
+}
+
+/// A packet of the sender on its way here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way<'a> {
+    /// When it passes here.
+    pub now: Instant,
+    /// From here to the sender and back.
+    pub delay: Duration,
+    /// What is allowed for queues and jitter.
+    pub policy: &'a TcpFar,
 }
 
 impl View {
-    /// An acknowledgment passed here, `delay` nanoseconds from the sender and back.
-    pub(super) fn queue(&mut self, ack: &Ack, edge: i64, delay: u64) {
-        if delay == 0 && self.far.is_none() {
+    /// An acknowledgment passed here, `delay` from the sender and back.
+    pub(super) fn queue(&mut self, ack: &Ack, edge: i64, delay: Duration) {
+        if delay.is_zero() && self.far.is_none() {
             return;
         }
         let far = self.far.get_or_insert_default();
@@ -70,12 +82,13 @@ impl View {
         far.queue.push_back((*ack, edge));
     }
 
-    /// The sender's packet passes here at `now`, and echoes `echo`.
+    /// The sender's packet passes here, and echoes `echo`.
     /// Returns how long the loop is at most, if its timestamps show that.
-    pub(super) fn sent(&mut self, now: Instant, delay: u64, echo: Option<u32>) -> Option<u64> {
+    pub(super) fn sent(&mut self, way: &Way<'_>, echo: Option<u32>) -> Option<Duration> {
         let far = self.far.as_mut()?;
-        let longest = echo.and_then(|echo| far.age_of(echo, now));
-        far.advance(now, longest.map_or(delay, |longest| longest.min(delay)), echo);
+        let longest = echo.and_then(|echo| far.age_of(echo, way.now));
+        let delay = longest.map_or(way.delay, |longest| longest.min(way.delay));
+        far.advance(&Way { delay, ..*way }, echo);
         longest
     }
 
@@ -96,41 +109,42 @@ impl View {
         })
     }
 
-    /// When the packet that passes at `now` was sent.
-    pub(super) fn sent_at(&self, now: Instant, delay: u64) -> SentAt {
+    /// When the packet that passes here was sent.
+    pub(super) fn sent_at(&self, way: &Way<'_>) -> SentAt {
         match &self.far {
-            None => SentAt { time: now, near: true, stamped: false, extra: 0 },
-            Some(far) => far.sent_at(now, delay),
+            None => SentAt { time: way.now, near: true, stamped: false, extra: Duration::ZERO },
+            Some(far) => far.sent_at(way),
         }
     }
 }
 
 impl Far {
-    /// Nanoseconds since the first acknowledgment with the value that is echoed now, if it is under way: its sender
+    /// The time since the first acknowledgment with the value that is echoed now, if it is under way: its sender
     /// has got this one, if no later one.
-    fn age_of(&self, echo: u32, now: Instant) -> Option<u64> {
+    fn age_of(&self, echo: u32, now: Instant) -> Option<Duration> {
         if self.stamp == Some(echo) {
             return None;
         }
         // Older ones arrive with it and are looked at no more. The first that is newer, or has none, ends the search.
         let not_older = |stamp: u32| stamp.wrapping_sub(echo) as i32 >= 0;
         let (ack, _) = self.queue.iter().find(|(ack, _)| ack.stamp.is_none_or(not_older))?;
-        (ack.stamp == Some(echo)).then(|| now.saturating_since(ack.time).as_nanos())
+        (ack.stamp == Some(echo)).then(|| now.saturating_since(ack.time))
     }
 
-    fn advance(&mut self, now: Instant, delay: u64, echo: Option<u32>) {
+    fn advance(&mut self, way: &Way<'_>, echo: Option<u32>) {
+        let &Way { now, delay, policy } = way;
         let mut fresh = false;
         self.stamped = false;
         while let Some((ack, edge)) = self.queue.front() {
-            let age = now.saturating_since(ack.time).as_nanos();
+            let age = now.saturating_since(ack.time);
             let stamps = echo.zip(ack.stamp);
             self.stamped |= stamps.is_some();
             let arrived = match stamps.map(|(echo, stamp)| stamp.wrapping_sub(echo) as i32) {
                 Some(later) if later > 0 => false,
                 Some(later) if later < 0 => true,
                 // The value is a clock's, and the loop of the handshake may have been slower.
-                Some(_) => age >= delay - delay / 4,
-                None => age >= delay - delay / 20,
+                Some(_) => age >= delay.saturating_sub(policy.arrival_error_stamped.of(delay)),
+                None => age >= delay.saturating_sub(policy.arrival_error.of(delay)),
             };
             if !arrived {
                 break;
@@ -143,19 +157,21 @@ impl Far {
         self.stamped |= echo.is_some();
         if let Some(last) = self.state.last.filter(|_| fresh && self.stamped) {
             // What an application was late to write waited for nothing, so the smallest of the last ones counts.
-            let late = now.saturating_since(last).as_nanos().saturating_sub(delay);
+            let late = now.saturating_since(last).saturating_sub(delay);
             self.samples[self.at % SAMPLES] = late.min(LONGEST);
             self.at += 1;
-            self.extra = self.samples[..self.at.min(SAMPLES)].iter().copied().min().unwrap_or(0);
+            self.extra = self.samples[..self.at.min(SAMPLES)].iter().copied().min().unwrap_or_default();
         }
     }
 
-    fn sent_at(&self, now: Instant, delay: u64) -> SentAt {
+    fn sent_at(&self, way: &Way<'_>) -> SentAt {
+        let &Way { now, delay, policy } = way;
         let last = self.state.last.unwrap_or_default();
-        let before = |ns: u64| Instant::from_nanos(now.as_nanos().saturating_sub(ns)).max(last);
-        let extra = if self.stamped { self.extra } else { 0 };
+        let before =
+            |time: Duration| Instant::from_nanos(now.as_nanos().saturating_sub(time.as_nanos())).max(last);
+        let extra = if self.stamped { self.extra } else { Duration::ZERO };
         // An acknowledgment that should have arrived long ago was lost on its way.
-        let earliest = before(delay + 4 * extra + delay / 4);
+        let earliest = before(delay + extra * policy.lost_queues + policy.lost_share.of(delay));
         let under_way = self.queue.iter().map(|(ack, _)| ack.time).find(|&time| time >= earliest);
         let likely = before(delay + extra);
         let time = under_way.filter(|_| self.stamped).map_or(likely, |next| likely.min(next));

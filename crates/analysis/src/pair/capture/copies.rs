@@ -7,19 +7,20 @@ use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::RandomState;
 
-use super::Flow;
-use crate::pair::digest::{Digest, Fields};
+use crate::core::policy::PairPolicy;
+use crate::pair::digest::{Digest, Fields, signed};
+use crate::pair::flow::Flow;
 
 /// Takes the copies out of a capture, if nearly all of its packets are there twice.
-pub(super) fn take_out(flows: &mut [Flow]) {
+pub(super) fn take_out(flows: &mut [Flow], policy: &PairPolicy) {
     let copies: Vec<[Vec<bool>; 2]> =
-        flows.iter().map(|flow| [0, 1].map(|side| copies(&flow.sides[side].packets))).collect();
+        flows.iter().map(|flow| [0, 1].map(|side| copies(&flow.sides[side].packets, policy))).collect();
     let sides = || flows.iter().zip(&copies).flat_map(|(flow, copies)| flow.sides.iter().zip(copies));
     // Equal acknowledgments of a host that does not number its packets may be packets of their own.
     let tells = |packet: &Digest| packet.ident != 0 || packet.end() > packet.seq;
     let told = || sides().flat_map(|(side, copies)| side.packets.iter().zip(copies)).filter(|x| tells(x.0));
     let (all, twice) = (told().count(), told().filter(|(_, copy)| **copy).count());
-    if twice * 100 < all * DOUBLED || twice == 0 {
+    if twice as u64 * 100 < all as u64 * policy.doubled || twice == 0 {
         return;
     }
     for (flow, copies) in flows.iter_mut().zip(copies) {
@@ -31,11 +32,11 @@ pub(super) fn take_out(flows: &mut [Flow]) {
 }
 
 /// Which packets are the second sight of one just before; each has one.
-fn copies(packets: &[Digest]) -> Vec<bool> {
+fn copies(packets: &[Digest], policy: &PairPolicy) -> Vec<bool> {
     let mut open: HashMap<u64, VecDeque<i64>, RandomState> = HashMap::default();
     let is_copy = |packet: &Digest| {
         let seen = open.entry(packet.key(Fields { print: true, ident: true })).or_default();
-        let lag = if packet.ident == 0 { LAG } else { LAG_NUMBERED };
+        let lag = signed(if packet.ident == 0 { policy.tap } else { policy.tap_numbered });
         while seen.front().is_some_and(|first| packet.time - first > lag) {
             seen.pop_front();
         }
@@ -47,10 +48,3 @@ fn copies(packets: &[Digest]) -> Vec<bool> {
     };
     packets.iter().map(is_copy).collect()
 }
-
-/// A tap shows the copy so many nanoseconds later at most.
-const LAG: i64 = 1_000_000;
-/// The same where hosts number their packets, so that no others are equal.
-const LAG_NUMBERED: i64 = 10_000_000;
-/// Of a hundred packets, so many must be copies: nearly every second one.
-const DOUBLED: usize = 40;

@@ -52,8 +52,9 @@ impl Edge {
     }
 
     /// The slope of the line below all points from which these are least far away, summed up: the side of the hull
-    /// that lies under their mean. `None` for too few points.
-    pub(super) fn slope(&self) -> Option<Slope> {
+    /// that lies under their mean. `None` for too few points. What a clock
+    /// shows at best, nanoseconds, is its `resolution`.
+    pub(super) fn slope(&self, resolution: f64) -> Option<Slope> {
         if self.count < FEW || self.corners.len() < 2 {
             return None;
         }
@@ -64,7 +65,7 @@ impl Edge {
         // A cloud of so many points touches its edge in places that are so far off; the slope is that over the time.
         let far = self.mean.1 - value * self.mean.0 - self.below(value);
         let span = self.corners[self.corners.len() - 1].0 - self.corners[0].0;
-        Some(Slope { value, error: (CHANCE * far / self.count as f64 + RESOLUTION) / (span / 2.0) })
+        Some(Slope { value, error: (CHANCE * far / self.count as f64 + resolution) / (span / 2.0) })
     }
 }
 
@@ -99,7 +100,5 @@ fn turns_left(a: (f64, f64), b: (f64, f64), c: (f64, f64)) -> bool {
 const FEW: usize = 8;
 /// Mean distances from the edge, over the number of points, by which chance tilts it.
 const CHANCE: f64 = 8.0;
-/// What a clock shows at best, nanoseconds.
-const RESOLUTION: f64 = 1_000.0;
 /// Halvings, or thirds: enough for every bit.
 const STEPS: usize = 120;

@@ -57,7 +57,7 @@ proptest! {
         (offset, skew) in (-10_000_000_000_000_i64..10_000_000_000_000, -900.0..900.0),
     ) {
         let made = Made { count, step, delay, jitter, offset, skew };
-        let row = Clocks::estimate(made.sights(&random)).row();
+        let row = Clocks::estimate(made.sights(&random), &crate::core::policy::PairPolicy::STANDARD).row();
         prop_assert_eq!(row.method, ClockMethod::BothWays);
         prop_assert!(row.steps.is_empty(), "{:?}", row);
         let truth = made.truth(row.at.as_nanos() as i64);
@@ -81,7 +81,8 @@ fn offset_and_skew_of_a_long_flow() {
             offset: -77_000_000_000,
             skew,
         };
-        let clocks = Clocks::estimate(made.sights(&random(made.count)));
+        let clocks =
+            Clocks::estimate(made.sights(&random(made.count)), &crate::core::policy::PairPolicy::STANDARD);
         let row = clocks.row();
         assert!((row.skew - skew).abs() < 0.2, "{skew}: {row:?}");
         let truth = made.truth(row.at.as_nanos() as i64);
@@ -99,7 +100,7 @@ fn the_uncertainty_is_half_the_smallest_round_trip() {
         Made { count: 2000, step: 10_000_000, delay: 10_000_000, jitter: 0.0, offset: 0, skew: 0.0 }
             .sights(&random(2000));
     sights.iter_mut().filter(|sight| sight.forth).for_each(|sight| sight.times[1] += 30_000_000);
-    let row = Clocks::estimate(sights).row();
+    let row = Clocks::estimate(sights, &crate::core::policy::PairPolicy::STANDARD).row();
     assert_eq!((row.offset, row.round_trip), (15_000_000, Some(50_000_000)));
     let half = |bound: Option<i64>| (bound.unwrap() - row.offset).abs();
     assert!((25_000_000..25_100_000).contains(&half(row.offset_low)), "{row:?}");
@@ -109,7 +110,7 @@ fn the_uncertainty_is_half_the_smallest_round_trip() {
 #[test]
 fn few_packets_tell_no_skew() {
     let made = Made { count: 6, step: 30_000_000, delay: 10_000_000, jitter: 3e6, offset: 5, skew: 0.0 };
-    let row = Clocks::estimate(made.sights(&random(6))).row();
+    let row = Clocks::estimate(made.sights(&random(6)), &crate::core::policy::PairPolicy::STANDARD).row();
     assert_eq!(row.skew, 0.0);
     assert!(row.skew_low.unwrap() < -100.0 && row.skew_high.unwrap() > 100.0, "{row:?}");
 }
@@ -123,7 +124,7 @@ fn a_queue_that_grows_one_way_is_no_skew() {
             sight.times[1] += n * 200;
         }
     }
-    let row = Clocks::estimate(sights).row();
+    let row = Clocks::estimate(sights, &crate::core::policy::PairPolicy::STANDARD).row();
     assert!(row.skew.abs() < 1.0, "{row:?}");
 }
 
@@ -134,7 +135,7 @@ fn a_clock_that_is_set_is_told() {
     let mut sights = made.sights(&random(4000));
     let at = sights[1500].times[0];
     sights[1500..].iter_mut().for_each(|sight| sight.times[1] -= 2_000_000_000);
-    let clocks = Clocks::estimate(sights);
+    let clocks = Clocks::estimate(sights, &crate::core::policy::PairPolicy::STANDARD);
     let row = clocks.row();
     let [step] = row.steps[..] else { panic!("one step: {row:?}") };
     assert!((step.time.as_nanos() as i64 - at).abs() < 50_000_000, "{row:?}");
@@ -153,7 +154,7 @@ fn packets_of_one_direction_bound_one_side() {
     let made = Made { count: 2000, step: 50_000_000, delay: 15_000_000, jitter: 2e6, offset: 40, skew: 30.0 };
     let mut sights = made.sights(&random(2000));
     sights.retain(|sight| sight.forth);
-    let row = Clocks::estimate(sights).row();
+    let row = Clocks::estimate(sights, &crate::core::policy::PairPolicy::STANDARD).row();
     assert_eq!((row.method, row.offset_low, row.round_trip), (ClockMethod::OneWay, None, None));
     assert_eq!(row.offset_high, Some(row.offset));
     // A thousand packets touch the edge within some 2 us, over half of 100 s.
@@ -169,7 +170,7 @@ fn a_slope_of_a_short_capture_is_not_known() {
     for (sight, n) in sights.iter_mut().zip(0..) {
         sight.times[1] += n * 750;
     }
-    let row = Clocks::estimate(sights).row();
+    let row = Clocks::estimate(sights, &crate::core::policy::PairPolicy::STANDARD).row();
     assert_eq!((row.skew, row.skew_low, row.skew_high), (0.0, Some(-1000.0), Some(1000.0)));
 }
 
@@ -194,7 +195,7 @@ fn a_step_moves_no_delay() {
             .iter_mut()
             .filter(|sight| sight.times[end] >= set_at)
             .for_each(|sight| sight.times[end] += size);
-        let clocks = Clocks::estimate(sights.clone());
+        let clocks = Clocks::estimate(sights.clone(), &crate::core::policy::PairPolicy::STANDARD);
         assert_eq!(clocks.row().steps.len(), 1, "{end} {size}: {:?}", clocks.row());
         for sight in &sights {
             let delay = clocks.seen_at_b(sight) - sight.times[0];

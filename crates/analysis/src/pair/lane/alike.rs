@@ -4,7 +4,7 @@
 //! acknowledgments, above all) are packets of their own; they are matched in their order, so that as few as possible
 //! are left over and delays differ least from those of the packets around them.
 
-use super::{AGAIN, Lane, State, Tie, each_group};
+use super::{Lane, State, Tie, each_group};
 
 /// A key and an index.
 type Entry = (u64, u32);
@@ -17,7 +17,7 @@ impl Lane<'_> {
                 return;
             }
             let numbered = self.fields.ident && self.sent[sent[0].1 as usize].ident != 0;
-            let apart = |pair: &[Entry]| self.sent_time(pair[1]) - self.sent_time(pair[0]) > AGAIN;
+            let apart = |pair: &[Entry]| self.sent_time(pair[1]) - self.sent_time(pair[0]) > self.again();
             if numbered && !sent.windows(2).any(apart) {
                 self.match_copies(sent, got, state);
             } else {
@@ -51,7 +51,7 @@ impl Lane<'_> {
         let mut keys: Vec<Entry> = lost.map(|i| (self.sent[i as usize].key(self.fields), i)).collect();
         keys.sort_unstable();
         for pair in keys.windows(2) {
-            let near = self.sent_time(pair[1]) - self.sent_time(pair[0]) <= AGAIN;
+            let near = self.sent_time(pair[1]) - self.sent_time(pair[0]) <= self.again();
             if pair[0].0 == pair[1].0 && near && self.sent[pair[1].1 as usize].ident != 0 {
                 self.leave_tap(pair[1].1, state);
             }
@@ -164,7 +164,7 @@ impl Lane<'_> {
 
     /// The longest that a packet sent at `time` may take.
     pub(super) fn latest(&self, time: i64) -> i64 {
-        self.delays.around(time).map_or(i64::MAX, |usual| usual.high + super::PATIENCE)
+        self.delays.around(time).map_or(i64::MAX, |usual| usual.high + self.patience())
     }
 }
 

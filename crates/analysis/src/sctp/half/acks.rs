@@ -1,12 +1,13 @@
 //! How DATA is acknowledged: what a SACK says, times, and whether retransmissions were needed.
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use rexmit_wire::sctp::Sack;
 
 use super::super::board::Entry;
+use super::super::data::{Out, give};
 use super::super::rows::SctpSideRow;
 use super::super::view::Report;
-use super::{FARTHEST, Half, Out, give};
+use super::{FARTHEST, Half};
 
 impl Half {
     /// The receiver sent a SACK at `time`. Gives the RTT sample that this makes.
@@ -14,7 +15,7 @@ impl Half {
         &mut self,
         time: Instant,
         sack: &Sack<'_>,
-        sender_loop: Option<u64>,
+        sender_loop: Option<Duration>,
         out: &mut Out<'_>,
     ) -> Option<Sample> {
         self.initial?;
@@ -43,19 +44,26 @@ impl Half {
         let gaps = in_order(gaps);
         self.extend(end, time, out);
         let sample = if una >= self.una { self.acknowledge(una, &gaps, time, out) } else { None };
+        let early = self.early();
         for tsn in sack.duplicates() {
             let tsn = self.unwrap(tsn);
             let last = self.board.get(tsn).and_then(|entry| entry.row);
-            self.pending.duplicate(last, time, self.clock.min(), &mut self.work);
+            self.pending.duplicate(last, time, early, &mut self.work);
         }
         let report = Report { due: time, una, gaps, window: sack.window() };
-        self.view.take(report, sender_loop.unwrap_or(0), &mut self.board);
+        self.view.take(report, sender_loop.unwrap_or_default(), &mut self.board);
         let keep = self.una.min(self.view.una).saturating_sub(KEPT);
         self.board.forget(keep);
-        let whole = self.clock.min().unwrap_or(0) + sender_loop.unwrap_or(0);
-        let (pending, grace) = (&mut self.pending, (2 * whole).max(GRACE));
-        pending.leave(Some((time, grace)), |row| give(row, out));
+        let whole = self.clock.min().unwrap_or_default() + sender_loop.unwrap_or_default();
+        let need = &self.policy.need;
+        let grace = (whole * need.grace_rtts).max(need.grace);
+        self.pending.leave(Some((time, grace)), |row| give(row, out));
         sample
+    }
+
+    /// Within that, no answer is one to a retransmission.
+    fn early(&self) -> Option<Duration> {
+        self.clock.min().map(|shortest| self.policy.need.early_share.of(shortest))
     }
 
     /// The sender gave up all up to `cumulative` (FORWARD-TSN).
@@ -98,11 +106,11 @@ impl Half {
         time: Instant,
         out: &mut Out<'_>,
     ) -> Option<Sample> {
-        let mut new = Newly::default();
+        let (mut new, early) = (Newly::default(), self.early());
         for (tsn, entry) in self.board.range(self.una, una) {
             if entry.acked.is_none() {
                 new.take(tsn, entry, time);
-                self.pending.acked(entry.row, time, self.clock.min(), &mut self.work);
+                self.pending.acked(entry.row, time, early, &mut self.work);
             }
             out.row.acked_bytes += u64::from(entry.len);
             out.row.unseen_chunks += u64::from(entry.transmissions == 0);
@@ -116,7 +124,7 @@ impl Half {
             for (tsn, entry) in self.board.range(*start, *end) {
                 if entry.acked.is_none() {
                     new.take(tsn, entry, time);
-                    self.pending.acked(entry.row, time, self.clock.min(), &mut self.work);
+                    self.pending.acked(entry.row, time, early, &mut self.work);
                 }
                 entry.in_gap = true;
             }
@@ -144,14 +152,14 @@ impl Half {
     /// Takes the samples of a SACK that acknowledged `new`.
     fn time(&mut self, new: &Newly, in_order: bool, time: Instant) -> Option<Sample> {
         if new.packets > 0 {
-            self.sacked.0 += new.packets;
-            self.sacked.1 += 1;
+            self.sacked.packets += new.packets;
+            self.sacked.sacks += 1;
         }
         let (tsn, sent) = new.highest.filter(|_| !new.ambiguous)?;
-        let rtt = time.saturating_since(sent).as_nanos();
+        let rtt = time.saturating_since(sent);
         self.clock.data(rtt);
         if new.packets == 1 && in_order && !self.gap_open {
-            self.sack_delay.add(rtt);
+            self.sack_delay.add(rtt.as_nanos());
         }
         Some(Sample { rtt, path: new.path, tsn })
     }
@@ -160,7 +168,7 @@ impl Half {
 /// An RTT sample of DATA.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sctp) struct Sample {
-    pub(in crate::sctp) rtt: u64,
+    pub(in crate::sctp) rtt: Duration,
     /// Number of the path that the chunk took.
     pub(in crate::sctp) path: u32,
     pub(in crate::sctp) tsn: i64,
@@ -218,5 +226,3 @@ fn in_order(mut gaps: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
 
 /// So many TSNs below the cumulative one are kept, for chunks that are sent again although they arrived.
 const KEPT: i64 = 256;
-/// A row waits so long for a report of a duplicate, nanoseconds.
-const GRACE: u64 = 1_000_000_000;

@@ -9,7 +9,7 @@ use rexmit_wire::Checksum;
 use rexmit_wire::sctp::{Chunk, DataChunk, Gap, Packet as Wire, SackChunk};
 
 use super::super::{Associations, SctpRows};
-use crate::analyzer::Options;
+use crate::options::Options;
 use crate::packet::{Packet, Transport};
 use crate::rows::Tables;
 

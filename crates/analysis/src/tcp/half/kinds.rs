@@ -1,16 +1,10 @@
 //! What a packet is: a copy, overtaken, or sent before and lost on its way here.
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use rexmit_wire::Flags;
 
 use super::{Half, Sent, Terms};
 use crate::tcp::board::{Piece, Stamp};
-
-/// The slowest usual clock of timestamps: 10 ms (RFC 7323 section 5.4 allows up to 1 s).
-const SLOW_CLOCK: u64 = 10_000_000;
-
-/// Two ports of a tap show the same packet within that, nanoseconds.
-const TAP: u64 = 1_000_000;
 
 impl Half {
     /// A segment of a single byte once more, and no probe with a byte of a longer one.
@@ -22,13 +16,15 @@ impl Half {
     /// Packets are missing before `sent`: how far did their data go?
     pub(super) fn find_lost(&mut self, sent: &Sent, terms: &Terms) {
         // What is missing may be a retransmission for a hole, lost once more.
-        if sent.missing == 0 || self.clock.delay() == 0 || self.board.has_hole() {
+        if sent.missing == 0 || self.clock.delay().is_zero() || self.board.has_hole() {
             return;
         }
         // Or one that nobody needed, lost after the hole was filled.
         let round_trip = self.clock.min_rtt().unwrap_or(self.clock.delay());
-        let since = |time: Instant| sent.stamp.time.saturating_since(time).as_nanos();
-        if self.lost_to == 0 && self.judge.last.is_some_and(|last| since(last.time) < 2 * round_trip) {
+        let since = |time: Instant| sent.stamp.time.saturating_since(time);
+        let missing = &self.policy.missing;
+        let repair = round_trip * missing.repair_rtts;
+        if self.lost_to == 0 && self.judge.last().is_some_and(|last| since(last.time) < repair) {
             return;
         }
         // The packets of a hole may be as small as those around it.
@@ -37,14 +33,14 @@ impl Half {
         let hole = (sent.seq - self.edge + usual - 1) / usual;
         let more = i64::from(sent.missing) - hole;
         // What was lost cannot come again sooner than an answer to what was sent with it.
-        let waited = self.last_sent.map_or(0, since);
-        if more <= 0 || waited < round_trip / 10 * 8 {
+        let waited = self.last_sent.map_or(Duration::ZERO, since);
+        if more <= 0 || waited < missing.soonest_share.of(round_trip) {
             return;
         }
         // Of the missing packets some may have been retransmissions, one for each timeout of the silence.
         let rto = self.clock.rto().unwrap_or(round_trip);
         let mut expiries = 0;
-        while expiries < 16 && waited > rto.saturating_mul((2 << expiries) + 1) {
+        while expiries < 16 && waited > rto * ((2 << expiries) + 1) {
             expiries += 1;
         }
         let segments = (more - expiries).max(1);
@@ -67,20 +63,22 @@ impl Half {
             return true;
         }
         let whole = piece.start == sent.seq && piece.end == sent.end;
-        let since = stamp.time.saturating_since(piece.last).as_nanos();
+        let since = stamp.time.saturating_since(piece.last);
+        let policy = &self.policy.copies;
         // At two ports of a tap, within what a retransmission cannot do.
-        let soon = self.clock.whole().map_or(TAP, |whole| TAP.min(whole / 4));
+        let soon = self.clock.whole().map_or(policy.tap, |whole| policy.tap.min(policy.tap_share.of(whole)));
         // A SYN that came again is answered, perhaps just when the timer runs out.
         let answer = sent.flags.has(Flags::SYN) && self.asked_again;
         if whole && since <= soon && !answer {
             return true;
         }
         if stamp.tsval != 0 {
-            return whole && self.clock.min_rtt().is_some_and(|rtt| rtt >= SLOW_CLOCK);
+            return whole && self.clock.min_rtt().is_some_and(|rtt| rtt >= policy.slow_clock);
         }
         let delay = self.clock.delay();
         let data = sent.len > 0;
-        data && whole && delay > 0 && self.last_sent == Some(piece.last) && since < delay / 2
+        let follows = self.last_sent == Some(piece.last) && since < policy.follows_share.of(delay);
+        data && whole && !delay.is_zero() && follows
     }
 
     /// Data that a packet sent later overtook on their way here.
@@ -108,9 +106,9 @@ impl Half {
             return later_ident < 0;
         }
         // Without either, what comes sooner than an answer could have reached the sender was overtaken.
-        let waited = sent.stamp.time.saturating_since(after.first).as_nanos();
-        let soonest = self.clock.loop_time.unwrap_or(3_000_000) / 10 * 9;
-        waited < soonest
+        let waited = sent.stamp.time.saturating_since(after.first);
+        let policy = &self.policy.copies;
+        waited < policy.overtaken_share.of(self.clock.loop_time.unwrap_or(policy.overtaken))
     }
 }
 

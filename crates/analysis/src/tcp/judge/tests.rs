@@ -3,6 +3,8 @@
 //! Captures are the server's own unless a test says otherwise: the SYN-ACK follows the SYN at once, and the client's
 //! answers come 50 ms later.
 
+mod others;
+
 use crate::rows::{Cause, Confidence, Kind, Need, Proof, RetransmissionRow};
 use crate::tcp::script::analyse;
 

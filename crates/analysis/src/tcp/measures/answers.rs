@@ -1,10 +1,10 @@
 //! How the other side acknowledges a side's data.
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use super::super::acks::{Ack, News};
 use super::super::board::Piece;
-use super::data::wire_packets;
+use super::super::passed::wire_packets;
 use crate::rows::{SideName, SideRow};
 
 /// An acknowledgment and what it did.
@@ -26,8 +26,8 @@ pub(in crate::tcp) struct Answered<'a> {
     pub disorder: bool,
     /// Both sides permitted SACK.
     pub sack: bool,
-    /// From here to the sender and back, nanoseconds; 0 at the sender.
-    pub loop_time: u64,
+    /// How soon the sender's packets that pass here can show that it got it; zero at the sender.
+    pub soonest_effect: Duration,
     /// Whose data it acknowledges.
     pub side: SideName,
 }

@@ -1,12 +1,12 @@
 //! What is counted and timed of a side's data.
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use super::super::loss::{Loss, Lost};
+use super::super::passed::{Out, Passed, wire_packets};
 use super::answers::{Answered, Answers, Covered};
 use super::flow::{Flow, Level};
 use super::rtt::Rtt;
-use super::{Out, Seen};
 use crate::rows::{Kind, RetransmissionRow, SideRow};
 
 /// All that a side's data need.
@@ -44,41 +44,36 @@ struct Initial {
     over: Option<Instant>,
 }
 
-/// The packets that `len` bytes became on the wire: a super-packet is cut into segments of one MSS.
-pub(in crate::tcp) fn wire_packets(len: u32, mss: u32) -> u64 {
-    if len <= mss { 1 } else { u64::from(len.div_ceil(mss.max(1))) }
-}
-
 impl Data {
     /// A packet with data.
-    pub(super) fn packet(&mut self, seen: &Seen<'_>) {
-        self.mss = seen.mss;
+    pub(super) fn packet(&mut self, passed: &Passed<'_>) {
+        self.mss = passed.mss;
         self.packets += 1;
-        self.wire_packets += wire_packets(seen.tcp.len, seen.mss);
-        self.bytes += u64::from(seen.tcp.len);
-        self.fresh += u64::from(seen.placed.fresh);
-        self.again += u64::from(seen.placed.again);
-        match seen.placed.kind {
+        self.wire_packets += wire_packets(passed.tcp.len, passed.mss);
+        self.bytes += u64::from(passed.tcp.len);
+        self.fresh += u64::from(passed.placed.fresh);
+        self.again += u64::from(passed.placed.again);
+        match passed.placed.kind {
             Kind::Retransmission => self.retransmitted_packets += 1,
             Kind::Reordered => self.reordered += 1,
             _ => {}
         }
-        self.first.get_or_insert(seen.time);
-        self.last = Some(seen.time);
+        self.first.get_or_insert(passed.time);
+        self.last = Some(passed.time);
     }
 
     /// Data that are part of the stream; returns how many segments are outstanding with them.
-    pub(super) fn sent(&mut self, seen: &Seen<'_>, level: &Level, rto: Option<u64>) -> u32 {
-        if seen.placed.kind == Kind::New {
+    pub(super) fn sent(&mut self, passed: &Passed<'_>, level: &Level, idle: Duration) -> u32 {
+        if passed.placed.kind == Kind::New {
             if self.packets > 1 {
-                self.flow.resume(seen.time, rto);
+                self.flow.resume(passed.time, idle);
             }
-            if self.initial.over.is_none_or(|over| seen.time < over) {
-                self.initial.bytes += u64::from(seen.placed.fresh);
+            if self.initial.over.is_none_or(|over| passed.time < over) {
+                self.initial.bytes += u64::from(passed.placed.fresh);
             }
         }
-        self.rtt.sent(seen);
-        self.step(seen.time, level);
+        self.rtt.sent(passed);
+        self.step(passed.time, level);
         self.flight(level)
     }
 
@@ -88,7 +83,7 @@ impl Data {
         covered: &Covered,
         answered: &Answered<'_>,
         out: &mut Out<'_>,
-    ) -> Option<u64> {
+    ) -> Option<Duration> {
         let newest = covered.newest?;
         self.unseen += covered.unseen as u64;
         // A FIN alone is no data.
@@ -109,8 +104,7 @@ impl Data {
         if answered.news.advanced > 0 {
             self.last_acked = Some(time);
             if self.initial.over.is_none() && self.first.is_some() {
-                let soonest = answered.loop_time / 10 * 9;
-                self.initial.over = Some(Instant::from_nanos(time.as_nanos().saturating_add(soonest)));
+                self.initial.over = Some(time + answered.soonest_effect);
             }
         }
         self.step(time, level);

@@ -1,6 +1,6 @@
 //! How much a side has outstanding over time, and what holds it back.
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use crate::rows::SideRow;
 
@@ -28,23 +28,20 @@ pub(super) struct Flow {
     /// Since when nothing is outstanding.
     quiet: Instant,
     max: u64,
-    /// Byte-nanoseconds, and the nanoseconds in which there were any.
+    /// Byte-nanoseconds, and the time in which there were any.
     area: f64,
-    busy: u64,
-    limited_for: u64,
+    busy: Duration,
+    limited_for: Duration,
     idle_periods: u64,
-    idle_for: u64,
+    idle_for: Duration,
 }
-
-/// What counts as idle at least, nanoseconds.
-const IDLE: u64 = 1_000_000_000;
 
 impl Flow {
     /// The level from `now` on. `mss` is a full segment.
     pub(super) fn step(&mut self, now: Instant, level: &Level, outstanding: u64, mss: u32) {
-        let since = now.saturating_since(self.at).as_nanos();
+        let since = now.saturating_since(self.at);
         if self.level > 0 {
-            self.area += self.level as f64 * since as f64;
+            self.area += self.level as f64 * since.as_nanos() as f64;
             self.busy += since;
         }
         if self.limited {
@@ -61,21 +58,21 @@ impl Flow {
         self.limited = little && (outstanding > 0 || level.closed);
     }
 
-    /// New data are sent, not the first ones; call before [`step`](Self::step).
-    pub(super) fn resume(&mut self, now: Instant, rto: Option<u64>) {
-        let idle = now.saturating_since(self.quiet).as_nanos();
-        if self.level == 0 && idle > rto.unwrap_or(0).max(IDLE) {
+    /// New data are sent, not the first ones; call before [`step`](Self::step). A silence counts as idle from `least` on.
+    pub(super) fn resume(&mut self, now: Instant, least: Duration) {
+        let idle = now.saturating_since(self.quiet);
+        if self.level == 0 && idle > least {
             self.idle_periods += 1;
-            self.idle_for = self.idle_for.saturating_add(idle);
+            self.idle_for += idle;
         }
     }
 
     /// Writes it into the row.
     pub(super) fn fill(&self, row: &mut SideRow) {
         row.max_outstanding = self.max;
-        row.mean_outstanding = (self.busy > 0).then(|| self.area / self.busy as f64);
-        row.window_limited_time = self.limited_for;
+        row.mean_outstanding = (!self.busy.is_zero()).then(|| self.area / self.busy.as_nanos() as f64);
+        row.window_limited_time = self.limited_for.as_nanos();
         row.idle_periods = self.idle_periods;
-        row.idle_time = self.idle_for;
+        row.idle_time = self.idle_for.as_nanos();
     }
 }

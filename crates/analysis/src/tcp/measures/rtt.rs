@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use super::super::board::Piece;
+use super::super::passed::{Out, Passed};
 use super::answers::{Answered, Covered};
-use super::{Out, Seen};
+use crate::core::policy::TcpCounts;
+use crate::core::spread::Samples;
 use crate::limits::TICKS;
 use crate::rows::{Kind, Method, RttRow, SideRow};
-use crate::spread::Samples;
 
 /// Samples of one side's data.
 #[derive(Debug, Default)]
@@ -43,17 +44,17 @@ struct Tick {
 /// The sample of a SYN or SYN-ACK: nothing is counted, it is no data.
 pub(super) fn handshake(covered: &Covered, answered: &Answered<'_>, out: &mut Out<'_>) {
     if let Some(piece) = covered.newest.filter(|piece| piece.count == 1) {
-        let rtt = answered.ack.time.saturating_since(piece.first).as_nanos();
+        let rtt = answered.ack.time.saturating_since(piece.first);
         write(rtt, Method::Handshake, piece.end, answered, out);
     }
 }
 
 impl Rtt {
     /// Data were sent, new or again.
-    pub(super) fn sent(&mut self, seen: &Seen<'_>) {
-        let Some(stamps) = seen.tcp.timestamps else { return };
-        if seen.placed.kind == Kind::Retransmission {
-            self.again = seen.time;
+    pub(super) fn sent(&mut self, passed: &Passed<'_>) {
+        let Some(stamps) = passed.tcp.timestamps else { return };
+        if passed.placed.kind == Kind::Retransmission {
+            self.again = passed.time;
         }
         let newer = |tick: &Tick| (stamps.value.wrapping_sub(tick.value) as i32) > 0;
         if self.clock.back().is_none_or(newer) {
@@ -64,9 +65,9 @@ impl Rtt {
             }
             self.clock.push_back(Tick {
                 value: stamps.value,
-                start: seen.seq,
-                end: seen.end,
-                time: seen.time,
+                start: passed.seq,
+                end: passed.end,
+                time: passed.time,
             });
         }
     }
@@ -81,7 +82,7 @@ impl Rtt {
         covered: &Covered,
         answered: &Answered<'_>,
         out: &mut Out<'_>,
-    ) -> Option<u64> {
+    ) -> Option<Duration> {
         let piece = covered.newest.filter(|piece| piece.count > 0)?;
         let overtook = answered.disorder && covered.pieces > 1;
         let ambiguous = if covered.is_after_repair(&piece) {
@@ -91,12 +92,12 @@ impl Rtt {
         } else if overtook {
             &mut self.ambiguous_missing
         } else {
-            let rtt = answered.ack.time.saturating_since(piece.first).as_nanos();
-            self.acks.add(rtt);
+            let rtt = answered.ack.time.saturating_since(piece.first);
+            self.acks.add(rtt.as_nanos());
             self.timed += 1;
             self.flights += u64::from(piece.flight);
             if covered.packets == 1 && !answered.disorder {
-                self.delays.add(rtt);
+                self.delays.add(rtt.as_nanos());
             }
             write(rtt, Method::Ack, piece.end, answered, out);
             return Some(rtt);
@@ -110,8 +111,8 @@ impl Rtt {
         if piece.count != 1 {
             return;
         }
-        let rtt = answered.ack.time.saturating_since(piece.first).as_nanos();
-        self.sacks.add(rtt);
+        let rtt = answered.ack.time.saturating_since(piece.first);
+        self.sacks.add(rtt.as_nanos());
         write(rtt, Method::Sack, piece.end, answered, out);
     }
 
@@ -136,8 +137,8 @@ impl Rtt {
             let filled = !answered.disorder || tick.start <= answered.had;
             let repeated = if answered.sack { answered.news.dsack.is_some() } else { self.again > tick.time };
             if new && filled && !repeated {
-                let rtt = answered.ack.time.saturating_since(tick.time).as_nanos();
-                self.stamps.add(rtt);
+                let rtt = answered.ack.time.saturating_since(tick.time);
+                self.stamps.add(rtt.as_nanos());
                 write(rtt, Method::Timestamp, tick.end, answered, out);
             }
         }
@@ -151,12 +152,11 @@ impl Rtt {
     }
 
     /// Writes what they tell of delayed acknowledgments into the row of the side that sends those.
-    pub(super) fn fill_delays(&self, row: &mut SideRow) {
-        const NEAR: u64 = 2_000_000;
-        const DELAYED: f64 = 5e6;
+    pub(super) fn fill_delays(&self, row: &mut SideRow, policy: &TcpCounts) {
         row.ack_delay = self.delays.spread();
-        let near = self.acks.min().is_some_and(|quickest| quickest < NEAR);
-        row.ack_timer = (near && row.ack_delay.max >= DELAYED).then_some(row.ack_delay.max as u64);
+        let near = self.acks.min().is_some_and(|quickest| quickest < policy.near_receiver.as_nanos());
+        let delayed = row.ack_delay.max >= policy.delayed_ack.as_nanos() as f64;
+        row.ack_timer = (near && delayed).then_some(row.ack_delay.max as u64);
     }
 
     /// Writes all into the row.
@@ -170,7 +170,7 @@ impl Rtt {
     }
 }
 
-fn write(rtt: u64, method: Method, end: i64, answered: &Answered<'_>, out: &mut Out<'_>) {
+fn write(rtt: Duration, method: Method, end: i64, answered: &Answered<'_>, out: &mut Out<'_>) {
     if !out.tables.rtt {
         return;
     }
@@ -180,7 +180,7 @@ fn write(rtt: u64, method: Method, end: i64, answered: &Answered<'_>, out: &mut 
         side: answered.side,
         number,
         time,
-        rtt,
+        rtt: rtt.as_nanos(),
         method,
         end,
     });

@@ -1,6 +1,6 @@
 //! The windows that a side offers.
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use crate::rows::SideRow;
 
@@ -11,7 +11,7 @@ pub(super) struct Windows {
     min: Option<u64>,
     max: Option<u64>,
     closings: u64,
-    closed_for: u64,
+    closed_for: Duration,
     closed_since: Option<Instant>,
 }
 
@@ -34,8 +34,7 @@ impl Windows {
                 self.closed_since = Some(time);
             }
             Some(since) if window > 0 => {
-                let closed_for = time.saturating_since(since).as_nanos();
-                self.closed_for = self.closed_for.saturating_add(closed_for);
+                self.closed_for += time.saturating_since(since);
                 self.closed_since = None;
             }
             _ => {}
@@ -44,10 +43,10 @@ impl Windows {
 
     /// Writes them into the row; a window that is still closed was so until `end`.
     pub(super) fn fill(&self, row: &mut SideRow, end: Instant) {
-        let open_end = self.closed_since.map_or(0, |since| end.saturating_since(since).as_nanos());
+        let open_end = self.closed_since.map_or(Duration::ZERO, |since| end.saturating_since(since));
         row.min_window = self.min;
         row.max_window = self.max;
         row.zero_windows = self.closings;
-        row.zero_window_time = self.closed_for.saturating_add(open_end);
+        row.zero_window_time = (self.closed_for + open_end).as_nanos();
     }
 }

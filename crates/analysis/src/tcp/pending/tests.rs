@@ -21,6 +21,7 @@ fn waiting(number: u64, seq: i64) -> Waiting {
         delay_previous: None,
         cause: Cause::Timeout,
         confidence: Confidence::Likely,
+        certain: None,
         need: Need::Unknown,
         proof: Proof::None,
         evidence: Evidence::default(),
@@ -37,7 +38,9 @@ fn answer(pending: &mut Pending, ms: u64, ack: i64) {
 /// Numbers of those that are released, and how each was judged.
 fn released(pending: &mut Pending, ms: u64) -> Vec<(u64, Need)> {
     let mut out = Vec::new();
-    pending.release((at(ms), 1_000_000), None, |waiting| out.push((waiting.row.number, waiting.row.need)));
+    pending.release((at(ms), Duration::from_millis(1)), None, |waiting| {
+        out.push((waiting.row.number, waiting.row.need))
+    });
     out
 }
 

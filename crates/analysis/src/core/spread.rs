@@ -1,6 +1,25 @@
 //! A distribution in bounded memory.
 
-use crate::rows::Spread;
+/// A distribution in figures; times in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// Samples.
+    pub count: u64,
+    /// Smallest.
+    pub min: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation (of the sample, n - 1).
+    pub sd: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest.
+    pub max: f64,
+}
 
 /// Collects samples. Few are kept themselves and give exact percentiles; of more, percentiles are within 0.4 % (half a
 /// step of 1/128 of an octave). Count, extremes, mean and standard deviation are exact always. Empty, it takes no

@@ -1,0 +1,376 @@
+//! Each threshold is held by packets whose answer changes when it moves.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+
+use rexmit_capture::Reader;
+
+use super::*;
+use crate::pair::{self, PairRun};
+use crate::rows::{Rows, Tables};
+use crate::tcp::script::analyse_with;
+use crate::{Options, Run, RunOptions};
+
+/// What holds a threshold.
+#[derive(Clone, Copy, Debug)]
+enum By {
+    /// A capture in `tests/captures`.
+    Capture(&'static str),
+    /// Two captures of `tests/captures/linux`, of a client and of its server.
+    Pair(&'static str),
+    /// A packet script of TCP.
+    Tcp(fn() -> String),
+    /// A packet script of SCTP.
+    Sctp(&'static str),
+}
+
+impl By {
+    /// All that is answered by these thresholds.
+    fn answer(self, policy: &'static Policy) -> String {
+        let tables = Tables { segments: true, rtt: false, chunks: true };
+        let options = Options { tables, policy, ..Options::default() };
+        match self {
+            Self::Capture(name) => {
+                let mut run = Run::new(open(name), &RunOptions { analysis: options, filter: None });
+                let mut told = String::new();
+                while let Some(rows) = run.step(10_000) {
+                    told += &tell(&rows);
+                }
+                told
+            }
+            Self::Pair(name) => {
+                let reader = |side: &str| open(&format!("linux/{name}.{side}.pcap.gz"));
+                let options = pair::Options { analysis: options, crossings: true, ..Default::default() };
+                let mut run = PairRun::new(reader("client"), reader("server"), None, &options);
+                while run.step(10_000) {}
+                let rows = run.finish().0;
+                format!(
+                    "{:?} {:?} {:?} {:?}",
+                    rows.clock, rows.retransmissions, rows.summaries, rows.crossings
+                )
+            }
+            Self::Tcp(script) => tell(&analyse_with(&options, &script())),
+            Self::Sctp(script) => format!("{:?}", crate::sctp::script::play_by(&options, script)),
+        }
+    }
+}
+
+fn tell(rows: &Rows) -> String {
+    let Rows { connections, segments, retransmissions, loss_events, sctp, .. } = rows;
+    format!("{connections:?} {segments:?} {retransmissions:?} {loss_events:?} {sctp:?}")
+}
+
+fn open(name: &str) -> Reader<BufReader<File>> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures").join(name);
+    Reader::new(BufReader::new(File::open(path).expect("a capture"))).expect("a capture")
+}
+
+/// The standard thresholds, but for one that is so many times as large.
+fn moved(name: &str, (numerator, denominator): (u64, u64)) -> &'static Policy {
+    let changed = Policy::STANDARD.with(name, |value| value.scaled(numerator, denominator));
+    Box::leak(Box::new(changed.expect(name)))
+}
+
+/// The handshake of a capture that the server made, 50 ms from its client.
+const NEAR: &str = "0 c S 0+0\n 0.1 s S 0+0 ack 1\n 50 c . 1+0 ack 1\n";
+
+/// The handshake of one that the client made.
+const FAR: &str = "0 c S 0+0\n 50 s S 0+0 ack 1\n 50.1 c . 1+0 ack 1\n";
+
+const FOUR: &str = "60 s . 1+1000 ack 1\n 60 s . 1001+1000 ack 1\n 60 s . 2001+1000 ack 1\n
+    60 s . 3001+1000 ack 1\n 110 c . 1+0 ack 1001\n";
+
+macro_rules! script {
+    ($($part:expr),*) => { || [$($part),*].concat() };
+}
+
+type Held = (&'static str, (u64, u64), By);
+
+/// Each threshold, how many times as large changes an answer, and which.
+const HELD: &[Held] = &[
+    ("tcp.place.at_sender", (1, 2), By::Capture("public/bgp-4byte-asn.pcap")),
+    ("tcp.place.at_sender_share", (10, 1), By::Capture("linux/fin-lost.client.pcap.gz")),
+    ("tcp.place.surely_near", (1000, 1), By::Capture("hard/zero-window.client.pcapng.gz")),
+    (
+        "tcp.place.surely_near_share",
+        (1, 2),
+        By::Tcp(script!("0 c S 0+0\n 2 s S 0+0 ack 1\n 52 c . 1+0 ack 1\n", FOUR, "600 s . 1001+1000 ack 1")),
+    ),
+    ("tcp.place.soonest_answer", (1000, 1), By::Capture("hard/reordering-unprovable.server.pcapng.gz")),
+    ("tcp.timer.min_rto", (9, 10), By::Capture("hard/acks-lost.client.pcapng.gz")),
+    (
+        "tcp.timer.unsampled",
+        (2, 1),
+        By::Tcp(script!(NEAR, "60 s . 1+1000 ack 1\n 60 s . 1001+1000 ack 1\n 210 s . 1+1000 ack 1")),
+    ),
+    (
+        "tcp.timer.unsampled_far",
+        (1, 2),
+        By::Tcp(script!(
+            "0 c S 0+0 sackok\n 50 s S 0+0 ack 1 sackok\n 50.1 c . 1+0 ack 1\n 110 s . 1001+1000 ack 1\n",
+            "110.1 c . 1+0 ack 1 sack 1001-2001\n 230 s . 1+1000 ack 1"
+        )),
+    ),
+    ("tcp.timer.run_share", (3, 4), By::Capture("hard/ends-twice.client.pcapng.gz")),
+    ("tcp.timer.soonest_share", (9, 10), By::Capture("linux/random-bbr.server.pcap.gz")),
+    ("tcp.timer.syn", (10, 1), By::Capture("hard/syn-lost.client.pcapng.gz")),
+    ("tcp.timer.probe_rtts", (1, 2), By::Capture("linux/tail-1-300ms.client.pcap.gz")),
+    ("tcp.timer.probe_rtt_error", (10, 1), By::Capture("linux/tail-probe-lost.client.pcap.gz")),
+    ("tcp.timer.probe_ack_delay", (1, 2), By::Capture("linux/tail-1-2ms.client.pcap.gz")),
+    ("tcp.timer.probe_margin", (10, 1), By::Capture("linux/tail-probe-lost.client.pcap.gz")),
+    ("tcp.timer.settled_rtts", (1, 2), By::Capture("linux/timeout-long-bare.client.pcap.gz")),
+    ("tcp.prompt.share", (1, 2), By::Tcp(script!(USUAL, "254 s . 1001+1000 ack 1"))),
+    ("tcp.prompt.least", (1, 2), By::Tcp(script!(QUICK, "34.8 s . 1001+1000 ack 1"))),
+    ("tcp.prompt.most", (1, 2), By::Tcp(script!(SLOW, "615 s . 1001+1000 ack 1"))),
+    (
+        "tcp.prompt.at_once_share",
+        (4, 1),
+        By::Tcp(script!(
+            "0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n 50 c . 1+0 ack 1\n 52 s . 1+1000 ack 1\n",
+            "102 c . 1+0 ack 1001\n 110 s . 1001+1000 ack 1\n 110 s . 2001+1000 ack 1\n",
+            "110 s . 3001+1000 ack 1\n 110 s . 4001+1000 ack 1\n 110 s . 5001+1000 ack 1\n",
+            "160 c . 1+0 ack 1001 sack 2001-3001\n 161 c . 1+0 ack 1001 sack 2001-4001\n",
+            "162 c . 1+0 ack 1001 sack 2001-5001\n 162.01 s . 1001+1000 ack 1\n",
+            "210 c . 1+0 ack 1001 sack 2001-6001\n 212 s . 1001+1000 ack 1"
+        )),
+    ),
+    ("tcp.prompt.duplicates", (2, 1), By::Tcp(script!(QUICK, "34.01 s . 1001+1000 ack 1"))),
+    (
+        "tcp.copies.tap",
+        (1, 1000),
+        By::Tcp(script!(NEAR, "60 s . 1+1000 ack 1\n 60.005 s . 1+1000 ack 1\n 110 c . 1+0 ack 1001")),
+    ),
+    (
+        "tcp.copies.tap_share",
+        (2, 1),
+        By::Tcp(script!(
+            "0 c S 0+0\n 0.1 s S 0+0 ack 1\n 2.1 c . 1+0 ack 1\n",
+            "10 s . 1+1000 ack 1\n 10.6 s . 1+1000 ack 1\n 13 c . 1+0 ack 1001"
+        )),
+    ),
+    (
+        "tcp.copies.slow_clock",
+        (10, 1),
+        By::Tcp(script!(
+            "0 c S 0+0 ts 0/0\n 0.1 s S 0+0 ack 1 ts 0/0\n 50 c . 1+0 ack 1 ts 50/0\n",
+            "60 s . 1+1000 ack 1 ts 60/50\n 110 c . 1+0 ack 1001 ts 110/60\n",
+            "120 s . 1001+1000 ack 1 ts 120/110\n 300 s . 1001+1000 ack 1 ts 120/110"
+        )),
+    ),
+    (
+        "tcp.copies.follows_share",
+        (1, 2),
+        By::Tcp(script!(FAR, "110 s . 1+1000 ack 1\n 130 s . 1+1000 ack 1")),
+    ),
+    (
+        "tcp.copies.overtaken_share",
+        (1, 10),
+        By::Tcp(script!(FAR, "110 s . 1001+1000 ack 1\n 110.1 c . 1+0 ack 1\n 120 s . 1+1000 ack 1")),
+    ),
+    (
+        "tcp.copies.overtaken",
+        (1, 2),
+        By::Tcp(script!("0 s . 1+100 ack 1\n 0 s . 201+100 ack 1\n 2 s . 101+100 ack 1")),
+    ),
+    (
+        "tcp.copies.syn_again",
+        (100, 1),
+        By::Tcp(script!(
+            "0 c S 0+0\n 1000 c S 0+0\n 1000.1 s S 0+0 ack 1\n 1000.3 s S 0+0 ack 1\n 1050 c . 1+0 ack 1"
+        )),
+    ),
+    (
+        "tcp.missing.soonest_share",
+        (10, 1),
+        By::Tcp(script!(
+            FAR,
+            "110 s . 1+1000 ack 1 ident 1\n 110.1 c . 1+0 ack 1001\n 111 s . 1001+1000 ack 1 ident 2\n",
+            "111.1 c . 1+0 ack 2001\n 112 s . 2001+1000 ack 1 ident 3\n 112.1 c . 1+0 ack 3001\n",
+            "500 s . 3001+1000 ack 1 ident 5\n 500.1 c . 1+0 ack 4001"
+        )),
+    ),
+    (
+        "tcp.need.patience_rtts",
+        (1, 3),
+        By::Tcp(script!(
+            "0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n 300 c . 1+0 ack 1\n 310 s . 1+1000 ack 1\n",
+            "610 c . 1+0 ack 1001\n 610 s . 1001+1000 ack 1\n 1600 s . 1001+1000 ack 1\n 1700 c . 1+0 ack 2001\n",
+            "2390 c . 1+0 ack 2001\n 2400 c . 1+0 ack 2001 sack 1001-2001"
+        )),
+    ),
+    (
+        "tcp.need.patience",
+        (1, 2),
+        By::Tcp(script!(
+            "0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n 50 c . 1+0 ack 1\n",
+            FOUR,
+            "410 s . 1001+1000 ack 1\n 411 c . 1+0 ack 4001\n 705 c . 1+0 ack 4001\n",
+            "711 c . 1+0 ack 4001 sack 1001-2001"
+        )),
+    ),
+    (
+        "tcp.need.early_share",
+        (1, 2),
+        By::Tcp(script!(
+            NEAR,
+            FOUR,
+            "111 c . 1+0 ack 1001\n 112 c . 1+0 ack 1001\n 113 c . 1+0 ack 1001\n",
+            "113.01 s . 1001+1000 ack 1\n 133 c . 1+0 ack 4001"
+        )),
+    ),
+    (
+        "tcp.counts.linger",
+        (1, 2),
+        By::Tcp(script!(
+            NEAR,
+            "60 c R 1+0\n 99000 c2 S 0+0\n 99001 s2 S 0+0 ack 1\n 99002 c2 . 1+0 ack 1\n 100000 c . 1+0 ack 1"
+        )),
+    ),
+    (
+        "tcp.counts.idle",
+        (2, 1),
+        By::Tcp(script!(
+            NEAR,
+            "60 s . 1+1000 ack 1\n 110 c . 1+0 ack 1001\n 1600 s . 1001+1000 ack 1\n 1650 c . 1+0 ack 2001"
+        )),
+    ),
+    ("tcp.counts.near_receiver", (1, 10), By::Tcp(script!(FAR, DELAYED))),
+    ("tcp.counts.delayed_ack", (10, 1), By::Tcp(script!(FAR, DELAYED))),
+    (
+        "tcp.counts.first_answer_share",
+        (1, 10),
+        By::Tcp(script!(FAR, "110 s . 1+1000 ack 1\n 110.1 c . 1+0 ack 1001\n 130 s . 1001+1000 ack 1")),
+    ),
+    (
+        "tcp.counts.probing_window",
+        (2, 1),
+        By::Tcp(script!(
+            "0 c S 0+0 sackok ws 0\n 0.1 s S 0+0 ack 1 sackok ws 0 win 29200\n 50 c . 1+0 ack 1\n",
+            "60 s . 1+1000 ack 1\n 110 c . 1+0 ack 1001\n 110 s . 1001+1000 ack 1\n 370 s . 1001+1000 ack 1"
+        )),
+    ),
+    ("tcp.prompt.loop_share", (100, 1), By::Capture("linux/lost-retransmission-nosack.client.pcap.gz")),
+    ("tcp.far.silence", (4, 1), By::Capture("linux/random-bare.client.pcap.gz")),
+    ("tcp.far.soonest", (4, 1), By::Capture("hard/partial-acks.client.pcapng.gz")),
+    ("tcp.far.queues_stamped", (100, 1), By::Capture("hard/backoff.client.pcapng.gz")),
+    ("tcp.far.late_share", (100, 1), By::Capture("linux/lost-retransmission-nosack.client.pcap.gz")),
+    ("tcp.far.late", (1, 4), By::Capture("linux/random-2ms.client.pcap.gz")),
+    ("tcp.far.arrival_error", (9, 10), By::Capture("linux/single-bare.client.pcap.gz")),
+    ("tcp.far.arrival_error_stamped", (0, 1), By::Capture("linux/ipv6.client.pcap.gz")),
+    ("tcp.far.lost_queues", (9, 10), By::Capture("linux/random-2ms.client.pcap.gz")),
+    ("tcp.far.lost_share", (9, 10), By::Capture("linux/timeout-flight.client.pcap.gz")),
+    ("tcp.far.pause_gaps", (9, 10), By::Capture("hard/thin-timeout.client.pcapng.gz")),
+    ("tcp.far.gap_growth", (10, 1), By::Capture("hard/thin-timeout.client.pcapng.gz")),
+    ("tcp.missing.burst_rtts", (9, 10), By::Capture("hard/ends-twice.client.pcapng.gz")),
+    ("sctp.place.at_side", (100, 1), By::Capture("usrsctp/thin.receiver.pcap.gz")),
+    ("sctp.place.at_side_share", (100, 1), By::Capture("usrsctp/thin.receiver.pcap.gz")),
+    ("sctp.place.loop_share", (9, 10), By::Capture("usrsctp/thin.receiver.pcap.gz")),
+    ("sctp.timer.min_rto", (9, 10), By::Capture("usrsctp/thin.sender.pcap.gz")),
+    ("sctp.timer.shortest", (1, 4), By::Capture("usrsctp/reordering.receiver.pcap.gz")),
+    ("sctp.timer.run_share", (9, 10), By::Capture("usrsctp/thin-heavy-loss.sender.pcap.gz")),
+    ("sctp.timer.granularity", (9, 10), By::Capture("usrsctp/small-messages.sender.pcap.gz")),
+    ("sctp.timer.silence", (4, 1), By::Capture("usrsctp/thin.sender.pcap.gz")),
+    ("sctp.prompt.at_once", (4, 1), By::Capture("usrsctp/bursts-of-four.receiver.pcap.gz")),
+    ("sctp.prompt.loop_share", (1, 2), By::Capture("usrsctp/thin-heavy-loss.receiver.pcap.gz")),
+    ("sctp.prompt.reports", (9, 10), By::Capture("usrsctp/thin.receiver.pcap.gz")),
+    ("sctp.prompt.few", (9, 10), By::Capture("usrsctp/thin-heavy-loss.receiver.pcap.gz")),
+    ("sctp.prompt.latest", (5, 4), By::Capture("usrsctp/thin-heavy-loss.receiver.pcap.gz")),
+    ("sctp.need.early_share", (1, 2), By::Capture("usrsctp/bursts-of-four.sender.pcap.gz")),
+    ("pair.tolerance", (9, 10), By::Pair("thin-2ms")),
+    ("pair.again", (0, 1), By::Pair("duplicated-acks")),
+    ("pair.doubled", (0, 1), By::Pair("duplicated-acks")),
+    (
+        "sctp.timer.unsampled",
+        (1, 2),
+        By::Sctp("10 c data 1 | ident 1\n 11 c data 3 | ident 9000\n 150 c data 2 | ident 400"),
+    ),
+    ("sctp.copies.longest", (1, 10), By::Sctp("10 c data 5 | ident 7\n 500 c data 5 | ident 7")),
+    ("sctp.copies.at_once", (1, 10), By::Sctp("10 c data 5 | ident 0\n 15 c data 5 | ident 0")),
+    (
+        "sctp.need.grace",
+        (1, 2),
+        By::Sctp(
+            "10 c data 5 | ident 1\n 600 c data 5 | ident 2\n 650 s sack 5\n 1400 s sack 5\n 1450 s sack 5 dup 5",
+        ),
+    ),
+    (
+        "sctp.need.grace_rtts",
+        (1, 2),
+        By::Sctp(
+            "10 c data 5 | ident 1\n 1010 s sack 5\n 1020 c data 6 | ident 2\n 3000 c data 6 | ident 3\n
+             3100 s sack 6\n 4500 s sack 6\n 4550 s sack 6 dup 6",
+        ),
+    ),
+];
+
+/// Three reports of a segment, 10 ms from the client.
+const QUICK: &str = "0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n 10 c . 1+0 ack 1\n 12 s . 1+1000 ack 1\n
+    22 c . 1+0 ack 1001\n 23 s . 1001+1000 ack 1\n 23 s . 2001+1000 ack 1\n 23 s . 3001+1000 ack 1\n
+    23 s . 4001+1000 ack 1\n 33 c . 1+0 ack 1001 sack 2001-3001\n 33.5 c . 1+0 ack 1001 sack 2001-4001\n
+    34 c . 1+0 ack 1001 sack 2001-5001\n";
+
+/// The same, 80 ms from the client.
+const USUAL: &str = "0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n 80 c . 1+0 ack 1\n 81 s . 1+1000 ack 1\n
+    161 c . 1+0 ack 1001\n 170 s . 1001+1000 ack 1\n 170 s . 2001+1000 ack 1\n 170 s . 3001+1000 ack 1\n
+    170 s . 4001+1000 ack 1\n 250 c . 1+0 ack 1001 sack 2001-3001\n 250.5 c . 1+0 ack 1001 sack 2001-4001\n
+    251 c . 1+0 ack 1001 sack 2001-5001\n";
+
+/// The same, 200 ms from the client.
+const SLOW: &str = "0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n 200 c . 1+0 ack 1\n 201 s . 1+1000 ack 1\n
+    401 c . 1+0 ack 1001\n 410 s . 1001+1000 ack 1\n 410 s . 2001+1000 ack 1\n 410 s . 3001+1000 ack 1\n
+    410 s . 4001+1000 ack 1\n 610 c . 1+0 ack 1001 sack 2001-3001\n 610.5 c . 1+0 ack 1001 sack 2001-4001\n
+    611 c . 1+0 ack 1001 sack 2001-5001\n";
+
+/// A receiver that answers at once, and once after 40 ms.
+const DELAYED: &str = "110 s . 1+1000 ack 1\n 111 c . 1+0 ack 1001\n 160 s . 1001+1000 ack 1\n
+    200 c . 1+0 ack 2001\n";
+
+#[test]
+fn an_answer_changes_when_a_threshold_moves() {
+    let same = HELD
+        .iter()
+        .filter(|(name, times, by)| by.answer(&Policy::STANDARD) == by.answer(moved(name, *times)));
+    let same: Vec<_> = same.map(|(name, ..)| name).collect();
+    assert!(same.is_empty(), "nothing changes: {same:?}");
+}
+
+/// Thresholds that no packets hold so far. This list only gets shorter.
+const OPEN: &[&str] = &[
+    "tcp.far.soonest_stamped",
+    "tcp.far.queues_grown",
+    "tcp.far.reordering",
+    "tcp.far.pause",
+    "tcp.missing.repair_rtts",
+    "sctp.timer.late_share",
+    "sctp.timer.doublings",
+    "sctp.prompt.together",
+    "sctp.ends.linger",
+    "sctp.ends.half_open",
+    "pair.resolution",
+    "pair.slack",
+    "pair.patience",
+    "pair.under_way",
+    "pair.tap",
+    "pair.tap_numbered",
+    "pair.answer",
+    "pair.at_receiver_share",
+];
+
+#[test]
+fn every_threshold_is_held_or_known_not_to_be() {
+    let mut told: Vec<_> = HELD.iter().map(|(name, ..)| *name).chain(OPEN.iter().copied()).collect();
+    let mut all: Vec<_> = Policy::STANDARD.thresholds().map(|threshold| threshold.name).collect();
+    told.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(told, all);
+}
+
+#[test]
+fn every_threshold_has_a_source() {
+    for threshold in Policy::STANDARD.thresholds() {
+        let source = threshold.source;
+        let named = ["RFC ", "Linux ", "pcap ", "inferred: "].iter().any(|start| source.starts_with(start));
+        assert!(named, "{}: {source}", threshold.name);
+    }
+}

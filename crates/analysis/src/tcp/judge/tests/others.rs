@@ -1,0 +1,204 @@
+//! Senders that we did not write: ns-3 and smoltcp do what these scripts show, and judgements of it that were called
+//! certain were wrong.
+
+use super::*;
+
+/// Six full segments at 60 ms, none acknowledged yet.
+const SIX: &str = "
+    60 s . 1+1000 ack 1
+    60 s . 1001+1000 ack 1
+    60 s . 2001+1000 ack 1
+    60 s . 3001+1000 ack 1
+    60 s . 4001+1000 ack 1
+    60 s . 5001+1000 ack 1";
+
+/// Three reports of the first of six, and its fast retransmit.
+const REPORTED: &str = "
+    110 c . 1+0 ack 1 sack 1001-2001
+    111 c . 1+0 ack 1 sack 1001-3001
+    112 c . 1+0 ack 1 sack 1001-4001
+    112.01 s . 1+1000 ack 1";
+
+fn certain(found: &[(u64, Cause, Confidence)]) -> Vec<u64> {
+    found.iter().filter(|row| row.2 == Certain).map(|row| row.0).collect()
+}
+
+#[test]
+fn a_third_transmission_some_time_after_an_ack_is_the_timers() {
+    // A timer shorter than our estimate: 200 ms are the usual lower bound, which this sender does not have.
+    let found = causes(&[
+        SACK_OPENING,
+        "52 s . 1+1000 ack 1
+         102 c . 1+0 ack 1001",
+        "110 s . 1001+1000 ack 1
+         110 s . 2001+1000 ack 1
+         110 s . 3001+1000 ack 1
+         110 s . 4001+1000 ack 1
+         110 s . 5001+1000 ack 1
+         160 c . 1+0 ack 1001 sack 2001-3001
+         161 c . 1+0 ack 1001 sack 2001-4001
+         162 c . 1+0 ack 1001 sack 2001-5001
+         162.01 s . 1001+1000 ack 1
+         210 c . 1+0 ack 1001 sack 2001-6001
+         212 s . 1001+1000 ack 1
+         262 c . 1+0 ack 6001",
+    ]);
+    assert_eq!(found, [(14, Fast, Certain), (16, Timeout, Likely)]);
+}
+
+#[test]
+fn what_follows_an_expiry_is_no_surer_than_that() {
+    // The expiry comes sooner than the timeout that the packets let one estimate.
+    let found = causes(&[
+        PLAIN_OPENING,
+        FOUR,
+        "200 s . 1001+1000 ack 1
+         250 c . 1+0 ack 2001
+         250.01 s . 2001+1000 ack 1
+         250.02 s . 3001+1000 ack 1
+         300 c . 1+0 ack 4001",
+    ]);
+    assert_eq!(found, [(9, Timeout, Likely), (11, GoBackN, Likely), (12, GoBackN, Likely)]);
+}
+
+#[test]
+fn what_follows_a_fast_retransmit_is_no_surer_than_that() {
+    // One report is too few, and may have come just when a timer ran out.
+    let found = causes(&[
+        SACK_OPENING,
+        SIX,
+        "110 c . 1+0 ack 1 sack 1001-2001
+         110.01 s . 1+1000 ack 1
+         111 c . 1+0 ack 1 sack 1001-2001,3001-4001
+         111.01 s . 2001+1000 ack 1
+         165 c . 1+0 ack 6001",
+    ]);
+    assert_eq!(found, [(11, Fast, Likely), (13, SackRecovery, Likely)]);
+}
+
+#[test]
+fn duplicates_while_a_sender_goes_back_start_no_certain_sack_recovery() {
+    // What it sends again had arrived, and each is answered by a duplicate without a block.
+    let found = causes(&[
+        SACK_OPENING,
+        SIX,
+        "410 s . 1+1000 ack 1
+         460 c . 1+0 ack 1001
+         460.01 s . 1001+1000 ack 1
+         460.02 s . 2001+1000 ack 1
+         510 c . 1+0 ack 1001
+         510.1 c . 1+0 ack 1001
+         510.2 c . 1+0 ack 1001
+         510.21 s . 1001+1000 ack 1
+         511 c . 1+0 ack 1001
+         511.01 s . 2001+1000 ack 1
+         512 c . 1+0 ack 1001
+         512.01 s . 3001+1000 ack 1
+         560 c . 1+0 ack 6001",
+    ]);
+    assert_eq!(certain(&found), [10, 12, 13], "{found:?}");
+    assert!(found[4..].iter().all(|row| row.1 == GoBackN), "{found:?}");
+}
+
+#[test]
+fn behind_a_queue_a_fast_retransmit_is_no_certain_timeout() {
+    // The handshake met no queue. Later, what is sent in answer waits 180 ms before it comes here.
+    let found = causes(&[
+        PLAIN_OPENING,
+        "60 s . 1+1000 ack 1
+         260 c . 1+0 ack 1001
+         260 s . 1001+1000 ack 1
+         260 s . 2001+1000 ack 1
+         260 s . 3001+1000 ack 1
+         260 s . 4001+1000 ack 1
+         310 c . 1+0 ack 1001
+         311 c . 1+0 ack 1001
+         312 c . 1+0 ack 1001
+         313 c . 1+0 ack 1001
+         780 s . 1001+1000 ack 1
+         830 c . 1+0 ack 5001",
+    ]);
+    assert_eq!(found, [(14, Timeout, Likely)]);
+}
+
+#[test]
+fn a_sender_that_ignores_sack_makes_no_certain_sack_recovery() {
+    // It sends all of it again, what is reported by SACK as well.
+    let found = causes(&[
+        SACK_OPENING,
+        SIX,
+        REPORTED,
+        "113 c . 1+0 ack 1 sack 1001-5001
+         113.01 s . 1001+1000 ack 1
+         113.02 s . 2001+1000 ack 1
+         114 c . 1+0 ack 1 sack 1001-6001
+         114.01 s . 3001+1000 ack 1
+         165 c . 1+0 ack 6001",
+    ]);
+    assert_eq!(certain(&found), [13], "{found:?}");
+}
+
+#[test]
+fn once_it_skipped_what_was_reported_a_sender_is_known_to_use_sack() {
+    let found = causes(&[
+        SACK_OPENING,
+        SIX,
+        "60 s . 6001+1000 ack 1
+         60 s . 7001+1000 ack 1
+         110 c . 1+0 ack 1 sack 1001-2001
+         111 c . 1+0 ack 1 sack 1001-2001,3001-4001
+         112 c . 1+0 ack 1 sack 1001-2001,3001-4001,5001-6001
+         112.01 s . 1+1000 ack 1
+         113 c . 1+0 ack 1 sack 1001-2001,3001-4001,5001-7001
+         113.01 s . 2001+1000 ack 1
+         165 c . 1+0 ack 2001 sack 3001-4001,5001-7001
+         165.01 s . 4001+1000 ack 1
+         220 c . 1+0 ack 8001",
+    ]);
+    assert_eq!(found, [(15, Fast, Certain), (17, SackRecovery, Certain), (19, SackRecovery, Certain)]);
+}
+
+#[test]
+fn a_whole_segment_once_the_window_has_opened_is_no_certain_probe() {
+    let found = rows(&[
+        PLAIN_OPENING,
+        "60 s . 1+1000 ack 1
+         110 c . 1+0 ack 1001 win 0
+         500 s . 1001+1 ack 1
+         550 c . 1+0 ack 1001 win 0
+         700 c . 1+0 ack 1001 win 8000
+         700.01 s . 1001+1000 ack 1
+         750 c . 1+0 ack 2001 win 8000",
+    ]);
+    let last = found.last().unwrap();
+    assert_eq!((last.number, last.cause, last.confidence), (9, WindowProbe, Likely));
+}
+
+#[test]
+fn a_hole_just_after_a_recovery_may_belong_to_it() {
+    // The recovery is over by the numbers; its sender goes on with what the same reports have shown.
+    let found = causes(&[
+        SACK_OPENING,
+        "52 s . 1+1000 ack 1
+         102 c . 1+0 ack 1001
+         110 s . 1001+1000 ack 1
+         110 s . 2001+1000 ack 1
+         110 s . 3001+1000 ack 1
+         110 s . 4001+1000 ack 1
+         160 c . 1+0 ack 1001 sack 2001-3001
+         161 c . 1+0 ack 1001 sack 2001-4001
+         162 c . 1+0 ack 1001 sack 2001-5001
+         162.01 s . 1001+1000 ack 1
+         162.02 s . 5001+1000 ack 1
+         162.03 s . 6001+1000 ack 1
+         162.04 s . 7001+1000 ack 1
+         162.05 s . 8001+1000 ack 1
+         210 c . 1+0 ack 1001 sack 6001-7001,2001-5001
+         211 c . 1+0 ack 1001 sack 6001-8001,2001-5001
+         211.5 c . 1+0 ack 1001 sack 6001-9001,2001-5001
+         212 c . 1+0 ack 5001 sack 6001-9001
+         212.01 s . 5001+1000 ack 1
+         265 c . 1+0 ack 9001",
+    ]);
+    assert_eq!(found, [(13, Fast, Certain), (22, Fast, Likely)]);
+}
