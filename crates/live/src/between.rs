@@ -4,6 +4,7 @@ use std::io;
 use std::net::IpAddr;
 
 use rexmit_path::{Direction, LogRow, Unreached, Verdict};
+use rexmit_scenario::Dropped;
 use rexmit_units::Instant;
 
 use crate::emulator::{Emulator, Lateness};
@@ -26,7 +27,7 @@ pub struct Passed {
     /// Packets that came from a host.
     pub packets: [u64; 2],
     /// Packets that were dropped.
-    pub drops: [u64; 2],
+    pub drops: [Dropped; 2],
     /// Packets that reached a host.
     pub delivered: u64,
 }
@@ -87,7 +88,7 @@ impl Between {
                 let counters = emulator.directions().each_ref().map(Direction::counters);
                 Ok(Passed {
                     packets: counters.map(|c| c.packets),
-                    drops: counters.map(|c| c.drops()),
+                    drops: counters.map(|c| c.drops_by().into()),
                     delivered: emulator.lateness().packets,
                 })
             }

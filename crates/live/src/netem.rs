@@ -119,7 +119,7 @@ impl NetemPath {
             for n in 0..2 {
                 counters.packets[n] = device(&devices, TOWARDS[n], 1);
                 counters.delivered += device(&devices, TOWARDS[n], 9);
-                counters.drops[n] = dropped(TOWARDS[1 - n])?;
+                counters.drops[n].total = dropped(TOWARDS[1 - n])?;
             }
             Ok(counters)
         })

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use rexmit_capture::Options;
 use rexmit_path::{EmulatorKind, Unreached};
-use rexmit_scenario::{HOSTS, Message, Resolved, Row, Sampling, SpecError, StateRow, Streams, VerdictRow};
+use rexmit_scenario::{
+    HOSTS, Message, Resolved, Row, Sampling, SpecError, StateRow, Streams, VerdictLog, VerdictRow,
+};
 use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -262,11 +264,11 @@ impl<'a> Lab<'a> {
             row.error = Some(format!("the run broke off: {e}"));
         }
         self.write_captures(&mut row)?;
-        let mut verdicts = Vec::new();
-        for (log, name) in self.between.logs().into_iter().zip(["down", "up"]) {
-            verdicts.extend(log.iter().map(|row| VerdictRow { direction: name, row: *row }));
-        }
-        verdicts.sort_by_key(|v| v.row.time);
+        let mut verdicts = VerdictLog::of(self.resolved);
+        let [down, up] = self.between.logs();
+        verdicts.add("down", true, down);
+        verdicts.add("up", false, up);
+        let verdicts = verdicts.into_rows();
         let (unreached, lateness) = (self.between.unreached(), self.between.lateness());
         Ok(LiveOutcome { row, states: self.ends.into_states(), verdicts, messages, unreached, lateness })
     }
@@ -293,14 +295,13 @@ impl<'a> Lab<'a> {
             timeouts: counted.timeouts.iter().sum(),
             timeouts_server: counted.timeouts[0],
             fast_retransmits: counted.fast_retransmits,
-            drops_down: passed.drops[0],
-            drops_up: passed.drops[1],
             unreached_down: unmet[0],
             unreached_up: unmet[1],
             deliveries: passed.delivered,
             virtual_ns: self.now.as_nanos(),
             ..Row::default()
         };
+        row.set_drops(passed.drops[0], passed.drops[1]);
         row.error = self.error(&row, totals.misplaced);
         Ok(row)
     }

@@ -19,7 +19,9 @@ mod sampling;
 mod scenario;
 mod settings;
 mod streams;
+pub mod tables;
 mod usrsctp;
+mod verdicts;
 
 pub use connections::{ConnectionPlan, FIRST_PORT, HOSTS, SERVICE_PORT};
 pub use error::SpecError;
@@ -30,10 +32,11 @@ pub use linux::{LinuxSpec, SysctlValue};
 pub use messages::{Message, MessageLog, MessageRow};
 pub use profiles::{Stack, builtin_profiles, resolve_profile};
 pub use retransmissions::RetransmissionRow;
-pub use row::{Row, StateRow, VerdictRow};
+pub use row::{Dropped, Row, StateRow, VerdictRow};
 pub use sampling::{Sampling, StateLog};
 pub use scenario::{
     HostSpec, Hosts, Resolved, Scenario, profile_schema, read_path, schema, sctp_profile_schema,
 };
 pub use settings::set;
 pub use streams::Streams;
+pub use verdicts::VerdictLog;

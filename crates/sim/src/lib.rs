@@ -27,6 +27,7 @@ mod recorder;
 mod run;
 mod stack;
 mod stop;
+pub mod tables;
 mod tape;
 mod timers;
 mod truth;

@@ -19,6 +19,7 @@ use crate::stack::{Numbers, Stack};
 use crate::stop::Stop;
 use crate::timers::Timers;
 use crate::truth::Seen;
+use rexmit_scenario::Dropped;
 use rexmit_scenario::Message;
 use rexmit_scenario::Row;
 use rexmit_scenario::SpecError;
@@ -352,12 +353,12 @@ impl World {
             virtual_ns: self.now.as_nanos(),
             packets_down: self.sum(0, |direction| direction.counters().packets),
             packets_up: self.sum(1, |direction| direction.counters().packets),
-            drops_down: self.sum(0, |direction| direction.counters().drops()),
-            drops_up: self.sum(1, |direction| direction.counters().drops()),
             unreached_down: self.sum(0, Direction::unmet),
             unreached_up: self.sum(1, Direction::unmet),
             ..Row::default()
         };
+        let drops = |host| Dropped::from(self.sum(host, |direction| direction.counters().drops_by()));
+        row.set_drops(drops(0), drops(1));
         let mut misplaced = 0;
         for pair in self.ends.chunks_exact(2) {
             let [client, server] = pair else { continue };
@@ -383,7 +384,7 @@ impl World {
     }
 
     /// A count over the directions from a host.
-    fn sum(&self, host: usize, count: impl Fn(&Direction) -> u64) -> u64 {
+    fn sum<T: std::iter::Sum>(&self, host: usize, count: impl Fn(&Direction) -> T) -> T {
         self.directions.iter().skip(host).step_by(2).map(count).sum()
     }
 

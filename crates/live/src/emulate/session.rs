@@ -10,7 +10,7 @@ use nix::sys::signalfd::SignalFd;
 use nix::unistd::{Pid, getegid, geteuid};
 use rexmit_capture::Options;
 use rexmit_path::Direction;
-use rexmit_scenario::{HOSTS, SpecError, Streams, VerdictRow, read_path};
+use rexmit_scenario::{HOSTS, SpecError, Streams, VerdictLog, read_path};
 use rexmit_units::{Duration, Instant};
 use serde_json::Value;
 
@@ -198,11 +198,12 @@ impl<'a> Session<'a> {
             return Err(failure);
         }
         self.write_captures()?;
-        let mut verdicts = Vec::new();
-        for (direction, name) in self.emulator.directions().iter().zip(["down", "up"]) {
-            verdicts.extend(direction.log().iter().map(|row| VerdictRow { direction: name, row: *row }));
+        // Programs open the connections here: none is of a scenario.
+        let mut verdicts = VerdictLog::default();
+        for (n, name) in ["down", "up"].into_iter().enumerate() {
+            verdicts.add(name, n == 0, self.emulator.directions()[n].log());
         }
-        verdicts.sort_by_key(|v| v.row.time);
+        let verdicts = verdicts.into_rows();
         let unreached = self.emulator.directions().iter().flat_map(Direction::unreached);
         let unreached = unreached.map(|u| u.to_string()).collect();
         let now = Instant::ZERO + self.driven.time;
