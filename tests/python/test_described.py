@@ -50,6 +50,15 @@ def test_each_column_is_in_the_file_as_it_is_described(folder: Path) -> None:
             assert told == column.metadata(), (file, name)
 
 
+def test_an_agent_answers_lists_that_become_the_same_table(folder: Path) -> None:
+    for kind in ("state", "verdicts"):
+        table = pq.read_table(folder / f"tables/run-00000000-{kind}.parquet")
+        lists = {name: table.column(name).to_pylist() for name in sorted(table.column_names)}
+        found = tables_arrow.from_lists(lists, single(kind))
+        assert found.equals(table)
+        assert found.schema.equals(table.schema, check_metadata=True)
+
+
 def test_null_is_where_the_description_has_it(folder: Path) -> None:
     for file, columns in tables().items():
         table = pq.read_table(folder / file)

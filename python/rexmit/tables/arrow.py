@@ -44,9 +44,9 @@ def from_native(table: Mapping[str, tuple[str, bytes]], columns: Columns) -> pa.
 
 
 def from_lists(table: Mapping[str, Sequence[Any]], columns: Columns) -> pa.Table:
-    """A table of columns that an agent answers as lists."""
-    schema = schema_of(columns[name] for name in table)
-    arrays = [pa.array(values, type=one.type) for values, one in zip(table.values(), schema, strict=True)]
+    """A table of columns that an agent answers as lists, in whatever order."""
+    schema = schema_of(column for name, column in columns.items() if name in table)
+    arrays = [pa.array(table[one.name], type=one.type) for one in schema]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
