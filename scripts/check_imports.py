@@ -6,8 +6,8 @@ Rust, from each `Cargo.toml` and each source file that is no test:
   `ARROWS` below, or lead along several of them. Tests may see more (`[dev-dependencies]`).
 - Below `scenario`, `sim` and `live`, nothing reads a clock, the environment, a file, a socket or another
   process, starts a thread or waits: `FORBIDDEN` below lists the names, `BANNED_CRATES` the crates
-  that would do it for them. Only `capture` and `analysis` may name `std::io`: they read and write
-  through a reader or writer that the caller gives.
+  that would do it for them. Only `capture`, `analysis` and `tables` may name `std::io`: they read and write
+  through a reader or writer that the caller gives, `tables` into memory.
 - `unsafe` is written in `live`, `python` and `adapters` only.
 
 Python, from the syntax tree of each file:
@@ -34,6 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ARROWS: dict[str, set[str]] = {
     "units": set(),
     "wire": {"units"},
+    "tables": {"units"},
     "path": {"units", "wire"},
     "stack": {"units", "wire"},
     "tcp": {"stack"},
@@ -42,16 +43,16 @@ ARROWS: dict[str, set[str]] = {
     "traffic": {"stack", "network"},
     "capture": {"units", "wire"},
     "files": set(),
-    "analysis": {"units", "wire", "capture"},
+    "analysis": {"units", "wire", "capture", "tables"},
     "adapters": {"stack"},
-    "scenario": {"path", "tcp", "sctp", "traffic", "network", "adapters"},
+    "scenario": {"path", "tcp", "sctp", "traffic", "network", "adapters", "tables"},
     "sim": {"scenario", "path", "tcp", "sctp", "traffic", "network", "capture", "files", "adapters"},
     "live": {"scenario", "path", "traffic", "network", "capture", "files"},
     "python": {"sim", "live", "network", "capture", "analysis"},
 }
 MAY_WRITE_UNSAFE = {"live", "adapters", "python"}
 MAY_READ_THE_WORLD = {"files", "scenario", "sim", "live", "adapters", "python"}
-MAY_NAME_IO = {"capture", "analysis"}
+MAY_NAME_IO = {"capture", "analysis", "tables"}
 FORBIDDEN = {
     "time::Instant": "a clock",
     "time::SystemTime": "a clock",
@@ -72,7 +73,7 @@ BANNED_CRATES = {"chrono", "getrandom", "instant", "rand", "time", "tokio", "web
 LAYERS: list[set[str]] = [
     {"_native", "errors"},
     {"units", "places", "files", "nesting", "terminal"},
-    {"inputs"},
+    {"inputs", "tables"},
     {"kernel"},
     {"study"},
     {"run"},

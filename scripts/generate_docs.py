@@ -13,7 +13,7 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ from rexmit.cli import cli
 from rexmit.cli.roff import manual_page, page_name, walk
 from rexmit.run.schema import record_schema
 from rexmit.study import study_schema
+from rexmit.tables import analysis
+from rexmit.tables.described import Columns
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs" / "reference"
@@ -53,7 +55,7 @@ def pages() -> dict[Path, str]:
         DOCS / "study.schema.json": json.dumps(study_schema(), indent=2, ensure_ascii=False) + "\n",
         DOCS / "scenario.md": "\n".join(scenario_page(schema)),
         DOCS / "commands.md": "\n".join(commands_page()),
-        DOCS / "tables.md": "\n".join(tables_page(json.loads(_native.analysis_schema()))),
+        DOCS / "tables.md": "\n".join(tables_page(analysis())),
         DOCS / "settings.md": "\n".join(settings_page(json.loads(_native.profile_schema()))),
         DOCS / "sctp-settings.md": "\n".join(sctp_settings_page(json.loads(_native.sctp_profile_schema()))),
         DOCS / "limits.md": "\n".join(limits_page()),
@@ -206,26 +208,33 @@ def commands_page() -> Iterator[str]:
 # Tables of an analysis
 
 
-def tables_page(schema: dict[str, list[dict[str, str]]]) -> Iterator[str]:
+def tables_page(described: Mapping[str, Columns]) -> Iterator[str]:
     """Every column of every table."""
     yield "# Tables of an analysis"
     yield ""
-    yield "What `rexmit analyze --tables DIR` writes and `rexmit.analyze` gives. Times are nanoseconds since"
-    yield "1970, delays nanoseconds; sequence numbers count from the SYN, which is 0, and TSNs from the"
+    yield "What `rexmit analyze --tables DIR` writes and `rexmit.analyze` gives. Times count from"
+    yield "1970; sequence numbers count from the SYN, which is 0, and TSNs from the"
     yield "initial one; a number of a packet is Wireshark's `frame.number`. Each file says these meanings in"
     yield "its metadata. In `--json` the keys are the same; those that begin with `client_` or `server_`"
     yield "stand under `client` and `server`."
-    for name, columns in schema.items():
-        yield from ["", f"## {name}", "", "| column | type | meaning |", "|---|---|---|"]
+    for name, columns in described.items():
+        yield from [
+            "",
+            f"## {name}",
+            "",
+            "| column | type | unit | meaning | null |",
+            "|---|---|---|---|---|",
+        ]
         done = set()
-        for column in columns:
+        for column in columns.values():
             # Both sides have the same columns: they are told once.
-            side, _, field = column["name"].partition("_")
-            shown = f"client_{field}, server_{field}" if side in ("client", "server") else column["name"]
+            side, _, field = column.name.partition("_")
+            shown = f"client_{field}, server_{field}" if side in ("client", "server") else column.name
             if shown not in done:
                 done.add(shown)
                 names = ", ".join(f"`{part}`" for part in shown.split(", "))
-                yield f"| {names} | {column_type(column['type'])} | {column['meaning']} |"
+                about = f"{column.unit or ''} | {column.meaning} | {column.null or ''}"
+                yield f"| {names} | {column_type(column.type)} | {about} |"
     yield ""
 
 
@@ -233,9 +242,8 @@ def column_type(kind: str) -> str:
     """A column's type in words."""
     if kind.startswith("dict:"):
         return " ".join(f"`{name}`" for name in json.loads(kind.removeprefix("dict:")))
-    plain = kind.removesuffix("?")
-    words = {"|b1": "true or false", "utf8-json": "text", "<f8": "number"}.get(plain, "whole number")
-    return f"{words} or nothing" if plain != kind else words
+    words = {"|b1": "true or false", "utf8-json": "text", "<f8": "number"}
+    return words.get(kind.removesuffix("?"), "whole number")
 
 
 # Profiles

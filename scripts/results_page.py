@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import rexmit
 from rexmit.run.columns import level_table
 from rexmit.run.details import DETAILS
-from rexmit.run.meanings import LATENESS, MERGED, RUN, RUNS, SINGLE_RUNS
-from rexmit.run.real import LATENESS as LATENESS_TYPES
 from rexmit.run.schema import FILES, SCHEMA, STUDY_KEYS
+from rexmit.tables import SEEDS, Column, lateness, responses, run_columns, single
+from rexmit.tables.arrow import arrow_type
 
 READERS = Path(__file__).resolve().parent / "results_readers.md"
 """How other programs read a folder: written by hand, and run by a test."""
@@ -33,54 +32,44 @@ def results_page() -> Iterator[str]:
     for key, (kind, always, text) in STUDY_KEYS.items():
         yield f"| `{key}` | {kind} | {'yes' if always else ''} | {text} |"
     yield from ["", "## runs.parquet", "", "A row a run. Columns, in this order:"]
-    table = results.arrow().schema
-    yield from ["", "### Which run it is", "", *_rows(RUN, table)]
-    yield from ["", _FACTORS, "", *_rows(*_factor_rows(results))]
-    yield from ["", "### Responses", "", *_rows({n: RUNS[n] for n in _responses(table)}, table)]
-    late = pa.schema(LATENESS_TYPES)
-    yield from ["", "On `uml` and `kernel` three more:", "", *_rows(LATENESS, late)]
-    seeds = pa.schema([(name, pa.int64()) for name in MERGED])
-    yield from [
-        "",
-        "Where results with several seeds are merged, two more at the end:",
-        "",
-        *_rows(MERGED, seeds),
-    ]
+    own = [one for name, one in responses().items() if name not in lateness() and name not in SEEDS]
+    yield from ["", "### Which run it is", "", *_rows(run_columns().values())]
+    yield from ["", _FACTORS, "", *_rows(_factor_rows(results))]
+    yield from ["", "### Responses", "", *_rows(own)]
+    yield from ["", "On `uml` and `kernel` three more:", "", *_rows(lateness().values())]
+    yield from ["", "Where results with several seeds are merged, two more at the end:", ""]
+    yield from _rows(SEEDS.values())
     for detail in DETAILS:
-        behind = {one.after: one.field for one in detail.derived}
-        fields = [one for field in detail.fields for one in (field, behind.get(field[0])) if one is not None]
-        whole = pa.schema([(name, kind) for name, kind, _ in fields])
-        meanings = {name: text for name, _, text in fields}
         yield from [
             "",
             f"## {detail.file}",
             "",
             f"Where the scenario has `{detail.hint}`. `run`, `replication` and",
         ]
-        yield from ["the columns of the factors, as in `runs.parquet`; then", "", *_rows(meanings, whole)]
+        yield from [
+            "the columns of the factors, as in `runs.parquet`; then",
+            "",
+            *_rows(detail.columns.values()),
+        ]
     yield from ["", "## Tables of single runs", "", _SINGLE]
-    traces = results.trace(0)
     for kind in ("state", "verdicts", "transmissions"):
-        yield from ["", f"### {kind}", "", *_rows(SINGLE_RUNS[kind], traces[kind].to_arrow().schema)]
+        yield from ["", f"### {kind}", "", *_rows(single(kind).values())]
     yield from ["", READERS.read_text().strip(), ""]
 
 
-def _factor_rows(results: rexmit.Results) -> tuple[Mapping[str, str], pa.Schema]:
-    factor = results.spec().design.factors[0]
-    schema = level_table(factor).schema
-    return {one.name: one.metadata[b"meaning"].decode() for one in schema}, schema
+def _factor_rows(results: rexmit.Results) -> Iterator[Column]:
+    for one in level_table(results.spec().design.factors[0]).schema:
+        told = {key.decode(): text.decode() for key, text in one.metadata.items()}
+        kind = {"string": "utf8-json", "int64": "<i8"}[str(one.type).removeprefix("large_")]
+        yield Column(one.name, kind, told["meaning"], told.get("unit"), told.get("null"))
 
 
-def _responses(schema: pa.Schema) -> list[str]:
-    names: list[str] = schema.names
-    return names[names.index("completed") :]
-
-
-def _rows(meanings: Mapping[str, str], schema: pa.Schema) -> Iterator[str]:
-    yield from ["| column | type | meaning |", "|---|---|---|"]
-    for name, text in meanings.items():
-        kind = str(schema.field(name).type).removeprefix("large_")
-        yield f"| `{name}` | {TYPES.get(kind, kind)} | {text} |"
+def _rows(columns: Iterable[Column]) -> Iterator[str]:
+    yield from ["| column | type | unit | meaning | null |", "|---|---|---|---|---|"]
+    for one in columns:
+        kind = str(arrow_type(one.type))
+        about = f"{one.unit or ''} | {one.meaning} | {one.null or ''}"
+        yield f"| `{one.name}` | {TYPES.get(kind, kind)} | {about} |"
 
 
 _HEAD = f"""\
@@ -93,12 +82,15 @@ one folder, and [answers questions in SQL](../guide/sql.md); what the tables are
 
 _RULES = """\
 A file gets its final name only when it is whole. `runs.parquet` and the tables beside it hold nothing of time
-or machine: the same study gives the same bytes. Each column of a Parquet file says its meaning in the
-metadata of its field, under `meaning`.
+or machine: the same study gives the same bytes. Each column of a Parquet file says in the metadata of its
+field what it holds (`meaning`), in which `unit`, and what `null` stands for.
 
 The version stands in `study.json` as `schema`. New files, tables, columns and keys may come without another
 version; what would mislead a reader of the old one raises it. A folder of a later version is refused in one
-line, and one without a version, from before there was one, is of version 1."""
+line, and one without a version, from before there was one, is of version 1.
+
+Version 2: what nobody knows is null in the tables of single runs, where version 1 had the largest number of
+its type. `rexmit` reads both; to SQL and other programs an old file shows its numbers."""
 
 _STUDY = """\
 What decides the results, and texts. There is a [JSON Schema](record.schema.json) of it; that of `scenario` is

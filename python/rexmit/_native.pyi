@@ -1,7 +1,8 @@
 """Types of the native module (crates/python).
 
-Columns are a name to numpy's name of the type and little-endian bytes; the type `utf8-json` stands for a JSON
-list of texts and nulls. Mistakes of the caller raise ValueError of one line.
+Columns are a name to numpy's name of the type and little-endian bytes, with a question mark where a mark
+stands for no value; the type `utf8-json` stands for a JSON list of texts and nulls. Mistakes of the caller
+raise ValueError of one line.
 """
 
 from collections.abc import Callable
@@ -12,9 +13,9 @@ __all__ = [
     "PairAnalysis",
     "Plan",
     "analysis_limits",
-    "analysis_schema",
     "check_path",
     "check_sampling",
+    "comment_says_dropped",
     "give_rights_back",
     "measure_emulator",
     "parse_duration",
@@ -39,6 +40,7 @@ __all__ = [
     "serve_emulation_in_guest",
     "serve_job",
     "sweep_emulations",
+    "table_descriptions",
     "take_rights",
     "usrsctp",
     "usrsctp_missing",
@@ -69,7 +71,8 @@ def run_one(
     stopped: Callable[[], bool] | None = None,
 ) -> dict[str, object]: ...
 def analysis_limits() -> str: ...
-def analysis_schema() -> str: ...
+def table_descriptions() -> str: ...
+def comment_says_dropped(comment: str) -> bool: ...
 def serve_job(job: str, in_guest: bool) -> None: ...
 def serve_emulation(job: str, answer: int) -> None: ...
 def serve_emulation_in_guest(job: str) -> None: ...

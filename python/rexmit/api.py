@@ -182,7 +182,7 @@ def run_one(
     except OSError as error:
         raise StoreError(one_line(error.strerror)) from None
     tables = (*TABLE_KINDS, "messages")
-    return {key: _frame(value) if key in tables else value for key, value in answer.items()}
+    return {key: _frame(key, value) if key in tables else value for key, value in answer.items()}
 
 
 def write_report(
@@ -378,9 +378,10 @@ def _scenario(given: Study | str | Path | Mapping[str, Any]) -> tuple[Table, int
     return dict(given), 1
 
 
-def _frame(columns: Any) -> Any:
+def _frame(kind: str, columns: Any) -> Any:
     import polars as pl
 
-    from rexmit.run.columns import from_native
+    from rexmit.tables import single
+    from rexmit.tables.arrow import from_native
 
-    return pl.from_arrow(from_native(columns))
+    return pl.from_arrow(from_native(columns, single(kind)))

@@ -14,10 +14,11 @@ import pytest
 import rexmit
 from rexmit import analyze_pair, run_one
 from rexmit.analyse import rows as plain
-from rexmit.analyse.captures import TABLES, Options, Reading, schema
+from rexmit.analyse.captures import TABLES, Options, Reading
 from rexmit.analyse.overview import spread
 from rexmit.analyse.quantities import duration, rate, share, size
 from rexmit.analyse.words import CAUSES, LETTERS, SCTP_CAUSES, evidence, sctp_evidence
+from rexmit.tables import analysis
 
 from .conftest import Command, WriteCapture
 from .packets import LOST_SEGMENT
@@ -80,7 +81,7 @@ def test_json_has_the_columns_of_the_tables_as_keys(rexmit: Command, lost_segmen
     assert connection["server"]["acked_bytes"] == 5000
     assert connection["server"]["cause_fast"] == 1
     assert connection["client"]["address"] == "10.0.1.1:40000"
-    names = {column["name"] for column in schema()["connections"]}
+    names = set(analysis()["connections"])
     assert names == {
         f"{key}_{inner}" if key in ("client", "server") else key
         for key, value in connection.items()
@@ -127,7 +128,7 @@ def test_plain_rows_are_those_of_arrow(lost_segment: Path) -> None:
             rows[name] += plain.rows(tables[name])
     for name in TABLES:
         assert rows[name] == found[name].to_dicts()
-        assert all(column["meaning"] for column in schema()[name])
+        assert all(column.meaning for column in analysis()[name].values())
 
 
 def test_only_some_tables_are_written(rexmit: Command, lost_segment: Path, tmp_path: Path) -> None:
@@ -290,7 +291,7 @@ def test_python_gives_tables_and_reads_large_ones_when_they_are_used(lost_segmen
 
 
 def test_every_cause_has_words_and_a_letter() -> None:
-    columns = {column["name"]: column["type"] for column in schema()["retransmissions"]}
+    columns = {name: column.type for name, column in analysis()["retransmissions"].items()}
     assert json.loads(columns["cause"].removeprefix("dict:")) == list(CAUSES) == list(LETTERS)
     row = dict.fromkeys(columns) | {"duplicates": 0, "sacked": 0, "outstanding": 0, "backoff": 0, "rto_ns": 2}
     needs, proofs = (json.loads(columns[name].removeprefix("dict:")) for name in ("need", "proof"))
@@ -298,7 +299,7 @@ def test_every_cause_has_words_and_a_letter() -> None:
         for need in needs:
             for proof in proofs:
                 assert evidence({**row, "cause": cause, "need": need, "proof": proof})
-    columns = {column["name"]: column["type"] for column in schema()["sctp_retransmissions"]}
+    columns = {name: column.type for name, column in analysis()["sctp_retransmissions"].items()}
     assert json.loads(columns["cause"].removeprefix("dict:")) == list(SCTP_CAUSES)
     row = dict.fromkeys(columns) | {"reports": 2, "strikes": 1, "backoff": 0, "moved": False}
     for cause in SCTP_CAUSES:

@@ -22,7 +22,7 @@ from rexmit.report.document import document_of
 from rexmit.report.explorer import explorer_of
 from rexmit.report.formats import write_documents
 from rexmit.report.write import write_report
-from rexmit.run.meanings import RUNS
+from rexmit.tables import responses
 
 from .conftest import Command, edited
 
@@ -56,7 +56,7 @@ def test_the_row_counts_patterns_that_met_no_packet(some: Results) -> None:
     rows = dict(some.table().group_by(POSITION).agg(pl.col("unreached_down").max()).iter_rows())
     assert rows == {0: 0, 3: 0, FLOW: 0, 38: 1, 39: 1}
     assert some.table()["unreached_up"].sum() == 0
-    assert {"unreached_down", "unreached_up"} <= set(RUNS)
+    assert {"unreached_down", "unreached_up"} <= set(responses())
 
 
 def test_what_is_said_of_them_names_the_levels(some: Results) -> None:

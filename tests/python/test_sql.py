@@ -24,6 +24,7 @@ import rexmit
 from rexmit.cli import main
 from rexmit.errors import StoreError, UsageError
 from rexmit.run import Results, open_results
+from rexmit.run.schema import SCHEMA
 from rexmit.run.sql import Database
 from rexmit.run.sql_tables import folder_source
 from rexmit.run.store import Store
@@ -131,7 +132,7 @@ def test_several_folders_stand_under_each_other(results: Results, tmp_path: Path
 def test_without_a_query_it_lists_tables_and_columns(results: Results, ask: Ask) -> None:
     text = ask(results.folder)
     assert '"path.rate_bit_s"' in text
-    assert "what the path did to it, and why" in text
+    assert "all of that in words, as captures have it in comments" in text
     listed = {table["table"]: table for table in json.loads(ask(results.folder, "--json"))}
     assert listed["runs"]["rows"] == len(results)
     assert listed["captures"]["rows"] == 2 * len(results)
@@ -298,12 +299,12 @@ def test_an_odd_name_of_a_folder(results: Results, tmp_path: Path) -> None:
 
 def test_a_folder_of_a_newer_version_is_refused(results: Results, tmp_path: Path) -> None:
     assert results.folder is not None
-    assert results.study["schema"] == 1
+    assert results.study["schema"] == SCHEMA
     folder = tmp_path / "newer"
     shutil.copytree(results.folder, folder)
     study = json.loads((folder / "study.json").read_text())
-    (folder / "study.json").write_text(json.dumps(study | {"schema": 2}))
-    told = r"was written by a newer rexmit \(schema 2\); this one reads 1"
+    (folder / "study.json").write_text(json.dumps(study | {"schema": SCHEMA + 1}))
+    told = rf"was written by a newer rexmit \(schema {SCHEMA + 1}\); this one reads {SCHEMA}"
     with pytest.raises(StoreError, match=told):
         open_results(folder)
     with pytest.raises(StoreError, match=told):

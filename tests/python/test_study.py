@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rexmit.errors import StudyError
 from rexmit.study import Design, Factor, find_study, list_studies, load_spec
-from rexmit.study.factors import COLUMNS, factor_to_toml, parse_factor
+from rexmit.study.factors import factor_to_toml, parse_factor
 from rexmit.study.settings import get_setting, parse_assignment, with_setting
 from rexmit.study.spec import parse_spec
+from rexmit.tables import reserved
 
 SCENARIO = {
     "hosts": {"server": {"stack": "freebsd-6.0"}},
@@ -382,9 +383,12 @@ class TestTogether:
 
 def test_a_name_of_ones_own_is_no_column_of_the_results() -> None:
     settings = {"together": {"path.rate": ["1 Mbit/s", "2 Mbit/s"]}}
-    for name in ("bytes", "host", "seed", "run"):
-        with pytest.raises(StudyError, match=rf"vary\.{name}: is the name of a column of the results"):
+    for name in reserved():
+        with pytest.raises(StudyError, match=rf"vary\.{name}: {name} is the name of a column of the results"):
             parse_factor(name, settings)
+    with pytest.raises(StudyError, match=r"vary\.goodput: goodput_bit_s is the name of a column"):
+        parse_factor("goodput", settings)
+    assert parse_factor("rate", settings).name == "rate"
 
 
 def test_every_column_of_the_results_is_kept_from_factors(tmp_path: Path) -> None:
@@ -392,4 +396,4 @@ def test_every_column_of_the_results_is_kept_from_factors(tmp_path: Path) -> Non
     path.write_text(TOGETHER.replace("[scenario]\n", '[scenario]\nintervals = "1 s"\n', 1))
     results = rexmit.Study.load(path).run(progress=False)
     columns = {*results.table().columns, *results.intervals().columns}
-    assert {name for name in columns if "." not in name} - {"link"} <= COLUMNS
+    assert {name for name in columns if "." not in name} - {"link"} <= reserved()

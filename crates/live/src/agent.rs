@@ -16,6 +16,7 @@ use std::path::Path;
 
 use rexmit_network::two_hosts::SERVER;
 use rexmit_scenario::{Resolved, Row, SpecError, Streams};
+use rexmit_tables::{Block, Table, TableRow, row, table};
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -59,15 +60,29 @@ pub struct Answer {
     pub row: Row,
     /// What patterns name and no packet was, as text.
     pub unreached: Vec<String>,
-    /// How late the emulator was at most, nanoseconds.
-    pub late_max_ns: u64,
-    /// What 99 of 100 packets did not exceed, nanoseconds.
-    pub late_p99_ns: u64,
-    /// That is more than a hundredth of the round trip.
-    pub late: bool,
+    /// How late the emulator was.
+    #[serde(flatten)]
+    pub lateness: LateRow,
     /// Tables that were asked for, by their kind.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub tables: Value,
+}
+
+row! {
+    /// How late the emulator of a run on a real kernel was: columns behind those of its row.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct LateRow {
+        late_max_ns: u64 =
+            ns("how late a real kernel's emulator was at most when it handed a packet over"),
+        late_p99_ns: u64 = ns("how late it was at the 99th percentile"),
+        late: bool =
+            plain("true where that is more than 1 % of the round trip: do not trust the run's times"),
+    }
+}
+
+/// The columns of [`LateRow`] as a table.
+pub fn late_table(rows: &[LateRow]) -> Table {
+    table("late", rows, |t: &mut Block<'_, LateRow>| LateRow::columns(t, |row| row))
 }
 
 /// Makes the tables that a run was asked for.
@@ -107,7 +122,8 @@ fn run_one(wanted: &JobRun, tables: Tables<'_>, beat: &mut dyn FnMut(Instant)) -
     let LiveOutcome { row, lateness, .. } = outcome;
     let late_p99_ns = lateness.quantile(0.99).as_nanos();
     let late = late_p99_ns > round_trip(&resolved) / SHARE;
-    Ok(Answer { run: wanted.run, row, unreached, late_max_ns: lateness.max_ns, late_p99_ns, late, tables })
+    let lateness = LateRow { late_max_ns: lateness.max_ns, late_p99_ns, late };
+    Ok(Answer { run: wanted.run, row, unreached, lateness, tables })
 }
 
 /// A run whose emulator was later than one such part of the round trip, at the 99th percentile, is flagged.

@@ -87,7 +87,7 @@ impl Between {
             Self::Ours(emulator) => {
                 let links = emulator.links().values().map(|direction| LinkCounts {
                     packets: direction.counters().packets,
-                    drops: direction.counters().drops(),
+                    drops: direction.counters().drops_by().into(),
                     unreached: direction.unmet(),
                 });
                 Ok(Passed { links: links.collect(), delivered: emulator.lateness().packets })

@@ -13,7 +13,7 @@ use rexmit_files::set_kernel_value;
 use rexmit_network::two_hosts::{DOWN, HOSTS, UP, host_name, network, peer};
 use rexmit_network::{ByHost, HostId};
 use rexmit_path::{DirectionSpec, LossModel, PathSpec, Qdisc};
-use rexmit_scenario::{LinkCounts, SpecError};
+use rexmit_scenario::{Dropped, LinkCounts, SpecError};
 use rexmit_units::{QueueLimit, Rate};
 
 use crate::between::Passed;
@@ -119,7 +119,8 @@ impl NetemPath {
             for link in network().links() {
                 let link = network().link(link);
                 let packets = device(&devices, towards(link.from), 1);
-                counters.links.push(LinkCounts { packets, drops: dropped(towards(link.to))?, unreached: 0 });
+                let drops = Dropped { total: dropped(towards(link.to))?, by: None };
+                counters.links.push(LinkCounts { packets, drops, unreached: 0 });
             }
             counters.delivered = HOSTS.map(|host| device(&devices, towards(host), 9)).iter().sum();
             Ok(counters)

@@ -7,7 +7,9 @@ use rexmit_capture::Options;
 use rexmit_network::two_hosts::{self, SERVER, by_host, host_name, pair, peer, try_by_host};
 use rexmit_network::{ByHost, HostId};
 use rexmit_path::{EmulatorKind, Unreached};
-use rexmit_scenario::{Message, Resolved, Row, Sampling, SpecError, StateRow, Streams, VerdictRow};
+use rexmit_scenario::{
+    Message, Resolved, Row, Sampling, SpecError, StateRow, Streams, VerdictLog, VerdictRow,
+};
 use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -273,11 +275,11 @@ impl<'a> Lab<'a> {
             row.error = Some(format!("the run broke off: {e}"));
         }
         self.write_captures(&mut row)?;
-        let mut verdicts = Vec::new();
+        let mut verdicts = VerdictLog::of(self.resolved);
         for (link, log) in self.between.logs().iter() {
-            verdicts.extend(log.iter().map(|row| VerdictRow { link, row: *row }));
+            verdicts.add(link, log);
         }
-        verdicts.sort_by_key(|v| v.row.time);
+        let verdicts = verdicts.into_rows();
         let (unreached, lateness) = (self.between.unreached(), self.between.lateness());
         Ok(LiveOutcome { row, states: self.ends.into_states(), verdicts, messages, unreached, lateness })
     }

@@ -3,6 +3,7 @@
 //! This is the only place that knows how many hosts and links there are, what they are called and how they are numbered.
 //! A path is two links: `down` from the server to the client, `up` from the client to the server.
 
+use std::iter::Sum;
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
@@ -121,7 +122,7 @@ pub fn by_link<T>(make: impl FnMut(LinkId) -> T) -> ByLink<T> {
 
 /// A count of what is on its way down and what is on its way up, on all paths together: the columns `*_down` and
 /// `*_up`.
-pub fn down_and_up<T>(links: &ByLink<T>, count: impl Fn(&T) -> u64) -> (u64, u64) {
+pub fn down_and_up<T, C: Sum>(links: &ByLink<T>, count: impl Fn(&T) -> C) -> (C, C) {
     let sum =
         |from| links.iter().filter(|(link, _)| sender(*link) == from).map(|(_, item)| count(item)).sum();
     (sum(SERVER), sum(CLIENT))
@@ -145,7 +146,8 @@ pub fn network_with_alternate(addresses: &ByHost<IpAddr>) -> Network {
     network
 }
 
-fn sender(link: LinkId) -> HostId {
+/// The host whose packets a link carries.
+pub fn sender(link: LinkId) -> HostId {
     if matches!(link, DOWN | ALTERNATE_DOWN) { SERVER } else { CLIENT }
 }
 

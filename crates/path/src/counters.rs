@@ -3,7 +3,7 @@
 use rexmit_units::Instant;
 use rexmit_wire::{Flags, Packet, Transport};
 
-use crate::verdict::{Duplicated, Fate, Verdict};
+use crate::verdict::{By, Duplicated, Verdict};
 
 /// What a direction has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,22 +38,66 @@ pub struct Counters {
     pub received: u64,
 }
 
+/// Packets dropped, by what dropped them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drops {
+    /// By a pattern.
+    pub pattern: u64,
+    /// By random loss.
+    pub random: u64,
+    /// By a full queue.
+    pub queue: u64,
+    /// By the queue's management.
+    pub aqm: u64,
+    /// By a token bucket, into which they did not fit.
+    pub bucket: u64,
+}
+
+impl Drops {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.pattern + self.random + self.queue + self.aqm + self.bucket
+    }
+}
+
+impl std::iter::Sum for Drops {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            pattern: sum.pattern + one.pattern,
+            random: sum.random + one.random,
+            queue: sum.queue + one.queue,
+            aqm: sum.aqm + one.aqm,
+            bucket: sum.bucket + one.bucket,
+        })
+    }
+}
+
 impl Counters {
     /// Packets offered that do not come out.
     pub fn drops(&self) -> u64 {
-        let queue = self.queue_full + self.dropped_by_aqm + self.too_long;
-        self.dropped_by_pattern + self.dropped_by_loss + queue
+        self.drops_by().total()
+    }
+
+    /// The same by what dropped them.
+    pub fn drops_by(&self) -> Drops {
+        Drops {
+            pattern: self.dropped_by_pattern,
+            random: self.dropped_by_loss,
+            queue: self.queue_full,
+            aqm: self.dropped_by_aqm,
+            bucket: self.too_long,
+        }
     }
 
     pub(crate) fn count(&mut self, verdict: &Verdict, len: u64) {
         self.dropped_bytes += if verdict.is_drop() { len } else { 0 };
-        match verdict.fate {
-            Fate::Delivered { .. } | Fate::Undecided => {}
-            Fate::DroppedByPattern { .. } => self.dropped_by_pattern += 1,
-            Fate::DroppedByLoss => self.dropped_by_loss += 1,
-            Fate::QueueFull { .. } => self.queue_full += 1,
-            Fate::DroppedOnArrival { .. } | Fate::DroppedFromQueue { .. } => self.dropped_by_aqm += 1,
-            Fate::TooLong { .. } => self.too_long += 1,
+        match verdict.fate.dropped_by() {
+            None => {}
+            Some(By::Pattern) => self.dropped_by_pattern += 1,
+            Some(By::Random) => self.dropped_by_loss += 1,
+            Some(By::Queue) => self.queue_full += 1,
+            Some(By::Aqm) => self.dropped_by_aqm += 1,
+            Some(By::Bucket) => self.too_long += 1,
         }
         let effects = &verdict.effects;
         self.corrupted += u64::from(effects.corrupted);

@@ -39,7 +39,7 @@ mod verdict;
 mod waiting;
 
 pub use carried::{Carried, FlowKey};
-pub use counters::{Counters, LogRow, Summary};
+pub use counters::{Counters, Drops, LogRow, Summary};
 pub use direction::Direction;
 pub use error::PathError;
 pub use pattern::{Pattern, Positions, Times};
@@ -49,4 +49,4 @@ pub use spec::{
     Spread,
 };
 pub use unreached::{Missed, Unreached};
-pub use verdict::{Duplicated, Effects, Fate, Verdict};
+pub use verdict::{By, Duplicated, Effects, Fate, Verdict};

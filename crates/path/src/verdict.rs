@@ -62,7 +62,36 @@ pub enum Fate {
     Undecided,
 }
 
-/// What was done to a packet besides its fate; several may hold at a time.
+/// What drops or changes packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A pattern.
+    Pattern,
+    /// Random loss.
+    Random,
+    /// A full queue.
+    Queue,
+    /// The queue's management.
+    Aqm,
+    /// A token bucket, which the packet does not fit into.
+    Bucket,
+}
+
+impl By {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pattern => "pattern",
+            Self::Random => "random",
+            Self::Queue => "queue",
+            Self::Aqm => "aqm",
+            Self::Bucket => "bucket",
+        }
+    }
+}
+
+/// What was done to a packet besides its fate; several may hold at a time. All but a mark by the queue's management
+/// is done by patterns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// A bit error: the receiver sees a bad checksum.
@@ -100,7 +129,17 @@ impl Verdict {
     /// True if the packet does not come out.
     #[inline]
     pub fn is_drop(&self) -> bool {
-        !matches!(self.fate, Fate::Delivered { .. } | Fate::Undecided)
+        self.fate.dropped_by().is_some()
+    }
+
+    /// What dropped it, or else what changed it, a pattern before the queue's management; none where it just passes.
+    pub fn by(&self) -> Option<By> {
+        let marked = self.effects.marked_by.map(|_| By::Aqm);
+        // A mark is a pattern's unless the queue's management made it.
+        let pattern =
+            Effects { marked_by: None, marked: self.effects.marked && marked.is_none(), ..self.effects };
+        let changed = (pattern != Effects::default()).then_some(By::Pattern);
+        self.fate.dropped_by().or(changed).or(marked)
     }
 
     /// True if nothing can change it any more.
@@ -113,6 +152,54 @@ impl Verdict {
     #[inline]
     pub fn is_plain(&self) -> bool {
         matches!(self.fate, Fate::Delivered { .. }) && self.effects == Effects::default()
+    }
+}
+
+impl Fate {
+    /// Its name in tables: `delivered`, `dropped` or `undecided`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Delivered { .. } => "delivered",
+            Self::Undecided => "undecided",
+            _ => "dropped",
+        }
+    }
+
+    /// What dropped the packet, if anything did.
+    #[inline]
+    pub fn dropped_by(&self) -> Option<By> {
+        match self {
+            Self::Delivered { .. } | Self::Undecided => None,
+            Self::DroppedByPattern { .. } => Some(By::Pattern),
+            Self::DroppedByLoss => Some(By::Random),
+            Self::QueueFull { .. } => Some(By::Queue),
+            Self::DroppedOnArrival { .. } | Self::DroppedFromQueue { .. } => Some(By::Aqm),
+            Self::TooLong { .. } => Some(By::Bucket),
+        }
+    }
+
+    /// Whether a comment in a capture, the text of a verdict, says that the packet was dropped.
+    pub fn is_drop_in(comment: &str) -> bool {
+        comment.starts_with(DROPPED)
+    }
+}
+
+/// How the text of every drop begins, and no other.
+const DROPPED: &str = "dropped";
+
+impl Effects {
+    /// The names of what was done, in tables: `damaged`, `duplicated`, `copy-dropped`, `delayed`, `reordered`,
+    /// `marked`.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        let duplicated = match self.duplicated {
+            Duplicated::No => None,
+            Duplicated::Delivered => Some("duplicated"),
+            Duplicated::CopyDropped | Duplicated::CopyDroppedByAqm { .. } => Some("copy-dropped"),
+        };
+        let held = self.held.map(|_| "delayed");
+        let reordered = self.reordered.map(|_| "reordered");
+        let (damaged, marked) = (self.corrupted.then_some("damaged"), self.marked.then_some("marked"));
+        [damaged, duplicated, held, reordered, marked].into_iter().flatten()
     }
 }
 
@@ -179,3 +266,6 @@ impl fmt::Display for Effects {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 use rexmit_analysis::limits::{Counts, Limit};
-use rexmit_analysis::pair::PairRows;
-use rexmit_analysis::rows::{Rows, Tables as Kept};
-use rexmit_analysis::tables::{Table, Tables, pair_tables};
+use rexmit_analysis::rows::Tables as Kept;
+use rexmit_analysis::tables::{Table, Tables};
 use rexmit_analysis::{Filter, Options, Run, RunOptions, Skipped, Summary};
 use rexmit_capture::{Interface, ReadError, Reader};
 use rexmit_sim::open_capture;
@@ -18,6 +17,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::stopping::forsakable;
+use crate::tables;
 
 /// What Python may ask for.
 #[derive(Deserialize)]
@@ -78,7 +78,7 @@ impl Analysis {
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let state = Arc::clone(&self.state);
         let tables = forsakable(py, stopped, move || lock(&state).step(packets))?;
-        tables.map(|tables| to_dict(py, tables)).transpose()
+        tables.map(|all| to_dict(py, all)).transpose()
     }
 
     /// Bytes of the file read, bytes in all (0 if not known), and packets.
@@ -110,17 +110,6 @@ impl State {
             }
         }
     }
-}
-
-/// The columns of every table as JSON: `name`, `type` and `meaning`.
-#[pyfunction]
-pub fn analysis_schema() -> String {
-    let column = |column: &rexmit_analysis::tables::Column| json!({ "name": column.name, "type": column.kind.name(), "meaning": column.meaning });
-    let tables = Tables::new().take(&Rows::default()).into_iter().chain(pair_tables(&PairRows::default()));
-    let tables: Map<String, Value> = tables
-        .map(|table| (table.name.to_owned(), table.columns.iter().map(column).collect::<Vec<_>>().into()))
-        .collect();
-    Value::from(tables).to_string()
 }
 
 /// The state behind a lock, whatever became of who held it before.
@@ -169,15 +158,10 @@ fn os_error(path: &str, error: &std::io::Error) -> PyErr {
 }
 
 /// Tables as Python takes them: table to column to (type, bytes).
-pub fn to_dict(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
+pub fn to_dict(py: Python<'_>, all: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
     let answer = PyDict::new(py);
-    for table in tables {
-        let columns = PyDict::new(py);
-        for column in table.columns {
-            let (kind, name) = (column.kind.name(), column.name.clone());
-            columns.set_item(name, (kind, PyBytes::new(py, &column.into_bytes())))?;
-        }
-        answer.set_item(table.name, columns)?;
+    for table in all {
+        answer.set_item(table.name, tables::to_dict(py, table)?)?;
     }
     Ok(answer)
 }

@@ -23,7 +23,7 @@ mod watch;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::analysis::{Analysis, analysis_limits, analysis_schema};
+    use super::analysis::{Analysis, analysis_limits};
     #[pymodule_export]
     use super::live::{
         check_path, measure_emulator, probe_emulation, serve_emulation, serve_emulation_in_guest, serve_job,
@@ -46,4 +46,6 @@ mod _native {
     };
     #[pymodule_export]
     use super::stacks::usrsctp_missing;
+    #[pymodule_export]
+    use super::tables::{comment_says_dropped, table_descriptions};
 }

@@ -5,11 +5,12 @@ use std::path::Path;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use rexmit_live::{LiveOptions, LiveOutcome, agent, emulate, guest, measure};
+use rexmit_sim::tables::{messages_of_run, states, verdicts};
 use rexmit_units::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::scenarios::{parse, value_error};
-use crate::tables::{Columns, message_trace, states, verdicts};
+use crate::tables::to_json;
 
 /// Runs the job in the file `job` on the kernel under this process and answers on standard output.
 ///
@@ -36,13 +37,13 @@ pub fn serve_job(py: Python<'_>, job: &str, in_guest: bool) -> PyResult<()> {
 fn tables(outcome: &LiveOutcome, options: &LiveOptions) -> Value {
     let mut all = Map::new();
     if options.state.is_some() {
-        all.insert("state".into(), columns(states(&outcome.states)));
+        all.insert("state".into(), to_json(states(&outcome.states)));
     }
     if options.verdicts {
-        all.insert("verdicts".into(), columns(verdicts(&outcome.verdicts)));
+        all.insert("verdicts".into(), to_json(verdicts(&outcome.verdicts)));
     }
     if options.messages {
-        all.insert("messages".into(), columns(message_trace(&outcome.messages)));
+        all.insert("messages".into(), to_json(messages_of_run(&outcome.messages)));
     }
     if all.is_empty() { Value::Null } else { Value::Object(all) }
 }
@@ -56,11 +57,6 @@ pub fn measure_emulator(py: Python<'_>, seconds: f64) -> PyResult<String> {
     serde_json::to_string(&found).map_err(|e| PyOSError::new_err(e.to_string()))
 }
 
-fn columns(columns: Columns) -> Value {
-    let all = columns.into_iter().map(|(name, values)| (name.to_string(), json!(values)));
-    Value::Object(all.collect())
-}
-
 /// Runs the emulation in the file `job` and answers to the descriptor `answer`, which it takes over.
 ///
 /// For a process of one thread that does nothing else: signals are held back, and every child is killed at the end.
@@ -70,7 +66,7 @@ pub fn serve_emulation(py: Python<'_>, job: &str, answer: i32) -> PyResult<()> {
     py.detach(|| {
         let answer = rexmit_live::sys::adopt_descriptor(answer)?;
         let wanted = emulate::Emulation::read(Path::new(job))?;
-        emulate::serve(&wanted, answer, &|rows| columns(verdicts(rows)))
+        emulate::serve(&wanted, answer, &|rows| to_json(verdicts(rows)))
     })
     .map_err(wrong)
 }
@@ -78,7 +74,7 @@ pub fn serve_emulation(py: Python<'_>, job: &str, answer: i32) -> PyResult<()> {
 /// Runs the emulation in the file `job` as the first process of a guest, and ends the guest.
 #[pyfunction]
 pub fn serve_emulation_in_guest(py: Python<'_>, job: &str) -> PyResult<()> {
-    let served = py.detach(|| emulate::serve_in_guest(Path::new(job), &|rows| columns(verdicts(rows))));
+    let served = py.detach(|| emulate::serve_in_guest(Path::new(job), &|rows| to_json(verdicts(rows))));
     served.map_err(|e| PyOSError::new_err(format!("emulation: {e}")))
 }
 

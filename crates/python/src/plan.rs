@@ -6,16 +6,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rexmit_network::two_hosts::{CLIENT, SERVER};
-use rexmit_sim::{BatchOptions, Engine, Resolved, RunOptions, Streams, Target, UnreachedRuns};
+use rexmit_sim::{BatchOptions, Engine, Resolved, RunOptions, Streams, Target, UnreachedRuns, tables};
+use rexmit_tables::Table;
 use serde_json::Value;
 
 use crate::numbers::Whole;
 use crate::scenarios::{parse, value_error};
 use crate::stopping::{interrupted, stoppable};
-use crate::tables::{
-    Columns, intervals, message_trace, messages, retransmissions, row_to_dict, rows, states, to_dict,
-    transmissions, verdicts,
-};
+use crate::tables::{row_to_dict, to_dict};
 use crate::watch::{Judged, of_captures, sending_hosts};
 
 /// A base scenario and what varies in it.
@@ -64,8 +62,8 @@ impl Plan {
         self.plan.run_key(run.0 / replications, run.0 % replications)
     }
 
-    /// Runs `runs` (from the first to before the second) on `jobs` threads and returns columns of three tables: `runs`,
-    /// a row a run, `intervals`, what was measured by intervals, and `retransmissions`, what was sent again.
+    /// Runs `runs` (from the first to before the second) on `jobs` threads and returns columns of tables: `runs`, a row a
+    /// run, `intervals`, what was measured by intervals, `retransmissions`, what was sent again, and `messages`.
     ///
     /// Once `stopped()`, asked now and then, these are of the first of the runs only, as many as had ended.
     #[pyo3(signature = (runs, replications, seed, jobs, backend, stopped = None))]
@@ -88,10 +86,10 @@ impl Plan {
             .map_err(value_error)?;
         self.unreached.lock().unwrap_or_else(PoisonError::into_inner).merge(found.unreached);
         let answer = PyDict::new(py);
-        answer.set_item("runs", to_dict(py, rows(start, options.replications.max(1), &found.rows))?)?;
-        answer.set_item("intervals", to_dict(py, intervals(start, &found.rows))?)?;
-        answer.set_item("retransmissions", to_dict(py, retransmissions(start, &found.rows))?)?;
-        answer.set_item("messages", to_dict(py, messages(start, &found.rows))?)?;
+        answer.set_item("runs", to_dict(py, tables::runs(start, options.replications, &found.rows))?)?;
+        for table in tables::details(start, &found.rows) {
+            answer.set_item(table.name, to_dict(py, table)?)?;
+        }
         Ok(answer)
     }
 
@@ -132,13 +130,13 @@ pub fn run_one<'py>(
     answer.set_item("row", row_to_dict(py, &outcome.row)?)?;
     let unreached: Vec<String> = outcome.unreached.iter().map(ToString::to_string).collect();
     answer.set_item("warnings", unreached)?;
-    let add = |name: &str, wanted: bool, columns: &dyn Fn() -> Columns| -> PyResult<()> {
+    let add = |name: &str, wanted: bool, columns: &dyn Fn() -> Table| -> PyResult<()> {
         if wanted { answer.set_item(name, to_dict(py, columns())?) } else { Ok(()) }
     };
-    add("state", options.state.is_some(), &|| states(&outcome.states))?;
-    add("verdicts", options.verdicts, &|| verdicts(&outcome.verdicts))?;
-    add("messages", options.messages, &|| message_trace(&outcome.messages))?;
-    add("transmissions", options.transmissions, &|| transmissions(&outcome.transmissions))?;
+    add("state", options.state.is_some(), &|| tables::states(&outcome.states))?;
+    add("verdicts", options.verdicts, &|| tables::verdicts(&outcome.verdicts))?;
+    add("messages", options.messages, &|| tables::messages_of_run(&outcome.messages))?;
+    add("transmissions", options.transmissions, &|| tables::transmissions(&outcome.transmissions))?;
     Ok(answer)
 }
 

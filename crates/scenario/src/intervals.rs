@@ -7,6 +7,7 @@ use std::str::FromStr;
 use rexmit_network::EndId;
 use rexmit_network::two_hosts::host_name;
 use rexmit_stack::{Counters, Snapshot};
+use rexmit_tables::row;
 use rexmit_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -86,42 +87,37 @@ impl fmt::Display for Intervals {
     }
 }
 
-/// What one end sent in one interval, and how its windows and round-trip times were after its writes.
-///
-/// The means are over the application's writes, each weighted by its bytes: those of a log that takes a line after
-/// each write of one size (merritt-2010 section 4.5). They are over throughput rather than over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct IntervalRow {
-    /// Number of the interval, from 0.
-    pub interval: u32,
-    /// Where it begins, nanoseconds from the start of the run.
-    pub from_ns: u64,
-    /// Where it ends, at the run's end at the latest.
-    pub to_ns: u64,
-    /// Number of the connection, from 0.
-    pub connection: u32,
-    /// `server` or `client`: who sends.
-    pub host: String,
-    /// Bytes that the other end's application read.
-    pub bytes: u64,
-    /// Bytes that the application wrote.
-    pub written: u64,
-    /// First transmissions of data.
-    pub data_segments: u64,
-    /// Segments with data sent again.
-    pub retransmits: u64,
-    /// Expiries of retransmission timers; `None` where the kernel does not tell them by connection.
-    pub timeouts: Option<u64>,
-    /// Entries into fast recovery; `None` likewise.
-    pub fast_retransmits: Option<u64>,
-    /// Congestion window, bytes: mean and greatest after writes; `None` where nothing was written.
-    pub cwnd_mean: Option<f64>,
-    /// See `cwnd_mean`.
-    pub cwnd_max: Option<u64>,
-    /// Smoothed round-trip time, nanoseconds: mean and standard deviation after writes.
-    pub srtt_mean_ns: Option<f64>,
-    /// See `srtt_mean_ns`.
-    pub srtt_sd_ns: Option<f64>,
+row! {
+    /// What one end sent in one interval, and how its windows and round-trip times were after its writes.
+    ///
+    /// The means are over the application's writes, each weighted by its bytes: those of a log that takes a line after
+    /// each write of one size (merritt-2010 section 4.5). They are over throughput rather than over time.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct IntervalRow {
+        interval: u32 = plain("number of the interval, from 0"),
+        from_ns: u64 = ns("where it begins, from the start of the run"),
+        to_ns: u64 = ns("where it ends, at the end of the run at the latest"),
+        connection: u32 = plain("number of the connection, from 0"),
+        host: String = plain("server or client: who sends"),
+        bytes: u64 = bytes("bytes that the other end's application read"),
+        goodput_bit_s: Option<f64> =
+            bit_s("bytes read, over the length of the interval") or "the interval has no length",
+        written: u64 = bytes("bytes that the application wrote"),
+        data_segments: u64 = packets("first transmissions of data"),
+        retransmits: u64 = packets("segments with data sent again"),
+        timeouts: Option<u64> =
+            plain("expiries of retransmission timers") or "a kernel does not tell",
+        fast_retransmits: Option<u64> =
+            plain("entries into fast recovery") or "a kernel does not tell",
+        cwnd_mean: Option<f64> =
+            bytes("mean congestion window after writes, weighted by their bytes") or "nothing was written",
+        cwnd_max: Option<u64> =
+            bytes("greatest congestion window after a write") or "nothing was written",
+        srtt_mean_ns: Option<f64> =
+            ns("mean smoothed round-trip time after writes, likewise") or "nothing was written, or timed",
+        srtt_sd_ns: Option<f64> =
+            ns("its standard deviation, weighted likewise") or "nothing was written, or timed",
+    }
 }
 
 /// What an end has done since the run began.
@@ -248,6 +244,10 @@ impl IntervalLog {
                 connection: sender.connection.number(),
                 host: host_name(sender.host).to_string(),
                 bytes: after.delivered - before.delivered,
+                goodput_bit_s: goodput(
+                    after.delivered - before.delivered,
+                    to.as_nanos() - open.from.as_nanos(),
+                ),
                 written: after.written - before.written,
                 data_segments: last.data_segments.saturating_sub(first.data_segments),
                 retransmits: last.retransmits.saturating_sub(first.retransmits),
@@ -259,6 +259,11 @@ impl IntervalLog {
             self.rows.push(row);
         }
     }
+}
+
+/// Bytes over a length in nanoseconds, in bit/s.
+fn goodput(bytes: u64, length: u64) -> Option<f64> {
+    (length > 0).then(|| bytes as f64 * 8e9 / length as f64)
 }
 
 impl Writes {

@@ -20,7 +20,9 @@ mod sampling;
 mod scenario;
 mod settings;
 mod streams;
+pub mod tables;
 mod usrsctp;
+mod verdicts;
 
 pub use connections::{ConnectionPlan, FIRST_PORT, PlannedEnd, SERVICE_PORT, connection_of_ports};
 pub use error::SpecError;
@@ -33,10 +35,11 @@ pub use meter::{Measured, Meter, Post, roles};
 pub use profiles::{Stack, builtin_profiles, resolve_profile};
 pub use retransmissions::RetransmissionRow;
 pub use rexmit_network::two_hosts;
-pub use row::{LinkCounts, Row, StateRow, VerdictRow};
+pub use row::{Dropped, LinkCounts, Row, StateRow, VerdictRow};
 pub use sampling::{Sampling, StateLog};
 pub use scenario::{
     HostSpec, Hosts, Resolved, Scenario, profile_schema, read_path, schema, sctp_profile_schema,
 };
 pub use settings::set;
 pub use streams::Streams;
+pub use verdicts::VerdictLog;

@@ -5,43 +5,35 @@ use std::collections::VecDeque;
 
 use rexmit_network::two_hosts::host_name;
 use rexmit_network::{ConnectionId, EndId, HostId};
+use rexmit_tables::row;
 use rexmit_traffic::{Read, Written};
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
 
-/// Latencies of the messages of one connection, in the direction of its transfer.
-///
-/// A quantile is the least latency that so large a share of the messages delivered does not exceed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MessageRow {
-    /// Number of the connection, from 0.
-    pub connection: u32,
-    /// `server` or `client`: who sends.
-    pub host: String,
-    /// Messages that the application began to write.
-    pub written: u64,
-    /// Those of them that the other application has read whole.
-    pub delivered: u64,
-    /// Shortest latency, milliseconds; `None`, as of what follows, where none was delivered.
-    pub latency_min_ms: Option<f64>,
-    /// Mean latency.
-    pub latency_mean_ms: Option<f64>,
-    /// Standard deviation of the sample (n - 1; 0 of one).
-    pub latency_std_ms: Option<f64>,
-    /// Longest latency.
-    pub latency_max_ms: Option<f64>,
-    /// Median.
-    pub latency_p50_ms: Option<f64>,
-    /// Quantile of 90 %.
-    pub latency_p90_ms: Option<f64>,
-    /// Quantile of 95 %.
-    pub latency_p95_ms: Option<f64>,
-    /// Quantile of 98 %.
-    pub latency_p98_ms: Option<f64>,
-    /// Quantile of 99 %.
-    pub latency_p99_ms: Option<f64>,
-    /// Quantile of 99.9 %.
-    pub latency_p999_ms: Option<f64>,
+row! {
+    /// Latencies of the messages of one connection, in the direction of its transfer.
+    ///
+    /// A quantile is the least latency that so large a share of the messages delivered does not exceed.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct MessageRow {
+        connection: u32 = plain("number of the connection, from 0"),
+        host: String = plain("server or client: who sends"),
+        written: u64 = plain("messages that the application began to write"),
+        delivered: u64 = plain("those that the other application has read whole"),
+        latency_min_ms: Option<f64> =
+            ms("the shortest latency: from the application's write to the other's read of its last byte") or "none was delivered",
+        latency_mean_ms: Option<f64> = ms("the mean latency") or "none was delivered",
+        latency_std_ms: Option<f64> =
+            ms("the standard deviation of the sample (n - 1) of latencies; 0 of one") or "none was delivered",
+        latency_max_ms: Option<f64> = ms("the longest latency") or "none was delivered",
+        latency_p50_ms: Option<f64> =
+            ms("the median latency: half of the messages delivered were no later") or "none was delivered",
+        latency_p90_ms: Option<f64> = ms("the latency's quantile of 90 %") or "none was delivered",
+        latency_p95_ms: Option<f64> = ms("the latency's quantile of 95 %") or "none was delivered",
+        latency_p98_ms: Option<f64> = ms("the latency's quantile of 98 %") or "none was delivered",
+        latency_p99_ms: Option<f64> = ms("the latency's quantile of 99 %") or "none was delivered",
+        latency_p999_ms: Option<f64> = ms("the latency's quantile of 99.9 %") or "none was delivered",
+    }
 }
 
 /// One message and its fate.

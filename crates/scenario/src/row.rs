@@ -1,63 +1,124 @@
 //! What a run gives, whatever ran it.
 
+use std::iter::Sum;
+
 use rexmit_network::two_hosts::{SERVER, down_and_up};
 use rexmit_network::{ByHost, ByLink, ConnectionId, HostId, LinkId};
-use rexmit_path::LogRow;
+use rexmit_path::{Drops, LogRow};
 use rexmit_stack::Snapshot;
+use rexmit_tables::row;
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::{IntervalRow, MessageRow, RetransmissionRow};
 
-/// One run as one row of a table. Counts are over all connections of the run; `down` is server to client.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Row {
-    /// Every transfer reached its end: of the stream, or of the last response.
-    pub completed: bool,
-    /// From the opener's connect() to the receiver's end of stream, or to the end of the last response, of the
-    /// longest transfer; nanoseconds.
-    pub time_ns: u64,
-    /// Bytes that the receiving applications read; of requests and responses, both.
-    pub bytes: u64,
-    /// Packets that entered the path from the server.
-    pub packets_down: u64,
-    /// Packets that entered the path from the client.
-    pub packets_up: u64,
-    /// First transmissions of data.
-    pub data_segments: u64,
-    /// Segments with data sent again.
-    pub retransmits: u64,
-    /// Expiries of retransmission timers, those of SYN and SYN-ACK included.
-    pub timeouts: u64,
-    /// Expiries of the server's retransmission timers alone.
-    pub timeouts_server: u64,
-    /// Entries into fast recovery.
-    pub fast_retransmits: u64,
-    /// Packets that the path dropped from the server's.
-    pub drops_down: u64,
-    /// Packets that the path dropped from the client's.
-    pub drops_up: u64,
-    /// Patterns of the path from the server that met no packet: what they stand for never happened.
-    #[serde(default)]
-    pub unreached_down: u64,
-    /// Patterns of the path from the client that met no packet.
-    #[serde(default)]
-    pub unreached_up: u64,
-    /// Packets delivered to a host.
-    pub deliveries: u64,
-    /// Virtual time at which the run ended, nanoseconds.
-    pub virtual_ns: u64,
-    /// Why the run is not valid, if it is not.
-    pub error: Option<String>,
-    /// What was sent in each interval, where the scenario has some.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub intervals: Vec<IntervalRow>,
-    /// How late messages were, where the scenario asks for it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub messages: Vec<MessageRow>,
-    /// What was sent again, where the scenario has it counted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub retransmissions: Vec<RetransmissionRow>,
+row! {
+    /// One run as one row of a table. Counts are over all connections of the run; `down` is server to client.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct Row {
+        completed: bool = plain("true when every transfer ended"),
+        time_ns: u64 =
+            ns("from the opener's connect() to the receiver's end of stream or the last response's end"),
+        bytes: u64 = bytes("bytes delivered to the receiving applications, requests and responses both"),
+        packets_down: u64 = packets("packets offered to the path, server to client"),
+        packets_up: u64 = packets("packets offered to the path, client to server"),
+        data_segments: u64 =
+            packets("first transmissions of data by both hosts: TCP's segments, SCTP's chunks"),
+        retransmits: u64 =
+            packets("segments or chunks with data sent again by both hosts, for whatever reason"),
+        timeouts: u64 =
+            plain("expiries of retransmission timers at both hosts, those of SYN and SYN-ACK included"),
+        timeouts_server: u64 = plain("expiries of the server's alone"),
+        fast_retransmits: u64 = plain("entries of both hosts into fast recovery; of SCTP, fast retransmits"),
+        drops_down: u64 = packets("packets that the path dropped, server to client"),
+        drops_up: u64 = packets("packets that the path dropped, client to server"),
+        #[serde(default)]
+        drops_down_pattern: Option<u64> =
+            packets("of drops_down, packets that a pattern dropped") or "the backend does not tell",
+        #[serde(default)]
+        drops_down_random: Option<u64> =
+            packets("of drops_down, packets that random loss took") or "the backend does not tell",
+        #[serde(default)]
+        drops_down_queue: Option<u64> =
+            packets("of drops_down, packets that a full queue dropped, or a token bucket too small for them")
+                or "the backend does not tell",
+        #[serde(default)]
+        drops_down_aqm: Option<u64> =
+            packets("of drops_down, packets that the queue's management dropped") or "the backend does not tell",
+        #[serde(default)]
+        drops_up_pattern: Option<u64> =
+            packets("of drops_up, packets that a pattern dropped") or "the backend does not tell",
+        #[serde(default)]
+        drops_up_random: Option<u64> =
+            packets("of drops_up, packets that random loss took") or "the backend does not tell",
+        #[serde(default)]
+        drops_up_queue: Option<u64> =
+            packets("of drops_up, packets that a full queue dropped, or a token bucket too small for them")
+                or "the backend does not tell",
+        #[serde(default)]
+        drops_up_aqm: Option<u64> =
+            packets("of drops_up, packets that the queue's management dropped") or "the backend does not tell",
+        #[serde(default)]
+        unreached_down: u64 = plain(
+            "patterns of the path, server to client, that met no packet: what they stand for never happened"
+        ),
+        #[serde(default)]
+        unreached_up: u64 = plain("patterns of the path, client to server, that met no packet"),
+        deliveries: u64 = packets("packets delivered to a host"),
+        virtual_ns: u64 = ns("virtual time at which the run ended, that of closing included"),
+        error: Option<String> = plain("why the run failed") or "it did not",
+    }
+    beside {
+        /// What was sent in each interval, where the scenario has some.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        intervals: Vec<IntervalRow>,
+        /// How late messages were, where the scenario asks for it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        messages: Vec<MessageRow>,
+        /// What was sent again, where the scenario has it counted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        retransmissions: Vec<RetransmissionRow>,
+    }
+}
+
+/// Packets that the path dropped in a direction, and by what where that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// All of them.
+    pub total: u64,
+    /// The same by what dropped them.
+    pub by: Option<Drops>,
+}
+
+impl From<Drops> for Dropped {
+    fn from(by: Drops) -> Self {
+        Self { total: by.total(), by: Some(by) }
+    }
+}
+
+impl Sum for Dropped {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        let none = Self { total: 0, by: Some(Drops::default()) };
+        all.fold(none, |sum, one| Self {
+            total: sum.total + one.total,
+            by: sum.by.zip(one.by).map(|(sum, one)| [sum, one].into_iter().sum()),
+        })
+    }
+}
+
+impl Row {
+    /// Sets what was dropped on the way down and on the way up.
+    fn set_drops(&mut self, down: Dropped, up: Dropped) {
+        (self.drops_down, self.drops_up) = (down.total, up.total);
+        self.drops_down_pattern = down.by.map(|by| by.pattern);
+        self.drops_down_random = down.by.map(|by| by.random);
+        self.drops_down_queue = down.by.map(|by| by.queue + by.bucket);
+        self.drops_down_aqm = down.by.map(|by| by.aqm);
+        self.drops_up_pattern = up.by.map(|by| by.pattern);
+        self.drops_up_random = up.by.map(|by| by.random);
+        self.drops_up_queue = up.by.map(|by| by.queue + by.bucket);
+        self.drops_up_aqm = up.by.map(|by| by.aqm);
+    }
 }
 
 /// What happened on one link in a run.
@@ -66,7 +127,7 @@ pub struct LinkCounts {
     /// Packets that entered it.
     pub packets: u64,
     /// Packets that it dropped.
-    pub drops: u64,
+    pub drops: Dropped,
     /// Its patterns that met no packet.
     pub unreached: u64,
 }
@@ -81,7 +142,8 @@ impl Row {
     /// Sets the columns `*_down` and `*_up`, which are sums over links: those from the server, and those from the client.
     pub fn set_links(&mut self, links: &ByLink<LinkCounts>) {
         (self.packets_down, self.packets_up) = down_and_up(links, |link| link.packets);
-        (self.drops_down, self.drops_up) = down_and_up(links, |link| link.drops);
+        let (down, up) = down_and_up(links, |link| link.drops);
+        self.set_drops(down, up);
         (self.unreached_down, self.unreached_up) = down_and_up(links, |link| link.unreached);
     }
 }
@@ -104,6 +166,8 @@ pub struct StateRow {
 pub struct VerdictRow {
     /// The link that it entered.
     pub link: LinkId,
+    /// The connection that the packet is of; `None` of none of the scenario's.
+    pub connection: Option<ConnectionId>,
     /// The packet and what became of it.
     pub row: LogRow,
 }

@@ -25,6 +25,7 @@ mod recorder;
 mod run;
 mod stack;
 mod stop;
+pub mod tables;
 mod tape;
 mod timers;
 mod truth;

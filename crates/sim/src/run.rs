@@ -2,7 +2,6 @@
 
 use crate::options::RunOptions;
 use rexmit_scenario::SpecError;
-use rexmit_scenario::VerdictRow;
 
 use crate::observer::Observer;
 use crate::outcome::Outcome;
@@ -10,6 +9,7 @@ use crate::recorder::{Recorded, Recorder};
 use crate::world::World;
 use rexmit_scenario::Resolved;
 use rexmit_scenario::Streams;
+use rexmit_scenario::VerdictLog;
 
 /// Runs a scenario once.
 ///
@@ -46,11 +46,11 @@ pub fn run_observed(
     let messages = world.take_messages();
     let (links, recorder) = world.into_logs();
     let recorded = recorder.map_or_else(|| Ok(Recorded::default()), Recorder::finish).map_err(io)?;
-    let mut verdicts = Vec::new();
+    let mut verdicts = if options.verdicts { VerdictLog::of(resolved) } else { VerdictLog::default() };
     for (link, direction) in links.iter() {
-        verdicts.extend(direction.log().iter().map(|row| VerdictRow { link, row: *row }));
+        verdicts.add(link, direction.log());
     }
-    verdicts.sort_by_key(|v| v.row.time);
+    let verdicts = verdicts.into_rows();
     let unreached = links.values().flat_map(rexmit_path::Direction::unreached).collect();
     let Recorded { states, transmissions, captures } = recorded;
     Ok(Outcome { row, states, verdicts, transmissions, captures, messages, unreached })

@@ -353,7 +353,7 @@ impl World {
         };
         let links = self.links.values().map(|direction| LinkCounts {
             packets: direction.counters().packets,
-            drops: direction.counters().drops(),
+            drops: direction.counters().drops_by().into(),
             unreached: direction.unmet(),
         });
         row.set_links(&links.collect());

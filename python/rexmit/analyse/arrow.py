@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from rexmit.analyse.captures import schema
-from rexmit.analyse.rows import NAMES, TEXTS, RawTable, height
+from rexmit.analyse.rows import RawTable, height
 from rexmit.errors import StoreError
 from rexmit.files import Pending, make_folder, remove_files, store_error
+from rexmit.tables import Column, analysis
+from rexmit.tables.arrow import arrow_type, field, values_of
 
 FORMATS = ("parquet", "csv")
 _LEFT = re.compile(r"\w+\.(parquet|csv)(\.[0-9a-f]{16})?\.tmp")
@@ -33,15 +32,12 @@ def to_batch(table: RawTable, fields: pa.Schema) -> pa.RecordBatch:
 
 def schemas() -> dict[str, pa.Schema]:
     """The Arrow schema of every table; each field says in its metadata what it means."""
-    return {
-        name: pa.schema(
-            [
-                pa.field(column["name"], _type(column["type"]), metadata={"meaning": column["meaning"]})
-                for column in columns
-            ]
-        )
-        for name, columns in schema().items()
-    }
+    return {name: pa.schema([_field(one) for one in table.values()]) for name, table in analysis().items()}
+
+
+def _field(column: Column) -> pa.Field:
+    kind = arrow_type(column.type)
+    return field(column, pa.int64() if pa.types.is_uint64(kind) else kind)
 
 
 class _Writer(Protocol):
@@ -127,28 +123,10 @@ class TableFiles:
             pending.drop()
 
 
-def _type(kind: str) -> pa.DataType:
-    if kind.startswith(NAMES):
-        return pa.dictionary(pa.int8(), pa.string())
-    return _TYPES[kind.removesuffix("?")]
-
-
 def _array(kind: str, data: bytes, rows: int) -> pa.Array:
-    if kind == TEXTS:
-        texts = json.loads(data)
-        return pa.nulls(rows, pa.string()) if texts is None else pa.array(texts, type=pa.string())
-    if kind.startswith(NAMES):
-        codes = pa.array(np.frombuffer(data, dtype=np.int8))
-        return pa.DictionaryArray.from_arrays(codes, pa.array(json.loads(kind.removeprefix(NAMES))))
-    if kind == "|b1":
-        return pa.array(np.frombuffer(data, dtype=np.bool_))
-    plain = kind.removesuffix("?")
+    array = values_of(kind, data, rows)
     # No number is too large for 63 bits, and differences of signed numbers may be negative.
-    values = np.frombuffer(data, dtype=np.dtype("<i8" if plain == "<u8" else plain))
-    if plain == kind:
-        return pa.array(values)
-    nothing = np.isnan(values) if plain == "<f8" else values == _NOTHING[plain]
-    return pa.array(values, mask=nothing)
+    return array.cast(pa.int64()) if pa.types.is_uint64(array.type) else array
 
 
 def _plain_schema(fields: pa.Schema) -> pa.Schema:
@@ -163,17 +141,3 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
     arrays: list[Any] = [column.cast(_plain_type(column.type)) for column in batch.columns]
     return pa.RecordBatch.from_arrays(arrays, schema=_plain_schema(batch.schema))
-
-
-_TYPES = {
-    "|b1": pa.bool_(),
-    "u1": pa.uint8(),
-    "<u2": pa.uint16(),
-    "<u4": pa.uint32(),
-    "<u8": pa.int64(),
-    "<i8": pa.int64(),
-    "<f8": pa.float64(),
-    TEXTS: pa.string(),
-}
-_NOTHING = {"<u8": -1, "<i8": -(2**63)}
-"""Marks of no value, as signed numbers."""

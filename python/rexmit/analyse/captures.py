@@ -215,12 +215,6 @@ def limits() -> list[dict[str, str]]:
     return found
 
 
-def schema() -> dict[str, list[dict[str, str]]]:
-    """The columns of every table: `name`, `type` and `meaning`."""
-    found: dict[str, list[dict[str, str]]] = json.loads(_native.analysis_schema())
-    return found
-
-
 _UNREADABLE = {
     "malformed": (
         "packet whose headers contradict themselves",

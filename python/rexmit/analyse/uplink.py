@@ -20,9 +20,6 @@ FAR, TOO_FAR = 0.1, 0.5
 """Shares of the RTT between a capture and a sender: above the first a value is doubted, above the second an
 RTT is refused."""
 
-UNKNOWN = 2**64 - 1
-"""In a table of state: nobody knows."""
-
 UNFILLED = 1.25
 """A congestion window so many times what was ever in flight limited nothing."""
 
@@ -133,7 +130,7 @@ def uplink_from_state(table: pl.DataFrame, scenario: dict[str, Any], where: str)
             f"{where}: has no rows of the {'download' if down.is_empty() else 'upload'}'s sender"
         )
     begin = up["time_ns"].min()
-    alone = down.filter((pl.col("time_ns") < begin) & (pl.col("srtt_ns") != UNKNOWN))["srtt_ns"]
+    alone = down.filter((pl.col("time_ns") < begin) & (pl.col("srtt_ns").is_not_null()))["srtt_ns"]
     if alone.is_empty():
         raise UsageError(
             f"{where}: the upload began before the download had an RTT; start it later, or give --rtt"
@@ -248,7 +245,7 @@ def _rows(table: pl.DataFrame, host: str, connection: int) -> pl.DataFrame:
 
 
 def _largest_cwnd(rows: pl.DataFrame, where: str, what: str) -> Measured:
-    known = rows.filter(pl.col("cwnd") != UNKNOWN)
+    known = rows.filter(pl.col("cwnd").is_not_null())
     if known.is_empty():
         option = "--max-window-down" if what == "download" else "--max-window-up"
         raise UsageError(f"{where}: knows no cwnd of the {what}; give {option}")

@@ -58,9 +58,10 @@ def backends(context: click.Context, parameter: click.Parameter, word: str) -> l
 
 def responses(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
     """The columns of numbers of the first results folder that is named before; every response without one."""
-    from rexmit.run.meanings import LATENESS, RESPONSES
+    from rexmit.tables import SEEDS
+    from rexmit.tables import responses as known
 
-    columns: dict[str, str] = {**RESPONSES, **LATENESS}
+    columns = {name: one.meaning for name, one in known().items() if name not in SEEDS}
     found = [named for before in _words() if (named := _columns_of(Path(before)))]
     columns = found[0] if found else columns
     left_out = {"completed", "error", "late"}

@@ -20,6 +20,7 @@ from rexmit.files import make_folder, write_text
 from rexmit.inputs import NAMED_TABLE, check_file
 from rexmit.plot import policy
 from rexmit.plot.trace import About, Part, pack_part
+from rexmit.run.tables import without_marks
 
 FORMAT = 1
 """Of what a page is told, in `web/src/format.ts`."""
@@ -85,7 +86,7 @@ def _table(path: Path | None, what: str, needed: Sequence[str]) -> pl.DataFrame 
         return None
     try:
         check_file(path, NAMED_TABLE)
-        table = pl.read_parquet(path)
+        table = without_marks(pl.read_parquet(path))
     except (OSError, pl.exceptions.PolarsError) as error:
         text = str(error).splitlines()[0]
         raise UsageError(f"{path}: cannot be read as a table of {what}: {text}") from None

@@ -135,9 +135,11 @@ def cwnd(flow: Flow, side: str, state: Path | None) -> dict[str, Steps]:
 def _of_state(flow: Flow, side: str, path: Path) -> dict[str, Steps]:
     import polars as pl
 
+    from rexmit.run.tables import without_marks
+
     try:
         check_file(path, NAMED_TABLE)
-        table = pl.read_parquet(path)
+        table = without_marks(pl.read_parquet(path))
     except (OSError, pl.exceptions.PolarsError) as error:
         raise UsageError(
             f"{path}: cannot be read as a table of states: {str(error).splitlines()[0]}"
@@ -155,7 +157,7 @@ def _of_state(flow: Flow, side: str, path: Path) -> dict[str, Steps]:
     found: dict[str, Steps] = {}
     for name in ("cwnd", "ssthresh"):
         if name in rows.columns:
-            values: Any = rows[name].to_numpy().astype(np.float64)
-            known = values < 2.0**30
-            found[name] = Steps(seconds(flow, time_ns[known]), values[known])
+            known = rows[name].is_not_null().to_numpy()
+            values: Any = rows[name].drop_nulls().to_numpy().astype(np.float64)
+            found[name] = Steps(seconds(flow, time_ns[known]), values)
     return found

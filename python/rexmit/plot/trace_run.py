@@ -15,9 +15,6 @@ from rexmit.plot.trace_columns import Table
 _LONGEST = 10**7 * 10**9
 """No run takes longer, in ns: a capture that begins later is not of virtual time."""
 
-_FOREVER = 2**40
-"""From here on, a threshold of slow start stands for none."""
-
 
 def beginning(start_ns: int, state: pl.DataFrame | None, verdicts: pl.DataFrame | None) -> int:
     """The time in a capture that is time 0 of a run's tables, or that of its first packet without any.
@@ -45,10 +42,7 @@ def states_of(state: pl.DataFrame | None, number: int, begin: int) -> dict[str, 
         values: dict[str, Any] = {}
         for name in ("cwnd", "ssthresh", "srtt_ns", "rto_ns"):
             if name in rows.columns:
-                raw = rows[name].to_numpy().astype(np.float64)
-                values[name] = np.where(raw < (_FOREVER if "_" not in name else 2.0**53), raw, -1).astype(
-                    np.int64
-                )
+                values[name] = rows[name].cast(pl.Int64).fill_null(-1).to_numpy()
         phases = rows["phase"].to_list() if "phase" in rows.columns else []
         if not rows.height or "cwnd" not in values:
             continue

@@ -155,7 +155,7 @@ def _chunks(one: Association, side: str, rows: Columns, known: Known) -> Table:
         "stream": rows["stream"],
         "flags": marks,
         "outstanding": rows["outstanding"],
-        "note": notes(side, rows["number"], rows["time_ns"], known),
+        "lost": notes(side, rows["number"], rows["time_ns"], known),
     }
 
 

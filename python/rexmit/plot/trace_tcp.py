@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rexmit._native import comment_says_dropped
 from rexmit.analyse.overview import cause_counts, goodput
 from rexmit.analyse.quantities import duration, rate, size
 from rexmit.analyse.words import evidence, vantage_limits
@@ -90,8 +91,8 @@ def _packets(flow: Flow, side: str, rows: Columns, known: Known) -> Table:
     # Numbers may stand out of order where a capture's times went back: the page goes on likewise.
     heard_before, sent = (np.maximum.accumulate(table["number"]) for table in (heard, rows))
     acked = levels[np.searchsorted(heard_before, sent)]
-    told = [
-        note if note is not None else said
+    lost = [
+        note if note is not None and comment_says_dropped(note) else said
         for note, said in zip(
             rows["note"].tolist(), notes(side, rows["number"], rows["time_ns"], known), strict=True
         )
@@ -106,7 +107,7 @@ def _packets(flow: Flow, side: str, rows: Columns, known: Known) -> Table:
         "ack": or_less(rows["ack"]),
         "window": np.where(rows["ack"] == NOTHING, 0, rows["window"]),
         "duplicate": rows["duplicate"],
-        "note": told,
+        "lost": lost,
     }
 
 

@@ -20,6 +20,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from rexmit._native import comment_says_dropped
 from rexmit.errors import UsageError
 from rexmit.plot import connections, glyphs, style
 from rexmit.plot.causes import groups
@@ -216,7 +217,7 @@ class _Painter:
     def draw_drops(self) -> None:
         """A ring at the packets that comments in the capture call dropped."""
         rows = self.side.segments
-        lost = np.array([note is not None and note.startswith("dropped") for note in rows.note], dtype=bool)
+        lost = np.array([note is not None and comment_says_dropped(note) for note in rows.note], dtype=bool)
         lost &= self.in_view
         if self.view.dropped and lost.any():
             middle = (rows.seq[lost] + rows.end[lost]) // 2

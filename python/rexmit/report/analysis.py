@@ -21,6 +21,7 @@ from rexmit.analyse.pairs import PAIR_TABLES, Paired
 from rexmit.analyse.rows import Row
 from rexmit.analyse.words import evidence, sctp_evidence
 from rexmit.errors import RexmitError, UsageError, nearest, one_line, printable
+from rexmit.tables.arrow import words_of
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -148,7 +149,7 @@ class Analysis:
         """What each column of a table means. Raises UsageError for an unknown name."""
         if name not in TABLES:
             raise UsageError(f"no table {name!r}{nearest(name, TABLES)}")
-        return {field.name: field.metadata[b"meaning"].decode() for field in self._schemas[name]}
+        return {field.name: words_of(field) for field in self._schemas[name]}
 
     def explain(self, row: Row) -> str:
         """What the judgement of a retransmission rests on; `row` is one of its table, as a dict.

@@ -154,8 +154,7 @@ def _detail(
     if table is None or not table.num_rows:
         return
     frame = pl.DataFrame(pl.from_arrow(table))
-    own = [name for name, _, _ in detail.fields if name in frame.columns]
-    own += [one.field[0] for one in detail.derived if one.field[0] in frame.columns]
+    own = [name for name in detail.columns if name in frame.columns]
     keys = []
     for name in own:
         kind = kind_of(frame[name])

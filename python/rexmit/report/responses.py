@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import polars as pl
 import pyarrow as pa
 
 from rexmit.run.columns import design_columns
-from rexmit.run.meanings import RUNS
+from rexmit.run.details import DETAILS
+from rexmit.tables import Column, responses
+from rexmit.tables.described import Columns
 
-Unit = Literal["", "ns", "ms", "s", "bit/s", "bytes", "packets", "share"]
 Kind = Literal["number", "truth", "text"]
 
 GOODPUT = "goodput_bit_s"
@@ -24,7 +26,7 @@ class Response:
 
     name: str
     meaning: str
-    unit: Unit
+    unit: str
     kind: Kind
 
     def record(self) -> dict[str, str]:
@@ -88,7 +90,7 @@ def kind_of(column: pl.Series) -> Kind | None:
 
 def describe(name: str, kind: Kind, schema: pa.Schema | None = None) -> Response:
     """A column by its name."""
-    return Response(name, meaning_of(name, schema), "" if kind != "number" else unit_of(name), kind)
+    return Response(name, meaning_of(name, schema), "" if kind != "number" else unit_of(name, schema), kind)
 
 
 def meaning_of(name: str, schema: pa.Schema | None = None) -> str:
@@ -97,15 +99,26 @@ def meaning_of(name: str, schema: pa.Schema | None = None) -> str:
         told: dict[bytes, Any] = schema.field(name).metadata or {}
         if b"meaning" in told:
             return str(told[b"meaning"].decode("utf-8", "replace"))
-    return RUNS.get(name) or _MEANINGS.get(name) or name.replace("_", " ")
+    return known[name].meaning if (known := _known()) and name in known else name.replace("_", " ")
 
 
-def unit_of(name: str) -> Unit:
-    """The unit of a column of numbers."""
-    for ending, unit in _ENDINGS.items():
-        if name.endswith(ending):
-            return unit
-    return _UNITS.get(name, "")
+def unit_of(name: str, schema: pa.Schema | None = None) -> str:
+    """The unit of a column of numbers: as the file of results says it, else as this package does."""
+    told: dict[bytes, bytes] = {}
+    if schema is not None and name in schema.names:
+        told = schema.field(name).metadata or {}
+    if b"unit" in told:
+        return told[b"unit"].decode("utf-8", "replace")
+    if name in _known():
+        return _known()[name].unit or ""
+    return next((unit for ending, unit in _ENDINGS.items() if name.endswith(ending)), "")
+
+
+@cache
+def _known() -> Columns:
+    """Every column of a study's tables by its name, those of runs before others of that name."""
+    details = {name: column for one in DETAILS for name, column in one.columns.items()}
+    return {**details, **responses(), GOODPUT: _GOODPUT}
 
 
 def _rank(name: str) -> int:
@@ -116,6 +129,7 @@ _ORDER = (
     # Of runs.
     *("time_ns", GOODPUT, "completed", "retransmits", "timeouts", "fast_retransmits", "timeouts_server"),
     *("drops_down", "drops_up", "packets_down", "packets_up", "data_segments", "bytes"),
+    *(f"drops_{way}_{by}" for way in ("down", "up") for by in ("pattern", "random", "queue", "aqm")),
     *("unreached_down", "unreached_up"),
     # Of messages, intervals and retransmissions.
     *("latency_p99_ms", "latency_mean_ms", "latency_max_ms", "latency_p50_ms", "latency_p95_ms"),
@@ -123,19 +137,7 @@ _ORDER = (
     *("cwnd_mean", "cwnd_max", "srtt_mean_ns", "srtt_sd_ns"),
 )
 
-_ENDINGS: dict[str, Unit] = {"_ns": "ns", "_ms": "ms", "_bit_s": "bit/s"}
+_ENDINGS = {"_ns": "ns", "_ms": "ms", "_bit_s": "bit/s"}
+"""Of columns that this package does not know."""
 
-_UNITS: dict[str, Unit] = {
-    **dict.fromkeys(("bytes", "written", "cwnd_mean", "cwnd_max"), "bytes"),
-    **dict.fromkeys(
-        (
-            *("packets_down", "packets_up", "data_segments", "retransmits", "drops_down", "drops_up"),
-            *("deliveries", "count", "not_needed", "bundled_in_fast"),
-        ),
-        "packets",
-    ),
-}
-
-_MEANINGS = {
-    GOODPUT: "bytes that applications read, over the time of the run",
-}
+_GOODPUT = Column(GOODPUT, "<f8?", "bytes that applications read, over the time of the run", "bit/s")

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
-from rexmit.run.columns import from_native
 from rexmit.run.details import details_of, nest
-from rexmit.run.meanings import SINGLE_RUNS
 from rexmit.run.stopping import asked
 from rexmit.study import Factor, StudySpec
+from rexmit.tables import responses, run_columns, single
+from rexmit.tables.arrow import from_native
 
 if TYPE_CHECKING:
     from rexmit.run.keeping import Keep
@@ -179,7 +179,7 @@ class ModelBackend:
 
     def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         """Runs them on `jobs` threads; the rows are the same for any number."""
-        design = self._design
+        design, known = self._design, {**run_columns(), **responses()}
         at, size = runs.start, FIRST_CHUNK
         while at < runs.stop and not stopped():
             chunk = range(at, min(at + size, runs.stop))
@@ -189,10 +189,10 @@ class ModelBackend:
                 found = self._plan.run(numbers, design.replications, design.seed, jobs, self.name, stopped)
             except ValueError as error:
                 raise self._wrong(error) from None
-            table = from_native(found["runs"])
+            table = from_native(found["runs"], known)
             if table.num_rows < len(chunk):
                 chunk = range(at, at + table.num_rows)
-            rows = {detail.name: from_native(found[detail.name]) for detail in self._details}
+            rows = {one.name: from_native(found[one.name], {**known, **one.columns}) for one in self._details}
             if chunk:
                 yield chunk, nest(self._details, table, rows)
             size = _next_size(size, time.monotonic() - began)
@@ -215,7 +215,7 @@ class ModelBackend:
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
         """Runs one run again with these tables."""
         answer = self._again(run, asked_for(kinds, self._options.state_at))
-        return {kind: from_native(answer[kind], SINGLE_RUNS[kind]) for kind in kinds}
+        return {kind: from_native(answer[kind], single(kind)) for kind in kinds}
 
     def _again(self, run: int, options: dict[str, Any]) -> dict[str, Any]:
         key = self._plan.run_key(run, self._design.replications)

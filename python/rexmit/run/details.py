@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,18 +11,9 @@ import pyarrow.compute as pc
 
 from rexmit.run.columns import design_columns
 from rexmit.study import StudySpec
-
-Field = tuple[str, pa.DataType, str]
-"""Name, type and meaning of a column."""
-
-
-@dataclass(frozen=True)
-class Derived:
-    """A column that is computed from the others and stands behind the column `after`."""
-
-    after: str
-    field: Field
-    of: Callable[[pa.StructArray], pa.Array]
+from rexmit.tables import detail
+from rexmit.tables.arrow import arrow_type, schema_of
+from rexmit.tables.described import Columns
 
 
 @dataclass(frozen=True)
@@ -30,12 +21,15 @@ class Detail:
     """A table with some rows for each run. `name` is its key in a scenario and names its file."""
 
     name: str
-    fields: tuple[Field, ...]
     hint: str
     """What to write in a scenario to get it."""
     nothing: str
     """What there is not where a study has none of it."""
-    derived: tuple[Derived, ...] = ()
+
+    @property
+    def columns(self) -> Columns:
+        """Its own columns, without those that say which run a row is of."""
+        return detail(self.name)
 
     @property
     def file(self) -> str:
@@ -54,7 +48,7 @@ class Detail:
 
     @property
     def _row(self) -> pa.StructType:
-        return pa.struct([(name, kind) for name, kind, _ in self.fields])
+        return pa.struct([(one.name, arrow_type(one.type)) for one in self.columns.values()])
 
     def wanted(self, spec: StudySpec) -> bool:
         """True if runs of this study have it."""
@@ -73,7 +67,7 @@ class Detail:
             return None
         counts = np.zeros(runs + 1, dtype=np.int32)
         np.add.at(counts, rows.column("run").to_numpy().astype(np.int64) - first + 1, 1)
-        arrays = [rows.column(name).combine_chunks().cast(kind) for name, kind, _ in self.fields]
+        arrays = [rows.column(one.name).combine_chunks().cast(one.type) for one in self._row]
         values = pa.StructArray.from_arrays(arrays, fields=list(self._row))
         return pa.ListArray.from_arrays(pa.array(np.cumsum(counts, dtype=np.int32)), values)
 
@@ -92,117 +86,20 @@ class Detail:
             (table.schema.field(name), table.column(name).combine_chunks().take(at)) for name in design
         ]
         values = pc.list_flatten(nested)
-        for field, array in zip(self.fields, values.flatten(), strict=True):
-            columns.append((_field(field), array))
-            columns += [(_field(one.field), one.of(values)) for one in self.derived if one.after == field[0]]
+        columns += zip(schema_of(self.columns.values()), values.flatten(), strict=True)
         flat = pa.Table.from_arrays(
             [array for _, array in columns], schema=pa.schema([field for field, _ in columns])
         )
         return table.drop_columns([self.column]), flat
 
 
-def _field(field: Field) -> pa.Field:
-    name, kind, meaning = field
-    return pa.field(name, kind, metadata={"meaning": meaning})
-
-
-def _goodput(values: pa.StructArray) -> pa.Array:
-    read, begin, end = (values.field(name).to_numpy() for name in ("bytes", "from_ns", "to_ns"))
-    return pa.array(read * 8e9 / (end - begin).astype(np.float64))
-
-
-def _delays(kind: str, since: str) -> tuple[Field, ...]:
-    return (
-        (f"{kind}_min_ms", pa.float64(), f"smallest time since {since}, ms"),
-        (f"{kind}_max_ms", pa.float64(), "the largest, ms"),
-        (f"{kind}_mean_ms", pa.float64(), "the mean, ms"),
-        (
-            f"{kind}_std_ms",
-            pa.float64(),
-            "the standard deviation of the sample (n - 1), as tcptrace's, ms; 0 of one",
-        ),
-    )
-
-
-INTERVALS = Detail(
-    "intervals",
-    (
-        ("interval", pa.uint32(), "number of the interval, from 0"),
-        ("from_ns", pa.uint64(), "where it begins, ns from the start of the run"),
-        ("to_ns", pa.uint64(), "where it ends, at the end of the run at the latest"),
-        ("connection", pa.uint32(), "number of the connection, from 0"),
-        ("host", pa.string(), "server or client: who sends"),
-        ("bytes", pa.uint64(), "bytes that the other end's application read"),
-        ("written", pa.uint64(), "bytes that the application wrote"),
-        ("data_segments", pa.uint64(), "first transmissions of data"),
-        ("retransmits", pa.uint64(), "segments with data sent again"),
-        ("timeouts", pa.uint64(), "expiries of retransmission timers; null where a kernel does not tell"),
-        ("fast_retransmits", pa.uint64(), "entries into fast recovery; null where a kernel does not tell"),
-        ("cwnd_mean", pa.float64(), "mean congestion window after writes, weighted by their bytes; bytes"),
-        ("cwnd_max", pa.uint64(), "greatest congestion window after a write, bytes"),
-        ("srtt_mean_ns", pa.float64(), "mean smoothed round-trip time after writes, likewise; ns"),
-        ("srtt_sd_ns", pa.float64(), "its standard deviation, ns"),
-    ),
-    'intervals = "5 s"',
-    "nothing was measured by intervals",
-    (
-        Derived(
-            "bytes",
-            ("goodput_bit_s", pa.float64(), "bytes read, over the length of the interval; bit/s"),
-            _goodput,
-        ),
-    ),
-)
+INTERVALS = Detail("intervals", 'intervals = "5 s"', "nothing was measured by intervals")
 """A row an interval and sender."""
 
-RETRANSMISSIONS = Detail(
-    "retransmissions",
-    (
-        ("connection", pa.uint32(), "number of the connection, from 0"),
-        ("host", pa.string(), "server or client: who sent them"),
-        ("protocol", pa.string(), "tcp or sctp"),
-        ("number", pa.uint32(), "1 for the first retransmission of a segment or chunk"),
-        (
-            "class",
-            pa.string(),
-            "of TCP the cause, of SCTP the class of sctp_trace (pedersen-2006 section 3.2)",
-        ),
-        ("count", pa.uint64(), "segments or chunks"),
-        ("not_needed", pa.uint64(), "of these, those that were spurious or acknowledged before"),
-        ("bundled_in_fast", pa.uint64(), "of these, chunks bundled into a fast retransmit of another one"),
-        *_delays("cumulative", "the first transmission"),
-        *_delays("consecutive", "the transmission before"),
-    ),
-    "retransmissions = true",
-    "retransmissions were not counted",
-)
+RETRANSMISSIONS = Detail("retransmissions", "retransmissions = true", "retransmissions were not counted")
 """A row for each number and class of the retransmissions of a sender."""
 
-_LATENCIES = (
-    ("min", "the shortest latency: from the application's write to the other's read of its last byte; ms"),
-    ("mean", "the mean, ms"),
-    ("std", "the standard deviation of the sample (n - 1), ms; 0 of one"),
-    ("max", "the longest, ms"),
-    ("p50", "the median: half of the messages delivered were no later; ms"),
-    ("p90", "the quantile of 90 %, ms"),
-    ("p95", "the quantile of 95 %, ms"),
-    ("p98", "the quantile of 98 %, ms"),
-    ("p99", "the quantile of 99 %, ms"),
-    ("p999", "the quantile of 99.9 %, ms"),
-)
-
-MESSAGES = Detail(
-    "messages",
-    (
-        ("connection", pa.uint32(), "number of the connection, from 0"),
-        ("host", pa.string(), "server or client: who sends"),
-        ("written", pa.uint64(), "messages that the application began to write"),
-        ("delivered", pa.uint64(), "those that the other application has read whole"),
-        *((f"latency_{name}_ms", pa.float64(), meaning) for name, meaning in _LATENCIES),
-    ),
-    "messages = true",
-    "messages were not measured",
-)
+MESSAGES = Detail("messages", "messages = true", "messages were not measured")
 """A row a connection with a sender: how late its messages were."""
 
 DETAILS = (INTERVALS, RETRANSMISSIONS, MESSAGES)
@@ -210,21 +107,21 @@ DETAILS = (INTERVALS, RETRANSMISSIONS, MESSAGES)
 
 def details_of(spec: StudySpec) -> tuple[Detail, ...]:
     """Those that runs of this study have."""
-    return tuple(detail for detail in DETAILS if detail.wanted(spec))
+    return tuple(one for one in DETAILS if one.wanted(spec))
 
 
 def split(table: pa.Table) -> tuple[pa.Table, dict[str, pa.Table]]:
     """The whole table of a study without what is nested in it, and that as tables of their own, by name."""
     found = {}
-    for detail in DETAILS:
-        table, flat = detail.take_from(table)
+    for one in DETAILS:
+        table, flat = one.take_from(table)
         if flat is not None:
-            found[detail.name] = flat
+            found[one.name] = flat
     return table, found
 
 
 def nest(details: Sequence[Detail], runs: pa.Table, rows: Mapping[str, pa.Table]) -> pa.Table:
     """`runs` with the rows of each detail, by its name, as columns."""
-    for detail in details:
-        runs = detail.nest(runs, rows[detail.name])
+    for one in details:
+        runs = one.nest(runs, rows[one.name])
     return runs

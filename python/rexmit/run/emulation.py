@@ -292,7 +292,7 @@ def _write_table(file: IO[bytes], columns: dict[str, list[Any]]) -> None:
     # Loaded when there is something to write: work begins without it.
     import pyarrow.parquet as pq
 
-    from rexmit.run.columns import table_of
-    from rexmit.run.meanings import VERDICTS
+    from rexmit.tables import single
+    from rexmit.tables.arrow import from_lists
 
-    pq.write_table(table_of(columns, VERDICTS), file)
+    pq.write_table(from_lists(columns, single("verdicts")), file)

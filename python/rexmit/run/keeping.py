@@ -11,9 +11,9 @@ from typing import Any
 from rexmit.files import make_folder, move_in, remove_file
 from rexmit.places import temporary_folder
 from rexmit.run.capture import HOSTS, capture_path
-from rexmit.run.columns import table_of
-from rexmit.run.meanings import SINGLE_RUNS
 from rexmit.run.tables import store_table, table_path
+from rexmit.tables import single
+from rexmit.tables.arrow import from_lists
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Keep:
                 remove_file(made)
         for kind, columns in tables.items():
             if getattr(self, kind) == "all" or failed:
-                table = table_of(columns, SINGLE_RUNS[kind])
+                table = from_lists(columns, single(kind))
                 store_table(table_path(self.out, run, kind), table, self.out)
 
     def _made(self, run: int, host: str) -> Path:

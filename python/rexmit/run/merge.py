@@ -29,7 +29,7 @@ from rexmit.run.details import DETAILS, Detail, split
 from rexmit.run.provenance import now
 from rexmit.run.record import STUDY_JSON, factors_of
 from rexmit.run.results import Results, open_results
-from rexmit.run.schema import KEY, SCHEMA
+from rexmit.run.schema import KEY, layout_of
 from rexmit.run.shards import merge_shards, shards_among
 from rexmit.run.store import (
     PROVENANCE,
@@ -323,7 +323,7 @@ def _joined(
     spec = StudySpec(study["name"], None, {}, study["scenario"], design)
     record = {
         **study,
-        KEY: SCHEMA,
+        KEY: min(layout_of(source.results.study) for source in sources),
         "scenario": ModelBackend(spec, BackendOptions()).resolved(),
         "factors": [factor_to_record(factor) for factor in factors],
         "replications": replications,

@@ -17,21 +17,18 @@ from rexmit.errors import RexmitError, StudyError
 from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for
-from rexmit.run.columns import from_native, table_of
 from rexmit.run.details import RETRANSMISSIONS
 from rexmit.run.guests import Reach, guest_command, of_this_python
 from rexmit.run.judged import JudgedCaptures
-from rexmit.run.meanings import SINGLE_RUNS
 from rexmit.run.processes import agent_command
 from rexmit.run.stopping import asked
 from rexmit.run.unreached import Unreached
 from rexmit.study import StudySpec
+from rexmit.tables import SEEDS, Column, lateness, responses, run_columns, single
+from rexmit.tables.arrow import from_lists, schema_of
 
 PIECE_SECONDS = 1.0
 """Finished runs are handed on at least this often."""
-
-LATENESS = [("late_max_ns", pa.uint64()), ("late_p99_ns", pa.uint64()), ("late", pa.bool_())]
-"""A real kernel's columns beside the model's: how late the emulator was."""
 
 
 class RealBackend(ModelBackend):
@@ -43,9 +40,9 @@ class RealBackend(ModelBackend):
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
         super().__init__(spec, options)
         self._unreached = Unreached()
-        empty = from_native(self._plan.run((0, 0), 1, 0, 1, self.name)["runs"])
-        nested = [(detail.column, detail.nested) for detail in self._details]
-        self._schema = pa.schema([*empty.schema, *(pa.field(*column) for column in (*LATENESS, *nested))])
+        self._columns = [*run_columns().values(), *(c for c in responses().values() if c.name not in SEEDS)]
+        nested = [pa.field(detail.column, detail.nested) for detail in self._details]
+        self._schema = pa.schema([*schema_of(self._columns), *nested])
         self._judged = JudgedCaptures() if RETRANSMISSIONS in self._details else None
 
     def command(self, job: Path, folder: Path) -> list[str]:
@@ -107,7 +104,7 @@ class RealBackend(ModelBackend):
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
         """Runs one run again with these tables."""
         done = self._one(run, asked_for(kinds, self._options.state_at))
-        return {kind: table_of(done.answer["tables"][kind], SINGLE_RUNS[kind]) for kind in kinds}
+        return {kind: from_lists(done.answer["tables"][kind], single(kind)) for kind in kinds}
 
     def _one(self, run: int, options: dict[str, Any]) -> Done:
         crew = self._crew(lambda _: options, 1)
@@ -147,12 +144,12 @@ class RealBackend(ModelBackend):
         """The columns of a run."""
         numbers = {"run": done.run, "replication": done.run % self._design.replications}
         if done.failed:
-            nothing = {field.name: False if pa.types.is_boolean(field.type) else 0 for field in self._schema}
+            nothing = {column.name: _nothing(column) for column in self._columns}
             return nothing | numbers | {"completed": False, "error": done.failed, **self._nested({})}
         self._unreached.add(done.answer["unreached"])
-        lateness = {name: done.answer[name] for name, _ in LATENESS}
+        late = {name: done.answer[name] for name in lateness()}
         row = done.answer["row"]
-        return {**row, **self._nested(row), **numbers, **lateness}
+        return {**row, **self._nested(row), **numbers, **late}
 
     def _nested(self, row: Mapping[str, Any]) -> dict[str, Any]:
         return {detail.column: row.get(detail.name, []) for detail in self._details}
@@ -165,6 +162,13 @@ class RealBackend(ModelBackend):
                 last += 1
             runs = range(first, last + 1)
             yield runs, pa.Table.from_pylist([rows.pop(run) for run in runs], schema=self._schema)
+
+
+def _nothing(column: Column) -> Any:
+    """What a run that failed has in a column: nothing was counted, and what may not be known is not."""
+    if column.null is not None:
+        return None
+    return False if column.type == "|b1" else 0
 
 
 class KernelBackend(RealBackend):

@@ -16,13 +16,13 @@ import pyarrow as pa
 
 from rexmit.errors import RexmitError, StoreError, one_line
 from rexmit.inputs import RECORD, read_json
-from rexmit.run.meanings import RUNS
 from rexmit.run.schema import STUDY_KEYS, check_schema
 from rexmit.run.shard import runs_of, shard_of
 from rexmit.study import Design, Factor
 from rexmit.study.design import LARGEST_SEED, parse_design
 from rexmit.study.factors import factor_from_record
 from rexmit.study.profiles import is_file
+from rexmit.tables import Column, responses, run_columns
 
 STUDY_JSON = "study.json"
 
@@ -71,8 +71,9 @@ def check_columns(schema: pa.Schema, record: Mapping[str, Any], path: Path) -> N
     for name in ("completed", "error", "time_ns"):
         if schema.names.count(name) != 1:
             raise StoreError(f"{path}: has no column {name}, so it is no table of runs")
-    for name in RUNS.keys() & set(schema.names):
-        test, what = _RESPONSES.get(name, _NUMBERS)
+    known = {**run_columns(), **responses()}
+    for name in known.keys() & set(schema.names):
+        test, what = _test(known[name])
         if schema.names.count(name) != 1 or not test(schema.field(name).type):
             raise StoreError(f"{path}: its column {name} has no {what}")
 
@@ -82,11 +83,15 @@ _Test = tuple[Callable[[pa.DataType], bool], str]
 
 _NUMBERS: _Test = (pa.types.is_integer, "whole numbers")
 
-_RESPONSES: dict[str, _Test] = {
-    "completed": (pa.types.is_boolean, "truth values"),
-    "late": (pa.types.is_boolean, "truth values"),
-    "error": (lambda kind: kind in (pa.string(), pa.large_string(), pa.null()), "texts"),
-}
+_TRUTHS: _Test = (pa.types.is_boolean, "truth values")
+
+_TEXTS: _Test = (lambda kind: kind in (pa.string(), pa.large_string(), pa.null()), "texts")
+
+
+def _test(column: Column) -> _Test:
+    if column.is_number:
+        return _NUMBERS
+    return _TRUTHS if column.type == "|b1" else _TEXTS
 
 
 def _faults(record: dict[str, Any]) -> Iterator[str]:

@@ -8,9 +8,12 @@ from typing import Any
 
 from rexmit.errors import StoreError, one_line
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the layout. A new file, table or column leaves it as it is; what would mislead who reads the old
-one raises it."""
+one raises it. Since 2, what nobody knows is null in the tables of single runs; it was the largest number."""
+
+UNMARKED = 2
+"""The first version in whose tables null, and no mark, stands for what nobody knows."""
 
 KEY = "schema"
 """Its key in study.json. A folder from before there was one has none, and the layout of version 1."""
@@ -53,7 +56,7 @@ STUDY_KEYS: Mapping[str, tuple[str, bool, str]] = {
     KEY: (
         "integer",
         False,
-        f"version of this layout, now {SCHEMA}; absent in folders from before there was one",
+        f"version of this layout, now {SCHEMA}; absent in folders from before there was one, which are of 1",
     ),
     "version": ("string", True, "version of rexmit that wrote the folder"),
     "name": ("string", True, "name of the study, such as hurtig-2006/short"),
@@ -101,9 +104,14 @@ def record_schema() -> dict[str, Any]:
     }
 
 
+def layout_of(study: Mapping[str, Any]) -> int:
+    """The version of the layout of the folder that this study.json is of."""
+    return int(study.get(KEY, 1))
+
+
 def check_schema(study: Mapping[str, Any], folder: Path) -> None:
     """Raises StoreError for a folder that a newer version of this package has written in another layout."""
-    found = study.get(KEY, SCHEMA)
+    found = study.get(KEY, 1)
     if isinstance(found, bool) or not isinstance(found, int) or found < 1:
         raise StoreError(f"{folder}: study.json: {KEY} is {one_line(repr(found))}, no version of a layout")
     if found > SCHEMA:

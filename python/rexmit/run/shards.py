@@ -24,6 +24,7 @@ from rexmit.run.parts import read_pieces
 from rexmit.run.provenance import now
 from rexmit.run.record import STUDY_JSON
 from rexmit.run.results import Results, open_results, read_study
+from rexmit.run.schema import KEY, layout_of
 from rexmit.run.shard import Shard, runs_of, shard_of
 from rexmit.run.store import (
     PROVENANCE,
@@ -109,6 +110,8 @@ def _check_same(parts: Sequence[_Part]) -> None:
         difference = first_difference({"name": first.study["name"]}, {"name": other.study["name"]})
         difference = difference or first_difference(*counts)
         difference = difference or first_difference(_record(first), _record(other))
+        layouts = {KEY: layout_of(first.study)}, {KEY: layout_of(other.study)}
+        difference = difference or first_difference(*layouts)
         if difference:
             raise StoreError(
                 f"{other.folder}: is of another study than {first.folder}: {difference}; merge shards of one "

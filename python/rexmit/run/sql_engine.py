@@ -36,7 +36,7 @@ COLUMNS = {
     "table_name": "name of the table",
     "column_name": "name of the column; one with a dot is written in double quotes",
     "column_type": "its type in SQL",
-    "meaning": "what it holds, with the unit",
+    "meaning": "what it holds, with the unit, and what null stands for",
 }
 
 

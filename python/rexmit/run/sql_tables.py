@@ -17,14 +17,16 @@ from rexmit.errors import StoreError, UsageError, one_line
 from rexmit.inputs import KEPT_CAPTURE, RUN_TABLE, TABLE, Kind, check_file
 from rexmit.run.columns import level_table
 from rexmit.run.details import DETAILS
-from rexmit.run.meanings import RUNS as RUN_MEANINGS
-from rexmit.run.meanings import SINGLE_RUNS, Meanings
 from rexmit.run.parquet import table_metadata, table_schema
 from rexmit.run.record import STUDY_JSON, factors_of
 from rexmit.run.results import read_study
+from rexmit.run.schema import UNMARKED, layout_of
 from rexmit.run.store import RUNS
 from rexmit.study import Design
 from rexmit.study.factors import Factor
+from rexmit.tables import CAPTURES, FACTORS, responses, run_columns, single, single_kinds
+from rexmit.tables.arrow import schema_of, words_of
+from rexmit.tables.described import Columns
 from rexmit.units import as_numbers
 
 ABOUT = {
@@ -40,20 +42,6 @@ ABOUT = {
     "columns": "every column of every table, and what it means",
 }
 """What each table of a results folder holds."""
-
-FACTORS: Meanings = {
-    "name": "dotted name of the factor",
-    "level": "number of the level, from 0",
-    "label": "the level as the study writes it",
-    "value": "the level as a number, in the unit beside it; null where it is none",
-    "unit": "bit/s or ns of rates and times; null where the level has no unit",
-}
-
-CAPTURES: Meanings = {
-    "run": RUN_MEANINGS["run"],
-    "host": "server or client: where it was captured",
-    "path": "the pcapng file",
-}
 
 
 @dataclass(frozen=True)
@@ -72,7 +60,7 @@ class Sourced:
     """A table that a query may name. With `levels`, columns of factors stand behind `replication`."""
 
     data: pa.Table | ds.Dataset
-    meanings: Meanings
+    meanings: Mapping[str, str]
     levels: Sequence[Levels] = ()
 
 
@@ -104,18 +92,22 @@ def folder_source(folder: Path) -> Source:
     factors = factors_of(study)
     source = Source(str(folder), {}, folder=folder)
     if (folder / RUNS).exists():
-        source.tables["runs"] = _of_file(folder / RUNS, RUN_MEANINGS)
+        source.tables["runs"] = _of_file(folder / RUNS, _runs())
     else:
         _add_parts(source, folder, study, factors)
     for detail in DETAILS:
         path = folder / detail.file
         if path.exists():
             source.tables[detail.name] = _of_file(path, {})
-    for kind in SINGLE_RUNS:
+    for kind in single_kinds():
         found = _of_runs(folder / "tables", kind)
         if found is not None:
             # `messages` of single runs beside the table of that name, which has a row a connection.
             source.tables.setdefault(kind, found)
+            if layout_of(study) < UNMARKED:
+                source.notes.append(
+                    f"{folder}: {kind}: was written by an older rexmit: {2**64 - 1} stands for null there"
+                )
     source.tables["captures"] = _captures(folder / "captures")
     source.tables["factors"] = factors_table(factors)
     return source
@@ -124,7 +116,7 @@ def folder_source(folder: Path) -> Source:
 def memory_source(name: str, tables: Mapping[str, pa.Table | None], study: Mapping[str, Any]) -> Source:
     """The tables of results in memory."""
     found = {
-        key: Sourced(table, meanings_of(table.schema, RUN_MEANINGS if key == "runs" else {}))
+        key: Sourced(table, meanings_of(table.schema, _runs() if key == "runs" else {}))
         for key, table in tables.items()
         if table is not None
     }
@@ -134,17 +126,21 @@ def memory_source(name: str, tables: Mapping[str, pa.Table | None], study: Mappi
 def factors_table(factors: Sequence[Factor]) -> Sourced:
     """A row a level of each factor."""
     rows = [row for factor in factors for row in _level_rows(factor)]
-    kinds = zip(FACTORS, (pa.string(), pa.int64(), pa.string(), pa.float64(), pa.string()), strict=True)
-    return Sourced(pa.Table.from_pylist(rows, schema=pa.schema(list(kinds))), FACTORS)
+    return Sourced(pa.Table.from_pylist(rows, schema=schema_of(FACTORS.values())), _words(FACTORS))
 
 
-def meanings_of(schema: pa.Schema, known: Meanings) -> dict[str, str]:
+def meanings_of(schema: pa.Schema, known: Columns) -> dict[str, str]:
     """What the columns of a file mean: as the file says, else as is known."""
-    found = {}
-    for one in schema:
-        told = (one.metadata or {}).get(b"meaning")
-        found[one.name] = told.decode(errors="replace") if told else known.get(one.name, "")
-    return found
+    words = _words(known)
+    return {one.name: words_of(one) or words.get(one.name, "") for one in schema}
+
+
+def _words(columns: Columns) -> dict[str, str]:
+    return {name: column.words for name, column in columns.items()}
+
+
+def _runs() -> Columns:
+    return {**run_columns(), **responses()}
 
 
 def _level_rows(factor: Factor) -> Iterator[dict[str, Any]]:
@@ -163,7 +159,7 @@ def _level_rows(factor: Factor) -> Iterator[dict[str, Any]]:
         }
 
 
-def _of_file(path: Path, known: Meanings) -> Sourced:
+def _of_file(path: Path, known: Columns) -> Sourced:
     return Sourced(_dataset([path]), meanings_of(_schema(path), known))
 
 
@@ -207,9 +203,9 @@ def _of_runs(folder: Path, kind: str) -> Sourced | None:
     for _, path in found:
         check_file(path, RUN_TABLE)
     schema = _schema(found[0][1], RUN_TABLE)
-    run = pa.field("run", pa.uint32())
-    whole = pa.schema([run, *schema])
-    meanings = {"run": RUN_MEANINGS["run"], **meanings_of(schema, SINGLE_RUNS[kind]), **SINGLE_RUNS[kind]}
+    run = run_columns()["run"]
+    whole = pa.schema([*schema_of([run]), *schema])
+    meanings = {"run": run.words, **meanings_of(schema, single(kind))}
     return Sourced(ds.FileSystemDataset(fragments, whole, form, files), meanings)
 
 
@@ -221,9 +217,8 @@ def _captures(folder: Path) -> Sourced:
     found = [(int(match[1]), match[2], str(path)) for match, path in matches if match]
     for *_, path in found:
         check_file(Path(path), KEPT_CAPTURE)
-    kinds = zip(CAPTURES, (pa.uint32(), pa.string(), pa.string()), strict=True)
     columns = [list(column) for column in zip(*found, strict=True)] or [[], [], []]
-    return Sourced(pa.table(columns, schema=pa.schema(list(kinds))), CAPTURES)
+    return Sourced(pa.table(columns, schema=schema_of(CAPTURES.values())), _words(CAPTURES))
 
 
 def _add_parts(source: Source, folder: Path, study: Mapping[str, Any], factors: Sequence[Factor]) -> None:
@@ -242,7 +237,7 @@ def _add_parts(source: Source, folder: Path, study: Mapping[str, Any], factors: 
     names = [str(path.resolve()) for path in parts]
     data = ds.dataset(names, schema=kept, format=_format(), filesystem=fs.LocalFileSystem())
     levels, divisor = [], Design(tuple(factors), study["replications"]).runs
-    meanings = meanings_of(kept, RUN_MEANINGS)
+    meanings = meanings_of(kept, _runs())
     for factor in factors:
         divisor //= len(factor.levels)
         table = level_table(factor)

@@ -44,7 +44,7 @@ from rexmit.run.lock import LOCK_NAME
 from rexmit.run.parquet import ROWS_A_GROUP, GroupWriter
 from rexmit.run.parts import Parts, check_readable
 from rexmit.run.record import STUDY_JSON, read_record
-from rexmit.run.schema import KEY
+from rexmit.run.schema import KEY, layout_of
 from rexmit.study import Design
 
 RUNS = "runs.parquet"
@@ -173,6 +173,9 @@ class Store:
         difference = first_difference(decisive(before), decisive(json.loads(json.dumps(record))))
         if difference:
             raise StoreError(f"{self.folder}: holds another study: {difference}; choose another --out")
+        if layout_of(before) != layout_of(record) and not (self.folder / RUNS).exists():
+            layouts = f"{KEY} {layout_of(before)}, this one writes {layout_of(record)}"
+            raise StoreError(f"{self.folder}: was begun by another rexmit ({layouts}); choose another --out")
 
 
 def write_tables(tables: Iterable[pa.Table], file: IO[bytes]) -> None:

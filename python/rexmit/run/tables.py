@@ -26,16 +26,25 @@ def table_path(out: Path, run: int, kind: str) -> Path:
 
 
 def run_table(path: Path) -> pl.DataFrame:
-    """A table of a run that was kept in a results folder.
+    """A table of a run that was kept in a results folder, of any version of its layout.
 
     Raises StoreError of one line where it cannot be read, FileNotFoundError where it is not there.
     """
     try:
-        return pl.DataFrame(pl.from_arrow(whole_table(path, RUN_TABLE)))
+        return without_marks(pl.DataFrame(pl.from_arrow(whole_table(path, RUN_TABLE))))
     except FileNotFoundError:
         raise
     except (OSError, pa.ArrowException) as error:
         raise unreadable(path, error) from None
+
+
+def without_marks(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with null where layout 1 had the largest number for what nobody knows."""
+    marked = pl.col(pl.UInt64)
+    return table.with_columns(pl.when(marked != _NOBODY).then(marked).name.keep())
+
+
+_NOBODY = 2**64 - 1
 
 
 def write_tables(

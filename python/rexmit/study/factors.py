@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rexmit.errors import StudyError, nearest, one_line
+from rexmit.tables import reserved
+from rexmit.units import as_numbers
 
 MOST_LEVELS = 1_000_000
 """A range with more levels than this is taken for a slip."""
@@ -24,18 +26,6 @@ LEVEL_TABLES = {
 }
 
 Label = str | int | float | bool
-
-COLUMNS = {
-    *("run", "replication", "seed", "seed_replication", "completed", "time_ns", "bytes", "packets_down"),
-    *("packets_up", "data_segments", "retransmits", "timeouts", "timeouts_server", "fast_retransmits"),
-    *("drops_down", "drops_up", "unreached_down", "unreached_up", "deliveries", "virtual_ns"),
-    *("late_max_ns", "late_p99_ns", "late", "error"),
-    *("intervals", "interval", "from_ns", "to_ns", "connection", "host", "goodput_bit_s", "written"),
-    *("cwnd_mean", "cwnd_max", "srtt_mean_ns", "srtt_sd_ns"),
-    *("retransmissions", "protocol", "number", "class", "count", "not_needed", "bundled_in_fast"),
-    *(f"{kind}_{of}_ms" for kind in ("cumulative", "consecutive") for of in ("min", "max", "mean", "std")),
-}
-"""Columns of the tables of results: no factor that sets several settings may have such a name."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +88,13 @@ def parse_factor(name: str, given: Any) -> Factor:
     and for anything else.
     """
     levels = _levels(name, given)
-    if _is_together(next(iter(levels), None)) and name in COLUMNS:
-        raise StudyError(f"vary.{name}: is the name of a column of the results; choose another")
     if not levels:
         raise StudyError(f"vary.{name}: has no levels; give at least one, or remove the line")
     _check_together(name, levels)
     labels = _own_labels(name, given, len(levels)) or tuple(_label(level) for level in levels)
     _check_numbers(name, labels)
+    if _is_together(levels[0]):
+        _check_name(name, labels)
     seen: set[str] = set()
     for label in labels:
         if repr(label) in seen:
@@ -216,6 +206,14 @@ def _check_together(name: str, levels: Sequence[Any]) -> None:
     found = [tuple(level[TOGETHER]) if _is_together(level) else None for level in levels]
     if any(found) and len(set(found)) > 1:
         raise StudyError(f"vary.{name}: its levels do not all set the same settings")
+
+
+def _check_name(name: str, labels: Sequence[Label]) -> None:
+    """The name of several settings is free, but for those of the columns and tables of results."""
+    numbers = as_numbers(labels)
+    for column in (name, *([f"{name}_{numbers[0]}"] if numbers else [])):
+        if column in reserved():
+            raise StudyError(f"vary.{name}: {column} is the name of a column of the results; choose another")
 
 
 def _check_numbers(name: str, labels: Sequence[Label]) -> None:

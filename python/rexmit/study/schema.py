@@ -14,7 +14,8 @@ from typing import Any
 
 from rexmit import _native
 from rexmit.study.design import LARGEST_SEED, MOST_RUNS
-from rexmit.study.factors import COLUMNS, LEVEL_TABLES
+from rexmit.study.factors import LEVEL_TABLES
+from rexmit.tables import reserved
 
 Schema = dict[str, Any]
 
@@ -196,7 +197,7 @@ def _vary(known: dict[str, Schema]) -> Schema:
         if "." not in plain:
             levels["anyOf"].append({"$ref": "#/$defs/Nested"})
         exact[plain] = levels | {key: value[key] for key in ("description",) if key in value}
-    columns = {name: False for name in sorted(COLUMNS) if name not in exact}
+    columns = {name: False for name in sorted(reserved()) if name not in exact}
     return {
         "type": "object",
         "description": "Factors: the dotted name of a setting, in quotes, and its levels.",

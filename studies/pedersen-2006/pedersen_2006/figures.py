@@ -220,7 +220,7 @@ def timer(results: Results, run: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     samples = rtt.select(
         ((pl.col("time_ns") - start) / 1e9).alias("time_s"), (pl.col("rtt_ns") / 1e6).alias("ms")
     )
-    state = results.trace(run)["state"].filter((pl.col("host") == "client") & (pl.col("srtt_ns") < 2**63))
+    state = results.trace(run)["state"].filter((pl.col("host") == "client") & pl.col("srtt_ns").is_not_null())
     # What the timer would be without its least and greatest value, and without backoff.
     calculated = pl.col("srtt_ns") + 4 * pl.col("rttvar_ns")
     rto = state.select((pl.col("time_ns") / 1e9).alias("time_s"), (calculated / 1e6).alias("ms"))

@@ -121,7 +121,7 @@ def _rto(delay: str, common: tuple[float, float] | None, peak: tuple[float, floa
     def check(published: Published, evidence: Evidence) -> Check:
         results = evidence.part("rto")
         state = results.trace(_run(results, delay))["state"].filter(pl.col("host") == "client")
-        calculated = state.filter((pl.col("srtt_ns") < 2**63) & (pl.col("time_ns") > START_NS))
+        calculated = state.filter(pl.col("srtt_ns").is_not_null() & (pl.col("time_ns") > START_NS))
         rto = (calculated["srtt_ns"] + 4 * calculated["rttvar_ns"]) / 1e6
         least, median, greatest = (float(rto.quantile(share)) for share in (0, 0.5, 1))  # type: ignore[arg-type]
         ours = f"least {least:.0f}, median {median:.0f}, greatest {greatest:.0f} ms"

@@ -31,8 +31,8 @@ STATE = pl.DataFrame(
         "connection": [0] * 5,
         "phase": ["open", "open", "open", "disorder", "recovery"],
         "cwnd": [2000, 5000, 5000, 5000, 2500],
-        "ssthresh": [2**64 - 1] * 4 + [2500],
-        "srtt_ns": [2**64 - 1, 20_000_000, 20_000_000, 20_000_000, 20_000_000],
+        "ssthresh": [None] * 4 + [2500],
+        "srtt_ns": [None, 20_000_000, 20_000_000, 20_000_000, 20_000_000],
         "rto_ns": [3_000_000_000, 220_000_000, 220_000_000, 220_000_000, 220_000_000],
     },
     schema_overrides={"ssthresh": pl.UInt64, "srtt_ns": pl.UInt64},
@@ -123,7 +123,7 @@ def test_what_the_emulator_dropped_is_known_by_comment_or_log(
     lost_segment: Path, write_capture: WriteCapture
 ) -> None:
     _, tables = read(pack_trace(lost_segment))
-    notes = tables["1-server.packets"]["note"]
+    notes = tables["1-server.packets"]["lost"]
     assert [n for n, note in enumerate(notes) if note] == [2]
     script = "0 c S 100+0\n0.1 s S 900+0 ack 101\n21 s . 901+10 ack 101\n21 s . 911+10 ack 101\n30 s . 921+10"
     capture = write_capture(script)
@@ -137,7 +137,7 @@ def test_what_the_emulator_dropped_is_known_by_comment_or_log(
     )
     log = pl.concat([VERDICTS.head(1), log.cast(VERDICTS.schema)])
     _, tables = read(pack_trace(capture, About(run=1, verdicts=log)))
-    assert tables["1-server.packets"]["note"] == [None, None, "dropped by chance", None]
+    assert tables["1-server.packets"]["lost"] == [None, None, "dropped by chance", None]
 
 
 def test_states_and_verdicts_stand_beside_the_packets(lost_segment: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_run_of_twenty_packets_takes_three_thousand_bytes(tmp_path: Path) -> N
     block = pack_trace(capture, About(27, "run 27", {}, {}, one["state"], one["verdicts"]))
     assert len(block) < 3000
     head, tables = read(block)
-    assert "dropped by pattern at position 9" in tables["1-server.packets"]["note"]
+    assert "dropped by pattern at position 9" in tables["1-server.packets"]["lost"]
     assert any(group["again"] for group in head["views"][0]["groups"])
     assert len(tables["verdicts"]["t"]) == one["verdicts"].height
 

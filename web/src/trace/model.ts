@@ -180,10 +180,10 @@ function readSegments(table: Table, head: ViewHead, sctp: boolean): Segments {
     bytes[row] = sctp ? length[row] : span[row] - (flags[row] & FIN ? 1 : 0) - (flags[row] & SYN ? 1 : 0);
   }
   const lost = new Map<number, string>();
-  if (table.note)
+  if (table.lost)
     for (let row = 0; row < count; row++) {
-      const note = textAt(table, "note", row);
-      if (note?.startsWith("dropped")) lost.set(row, note);
+      const why = textAt(table, "lost", row);
+      if (why !== null) lost.set(row, why);
     }
   const outstanding = Float64Array.from(filled(table, "outstanding", count));
   const number = filled(table, "number", count);

@@ -1,6 +1,7 @@
 //! The tables of two captures of the same flows.
 
-use super::Block;
+use rexmit_tables::{Block, bytes, ns, plain};
+
 use super::connections::spread;
 use super::tcp::judged;
 use crate::pair::{CrossingRow, PairRetransmissionRow, PairSummary};
@@ -40,8 +41,16 @@ pub(super) fn pairs(table: &mut Block<'_, PairSummary>) {
 pub(super) fn retransmissions(table: &mut Block<'_, PairRetransmissionRow>) {
     table.add("pair", "number of the pair of connections", |r| r.pair);
     table.add("seen_at", "the capture whose numbers and times these are", |r| r.seen_at);
-    table.add("number_received", "its number in the other capture, where it arrived", |r| r.number_received);
-    table.add("time_received_ns", "when it arrived there, by the first capture's clock", |r| r.time_received);
+    table.add(
+        "number_received",
+        plain("its number in the other capture, where it arrived").or_null("it did not arrive"),
+        |r| r.number_received,
+    );
+    table.add(
+        "time_received_ns",
+        ns("when it arrived there, by the first capture's clock").or_null("it did not arrive"),
+        |r| r.time_received,
+    );
     table.add("lost_at", "where earlier transmissions of it were lost", |r| r.lost_at);
     judged(table, |r| &r.judged);
 }
@@ -50,12 +59,20 @@ pub(super) fn crossings(table: &mut Block<'_, CrossingRow>) {
     table.add("pair", "number of the pair of connections", |r| r.pair);
     table.add("side", "who sent it", |r| r.side);
     table.add("number_sent", "its number in the capture near its sender", |r| r.number_sent);
-    table.add("number_received", "its number in the other capture", |r| r.number_received);
-    table.add("time_sent_ns", "when the capture near its sender saw it, ns since 1970", |r| r.time_sent);
-    table.add("time_received_ns", "when the other one did, by the first one's clock", |r| r.time_received);
-    table.add("delay_ns", "ns between these", |r| r.delay);
+    table.add(
+        "number_received",
+        plain("its number in the other capture").or_null("it did not arrive"),
+        |r| r.number_received,
+    );
+    table.add("time_sent_ns", ns("when the capture near its sender saw it, since 1970"), |r| r.time_sent);
+    table.add(
+        "time_received_ns",
+        ns("when the other one did, by the first one's clock").or_null("it did not arrive"),
+        |r| r.time_received,
+    );
+    table.add("delay_ns", ns("time between these"), |r| r.delay);
     table.add("seq", "first sequence number, 0 for the SYN", |r| r.seq);
-    table.add("len", "bytes of data", |r| r.len);
+    table.add("len", bytes("bytes of data"), |r| r.len);
     table.add("fate", "what became of it", |r| r.fate);
     table.add("duplicate", "it had arrived already", |r| r.duplicate);
     table.add("reordered", "a packet that was sent later arrived before it", |r| r.reordered);

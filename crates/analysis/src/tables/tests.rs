@@ -1,7 +1,9 @@
 use rexmit_units::Instant;
 use rexmit_wire::Flags;
 
-use super::{Block, Named, Table, Tables, Type, table};
+use rexmit_tables::{Named, Type};
+
+use super::{Table, Tables};
 use crate::rows::{
     Capabilities, Cause, Confidence, ConnectionRow, Evidence, Handshake, Kind, Need, Proof,
     RetransmissionRow, Rows, SegmentRow, SideName, SideRow, Spread, Vantage,
@@ -260,15 +262,4 @@ fn a_distribution_without_samples_has_no_values() {
     assert_eq!(value("client_goodput_bit_s"), 1.5);
     assert!(value("client_throughput_bit_s").is_nan());
     assert_eq!(column(&found, "connections", "server_address").1, br#"["10.0.0.1:2"]"#);
-}
-
-#[test]
-fn every_block_gives_its_rows_to_every_column() {
-    let rows: Vec<u32> = (0..1_000).collect();
-    let made = table("numbers", &rows, |block: &mut Block<'_, u32>| {
-        block.add("once", "", |&n| n);
-        block.add("twice", "", |&n| u64::from(n) * 2);
-    });
-    assert!(made.columns.iter().all(|column| column.len == 1_000));
-    assert_eq!(u64s(&made.columns[1].bytes), (0..1_000).map(|n| n * 2).collect::<Vec<u64>>());
 }

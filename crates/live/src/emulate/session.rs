@@ -12,7 +12,7 @@ use rexmit_capture::Options;
 use rexmit_network::two_hosts::{self, CLIENT, SERVER, host_name, try_by_host};
 use rexmit_network::{ByHost, HostId};
 use rexmit_path::Direction;
-use rexmit_scenario::{SpecError, Streams, VerdictRow, read_path};
+use rexmit_scenario::{SpecError, Streams, VerdictLog, read_path};
 use rexmit_units::{Duration, Instant};
 use serde_json::Value;
 
@@ -200,11 +200,12 @@ impl<'a> Session<'a> {
             return Err(failure);
         }
         self.write_captures()?;
-        let mut verdicts = Vec::new();
+        // Programs open the connections here: none is of a scenario.
+        let mut verdicts = VerdictLog::default();
         for (link, direction) in self.emulator.links().iter() {
-            verdicts.extend(direction.log().iter().map(|row| VerdictRow { link, row: *row }));
+            verdicts.add(link, direction.log());
         }
-        verdicts.sort_by_key(|v| v.row.time);
+        let verdicts = verdicts.into_rows();
         let unreached = self.emulator.links().values().flat_map(Direction::unreached);
         let unreached = unreached.map(|u| u.to_string()).collect();
         let now = Instant::ZERO + self.driven.time;

@@ -6,6 +6,7 @@ mod common;
 
 mod captures;
 mod determinism;
+mod drops;
 mod errors;
 mod outages;
 mod own_congestion;

@@ -1,0 +1,150 @@
+//! The tables of runs: how rows become columns, each described once.
+//!
+//! A row of a run is described where it is made ([`Row`], [`IntervalRow`](crate::IntervalRow),
+//! [`MessageRow`](crate::MessageRow), [`RetransmissionRow`](crate::RetransmissionRow)); the tables of a single run
+//! ([`states`], [`verdicts`], [`messages_of_run`]) are described here.
+
+use rexmit_tables::{Block, Table, TableRow, bytes, ns, plain, table};
+
+use rexmit_network::ConnectionId;
+use rexmit_network::two_hosts::{host_name, link_name};
+
+use crate::{Message, Row, StateRow, VerdictRow};
+
+/// A row and the number of its run.
+struct Numbered<'a, R> {
+    run: u32,
+    row: &'a R,
+}
+
+/// The table `runs`: runs numbered from `first`, so many `replications` of each combination of levels.
+pub fn runs(first: u64, replications: u64, rows: &[Row]) -> Table {
+    let numbered: Vec<_> = (first..).zip(rows).collect();
+    table("runs", &numbered, |t: &mut Block<'_, (u64, &Row)>| {
+        t.add("run", RUN, |(run, _)| *run as u32);
+        t.add("replication", "number among the runs with the same levels, from 0", |(run, _)| {
+            (run % replications.max(1)) as u32
+        });
+        Row::columns(t, |(_, row)| row);
+    })
+}
+
+/// The tables of which runs numbered from `first` have several rows: `intervals`, `retransmissions`, `messages`.
+pub fn details(first: u64, rows: &[Row]) -> [Table; 3] {
+    [
+        detail("intervals", first, rows, |row| &row.intervals),
+        detail("retransmissions", first, rows, |row| &row.retransmissions),
+        detail("messages", first, rows, |row| &row.messages),
+    ]
+}
+
+fn detail<R: TableRow>(name: &'static str, first: u64, rows: &[Row], get: fn(&Row) -> &Vec<R>) -> Table {
+    let of_run = |(run, row)| get(row).iter().map(move |row| Numbered { run: run as u32, row });
+    let all: Vec<_> = (first..).zip(rows).flat_map(of_run).collect();
+    table(name, &all, |t: &mut Block<'_, Numbered<'_, R>>| {
+        t.add("run", RUN, |r| r.run);
+        R::columns(t, |r| r.row);
+    })
+}
+
+const RUN: &str = "number of the run in the design, from 0";
+const CONNECTION: &str = "number of the connection, from 0";
+
+/// The table `state`: states of the hosts over time.
+pub fn states(rows: &[StateRow]) -> Table {
+    table("state", rows, |t: &mut Block<'_, StateRow>| {
+        t.add("time_ns", ns("time since the start of the run"), |r| r.time);
+        t.add("host", "server or client: whose state it is", |r| host_name(r.host));
+        t.add("connection", CONNECTION, |r| r.connection.number());
+        t.add("state", "of the connection, as RFC 9293 or RFC 9260 calls it, such as ESTABLISHED", |r| {
+            r.state.state
+        });
+        t.add("phase", "of the recovery: open, disorder, recovery or loss", |r| r.state.phase);
+        t.add("cwnd", bytes("congestion window"), |r| r.state.cwnd);
+        t.add(
+            "ssthresh",
+            bytes("slow-start threshold").or_null("it is unlimited, or a kernel does not tell"),
+            |r| known(r.state.ssthresh),
+        );
+        t.add("in_flight", bytes("bytes sent and not acknowledged cumulatively"), |r| r.state.in_flight);
+        t.add("snd_wnd", bytes("window that the peer allows"), |r| r.state.snd_wnd);
+        t.add("send_queue", bytes("bytes in the send buffer, sent or not"), |r| r.state.send_queue);
+        t.add("recv_queue", bytes("bytes in order that the application has not read"), |r| {
+            r.state.recv_queue
+        });
+        t.add("srtt_ns", ns("smoothed round-trip time").or_null("nothing was timed yet"), |r| r.state.srtt);
+        t.add("rttvar_ns", ns("its variation").or_null("nothing was timed yet"), |r| r.state.rttvar);
+        t.add("rto_ns", ns("retransmission timeout as it would be set now"), |r| r.state.rto);
+        t.add("retransmits", "segments with data sent again so far", |r| r.state.counters.retransmits);
+        let untold = "a kernel does not tell";
+        t.add("timeouts", plain("expiries of the retransmission timer so far").or_null(untold), |r| {
+            known(r.state.counters.timeouts)
+        });
+        t.add("fast_retransmits", plain("entries into fast recovery so far").or_null(untold), |r| {
+            known(r.state.counters.fast_retransmits)
+        });
+    })
+}
+
+/// A number of a [`Snapshot`](rexmit_stack::Snapshot), of which the largest stands for none.
+fn known(number: u64) -> Option<u64> {
+    (number != u64::MAX).then_some(number)
+}
+
+/// The table `verdicts`: what the path did to each packet.
+pub fn verdicts(rows: &[VerdictRow]) -> Table {
+    table("verdicts", rows, |t: &mut Block<'_, VerdictRow>| {
+        t.add("time_ns", ns("when the packet was offered to the path, since the start of the run"), |r| {
+            r.row.time
+        });
+        t.add("direction", "down: server to client; up: client to server", |r| link_name(r.link));
+        t.add("position", "number of the packet in its direction, from 1", |r| r.row.verdict.position);
+        t.add("connection", plain(CONNECTION).or_null("it is of none of the scenario"), |r| {
+            r.connection.map(ConnectionId::number)
+        });
+        t.add("ip_bytes", bytes("length of the IP packet"), |r| u64::from(r.row.packet.ip_len));
+        t.add("payload_bytes", bytes("bytes of data in it"), |r| u64::from(r.row.packet.payload));
+        t.add("flags", FLAGS, |r| u64::from(r.row.packet.flags.0));
+        t.add("seq", "of TCP: sequence number as the packet carries it", |r| u64::from(r.row.packet.seq));
+        t.add("ack", "of TCP: acknowledgment number as the packet carries it", |r| {
+            u64::from(r.row.packet.ack)
+        });
+        t.add("dropped", "true where the packet did not pass", |r| r.row.verdict.is_drop());
+        t.add(
+            "fate",
+            "what became of it: delivered, dropped, or undecided where the run ended before",
+            |r| r.row.verdict.fate.name(),
+        );
+        t.add("cause", plain(CAUSE).or_null("it just passed"), |r| {
+            r.row.verdict.by().map(rexmit_path::By::name)
+        });
+        t.add("effects", plain(EFFECTS).or_null("nothing was"), |r| {
+            let names: Vec<_> = r.row.verdict.effects.names().collect();
+            (!names.is_empty()).then(|| names.join(" "))
+        });
+        t.add("verdict", "all of that in words, as captures have it in comments", |r| {
+            r.row.verdict.to_string()
+        });
+    })
+}
+
+const FLAGS: &str =
+    "of TCP: the bits of its flags, FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32, ECE 64, CWR 128";
+const CAUSE: &str = "what dropped it, or else changed it: pattern, random (loss), queue (full), aqm (the queue's \
+                  management) or bucket (longer than the token bucket)";
+const EFFECTS: &str = "what else was done to it, apart by blanks: damaged, duplicated, copy-dropped (duplicated, but \
+                       the copy was dropped), delayed, reordered, marked";
+
+/// The table `messages` of a single run: every message of an application.
+pub fn messages_of_run(rows: &[Message]) -> Table {
+    table("messages", rows, |t: &mut Block<'_, Message>| {
+        t.add("connection", CONNECTION, |m| m.connection.number());
+        t.add("host", "server or client: who sends", |m| host_name(m.host));
+        t.add("number", "number of the message, from 0", |m| m.number);
+        t.add("written_ns", ns("when the application wrote it, since the start of the run"), |m| m.written);
+        t.add("bytes", bytes("its length"), |m| m.len);
+        t.add("delivered_ns", ns("when the other application had read it").or_null("it never had"), |m| {
+            m.delivered
+        });
+    })
+}
