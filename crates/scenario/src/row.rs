@@ -178,7 +178,10 @@ mod tests {
 
     #[test]
     fn columns_of_a_direction_are_sums_over_its_links() {
-        let link = |packets, drops, unreached| LinkCounts { packets, drops, unreached };
+        let link = |packets, pattern, unreached| {
+            let drops = Drops { pattern, ..Drops::default() }.into();
+            LinkCounts { packets, drops, unreached }
+        };
         let mut row = Row::default();
         row.set_links(
             &[link(10, 1, 0), link(20, 2, 1), link(300, 4, 0), link(400, 0, 5)].into_iter().collect(),
@@ -186,6 +189,8 @@ mod tests {
         row.set_timeouts(&[3, 5].into_iter().collect());
         assert_eq!((row.packets_down, row.packets_up), (310, 420));
         assert_eq!((row.drops_down, row.drops_up), (5, 2));
+        assert_eq!((row.drops_down_pattern, row.drops_up_pattern), (Some(5), Some(2)));
+        assert_eq!((row.drops_down_queue, row.drops_up_queue), (Some(0), Some(0)));
         assert_eq!((row.unreached_down, row.unreached_up), (0, 6));
         assert_eq!((row.timeouts, row.timeouts_server), (8, 3));
     }
