@@ -43,8 +43,9 @@ ARROWS: dict[str, set[str]] = {
     "files": set(),
     "analysis": {"units", "wire", "capture"},
     "adapters": {"stack"},
-    "scenario": {"path", "tcp", "sctp", "traffic", "adapters"},
-    "sim": {"scenario", "path", "tcp", "sctp", "traffic", "capture", "files", "adapters"},
+    "stacks": {"tcp", "sctp", "adapters"},
+    "scenario": {"path", "tcp", "sctp", "traffic", "stacks"},
+    "sim": {"scenario", "path", "tcp", "sctp", "traffic", "capture", "files", "stacks"},
     "live": {"scenario", "path", "traffic", "capture", "files"},
     "python": {"sim", "live", "capture", "analysis"},
 }

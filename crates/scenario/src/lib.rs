@@ -4,6 +4,7 @@
 //! default and checks the whole. [`Streams`] gives the run its named streams of random numbers, and a [`Row`] is
 //! what every backend answers with. Python and the JSON Schema come from these types.
 
+mod codes;
 mod connections;
 mod error;
 mod inputs;
@@ -19,7 +20,6 @@ mod sampling;
 mod scenario;
 mod settings;
 mod streams;
-mod usrsctp;
 
 pub use connections::{ConnectionPlan, FIRST_PORT, HOSTS, SERVICE_PORT};
 pub use error::SpecError;

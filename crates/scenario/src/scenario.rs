@@ -1,15 +1,17 @@
 //! The one definition of a scenario. Python and the JSON Schema come from it.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use rexmit_path::{EmulatorKind, PathSpec};
+use rexmit_stack::{Registry, StackFactory};
 use rexmit_traffic::{Transfer, TransferSpec};
 use rexmit_units::Duration;
-use rexmit_usrsctp::UsrsctpConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::codes::add_to_schema;
 use crate::error::{read, refuse_list};
 use crate::intervals::Intervals;
 use crate::linux::LinuxSpec;
@@ -18,9 +20,6 @@ use crate::{HOSTS, SpecError};
 
 /// Every connection has a port of its own from 10000 on.
 const MAX_CONNECTIONS: u64 = 55_000;
-
-/// The smallest path of usrsctp, without the IP header (SCTP_SMALLEST_PMTU of its netinet/sctp_constants.h).
-const USRSCTP_LEAST_PACKET: u32 = 512;
 
 /// Two hosts, the path between them and what they send: one run, wholly said.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -75,13 +74,18 @@ pub struct Hosts {
 
 /// One host.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct HostSpec {
     /// Its TCP or SCTP: the name of a profile (`"freebsd-6.0"`, `"lksctp-2.6.15"`), a file (`"./mine.toml"`), or a table
     /// that inherits and changes single values (`{ inherits = "freebsd-6.0", recovery.dupack_threshold = 2 }`). Both
     /// hosts have the same protocol.
     #[schemars(schema_with = "stack_schema")]
     pub stack: Value,
+    /// Whose protocol code it runs in virtual time: `"model"`, rexmit's own, which behaves as the profile `stack` says; or a
+    /// third party's, to which the profile gives the protocol and the single values that it changes. The hosts may differ.
+    /// Default: what the backend names, `usrsctp` of `stack:usrsctp`; otherwise the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// MTU of its interface in bytes. Default: 1500.
     #[serde(default = "default_mtu")]
     pub mtu: u32,
@@ -97,14 +101,13 @@ pub struct HostSpec {
     /// each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_phase: Option<Duration>,
-    /// Settings of usrsctp, for the backend `stack:usrsctp`. Single values changed in an SCTP profile count there too, where
-    /// the library has a setting for them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<UsrsctpConfig>")]
-    pub usrsctp: Option<Value>,
     /// Settings of a real Linux kernel, for the backends `uml` and `kernel`; the model has no such knobs.
     #[serde(default, skip_serializing_if = "LinuxSpec::is_empty")]
     pub linux: LinuxSpec,
+    /// Tables of settings of third-party stacks, by the names of these; [`Resolved`] refuses other keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub tables: BTreeMap<String, Value>,
 }
 
 fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<IpAddr>, D::Error> {
@@ -141,16 +144,27 @@ pub struct Resolved {
     pub client: Stack,
     /// What is sent.
     pub transfers: Vec<Transfer>,
+    /// Whose protocol code each host runs, by the host's number.
+    pub codes: [&'static dyn StackFactory; 2],
 }
 
 impl Resolved {
-    /// Reads and checks a scenario.
+    /// Reads and checks a scenario whose hosts choose from the stacks that are built in.
     ///
     /// # Errors
     /// The first key or value that does not fit.
     pub fn from_value(value: Value) -> Result<Self, SpecError> {
+        Self::with_stacks(value, rexmit_stacks::registry())
+    }
+
+    /// The same of a scenario whose hosts choose from these stacks.
+    ///
+    /// # Errors
+    /// As [`Self::from_value`].
+    pub fn with_stacks(value: Value, stacks: Registry) -> Result<Self, SpecError> {
         refuse_lists(&value)?;
-        let scenario: Scenario = read(value)?;
+        let mut scenario: Scenario = read(value)?;
+        scenario.hosts.check_tables(stacks)?;
         let server =
             resolve_profile(&scenario.hosts.server.stack).map_err(|e| e.within("hosts.server.stack"))?;
         let client =
@@ -160,7 +174,9 @@ impl Resolved {
             transfers
                 .push(spec.resolve().map_err(|e| SpecError::new(format!("transfers.{i}"), e.to_string()))?);
         }
-        let resolved = Self { scenario, server, client, transfers };
+        check_protocols(&server, &client)?;
+        let codes = scenario.hosts.codes(stacks, [&server, &client])?;
+        let resolved = Self { scenario, server, client, transfers, codes };
         resolved.check()?;
         Ok(resolved)
     }
@@ -172,12 +188,6 @@ impl Resolved {
         }
         if scenario.limit.is_zero() {
             return Err(SpecError::new("limit", "a run without time; allowed: above 0 s, such as \"1 h\""));
-        }
-        if self.server.protocol() != self.client.protocol() {
-            let [server, client] = [&self.server, &self.client].map(Stack::protocol);
-            let text =
-                format!("the server has {server}, the client {client}: give both stacks of one protocol");
-            return Err(SpecError::new("hosts", text));
         }
         if let Stack::Tcp(_) = self.server {
             for (i, transfer) in scenario.transfers.iter().enumerate() {
@@ -203,11 +213,6 @@ impl Resolved {
                 ));
             }
             host.linux.check(name)?;
-            if let Some(table) = &host.usrsctp {
-                let wrong = |e: SpecError| e.within(&format!("hosts.{name}.usrsctp"));
-                let settings: UsrsctpConfig = read(table.clone()).map_err(wrong)?;
-                settings.check().map_err(|e| wrong(SpecError::new("", e.to_string())))?;
-            }
         }
         let (server, client) = (self.address("server"), self.address("client"));
         if server.is_ipv4() != client.is_ipv4() || server == client {
@@ -266,8 +271,12 @@ impl Resolved {
         spec.alternate_address.unwrap_or(IpAddr::from(default))
     }
 
-    /// What the model cannot have of what the scenario says: settings of real kernels, by their keys.
-    pub fn unsupported_by_model(&self) -> Vec<String> {
+    /// What a run in virtual time cannot have of what the scenario says, by its keys: settings of real kernels, and what
+    /// the hosts' code cannot have.
+    ///
+    /// # Errors
+    /// Code that is not there on this machine, or that cannot run the scenario at all.
+    pub fn unsupported_in_virtual_time(&self) -> Result<Vec<String>, SpecError> {
         let hosts = [("server", &self.scenario.hosts.server), ("client", &self.scenario.hosts.client)];
         let of = |(name, host): (&str, &HostSpec)| {
             let table = serde_json::to_value(&host.linux).unwrap_or_default();
@@ -277,40 +286,13 @@ impl Resolved {
         let netem = |path: &PathSpec| path.emulator == Some(EmulatorKind::Netem);
         let paths = [("path", Some(&self.scenario.path)), ("alternate", self.scenario.alternate.as_ref())];
         let netems = paths.into_iter().filter(|(_, path)| path.is_some_and(netem));
-        hosts.into_iter().flat_map(of).chain(netems.map(|(name, _)| format!("{name}.emulator"))).collect()
-    }
-
-    /// What usrsctp cannot have of what the scenario says, by their keys.
-    ///
-    /// # Errors
-    /// Hosts with TCP.
-    pub fn unsupported_by_usrsctp(&self) -> Result<Vec<String>, SpecError> {
-        if let Stack::Tcp(_) = self.server {
-            let text =
-                "the stack usrsctp is an SCTP, this is a TCP; give both hosts a profile such as \"rfc9260\"";
-            return Err(SpecError::new("hosts.server.stack", text));
-        }
-        let hosts = [("server", &self.scenario.hosts.server), ("client", &self.scenario.hosts.client)];
-        let header = if self.address("server").is_ipv4() { 20 } else { 40 };
-        for (name, host) in hosts {
-            if host.mtu < USRSCTP_LEAST_PACKET + header {
-                let least = USRSCTP_LEAST_PACKET + header;
-                let text =
-                    format!("usrsctp takes paths of {least} bytes and more here; give it a larger MTU");
-                return Err(SpecError::new(format!("hosts.{name}.mtu"), text));
-            }
-        }
-        let of = |(name, host): (&str, &HostSpec)| {
-            let (_, unsupported) = host.usrsctp_settings();
-            unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
-        };
-        let alternate = self.scenario.alternate.is_some().then(|| "alternate".to_string());
-        Ok(self
-            .unsupported_by_model()
+        let mut unsupported: Vec<String> = hosts
             .into_iter()
-            .chain(hosts.into_iter().flat_map(of))
-            .chain(alternate)
-            .collect())
+            .flat_map(of)
+            .chain(netems.map(|(name, _)| format!("{name}.emulator")))
+            .collect();
+        unsupported.extend(self.unsupported_by_code()?);
+        Ok(unsupported)
     }
 
     /// What a real kernel cannot have of what the scenario says, by their keys.
@@ -320,6 +302,7 @@ impl Resolved {
         let of = |(name, host): (&str, &HostSpec)| {
             let mut unsupported = host.kernel_settings().unsupported;
             unsupported.extend(host.linux.of_another_protocol(sctp).map(|key| format!("linux.{key}")));
+            unsupported.extend(host.code.as_ref().map(|_| "code".to_string()));
             unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
         };
         // lksctp takes one limit for a message (RFC 6458 section 5.3.7).
@@ -352,6 +335,16 @@ impl Resolved {
         let renamed = alternate.map(|text| text.replacen("path.", "alternate.", 1));
         self.scenario.path.warnings().into_iter().chain(renamed).collect()
     }
+}
+
+/// Refuses hosts that do not speak one protocol.
+fn check_protocols(server: &Stack, client: &Stack) -> Result<(), SpecError> {
+    let [server, client] = [server, client].map(Stack::protocol);
+    if server == client {
+        return Ok(());
+    }
+    let text = format!("the server has {server}, the client {client}: give both stacks of one protocol");
+    Err(SpecError::new("hosts", text))
 }
 
 /// Reads and checks a path by itself. Its keys are named as in a scenario: `path.down.drop`.
@@ -401,7 +394,9 @@ fn refuse_lists(scenario: &Value) -> Result<(), SpecError> {
 
 /// The JSON Schema of a scenario.
 pub fn schema() -> Value {
-    serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default()
+    let mut schema = serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default();
+    add_to_schema(&mut schema, rexmit_stacks::registry());
+    schema
 }
 
 /// The JSON Schema of an SCTP profile that inherits nothing, without its key `protocol`.

@@ -14,6 +14,7 @@
 
 mod association;
 mod cookie;
+mod factory;
 mod faults;
 mod inbound;
 mod mac;
@@ -24,5 +25,6 @@ mod rto;
 mod thin;
 
 pub use association::{Association, AssociationConfig, Role, State};
+pub use factory::SctpModel;
 pub use faults::Faults;
 pub use profile::Profile;

@@ -7,15 +7,14 @@ use rexmit_path::Direction;
 use rexmit_stack::{Counters, Endpoint, Socket, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
-use rexmit_usrsctp::Usrsctp;
 use rexmit_wire::{PROTOCOL_SCTP, Packet, Transport};
 
 use crate::meter::Meter;
 use crate::observer::Observer;
-use crate::options::{Engine, RunOptions};
+use crate::options::RunOptions;
 use crate::post::Post;
 use crate::recorder::Recorder;
-use crate::stack::{Numbers, Stack};
+use crate::stack::{Stack, Stacks};
 use crate::stop::Stop;
 use crate::timers::Timers;
 use crate::truth::Seen;
@@ -39,9 +38,6 @@ fn greater_port(packet: &Packet) -> Option<u16> {
         Transport::Udp(_) | Transport::Other { .. } => return None,
     })
 }
-
-/// The library looks at its timers so often.
-const USRSCTP_TICK: Duration = Duration::from_millis(1);
 
 /// One end of a connection with its application.
 #[derive(Debug)]
@@ -71,8 +67,8 @@ pub(crate) struct World {
     meter: Option<Meter>,
     recorder: Option<Recorder>,
     post: Option<Post>,
-    /// Behind `ends`, which must be gone before it.
-    library: Option<Usrsctp>,
+    /// Behind `ends`, which must be gone before them.
+    stacks: Option<Stacks>,
     /// Every message, once the run is over, where they were asked for.
     messages: Vec<Message>,
     observer: Option<Box<dyn Observer>>,
@@ -99,7 +95,7 @@ impl World {
             meter: None,
             recorder: None,
             post: None,
-            library: None,
+            stacks: None,
             messages: Vec::new(),
             observer: None,
         };
@@ -125,21 +121,16 @@ impl World {
             spec.tick_phase
                 .unwrap_or_else(|| streams.phase(&format!("hosts.{name}.tick"), stack.clock_period()))
         });
-        if options.engine == Engine::Usrsctp {
-            let phase = streams.phase("usrsctp.tick", USRSCTP_TICK);
-            self.library = Some(Usrsctp::start(phase).map_err(|e| SpecError::new("", e.to_string()))?);
-        }
-        let mut numbers = hosts.map(|(name, stack, _)| Numbers::new(streams, name, stack));
+        let stacks = self.stacks.insert(Stacks::start(resolved, streams)?);
         for plan in resolved.connections() {
             for host in [1, 0] {
                 let mut app = plan.apps[host].clone();
                 app.prepare(phases[host], || streams.get(&format!("connections.{}.messages", plan.number)));
-                let mut connection = match &self.library {
-                    None => Stack::new(resolved, (&plan, host), phases[host], &mut numbers[host]),
-                    Some(library) => Stack::usrsctp(library, resolved, (&plan, host), &mut numbers[host])?,
-                };
-                if let Some(own) = [&options.congestion_server, &options.congestion_client][host] {
-                    connection.set_congestion(own.clone(), hosts[host].0)?;
+                let mut connection = stacks.end(resolved, &plan, host, phases[host])?;
+                let own = [&options.congestion_server, &options.congestion_client][host];
+                if own.as_ref().is_some_and(|own| !connection.set_congestion(own.clone())) {
+                    let text = "a congestion control of one's own goes with a TCP of the model only";
+                    return Err(SpecError::new(format!("hosts.{}.stack", hosts[host].0), text));
                 }
                 self.ends.push(End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false });
             }
@@ -267,12 +258,12 @@ impl World {
     fn act(&mut self, index: usize, what: impl FnOnce(&mut End)) {
         let now = self.now;
         let end = &mut self.ends[index];
-        end.connection.swap_queue(&mut self.queue);
+        end.connection.swap_queue(now, &mut self.queue);
         what(end);
         while let Some(event) = end.connection.poll_event() {
             end.app.on_event(now, event, &mut end.connection);
         }
-        end.connection.swap_queue(&mut self.queue);
+        end.connection.swap_queue(now, &mut self.queue);
         // An association ends when all has arrived, whether or not it has been read.
         let unread = end.connection.is_of_messages() && end.connection.readable() > 0;
         if !end.ended && end.app.progress().ended.is_some() && !unread {

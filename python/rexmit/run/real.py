@@ -43,7 +43,7 @@ class RealBackend(ModelBackend):
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
         super().__init__(spec, options)
         self._unreached = Unreached()
-        empty = from_native(self._plan.run((0, 0), 1, 0, 1, self.name)["runs"])
+        empty = from_native(self._plan.run((0, 0), 1, 0, 1)["runs"])
         nested = [(detail.column, detail.nested) for detail in self._details]
         self._schema = pa.schema([*empty.schema, *(pa.field(*column) for column in (*LATENESS, *nested))])
         self._judged = JudgedCaptures() if RETRANSMISSIONS in self._details else None

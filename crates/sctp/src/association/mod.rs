@@ -31,16 +31,8 @@ mod socket;
 mod state;
 mod timeout;
 
+pub use rexmit_stack::Role;
 pub use state::State;
-
-/// Which side opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Sends the first INIT when the application connects.
-    Active,
-    /// Waits for an INIT.
-    Passive,
-}
 
 /// What an association is made from.
 #[derive(Clone, Debug)]
@@ -209,6 +201,13 @@ impl Association {
             queue: VecDeque::new(),
             profile,
         }
+    }
+
+    /// Every message says where it begins in what this side's application has written (the lowest 32 bits, as its payload
+    /// protocol identifier), and what arrives as bytes is placed by what it says. Call it before the first packet.
+    pub fn mark_places(&mut self) {
+        self.out.marks_places = true;
+        self.inb.reads_marks = true;
     }
 
     /// The association's state.

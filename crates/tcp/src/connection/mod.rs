@@ -27,16 +27,8 @@ mod socket;
 mod state;
 mod timeout;
 
+pub use rexmit_stack::Role;
 pub use state::State;
-
-/// Which side opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Sends the first SYN when the application connects.
-    Active,
-    /// Waits for a SYN.
-    Passive,
-}
 
 /// What a connection is made from.
 #[derive(Clone, Debug)]
