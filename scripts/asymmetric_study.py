@@ -16,9 +16,10 @@ from pathlib import Path
 
 import polars as pl
 import rexmit
+from rexmit.analyse.study_code import study_module
 from rexmit.report import draw_figures
-from rexmit.report.studies.asymmetric_today import named
 
+named = study_module("asymmetric-today", "figures").named
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "results" / "asymmetric-today"
 TEMPLATE = Path(__file__).with_name("asymmetric-today.md.in")

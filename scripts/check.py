@@ -98,7 +98,7 @@ def checks(scratch: Path) -> list[Check]:
 
 def lints() -> list[Check]:
     """Formats, lints, types and rules of the house: nothing of rexmit is run."""
-    sources = ["python", "scripts", "benches", "tests"]
+    sources = ["python", "scripts", "benches", "tests", "studies", "examples"]
     return [
         # The longest first: they run side by side.
         Check("mypy", LINT, [str(BIN / "mypy")], beside=True),
@@ -240,6 +240,8 @@ def perform(check: Check, show: Callable[[str], None] = show) -> Outcome:
     environment = {**os.environ, **check.environment}
     environment["PATH"] = f"{BIN}{os.pathsep}{environment['PATH']}"
     environment.setdefault("PYO3_PYTHON", str(BIN / "python"))
+    # Tests start hundreds of commands, and each would compile the package anew.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     started = time.monotonic()
     with subprocess.Popen(
         check.command,

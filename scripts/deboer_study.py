@@ -18,11 +18,11 @@ from pathlib import Path
 import polars as pl
 import rexmit
 from rexmit.analyse import averages
-from rexmit.analyse.study_code import comparison_of
+from rexmit.analyse.study_code import comparison_of, study_module
 from rexmit.cli.compare import to_markdown
-from rexmit.plot.deboer import throughputs
 from rexmit.report.figures import draw_figures
 
+throughputs = study_module("deboer-2005", "charts").throughputs
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "studies" / "deboer-2005" / "README.md"
 IMAGES = ROOT / "docs" / "img"

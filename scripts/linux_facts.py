@@ -8,9 +8,15 @@ from pathlib import Path
 import polars as pl
 import rexmit
 from rexmit.analyse.positions import PositionCosts
-from rexmit.analyse.repairs import PROBE, RECOVERY, TIMER, additional_at, average_at, repairs
-from rexmit.plot.linux import PATH, POSITION, STACK, reference_costs, shares
-from rexmit.report.studies.hurtig_2006 import reference_of
+from rexmit.analyse.study_code import study_module
+
+REPAIRS = study_module("hurtig-2006", "repairs")
+LINUX = study_module("hurtig-2006", "linux")
+PROBE, RECOVERY, TIMER = REPAIRS.PROBE, REPAIRS.RECOVERY, REPAIRS.TIMER
+additional_at, average_at, repairs = REPAIRS.additional_at, REPAIRS.average_at, REPAIRS.repairs
+PATH, POSITION, STACK = LINUX.PATH, LINUX.POSITION, LINUX.STACK
+reference_costs, shares = LINUX.reference_costs, LINUX.shares
+reference_of = study_module("hurtig-2006", "figures").reference_of
 
 FREEBSD = "FreeBSD 6.0"
 SHOWN = ("cubic", "cubic, no TLP", "cubic, no TLP, no RACK", "cubic, no SACK", "reno", "bbr")

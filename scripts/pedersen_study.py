@@ -18,10 +18,10 @@ from pathlib import Path
 import polars as pl
 import rexmit
 from rexmit.analyse import NOT_COVERED, OUTSIDE, RECORDED, Check, Comparison, lateness
-from rexmit.analyse.study_code import comparison_of
+from rexmit.analyse.study_code import comparison_of, study_module
 from rexmit.report.figures import draw_figures
-from rexmit.report.studies.pedersen_messages import named_effects, one_at_a_time
 
+MESSAGES = study_module("pedersen-2006", "messages")
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "studies" / "pedersen-2006" / "README.md"
 IMAGES = ROOT / "docs" / "img"
@@ -142,10 +142,11 @@ def switches(results: rexmit.Results) -> str:
     """What each enhancement does alone and on average over the others, of both workloads."""
     frame = lateness(results.messages(), LOSS)
     found = {
-        str(name): named_effects(own) for (name,), own in frame.group_by("workload", maintain_order=True)
+        str(name): MESSAGES.named_effects(own)
+        for (name,), own in frame.group_by("workload", maintain_order=True)
     }
     rows = []
-    for label, own in one_at_a_time(frame):
+    for label, own in MESSAGES.one_at_a_time(frame):
         cells = [own.filter(pl.col("workload") == name) for name in found]
         rows.append([label, *(f"{mean(c, 'latency_p99_ms'):.0f}; {mean(c, 'late_ms'):.0f}" for c in cells)])
     text = markdown(["", *(f"{name}: 99 % no later than; wait per loss" for name in found)], rows) + "\n"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rexmit._native import version as _version
 
 if TYPE_CHECKING:
-    from rexmit import analyse, models
+    from rexmit import analyse, models, plot
     from rexmit.api import (
         Study,
         analyze,
@@ -59,6 +59,7 @@ __all__ = [
     "merge_results",
     "models",
     "open_results",
+    "plot",
     "profile",
     "profiles",
     "read_capture",
@@ -96,7 +97,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("analyse", "models"):
+    if name in ("analyse", "models", "plot"):
         return import_module(f"rexmit.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -314,7 +314,11 @@ def tcp_friendly(
 
 
 def tcp_friendly_runs(
-    results: Results, runs: Sequence[int] | None = None, *, sender: str = "server"
+    results: Results,
+    runs: Sequence[int] | None = None,
+    *,
+    sender: str = "server",
+    each: Callable[[int, TcpFriendly], None] | None = None,
 ) -> pl.DataFrame:
     """Puts the runs of a study to the TCP-friendly formula: all of them, or those of these numbers.
 
@@ -323,11 +327,12 @@ def tcp_friendly_runs(
     (`segments` as `sent_segments`, `failed` as `failed_conditions`), and for each of `models.FORMULAS` a
     column `error_NAME`, such as `error_mathis`: how much more it gives for p_delivered than the F that
     was measured, as a share; `error_klaver` is of klaver-2005's formula for the parity of W. A run with
-    less than 100 segments has nulls there, one without a measurement window in most.
+    less than 100 segments has nulls there, one without a measurement window in most. `each` is called with
+    the number of a run and all that was found of it, from several threads.
     """
     from rexmit.report.friendly_runs import tcp_friendly_runs as put
 
-    return put(results, runs, sender)
+    return put(results, runs, sender, each=each)
 
 
 def read_capture(capture: str | Path) -> list[Connection]:

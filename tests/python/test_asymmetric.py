@@ -7,8 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 from rexmit import Results, Study
+from rexmit.analyse.study_code import study_module
 from rexmit.report import draw_figures
-from rexmit.report.studies.asymmetric_today import named
+
+named = study_module("asymmetric-today", "figures").named
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 from rexmit import Results, Study, merge_results
 from rexmit.analyse import Comparison, averages, load_published
-from rexmit.analyse.study_code import comparison_of
-from rexmit.plot import deboer
+from rexmit.analyse.study_code import comparison_of, study_module
 from rexmit.report.figures import draw_figures
 from rexmit.study import load_spec
+
+deboer = study_module("deboer-2005", "charts")
 
 STUDY = Path(__file__).parents[2] / "studies" / "deboer-2005"
 

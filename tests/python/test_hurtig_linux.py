@@ -8,11 +8,12 @@ import polars as pl
 import pytest
 from rexmit import Results, Study
 from rexmit.analyse.positions import PositionCosts
-from rexmit.analyse.repairs import additional_at, average_at, repairs
+from rexmit.analyse.study_code import study_module
 from rexmit.errors import UsageError
 from rexmit.report import draw_figures
-from rexmit.report.studies.hurtig_2006 import reference_of
 from rexmit.study import load_spec
+
+REPAIRS = study_module("hurtig-2006", "repairs")
 
 STACK, POSITION = "hosts.server.linux", "path.down.drop"
 SLICE = ["cubic", "cubic, no SACK"]
@@ -78,7 +79,7 @@ def test_what_waits_on_linux(results: Results) -> None:
 
 
 def test_the_last_packet_waits_as_long_with_a_probe_as_without(results: Results) -> None:
-    found = repairs(results.table(), POSITION, [STACK])
+    found = REPAIRS.repairs(results.table(), POSITION, [STACK])
     waits = {
         (stack, at): (repair, extra)
         for stack, at, repair, extra in found.select(STACK, "position", "repair", "extra_ms").iter_rows()
@@ -97,10 +98,10 @@ def test_its_figures_come_from_the_results(results: Results, tmp_path: Path) -> 
 
 
 def test_the_reference_is_freebsd_on_the_same_paths(results: Results) -> None:
-    reference = reference_of(results)
+    reference = study_module("hurtig-2006", "figures").reference_of(results)
     table = reference.table()
     assert table.height == 21 * 3
-    found = repairs(table, POSITION, ["path.rate_bit_s"]).filter(pl.col("replication") == 0)
+    found = REPAIRS.repairs(table, POSITION, ["path.rate_bit_s"]).filter(pl.col("replication") == 0)
     assert [at for at, kind in found.select("position", "repair").iter_rows() if kind == "timer"] == [
         16,
         17,
@@ -112,17 +113,17 @@ def test_the_reference_is_freebsd_on_the_same_paths(results: Results) -> None:
 def test_costs_of_another_stack_at_the_positions_that_wait() -> None:
     cost = PositionCosts({}, 4, (3,), 2, 0.5, 0.1)
     times = {0: 90.0, 1: 400.0, 2: 100.0, 3: 120.0, 4: 100.0}
-    assert additional_at(cost, times) == pytest.approx(0.2)
-    assert average_at(cost, times) == pytest.approx(20 / 700)
-    assert additional_at(PositionCosts({}, 4, (), 3, None, None), times) is None
-    assert average_at(PositionCosts({}, 4, (), 3, None, None), times) is None
+    assert REPAIRS.additional_at(cost, times) == pytest.approx(0.2)
+    assert REPAIRS.average_at(cost, times) == pytest.approx(20 / 700)
+    assert REPAIRS.additional_at(PositionCosts({}, 4, (), 3, None, None), times) is None
+    assert REPAIRS.average_at(PositionCosts({}, 4, (), 3, None, None), times) is None
 
 
 def test_repairs_need_the_run_without_loss() -> None:
     rows = {"replication": [0, 0], "at": [1, 2], "completed": [True, True], "time_ns": [1, 1]}
     rows |= {name: [0, 0] for name in ("timeouts_server", "fast_retransmits", "data_segments", "retransmits")}
     with pytest.raises(UsageError, match="not a run without loss"):
-        repairs(pl.DataFrame(rows), "at", [])
+        REPAIRS.repairs(pl.DataFrame(rows), "at", [])
     failed = pl.DataFrame({**rows, "completed": [True, False], "run": [0, 1]})
     with pytest.raises(UsageError, match="1 run did not complete"):
-        repairs(failed, "at", [])
+        REPAIRS.repairs(failed, "at", [])

@@ -11,14 +11,14 @@ import pytest
 import rexmit
 from rexmit import Results, Study
 from rexmit.analyse import Comparison, load_published
-from rexmit.analyse.study_code import comparison_of
+from rexmit.analyse.study_code import comparison_of, study_module
 from rexmit.cli.compare import to_markdown
-from rexmit.plot.klaver import large_rtt
-from rexmit.plot.klaver_cycle import Cycle, cycle_of
 from rexmit.report import draw_figures
 from rexmit.report.friendly import TcpFriendly
 from rexmit.report.friendly_runs import meanings, tcp_friendly_runs
 from rexmit.study import load_spec
+
+CYCLES = study_module("klaver-2005", "cycles")
 
 STUDY = Path(__file__).parents[2] / "studies" / "klaver-2005"
 PARTS = ("controlled", "acks", "cycles", "enschede")
@@ -38,13 +38,13 @@ def comparison(results: dict[str, Results]) -> Comparison:
     return comparison_of(results["controlled"])(list(results.values()))
 
 
-def cycles_of(results: Results) -> dict[str, Cycle]:
+def cycles_of(results: Results) -> dict[str, CYCLES.Cycle]:
     """A cycle from the middle of each run, by its case."""
     cases = dict(results.table().select("run", CASE).iter_rows())
-    found: dict[str, Cycle] = {}
+    found: dict[str, CYCLES.Cycle] = {}
 
     def keep(run: int, seen: TcpFriendly) -> None:
-        found[cases[run]] = cycle_of(seen.looked[0].judged[0])
+        found[cases[run]] = CYCLES.cycle_of(seen.looked[0].judged[0])
 
     tcp_friendly_runs(results, each=keep)
     return found
@@ -90,6 +90,7 @@ def test_measurements_hold_ten_cycles_and_meet_the_conditions(results: dict[str,
     measured = table.filter(pl.col("f").is_not_null())
     assert measured.height == 27 * 3
     assert measured["window_cycles"].min() >= 10  # type: ignore[operator]
+    large_rtt = study_module("klaver-2005", "charts").large_rtt
     assert sum(large_rtt(measured.filter(pl.col("replication") == 0))) == 3
 
 

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from rexmit.analyse.captures import limits
-from rexmit.cli import analyze as command
-from rexmit.cli import cli
+from rexmit.cli import analyze, analyze_options, cli
 
 from .conftest import Command, WriteCapture
 from .test_analyze import many
@@ -126,7 +125,8 @@ def test_memory_stays_within_what_is_stated(packets: list[bytes], tmp_path: Path
 def test_json_holds_so_many_connections_unless_all_are_asked_for(
     write_capture: WriteCapture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "JSON_FLOWS", 3)
+    for module in (analyze, analyze_options):
+        monkeypatch.setattr(module, "JSON_FLOWS", 3)
     path = write_capture(many(5))
     found = json.loads(CliRunner().invoke(cli, ["analyze", str(path), "--json"]).stdout)
     assert [row["connection"] for row in found["connections"]] == [3, 4, 5]

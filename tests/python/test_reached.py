@@ -15,9 +15,8 @@ import rexmit
 from rexmit import Results, Study
 from rexmit.analyse import NOT_COVERED, OUTSIDE, UNREACHED, WITHIN, Check, Comparison, Published
 from rexmit.analyse.reached import compare_reached, is_unreached, reached_part, unreached_of
-from rexmit.analyse.repairs import NOTHING, repairs
-from rexmit.analyse.study_code import comparison_of
-from rexmit.plot import figures, linux
+from rexmit.analyse.study_code import comparison_of, study_module
+from rexmit.plot import figures
 from rexmit.plot.figures import OPEN_LABEL, OPEN_MARKS, OPEN_MEANING
 from rexmit.report.document import document_of
 from rexmit.report.explorer import explorer_of
@@ -27,6 +26,8 @@ from rexmit.run.meanings import RUNS
 from rexmit.run.stacks import third_parties
 
 from .conftest import Command, edited
+
+REPAIRS = study_module("hurtig-2006", "repairs")
 
 POSITION = "path.down.drop"
 FLOW = 20
@@ -134,11 +135,11 @@ def test_a_figure_without_such_levels_has_none() -> None:
 
 def test_a_loss_that_never_happened_needs_no_repair_and_says_so(some: Results) -> None:
     frame = some.table()
-    repaired = repairs(frame, POSITION, ["path.delay"])
+    repaired = REPAIRS.repairs(frame, POSITION, ["path.delay"])
     kinds = dict(repaired.group_by("position").agg(pl.col("repair").first()).iter_rows())
-    assert (kinds[0], kinds[38], kinds[39]) == (NOTHING, "unreached", "unreached")
-    assert kinds[3] not in (NOTHING, "unreached")
-    assert "unreached" in linux.REPAIR_LOOKS
+    assert (kinds[0], kinds[38], kinds[39]) == (REPAIRS.NOTHING, "unreached", "unreached")
+    assert kinds[3] not in (REPAIRS.NOTHING, "unreached")
+    assert "unreached" in study_module("hurtig-2006", "linux").REPAIR_LOOKS
 
 
 # The report

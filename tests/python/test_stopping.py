@@ -103,9 +103,11 @@ def stop(
 ) -> tuple[int, list[str]]:
     """Starts a command, sends it a signal, and returns its exit code and what it said then.
 
-    With `ignored` SIGINT is ignored from the start, as by a job in a shell's background.
+    With `ignored` SIGINT is ignored from the start, as by a job in a shell's background. SIGHUP is not,
+    although whoever started the tests may have ignored it (`nohup`).
     """
     former = signal.signal(signal.SIGINT, signal.SIG_IGN) if ignored else None
+    hung_up = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
         running = subprocess.Popen(
             [sys.executable, "-c", "import rexmit.cli; rexmit.cli.main()", *map(str, words)],
@@ -115,6 +117,7 @@ def stop(
             text=True,
         )
     finally:
+        signal.signal(signal.SIGHUP, hung_up)
         if ignored:
             signal.signal(signal.SIGINT, former)
     try:

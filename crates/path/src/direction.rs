@@ -11,7 +11,7 @@ use crate::counters::{Counters, LogRow, Summary};
 use crate::discipline::Discipline;
 use crate::error::PathError;
 use crate::ingress::{Decision, Ingress};
-use crate::outlet::{Link, Outlet};
+use crate::outlet::{Leaving, Link, Outlet};
 use crate::schedule::Schedule;
 use crate::shaper::{Bucket, Shaper};
 use crate::spec::{Aqm, DirectionSpec};
@@ -254,8 +254,8 @@ impl<P: Carried> Direction<P> {
             self.ingress.as_mut().map_or_else(Decision::default, |i| i.decide(entry, position, &packet));
         self.schedule.change(entry, decision.rate, decision.delay);
         let summary = self.books.has_log().then(|| Summary::from(&*packet.packet()));
-        let (schedule, outlet) = (&self.schedule, &mut self.outlet);
-        let verdict = judge((ahead, schedule, outlet), packet, (entry, position, bytes), &decision);
+        let mut way = Way { ahead, schedule: &self.schedule, outlet: &mut self.outlet };
+        let verdict = way.admit(packet, Arrival { at: entry, position, bytes }, &decision);
         self.books.counters.count(&verdict, len);
         self.books.note(now, summary, verdict);
         verdict
@@ -280,44 +280,66 @@ impl<P: Carried> Bottleneck<P> {
     }
 }
 
-/// What becomes of a packet with so many bytes, those of the link layer included, that enters at `now`.
-#[inline]
-fn judge<P: Carried>(
-    (ahead, schedule, outlet): (&mut Ahead, &Schedule, &mut Outlet<P>),
-    mut packet: P,
-    (now, position, bytes): (Instant, u64, u64),
-    decision: &Decision,
-) -> Verdict {
-    let dropped = |fate| Verdict { position, fate, effects: Effects::default() };
-    if let Some(fate) = decision.fate(position) {
-        return dropped(fate);
-    }
-    let Some(departure) = ahead.admit(now, bytes, schedule) else {
-        return dropped(Fate::QueueFull { limit: ahead.limit() });
-    };
-    if decision.corrupt {
-        packet.damage();
-    }
-    let marked = decision.mark && packet.mark();
-    let copy = decision.duplicate.then(|| packet.clone());
-    let at = outlet.propagate(packet, (departure, bytes), (schedule, decision));
-    // A copy enters right behind; no other impairment looks at it.
-    let duplicated = match copy.map(|copy| (copy, ahead.admit(now, bytes, schedule))) {
-        None => Duplicated::No,
-        Some((_, None)) => Duplicated::CopyDropped,
-        Some((copy, Some(departure))) => {
-            outlet.propagate(copy, (departure, bytes), (schedule, &Decision::default()));
-            Duplicated::Delivered
+/// A packet as it comes to the queue.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at: Instant,
+    /// Its number in the direction, from 1.
+    position: u64,
+    /// Those of the link layer included.
+    bytes: u64,
+}
+
+/// A bottleneck whose departures are known on arrival, and what is behind it.
+struct Way<'a, P> {
+    ahead: &'a mut Ahead,
+    schedule: &'a Schedule,
+    outlet: &'a mut Outlet<P>,
+}
+
+impl<P: Carried> Way<'_, P> {
+    /// What becomes of a packet.
+    #[inline]
+    fn admit(&mut self, mut packet: P, arrival: Arrival, decision: &Decision) -> Verdict {
+        let Arrival { position, bytes, .. } = arrival;
+        let dropped = |fate| Verdict { position, fate, effects: Effects::default() };
+        if let Some(fate) = decision.fate(position) {
+            return dropped(fate);
         }
-    };
-    let effects = Effects {
-        corrupted: decision.corrupt,
-        duplicated,
-        held: decision.hold.map(|h| h.0),
-        reordered: decision.reorder.map(|r| r.0),
-        marked,
-        marked_by: None,
-    };
-    let fate = if departure < Instant::FAR_FUTURE { Fate::Delivered { at } } else { Fate::Undecided };
-    Verdict { position, fate, effects }
+        let Some(departure) = self.queue(arrival) else {
+            return dropped(Fate::QueueFull { limit: self.ahead.limit() });
+        };
+        if decision.corrupt {
+            packet.damage();
+        }
+        let marked = decision.mark && packet.mark();
+        let copy = decision.duplicate.then(|| packet.clone());
+        let at = self.outlet.propagate(packet, Leaving { departure, bytes }, self.schedule, decision);
+        // A copy enters right behind; no other impairment looks at it.
+        let duplicated = match copy.map(|copy| (copy, self.queue(arrival))) {
+            None => Duplicated::No,
+            Some((_, None)) => Duplicated::CopyDropped,
+            Some((copy, Some(departure))) => {
+                let leaving = Leaving { departure, bytes };
+                self.outlet.propagate(copy, leaving, self.schedule, &Decision::default());
+                Duplicated::Delivered
+            }
+        };
+        let effects = Effects {
+            corrupted: decision.corrupt,
+            duplicated,
+            held: decision.hold.map(|h| h.0),
+            reordered: decision.reorder.map(|r| r.0),
+            marked,
+            marked_by: None,
+        };
+        let fate = if departure < Instant::FAR_FUTURE { Fate::Delivered { at } } else { Fate::Undecided };
+        Verdict { position, fate, effects }
+    }
+
+    /// When the packet leaves the shaper; `None` where the queue is full.
+    #[inline]
+    fn queue(&mut self, arrival: Arrival) -> Option<Instant> {
+        self.ahead.admit(arrival.at, arrival.bytes, self.schedule)
+    }
 }

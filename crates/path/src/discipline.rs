@@ -19,13 +19,15 @@ pub(crate) enum Discipline<P> {
     Red(RedQueue<P>),
 }
 
-/// The room that there is besides what waits.
+/// The room that there is besides what waits, and how fast it empties.
 pub(crate) struct Room {
     pub limit: QueueLimit,
     /// Packets and bytes that no longer wait and still hold a place.
     pub in_service: (u64, u64),
     /// Since when there has been nothing to send, if so.
     pub idle: Option<Instant>,
+    /// What the shaper sends at.
+    pub rate: Option<LineRate>,
 }
 
 impl Room {
@@ -50,14 +52,8 @@ impl<P: Carried> Discipline<P> {
         }
     }
 
-    /// A packet comes, where the shaper sends at a rate; what is dropped is added to `dropped`.
-    pub fn enqueue(
-        &mut self,
-        (now, rate): (Instant, Option<LineRate>),
-        packet: Waiting<P>,
-        room: &Room,
-        dropped: &mut Dropped<P>,
-    ) {
+    /// A packet comes; what is dropped is added to `dropped`.
+    pub fn enqueue(&mut self, now: Instant, packet: Waiting<P>, room: &Room, dropped: &mut Dropped<P>) {
         let fits = |queue: &Fifo<P>| room.holds(queue.len() + 1, queue.bytes() + u64::from(packet.bytes));
         match self {
             Self::Fifo(fifo) if fits(fifo) => fifo.push(packet),
@@ -65,7 +61,7 @@ impl<P: Carried> Discipline<P> {
             Self::Fifo(_) | Self::Codel(_) => dropped.push((packet, Fate::QueueFull { limit: room.limit })),
             Self::FqCodel(flows) => flows.enqueue(now, packet, room, dropped),
             Self::Pie(pie) => pie.enqueue(now, packet, room, dropped),
-            Self::Red(red) => red.enqueue((now, rate), packet, room, dropped),
+            Self::Red(red) => red.enqueue(now, packet, room, dropped),
         }
     }
 

@@ -37,6 +37,15 @@ pub(crate) struct Outlet<P> {
     floor: Instant,
 }
 
+/// A packet at the end of the shaper.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    /// When its last bit leaves the shaper.
+    pub departure: Instant,
+    /// Its bytes, those of the link layer included.
+    pub bytes: u64,
+}
+
 impl<P> Outlet<P> {
     pub fn new(spec: &DirectionSpec, ticks: Ticks) -> Self {
         let effects = &spec.impairments;
@@ -72,14 +81,14 @@ impl<P> Outlet<P> {
         self.line.len()
     }
 
-    /// Puts a packet of so many bytes in that leaves the shaper at `departure`; returns when it comes out, if that is
-    /// known.
+    /// Puts a packet in that leaves the shaper; returns when it comes out, if that is known.
     #[inline]
     pub fn propagate(
         &mut self,
         packet: P,
-        (departure, bytes): (Instant, u64),
-        (schedule, decision): (&Schedule, &Decision),
+        Leaving { departure, bytes }: Leaving,
+        schedule: &Schedule,
+        decision: &Decision,
     ) -> Option<Instant> {
         let arrival = self.propagated(departure, schedule.delay(departure));
         // The second link: its order is that of departures, also where the delay gets shorter.

@@ -154,8 +154,8 @@ impl ShaperKind {
         }
     }
 
-    /// True where each direction has ticks of its own: it is a machine of its own.
-    pub fn is_a_machine_a_direction(self) -> bool {
+    /// True where each direction is a machine of its own, whose ticks have a phase of their own.
+    pub fn has_ticks_for_each_direction(self) -> bool {
         self == Self::Cisco
     }
 }
@@ -250,30 +250,15 @@ impl PathSpec {
         if self.emulator.unwrap_or_default() != EmulatorKind::Netem {
             return Vec::new();
         }
-        let mut beyond = Vec::new();
-        for (name, direction) in [("down", self.down()), ("up", self.up())] {
-            let own = &direction.impairments;
-            let mut note = |key: &str, wrong: bool| {
-                if wrong {
-                    beyond.push(format!("path.{name}.{key}"));
-                }
-            };
-            for (key, _) in own.patterns() {
-                note(&key, true);
-            }
-            note("link", direction.link.is_some());
-            note("overhead", direction.qdisc.is_none() && direction.overhead != Bytes::ZERO);
-            note(
-                "queue",
-                direction.qdisc.is_none()
-                    && !matches!(direction.queue, QueueSize::Limit(QueueLimit::Packets(_))),
-            );
-            note("aqm", direction.aqm != Aqm::None);
-            note("shaper", direction.shaper != ShaperKind::Exact);
-            note("delay_rule", direction.delay_rule != DelayRule::Exact);
-            note("loss", matches!(own.loss, Some(LossModel::GilbertElliott(_))));
-            note("jitter", own.jitter.is_some());
-            note("changes", !own.changes.is_empty());
+        let all = beyond_netem(&self.direction(&DirectionOverride::default()));
+        let down = beyond_netem(&self.down());
+        let up = beyond_netem(&self.up());
+        // What holds for both directions is told once, by the key that was written.
+        let shared = all.iter().filter(|key| down.contains(key) || up.contains(key));
+        let mut beyond: Vec<String> = shared.map(|key| format!("path.{key}")).collect();
+        for (name, own) in [("down", &down), ("up", &up)] {
+            beyond
+                .extend(own.iter().filter(|key| !all.contains(key)).map(|key| format!("path.{name}.{key}")));
         }
         beyond
     }
@@ -311,6 +296,25 @@ impl PathSpec {
         }
         own_or_all!(drop, corrupt, mark, duplicate, hold, reorder, loss, jitter)
     }
+}
+
+/// What netem cannot do of a direction, by keys.
+fn beyond_netem(direction: &DirectionSpec) -> Vec<String> {
+    let own = &direction.impairments;
+    let packets = matches!(direction.queue, QueueSize::Limit(QueueLimit::Packets(_)));
+    let beyond = [
+        ("link", direction.link.is_some()),
+        ("overhead", direction.qdisc.is_none() && direction.overhead != Bytes::ZERO),
+        ("queue", direction.qdisc.is_none() && !packets),
+        ("aqm", direction.aqm != Aqm::None),
+        ("shaper", direction.shaper != ShaperKind::Exact),
+        ("delay_rule", direction.delay_rule != DelayRule::Exact),
+        ("loss", matches!(own.loss, Some(LossModel::GilbertElliott(_)))),
+        ("jitter", own.jitter.is_some()),
+        ("changes", !own.changes.is_empty()),
+    ];
+    let settings = beyond.into_iter().filter(|(_, wrong)| *wrong).map(|(key, _)| key.to_owned());
+    own.patterns().map(|(key, _)| key).chain(settings).collect()
 }
 
 impl DirectionOverride {

@@ -11,7 +11,7 @@ use rexmit_units::{Instant, QueueLimit};
 use crate::books::Books;
 use crate::carried::Carried;
 use crate::discipline::{Discipline, Room};
-use crate::outlet::Outlet;
+use crate::outlet::{Leaving, Outlet};
 use crate::schedule::Schedule;
 use crate::shaper::{Bucket, Shaper};
 use crate::verdict::{Duplicated, Effects, Fate, Verdict};
@@ -180,9 +180,9 @@ impl<P: Carried> Station<P> {
             let fate = Fate::TooLong { bytes: waiting.bytes.into() };
             self.dropped.push((waiting, fate));
         } else {
-            let room = Room { limit: self.limit, in_service: self.in_service(now), idle: self.idle };
             let rate = around.schedule.rates().at(now);
-            self.discipline.enqueue((now, rate), waiting, &room, &mut self.dropped);
+            let room = Room { limit: self.limit, in_service: self.in_service(now), idle: self.idle, rate };
+            self.discipline.enqueue(now, waiting, &room, &mut self.dropped);
         }
         self.judge_dropped(around);
         // As Linux, whose queues are run for every packet, also for one that was dropped.
@@ -235,8 +235,8 @@ impl<P: Carried> Station<P> {
         let decision = extra.decision;
         // A mark from before it entered stays a pattern's.
         let marked_by = self.discipline.algorithm().filter(|_| waiting.marked && !extra.marked);
-        let on = (&*around.schedule, &decision);
-        let at = around.outlet.propagate(waiting.packet, (departure, bytes), on);
+        let leaving = Leaving { departure, bytes };
+        let at = around.outlet.propagate(waiting.packet, leaving, around.schedule, &decision);
         let effects = Effects {
             corrupted: decision.corrupt,
             duplicated: Duplicated::No,

@@ -37,7 +37,7 @@ impl Streams {
         let mut stream = |name: &str| self.get(&format!("{prefix}{name}"));
         let mut direction = |spec: DirectionSpec, name: &str| {
             // Where both directions pass one machine, its ticks have one phase.
-            let own = spec.shaper.is_a_machine_a_direction().then(|| format!("path.{name}.tick"));
+            let own = spec.shaper.has_ticks_for_each_direction().then(|| format!("path.{name}.tick"));
             let phase = self.phase(&format!("{prefix}{}", own.as_deref().unwrap_or("path.tick")), spec.tick);
             let built = Direction::new(&spec, name, phase, &mut stream);
             let built = built.map_err(|e| SpecError::new("", e.to_string()))?;

@@ -13,17 +13,8 @@ use crate::SpecError;
 use crate::error::read;
 use crate::inputs::{MOST_PROFILE_BYTES, read_text};
 
-const FILES: &[(&str, &str)] = &[
-    ("freebsd-5.4", include_str!("../../../profiles/freebsd-5.4.toml")),
-    ("freebsd-6.0", include_str!("../../../profiles/freebsd-6.0.toml")),
-    ("freebsd-7.2", include_str!("../../../profiles/freebsd-7.2.toml")),
-    ("linux-2.6.9", include_str!("../../../profiles/linux-2.6.9.toml")),
-    ("lksctp-2.6.15", include_str!("../../../profiles/lksctp-2.6.15.toml")),
-    ("linux-2.6.15", include_str!("../../../profiles/linux-2.6.15.toml")),
-    ("linux-6.1", include_str!("../../../profiles/linux-6.1.toml")),
-    ("rfc", include_str!("../../../profiles/rfc.toml")),
-    ("rfc9260", include_str!("../../../profiles/rfc9260.toml")),
-];
+/// Name and text of every file in the folder `profiles`, found by `build.rs`.
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
 
 /// Longest chain of inheritance.
 const MAX_DEPTH: usize = 8;

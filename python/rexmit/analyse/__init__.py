@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rexmit.analyse.late import lateness
     from rexmit.analyse.means import averages
     from rexmit.analyse.positions import PositionCosts, position_costs, position_times
+    from rexmit.analyse.reached import is_unreached
     from rexmit.analyse.stats import count_interval, prediction_interval, summarise, t_quantile
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "count_interval",
     "crossing",
     "effects",
+    "is_unreached",
     "lateness",
     "load_published",
     "over_span",
@@ -57,6 +59,7 @@ _HOMES = {
     **dict.fromkeys(("PositionCosts", "position_costs", "position_times"), "positions"),
     **dict.fromkeys(("count_interval", "prediction_interval", "summarise", "t_quantile"), "stats"),
     "averages": "means",
+    "is_unreached": "reached",
     "effects": "factorial",
     "lateness": "late",
     "retransmission_delays": "delays",

@@ -1,13 +1,15 @@
-"""The comparison of a study of the package: Python beside its files, called by `rexmit compare`."""
+"""The own code of a study of the package: Python beside its files, which compares and draws."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from rexmit.analyse.compare import Comparison
 from rexmit.analyse.reached import compare_reached
@@ -15,6 +17,7 @@ from rexmit.errors import RexmitError, StoreError, StudyError, UsageError, one_l
 from rexmit.run import Results
 from rexmit.run.store import decisive, first_difference
 from rexmit.study import list_studies
+from rexmit.study.find import PACKAGED
 
 CompareFunction = Callable[[Sequence[Results]], Comparison]
 
@@ -65,32 +68,54 @@ def own_code(results: Sequence[Results]) -> Iterator[None]:
 def comparison_of(results: Results) -> CompareFunction:
     """The function `compare(list of results) -> Comparison` of the study that gave these results.
 
-    It stands in a package beside the study's file that is named as its folder, `-` written as `_`
-    (`studies/hurtig-2006/hurtig_2006`). Nothing is run of a study that does not come with this package.
-    What it says rests upon runs whose patterns met packets, as :func:`compare_reached` has it.
-    Raises StudyError where the study has none.
+    It stands in the study's own package (:func:`study_module`). What it says rests upon runs whose patterns
+    met packets, as :func:`compare_reached` has it. Raises StudyError where the study has none.
     """
     folder = _folder_of(results)
-    package = folder.name.replace("-", "_")
-    path = folder / package / "__init__.py"
-    if not path.is_file():
+    if not has_module(folder.name):
         raise StudyError(f"{results.name}: has no published numbers to compare with")
-    name = f"rexmit_study_{package}"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(
-            name, path, submodule_search_locations=[str(path.parent)]
-        )
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[name]
-            raise
-    compare: CompareFunction = sys.modules[name].compare
+    compare: CompareFunction = study_module(folder.name).compare
     return _of_reached(compare)
+
+
+def has_module(study: str, module: str = "__init__") -> bool:
+    """Whether a study of the package (`hurtig-2006`) has this module in a package of its own."""
+    return (PACKAGED / study / _package(study) / f"{module}.py").is_file()
+
+
+def study_module(study: str, module: str = "") -> Any:
+    """The own package of a study that comes with rexmit (`hurtig-2006`), or a module of that package.
+
+    It stands beside the study's files and is named as their folder, `-` written as `_`
+    (`studies/hurtig-2006/hurtig_2006`): `compare` in `__init__.py`, `draw` in `figures.py`. Nothing is loaded
+    of a study that does not come with this package. Raises StudyError where there is no such module.
+    """
+    if study not in {entry.path.parent.name for entry in list_studies()} or not has_module(study):
+        raise StudyError(f"{study}: has no code of its own")
+    name = f"rexmit_study_{_package(study)}"
+    if name not in sys.modules:
+        _load(name, PACKAGED / study / _package(study))
+    return importlib.import_module(f"{name}.{module}") if module else sys.modules[name]
+
+
+def _load(name: str, package: Path) -> None:
+    """Imports the package in a folder under this name."""
+    spec = importlib.util.spec_from_file_location(
+        name, package / "__init__.py", submodule_search_locations=[str(package)]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+
+
+def _package(study: str) -> str:
+    return study.replace("-", "_")
 
 
 @cache

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rexmit.analyse.captures import SMALL, Options, Reading, table_names
-from rexmit.analyse.listing import Listing, Window
-from rexmit.analyse.overview import SORTS, Overview, Wanted, nested
+from rexmit.analyse.captures import Reading
+from rexmit.analyse.listing import Listing
+from rexmit.analyse.overview import SORTS, Overview, nested
 from rexmit.analyse.pairs import PairOptions
 from rexmit.analyse.words import evidence, sctp_evidence
 from rexmit.cli import completing
+from rexmit.cli.analyze_options import JSON_FLOWS, Asked, Given
 from rexmit.cli.analyze_pair import PairOutput, analyze_pair
 from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.cli.reading import ReadingProgress
@@ -31,10 +32,6 @@ else:
 
 STANDARD_INPUT = Path("/dev/stdin")
 """What - stands for."""
-
-JSON_FLOWS = 1_000
-"""Connections, and associations, that JSON holds unless more are asked for: a scan of a million ports would
-take gigabytes."""
 
 GRAPH_FORMATS = ("svg", "png", "pdf", "html", "xplot")
 
@@ -59,37 +56,6 @@ class Span(_Type):
 
 
 SPAN = Span()
-
-
-@dataclass(frozen=True)
-class Listed:
-    """Whose packets are listed, and which of them."""
-
-    kind: str | None
-    number: int | None
-    window: Window
-
-    def make(self) -> Listing:
-        """A listing that has seen nothing."""
-        return Listing(self.kind, self.number)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the options of the command say."""
-
-    options: Options
-    wanted: Wanted
-    lines: bool
-    as_json: bool
-    tables: Path | None
-    only: tuple[str, ...]
-    form: str
-    graphs: Path | None
-    graph_formats: tuple[str, ...]
-    listed: Listed | None = None
-    several: bool = False
-    by_number: bool = False
 
 
 @click.command(
@@ -159,32 +125,7 @@ Examples:
 )
 @json_option
 @click.pass_context
-def analyze(
-    context: click.Context,
-    captures: tuple[Path, ...],
-    connection: int | None,
-    association: int | None,
-    lines: bool,
-    packets: bool,
-    tsn: tuple[int, int] | None,
-    seq: tuple[int, int] | None,
-    around: int | None,
-    sort: str,
-    limit: int | None,
-    condition: str | None,
-    loss_event_rtts: float,
-    sctp_threshold: int,
-    tables: Path | None,
-    only: str | None,
-    form: str | None,
-    graphs: Path | None,
-    graph_formats: tuple[str, ...],
-    separate: bool,
-    same_clock: bool,
-    whole: bool,
-    jobs: int | None,
-    as_json: bool,
-) -> None:
+def analyze(context: click.Context, /, captures: tuple[Path, ...], **options: Any) -> None:
     """Say of every retransmission of TCP and SCTP in CAPTURE what caused it, and measure its connections.
 
     Reads pcapng and pcap, also packed with gzip or zstd. Two captures are taken as two views of the same
@@ -192,63 +133,19 @@ def analyze(
     if a capture is damaged; all that could be read is shown all the same. - stands for standard input.
     """
     captures = tuple(STANDARD_INPUT if str(path) == "-" else path for path in captures)
-    pair = len(captures) == 2 and not separate
-    _check_needed(
-        (only is not None, "--only", "--tables DIR", tables is not None),
-        (form is not None, "--format", "--tables DIR", tables is not None),
-        (bool(graph_formats), "--graph-format", "--graphs DIR", graphs is not None),
-        (same_clock, "--same-clock", "two captures", pair),
-        (whole, "--whole", "two captures", pair),
-        (tsn is not None, "--tsn", "--packets", packets),
-        (seq is not None, "--seq", "--packets", packets),
-        (around is not None, "--around", "--packets", packets),
-    )
-    form = form or "parquet"
+    given = Given(**options)
+    pair = len(captures) == 2 and not given.separate
+    given.check(pair)
     if pair:
-        if connection or association or graphs or packets:
-            text = "--connection, --association, --packets and --graphs show one capture; add --separate"
-            raise UsageError(text)
-        about = PairOptions(same_clock, whole)
-        given = Options(condition, loss_event_rtts, sctp_threshold, jobs)
-        context.exit(analyze_pair(captures, given, about, PairOutput(lines, as_json, tables, only, form)))
-    names = table_names([name.strip() for name in only.split(",")]) if only is not None else SMALL
-    listed = _listed((connection, seq), (association, tsn), around) if packets else None
-    every = (*(() if tables is None else names), *(listed.make().tables if listed else ()))
-    options = Options(
-        condition, loss_event_rtts, sctp_threshold, jobs, tuple(dict.fromkeys((*SMALL, *every)))
-    )
-    shown = limit if limit is not None else JSON_FLOWS if as_json else 20
-    wanted = Wanted(sort, shown or None, connection, association, lines)
-    asked = Asked(
-        options, wanted, lines, as_json, tables, names, form, graphs, graph_formats or ("svg", "html"), listed
-    )
-    asked = replace(asked, by_number=as_json and not limit)
+        output = PairOutput(given.lines, given.as_json, given.tables, given.only, given.form or "parquet")
+        about = PairOptions(given.same_clock, given.whole)
+        context.exit(analyze_pair(captures, given.judged(), about, output))
+    asked = given.asked()
     groups = [(capture,) for capture in captures]
     found = [_analyze(group, _apart(asked, groups, at)) for at, group in enumerate(groups)]
-    if as_json:
+    if given.as_json:
         _print_json([one.json() for one in found])
     context.exit(1 if any(one.reading.summary.damaged for one in found) else 0)
-
-
-def _listed(
-    tcp: tuple[int | None, tuple[int, int] | None],
-    sctp: tuple[int | None, tuple[int, int] | None],
-    around: int | None,
-) -> Listed:
-    """What is listed: number of the flow and span of TCP and of SCTP, or around a packet."""
-    if any(part is not None for part in tcp) and any(part is not None for part in sctp):
-        raise UsageError("packets of one connection or one association are listed; choose one of the two")
-    if around is not None and (tcp[1] or sctp[1]):
-        raise UsageError("--around says where, and so do --tsn and --seq; choose one of them")
-    kind = "connection" if tcp != (None, None) else "association" if sctp != (None, None) else None
-    return Listed(kind, tcp[0] or sctp[0], Window(tcp[1] or sctp[1], around))
-
-
-def _check_needed(*options: tuple[bool, str, str, bool]) -> None:
-    """Raises UsageError for an option without another that it needs: given, name, needed, is there."""
-    for given, name, needed, there in options:
-        if given and not there:
-            raise UsageError(f"{name} does nothing without {needed}; give both")
 
 
 @dataclass(frozen=True)

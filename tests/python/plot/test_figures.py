@@ -9,8 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from rexmit import UsageError
 from rexmit.analyse import position_costs
-from rexmit.plot import figures, hurtig, style
+from rexmit.analyse.study_code import study_module
+from rexmit.plot import figures, style
 from rexmit.plot.figures import Factor
+
+hurtig = study_module("hurtig-2006", "charts")
 
 RATES, DELAYS = (80, 320), (10, 100, 300)
 

@@ -44,18 +44,12 @@ impl<P: Carried> RedQueue<P> {
         Self { queue: Fifo::default(), config, stream, average, count: -1, max_packet: 0 }
     }
 
-    /// Takes a packet or not, where the shaper sends at `rate`.
-    pub fn enqueue(
-        &mut self,
-        (now, rate): (Instant, Option<LineRate>),
-        mut packet: Waiting<P>,
-        room: &Room,
-        dropped: &mut Dropped<P>,
-    ) {
+    /// Takes a packet or not.
+    pub fn enqueue(&mut self, now: Instant, mut packet: Waiting<P>, room: &Room, dropped: &mut Dropped<P>) {
         // Drawn for each packet that comes.
         let draw = unit(self.stream.next_u64());
         self.max_packet = self.max_packet.max(packet.bytes.into());
-        self.measure(now, rate, room.idle);
+        self.measure(now, room.rate, room.idle);
         let act = self.act(packet.bytes.into());
         let (hit, mild) = match act {
             Act::Nothing => (false, false),

@@ -320,3 +320,15 @@ fn schema_describes_every_key() {
     let text = schema.to_string();
     assert!(text.contains("gilbert_elliott") && text.contains("syn-ack") && text.contains("dummynet"));
 }
+
+/// What netem cannot do is named by the key under which it was written: once where it stands for both directions.
+#[test]
+fn what_netem_cannot_do_is_named_by_the_key_that_was_written() {
+    let beyond = |text: &str| toml::from_str::<PathSpec>(text).unwrap().beyond_netem();
+    let both = "emulator = \"netem\"\nlink = \"1 Gbit/s\"\nchanges = [{ at = \"1 s\", delay = \"5 ms\" }]";
+    assert_eq!(beyond(both), ["path.link", "path.changes"]);
+    let one = "emulator = \"netem\"\ndown.link = \"1 Gbit/s\"\nup.drop = 3";
+    assert_eq!(beyond(one), ["path.down.link", "path.up.drop"]);
+    let overridden = "emulator = \"netem\"\naqm = \"codel\"\ndown.aqm = \"none\"\nup.aqm = \"none\"";
+    assert!(beyond(overridden).is_empty());
+}

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import polars as pl
 from matplotlib.figure import Figure
+from rexmit import Results, Study
+from rexmit.plot import connections, style, tsg
 
-from rexmit.plot import connections, deboer, style, tsg
-from rexmit.run import Results, RunOptions, run_study
-from rexmit.study import load_spec
+from . import charts
 
 _STUDY = "deboer-2005/"
 _CONGESTION = "hosts.client.linux.congestion"
@@ -32,21 +32,21 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     files: list[Path] = []
     if name == "buffers":
         for rfc1323 in frame["rfc1323"].unique(maintain_order=True):
-            files += deboer.draw_buffers(frame, rfc1323, out, formats)
+            files += charts.draw_buffers(frame, rfc1323, out, formats)
     elif name == "sack":
         for sack in frame["sack"].unique(maintain_order=True):
             number = "5.4" if sack else "5.3"
-            files += deboer.draw_loss(frame.filter(pl.col("sack") == sack), number, out, formats)
+            files += charts.draw_loss(frame.filter(pl.col("sack") == sack), number, out, formats)
     elif name == "newreno":
         files += _draw_newreno(results, frame, out, formats)
     elif name == "reassembly":
-        files += deboer.draw_reassembly(frame, _LIMIT, out, formats)
+        files += charts.draw_reassembly(frame, _LIMIT, out, formats)
         files += _draw_wait(results, out, formats)
     elif name == "queue":
-        files += deboer.draw_queue(frame, out, formats)
+        files += charts.draw_queue(frame, out, formats)
     else:
         across, sides = _LEVELS[name]
-        files += deboer.draw_levels(frame, across, sides, results.title, out, formats)
+        files += charts.draw_levels(frame, across, sides, results.title, out, formats)
     return files
 
 
@@ -54,30 +54,30 @@ def _draw_newreno(results: Results, frame: pl.DataFrame, out: Path, formats: Seq
     files = []
     newreno = frame.filter(pl.col("newreno") == 1)
     if len(newreno):
-        files += deboer.draw_loss(newreno, "5.5", out, formats)
+        files += charts.draw_loss(newreno, "5.5", out, formats)
     if "0 ms" in frame["latency"] and {0, 1} <= set(frame["newreno"]):
         plain = frame.filter(pl.col("newreno") == 0)
         frames = {"plain Reno": plain, "NewReno": newreno, "SACK": _sack_beside(results)}
-        files += deboer.draw_options(frames, out, formats)
+        files += charts.draw_options(frames, out, formats)
     return files
 
 
 def _sack_beside(results: Results) -> pl.DataFrame:
     """The runs with SACK at 0 ms at the losses of a study of NewReno, run now: some seconds."""
-    spec = load_spec(_STUDY + "sack").with_set("vary.sack", [1]).with_set("vary.latency", ["0 ms"])
+    study = Study.load(_STUDY + "sack").set("vary.sack", [1]).set("vary.latency", ["0 ms"])
     own = {factor.name: factor for factor in results.spec().design.factors}
-    spec = spec.with_set("vary.loss", list(own["loss"].labels))
-    spec = spec.with_set("transfers.0.bulk", f"{_seconds(results):g} s")
-    spec = spec.with_set("design.replications", results.study["replications"])
-    return _frame(run_study(spec, None, RunOptions()))
+    study = study.set("vary.loss", list(own["loss"].labels))
+    study = study.set("transfers.0.bulk", f"{_seconds(results):g} s")
+    study = study.set("design.replications", results.study["replications"])
+    return _frame(study.run(progress=False))
 
 
 def _draw_wait(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     """A time-sequence graph of the wait for the timer with SACK, at the first loss of a short run."""
-    spec = load_spec(_STUDY + "reassembly").with_set(f"vary.{_LIMIT}", [48])
-    spec = spec.with_set("vary.recovery", ["SACK"]).with_set("vary.loss", ["0.1 %"])
-    spec = spec.with_set("transfers.0.bulk", "0.5 s").with_set("intervals", "0.5 s")
-    short = run_study(spec, None, RunOptions())
+    study = Study.load(_STUDY + "reassembly").set(f"vary.{_LIMIT}", [48])
+    study = study.set("vary.recovery", ["SACK"]).set("vary.loss", ["0.1 %"])
+    study = study.set("transfers.0.bulk", "0.5 s").set("intervals", "0.5 s")
+    short = study.run(progress=False)
     with tempfile.TemporaryDirectory() as work:
         path = Path(work) / "client.pcapng"
         short.capture(0, client=path)
@@ -98,7 +98,7 @@ def _draw_wait(results: Results, out: Path, formats: Sequence[str]) -> list[Path
 
 
 def _frame(results: Results) -> pl.DataFrame:
-    return deboer.throughputs(results.table(), results.intervals(), _seconds(results))
+    return charts.throughputs(results.table(), results.intervals(), _seconds(results))
 
 
 def _seconds(results: Results) -> float:

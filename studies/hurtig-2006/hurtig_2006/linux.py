@@ -20,10 +20,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import StrMethodFormatter
-
-from rexmit.analyse.positions import PositionCosts, position_costs
+from rexmit.analyse import PositionCosts, position_costs
 from rexmit.analyse.reached import is_unreached
-from rexmit.analyse.repairs import (
+from rexmit.plot import figures, style
+from rexmit.plot.figures import Factor
+
+from .repairs import (
     HANDSHAKE,
     NOTHING,
     PROBE,
@@ -33,8 +35,6 @@ from rexmit.analyse.repairs import (
     additional_at,
     repairs,
 )
-from rexmit.plot import figures, style
-from rexmit.plot.figures import Factor
 
 RATE, DELAY, POSITION, STACK = "path.rate", "path.delay", "path.down.drop", "hosts.server.linux"
 PATH = [f"{RATE}_bit_s", f"{DELAY}_ns"]

@@ -8,7 +8,6 @@ from pathlib import Path
 import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-
 from rexmit.plot import style
 
 SHOWN_PAIRS = 6

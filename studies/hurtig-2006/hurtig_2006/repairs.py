@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import polars as pl
-
-from rexmit.analyse.positions import PositionCosts
-from rexmit.analyse.reached import is_unreached
-from rexmit.errors import UsageError
-from rexmit.units import plural
+from rexmit import UsageError
+from rexmit.analyse import PositionCosts, is_unreached
 
 NOTHING, HANDSHAKE, RECOVERY, PROBE, TIMER = "nothing", "handshake", "recovery", "probe", "timer"
 UNREACHED = "unreached"
@@ -35,9 +32,8 @@ def repairs(frame: pl.DataFrame, position: str, by: Sequence[str]) -> pl.DataFra
     """
     failed = frame.filter(~pl.col("completed"))
     if failed.height:
-        raise UsageError(
-            f"{plural(failed.height, 'run')} did not complete; the first is run {failed['run'][0]}"
-        )
+        runs = "1 run" if failed.height == 1 else f"{failed.height:,} runs"
+        raise UsageError(f"{runs} did not complete; the first is run {failed['run'][0]}")
     keys = [*by, "replication"]
     counted = frame.select(
         *keys,

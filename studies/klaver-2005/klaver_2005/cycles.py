@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-
 from rexmit.analyse.friendly import Judged
 from rexmit.analyse.friendly.direction import Floats, Integers, Truths
 from rexmit.plot import style

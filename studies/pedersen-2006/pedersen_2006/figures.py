@@ -7,16 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
-
+from rexmit import Results, analyze
 from rexmit.analyse import load_published, retransmission_delays
-from rexmit.analyse.captures import Options
-from rexmit.plot import pedersen
-from rexmit.plot.pedersen import CLASSES, EXTENSIONS, Cell, Group
-from rexmit.report.analysis import read
-from rexmit.report.studies.pedersen_messages import draw_switches, draw_today
-from rexmit.run import Results
-from rexmit.study import list_studies
 
+from . import charts
+from .charts import CLASSES, EXTENSIONS, Cell, Group
+from .messages import draw_switches, draw_today
+
+PUBLISHED = Path(__file__).parent.parent / "published.csv"
 _QUANTITIES = {
     "retransmissions": "number",
     "least delay": "min",
@@ -82,7 +80,7 @@ def _thin(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
         place = out / f"figure-{number}-thin-rtt-{rtt.removesuffix(' ms')}"
         ticks = {float(n): f"{n}." for n in numbers}
         axis = "Number of the retransmission of a chunk; delays since its first transmission"
-        files += pedersen.draw_delays(groups, ticks, axis, title, place, formats)
+        files += charts.draw_delays(groups, ticks, axis, title, place, formats)
     return files + _thin_counts(results, published, out, formats)
 
 
@@ -102,7 +100,7 @@ def _thin_counts(results: Results, published: _Published, out: Path, formats: Se
         groups.append(Group(label, cells))
     ticks = {float(place): rtt for place, rtt in enumerate(rtts)}
     title = "Tables 3.2 to 3.5: what makes SCTP send a chunk of a thin stream again"
-    return pedersen.draw_counts(groups, ticks, "RTT", title, out / "counts-thin", formats)
+    return charts.draw_counts(groups, ticks, "RTT", title, out / "counts-thin", formats)
 
 
 def _thick(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
@@ -121,7 +119,7 @@ def _thick(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     ticks = {float(n): f"{n}." for n in range(1, 6)}
     title = "Figure 3.2: SCTP, thick stream, delay since the first transmission"
     place = out / "figure-3-02-thick"
-    return pedersen.draw_panels(panels, ticks, "Number of the retransmission", title, place, formats)
+    return charts.draw_panels(panels, ticks, "Number of the retransmission", title, place, formats)
 
 
 def _tcp_thin(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
@@ -145,7 +143,7 @@ def _tcp(results: Results, title: str, place: Path, formats: Sequence[str]) -> l
         groups.append(Group(name, cells))
     ticks = {float(at): f"RTT {rtt}" for at, rtt in enumerate(rtts)}
     title += ", mean delay since the transmission before"
-    return pedersen.draw_means(groups, ticks, title, place, formats)
+    return charts.draw_means(groups, ticks, title, place, formats)
 
 
 def _enhancements(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
@@ -176,7 +174,7 @@ def _rows(
         groups.append(Group(name, cells))
     ticks = {float(n): f"{n}." for n in numbers}
     axis = "Number of the retransmission of a chunk; delays since its first transmission"
-    return pedersen.draw_delays(groups, ticks, axis, title, place, formats)
+    return charts.draw_delays(groups, ticks, axis, title, place, formats)
 
 
 def _restart(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
@@ -193,7 +191,7 @@ def _restart(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
         groups.append(Group(label, cells))
     ticks = {float(at): label for at, label in enumerate(CLASSES.values())}
     title = "Section 4.3.3: the restart of the timer, and nothing else, RTT 200 ms"
-    return pedersen.draw_delays(
+    return charts.draw_delays(
         groups, ticks, "First retransmission of a chunk", title, out / "restart", formats
     )
 
@@ -207,7 +205,7 @@ def _rto(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
         words = "with" if delay == "200 ms" else "without"
         title = f"Figure {_figure(number)}: calculated RTO on a thin stream, {words} SACK delay"
         name = f"figure-{number}-rto-{words}-sack-delay"
-        files += pedersen.draw_timer(*timer(results, int(runs[0])), 208, title, out / name, formats)
+        files += charts.draw_timer(*timer(results, int(runs[0])), 208, title, out / name, formats)
     return files
 
 
@@ -216,7 +214,7 @@ def timer(results: Results, run: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     with tempfile.TemporaryDirectory() as folder:
         capture = Path(folder) / "client.pcapng"
         results.capture(run, client=capture)
-        found = read([capture], Options(tables=("sctp_rtt", "chunks")))
+        found = analyze(capture, tables=("sctp_rtt", "chunks"))
     start = found.chunks["time_ns"].min()
     rtt = found.sctp_rtt.filter(pl.col("side") == "client")
     samples = rtt.select(
@@ -237,10 +235,7 @@ class _Published:
     """The published delays and counts of a part, by their place."""
 
     def __init__(self, part: str) -> None:
-        folder = next(
-            entry.path.parent for entry in list_studies() if entry.name.startswith("pedersen-2006/")
-        )
-        rows = load_published(folder / "published.csv")
+        rows = load_published(PUBLISHED)
         self._rows = [row for row in rows if row.place["part"] == part and row.kind == "table"]
 
     def of(self, **place: str) -> dict[str, float]:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-
+from rexmit import Results
 from rexmit.analyse import effects, lateness
-from rexmit.plot import pedersen_messages
-from rexmit.run import Results
+
+from . import message_charts
 
 LOSS = 0.05
 """Of packets with data, in every part of the study."""
@@ -37,7 +37,7 @@ def draw_switches(results: Results, out: Path, formats: Sequence[str]) -> list[P
     frame = lateness(results.messages(), LOSS)
     panels = {name: named_effects(own) for (name,), own in frame.group_by("workload", maintain_order=True)}
     name = results.name.partition("/")[2]
-    files = pedersen_messages.draw_effects(panels, _LATE, out / f"{name}-effects", formats)
+    files = message_charts.draw_effects(panels, _LATE, out / f"{name}-effects", formats)
     rows = [
         (
             label,
@@ -50,7 +50,7 @@ def draw_switches(results: Results, out: Path, formats: Sequence[str]) -> list[P
     ]
     axis = f"{_LATE[0].upper()}{_LATE[1:]}: mean and range of runs"
     title = "Each enhancement alone, and all but one"
-    return files + pedersen_messages.draw_alone(rows, axis, title, out / f"{name}-alone", formats)
+    return files + message_charts.draw_alone(rows, axis, title, out / f"{name}-alone", formats)
 
 
 def draw_today(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
@@ -70,7 +70,7 @@ def draw_today(results: Results, out: Path, formats: Sequence[str]) -> list[Path
         if delay:
             title += f", {delay} each way"
             name += f"-{delay}".replace(" ", "-")
-        files += pedersen_messages.draw_late(panels, title, out / name, formats)
+        files += message_charts.draw_late(panels, title, out / name, formats)
     return files
 
 

@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from rexmit.plot import hurtig, linux
-from rexmit.run import Results, RunOptions, run_study
-from rexmit.study import load_spec
+from rexmit import Results, Study
+
+from . import charts, linux
 
 _HURTIG = "hurtig-2006/"
 _LINUX = "linux-"
@@ -20,33 +20,33 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     if flow.startswith(_LINUX):
         reference = reference_of(results)
         return linux.draw(results.table(), reference.table(), out, formats)
-    files = [file for drawn in hurtig.draw_table(results.table(), flow, out, formats) for file in drawn]
+    files = [file for drawn in charts.draw_table(results.table(), flow, out, formats) for file in drawn]
     return files + _sequences(results, flow, out, formats)
 
 
 def reference_of(results: Results) -> Results:
     """FreeBSD 6.0 of the model on the paths of a study of hurtig-2006 on Linux, run now, in a second."""
-    spec = load_spec(_HURTIG + results.name.removeprefix(_HURTIG + _LINUX))
+    study = Study.load(_HURTIG + results.name.removeprefix(_HURTIG + _LINUX))
     for factor in results.spec().design.factors:
         if factor.name != linux.STACK:
-            spec = spec.with_set(f"vary.{factor.name}", list(factor.levels))
-    return run_study(spec, None, RunOptions())
+            study = study.set(f"vary.{factor.name}", list(factor.levels))
+    return study.run(progress=False)
 
 
 def _sequences(results: Results, flow: str, out: Path, formats: Sequence[str]) -> list[Path]:
     """The time-sequence graphs of single runs, which are run again with captures."""
     numbers = _numbers(results)
 
-    def capture(panel: hurtig.Panel, path: Path) -> None:
+    def capture(panel: charts.Panel, path: Path) -> None:
         server, client = (path if panel.host == host else None for host in ("server", "client"))
         results.capture(numbers[panel.kbit_s, panel.delay_ms, panel.position], server=server, client=client)
 
     files: list[Path] = []
     with tempfile.TemporaryDirectory() as work:
-        for figure in hurtig.SEQUENCE_FIGURES:
+        for figure in charts.SEQUENCE_FIGURES:
             wanted = {(panel.kbit_s, panel.delay_ms, panel.position) for panel in figure.panels}
             if figure.flow == flow and wanted <= set(numbers):
-                files += hurtig.draw_sequences(figure, capture, Path(work), out, formats)
+                files += charts.draw_sequences(figure, capture, Path(work), out, formats)
     return files
 
 

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-
+from rexmit import Results, TcpFriendly, tcp_friendly_runs
 from rexmit.analyse.friendly import Judged
-from rexmit.plot import friendly, klaver, klaver_cycle, style
-from rexmit.report.friendly import TcpFriendly
-from rexmit.report.friendly_runs import tcp_friendly_runs
-from rexmit.run import Results
+from rexmit.plot import friendly, style
+
+from . import charts, cycles
 
 
 def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
@@ -22,9 +21,9 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
             (one,) = _judged(results, "replication").values()
             return style.save(friendly.figure(one, style.LIGHT), out / "window", formats)
         if part == "cycles":
-            return klaver_cycle.draw_cycles(_judged(results, klaver.CASE), out, formats)
+            return cycles.draw_cycles(_judged(results, charts.CASE), out, formats)
         kernel = "Linux 6.1" if results.study["backend"] != "model" else "the model of Linux 6.1"
-        return klaver.draw_table(part, tcp_friendly_runs(results), out, formats, kernel)
+        return charts.draw_table(part, tcp_friendly_runs(results), out, formats, kernel)
 
 
 def _judged(results: Results, column: str) -> dict[str, Judged]:

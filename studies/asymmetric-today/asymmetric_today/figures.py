@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-
+from rexmit import Results
 from rexmit.analyse import two_way
-from rexmit.plot import uplink_today
-from rexmit.run import Results
+
+from . import charts
 
 NAMES = {
     "pfifo limit 17": "FIFO, 17 packets",
@@ -35,7 +35,7 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     runs = named(results)
     disciplines = runs["discipline"].unique(maintain_order=True).to_list()
     system = "Linux 6.1" if results.name.endswith("disciplines") else "on the model"
-    return uplink_today.draw(runs, disciplines, system, out, formats)
+    return charts.draw(runs, disciplines, system, out, formats)
 
 
 def named(results: Results) -> pl.DataFrame:

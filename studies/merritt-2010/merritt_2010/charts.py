@@ -17,7 +17,6 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-
 from rexmit.analyse import Published, crossing
 from rexmit.plot import style
 

@@ -14,13 +14,12 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-
+from rexmit import UsageError
 from rexmit.analyse import PositionCosts, load_published, position_costs
-from rexmit.errors import UsageError
 from rexmit.plot import connections, figures, style, tsg
 from rexmit.plot.figures import Factor
-from rexmit.study import find_study
 
+PUBLISHED = Path(__file__).parent.parent / "published.csv"
 RATE, DELAY, POSITION = "path.rate", "path.delay", "path.down.drop"
 
 DEFECT_KBIT_S, DEFECT_UP_TO_MS = 40, 20
@@ -231,7 +230,7 @@ def _published(figure: LossFigure) -> list[tuple[float, float]]:
         "average": ("average additional time", "any"),
     }[figure.quantity]
     packets = "20" if figure.flow == "short" else "100"
-    rows = load_published(find_study(f"hurtig-2006/{figure.flow}")[1].parent / "published.csv")
+    rows = load_published(PUBLISHED)
     return [
         (float(row.place["delay_ms"]), row.interval()[0])
         for row in rows

@@ -17,7 +17,6 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-
 from rexmit.models import ott_window, pftk_window
 from rexmit.plot import style
 

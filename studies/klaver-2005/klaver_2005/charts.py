@@ -16,7 +16,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import StrMethodFormatter
-
 from rexmit.models.tcp_friendly import (
     KLAVER_LARGEST_P,
     KLAVER_SMALLEST_WINDOW,

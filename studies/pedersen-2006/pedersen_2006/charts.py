@@ -19,7 +19,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, NullFormatter
-
 from rexmit.analyse import count_interval, prediction_interval
 from rexmit.plot import style
 

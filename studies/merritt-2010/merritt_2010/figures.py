@@ -7,14 +7,13 @@ from functools import cache
 from pathlib import Path
 
 import polars as pl
-
+from rexmit import Results, UsageError
 from rexmit.analyse import load_published, two_way
-from rexmit.errors import UsageError
-from rexmit.plot import merritt
-from rexmit.run import Results
-from rexmit.study import find_study
+
+from . import charts
 
 TWO_WAY = "merritt-2010/two-way"
+PUBLISHED = Path(__file__).parent.parent / "published.csv"
 
 
 def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
@@ -23,17 +22,15 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     runs = with_buffer(two_way(results))
     if runs["buffer"].n_unique() < 2:
         raise UsageError(f"{results.name}: one uplink buffer gives no figure; run it with several")
-    published = load_published(find_study(TWO_WAY)[1].parent / "published.csv")
+    published = load_published(PUBLISHED)
 
     @cache
     def states(run: int) -> pl.DataFrame:
         return results.trace(run)["state"]
 
-    files = [
-        file for drawn in merritt.draw_buffers(runs, published, numbered, out, formats) for file in drawn
-    ]
+    files = [file for drawn in charts.draw_buffers(runs, published, numbered, out, formats) for file in drawn]
     if numbered:
-        times = merritt.draw_times(runs, results.intervals(), states, out, formats)
+        times = charts.draw_times(runs, results.intervals(), states, out, formats)
         files += [file for drawn in times for file in drawn]
     return files
 

@@ -1,0 +1,36 @@
+"""The map of ARCHITECTURE.md, "where is X": its files are there and hold what it names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADING = "## Where is"
+
+
+def entries() -> list[tuple[str, str, str]]:
+    """What is looked for, a file, and a name in it, of each row."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    section = text.split(HEADING, 1)[1].split("\n## ", 1)[0]
+    rows = [line.split("|")[1:-1] for line in section.splitlines() if line.startswith("| ")][1:]
+    found = []
+    for what, where in ((what.strip(), where) for what, where, *_ in rows):
+        for path, name in re.findall(r"`([^`]+)`: `([^`]+)`", where):
+            found.append((what, path, name))
+    assert len({what for what, *_ in found}) == len(rows), "a row names no `file`: `name`"
+    return found
+
+
+@pytest.mark.parametrize(("what", "path", "name"), entries())
+def test_what_the_map_names_is_there(what: str, path: str, name: str) -> None:
+    assert re.search(
+        rf"(fn|struct|enum|trait|mod|def|class|const|static|function|interface) {re.escape(name)}\b",
+        (ROOT / path).read_text(),
+    ), f"{what}: {path} defines no {name}"
+
+
+def test_there_are_entries() -> None:
+    assert len(entries()) >= 20

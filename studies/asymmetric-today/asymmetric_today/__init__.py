@@ -1,0 +1,1 @@
+"""The figures of asymmetric-today: a study of our own, with no published numbers."""
