@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -64,6 +66,17 @@ def test_every_entry_is_a_backend_a_key_of_the_record_and_a_table_of_the_schema(
         assert entry["determinism"] in ("bytes", "sizes-and-times", "none")
     # A version stands beside the other keys of study.json, so no stack may have the name of one.
     assert all(STUDY_KEYS[name][0] == "string" for name in third_parties())
+
+
+@names
+def test_nobody_but_the_list_and_its_adapter_names_it(name: str) -> None:
+    root = Path(__file__).parents[2]
+    sources = [*(root / "python/rexmit").rglob("*.py*"), *root.glob("crates/*/src/**/*.rs")]
+    beside = (root / "python/rexmit/_studies", root / "crates/stacks")
+    ours = [path for path in sources if not any(folder in path.parents for folder in beside)]
+    assert len(ours) > 300
+    named = [path for path in ours if re.search(rf"\b{name}\b", path.read_text(), re.IGNORECASE)]
+    assert named == []
 
 
 @names

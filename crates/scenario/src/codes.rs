@@ -97,7 +97,9 @@ impl Resolved {
 /// Adds to the schema of a scenario what the stacks of a registry add: the choices of `code`, and their tables.
 pub(crate) fn add_to_schema(schema: &mut Value, registry: Registry) {
     let names: Vec<&str> = registry.names().collect();
-    schema["$defs"]["HostSpec"]["properties"]["code"]["enum"] = json!(names);
+    let code = &mut schema["$defs"]["HostSpec"]["properties"]["code"];
+    code["enum"] = json!(names);
+    code["type"] = json!("string");
     for stack in registry.tables() {
         let about = stack.about();
         let Some(settings) = about.settings else { continue };

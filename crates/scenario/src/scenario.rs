@@ -83,7 +83,7 @@ pub struct HostSpec {
     pub stack: Value,
     /// Whose protocol code it runs in virtual time: `"model"`, rexmit's own, which behaves as the profile `stack` says; or a
     /// third party's, to which the profile gives the protocol and the single values that it changes. The hosts may differ.
-    /// Default: what the backend names, `usrsctp` of `stack:usrsctp`; otherwise the model.
+    /// Default: the stack that the backend names, as `stack:NAME` does; otherwise the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// MTU of its interface in bytes. Default: 1500.

@@ -33,11 +33,12 @@ impl StackFactory for SctpModel {
             })
         };
         let hosts = run.hosts.iter().map(host).collect::<Result<_, _>>()?;
-        Ok(Box::new(Run { hosts }))
+        Ok(Box::new(SctpRun { hosts }))
     }
 }
 
-struct Run {
+/// The model started for a run.
+pub struct SctpRun {
     hosts: Vec<Host>,
 }
 
@@ -50,8 +51,15 @@ struct Host {
     secrets: RandomStream,
 }
 
-impl StackRun for Run {
+impl StackRun for SctpRun {
     fn endpoint(&mut self, host: usize, end: &EndSettings) -> Result<Box<dyn StackEnd>, SettingError> {
+        Ok(self.association(host, end))
+    }
+}
+
+impl SctpRun {
+    /// [`StackRun::endpoint`] as it is.
+    pub fn association(&mut self, host: usize, end: &EndSettings) -> Box<Association> {
         let host = &mut self.hosts[host];
         let mut association = Association::new(AssociationConfig {
             profile: with_streams(&host.profile, end.streams),
@@ -69,7 +77,7 @@ impl StackRun for Run {
         if end.marks_places {
             association.mark_places();
         }
-        Ok(Box::new(association))
+        Box::new(association)
     }
 }
 

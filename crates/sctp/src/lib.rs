@@ -25,6 +25,6 @@ mod rto;
 mod thin;
 
 pub use association::{Association, AssociationConfig, Role, State};
-pub use factory::SctpModel;
+pub use factory::{SctpModel, SctpRun};
 pub use faults::Faults;
 pub use profile::Profile;

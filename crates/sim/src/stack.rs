@@ -1,14 +1,15 @@
 //! The stacks of a run: started for its hosts, and asked for the ends of its connections.
 
 use rexmit_scenario::{ConnectionPlan, HOSTS, Resolved, SpecError, Streams};
-use rexmit_stack::{EndSettings, HostSettings, Role, RunSettings, StackRun};
+use rexmit_stack::{EndSettings, Role, RunSettings};
+use rexmit_stacks::AnyRun;
 use rexmit_units::Duration;
 
 pub(crate) use rexmit_stacks::AnyEnd as Stack;
 
 /// The stacks that the hosts of a run have. It outlives their ends.
 pub(crate) struct Stacks {
-    runs: Vec<Box<dyn StackRun>>,
+    runs: Vec<AnyRun>,
     /// By host.
     seats: [Seat; 2],
     /// Ends of one connection run different code.
@@ -32,19 +33,22 @@ impl Stacks {
         hosts.sort_by_key(|host| resolved.codes[*host].about().name);
         let name = |host: usize| resolved.codes[host].about().name;
         let mut stacks = Self { runs: Vec::new(), seats: [Seat::default(); 2], mixed: name(0) != name(1) };
+        let settings = hosts.map(|host| resolved.host_settings(host));
+        let mut rest = &settings[..];
         for together in hosts.chunk_by(|one, two| name(*one) == name(*two)) {
-            let settings: Vec<HostSettings<'_>> =
-                together.iter().map(|host| resolved.host_settings(*host)).collect();
-            let run = RunSettings { hosts: &settings, streams: &|name| streams.get(name) };
+            let (own, others) = rest.split_at(together.len());
+            rest = others;
             for (n, host) in together.iter().enumerate() {
                 stacks.seats[*host] = Seat { run: stacks.runs.len(), host: n };
             }
-            stacks.runs.push(resolved.codes[together[0]].start(&run)?);
+            let run = RunSettings { hosts: own, streams: &|name| streams.get(name) };
+            stacks.runs.push(resolved.codes[together[0]].start(&run)?.into());
         }
         Ok(stacks)
     }
 
     /// The end of a connection at host number `host`, whose ticks have this phase.
+    #[inline]
     pub fn end(
         &mut self,
         resolved: &Resolved,
@@ -63,6 +67,6 @@ impl Stacks {
             marks_places: self.mixed,
         };
         let seat = self.seats[host];
-        Ok(self.runs[seat.run].endpoint(seat.host, &settings)?.into())
+        Ok(self.runs[seat.run].end(seat.host, &settings)?)
     }
 }

@@ -1,6 +1,5 @@
 //! What an engine needs of an end beside packets, timers and the application's calls.
 
-use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
@@ -10,7 +9,7 @@ use rexmit_wire::SeqNumber;
 use crate::{Counters, Endpoint, Socket, Transmission};
 
 /// One end of a connection as a [`crate::StackRun`] makes it.
-pub trait StackEnd: Endpoint + Socket + Debug + Any {
+pub trait StackEnd: Endpoint + Socket + Debug {
     /// What has happened since the start.
     fn counters(&self) -> &Counters;
 

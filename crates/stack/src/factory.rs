@@ -118,7 +118,7 @@ impl fmt::Debug for dyn StackFactory {
 }
 
 /// A stack that has been started for a run. It outlives its ends, and its drop ends the run for the library.
-pub trait StackRun {
+pub trait StackRun: Any {
     /// One end of a connection at host number `host` of [`RunSettings::hosts`]. Called in the order of the connections.
     ///
     /// # Errors

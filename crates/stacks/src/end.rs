@@ -1,12 +1,15 @@
 //! An end of any stack behind one type, which the engine's loop asks without looking up a table of functions.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::collections::VecDeque;
 
-use rexmit_sctp::Association;
-use rexmit_stack::{Counters, Delivery, Endpoint, Event, Snapshot, Socket, StackEnd, Transmission};
-use rexmit_tcp::Connection;
+use rexmit_sctp::{Association, SctpRun};
+use rexmit_stack::{
+    Counters, Delivery, EndSettings, Endpoint, Event, SettingError, Snapshot, Socket, StackEnd, StackRun,
+    Transmission,
+};
 use rexmit_tcp::congestion::Congestion;
+use rexmit_tcp::{Connection, TcpRun};
 use rexmit_units::Instant;
 use rexmit_wire::{Packet, SeqNumber};
 
@@ -22,16 +25,41 @@ pub enum AnyEnd {
     Other(Box<dyn StackEnd>),
 }
 
-impl From<Box<dyn StackEnd>> for AnyEnd {
-    fn from(end: Box<dyn StackEnd>) -> Self {
-        let kind = (&*end as &dyn Any).type_id();
-        if kind == std::any::TypeId::of::<Connection>() {
-            (end as Box<dyn Any>).downcast().map(|end| Self::Tcp(*end)).expect("its type was looked at")
-        } else if kind == std::any::TypeId::of::<Association>() {
-            (end as Box<dyn Any>).downcast().map(Self::Sctp).expect("its type was looked at")
+/// A stack that has been started for a run, of any kind.
+pub enum AnyRun {
+    /// The TCP model.
+    Tcp(TcpRun),
+    /// The SCTP model.
+    Sctp(SctpRun),
+    /// Any other.
+    Other(Box<dyn StackRun>),
+}
+
+impl From<Box<dyn StackRun>> for AnyRun {
+    fn from(run: Box<dyn StackRun>) -> Self {
+        let kind = (&*run as &dyn Any).type_id();
+        if kind == TypeId::of::<TcpRun>() {
+            (run as Box<dyn Any>).downcast().map(|run| Self::Tcp(*run)).expect("its type was looked at")
+        } else if kind == TypeId::of::<SctpRun>() {
+            (run as Box<dyn Any>).downcast().map(|run| Self::Sctp(*run)).expect("its type was looked at")
         } else {
-            Self::Other(end)
+            Self::Other(run)
         }
+    }
+}
+
+impl AnyRun {
+    /// [`StackRun::endpoint`].
+    ///
+    /// # Errors
+    /// As there.
+    #[inline]
+    pub fn end(&mut self, host: usize, settings: &EndSettings) -> Result<AnyEnd, SettingError> {
+        Ok(match self {
+            Self::Tcp(run) => AnyEnd::Tcp(run.connection(host, settings)),
+            Self::Sctp(run) => AnyEnd::Sctp(run.association(host, settings)),
+            Self::Other(run) => AnyEnd::Other(run.endpoint(host, settings)?),
+        })
     }
 }
 
@@ -60,7 +88,7 @@ impl AnyEnd {
         match self {
             Self::Tcp(end) => end.swap_queue(queue),
             Self::Sctp(end) => end.swap_queue(queue),
-            Self::Other(end) => end.swap_queue(now, queue),
+            Self::Other(end) => swap_queue_of(&mut **end, now, queue),
         }
     }
 
@@ -118,12 +146,20 @@ impl Endpoint for AnyEnd {
 
     #[inline]
     fn poll_timer(&self) -> Option<Instant> {
-        each!(self, end => end.poll_timer())
+        match self {
+            Self::Tcp(end) => end.poll_timer(),
+            Self::Sctp(end) => end.poll_timer(),
+            Self::Other(end) => timer_of(&**end),
+        }
     }
 
     #[inline]
     fn poll_event(&mut self) -> Option<Event> {
-        each!(self, end => end.poll_event())
+        match self {
+            Self::Tcp(end) => end.poll_event(),
+            Self::Sctp(end) => end.poll_event(),
+            Self::Other(end) => event_of(&mut **end),
+        }
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -168,4 +204,21 @@ impl Socket for AnyEnd {
     fn abort(&mut self, now: Instant) {
         each!(self, end => end.abort(now));
     }
+}
+
+// What the loop asks most often: called out of line, so that the models' answers stay in registers.
+
+#[cold]
+fn timer_of(end: &dyn StackEnd) -> Option<Instant> {
+    end.poll_timer()
+}
+
+#[cold]
+fn event_of(end: &mut dyn StackEnd) -> Option<Event> {
+    end.poll_event()
+}
+
+#[cold]
+fn swap_queue_of(end: &mut dyn StackEnd, now: Instant, queue: &mut VecDeque<Transmission>) {
+    end.swap_queue(now, queue);
 }

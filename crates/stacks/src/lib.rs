@@ -10,7 +10,7 @@ use rexmit_stack::About;
 
 mod end;
 
-pub use end::AnyEnd;
+pub use end::{AnyEnd, AnyRun};
 
 /// Every stack that is built in.
 pub static STACKS: &[&dyn StackFactory] =

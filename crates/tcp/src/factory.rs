@@ -28,11 +28,12 @@ impl StackFactory for TcpModel {
             Ok(Host { profile: host.profile_of()?, mtu: host.mtu, numbers: (run.streams)(&host.key("iss")) })
         };
         let hosts = run.hosts.iter().map(host).collect::<Result<_, _>>()?;
-        Ok(Box::new(Run { hosts }))
+        Ok(Box::new(TcpRun { hosts }))
     }
 }
 
-struct Run {
+/// The model started for a run.
+pub struct TcpRun {
     hosts: Vec<Host>,
 }
 
@@ -43,10 +44,18 @@ struct Host {
     numbers: RandomStream,
 }
 
-impl StackRun for Run {
+impl StackRun for TcpRun {
     fn endpoint(&mut self, host: usize, end: &EndSettings) -> Result<Box<dyn StackEnd>, SettingError> {
+        Ok(Box::new(self.connection(host, end)))
+    }
+}
+
+impl TcpRun {
+    /// [`StackRun::endpoint`] as it is, for who has room for it.
+    #[inline]
+    pub fn connection(&mut self, host: usize, end: &EndSettings) -> Connection {
         let host = &mut self.hosts[host];
-        Ok(Box::new(Connection::new(ConnectionConfig {
+        Connection::new(ConnectionConfig {
             profile: host.profile.clone(),
             local: end.local,
             remote: end.remote,
@@ -54,7 +63,7 @@ impl StackRun for Run {
             mtu: host.mtu,
             phase: end.phase,
             role: end.role,
-        })))
+        })
     }
 }
 

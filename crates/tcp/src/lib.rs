@@ -28,5 +28,5 @@ pub mod rtt;
 mod send_buffer;
 
 pub use connection::{Connection, ConnectionConfig, Role, State};
-pub use factory::TcpModel;
+pub use factory::{TcpModel, TcpRun};
 pub use profile::Profile;
