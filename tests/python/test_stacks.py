@@ -71,7 +71,8 @@ def test_every_entry_is_a_backend_a_key_of_the_record_and_a_table_of_the_schema(
 @names
 def test_nobody_but_the_list_and_its_adapter_names_it(name: str) -> None:
     root = Path(__file__).parents[2]
-    sources = [*(root / "python/rexmit").rglob("*.py*"), *root.glob("crates/*/src/**/*.rs")]
+    package = root / "python/rexmit"
+    sources = [*package.rglob("*.py"), *package.rglob("*.pyi"), *root.glob("crates/*/src/**/*.rs")]
     beside = (root / "python/rexmit/_studies", root / "crates/stacks")
     ours = [path for path in sources if not any(folder in path.parents for folder in beside)]
     assert len(ours) > 300
