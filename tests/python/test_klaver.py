@@ -113,10 +113,10 @@ def test_a_cycle_is_that_of_chapter_4_segment_by_segment(results: dict[str, Resu
 
 
 def test_delayed_acks_cost_half_a_segment(results: dict[str, Results]) -> None:
-    table = rexmit.tcp_friendly_runs(results["acks"])
     single = (pl.col("window_lost") == pl.col("window_cycles")) & (pl.col("w") >= 11)
     fast = (pl.col("path.down.rate_bit_s") == 1_000_000) & (pl.col("path.down.delay_ns") < 200_000_000)
-    own = table.filter(single & fast & (pl.col(COUNTS) == "segments"))
+    chosen = results["acks"].table().filter(fast & (pl.col(COUNTS) == "segments"))
+    own = rexmit.tcp_friendly_runs(results["acks"], chosen["run"].to_list()).filter(single)
     each, delayed = (
         dict(own.filter(pl.col(POLICY) == policy).select(CASE, "f").iter_rows())
         for policy in ("immediate", "quick-ack")

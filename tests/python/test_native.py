@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +13,17 @@ from rexmit import _native
 
 
 def test_the_types_are_those_of_the_module(tmp_path: Path) -> None:
+    # A package of the stub alone: mypy would read all of rexmit to check a page of types.
+    stub = tmp_path / "rexmit" / "_native.pyi"
+    stub.parent.mkdir()
+    stub.with_name("__init__.pyi").touch()
+    stub.write_bytes(Path(_native.__file__).with_name("_native.pyi").read_bytes())
     done = subprocess.run(
         [sys.executable, "-m", "mypy.stubtest", "rexmit._native"],
         capture_output=True,
         text=True,
         cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(tmp_path)},
         check=False,
     )
     assert done.returncode == 0, done.stdout

@@ -18,6 +18,7 @@ from rexmit.errors import UsageError
 from rexmit.models import FULL_PACKET, uplink_buffer_bound
 from rexmit.run import Results
 from rexmit.run.columns import design_columns
+from rexmit.study.settings import path_setting
 
 SETTLE_NS = 10_000_000_000
 """What is left out after each start: slow start and the recovery from its losses."""
@@ -187,7 +188,7 @@ def _measures(
     return {
         "down_rate": down_rate,
         "up_rate": up_rate,
-        "up_queue": _of_direction(scenario, "up", "queue"),
+        "up_queue": path_setting(scenario, "up", "queue"),
         "alone_goodput": first["goodput_bit_s"],
         "alone_rtt_ms": first["srtt_mean_ns"] / 1e6,
         "down_goodput": down["goodput_bit_s"],
@@ -233,12 +234,7 @@ def _level(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _rate(scenario: dict[str, Any], direction: str) -> float:
-    given = _of_direction(scenario, direction, "rate")
+    given = path_setting(scenario, direction, "rate")
     if given is None:
         raise UsageError(f"path.{direction}.rate: is missing; shares of it cannot be told")
     return float(_native.parse_rate(given))
-
-
-def _of_direction(scenario: dict[str, Any], direction: str, key: str) -> Any:
-    path = scenario.get("path", {})
-    return path.get(direction, {}).get(key, path.get(key))

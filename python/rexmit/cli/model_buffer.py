@@ -24,6 +24,7 @@ from rexmit.models import (
     drain_time,
     many_flows_buffer,
 )
+from rexmit.study.settings import path_setting
 
 if TYPE_CHECKING:
     from rexmit.analyse.uplink import CapturedFlows, UplinkMeasured
@@ -333,10 +334,9 @@ def _runs_with_state(results: Results, folder: Path) -> list[int]:
 
 def _rates(scenario: dict[str, Any], where: str) -> Inputs:
     """The rates of the path; none where it has no limit."""
-    path = scenario.get("path", {})
     found = {}
     for name, direction in (("up_rate", "up"), ("down_rate", "down")):
-        text = path.get(direction, {}).get("rate", path.get("rate"))
+        text = path_setting(scenario, direction, "rate")
         if isinstance(text, str):
             found[name] = Input(float(_native.parse_rate(text)), f"{where}: the path's {direction} rate")
     return found

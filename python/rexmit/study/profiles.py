@@ -1,4 +1,4 @@
-"""Profiles given by a file: their content takes the place of its name, so that a run needs no file of a study."""
+"""Profiles given by a file: their content takes the place of its name, so that a run needs no file."""
 
 from __future__ import annotations
 

@@ -44,6 +44,12 @@ def get_setting(table: Table, name: str) -> Any:
     return here
 
 
+def path_setting(scenario: Table, direction: str, key: str) -> Any:
+    """A setting of the path in one direction, `down` or `up`: its own, or the one for both; None without."""
+    path = scenario.get("path", {})
+    return path.get(direction, {}).get(key, path.get(key))
+
+
 def parse_value(text: str) -> Any:
     """A value from a command line: TOML where it is TOML (`3`, `true`, `[1, 2]`, `{ a = 1 }`), else text."""
     try:
