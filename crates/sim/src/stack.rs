@@ -1,7 +1,7 @@
 //! The stacks of a run: started for its hosts, and asked for the ends of its connections.
 
 use rexmit_scenario::{ConnectionPlan, HOSTS, Resolved, SpecError, Streams};
-use rexmit_stack::{EndSettings, Role, RunSettings};
+use rexmit_stack::{EndSettings, Role, RunSettings, SettingError};
 use rexmit_stacks::AnyRun;
 use rexmit_units::Duration;
 
@@ -32,7 +32,8 @@ impl Stacks {
         let mut hosts = [0, 1];
         hosts.sort_by_key(|host| resolved.codes[*host].about().name);
         let name = |host: usize| resolved.codes[host].about().name;
-        let mut stacks = Self { runs: Vec::new(), seats: [Seat::default(); 2], mixed: name(0) != name(1) };
+        let mut stacks =
+            Self { runs: Vec::with_capacity(1), seats: [Seat::default(); 2], mixed: name(0) != name(1) };
         let settings = hosts.map(|host| resolved.host_settings(host));
         let mut rest = &settings[..];
         for together in hosts.chunk_by(|one, two| name(*one) == name(*two)) {
@@ -55,7 +56,7 @@ impl Stacks {
         plan: &ConnectionPlan,
         host: usize,
         phase: Duration,
-    ) -> Result<Stack, SpecError> {
+    ) -> Result<Stack, SettingError> {
         let alternate = resolved.scenario.alternate.as_ref();
         let settings = EndSettings {
             local: plan.sockets[host],
@@ -67,6 +68,6 @@ impl Stacks {
             marks_places: self.mixed,
         };
         let seat = self.seats[host];
-        Ok(self.runs[seat.run].end(seat.host, &settings)?)
+        self.runs[seat.run].end(seat.host, &settings)
     }
 }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rexmit_stack::{
-    About, Counters, EndSettings, HostSettings, RandomStream, RngCore, RunSettings, SettingError, StackEnd,
-    StackFactory, StackRun, Transmission,
+    About, Counters, EndSettings, RandomStream, RngCore, RunSettings, SettingError, StackEnd, StackFactory,
+    StackRun, Transmission,
 };
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
@@ -24,10 +24,11 @@ impl StackFactory for TcpModel {
     }
 
     fn start(&self, run: &RunSettings<'_>) -> Result<Box<dyn StackRun>, SettingError> {
-        let host = |host: &HostSettings<'_>| {
-            Ok(Host { profile: host.profile_of()?, mtu: host.mtu, numbers: (run.streams)(&host.key("iss")) })
-        };
-        let hosts = run.hosts.iter().map(host).collect::<Result<_, _>>()?;
+        let mut hosts = Vec::with_capacity(run.hosts.len());
+        for host in run.hosts {
+            let numbers = (run.streams)(&host.key("iss"));
+            hosts.push(Host { profile: host.profile_of()?, mtu: host.mtu, numbers });
+        }
         Ok(Box::new(TcpRun { hosts }))
     }
 }
