@@ -48,7 +48,7 @@ docs: setup  ## Build the documentation into build/docs; a warning is an error.
 schema: setup  ## Write the pages and the JSON Schema that come from the code.
 	@$(BIN)/python scripts/generate_docs.py
 
-bench: setup  ## Measure speed and memory, beside ns-3, usrsctp, tcptrace and tshark where installed; as root, live emulation.
+bench: setup  ## Measure speed and memory, beside ns-3, other stacks, tcptrace and tshark where installed; as root, live emulation.
 	@$(BIN)/python benches/bench.py
 	@$(BIN)/python benches/sctp.py
 	@$(BIN)/python benches/analysis.py

@@ -5,7 +5,7 @@
 //! scenarios study jobs=2 repeat=5              all 23,898 runs of hurtig-2006
 //! scenarios bulk flows=10 queue=100 seconds=3 repeat=3
 //! scenarios memory flows=10000
-//! scenarios sctp seconds=3 loss=0 usrsctp=0    bulk of 1400-byte messages; usrsctp=1: FreeBSD's code
+//! scenarios sctp seconds=3 loss=0 code=model    bulk of 1400-byte messages, on any stack of the registry
 //! ```
 //!
 //! Prints one JSON object a line. A repetition does the same work again; the median is what counts.
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::time::Instant;
 
-use rexmit_sim::{BatchOptions, Engine, Plan, Resolved, Row, RunOptions, Streams, run};
+use rexmit_sim::{BatchOptions, Plan, Resolved, Row, RunOptions, Streams, run};
 use serde_json::{Value, json};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -28,19 +28,17 @@ const BULK_BUFFER: &str = "16 MiB";
 fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
     let scenario = words.next().unwrap_or_else(|| "grid".to_string());
-    let mut numbers: HashMap<String, u64> = [
-        ("flows", 1),
-        ("queue", 100),
-        ("seconds", 3),
-        ("jobs", 1),
-        ("repeat", 1),
-        ("loss", 0),
-        ("usrsctp", 0),
-    ]
-    .map(|(name, value)| (name.to_string(), value))
-    .into();
+    let mut numbers: HashMap<String, u64> =
+        [("flows", 1), ("queue", 100), ("seconds", 3), ("jobs", 1), ("repeat", 1), ("loss", 0)]
+            .map(|(name, value)| (name.to_string(), value))
+            .into();
+    let mut code = "model".to_string();
     for word in words {
         let (name, value) = word.split_once('=').ok_or("options are written name=number")?;
+        if name == "code" {
+            code = value.to_string();
+            continue;
+        }
         let slot = numbers.get_mut(name).ok_or_else(|| format!("unknown option {name}"))?;
         *slot = value.parse()?;
     }
@@ -50,7 +48,7 @@ fn main() -> Result<()> {
             "study" => sweep(&[SHORT, LONG], &scenario, numbers["jobs"])?,
             "bulk" => bulk(numbers["flows"], numbers["queue"], numbers["seconds"])?,
             "memory" => memory(numbers["flows"])?,
-            "sctp" => sctp(numbers["seconds"], numbers["loss"], numbers["usrsctp"] > 0)?,
+            "sctp" => sctp(numbers["seconds"], numbers["loss"], &code)?,
             _ => return Err(format!("unknown scenario {scenario}: grid, study, bulk, memory or sctp").into()),
         };
         println!("{line}");
@@ -64,12 +62,7 @@ fn sweep(studies: &[&str], name: &str, jobs: u64) -> Result<Value> {
     let start = Instant::now();
     let mut rows: Vec<Row> = Vec::new();
     for (plan, replications) in &plans {
-        let options = BatchOptions {
-            replications: *replications,
-            seed: SEED,
-            engine: Engine::Model,
-            jobs: jobs as usize,
-        };
+        let options = BatchOptions { replications: *replications, seed: SEED, jobs: jobs as usize };
         rows.extend(plan.run(0..plan.points() * replications, options)?.rows);
     }
     let wall = start.elapsed().as_secs_f64();
@@ -130,11 +123,11 @@ fn bulk(flows: u64, queue: u64, seconds: u64) -> Result<Value> {
 }
 
 /// One SCTP sender with no end of messages of 1400 bytes on a link of 1 Gbit/s and 20 ms each way, of whose packets a
-/// share (in per cent) is lost each way: rexmit's model, or FreeBSD's code in its place.
-fn sctp(seconds: u64, loss: u64, usrsctp: bool) -> Result<Value> {
+/// share (in per cent) is lost each way, where both hosts run this code.
+fn sctp(seconds: u64, loss: u64, code: &str) -> Result<Value> {
     let stack = json!({ "inherits": "rfc9260", "buffers": { "send": BULK_BUFFER, "receive": BULK_BUFFER } });
     let resolved = Resolved::from_value(json!({
-        "hosts": { "server": { "stack": stack }, "client": { "stack": stack } },
+        "hosts": { "server": { "stack": stack, "code": code }, "client": { "stack": stack, "code": code } },
         "path": {
             "rate": "1 Gbit/s", "delay": "20 ms", "queue": "3334 packets",
             "down": { "loss": format!("{loss} %") }, "up": { "loss": format!("{loss} %") },
@@ -145,12 +138,11 @@ fn sctp(seconds: u64, loss: u64, usrsctp: bool) -> Result<Value> {
         }],
         "limit": format!("{seconds} s"),
     }))?;
-    let engine = if usrsctp { Engine::Usrsctp } else { Engine::Model };
     let start = Instant::now();
-    let row = run(&resolved, &Streams::new(SEED, ""), &RunOptions { engine, ..RunOptions::default() })?.row;
+    let row = run(&resolved, &Streams::new(SEED, ""), &RunOptions::default())?.row;
     let wall = start.elapsed().as_secs_f64();
     Ok(json!({
-        "program": if usrsctp { "usrsctp" } else { "rexmit" },
+        "program": if code == "model" { "rexmit" } else { code },
         "scenario": "sctp",
         "loss_per_cent": loss,
         "virtual_s": row.virtual_ns as f64 / 1e9,

@@ -15,6 +15,7 @@ import sys
 from bench import OUT, Line, build_ours, machine, median, run
 
 ASKED = {"rexmit": 2_000_000, "usrsctp": 150_000}
+CODES = {"rexmit": "model", "usrsctp": "usrsctp"}
 LOSSES = (0, 1)
 
 
@@ -30,7 +31,7 @@ def main() -> int:
     for _ in range(chosen.rounds):
         for loss in LOSSES:
             for name in ASKED:
-                words = [f"seconds={chosen.seconds}", f"loss={loss}", f"usrsctp={int(name == 'usrsctp')}"]
+                words = [f"seconds={chosen.seconds}", f"loss={loss}", f"code={CODES[name]}"]
                 lines.setdefault((name, loss), []).extend(run([str(program), "sctp", *words]))
     print(f"\n{machine()}\n")
     print("| SCTP in bulk | deliveries | deliveries/s | asked | times usrsctp |")

@@ -45,8 +45,9 @@ ARROWS: dict[str, set[str]] = {
     "files": set(),
     "analysis": {"units", "wire", "capture", "tables"},
     "adapters": {"stack"},
-    "scenario": {"path", "tcp", "sctp", "traffic", "network", "adapters", "tables"},
-    "sim": {"scenario", "path", "tcp", "sctp", "traffic", "network", "capture", "files", "adapters"},
+    "stacks": {"tcp", "sctp", "adapters"},
+    "scenario": {"path", "tcp", "sctp", "traffic", "network", "stacks", "tables"},
+    "sim": {"scenario", "path", "tcp", "sctp", "traffic", "network", "capture", "files", "stacks"},
     "live": {"scenario", "path", "traffic", "network", "capture", "files"},
     "python": {"sim", "live", "network", "capture", "analysis"},
 }

@@ -36,9 +36,8 @@ fn look(resolved: &Resolved) {
     let again = Resolved::from_value(written).expect("it was written by us");
     assert_eq!(again.to_value(), resolved.to_value());
     resolved.warnings().iter().for_each(|warning| one_line(warning));
-    let mut keys = resolved.unsupported_by_model();
-    keys.extend(resolved.unsupported_by_kernel());
-    match resolved.unsupported_by_usrsctp() {
+    let mut keys = resolved.unsupported_by_kernel();
+    match resolved.unsupported_in_virtual_time() {
         Ok(more) => keys.extend(more),
         Err(error) => one_line(&error.to_string()),
     }

@@ -62,7 +62,10 @@ def test_a_mistake_in_a_study_is_one_line_that_names_file_and_key(
         (["run", "x.toml", "--capture", "some"], "--capture"),
         (["run", "hurtig-2006/short", "--set", "path.rate"], "KEY=VALUE"),
         (["run", "hurtig-2006/short", "--backend", "stack:lwip"], "unknown backend 'stack:lwip'"),
-        (["run", "hurtig-2006/short", "--backend", "stack:usrsctp"], "is an SCTP, this is a TCP"),
+        (
+            ["run", "hurtig-2006/short", "--backend", "stack:usrsctp"],
+            "the stack usrsctp speaks SCTP, and this profile is of TCP",
+        ),
         (["run", "hurtig-2006/shrt"], "did you mean 'hurtig-2006/short'?"),
         (["pattern", "make"], "give either POSITIONS"),
         (["pattern", "make", "x"], "x"),

@@ -72,7 +72,7 @@ def test_a_range_of_runs_is_cut_to_those_that_exist() -> None:
     scenario = {"hosts": {"server": host, "client": host}, "transfers": [transfer]}
     plan = _native.Plan(json.dumps(scenario), ["path.delay"], '[["1 ms", "2 ms"]]')
     sizes = [
-        len(plan.run(runs, 2, 1, 1, "model")["runs"]["run"][1]) // 4
+        len(plan.run(runs, 2, 1, 1)["runs"]["run"][1]) // 4
         for runs in [(0, 4), (1, 3), (3, 9), (4, 4), (9, 12), (3, 1)]
     ]
     assert sizes == [4, 2, 1, 0, 0, 0]
@@ -88,17 +88,17 @@ def small_plan() -> _native.Plan:
 def test_a_plan_remembers_what_was_never_reached() -> None:
     plan = small_plan()
     assert plan.unreached() == []
-    plan.run((0, 6), 2, 1, 2, "model")
+    plan.run((0, 6), 2, 1, 2)
     assert plan.unreached() == [("path.down.drop: position 500 was never reached", 2)]
-    plan.run((6, 8), 2, 1, 1, "model")
+    plan.run((6, 8), 2, 1, 1)
     assert plan.unreached() == [("path.down.drop: position 500-501 was never reached", 4)]
 
 
 def test_a_plan_is_checked_in_slices() -> None:
     plan = small_plan()
     assert plan.points() == 4
-    assert len(plan.check(0, 1, "model")[0]) == 1
-    assert [plan.check(*part, "model") for part in [(1, 4), (4, 9), (3, 1)]] == [
+    assert len(plan.check(0, 1)[0]) == 1
+    assert [plan.check(*part) for part in [(1, 4), (4, 9), (3, 1)]] == [
         ([], [], ["tcp"]),
         ([], [], []),
         ([], [], []),
@@ -109,10 +109,10 @@ def test_a_plan_is_checked_in_slices() -> None:
 def test_numbers_out_of_range_are_wrong_values(number: int) -> None:
     plan = small_plan()
     calls = [
-        lambda: plan.check(number, 1, "model"),
+        lambda: plan.check(number, 1),
         lambda: plan.run_key(number, 1),
-        lambda: plan.run((0, number), 1, 1, 1, "model"),
-        lambda: plan.run((0, 1), 1, 1, number, "model"),
+        lambda: plan.run((0, number), 1, 1, 1),
+        lambda: plan.run((0, 1), 1, 1, number),
         lambda: _native.run_one("{}", number, "", "{}"),
         lambda: _native.pattern_list("1", number),
         lambda: _native.pattern_show("1", number),

@@ -22,6 +22,7 @@ from rexmit.report.document import document_of
 from rexmit.report.explorer import explorer_of
 from rexmit.report.formats import write_documents
 from rexmit.report.write import write_report
+from rexmit.run.stacks import third_parties
 from rexmit.tables import responses
 
 from .conftest import Command, edited
@@ -85,8 +86,8 @@ def test_results_from_before_the_columns_say_nothing(some: Results) -> None:
 
 
 def test_the_stack_of_another_house_counts_them_too() -> None:
-    if rexmit._native.usrsctp_missing() is not None:
-        pytest.fail(str(rexmit._native.usrsctp_missing()))
+    if third_parties()["usrsctp"].missing is not None:
+        pytest.fail(str(third_parties()["usrsctp"].missing))
     study = rexmit.Study.load("pedersen-2006/usrsctp")
     first = {factor.name: [factor.labels[0]] for factor in study.spec.design.factors}
     for name, levels in first.items():

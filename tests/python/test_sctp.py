@@ -8,15 +8,15 @@ from typing import Any
 import polars as pl
 import pytest
 import rexmit
-from rexmit import _native
 from rexmit.errors import StudyError
+from rexmit.run.stacks import third_parties
 
 BACKENDS = ("model", "stack:usrsctp")
 
 
 def needs(backend: str) -> None:
     """Skips where the library is not there and need not be."""
-    missing = _native.usrsctp_missing() if backend == "stack:usrsctp" else None
+    missing = {stack.backend: stack.missing for stack in third_parties().values()}.get(backend)
     if missing is not None:
         assert os.environ.get("REXMIT_REQUIRE_ALL") != "1", missing
         pytest.skip(missing)

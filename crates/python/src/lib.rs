@@ -42,10 +42,10 @@ mod _native {
     #[pymodule_export]
     use super::scenarios::{
         check_sampling, parse_duration, parse_rate, profile, profile_schema, profiles, resolve, schema,
-        sctp_profile_schema, usrsctp, version,
+        sctp_profile_schema, version,
     };
     #[pymodule_export]
-    use super::stacks::usrsctp_missing;
+    use super::stacks::stacks;
     #[pymodule_export]
     use super::tables::{comment_says_dropped, table_descriptions};
 }

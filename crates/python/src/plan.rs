@@ -6,12 +6,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rexmit_network::two_hosts::{CLIENT, SERVER};
-use rexmit_sim::{BatchOptions, Engine, Resolved, RunOptions, Streams, Target, UnreachedRuns, tables};
+use rexmit_sim::{BatchOptions, Resolved, RunOptions, Streams, Target, UnreachedRuns, tables};
 use rexmit_tables::Table;
 use serde_json::Value;
 
 use crate::numbers::Whole;
 use crate::scenarios::{parse, value_error};
+use crate::stacks::stacks_of;
 use crate::stopping::{interrupted, stoppable};
 use crate::tables::{row_to_dict, to_dict};
 use crate::watch::{Judged, of_captures, sending_hosts};
@@ -20,17 +21,22 @@ use crate::watch::{Judged, of_captures, sending_hosts};
 #[pyclass(frozen)]
 pub struct Plan {
     plan: rexmit_sim::Plan,
+    target: Target,
     unreached: Mutex<UnreachedRuns>,
 }
 
 #[pymethods]
 impl Plan {
+    /// A plan for `backend`: `model`, `stack:NAME`, `uml` or `kernel`.
     #[new]
-    fn new(base_json: &str, factors: Vec<String>, levels_json: &str) -> PyResult<Self> {
+    #[pyo3(signature = (base_json, factors, levels_json, backend = "model"))]
+    fn new(base_json: &str, factors: Vec<String>, levels_json: &str, backend: &str) -> PyResult<Self> {
         let levels: Vec<Vec<Value>> =
             serde_json::from_str(levels_json).map_err(|e| PyValueError::new_err(format!("levels: {e}")))?;
         let plan = rexmit_sim::Plan::new(parse(base_json)?, factors, levels).map_err(value_error)?;
-        Ok(Self { plan, unreached: Mutex::default() })
+        let plan = plan.with_stacks(stacks_of(backend)?);
+        let target = if matches!(backend, "uml" | "kernel") { Target::Kernel } else { Target::Virtual };
+        Ok(Self { plan, target, unreached: Mutex::default() })
     }
 
     /// Combinations of levels, replications apart.
@@ -38,22 +44,21 @@ impl Plan {
         self.plan.points()
     }
 
-    /// Resolves the points from `start` to before `stop` and returns warnings, the keys that `backend` cannot have,
-    /// and the protocols, each once. Raises ValueError for the first wrong one.
+    /// Resolves the points from `start` to before `stop` and returns warnings, the keys that the backend cannot
+    /// have, and the protocols, each once. Raises ValueError for the first wrong one.
     fn check(
         &self,
         py: Python<'_>,
         start: Whole,
         stop: Whole,
-        backend: &str,
     ) -> PyResult<(Vec<String>, Vec<String>, Vec<&'static str>)> {
-        let target = match backend {
-            "model" => Target::Model,
-            "stack:usrsctp" => Target::Usrsctp,
-            _ => Target::Kernel,
-        };
-        let checked = py.detach(|| self.plan.check(start.0..stop.0, target)).map_err(value_error)?;
+        let checked = py.detach(|| self.plan.check(start.0..stop.0, self.target)).map_err(value_error)?;
         Ok((checked.warnings, checked.unsupported, checked.protocols.into_iter().collect()))
+    }
+
+    /// The names of the stacks that hosts have in some run, in alphabetic order.
+    fn stacks(&self) -> Vec<&'static str> {
+        self.plan.stacks().iter().map(|stack| stack.about().name).collect()
     }
 
     /// What names a run for its random streams.
@@ -66,7 +71,7 @@ impl Plan {
     /// run, `intervals`, what was measured by intervals, `retransmissions`, what was sent again, and `messages`.
     ///
     /// Once `stopped()`, asked now and then, these are of the first of the runs only, as many as had ended.
-    #[pyo3(signature = (runs, replications, seed, jobs, backend, stopped = None))]
+    #[pyo3(signature = (runs, replications, seed, jobs, stopped = None))]
     #[allow(clippy::too_many_arguments, reason = "Python names them; `self` and `py` are no choice")]
     fn run<'py>(
         &self,
@@ -75,12 +80,10 @@ impl Plan {
         replications: Whole,
         seed: Whole,
         jobs: Whole,
-        backend: &str,
         stopped: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let engine = if backend == "stack:usrsctp" { Engine::Usrsctp } else { Engine::Model };
         let (start, stop) = (runs.0.0, runs.1.0);
-        let options = BatchOptions { replications: replications.0, seed: seed.0, engine, jobs: jobs.size() };
+        let options = BatchOptions { replications: replications.0, seed: seed.0, jobs: jobs.size() };
         let runs = start..stop.max(start);
         let found = stoppable(py, stopped, |stop| self.plan.run_watched(runs, options, &Judged, stop))?
             .map_err(value_error)?;
@@ -99,13 +102,13 @@ impl Plan {
     }
 }
 
-/// Runs one scenario once. `options_json`: `engine`, `capture_server`, `capture_client` (files), `state`,
+/// Runs one scenario once, on `model` or `stack:NAME`. `options_json`: `capture_server`, `capture_client` (files), `state`,
 /// `verdicts`, `transmissions`, `messages`.
 ///
 /// Returns `row`, `warnings`, and `state`, `verdicts`, `transmissions` and `messages` as columns where asked for. Raises
 /// KeyboardInterrupt once `stopped()`, asked now and then.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, seed, run_key, options_json, stopped = None))]
+#[pyo3(signature = (scenario_json, seed, run_key, options_json, stopped = None, backend = "model"))]
 #[allow(clippy::too_many_arguments, reason = "Python calls it by keywords")]
 pub fn run_one<'py>(
     py: Python<'py>,
@@ -114,10 +117,11 @@ pub fn run_one<'py>(
     run_key: &str,
     options_json: &str,
     stopped: Option<Py<PyAny>>,
+    backend: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
     let options: RunOptions =
         serde_json::from_str(options_json).map_err(|e| PyValueError::new_err(format!("options: {e}")))?;
-    let resolved = Resolved::from_value(parse(scenario_json)?).map_err(value_error)?;
+    let resolved = Resolved::with_stacks(parse(scenario_json)?, stacks_of(backend)?).map_err(value_error)?;
     let streams = Streams::new(seed.0, run_key);
     let outcome = stoppable(py, stopped, |stop| {
         let options = RunOptions { stop: stop.clone(), ..options.clone() };

@@ -43,12 +43,6 @@ pub fn profile(name: &str) -> PyResult<String> {
     Ok(profile.to_value().to_string())
 }
 
-/// The library of the stack `usrsctp`, by what tells one build of it from another.
-#[pyfunction]
-pub fn usrsctp() -> &'static str {
-    rexmit_sim::USRSCTP
-}
-
 /// A scenario with every default filled in, as JSON.
 #[pyfunction]
 pub fn resolve(scenario_json: &str) -> PyResult<String> {

@@ -1,9 +1,36 @@
-//! Third-party stacks that are built in.
+//! The stacks that hosts can run.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use rexmit_sim::{Registry, registry};
+use serde_json::{Value, json};
 
-/// What was missing for FreeBSD's SCTP when this module was built, and what to do; None where it is built in.
+use crate::scenarios::value_error;
+
+/// What begins the name of a backend by which hosts that choose no stack get the one that follows.
+const STACK: &str = "stack:";
+
+/// Every stack of the registry, as JSON: a list of tables with `name`, `summary`, `version` (null of rexmit's own),
+/// `protocols`, `determinism`, `one_run_at_a_time`, `transmissions`, `missing` (what is missing here and what to do, or
+/// null), and `settings` (the JSON Schema of its table, or null).
 #[pyfunction]
-pub fn usrsctp_missing() -> Option<&'static str> {
-    rexmit_usrsctp::missing()
+pub fn stacks() -> PyResult<String> {
+    let entry = |entry: &&'static dyn rexmit_sim::StackFactory| -> Result<Value, serde_json::Error> {
+        let mut table = serde_json::to_value(entry.about())?;
+        table["missing"] = json!(entry.missing());
+        table["settings"] = json!(entry.about().settings.map(|schema| schema()));
+        Ok(table)
+    };
+    let table: Result<Vec<Value>, _> = registry().entries().iter().map(entry).collect();
+    table
+        .and_then(|table| serde_json::to_string(&table))
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The stacks from which hosts choose on this backend.
+pub fn stacks_of(backend: &str) -> PyResult<Registry> {
+    match backend.strip_prefix(STACK) {
+        Some(name) => registry().with_default(name).map_err(|error| value_error(error.into())),
+        None => Ok(registry()),
+    }
 }

@@ -1,8 +1,8 @@
-//! One line that says which key is wrong and what is allowed.
+//! One line that says which key of a scenario is wrong and what is allowed.
 
 use std::fmt;
 
-use serde_path_to_error::Segment;
+use rexmit_stack::SettingError;
 
 /// A scenario, profile or factor that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,125 +34,30 @@ impl SpecError {
     }
 }
 
+impl From<SettingError> for SpecError {
+    fn from(error: SettingError) -> Self {
+        Self::new(error.key, error.message)
+    }
+}
+
 impl fmt::Display for SpecError {
-    /// One line whatever stands in the file: control characters of its keys and values are written as escapes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let between = if self.key.is_empty() { "" } else { ": " };
-        for part in [&self.key, between, &self.message] {
-            for piece in part.split_inclusive(char::is_control) {
-                let last = piece.chars().next_back().filter(|c| c.is_control());
-                f.write_str(piece.trim_end_matches(char::is_control))?;
-                last.map_or(Ok(()), |c| write!(f, "{}", c.escape_default()))?;
-            }
-        }
-        Ok(())
+        rexmit_stack::write_error(f, &self.key, &self.message)
     }
 }
 
 impl std::error::Error for SpecError {}
 
-/// Reads a value and turns serde's words into ours: the key, and for an unknown name the nearest known one.
+/// Reads a value; an error says the key, and for an unknown name the nearest known one.
 pub(crate) fn read<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> Result<T, SpecError> {
-    serde_path_to_error::deserialize(value).map_err(|e| {
-        let key: Vec<String> = e.path().iter().map(part).collect();
-        SpecError::new(key.join("."), explain(&e.into_inner().to_string()))
-    })
-}
-
-/// A part of a key, as settings are named: `transfers.0`, not `transfers[0]`.
-fn part(segment: &Segment) -> String {
-    match segment {
-        Segment::Seq { index } => index.to_string(),
-        other => other.to_string(),
-    }
+    Ok(rexmit_stack::read(value)?)
 }
 
 /// Refuses a list where a table belongs: serde would take its entries for the keys in their order.
 pub(crate) fn refuse_list(value: &serde_json::Value, key: &str) -> Result<(), SpecError> {
     if value.is_array() {
-        return Err(SpecError::new(key, format!("a list does not fit here; allowed: {TABLE}")));
+        let text = format!("a list does not fit here; allowed: {}", rexmit_stack::TABLE);
+        return Err(SpecError::new(key, text));
     }
     Ok(())
-}
-
-/// What [`explain`] calls a struct.
-const TABLE: &str = "a table of settings, such as { key = \"value\" }";
-
-/// Serde's words for what it expected, and ours.
-const EXPECTED: &[(&str, &str)] = &[
-    ("u8", "a whole number from 0 to 255"),
-    ("u16", "a whole number from 0 to 65535"),
-    ("u32", "a whole number from 0 to 4294967295"),
-    ("u64", "a whole number from 0 on"),
-    ("usize", "a whole number from 0 on"),
-    ("i64", "a whole number"),
-    ("f64", "a number"),
-    ("a boolean", "true or false"),
-    ("a string", "a text in quotes"),
-    ("string or map", "a name in quotes"),
-    ("a sequence", "a list in brackets"),
-    ("a map", TABLE),
-];
-
-/// Serde's words for what it found, and ours.
-const FOUND: &[(&str, &str)] =
-    &[("sequence", "a list"), ("map", "a table"), ("null", "nothing"), ("unit", "nothing")];
-
-/// Says in our words what serde says in its own.
-fn explain(message: &str) -> String {
-    if let Some(field) = message.strip_prefix("missing field ") {
-        return format!("{field} is missing");
-    }
-    for kind in ["invalid type: ", "invalid value: ", "invalid length "] {
-        let Some((found, expected)) = message.strip_prefix(kind).and_then(|m| m.rsplit_once(", expected "))
-        else {
-            continue;
-        };
-        let found =
-            if kind == "invalid length " { "a list of another length" } else { translated(FOUND, found) };
-        let expected = if expected.starts_with("struct ") { TABLE } else { translated(EXPECTED, expected) };
-        return format!("{} does not fit here; allowed: {expected}", plain(found));
-    }
-    explain_name(message)
-}
-
-fn translated<'a>(table: &[(&str, &'a str)], word: &'a str) -> &'a str {
-    table.iter().find(|(theirs, _)| *theirs == word).map_or(word, |(_, ours)| ours)
-}
-
-/// A value without serde's name of its type: `-1` of "integer `-1`", `"x"` of `string "x"`.
-fn plain(found: &str) -> &str {
-    for kind in ["integer `", "floating point `", "boolean `"] {
-        if let Some(value) = found.strip_prefix(kind) {
-            return value.trim_end_matches('`');
-        }
-    }
-    found.strip_prefix("string ").unwrap_or(found)
-}
-
-/// Shortens serde's list of names to what helps.
-fn explain_name(message: &str) -> String {
-    for kind in ["unknown field", "unknown variant"] {
-        let Some(rest) = message.strip_prefix(kind) else { continue };
-        let mut names = rest.split('`').skip(1).step_by(2);
-        let Some(found) = names.next() else { continue };
-        let known: Vec<&str> = names.collect();
-        let what = if kind.ends_with("field") { "key" } else { "choice" };
-        let all =
-            if known.is_empty() { String::new() } else { format!("; known here: {}", known.join(", ")) };
-        return match nearest(found, known.iter().copied()) {
-            Some(near) => format!("unknown {what} `{found}`: did you mean `{near}`?{all}"),
-            None => format!("unknown {what} `{found}`{all}"),
-        };
-    }
-    message.to_string()
-}
-
-/// The known name that looks most like `found`, if any does.
-pub(crate) fn nearest<'a>(found: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .map(|name| (strsim::jaro_winkler(found, name), name))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
 }

@@ -1,5 +1,6 @@
 //! What a real kernel can be asked for of what a scenario says about a host.
 
+use rexmit_stack::changed_values;
 use rexmit_units::Duration;
 use serde_json::Value;
 
@@ -21,31 +22,13 @@ impl HostSpec {
     /// stands in `linux` counts before those.
     pub fn kernel_settings(&self) -> KernelSettings {
         let mut settings = KernelSettings::default();
-        let mut changes = Vec::new();
-        if self.stack.get("inherits").is_some() {
-            flatten("", &self.stack, &mut changes);
-        }
-        for (key, value) in changes {
+        for (key, value) in changed_values(&self.stack) {
             if translate(&key, &value, &mut settings.linux).is_none() {
                 settings.unsupported.push(format!("stack.{key}"));
             }
         }
         settings.linux = self.linux.clone().over(settings.linux);
         settings
-    }
-}
-
-/// The leaves of a table by their dotted names, but for what only describes it.
-pub(crate) fn flatten(prefix: &str, value: &Value, into: &mut Vec<(String, Value)>) {
-    let Some(table) = value.as_object() else {
-        into.push((prefix.to_string(), value.clone()));
-        return;
-    };
-    for (key, value) in table {
-        let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        if !matches!(name.as_str(), "inherits" | "summary" | "sources") {
-            flatten(&name, value, into);
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! default and checks the whole. [`Streams`] gives the run its named streams of random numbers, and a [`Row`] is
 //! what every backend answers with. Python and the JSON Schema come from these types.
 
+mod codes;
 mod connections;
 mod error;
 mod inputs;
@@ -21,7 +22,6 @@ mod scenario;
 mod settings;
 mod streams;
 pub mod tables;
-mod usrsctp;
 mod verdicts;
 
 pub use connections::{ConnectionPlan, FIRST_PORT, PlannedEnd, SERVICE_PORT, connection_of_ports};

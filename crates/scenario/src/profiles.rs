@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use rexmit_stack::nearest;
 use rexmit_units::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::SpecError;
-use crate::error::{nearest, read};
+use crate::error::read;
 use crate::inputs::{MOST_PROFILE_BYTES, read_text};
 
 /// Name and text of every file in the folder `profiles`, found by `build.rs`.

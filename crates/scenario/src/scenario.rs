@@ -1,18 +1,20 @@
 //! The one definition of a scenario. Python and the JSON Schema come from it.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use rexmit_network::two_hosts::{self, CLIENT, HOSTS, SERVER, host_name};
 use rexmit_network::{ByHost, HostId};
 use rexmit_path::{EmulatorKind, PathSpec};
+use rexmit_stack::{Registry, StackFactory};
 use rexmit_traffic::{Transfer, TransferSpec};
 use rexmit_units::Duration;
-use rexmit_usrsctp::UsrsctpConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::SpecError;
+use crate::codes::add_to_schema;
 use crate::error::{read, refuse_list};
 use crate::intervals::Intervals;
 use crate::linux::LinuxSpec;
@@ -20,9 +22,6 @@ use crate::profiles::{Stack, resolve_profile};
 
 /// Every connection has a port of its own from 10000 on.
 const MAX_CONNECTIONS: u64 = 55_000;
-
-/// The smallest path of usrsctp, without the IP header (SCTP_SMALLEST_PMTU of its netinet/sctp_constants.h).
-const USRSCTP_LEAST_PACKET: u32 = 512;
 
 /// Two hosts, the path between them and what they send: one run, wholly said.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -84,6 +83,14 @@ impl Hosts {
         two_hosts::choose(host, &self.server, &self.client)
     }
 
+    /// The same, to change it.
+    ///
+    /// # Panics
+    /// As [`Self::of`].
+    pub(crate) fn of_mut(&mut self, host: HostId) -> &mut HostSpec {
+        two_hosts::choose(host, &mut self.server, &mut self.client)
+    }
+
     /// Both, with their numbers and names.
     pub fn iter(&self) -> impl Iterator<Item = (HostId, &'static str, &HostSpec)> {
         HOSTS.into_iter().map(|host| (host, host_name(host), self.of(host)))
@@ -92,13 +99,18 @@ impl Hosts {
 
 /// One host.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct HostSpec {
     /// Its TCP or SCTP: the name of a profile (`"freebsd-6.0"`, `"lksctp-2.6.15"`), a file (`"./mine.toml"`), or a table
     /// that inherits and changes single values (`{ inherits = "freebsd-6.0", recovery.dupack_threshold = 2 }`). Both
     /// hosts have the same protocol.
     #[schemars(schema_with = "stack_schema")]
     pub stack: Value,
+    /// Whose protocol code it runs in virtual time: `"model"`, rexmit's own, which behaves as the profile `stack` says; or a
+    /// third party's, to which the profile gives the protocol and the single values that it changes. The hosts may differ.
+    /// Default: the stack that the backend names, as `stack:NAME` does; otherwise the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// MTU of its interface in bytes. Default: 1500.
     #[serde(default = "default_mtu")]
     pub mtu: u32,
@@ -114,14 +126,13 @@ pub struct HostSpec {
     /// each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_phase: Option<Duration>,
-    /// Settings of usrsctp, for the backend `stack:usrsctp`. Single values changed in an SCTP profile count there too, where
-    /// the library has a setting for them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<UsrsctpConfig>")]
-    pub usrsctp: Option<Value>,
     /// Settings of a real Linux kernel, for the backends `uml` and `kernel`; the model has no such knobs.
     #[serde(default, skip_serializing_if = "LinuxSpec::is_empty")]
     pub linux: LinuxSpec,
+    /// Tables of settings of third-party stacks, by the names of these; [`Resolved`] refuses other keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub tables: BTreeMap<String, Value>,
 }
 
 fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<IpAddr>, D::Error> {
@@ -156,16 +167,27 @@ pub struct Resolved {
     pub stacks: ByHost<Stack>,
     /// What is sent.
     pub transfers: Vec<Transfer>,
+    /// Whose protocol code each host runs.
+    pub codes: ByHost<&'static dyn StackFactory>,
 }
 
 impl Resolved {
-    /// Reads and checks a scenario.
+    /// Reads and checks a scenario whose hosts choose from the stacks that are built in.
     ///
     /// # Errors
     /// The first key or value that does not fit.
     pub fn from_value(value: Value) -> Result<Self, SpecError> {
+        Self::with_stacks(value, rexmit_stacks::registry())
+    }
+
+    /// The same of a scenario whose hosts choose from these stacks.
+    ///
+    /// # Errors
+    /// As [`Self::from_value`].
+    pub fn with_stacks(value: Value, registry: Registry) -> Result<Self, SpecError> {
         refuse_lists(&value)?;
-        let scenario: Scenario = read(value)?;
+        let mut scenario: Scenario = read(value)?;
+        scenario.hosts.check_tables(registry)?;
         let stack = |(_, name, host): (HostId, &str, &HostSpec)| {
             resolve_profile(&host.stack).map_err(|e| e.within(&format!("hosts.{name}.stack")))
         };
@@ -175,7 +197,9 @@ impl Resolved {
             transfers
                 .push(spec.resolve().map_err(|e| SpecError::new(format!("transfers.{i}"), e.to_string()))?);
         }
-        let resolved = Self { scenario, stacks, transfers };
+        check_protocols(&stacks)?;
+        let codes = scenario.hosts.codes(registry, &stacks)?;
+        let resolved = Self { scenario, stacks, transfers, codes };
         resolved.check()?;
         Ok(resolved)
     }
@@ -187,12 +211,6 @@ impl Resolved {
         }
         if scenario.limit.is_zero() {
             return Err(SpecError::new("limit", "a run without time; allowed: above 0 s, such as \"1 h\""));
-        }
-        let [server, client] = [SERVER, CLIENT].map(|host| self.stacks[host].protocol());
-        if server != client {
-            let text =
-                format!("the server has {server}, the client {client}: give both stacks of one protocol");
-            return Err(SpecError::new("hosts", text));
         }
         if self.is_tcp() {
             for (i, transfer) in scenario.transfers.iter().enumerate() {
@@ -218,11 +236,6 @@ impl Resolved {
                 ));
             }
             host.linux.check(name)?;
-            if let Some(table) = &host.usrsctp {
-                let wrong = |e: SpecError| e.within(&format!("hosts.{name}.usrsctp"));
-                let settings: UsrsctpConfig = read(table.clone()).map_err(wrong)?;
-                settings.check().map_err(|e| wrong(SpecError::new("", e.to_string())))?;
-            }
         }
         let (server, client) = (self.address(SERVER), self.address(CLIENT));
         if server.is_ipv4() != client.is_ipv4() || server == client {
@@ -285,8 +298,12 @@ impl Resolved {
         self.scenario.hosts.of(host).alternate_address.unwrap_or(IpAddr::from(default))
     }
 
-    /// What the model cannot have of what the scenario says: settings of real kernels, by their keys.
-    pub fn unsupported_by_model(&self) -> Vec<String> {
+    /// What a run in virtual time cannot have of what the scenario says, by its keys: settings of real kernels, and what
+    /// the hosts' code cannot have.
+    ///
+    /// # Errors
+    /// Code that is not there on this machine, or that cannot run the scenario at all.
+    pub fn unsupported_in_virtual_time(&self) -> Result<Vec<String>, SpecError> {
         let of = |(_, name, host): (HostId, &'static str, &HostSpec)| {
             let table = serde_json::to_value(&host.linux).unwrap_or_default();
             let keys = table.as_object().into_iter().flat_map(|t| t.keys().cloned()).collect::<Vec<_>>();
@@ -296,39 +313,10 @@ impl Resolved {
         let paths = [("path", Some(&self.scenario.path)), ("alternate", self.scenario.alternate.as_ref())];
         let netems = paths.into_iter().filter(|(_, path)| path.is_some_and(netem));
         let hosts = self.scenario.hosts.iter().flat_map(of);
-        hosts.chain(netems.map(|(name, _)| format!("{name}.emulator"))).collect()
-    }
-
-    /// What usrsctp cannot have of what the scenario says, by their keys.
-    ///
-    /// # Errors
-    /// Hosts with TCP.
-    pub fn unsupported_by_usrsctp(&self) -> Result<Vec<String>, SpecError> {
-        if self.is_tcp() {
-            let text =
-                "the stack usrsctp is an SCTP, this is a TCP; give both hosts a profile such as \"rfc9260\"";
-            return Err(SpecError::new("hosts.server.stack", text));
-        }
-        let header = if self.address(SERVER).is_ipv4() { 20 } else { 40 };
-        for (_, name, host) in self.scenario.hosts.iter() {
-            if host.mtu < USRSCTP_LEAST_PACKET + header {
-                let least = USRSCTP_LEAST_PACKET + header;
-                let text =
-                    format!("usrsctp takes paths of {least} bytes and more here; give it a larger MTU");
-                return Err(SpecError::new(format!("hosts.{name}.mtu"), text));
-            }
-        }
-        let of = |(_, name, host): (HostId, &'static str, &HostSpec)| {
-            let (_, unsupported) = host.usrsctp_settings();
-            unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
-        };
-        let alternate = self.scenario.alternate.is_some().then(|| "alternate".to_string());
-        Ok(self
-            .unsupported_by_model()
-            .into_iter()
-            .chain(self.scenario.hosts.iter().flat_map(of))
-            .chain(alternate)
-            .collect())
+        let mut unsupported: Vec<String> =
+            hosts.chain(netems.map(|(name, _)| format!("{name}.emulator"))).collect();
+        unsupported.extend(self.unsupported_by_code()?);
+        Ok(unsupported)
     }
 
     /// What a real kernel cannot have of what the scenario says, by their keys.
@@ -337,6 +325,7 @@ impl Resolved {
         let of = |(_, name, host): (HostId, &'static str, &HostSpec)| {
             let mut unsupported = host.kernel_settings().unsupported;
             unsupported.extend(host.linux.of_another_protocol(sctp).map(|key| format!("linux.{key}")));
+            unsupported.extend(host.code.as_ref().map(|_| "code".to_string()));
             unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
         };
         // lksctp takes one limit for a message (RFC 6458 section 5.3.7).
@@ -369,6 +358,16 @@ impl Resolved {
         let renamed = alternate.map(|text| text.replacen("path.", "alternate.", 1));
         self.scenario.path.warnings().into_iter().chain(renamed).collect()
     }
+}
+
+/// Refuses hosts that do not speak one protocol.
+fn check_protocols(stacks: &ByHost<Stack>) -> Result<(), SpecError> {
+    let [server, client] = [SERVER, CLIENT].map(|host| stacks[host].protocol());
+    if server == client {
+        return Ok(());
+    }
+    let text = format!("the server has {server}, the client {client}: give both stacks of one protocol");
+    Err(SpecError::new("hosts", text))
 }
 
 /// Reads and checks a path by itself. Its keys are named as in a scenario: `path.down.drop`.
@@ -418,7 +417,9 @@ fn refuse_lists(scenario: &Value) -> Result<(), SpecError> {
 
 /// The JSON Schema of a scenario.
 pub fn schema() -> Value {
-    serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default()
+    let mut schema = serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default();
+    add_to_schema(&mut schema, rexmit_stacks::registry());
+    schema
 }
 
 /// The JSON Schema of an SCTP profile that inherits nothing, without its key `protocol`.

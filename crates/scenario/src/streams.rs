@@ -44,8 +44,7 @@ impl Streams {
 
     /// A phase below `tick`, evenly distributed.
     pub fn phase(&self, name: &str, tick: Duration) -> Duration {
-        let tick = tick.as_nanos().max(1);
-        Duration::from_nanos(((u128::from(self.number(name)) * u128::from(tick)) >> 64) as u64)
+        rexmit_stack::phase(self.number(name), tick)
     }
 }
 

@@ -15,6 +15,7 @@
 mod association;
 pub mod congestion;
 mod cookie;
+mod factory;
 mod faults;
 mod inbound;
 mod mac;
@@ -25,5 +26,6 @@ mod rto;
 mod thin;
 
 pub use association::{Association, AssociationConfig, Role, State};
+pub use factory::{SctpModel, SctpRun};
 pub use faults::Faults;
 pub use profile::Profile;

@@ -46,6 +46,8 @@ pub(crate) enum Place {
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub offset: u64,
+    /// The lowest 32 bits of where its message begins.
+    pub mark: u32,
     pub sent_at: Instant,
     pub expires: Instant,
     pub len: u32,
@@ -97,6 +99,8 @@ pub(crate) struct Outbound {
     pub written: u64,
     /// Chunks given up and not yet passed over.
     pub abandoned: usize,
+    /// Chunks carry the mark of their message.
+    pub marks_places: bool,
 }
 
 impl Outbound {
@@ -115,6 +119,7 @@ impl Outbound {
             numbers: Vec::new(),
             written: 0,
             abandoned: 0,
+            marks_places: false,
         }
     }
 
@@ -217,6 +222,7 @@ impl Outbound {
         let len = (message.len - message.taken).min(max.into()) as u32;
         let chunk = Sent {
             offset: message.offset + message.taken,
+            mark: message.offset as u32,
             sent_at: now,
             expires: message.expires,
             len,
@@ -262,6 +268,7 @@ impl Outbound {
         self.abandoned += 1;
         self.sent.push_back(Sent {
             offset: message.offset + message.taken,
+            mark: message.offset as u32,
             sent_at: Instant::ZERO,
             expires: message.expires,
             len: 0,
@@ -290,7 +297,7 @@ impl Outbound {
             stream: sent.stream,
             message: sent.number,
             fragment: interleaving.then_some(sent.fragment),
-            protocol: 0,
+            protocol: if self.marks_places { sent.mark } else { 0 },
             begin: sent.begin,
             end: sent.end,
             unordered: sent.unordered,

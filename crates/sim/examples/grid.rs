@@ -28,10 +28,7 @@ fn main() {
     .unwrap();
     let t = std::time::Instant::now();
     let rows = plan
-        .run(
-            0..u64::MAX,
-            BatchOptions { replications: 3, seed: 1, engine: rexmit_sim::Engine::Model, jobs: 2 },
-        )
+        .run(0..u64::MAX, BatchOptions { replications: 3, seed: 1, jobs: 2 })
         .unwrap_or_else(|e| panic!("{e}"))
         .rows;
     eprintln!("{} runs in {:?}", rows.len(), t.elapsed());

@@ -1,6 +1,6 @@
 //! Many runs from one call: a full factorial of settings with replications, on all cores.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,15 +8,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 
 use crate::observer::{Unwatched, Watch};
-use crate::options::{Engine, RunOptions};
+use crate::options::RunOptions;
 use crate::run::run_observed;
 use crate::stop::Stop;
 use crate::unreached::UnreachedRuns;
+use rexmit_network::ByHost;
 use rexmit_scenario::Resolved;
 use rexmit_scenario::Row;
 use rexmit_scenario::SpecError;
 use rexmit_scenario::Streams;
 use rexmit_scenario::set;
+use rexmit_stack::{Registry, StackFactory};
 
 /// A base scenario and what varies in it.
 ///
@@ -26,15 +28,14 @@ pub struct Plan {
     base: Value,
     factors: Vec<String>,
     levels: Vec<Vec<Value>>,
+    stacks: Registry,
 }
 
 /// What is to run a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The built-in models.
-    Model,
-    /// usrsctp in virtual time.
-    Usrsctp,
+    /// The hosts' code in virtual time.
+    Virtual,
     /// A real kernel.
     Kernel,
 }
@@ -46,8 +47,6 @@ pub struct BatchOptions {
     pub replications: u64,
     /// Seed of the study.
     pub seed: u64,
-    /// Whose protocol code the hosts run.
-    pub engine: Engine,
     /// Threads; at least 1. The results are the same for any number.
     pub jobs: usize,
 }
@@ -88,6 +87,20 @@ fn together(level: &Value) -> Option<&serde_json::Map<String, Value>> {
     if table.len() == 1 { table.get("together")?.as_object() } else { None }
 }
 
+/// Whether a level of a factor may say whose code a host runs: by its name, by that of a table around it, or among several
+/// settings.
+fn sets_a_code(factor: &str, level: &Value) -> bool {
+    let may = |setting: &str| {
+        setting == "hosts"
+            || setting.strip_prefix("hosts.").is_some_and(|rest| !rest.contains('.'))
+            || setting.strip_prefix("hosts.").is_some_and(|rest| rest.ends_with(".code"))
+    };
+    match together(level) {
+        None => may(factor),
+        Some(settings) => settings.keys().any(|setting| may(setting)),
+    }
+}
+
 impl Plan {
     /// A plan. A level of a factor is the value of the setting that the factor is named after, or
     /// `{"together": {setting: value, ...}}` of one that varies several settings together.
@@ -103,7 +116,37 @@ impl Plan {
                 return Err(SpecError::new(factor.as_str(), "a factor needs at least one level"));
             }
         }
-        Ok(Self { base, factors, levels })
+        Ok(Self { base, factors, levels, stacks: rexmit_stacks::registry() })
+    }
+
+    /// The same plan, whose hosts choose from these stacks instead of those that are built in.
+    #[must_use]
+    pub fn with_stacks(self, stacks: Registry) -> Self {
+        Self { stacks, ..self }
+    }
+
+    /// The stacks that hosts have in some run of the plan, by their names. A scenario that cannot be resolved has none.
+    pub fn stacks(&self) -> Vec<&'static dyn StackFactory> {
+        let mut found: BTreeMap<&str, &'static dyn StackFactory> = BTreeMap::new();
+        let mut note = |indices: &[usize]| {
+            let resolved = self.scenario_at(indices).and_then(|value| self.resolve(value));
+            let codes = resolved.map_or_else(|_| ByHost::new(), |resolved| resolved.codes);
+            found.extend(codes.into_values().map(|code| (code.about().name, code)));
+        };
+        let mut indices = vec![0; self.levels.len()];
+        note(&indices);
+        for (factor, levels) in self.levels.iter().enumerate() {
+            for i in (0..levels.len()).filter(|i| sets_a_code(&self.factors[factor], &levels[*i])) {
+                indices[factor] = i;
+                note(&indices);
+            }
+            indices[factor] = 0;
+        }
+        found.into_values().collect()
+    }
+
+    fn resolve(&self, scenario: Value) -> Result<Resolved, SpecError> {
+        Resolved::with_stacks(scenario, self.stacks)
     }
 
     /// Combinations of levels; the largest number where they are more.
@@ -172,10 +215,9 @@ impl Plan {
         let mut checked = Checked::default();
         let mut seen = BTreeSet::new();
         for n in range.start..range.end.min(self.points()) {
-            let resolved = Resolved::from_value(self.scenario(n)?)?;
+            let resolved = self.resolve(self.scenario(n)?)?;
             let unsupported = match on {
-                Target::Model => resolved.unsupported_by_model(),
-                Target::Usrsctp => resolved.unsupported_by_usrsctp()?,
+                Target::Virtual => resolved.unsupported_in_virtual_time()?,
                 Target::Kernel => resolved.unsupported_by_kernel(),
             };
             checked.protocols.insert(resolved.protocol());
@@ -191,7 +233,7 @@ impl Plan {
         for (factor, levels) in self.levels.iter().enumerate() {
             for i in 0..levels.len().min(LEVELS_TRIED_FIRST) {
                 indices[factor] = i;
-                Resolved::from_value(self.scenario_at(&indices)?)?;
+                self.resolve(self.scenario_at(&indices)?)?;
             }
             indices[factor] = 0;
         }
@@ -278,7 +320,7 @@ impl Plan {
         watch: &dyn Watch,
         stop: &Stop,
     ) -> Result<Batch, SpecError> {
-        let BatchOptions { replications, seed, engine, .. } = options;
+        let BatchOptions { replications, seed, .. } = options;
         let mut batch = Batch::default();
         batch.rows.reserve((runs.end - runs.start) as usize);
         let mut at: Option<(u64, Resolved)> = None;
@@ -286,11 +328,11 @@ impl Plan {
             let (point, replication) = (n / replications, n % replications);
             let resolved = match at.take() {
                 Some((p, resolved)) if p == point => resolved,
-                _ => Resolved::from_value(self.scenario(point)?)?,
+                _ => self.resolve(self.scenario(point)?)?,
             };
             let streams = Streams::new(seed, &self.run_key(point, replication));
             let observer = watch.begin(&resolved);
-            let options = RunOptions { engine, stop: stop.clone(), ..RunOptions::default() };
+            let options = RunOptions { stop: stop.clone(), ..RunOptions::default() };
             let outcome = match run_observed(&resolved, &streams, &options, observer) {
                 Err(_) if stop.is_asked() => break,
                 outcome => outcome?,

@@ -34,16 +34,15 @@ mod world;
 
 pub use batch::{Batch, BatchOptions, Checked, Plan, Target};
 pub use observer::{Observer, Unwatched, Watch};
-pub use options::{Engine, RunOptions};
+pub use options::RunOptions;
 pub use outcome::Outcome;
 pub use rexmit_scenario::*;
+pub use rexmit_stack::{Registry, StackFactory};
+pub use rexmit_stacks::registry;
 pub use run::{run, run_observed};
 pub use stop::Stop;
 pub use truth::{Earlier, TransmissionRow};
 pub use unreached::UnreachedRuns;
-
-/// The library of the engine [`Engine::Usrsctp`]; empty where it was not there at build time.
-pub const USRSCTP: &str = if rexmit_usrsctp::AVAILABLE { "libusrsctp 0.9.5.0" } else { "" };
 
 /// Version of the engine.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

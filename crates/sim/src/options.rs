@@ -10,23 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::stop::Stop;
 
-/// Whose protocol code the hosts run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Engine {
-    /// The built-in models, by the hosts' profiles.
-    #[default]
-    Model,
-    /// FreeBSD's SCTP as the library usrsctp has it. One run at a time in a process.
-    Usrsctp,
-}
-
 /// What a single run writes down beside its row.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunOptions {
-    /// Whose protocol code the hosts run.
-    pub engine: Engine,
     /// Capture at the server, as pcapng.
     pub capture_server: Option<PathBuf>,
     /// Capture at the client, as pcapng.

@@ -1,245 +1,75 @@
-//! The stacks that a host can have, behind one type.
+//! The stacks of a run: started for its hosts, and asked for the ends of its connections.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use rexmit_network::two_hosts::{HOSTS, by_host};
+use rexmit_network::{ByHost, HostId};
+use rexmit_scenario::{ConnectionPlan, Resolved, SpecError, Streams};
+use rexmit_stack::{EndSettings, Role, RunSettings, SettingError};
+use rexmit_stacks::AnyRun;
+use rexmit_units::Duration;
 
-use rand_core::RngCore;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rexmit_network::HostId;
-use rexmit_scenario::{ConnectionPlan, Resolved, SpecError, Stack as Profile, Streams};
-use rexmit_sctp::{Association, AssociationConfig};
-use rexmit_stack::{Counters, Delivery, Endpoint, Event, Snapshot, Socket, Transmission};
-use rexmit_tcp::congestion::Congestion;
-use rexmit_tcp::{Connection, ConnectionConfig};
-use rexmit_units::{Duration, Instant};
-use rexmit_usrsctp::Usrsctp;
-use rexmit_wire::{Packet, SeqNumber};
+pub(crate) use rexmit_stacks::AnyEnd as Stack;
 
-/// One end of a connection, of any protocol.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a TCP is what most runs have, and stays where the ends are")]
-pub(crate) enum Stack {
-    Tcp(Connection),
-    Sctp(Box<Association>),
-    Usrsctp(Box<rexmit_usrsctp::Association>),
+/// The stacks that the hosts of a run have. It outlives their ends.
+pub(crate) struct Stacks {
+    runs: Vec<AnyRun>,
+    seats: ByHost<Seat>,
+    /// Ends of one connection run different code.
+    mixed: bool,
 }
 
-/// The same of whichever it is.
-macro_rules! each {
-    ($stack:expr, $inner:ident => $what:expr) => {
-        match $stack {
-            Stack::Tcp($inner) => $what,
-            Stack::Sctp($inner) => $what,
-            Stack::Usrsctp($inner) => $what,
+/// Where a host's stack is.
+#[derive(Clone, Copy, Default)]
+struct Seat {
+    /// The number of its run.
+    run: usize,
+    /// The host's place among those of that run.
+    place: usize,
+}
+
+impl Stacks {
+    /// Starts what the hosts have, in the order of the names: who waits for a library has none that comes later, so that two
+    /// runs never wait for each other.
+    pub fn start(resolved: &Resolved, streams: &Streams) -> Result<Self, SpecError> {
+        let name = |host: &HostId| resolved.codes[*host].about().name;
+        let mut hosts = HOSTS;
+        hosts.sort_by_key(name);
+        let mut stacks =
+            Self { runs: Vec::with_capacity(1), seats: by_host(|_| Seat::default()), mixed: false };
+        let settings = hosts.map(|host| resolved.host_settings(host));
+        let mut rest = &settings[..];
+        for together in hosts.chunk_by(|one, two| name(one) == name(two)) {
+            let (own, others) = rest.split_at(together.len());
+            rest = others;
+            for (place, host) in together.iter().enumerate() {
+                stacks.seats[*host] = Seat { run: stacks.runs.len(), place };
+            }
+            let run = RunSettings { hosts: own, streams: &|name| streams.get(name) };
+            stacks.runs.push(resolved.codes[together[0]].start(&run)?.into());
         }
-    };
-}
-
-/// Where the random numbers of a host's connections come from, one after the other.
-pub(crate) struct Numbers {
-    /// Initial sequence numbers.
-    first: Xoshiro256PlusPlus,
-    /// What else SCTP draws.
-    more: Option<Xoshiro256PlusPlus>,
-}
-
-impl Numbers {
-    pub fn new(streams: &Streams, host: &str, profile: &Profile) -> Self {
-        let more = matches!(profile, Profile::Sctp(_)).then(|| streams.get(&format!("hosts.{host}.tag")));
-        Self { first: streams.get(&format!("hosts.{host}.iss")), more }
+        stacks.mixed = stacks.runs.len() > 1;
+        Ok(stacks)
     }
 
-    fn more(&mut self) -> u64 {
-        self.more.as_mut().map_or(0, RngCore::next_u64)
-    }
-}
-
-/// The profile, asking for and taking at least so many streams, as an application would (RFC 6458 section 5.3.1).
-fn with_streams(profile: &Arc<rexmit_sctp::Profile>, streams: u16) -> Arc<rexmit_sctp::Profile> {
-    let mut profile = profile.clone();
-    let rules = &profile.association;
-    if rules.outbound_streams.min(rules.inbound_streams) < streams {
-        let rules = &mut Arc::make_mut(&mut profile).association;
-        rules.outbound_streams = rules.outbound_streams.max(streams);
-        rules.inbound_streams = rules.inbound_streams.max(streams);
-    }
-    profile
-}
-
-impl Stack {
     /// The end of a connection at `host`, whose ticks have this phase.
-    pub fn new(
+    #[inline]
+    pub fn end(
+        &mut self,
         resolved: &Resolved,
-        (plan, host): (&ConnectionPlan, HostId),
+        plan: &ConnectionPlan,
+        host: HostId,
         phase: Duration,
-        numbers: &mut Numbers,
-    ) -> Self {
-        let (profile, spec) = (&resolved.stacks[host], resolved.scenario.hosts.of(host));
-        let (local, remote) = (plan.end(host).socket, plan.end(plan.peer(host)).socket);
-        let active = host == plan.opener;
-        let second = resolved.scenario.alternate.as_ref().map(|_| resolved.alternate_address(host));
-        match profile {
-            Profile::Tcp(profile) => Self::Tcp(Connection::new(ConnectionConfig {
-                profile: profile.clone(),
-                local,
-                remote,
-                iss: SeqNumber(numbers.first.next_u32()),
-                mtu: spec.mtu,
-                phase,
-                role: if active { rexmit_tcp::Role::Active } else { rexmit_tcp::Role::Passive },
-            })),
-            Profile::Sctp(profile) => Self::Sctp(Box::new(Association::new(AssociationConfig {
-                profile: with_streams(profile, resolved.transfers[plan.transfer].streams()),
-                local,
-                remote,
-                more_local: second.into_iter().collect(),
-                more_remote: Vec::new(),
-                mtu: spec.mtu,
-                phase,
-                role: if active { rexmit_sctp::Role::Active } else { rexmit_sctp::Role::Passive },
-                tag: (numbers.more() >> 32).max(1) as u32,
-                initial_tsn: numbers.first.next_u32(),
-                secret: numbers.more(),
-            }))),
-        }
-    }
-
-    /// The same of usrsctp, which `library` runs.
-    pub fn usrsctp(
-        library: &Usrsctp,
-        resolved: &Resolved,
-        (plan, host): (&ConnectionPlan, HostId),
-        numbers: &mut Numbers,
-    ) -> Result<Self, SpecError> {
-        let spec = resolved.scenario.hosts.of(host);
-        let (mut settings, _) = spec.usrsctp_settings();
-        settings.streams = settings.streams.max(resolved.transfers[plan.transfer].streams());
-        let active = host == plan.opener;
-        let config = rexmit_usrsctp::AssociationConfig {
-            settings: Arc::new(settings),
+    ) -> Result<Stack, SettingError> {
+        let alternate = resolved.scenario.alternate.as_ref();
+        let settings = EndSettings {
             local: plan.end(host).socket,
             remote: plan.end(plan.peer(host)).socket,
-            mtu: spec.mtu,
-            role: if active { rexmit_usrsctp::Role::Active } else { rexmit_usrsctp::Role::Passive },
-            seed: numbers.more(),
+            more_local: alternate.map(|_| resolved.alternate_address(host)),
+            role: if host == plan.opener { Role::Active } else { Role::Passive },
+            streams: resolved.transfers[plan.transfer].streams(),
+            phase,
+            marks_places: self.mixed,
         };
-        let end = library.association(config).map_err(|e| SpecError::new("", e.to_string()))?;
-        Ok(Self::Usrsctp(Box::new(end)))
-    }
-
-    /// Takes another congestion control, which only a TCP of ours has.
-    pub fn set_congestion(&mut self, own: Congestion, host: &str) -> Result<(), SpecError> {
-        match self {
-            Self::Tcp(connection) => {
-                connection.set_congestion(own);
-                Ok(())
-            }
-            Self::Sctp(_) | Self::Usrsctp(_) => {
-                let text = "a congestion control of one's own goes with a TCP of the model, not with SCTP";
-                Err(SpecError::new(format!("hosts.{host}.stack"), text))
-            }
-        }
-    }
-
-    /// Lends it a queue for what it sends; swap it back after polling.
-    #[inline]
-    pub fn swap_queue(&mut self, queue: &mut VecDeque<Transmission>) {
-        each!(self, end => end.swap_queue(queue));
-    }
-
-    /// What it has done since the start.
-    #[inline]
-    pub fn counters(&self) -> &Counters {
-        each!(self, end => end.counters())
-    }
-
-    /// Bytes that arrived as others than those written.
-    pub fn misplaced_bytes(&self) -> u64 {
-        each!(self, end => end.misplaced_bytes())
-    }
-
-    /// It keeps messages apart.
-    #[inline]
-    pub fn is_of_messages(&self) -> bool {
-        !matches!(self, Self::Tcp(_))
-    }
-
-    /// Its first sequence number or TSN; `None` where the code is not ours.
-    pub fn initial_number(&self) -> Option<SeqNumber> {
-        match self {
-            Self::Tcp(connection) => Some(connection.initial_sequence()),
-            Self::Sctp(association) => Some(SeqNumber(association.initial_tsn())),
-            Self::Usrsctp(_) => None,
-        }
-    }
-}
-
-impl Endpoint for Stack {
-    #[inline]
-    fn handle_packet(&mut self, now: Instant, packet: Packet) {
-        each!(self, end => end.handle_packet(now, packet));
-    }
-
-    #[inline]
-    fn handle_timer(&mut self, now: Instant) {
-        each!(self, end => end.handle_timer(now));
-    }
-
-    #[inline]
-    fn poll_transmit(&mut self, now: Instant) -> Option<Transmission> {
-        each!(self, end => end.poll_transmit(now))
-    }
-
-    #[inline]
-    fn poll_timer(&self) -> Option<Instant> {
-        each!(self, end => end.poll_timer())
-    }
-
-    #[inline]
-    fn poll_event(&mut self) -> Option<Event> {
-        each!(self, end => end.poll_event())
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        each!(self, end => end.snapshot())
-    }
-}
-
-impl Socket for Stack {
-    fn connect(&mut self, now: Instant) {
-        each!(self, end => end.connect(now));
-    }
-
-    #[inline]
-    fn write(&mut self, now: Instant, len: u64) -> u64 {
-        each!(self, end => end.write(now, len))
-    }
-
-    #[inline]
-    fn send(&mut self, now: Instant, len: u64, how: Delivery) -> u64 {
-        each!(self, end => end.send(now, len, how))
-    }
-
-    #[inline]
-    fn read_offset(&self) -> Option<u64> {
-        each!(self, end => end.read_offset())
-    }
-
-    #[inline]
-    fn read(&mut self, now: Instant, max: u64) -> u64 {
-        each!(self, end => end.read(now, max))
-    }
-
-    #[inline]
-    fn readable(&self) -> u64 {
-        each!(self, end => end.readable())
-    }
-
-    fn close(&mut self, now: Instant) {
-        each!(self, end => end.close(now));
-    }
-
-    fn abort(&mut self, now: Instant) {
-        each!(self, end => end.abort(now));
+        let seat = self.seats[host];
+        self.runs[seat.run].end(seat.place, &settings)
     }
 }

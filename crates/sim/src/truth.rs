@@ -168,14 +168,11 @@ impl Truth {
         };
         for n in rows.clone() {
             self.rows[n].arrived.get_or_insert(now);
-            self.taken[n] |= match (at, packet.segment) {
-                (Stack::Tcp(connection), Some((seq, end))) => connection.has_received(seq, end),
-                (Stack::Sctp(association), _) => {
-                    let initial = flow.initial.unwrap_or_default();
-                    association.has_received(initial.wrapping_add(self.rows[n].seq as u32))
-                }
-                _ => false,
-            };
+            let (from, end) = packet.segment.unwrap_or_else(|| {
+                let tsn = SeqNumber(flow.initial.unwrap_or_default()) + self.rows[n].seq as u32;
+                (tsn, tsn + 1)
+            });
+            self.taken[n] |= at.has_received(from, end);
         }
     }
 

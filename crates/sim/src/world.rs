@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use rexmit_network::two_hosts::{by_host, host_name};
+use rexmit_network::two_hosts::host_name;
 use rexmit_network::{ByHost, ByLink, ConnectionId, EndId, EndIndex, Ends, LinkId, Network};
 use rexmit_path::Direction;
 use rexmit_scenario::{
@@ -12,13 +12,12 @@ use rexmit_scenario::{
 use rexmit_stack::{Counters, Endpoint, Snapshot, Socket, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
-use rexmit_usrsctp::Usrsctp;
 use rexmit_wire::{PROTOCOL_SCTP, Packet, Transport};
 
 use crate::observer::Observer;
-use crate::options::{Engine, RunOptions};
+use crate::options::RunOptions;
 use crate::recorder::{Recorder, Sent};
-use crate::stack::{Numbers, Stack};
+use crate::stack::{Stack, Stacks};
 use crate::stop::Stop;
 use crate::timers::Timers;
 use crate::truth::Seen;
@@ -38,9 +37,6 @@ fn connection_of(packet: &Packet) -> Option<ConnectionId> {
     };
     connection_of_ports(source, destination)
 }
-
-/// The library looks at its timers so often.
-const USRSCTP_TICK: Duration = Duration::from_millis(1);
 
 /// One end of a connection with its application.
 #[derive(Debug)]
@@ -87,8 +83,8 @@ pub(crate) struct World {
     meter: Option<Meter>,
     recorder: Option<Recorder>,
     post: Option<Post>,
-    /// Behind `ends`, which must be gone before it.
-    library: Option<Usrsctp>,
+    /// Behind `ends`, which must be gone before them.
+    stacks: Option<Stacks>,
     /// Every message, once the run is over, where they were asked for.
     messages: Vec<Message>,
     observer: Option<Box<dyn Observer>>,
@@ -111,7 +107,7 @@ impl World {
             meter: None,
             recorder: None,
             post: None,
-            library: None,
+            stacks: None,
             messages: Vec::new(),
             observer: None,
         };
@@ -127,24 +123,18 @@ impl World {
         options: &RunOptions,
     ) -> Result<(), SpecError> {
         let phases = resolved.phases(streams);
-        if options.engine == Engine::Usrsctp {
-            let phase = streams.phase("usrsctp.tick", USRSCTP_TICK);
-            self.library = Some(Usrsctp::start(phase).map_err(|e| SpecError::new("", e.to_string()))?);
-        }
-        let mut numbers = by_host(|host| Numbers::new(streams, host_name(host), &resolved.stacks[host]));
-        let library = &self.library;
+        let stacks = self.stacks.insert(Stacks::start(resolved, streams)?);
         for plan in resolved.connections() {
             let mut end = |planned: &PlannedEnd| {
                 let host = planned.host;
                 let mut app = planned.app.clone();
                 let messages = || streams.get(&format!("connections.{}.messages", plan.id.number()));
                 app.prepare(phases[host], messages);
-                let mut connection = match library {
-                    None => Stack::new(resolved, (&plan, host), phases[host], &mut numbers[host]),
-                    Some(library) => Stack::usrsctp(library, resolved, (&plan, host), &mut numbers[host])?,
-                };
-                if let Some(own) = options.congestion_at(host) {
-                    connection.set_congestion(own.clone(), host_name(host))?;
+                let mut connection = stacks.end(resolved, &plan, host, phases[host])?;
+                let own = options.congestion_at(host);
+                if own.is_some_and(|own| !connection.set_congestion(own.clone())) {
+                    let text = "a congestion control of one's own goes with a TCP of the model only";
+                    return Err(SpecError::new(format!("hosts.{}.stack", host_name(host)), text));
                 }
                 let end = End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false };
                 Ok::<_, SpecError>((host, end))
@@ -271,12 +261,12 @@ impl World {
     fn act(&mut self, at: EndIndex, what: impl FnOnce(&mut End)) {
         let now = self.now;
         let end = &mut self.ends[at];
-        end.connection.swap_queue(&mut self.queue);
+        end.connection.swap_queue(now, &mut self.queue);
         what(end);
         while let Some(event) = end.connection.poll_event() {
             end.app.on_event(now, event, &mut end.connection);
         }
-        end.connection.swap_queue(&mut self.queue);
+        end.connection.swap_queue(now, &mut self.queue);
         // An association ends when all has arrived, whether or not it has been read.
         let unread = end.connection.is_of_messages() && end.connection.readable() > 0;
         if !end.ended && end.app.progress().ended.is_some() && !unread {

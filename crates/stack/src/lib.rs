@@ -8,15 +8,30 @@
 //! 2. *poll*, after each of those, until each answers `None`: [`Endpoint::poll_transmit`], then
 //!    [`Endpoint::poll_event`] (an event may make the application call [`Socket`] again: poll again);
 //! 3. [`Endpoint::poll_timer`] at last: when to call [`Endpoint::handle_timer`].
+//!
+//! Endpoints come from a [`StackFactory`], an entry of a [`Registry`] from which each host of a scenario chooses; one that
+//! an engine can run is a [`StackEnd`].
 
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
 
 mod clock;
+mod end;
+mod factory;
+mod registry;
+mod settings;
 mod snapshot;
 mod transmission;
 
 pub use clock::{Clock, TimerRule};
+pub use end::StackEnd;
+pub use factory::{
+    About, Determinism, EndSettings, HostSettings, RandomStream, Role, RunSettings, StackFactory, StackRun,
+    phase,
+};
+pub use rand_core::RngCore;
+pub use registry::{MODEL, Registry};
+pub use settings::{SettingError, TABLE, changed_values, nearest, read, unknown_name, write_error};
 pub use snapshot::{Counters, Snapshot};
 pub use transmission::{Reason, Transmission};
 

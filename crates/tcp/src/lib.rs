@@ -20,6 +20,7 @@
 pub mod congestion;
 mod connection;
 mod delayed_ack;
+mod factory;
 pub mod profile;
 mod receive;
 mod recovery;
@@ -27,4 +28,5 @@ pub mod rtt;
 mod send_buffer;
 
 pub use connection::{Connection, ConnectionConfig, Role, State};
+pub use factory::{TcpModel, TcpRun};
 pub use profile::Profile;

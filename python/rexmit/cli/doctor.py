@@ -20,6 +20,7 @@ from rexmit.kernel import KernelError, find_kernel
 from rexmit.run.backends import BACKENDS
 from rexmit.run.emulation import probe
 from rexmit.run.provenance import environment
+from rexmit.run.stacks import Stack, third_parties
 
 _PART_SECONDS = 1.5
 """How long each of the emulator's eight measurements takes, beside what it waits for."""
@@ -27,7 +28,11 @@ _SAFE_FACTOR = 100
 """A round trip is safe where it is this many times the error at the 99th percentile: an error below 1 %."""
 
 
-_NEEDS = {"stack:usrsctp": "usrsctp", "uml": "kernel", "kernel": "namespaces"}
+_NEEDS = {
+    **{stack.backend: stack.name for stack in third_parties().values()},
+    "uml": "kernel",
+    "kernel": "namespaces",
+}
 """The check that a backend goes by."""
 
 
@@ -42,7 +47,7 @@ def doctor(emulator: bool, as_json: bool) -> None:
         _emulator(as_json)
         return
     facts = environment()
-    checks = [_tshark(), _ns3(), _kernel(), _usrsctp(), _namespaces()]
+    checks = [_tshark(), _ns3(), _kernel(), *map(_stack, third_parties().values()), _namespaces()]
     if as_json:
         print_json({**facts, "backends": list(BACKENDS), "checks": checks})
         return
@@ -136,14 +141,12 @@ def _kernel() -> dict[str, object]:
     return {"name": "kernel", "for": "Linux's own stack in virtual time", "found": found, "detail": detail}
 
 
-def _usrsctp() -> dict[str, object]:
-    missing = _native.usrsctp_missing()
-    detail = "built in" if missing is None else missing
+def _stack(stack: Stack) -> dict[str, object]:
     return {
-        "name": "usrsctp",
-        "for": "FreeBSD's SCTP in virtual time",
-        "found": missing is None,
-        "detail": detail,
+        "name": stack.name,
+        "for": f"{stack.summary}, in virtual time",
+        "found": stack.missing is None,
+        "detail": stack.missing or f"built in: {stack.version}",
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rexmit import _native
 from rexmit.run import Results
+from rexmit.run.stacks import third_parties
 from rexmit.units import plural
 
 
@@ -71,7 +72,7 @@ def _version(study: Mapping[str, Any], provenance: Mapping[str, Any]) -> str:
 
 
 def _backend(study: Mapping[str, Any]) -> str:
-    facts = [f"{key} {study[key]}" for key in ("kernel", "usrsctp", "libc") if study.get(key)]
+    facts = [f"{key} {study[key]}" for key in ("kernel", *third_parties(), "libc") if study.get(key)]
     return ", ".join([str(study.get("backend", "")), *facts])
 
 

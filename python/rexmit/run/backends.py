@@ -1,4 +1,4 @@
-"""What can run a study: the built-in model in virtual time, or a real kernel."""
+"""What can run a study: protocol stacks in virtual time, or a real kernel."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.run.details import details_of, nest
+from rexmit.run.stacks import MODEL, Stack, third_parties
 from rexmit.run.stopping import asked
 from rexmit.study import Factor, StudySpec
 from rexmit.tables import responses, run_columns, single
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     from rexmit.run.keeping import Keep
 
 BACKENDS = {
-    "model": "the built-in TCP and SCTP models and path emulator in virtual time",
-    "stack:usrsctp": "FreeBSD's SCTP as the library usrsctp has it, behind the same emulator in virtual time",
+    MODEL: "the built-in TCP and SCTP models and path emulator in virtual time",
+    **{
+        stack.backend: f"{stack.summary}, behind the same emulator in virtual time"
+        for stack in third_parties().values()
+    },
     "uml": "a real Linux kernel whose clock is virtual: deterministic, no root",
     "kernel": "this machine's kernel in network namespaces, in real time",
 }
@@ -100,10 +104,9 @@ class Backend(Protocol):
 
 
 class ModelBackend:
-    """The built-in model."""
+    """Virtual time. A host that chooses no code has the built-in model's."""
 
-    name = "model"
-    engine = "model"
+    name = MODEL
     table_kinds: tuple[str, ...] = ("state", "verdicts", "transmissions", "messages")
     real_time: bool = False
 
@@ -129,7 +132,7 @@ class ModelBackend:
             for start in range(0, points, CHECKED_AT_ONCE):
                 step(start, points)
                 stop = min(start + CHECKED_AT_ONCE, points)
-                warned, cannot, protocols = plan.check(start, stop, self.name)
+                warned, cannot, protocols = plan.check(start, stop)
                 self._can_speak(protocols)
                 warnings.update(dict.fromkeys(warned))
                 unsupported.update(dict.fromkeys(cannot))
@@ -157,6 +160,7 @@ class ModelBackend:
                 to_json(self._spec.base()),
                 [factor.name for factor in factors],
                 to_json([list(factor.levels) for factor in factors]),
+                self.name,
             )
         except ValueError as error:
             raise self._wrong(error) from None
@@ -174,8 +178,9 @@ class ModelBackend:
         return scenario
 
     def facts(self) -> dict[str, Any]:
-        """Nothing beside the version of the package."""
-        return {}
+        """The versions of third parties' stacks that hosts have, beside that of the package."""
+        known = third_parties()
+        return {name: known[name].version for name in self._plan.stacks() if name in known}
 
     def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         """Runs them on `jobs` threads; the rows are the same for any number."""
@@ -186,7 +191,7 @@ class ModelBackend:
             began = time.monotonic()
             numbers = (chunk.start, chunk.stop)
             try:
-                found = self._plan.run(numbers, design.replications, design.seed, jobs, self.name, stopped)
+                found = self._plan.run(numbers, design.replications, design.seed, jobs, stopped)
             except ValueError as error:
                 raise self._wrong(error) from None
             table = from_native(found["runs"], known)
@@ -220,30 +225,30 @@ class ModelBackend:
     def _again(self, run: int, options: dict[str, Any]) -> dict[str, Any]:
         key = self._plan.run_key(run, self._design.replications)
         scenario = to_json(self._spec.scenario_of(run))
-        given = to_json(options | {"engine": self.engine})
-        return _native.run_one(scenario, self._design.seed, key, given, asked)
+        return _native.run_one(scenario, self._design.seed, key, to_json(options), asked, self.name)
 
     def _wrong(self, error: ValueError) -> StudyError:
         return StudyError(f"{self._where}: {one_line(error)}")
 
 
-class UsrsctpBackend(ModelBackend):
-    """FreeBSD's SCTP in virtual time. One run at a time in a process, however many jobs."""
+class StackBackend(ModelBackend):
+    """Virtual time. A host that chooses no code has that of a third party."""
 
-    name = "stack:usrsctp"
-    engine = "usrsctp"
-    table_kinds = ("state", "verdicts", "messages")
-
-    def facts(self) -> dict[str, Any]:
-        """The library, for the record of a study."""
-        return {"usrsctp": _native.usrsctp()}
+    def __init__(self, stack: Stack, spec: StudySpec, options: BackendOptions) -> None:
+        self.name = stack.backend
+        if not stack.transmissions:
+            self.table_kinds = tuple(kind for kind in self.table_kinds if kind != "transmissions")
+        super().__init__(spec, options)
 
 
 def open_backend(name: str, spec: StudySpec, options: BackendOptions | None = None) -> Backend:
     """The backend of this name for this study. Raises UsageError where there is none (yet)."""
     options = options or BackendOptions()
-    if name in _VIRTUAL:
-        return _VIRTUAL[name](spec, options)
+    if name == MODEL:
+        return ModelBackend(spec, options)
+    for stack in third_parties().values():
+        if name == stack.backend:
+            return StackBackend(stack, spec, options)
     if name in BACKENDS:
         # Loaded where it is used: it needs the model's backend, and few need it.
         from rexmit.run.real import KernelBackend, UmlBackend
@@ -252,16 +257,18 @@ def open_backend(name: str, spec: StudySpec, options: BackendOptions | None = No
     raise UsageError(f"unknown backend {name!r}{nearest(name, BACKENDS)}")
 
 
+def is_virtual(name: str) -> bool:
+    """Whether the backend of this name runs protocol stacks in this process, and no kernel."""
+    return name == MODEL or any(name == stack.backend for stack in third_parties().values())
+
+
 def is_real_time(name: str) -> bool:
     """Whether the backend of this name takes real time, so that no run of it is the same again."""
-    if name not in BACKENDS or name in _VIRTUAL:
+    if name not in BACKENDS or is_virtual(name):
         return False
     from rexmit.run.real import KernelBackend, UmlBackend
 
     return (UmlBackend if name == "uml" else KernelBackend).real_time
-
-
-_VIRTUAL = {backend.name: backend for backend in (ModelBackend, UsrsctpBackend)}
 
 
 def asked_for(kinds: Sequence[str], state_at: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from rexmit import _native
 from rexmit.errors import RexmitError, StudyError, one_line
-from rexmit.run.backends import FIRST_CHUNK, LARGEST_CHUNK, Backend
+from rexmit.run.backends import FIRST_CHUNK, LARGEST_CHUNK, Backend, is_virtual
 from rexmit.run.on_worker import Work, pack, rows_of, run_chunk, what_it_can
 from rexmit.run.scheduler import CONNECT_SECONDS, connect, quiet_logs
 from rexmit.run.unreached import Unreached
@@ -71,7 +71,7 @@ class Cluster:
 
     def __init__(self, address: str, work: Work, backend: Backend) -> None:
         """`backend` is the one here: the facts of a worker's must be the same."""
-        real = backend.name not in ("model", "stack:usrsctp")
+        real = not is_virtual(backend.name)
         self.address = address
         self._work = work
         self._facts = backend.facts()

@@ -24,6 +24,7 @@ import pyarrow as pa
 from rexmit import _native
 from rexmit.errors import RexmitError, StudyError
 from rexmit.run.backends import Backend, BackendOptions, open_backend, to_json
+from rexmit.run.stacks import third_parties
 from rexmit.study import StudySpec
 from rexmit.study.spec import parse_spec
 
@@ -55,6 +56,7 @@ def what_it_can(work: Work) -> dict[str, Any]:
     try:
         lacks = _lacks(work["backend"])
         facts = {} if lacks else _backend(work).facts()
+        lacks = lacks or _lacks_of(facts)
     except RexmitError as error:
         lacks, facts = str(error), {}
     return {**answer, "facts": facts, "lacks": lacks}
@@ -104,11 +106,13 @@ def _backend(work: Work) -> Backend:
 
 def _lacks(backend: str) -> str | None:
     """What this machine lacks for a backend, as far as that shows before a run."""
-    if backend == "stack:usrsctp":
-        return _native.usrsctp_missing()
-    if backend == "kernel":
-        return next(_lacks_for_kernel(), None)
-    return None
+    return next(_lacks_for_kernel(), None) if backend == "kernel" else None
+
+
+def _lacks_of(facts: dict[str, Any]) -> str | None:
+    """What this machine lacks for the protocol stacks that a study's hosts have."""
+    missing = (stack.missing for name, stack in third_parties().items() if name in facts)
+    return next((text for text in missing if text), None)
 
 
 def _lacks_for_kernel() -> Iterator[str]:

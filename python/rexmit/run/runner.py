@@ -107,7 +107,7 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
     )
     if options.transmissions != "none" and "transmissions" not in backend.table_kinds:
         raise UsageError(
-            f"backend {backend.name}: a real kernel does not say why it sends a packet; leave transmissions "
+            f"backend {backend.name}: its stack does not say why it sends a packet; leave transmissions "
             "out, and analyze captures of the runs"
         )
     _check_cluster(backend, options)

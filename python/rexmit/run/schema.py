@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from rexmit.errors import StoreError, one_line
+from rexmit.run.backends import BACKENDS
+from rexmit.run.stacks import third_parties
 
 SCHEMA = 2
 """Version of the layout. A new file, table or column leaves it as it is; what would mislead who reads the old
@@ -65,8 +67,11 @@ STUDY_KEYS: Mapping[str, tuple[str, bool, str]] = {
     "source": ("string", False, "where its numbers come from"),
     "question": ("string", False, "what it asks"),
     "description": ("string", False, "how it goes about it"),
-    "backend": ("string", True, "what ran it: model, stack:usrsctp, uml or kernel"),
-    "usrsctp": ("string", False, "of stack:usrsctp: the version of the library"),
+    "backend": ("string", True, f"what ran it: {', '.join(BACKENDS)}"),
+    **{
+        name: ("string", False, f"where a host had the stack {name}: the version of the library")
+        for name in third_parties()
+    },
     "kernel": ("string", False, "of uml and kernel: the version of the kernel"),
     "hz": ("integer", False, "of uml: ticks of the kernel a second"),
     "patches": ("array", False, "of uml: names of the patches in the kernel"),

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use rexmit_stack::{Counters, Endpoint, Event, Snapshot, Socket, Transmission};
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::Packet;
+use rexmit_wire::{Packet, SeqNumber};
 
 use crate::{AssociationConfig, UsrsctpError};
 
@@ -47,6 +47,11 @@ impl Association {
 
     /// Bytes delivered at another place than they were written.
     pub fn misplaced_bytes(&self) -> u64 {
+        match self.never {}
+    }
+
+    /// Whether it has taken a chunk of the peer's.
+    pub fn has_received(&self, _tsn: SeqNumber) -> bool {
         match self.never {}
     }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use rexmit_stack::{Counters, Delivery, Endpoint, Event, Snapshot, Socket, Transmission};
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::{IpFields, PROTOCOL_SCTP, Packet, Payload, Transport};
+use rexmit_wire::{IpFields, PROTOCOL_SCTP, Packet, Payload, SeqNumber, Transport};
 
 use crate::ffi::{self, Reliability, SendInfo, SendParameters, Statistics, Status};
 use crate::hooks::{self, Sent};
@@ -112,6 +112,12 @@ impl Association {
     /// fault.
     pub fn misplaced_bytes(&self) -> u64 {
         self.inbox.misplaced
+    }
+
+    /// True if the peer's DATA chunk with this TSN has arrived. The library drops what comes while its buffer is full, and
+    /// does not tell; such a chunk counts as taken.
+    pub fn has_received(&self, tsn: SeqNumber) -> bool {
+        self.traffic.received.has(tsn)
     }
 
     /// Lends the association a queue for the packets that it sends; swap it back after polling.

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use rexmit_stack::Role;
 use rexmit_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,15 +75,6 @@ impl Default for UsrsctpConfig {
             ecn: true,
         }
     }
-}
-
-/// Which side opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Sends the INIT when the application connects.
-    Active,
-    /// Waits for an INIT.
-    Passive,
 }
 
 /// What an end is made from.

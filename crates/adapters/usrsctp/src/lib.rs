@@ -9,6 +9,8 @@
 //! at a time in a process, and another thread's `start` waits for its end. A run that is over is forgotten whole:
 //! the library's variables and memory are as before its first start.
 //!
+//! Scenarios choose it as the stack `usrsctp`: [`UsrsctpStack`] is its entry in the registry.
+//!
 //! Where libusrsctp was not there at build time, [`AVAILABLE`] is false and `start` says what to do.
 //!
 //! How it differs from FreeBSD's kernel:
@@ -24,6 +26,7 @@
 
 mod config;
 mod error;
+mod factory;
 
 #[cfg(usrsctp)]
 mod association;
@@ -55,10 +58,12 @@ mod absent;
 pub use absent::{Association, Usrsctp};
 #[cfg(usrsctp)]
 pub use association::Association;
-pub use config::{AssociationConfig, Role, UsrsctpConfig};
+pub use config::{AssociationConfig, UsrsctpConfig};
 pub use error::UsrsctpError;
+pub use factory::UsrsctpStack;
 #[cfg(usrsctp)]
 pub use library::Usrsctp;
+pub use rexmit_stack::Role;
 
 /// True if the library was there when this was built.
 pub const AVAILABLE: bool = cfg!(usrsctp);

@@ -2,7 +2,7 @@
 //!
 //! The library does not say why it sends a packet. Its counters that rose during a call, and the TSNs, tell.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use rexmit_stack::{Counters, Reason};
 use rexmit_wire::SeqNumber;
@@ -47,10 +47,51 @@ pub(crate) struct Arrival {
     pub closing: bool,
 }
 
+/// The peer's TSNs that have arrived.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Received {
+    /// The lowest that has not; none before the peer has told its first.
+    next: Option<SeqNumber>,
+    /// Those above.
+    above: BTreeSet<u32>,
+}
+
+impl Received {
+    fn begin(&mut self, first: SeqNumber) {
+        self.next.get_or_insert(first);
+    }
+
+    fn take(&mut self, tsn: SeqNumber) {
+        match self.next {
+            Some(next) if tsn.diff(next) > 0 => {
+                self.above.insert(tsn.0);
+            }
+            Some(next) if tsn == next => self.pass(tsn),
+            _ => {}
+        }
+    }
+
+    /// Nothing up to `tsn` is waited for any more: it has come, or the peer has given it up.
+    fn pass(&mut self, tsn: SeqNumber) {
+        let Some(next) = self.next.as_mut().filter(|next| tsn.diff(**next) >= 0) else { return };
+        *next = tsn + 1;
+        self.above.retain(|above| SeqNumber(*above).diff(tsn) > 0);
+        while self.above.remove(&next.0) {
+            *next += 1;
+        }
+    }
+
+    /// True if it has arrived.
+    pub fn has(&self, tsn: SeqNumber) -> bool {
+        self.next.is_some_and(|next| tsn.diff(next) < 0 || self.above.contains(&tsn.0))
+    }
+}
+
 /// What is known of the sending half from its packets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Traffic {
     pub counters: Counters,
+    pub received: Received,
     /// The highest TSN sent.
     highest: Option<SeqNumber>,
     /// Chunks that are not cumulatively acknowledged, each with its bytes of data.
@@ -77,7 +118,17 @@ impl Traffic {
         self.control_backoff = 0;
         for chunk in header.chunks() {
             match chunk.body() {
-                Body::Data(_) | Body::ForwardTsn(_) => arrival.data = true,
+                Body::Data(data) => {
+                    self.received.take(SeqNumber(data.tsn()));
+                    arrival.data = true;
+                }
+                Body::ForwardTsn(forward) => {
+                    self.received.pass(SeqNumber(forward.cumulative()));
+                    arrival.data = true;
+                }
+                Body::Init(init) | Body::InitAck(init) => {
+                    self.received.begin(SeqNumber(init.initial_tsn()));
+                }
                 Body::Sack(sack) => self.acknowledge(SeqNumber(sack.cumulative()), sack.gap_count() > 0),
                 Body::Shutdown { cumulative } => {
                     self.acknowledge(SeqNumber(cumulative), false);

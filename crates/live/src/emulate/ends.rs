@@ -1,5 +1,6 @@
 //! The two ends of the path: namespaces of their own, or this host.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::IpAddr;
@@ -148,7 +149,8 @@ fn in_namespace(id: HostId, setup: &Setup, addresses: &ByHost<IpAddr>) -> Result
         address: None,
         alternate_address: None,
         tick_phase: None,
-        usrsctp: None,
+        code: None,
+        tables: BTreeMap::new(),
         linux,
     };
     let host = Host::create(name, &spec)?;

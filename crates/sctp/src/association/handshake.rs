@@ -198,7 +198,9 @@ impl Association {
     /// The receiver begins before the peer's first TSN, and the sender knows the peer's window.
     fn learn(&mut self, peer_tsn: u32, window: u32) {
         self.peer.initial_tsn = peer_tsn;
+        let reads_marks = self.inb.reads_marks;
         self.inb = Inbound::new(peer_tsn);
+        self.inb.reads_marks = reads_marks;
         self.out.peer_window = window.into();
         self.owed.window = self.profile.buffers.receive.0;
     }
@@ -288,7 +290,7 @@ impl Association {
 
     /// Everything begins anew; what was written and not acknowledged is lost (RFC 9260 section 5.2.4 A).
     fn restart_from(&mut self, now: Instant, ends: Ends, cookie: &Cookie) {
-        self.out = Outbound::new(cookie.local_tsn);
+        self.out = Outbound { marks_places: self.out.marks_places, ..Outbound::new(cookie.local_tsn) };
         self.initial_tsn = cookie.local_tsn;
         self.forwarded = SeqNumber(cookie.local_tsn) - 1;
         self.recovery_exit = None;

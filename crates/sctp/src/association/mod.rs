@@ -32,16 +32,8 @@ mod socket;
 mod state;
 mod timeout;
 
+pub use rexmit_stack::Role;
 pub use state::State;
-
-/// Which side opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Sends the first INIT when the application connects.
-    Active,
-    /// Waits for an INIT.
-    Passive,
-}
 
 /// What an association is made from.
 #[derive(Clone, Debug)]
@@ -219,6 +211,13 @@ impl Association {
     /// packet. What the profile says of recovery, bursts and the first window holds all the same.
     pub fn set_congestion(&mut self, congestion: Congestion) {
         self.congestion = congestion;
+    }
+
+    /// Every message says where it begins in what this side's application has written (the lowest 32 bits, as its payload
+    /// protocol identifier), and what arrives as bytes is placed by what it says. Call it before the first packet.
+    pub fn mark_places(&mut self) {
+        self.out.marks_places = true;
+        self.inb.reads_marks = true;
     }
 
     /// The association's state.

@@ -67,8 +67,12 @@ pub(crate) struct Inbound {
     pub readable: u64,
     /// Bytes that are here and not read.
     pub held: u64,
-    /// Bytes in the order of reads that carry no offset.
+    /// Where the last read ended: a read of what carries no offset begins there.
     counted: u64,
+    /// Bytes say by their payload protocol identifier where their message begins.
+    pub reads_marks: bool,
+    /// The end of the furthest beginning of a message that was placed by its mark.
+    furthest: u64,
     /// Where the last read began.
     pub read_offset: Option<u64>,
     /// Bytes of a message that had another place than those before it say: must stay 0.
@@ -88,6 +92,8 @@ impl Inbound {
             readable: 0,
             held: 0,
             counted: 0,
+            reads_marks: false,
+            furthest: 0,
             read_offset: None,
             misplaced: 0,
         }
@@ -97,9 +103,11 @@ impl Inbound {
     /// in its stream or message cannot be.
     pub fn take(&mut self, tsn: u64, chunk: &DataChunk) -> bool {
         let len = u64::from(chunk.payload.len());
-        let offset = match chunk.payload {
-            Payload::Stream { offset, .. } => Some(offset),
-            Payload::Bytes(_) => None,
+        let offset = match &chunk.payload {
+            Payload::Stream { offset, .. } => Some(*offset),
+            Payload::Bytes(bytes) => {
+                (self.reads_marks && chunk.begin).then(|| self.place(chunk.protocol, bytes))
+            }
         };
         if chunk.begin && chunk.end {
             let piece = Piece { offset, len, end: true };
@@ -130,6 +138,17 @@ impl Inbound {
             self.go_on_partially();
         }
         self.complete(key, index)
+    }
+
+    /// Where bytes belong that begin a message with this mark: the place nearest to the furthest so far with these lowest 32
+    /// bits. Bytes that do not belong there are counted.
+    fn place(&mut self, mark: u32, bytes: &[u8]) -> u64 {
+        let away = i64::from(mark.wrapping_sub(self.furthest as u32) as i32);
+        let place = self.furthest.saturating_add_signed(away);
+        let wrong = (place..).zip(bytes).filter(|(at, byte)| Payload::stream_byte(*at) != **byte);
+        self.misplaced += wrong.count() as u64;
+        self.furthest = self.furthest.max(place + bytes.len() as u64);
+        place
     }
 
     /// A message may be whole now that the fragment at `index` has come.
@@ -208,10 +227,9 @@ impl Inbound {
     pub fn read(&mut self, max: u64) -> u64 {
         let Some(front) = self.pieces.front_mut() else { return 0 };
         let len = front.len.min(max);
-        self.read_offset = Some(front.offset.unwrap_or(self.counted));
-        if front.offset.is_none() {
-            self.counted += len;
-        }
+        let at = front.offset.unwrap_or(self.counted);
+        self.read_offset = Some(at);
+        self.counted = at + len;
         front.offset = front.offset.map(|offset| offset + len);
         front.len -= len;
         if front.len == 0 {

@@ -32,7 +32,7 @@ struct Held {
 pub(super) struct Done {
     pub first: Fragment,
     pub len: u64,
-    /// Bytes that do not follow those before.
+    /// Bytes that do not follow those before, as far as they say where they belong.
     pub misplaced: u64,
 }
 
@@ -86,7 +86,7 @@ impl Fragments {
         let mut done = Done { first, len: first.len, misplaced: 0 };
         for fragment in fragments {
             let expected = first.offset.map(|offset| offset + done.len);
-            if fragment.offset != expected {
+            if fragment.offset.is_some() && fragment.offset != expected {
                 done.misplaced += fragment.len;
             }
             done.len += fragment.len;

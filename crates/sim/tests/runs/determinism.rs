@@ -20,32 +20,15 @@ fn any_number_of_threads_gives_the_same_rows() {
         ("path.rate", vec![json!("80 kbit/s"), json!("1 Mbit/s")]),
         ("path.delay", (1..20).map(|d| json!(format!("{d} ms"))).collect()),
     ]);
-    let run = |jobs| {
-        plan.run(
-            0..u64::MAX,
-            BatchOptions { replications: 3, seed: 7, engine: rexmit_sim::Engine::Model, jobs },
-        )
-        .unwrap()
-        .rows
-    };
+    let run = |jobs| plan.run(0..u64::MAX, BatchOptions { replications: 3, seed: 7, jobs }).unwrap().rows;
     let one = run(1);
     assert_eq!(one.len(), 2 * 19 * 3);
     assert!(one.iter().any(|r| r.drops_down > 0), "no loss was drawn");
     for jobs in [2, 3, 8, 1_000_000] {
         assert_eq!(run(jobs), one, "{jobs} threads");
     }
-    let mut parts = plan
-        .run(0..50, BatchOptions { replications: 3, seed: 7, engine: rexmit_sim::Engine::Model, jobs: 2 })
-        .unwrap()
-        .rows;
-    parts.extend(
-        plan.run(
-            50..114,
-            BatchOptions { replications: 3, seed: 7, engine: rexmit_sim::Engine::Model, jobs: 2 },
-        )
-        .unwrap()
-        .rows,
-    );
+    let mut parts = plan.run(0..50, BatchOptions { replications: 3, seed: 7, jobs: 2 }).unwrap().rows;
+    parts.extend(plan.run(50..114, BatchOptions { replications: 3, seed: 7, jobs: 2 }).unwrap().rows);
     assert_eq!(parts, one, "in two parts");
 }
 
@@ -53,7 +36,7 @@ fn any_number_of_threads_gives_the_same_rows() {
 fn the_order_of_factors_and_further_levels_change_no_run() {
     let rates = vec![json!("80 kbit/s"), json!("1 Mbit/s")];
     let delays = vec![json!("5 ms"), json!("10 ms"), json!("20 ms")];
-    let options = BatchOptions { replications: 1, seed: 7, engine: rexmit_sim::Engine::Model, jobs: 2 };
+    let options = BatchOptions { replications: 1, seed: 7, jobs: 2 };
     let a = plan(&[("path.rate", rates.clone()), ("path.delay", delays.clone())])
         .run(0..6, options)
         .unwrap()
@@ -112,7 +95,7 @@ impl Watch for Stopping<'_> {
 #[test]
 fn what_is_stopped_gives_the_first_rows_of_the_whole() {
     let plan = plan(&[("path.delay", (1..40).map(|d| json!(format!("{d} ms"))).collect())]);
-    let options = |jobs| BatchOptions { replications: 3, seed: 7, engine: rexmit_sim::Engine::Model, jobs };
+    let options = |jobs| BatchOptions { replications: 3, seed: 7, jobs };
     let whole = plan.run(5..117, options(2)).unwrap();
     for (jobs, at) in [(1, 0), (1, 7), (1, 60), (3, 0), (3, 50), (3, 100)] {
         let stop = Stop::default();

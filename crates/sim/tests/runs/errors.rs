@@ -55,9 +55,8 @@ fn factors_must_name_something_and_have_levels() {
     let empty = Plan::new(base(), vec!["path.rate".into()], vec![vec![]]).unwrap_err().to_string();
     assert!(empty.starts_with("path.rate: "), "{empty}");
     let plan = Plan::new(base(), vec!["path.speed".into()], vec![vec![json!("1 Mbit/s")]]).unwrap();
-    assert!(plan.check(0..u64::MAX, rexmit_sim::Target::Model).unwrap_err().to_string().contains("speed"));
-    let run =
-        plan.run(0..1, BatchOptions { replications: 1, seed: 1, engine: rexmit_sim::Engine::Model, jobs: 1 });
+    assert!(plan.check(0..u64::MAX, rexmit_sim::Target::Virtual).unwrap_err().to_string().contains("speed"));
+    let run = plan.run(0..1, BatchOptions { replications: 1, seed: 1, jobs: 1 });
     assert!(run.unwrap_err().to_string().contains("speed"));
 }
 
@@ -81,18 +80,20 @@ fn a_plan_is_checked_in_parts() {
     let delays = |second: &str| vec![json!("1 ms"), json!(second)];
     let plan = Plan::new(base(), factors(), vec![many.clone(), delays("2 ms")]).unwrap();
     assert_eq!(plan.points(), 1_800_000);
-    let warned = plan.check(0..3, rexmit_sim::Target::Model).unwrap().warnings;
+    let warned = plan.check(0..3, rexmit_sim::Target::Virtual).unwrap().warnings;
     assert_eq!(warned.len(), 1, "position 0, once: {warned:?}");
-    let found = plan.check(1_799_990..u64::MAX, rexmit_sim::Target::Model).unwrap();
+    let found = plan.check(1_799_990..u64::MAX, rexmit_sim::Target::Virtual).unwrap();
     assert_eq!(found, Checked { protocols: ["tcp"].into(), ..Checked::default() });
-    assert_eq!(plan.check(u64::MAX - 1..u64::MAX, rexmit_sim::Target::Model).unwrap(), Checked::default());
+    assert_eq!(plan.check(u64::MAX - 1..u64::MAX, rexmit_sim::Target::Virtual).unwrap(), Checked::default());
     // A wrong level shows in the first part, however late its first point comes.
     let factors = vec!["path.delay".to_string(), "path.down.drop".to_string()];
     let plan = Plan::new(base(), factors, vec![delays("2"), many]).unwrap();
-    assert!(plan.check(0..1, rexmit_sim::Target::Model).unwrap_err().to_string().starts_with("path.delay: "));
     assert!(
-        plan.check(1..2, rexmit_sim::Target::Model).is_ok()
-            && plan.check(900_000..900_001, rexmit_sim::Target::Model).is_err()
+        plan.check(0..1, rexmit_sim::Target::Virtual).unwrap_err().to_string().starts_with("path.delay: ")
+    );
+    assert!(
+        plan.check(1..2, rexmit_sim::Target::Virtual).is_ok()
+            && plan.check(900_000..900_001, rexmit_sim::Target::Virtual).is_err()
     );
 }
 

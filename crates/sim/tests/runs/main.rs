@@ -16,6 +16,8 @@ mod profiles;
 mod queues;
 mod retransmissions;
 mod sctp;
+mod stacks;
+mod toy;
 mod transmissions;
 mod unreached;
 mod workloads;

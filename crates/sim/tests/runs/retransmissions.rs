@@ -106,7 +106,7 @@ fn every_run_of_a_plan_has_its_own_observer_on_any_number_of_threads() {
     base["limit"] = json!("2 s");
     let plan = Plan::new(base, factors, vec![vec![json!(false), json!(true)], delays]).unwrap();
     let run = |jobs| {
-        let options = BatchOptions { replications: 2, seed: 3, engine: rexmit_sim::Engine::Model, jobs };
+        let options = BatchOptions { replications: 2, seed: 3, jobs };
         plan.run_watched(0..u64::MAX, options, &Counting, &Stop::default()).unwrap().rows
     };
     let rows = run(1);

@@ -5,7 +5,7 @@ use rexmit_sim::{BatchOptions, Plan, UnreachedRuns, set};
 use serde_json::{Value, json};
 
 fn options(jobs: usize) -> BatchOptions {
-    BatchOptions { replications: 3, seed: 7, engine: rexmit_sim::Engine::Model, jobs }
+    BatchOptions { replications: 3, seed: 7, jobs }
 }
 
 /// What 2 x 3 runs with one setting did not reach.

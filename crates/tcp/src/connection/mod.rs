@@ -26,17 +26,9 @@ mod tcb;
 mod timeout;
 
 pub(crate) use ack::Growth;
+pub use rexmit_stack::Role;
 pub use state::State;
 pub(crate) use tcb::{Tcb, Timers};
-
-/// Which side opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Sends the first SYN when the application connects.
-    Active,
-    /// Waits for a SYN.
-    Passive,
-}
 
 /// What a connection is made from.
 #[derive(Clone, Debug)]

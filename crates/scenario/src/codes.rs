@@ -1,0 +1,198 @@
+//! Whose protocol code each host runs, and what the registry of stacks adds to a scenario.
+
+use std::any::Any;
+
+use rexmit_network::two_hosts::{HOSTS, host_name, try_by_host};
+use rexmit_network::{ByHost, HostId};
+use rexmit_stack::{HostSettings, Registry, StackFactory, unknown_name};
+use serde_json::{Value, json};
+
+use crate::profiles::Stack;
+use crate::scenario::Hosts;
+use crate::{Resolved, SpecError};
+
+/// The keys of a host that no stack adds.
+pub(crate) const HOST_KEYS: [&str; 7] =
+    ["stack", "code", "mtu", "address", "alternate_address", "tick_phase", "linux"];
+
+impl Hosts {
+    /// Refuses keys that neither a host nor a stack of this registry has, and settings of stacks that cannot be. What is
+    /// null counts as absent.
+    pub(crate) fn check_tables(&mut self, registry: Registry) -> Result<(), SpecError> {
+        for host in HOSTS {
+            let (name, host) = (host_name(host), self.of_mut(host));
+            host.tables.retain(|_, table| !table.is_null());
+            for (key, table) in &host.tables {
+                let place = format!("hosts.{name}.{key}");
+                let Some(stack) = registry.with_settings(key) else {
+                    let tables = registry.tables().map(|stack| stack.about().name);
+                    let known: Vec<&str> = HOST_KEYS.into_iter().chain(tables).collect();
+                    return Err(SpecError::new(place, unknown_name("key", key, &known)));
+                };
+                crate::error::refuse_list(table, &place)?;
+                stack.check_settings(table).map_err(|e| SpecError::from(e).within(&place))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whose code each host runs.
+    pub(crate) fn codes(
+        &self,
+        registry: Registry,
+        profiles: &ByHost<Stack>,
+    ) -> Result<ByHost<&'static dyn StackFactory>, SpecError> {
+        try_by_host(|host| {
+            let (spec, protocol) = (self.of(host), profiles[host].protocol());
+            registry.find(registry.chosen(spec.code.as_deref()), protocol).map_err(|error| {
+                let key = if spec.code.is_some() { "code" } else { "stack" };
+                SpecError::from(error).within(&format!("hosts.{}.{key}", host_name(host)))
+            })
+        })
+    }
+}
+
+impl Resolved {
+    /// What the scenario says of `host`, for whose code it runs.
+    pub fn host_settings(&self, host: HostId) -> HostSettings<'_> {
+        let (spec, profile) = (self.scenario.hosts.of(host), &self.stacks[host]);
+        let profile_of_its_crate: &dyn Any = match profile {
+            Stack::Tcp(profile) => profile,
+            Stack::Sctp(profile) => profile,
+        };
+        HostSettings {
+            name: host_name(host),
+            stack: &spec.stack,
+            settings: spec.tables.get(self.codes[host].about().name),
+            profile: profile_of_its_crate,
+            protocol: profile.protocol(),
+            mtu: spec.mtu,
+            address: self.address(host),
+            alternate_address: self.scenario.alternate.as_ref().map(|_| self.alternate_address(host)),
+        }
+    }
+
+    /// What of the scenario the hosts' code cannot have, by its keys.
+    ///
+    /// # Errors
+    /// Code that is not there on this machine, or that cannot run the scenario at all.
+    pub(crate) fn unsupported_by_code(&self) -> Result<Vec<String>, SpecError> {
+        let mut unsupported = Vec::new();
+        for (host, code) in self.codes.iter() {
+            if let Some(missing) = code.missing() {
+                return Err(SpecError::new("", format!("stack {}: {missing}", code.about().name)));
+            }
+            unsupported.extend(code.check_host(&self.host_settings(host))?);
+        }
+        Ok(unsupported)
+    }
+}
+
+/// Adds to the schema of a scenario what the stacks of a registry add: the choices of `code`, and their tables.
+pub(crate) fn add_to_schema(schema: &mut Value, registry: Registry) {
+    let names: Vec<&str> = registry.names().collect();
+    let code = &mut schema["$defs"]["HostSpec"]["properties"]["code"];
+    code["enum"] = json!(names);
+    code["type"] = json!("string");
+    for stack in registry.tables() {
+        let about = stack.about();
+        let Some(settings) = about.settings else { continue };
+        let mut table = settings();
+        let title = table["title"].as_str().unwrap_or(about.name).to_string();
+        let Some(entries) = table.as_object_mut() else { continue };
+        entries.remove("$schema");
+        entries.remove("title");
+        // What its types share with those of a scenario is there already, and the same.
+        for (name, definition) in
+            entries.remove("$defs").as_ref().and_then(Value::as_object).into_iter().flatten()
+        {
+            schema["$defs"][name] = definition.clone();
+        }
+        schema["$defs"][&title] = table;
+        schema["$defs"]["HostSpec"]["properties"][about.name] = json!({
+            "description": format!(
+                "Settings of the stack `{0}`, {1}, where the host runs its code. Single values that `stack` changes in a \
+                 profile count there too, where `{0}` has a setting for them.",
+                about.name, about.summary,
+            ),
+            "anyOf": [{ "$ref": format!("#/$defs/{title}") }, { "type": "null" }],
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::HostSpec;
+
+    #[test]
+    fn a_host_has_the_keys_that_its_errors_name() {
+        let schema = serde_json::to_value(schemars::schema_for!(HostSpec)).unwrap();
+        let mut keys: Vec<&str> =
+            schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        let mut known = HOST_KEYS.to_vec();
+        keys.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(keys, known);
+        assert_eq!(schema["additionalProperties"], false);
+    }
+
+    fn refused(host: Value) -> String {
+        let scenario = json!({
+            "hosts": { "server": host, "client": { "stack": "rfc9260" } },
+            "transfers": [{ "from": "server", "to": "client", "writes": "10 bytes" }],
+        });
+        Resolved::from_value(scenario).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_unknown_key_is_told_the_nearest_of_all() {
+        assert_eq!(
+            refused(json!({ "stack": "rfc9260", "stcak": 1 })),
+            format!(
+                "hosts.server.stcak: unknown key `stcak`: did you mean `stack`?; known here: {}",
+                HOST_KEYS
+                    .into_iter()
+                    .chain(rexmit_stacks::registry().tables().map(|stack| stack.about().name))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )
+        );
+        for stack in rexmit_stacks::registry().tables() {
+            let name = stack.about().name;
+            let near = format!("{name}x");
+            assert!(
+                refused(json!({ "stack": "rfc9260", near: {} })).contains(&format!("did you mean `{name}`?"))
+            );
+            let wrong = refused(json!({ "stack": "rfc9260", name: { "no_such": 1 } }));
+            assert!(
+                wrong.starts_with(&format!("hosts.server.{name}.no_such: unknown key `no_such`")),
+                "{wrong}"
+            );
+            assert!(refused(json!({ "stack": "rfc9260", name: [] })).contains("a list does not fit here"));
+        }
+    }
+
+    #[test]
+    fn an_unknown_code_is_told_the_nearest() {
+        let told = refused(json!({ "stack": "rfc9260", "code": "modle" }));
+        assert!(
+            told.starts_with("hosts.server.code: unknown stack `modle`: did you mean `model`?"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn the_schema_has_every_stack_s_table() {
+        let schema = crate::schema();
+        let host = &schema["$defs"]["HostSpec"];
+        for stack in rexmit_stacks::STACKS {
+            let about = stack.about();
+            assert!(host["properties"]["code"]["enum"].as_array().unwrap().contains(&json!(about.name)));
+            let Some(settings) = about.settings else { continue };
+            let reference = host["properties"][about.name]["anyOf"][0]["$ref"].as_str().unwrap();
+            let table = &schema["$defs"][reference.trim_start_matches("#/$defs/")];
+            assert_eq!(table["properties"], settings()["properties"], "{}", about.name);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What an engine needs of an end beside packets, timers and the application's calls.
+
+use std::collections::VecDeque;
+use std::fmt::Debug;
+
+use rexmit_units::Instant;
+use rexmit_wire::SeqNumber;
+
+use crate::{Counters, Endpoint, Socket, Transmission};
+
+/// One end of a connection as a [`crate::StackRun`] makes it.
+pub trait StackEnd: Endpoint + Socket + Debug {
+    /// What has happened since the start.
+    fn counters(&self) -> &Counters;
+
+    /// Bytes that were delivered at another place, or with other content, than the peer's application wrote them.
+    /// Anything but zero is a fault of the code.
+    fn misplaced_bytes(&self) -> u64;
+
+    /// Lends the end a queue for what it sends, so that thousands of ends share one; called again when it has been polled,
+    /// to take the queue back with the packets in it.
+    ///
+    /// By default, what waits is moved into the queue.
+    fn swap_queue(&mut self, now: Instant, queue: &mut VecDeque<Transmission>) {
+        while let Some(sent) = self.poll_transmit(now) {
+            queue.push_back(sent);
+        }
+    }
+
+    /// Each write is a message, which the peer's application reads as one.
+    fn is_of_messages(&self) -> bool {
+        false
+    }
+
+    /// Its first sequence number, or TSN; `None` where the code does not tell.
+    fn initial_number(&self) -> Option<SeqNumber> {
+        None
+    }
+
+    /// True if it has taken all of `[from, end)` of the peer's sequence space (bytes of TCP, TSNs of SCTP), in order or
+    /// not.
+    fn has_received(&self, from: SeqNumber, end: SeqNumber) -> bool {
+        let _ = (from, end);
+        false
+    }
+}

@@ -1,0 +1,93 @@
+//! The model as an entry of the registry of stacks.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rexmit_stack::{
+    About, Counters, EndSettings, RandomStream, RngCore, RunSettings, SettingError, StackEnd, StackFactory,
+    StackRun, Transmission,
+};
+use rexmit_units::Instant;
+use rexmit_wire::SeqNumber;
+
+use crate::{Connection, ConnectionConfig, Profile};
+
+/// The TCP model; a host's profile says how it behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpModel;
+
+static ABOUT: About = About::model("the TCP model, by the host's profile", &["tcp"]);
+
+impl StackFactory for TcpModel {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn start(&self, run: &RunSettings<'_>) -> Result<Box<dyn StackRun>, SettingError> {
+        let mut hosts = Vec::with_capacity(run.hosts.len());
+        for host in run.hosts {
+            let numbers = (run.streams)(&host.key("iss"));
+            hosts.push(Host { profile: host.profile_of()?, mtu: host.mtu, numbers });
+        }
+        Ok(Box::new(TcpRun { hosts }))
+    }
+}
+
+/// The model started for a run.
+pub struct TcpRun {
+    hosts: Vec<Host>,
+}
+
+struct Host {
+    profile: Arc<Profile>,
+    mtu: u32,
+    /// Initial sequence numbers, one after the other.
+    numbers: RandomStream,
+}
+
+impl StackRun for TcpRun {
+    fn endpoint(&mut self, host: usize, end: &EndSettings) -> Result<Box<dyn StackEnd>, SettingError> {
+        Ok(Box::new(self.connection(host, end)))
+    }
+}
+
+impl TcpRun {
+    /// [`StackRun::endpoint`] as it is, for who has room for it.
+    #[inline]
+    pub fn connection(&mut self, host: usize, end: &EndSettings) -> Connection {
+        let host = &mut self.hosts[host];
+        Connection::new(ConnectionConfig {
+            profile: host.profile.clone(),
+            local: end.local,
+            remote: end.remote,
+            iss: SeqNumber(host.numbers.next_u32()),
+            mtu: host.mtu,
+            phase: end.phase,
+            role: end.role,
+        })
+    }
+}
+
+impl StackEnd for Connection {
+    #[inline]
+    fn counters(&self) -> &Counters {
+        self.counters()
+    }
+
+    fn misplaced_bytes(&self) -> u64 {
+        self.misplaced_bytes()
+    }
+
+    #[inline]
+    fn swap_queue(&mut self, _now: Instant, queue: &mut VecDeque<Transmission>) {
+        self.swap_queue(queue);
+    }
+
+    fn initial_number(&self) -> Option<SeqNumber> {
+        Some(self.initial_sequence())
+    }
+
+    fn has_received(&self, from: SeqNumber, end: SeqNumber) -> bool {
+        self.has_received(from, end)
+    }
+}

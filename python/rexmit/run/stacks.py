@@ -1,0 +1,53 @@
+"""The protocol stacks that hosts can run in virtual time: the registry of the native code."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from rexmit import _native
+
+MODEL = "model"
+"""The name of rexmit's own code, and of the backend on which hosts that choose nothing have it."""
+
+PREFIX = "stack:"
+"""What begins the name of a backend on which they have another's."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A stack: its name in scenarios, what it is, and what tells one build of it from another.
+
+    `missing` says what this machine lacks for it, and what to do; `transmissions`, that this table has its
+    packets.
+    """
+
+    name: str
+    summary: str
+    version: str
+    missing: str | None
+    transmissions: bool
+
+    @property
+    def backend(self) -> str:
+        """The backend on which hosts have it that choose nothing."""
+        return PREFIX + self.name
+
+
+@cache
+def third_parties() -> dict[str, Stack]:
+    """The stacks that are not rexmit's own, by their names."""
+    entries: list[dict[str, Any]] = json.loads(_native.stacks())
+    return {
+        entry["name"]: Stack(
+            name=entry["name"],
+            summary=entry["summary"],
+            version=entry["version"],
+            missing=entry["missing"],
+            transmissions=entry["transmissions"],
+        )
+        for entry in entries
+        if entry["version"] is not None
+    }

@@ -1,0 +1,158 @@
+"""The registry of stacks from Python: each host's code, two of them in one run, and what is told of each."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+import rexmit
+from rexmit import _native
+from rexmit.errors import StudyError
+from rexmit.run import on_worker
+from rexmit.run.backends import BACKENDS, is_virtual, open_backend
+from rexmit.run.schema import STUDY_KEYS
+from rexmit.run.stacks import Stack, third_parties
+from rexmit.study import study_schema
+
+
+def here(stack: Stack) -> Stack:
+    """The stack, or the test is skipped where it is not there and need not be."""
+    if stack.missing is not None:
+        assert os.environ.get("REXMIT_REQUIRE_ALL") != "1", stack.missing
+        pytest.skip(stack.missing)
+    return stack
+
+
+def study(server: str | None, client: str | None, **settings: Any) -> rexmit.Study:
+    """Messages over a path that loses both ways, between hosts with this code."""
+    codes = {"server": server, "client": client}
+    hosts = {name: {"stack": "rfc9260", **({"code": code} if code else {})} for name, code in codes.items()}
+    scenario = {
+        "hosts": hosts,
+        "path": {"delay": "50 ms", "down": {"loss": "5 %"}, "up": {"loss": "5 %"}},
+        "messages": True,
+        "retransmissions": True,
+        "transfers": [
+            {"from": "server", "to": "client", "writes": "200 x 2000 bytes", "pause": "50 ms"},
+        ],
+    }
+    return rexmit.Study.from_dict(
+        {"title": "two stacks", "scenario": scenario, "design": {"replications": 2}, **settings}
+    )
+
+
+names = pytest.mark.parametrize("name", list(third_parties()))
+
+
+def test_every_entry_is_a_backend_a_key_of_the_record_and_a_table_of_the_schema() -> None:
+    entries = json.loads(_native.stacks())
+    assert {entry["name"] for entry in entries} == {"model", *third_parties()}
+    assert {tuple(entry["protocols"]) for entry in entries if entry["name"] == "model"} == {
+        ("tcp",),
+        ("sctp",),
+    }
+    assert list(BACKENDS) == ["model", *(f"stack:{name}" for name in third_parties()), "uml", "kernel"]
+    assert [name for name in BACKENDS if is_virtual(name)] == list(BACKENDS)[:-2]
+    host = json.loads(_native.schema())["$defs"]["HostSpec"]["properties"]
+    assert host["code"]["enum"] == ["model", *third_parties()]
+    for entry in entries:
+        assert (entry["name"] in host) == (entry["settings"] is not None)
+        assert entry["determinism"] in ("bytes", "sizes-and-times", "none")
+    # A version stands beside the other keys of study.json, so no stack may have the name of one.
+    assert all(STUDY_KEYS[name][0] == "string" for name in third_parties())
+
+
+@names
+def test_nobody_but_the_list_and_its_adapter_names_it(name: str) -> None:
+    root = Path(__file__).parents[2]
+    package = root / "python/rexmit"
+    # A file of tests may name the captures that the stack has recorded.
+    rust = [path for path in root.glob("crates/*/src/**/*.rs") if path.name != "tests.rs"]
+    sources = [*package.rglob("*.py"), *package.rglob("*.pyi"), *rust]
+    beside = (root / "python/rexmit/_studies", root / "crates/stacks")
+    ours = [path for path in sources if not any(folder in path.parents for folder in beside)]
+    assert len(ours) > 300
+    named = [path for path in ours if re.search(rf"\b{name}\b", path.read_text(), re.IGNORECASE)]
+    assert named == []
+
+
+@names
+def test_the_model_and_another_s_code_in_one_run(name: str) -> None:
+    stack = here(third_parties()[name])
+    for server, client in ((None, name), (name, "model")):
+        results = study(server, client).run(progress=False)
+        table = results.table().sort("run")
+        assert table["completed"].all()
+        assert results.messages()["delivered"].to_list() == [200, 200]
+        assert results.study[name] == stack.version
+        counted = results.retransmissions().group_by("run").agg(pl.col("count").sum()).sort("run")
+        assert counted["count"].to_list() == table["retransmits"].to_list()
+        trace = results.trace(0)
+        assert trace["verdicts"].filter(pl.col("verdict") != "delivered").height > 0
+        sent = trace["transmissions"]
+        assert set(sent["host"]) == {"client" if server else "server"}
+
+
+@names
+def test_the_code_of_a_host_is_a_factor_and_the_backend_its_default(name: str) -> None:
+    here(third_parties()[name])
+    varied = study(None, None, vary={"hosts.client.code": ["model", name]})
+    results = varied.run(progress=False)
+    rows = results.table().sort("run")
+    assert rows["hosts.client.code"].to_list() == ["model", "model", name, name]
+    assert rows["completed"].all()
+    assert results.study[name]
+    both = study(None, None).run(backend=f"stack:{name}", progress=False)
+    spelt = study(name, name).run(progress=False)
+    assert both.table().equals(spelt.table())
+    # A host that says what it has keeps it.
+    one = study("model", None).run(backend=f"stack:{name}", progress=False)
+    assert one.table().equals(study("model", name).run(progress=False).table())
+    alone = open_backend(f"stack:{name}", study("model", "model").spec)
+    assert alone.facts() == {}
+
+
+@names
+def test_a_real_kernel_has_no_code_to_choose(name: str) -> None:
+    plan = _native.Plan(json.dumps(study(None, name).spec.base()), [], "[]", "kernel")
+    assert plan.check(0, 1)[1] == ["hosts.client.code"]
+
+
+@names
+def test_a_worker_says_what_it_lacks_for_a_host(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = study(None, name).spec
+    work = {
+        "study": on_worker.pack(spec),
+        "name": spec.name,
+        "backend": "model",
+        "allow_unsupported": False,
+        "jobs": 1,
+    }
+    stack = third_parties()[name]
+    told = on_worker.what_it_can(work)
+    assert (told["facts"], told["lacks"]) == ({name: stack.version}, stack.missing)
+    lacking = Stack(name, stack.summary, stack.version, "it was not there", stack.transmissions)
+    monkeypatch.setattr(on_worker, "third_parties", lambda: {name: lacking})
+    assert on_worker.what_it_can(work)["lacks"] == "it was not there"
+
+
+def test_a_code_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(
+        StudyError, match=r"hosts\.client\.code: unknown stack `modle`: did you mean `model`\?"
+    ):
+        study(None, "modle").run(progress=False)
+
+
+def test_an_editor_knows_the_choices() -> None:
+    checker = jsonschema.Draft202012Validator(study_schema())
+    assert not list(checker.iter_errors(study("model", None).spec.to_table()))
+    assert list(checker.iter_errors({"scenario": {"hosts": {"client": {"code": "modle"}}}}))
+    assert not list(
+        checker.iter_errors({"scenario": {"limit": "1 s"}, "vary": {"hosts.client.code": ["model"]}})
+    )
