@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup kernel demo studies power linux test long fuzz lint format docs schema bench fidelity wheel lock clean
+.PHONY: help setup kernel demo studies power linux test long sctp-trace fuzz lint format docs schema bench fidelity wheel lock clean
 
 help:  ## List these commands.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -29,6 +29,9 @@ linux: kernel  ## Run hurtig-2006 on Linux 6.1 in virtual time and write the pag
 
 test: setup  ## Everything that continuous integration checks; lists what it had to skip.
 	@$(BIN)/python scripts/check.py
+
+sctp-trace: setup  ## The tool of study 002 on our captures: TEXT=the text that lists it.
+	@REXMIT_TEXT_002=$(TEXT) $(BIN)/pytest -m long tests/python/test_peers_sctp_trace.py
 
 long: setup  ## The rest of the matrices of which `make test` runs a sample.
 	@$(BIN)/pytest -m long --numprocesses=auto

@@ -22,7 +22,7 @@ STUDIES = {
     "deboer-2005": ("buffers", "sack", "newreno", "tick", "acks", "queue", "reassembly"),
     "pedersen-2006": (
         *("thin", "thick", "tcp-thin", "tcp-thick", "enhancements", "burst", "restart", "rto", "switches"),
-        *("switches-today", "today"),
+        *("switches-today", "today", "tcp-thin-reno", "tcp-thick-reno", "figure-4-03", "figure-5-01"),
     ),
 }
 

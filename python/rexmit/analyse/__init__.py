@@ -9,6 +9,7 @@ if TYPE_CHECKING:
         NOT_COVERED,
         OUTSIDE,
         RECORDED,
+        TOO_WIDE,
         UNREACHED,
         WITHIN,
         Check,
@@ -30,6 +31,7 @@ __all__ = [
     "NOT_COVERED",
     "OUTSIDE",
     "RECORDED",
+    "TOO_WIDE",
     "UNREACHED",
     "WITHIN",
     "Check",
@@ -57,7 +59,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    **dict.fromkeys(("NOT_COVERED", "OUTSIDE", "RECORDED", "UNREACHED", "WITHIN"), "compare"),
+    **dict.fromkeys(("NOT_COVERED", "OUTSIDE", "RECORDED", "TOO_WIDE", "UNREACHED", "WITHIN"), "compare"),
     **dict.fromkeys(("Check", "Comparison"), "compare"),
     **dict.fromkeys(("Published", "Uncovered", "check_all", "load_published"), "compare"),
     **dict.fromkeys(("PositionCosts", "position_costs", "position_times"), "positions"),

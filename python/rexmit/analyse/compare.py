@@ -24,6 +24,8 @@ from rexmit.inputs import PUBLISHED, read_text
 WITHIN, OUTSIDE, NOT_COVERED = "within", "outside", "not covered"
 RECORDED = "differs as recorded"
 """Outside the tolerance, and ours is what the study has recorded with a reason."""
+TOO_WIDE = "too wide"
+"""Inside our interval, which is so wide (:data:`rexmit.analyse.score.WIDE`) that this says nothing."""
 UNREACHED = "not reached"
 """Computed from runs in which a pattern met no packet: it says nothing, whatever the number."""
 

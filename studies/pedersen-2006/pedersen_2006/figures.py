@@ -13,6 +13,7 @@ from rexmit.analyse import load_published, retransmission_delays
 from . import charts
 from .charts import CLASSES, EXTENSIONS, Cell, Group
 from .messages import draw_switches, draw_today
+from .single import figure_3_9, figure_4_3, figure_5_1
 
 PUBLISHED = Path(__file__).parent.parent / "published.csv"
 _QUANTITIES = {
@@ -40,6 +41,10 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
         "thick": _thick,
         "tcp-thin": _tcp_thin,
         "tcp-thick": _tcp_thick,
+        "tcp-thin-reno": _tcp_thin,
+        "tcp-thick-reno": _tcp_thick,
+        "figure-4-03": figure_4_3,
+        "figure-5-01": figure_5_1,
         "enhancements": _enhancements,
         "burst": _burst,
         "restart": _restart,
@@ -119,19 +124,21 @@ def _thick(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     ticks = {float(n): f"{n}." for n in range(1, 6)}
     title = "Figure 3.2: SCTP, thick stream, delay since the first transmission"
     place = out / "figure-3-02-thick"
-    return charts.draw_panels(panels, ticks, "Number of the retransmission", title, place, formats)
+    drawn = charts.draw_panels(panels, ticks, "Number of the retransmission", title, place, formats)
+    return drawn + figure_3_9(results, out, formats)
 
 
 def _tcp_thin(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
-    return _tcp(results, "Figure 3.8: TCP, thin stream", out / "figure-3-08-tcp-thin", formats)
+    return _tcp(results, "Figure 3.8: {}, thin stream", out / "figure-3-08", formats)
 
 
 def _tcp_thick(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
-    return _tcp(results, "Figure 3.7: TCP, thick stream", out / "figure-3-07-tcp-thick", formats)
+    return _tcp(results, "Figure 3.7: {}, thick stream", out / "figure-3-07", formats)
 
 
 def _tcp(results: Results, title: str, place: Path, formats: Sequence[str]) -> list[Path]:
-    published, frame = _Published(results.name.partition("/")[2]), results.retransmissions()
+    part = results.name.partition("/")[2]
+    published, frame = _Published(part.removesuffix("-reno")), results.retransmissions()
     rtts = results.table()["rtt"].unique(maintain_order=True).to_list()
     groups = []
     for name in EXTENSIONS:
@@ -142,8 +149,11 @@ def _tcp(results: Results, title: str, place: Path, formats: Sequence[str]) -> l
             cells[float(at)] = Cell(_by_run(own, "consecutive"), {"avg": values["avg"]} if values else {})
         groups.append(Group(name, cells))
     ticks = {float(at): f"RTT {rtt}" for at, rtt in enumerate(rtts)}
-    title += ", mean delay since the transmission before"
-    return charts.draw_means(groups, ticks, title, place, formats)
+    title = (
+        title.format("TCP with Reno" if part.endswith("-reno") else "TCP")
+        + ", mean delay since the transmission before"
+    )
+    return charts.draw_means(groups, ticks, title, place.with_name(f"{place.name}-{part}"), formats)
 
 
 def _enhancements(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
