@@ -23,6 +23,7 @@ STUDIES = {
     "pedersen-2006": (
         *("thin", "thick", "tcp-thin", "tcp-thick", "enhancements", "burst", "restart", "rto", "switches"),
         *("switches-today", "today", "tcp-thin-reno", "tcp-thick-reno", "figure-4-03", "figure-5-01"),
+        *("window", "clocks"),
     ),
 }
 

@@ -30,7 +30,16 @@ COMPARED = (
     *("thin", "thick", "tcp-thin", "tcp-thick", "enhancements", "burst", "restart", "rto"),
     *("figure-4-03", "figure-5-01"),
 )
-MODEL = (*COMPARED, "tcp-thin-reno", "tcp-thick-reno", "switches", "switches-today", "today")
+MODEL = (
+    *COMPARED,
+    "tcp-thin-reno",
+    "tcp-thick-reno",
+    "window",
+    "clocks",
+    "switches",
+    "switches-today",
+    "today",
+)
 MANY, RUNS = ("thin", "enhancements", "burst"), 199
 """Parts that are also run so often that one more run's interval needs no assumption."""
 LINUX = ("linux", "linux-tcp")
@@ -93,6 +102,8 @@ def strict(results: Mapping[str, rexmit.Results], comparison: Comparison, place:
     return {
         "coverage": PARTS.coverage(),
         "misprints": PARTS.misprints(),
+        "window": PARTS.window(results["window"]),
+        "clocks": PARTS.clocks(results["clocks"]),
         "scores": scores,
         "readings": PARTS.readings(comparison, STUDY.compare_literally(list(results.values()))),
     }

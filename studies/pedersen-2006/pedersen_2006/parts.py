@@ -6,7 +6,18 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from rexmit.analyse import NOT_COVERED, OUTSIDE, RECORDED, TOO_WIDE, WITHIN, Check, Comparison
+import polars as pl
+from rexmit import Results
+from rexmit.analyse import (
+    NOT_COVERED,
+    OUTSIDE,
+    RECORDED,
+    TOO_WIDE,
+    WITHIN,
+    Check,
+    Comparison,
+    retransmission_delays,
+)
 from rexmit.analyse.compare import MEASURED
 from rexmit.analyse.score import Score, score
 from rexmit.analyse.statements import load_statements
@@ -107,3 +118,41 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def window(results: Results) -> str:
+    """What each change does to the delays of table 3.1 and to the rate that figure 3.9 shows."""
+    rows = [["published", "7.5", "168.9", "225.8", "245.8", "0"]]
+    runs, frame = results.table(), results.retransmissions()
+    for name in runs["changed"].unique(maintain_order=True):
+        own = runs.filter(pl.col("changed") == name)
+        chunks = own["data_segments"].mean() / 600 * 0.104  # type: ignore[operator]
+        delays = retransmission_delays(frame.filter(pl.col("changed") == name), ["number"])
+        means = [f"{delay:.1f}" for delay in delays.sort("number")["mean"].to_list()[:3]]
+        rows.append([str(name), f"{chunks:.1f}", *means, f"{own['timeouts'].mean():.1f}"])
+    return markdown(["changed", "new chunks an RTT", "first", "second", "third", "timeouts a run"], rows)
+
+
+def clocks(results: Results) -> str:
+    """The runs of each clock by the mean of their first timeouts, and what those between the two kinds have."""
+    rows = [["published", "", "", "", "282.9", "425", "47.1"]]
+    frame = results.retransmissions().filter(pl.col("number") == 1)
+    for tick in results.table()["path.tick"].unique(maintain_order=True):
+        own = frame.filter(pl.col("path.tick") == tick)
+        timeouts, bundled = (
+            retransmission_delays(own.filter(pl.col("class") == kind), ["run"])
+            for kind in ("timeout", "bundled-in-flight")
+        )
+        both = timeouts.select("run", "mean").join(
+            bundled.select("run", "count", pl.col("mean").alias("bundled")), on="run"
+        )
+        between = both.filter(pl.col("mean").is_between(262, 325))
+        counts = [both.filter(pl.col("mean") < 262), between, both.filter(pl.col("mean") > 325)]
+        spans = [_span(between[name].to_list()) for name in ("mean", "count", "bundled")]
+        rows.append([str(tick), *(str(len(one)) for one in counts), *spans])
+    head = ["emulator's tick", "below 262 ms", "between", "above 325 ms"]
+    return markdown([*head, "between: mean timeout", "bundled", "mean of these"], rows)
+
+
+def _span(values: Sequence[float]) -> str:
+    return f"{min(values):.1f} to {max(values):.1f}" if values else "-"
