@@ -63,6 +63,9 @@ SHOWN = (
 )
 """Figures that the page shows."""
 
+WEAK = PARTS.weak()
+"""Rows that catch none of the wrong systems, marked ° in tables."""
+
 STACKS = {"linux": "Linux 6.1, SCTP", "linux-tcp": "Linux 6.1, TCP", "usrsctp": "usrsctp"}
 
 
@@ -165,7 +168,7 @@ def cell(check: Check) -> str:
     """A published value and ours; in bold where it lies outside, slanted where the interval says nothing."""
     if check.verdict == NOT_COVERED:
         return f"{check.published.value}; -"
-    text = f"{check.published.value}; {check.ours}"
+    text = f"{check.published.value}; {check.ours}{' °' if check.published.id in WEAK else ''}"
     if check.verdict == TOO_WIDE:
         return f"_{text}_"
     return f"**{text}**" if check.verdict in (OUTSIDE, RECORDED) else text
@@ -236,7 +239,8 @@ def name_of(level: object) -> str:
 
 def said(check: Check) -> str:
     """The verdict on a statement or a number in the text, with what was seen."""
-    return "; ".join(part for part in (check.verdict, check.note) if part)
+    weak = "weak" if check.published.id in WEAK else ""
+    return "; ".join(part for part in (check.verdict, weak, check.note) if part)
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

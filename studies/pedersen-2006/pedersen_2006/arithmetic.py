@@ -61,7 +61,9 @@ def _both(published: Published) -> float:
     if of == "avg":
         counts = [_cell(f"{stem}-{kind}-number") for kind in _BOTH]
         return sum(map(float.__mul__, values, counts)) / sum(counts)
-    return {"number": sum, "min": min, "max": max}[of](values)
+    if of == "number":
+        return sum(values)
+    return min(values) if of == "min" else max(values)
 
 
 def _count(table: str, kinds: Sequence[str]) -> float:

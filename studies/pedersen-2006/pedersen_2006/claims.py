@@ -178,7 +178,9 @@ def _most_often(published: Published, evidence: Evidence) -> Check:
     levels = at(f"{published.place['rtt_ms']} ms")
     runs = evidence.at("thick", levels)["run"].to_list()
     frame = evidence.retransmissions("thick")
-    return spread(published, [float(frame.filter(pl.col("run") == run)["number"].max() or 0) for run in runs])
+    return spread(
+        published, [float(max(frame.filter(pl.col("run") == run)["number"], default=0)) for run in runs]
+    )
 
 
 def _some_timeouts(published: Published, evidence: Evidence) -> Check:
@@ -246,7 +248,7 @@ def _fast_share(published: Published, evidence: Evidence) -> Check:
     shares = {}
     for (name,), own in frame.group_by("extension", maintain_order=True):
         shares[str(name)] = 100 * (
-            1 - own.filter(pl.col("class") == "timeout")["count"].sum() / own["count"].sum()
+            1 - int(own.filter(pl.col("class") == "timeout")["count"].sum()) / int(own["count"].sum())
         )
     if not shares:
         raise Uncovered(f"no run at {rtt}")
@@ -279,7 +281,7 @@ def _more_timers(published: Published, evidence: Evidence) -> Check:
     flags = []
     for rtt in RTTS[:3]:
         own = evidence.at("thick", at(rtt))
-        sctp = own["timeouts"].sum() / own["retransmits"].sum()
+        sctp = int(own["timeouts"].sum()) / int(own["retransmits"].sum())
         for name in ("Plain", *SACKS):
             runs = evidence.at("tcp-thick", {"rtt": rtt, "extension": name})
             flags += [t / n > sctp for t, n in runs.select("timeouts", "retransmits").iter_rows()]
@@ -319,7 +321,7 @@ def _later_thrice(published: Published, evidence: Evidence) -> Check:
         frame = evidence.retransmissions(part).filter(
             (pl.col("rtt") == rtt) & (pl.col("number") == 3) & pl.col("class").is_in(["timeout", "fast"])
         )
-        weight = frame["count"].sum()
+        weight = int(frame["count"].sum())
         if not weight:
             raise Uncovered(f"no third retransmission of {part} at {rtt}")
         means.append(float((frame["cumulative_mean_ms"] * frame["count"]).sum()) / weight)

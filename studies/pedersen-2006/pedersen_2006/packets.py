@@ -27,7 +27,8 @@ LISTED, ALL = 3, 10
 
 def resent(evidence: Evidence, part: str, levels: Levels, replication: int = 0) -> pl.DataFrame:
     """Retransmitted chunks of a run, their delays in ms as `first` and `previous`."""
-    frame = evidence.listing(part, levels, RETRANSMISSIONS, replication=replication).sctp_retransmissions
+    listing = evidence.listing(part, levels, RETRANSMISSIONS, replication=replication)
+    frame: pl.DataFrame = listing.sctp_retransmissions
     return frame.with_columns(
         pl.col("class", "cause").cast(pl.String),
         (pl.col("delay_first_ns") / 1e6).alias("first"),
@@ -190,7 +191,7 @@ def _figure_5_1(published: Published, evidence: Evidence) -> Check:
 def _sack_delay(published: Published, evidence: Evidence) -> Check:
     frame = evidence.listing("thin", at("0 ms"), RETRANSMISSIONS, "sctp_rtt").sctp_rtt
     rtt = frame.filter(pl.col("side") == "client")["rtt_ns"] / 1e6
-    return Check.of_number(published, float(rtt.median()), f"median of {len(rtt)}")  # type: ignore[arg-type]
+    return Check.of_number(published, float(rtt.median()), f"median of {len(rtt)}")
 
 
 def _within_sack_delay(published: Published, evidence: Evidence) -> Check:
@@ -347,7 +348,7 @@ def _tsn_reached(published: Published, evidence: Evidence) -> Check:
     for run in range(min(ALL, len(evidence.at("thick", at("100 ms"))))):
         chunks = evidence.listing("thick", at("100 ms"), "chunks", replication=run).chunks
         own = chunks.filter((pl.col("side") == "client") & (pl.col("kind").cast(pl.String) == "new"))
-        start = int(own["time_ns"].min())  # type: ignore[arg-type]
+        start = int(own["time_ns"].min())
         values.append(len(own.filter(pl.col("time_ns") - start < 87_467_000_000)))
     return spread(published, values)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from rexmit.analyse import (
     retransmission_delays,
 )
 from rexmit.analyse.compare import MEASURED
+from rexmit.analyse.power import read_power
 from rexmit.analyse.score import Score, score
 from rexmit.analyse.statements import load_statements
 
@@ -35,6 +37,11 @@ def coverage() -> str:
     found = load_statements(FOLDER)
     kept = [f"<details><summary>The statements without a row</summary>\n\n{found.table()}\n</details>\n"]
     return f"{found.text()}\n\n{kept[0]}"
+
+
+def weak() -> set[str]:
+    """The rows that catch none of the wrong systems."""
+    return set(read_power("pedersen-2006", FOLDER).weak)
 
 
 def misprints() -> str:
@@ -129,12 +136,14 @@ def window(results: Results) -> str:
         chunks = own["data_segments"].mean() / 600 * 0.104  # type: ignore[operator]
         delays = retransmission_delays(frame.filter(pl.col("changed") == name), ["number"])
         means = [f"{delay:.1f}" for delay in delays.sort("number")["mean"].to_list()[:3]]
-        rows.append([str(name), f"{chunks:.1f}", *means, f"{own['timeouts'].mean():.1f}"])
+        rows.append(
+            [str(name), f"{chunks:.1f}", *means, f"{statistics.fmean(own['timeouts'].to_list()):.1f}"]
+        )
     return markdown(["changed", "new chunks an RTT", "first", "second", "third", "timeouts a run"], rows)
 
 
 def clocks(results: Results) -> str:
-    """The runs of each clock by the mean of their first timeouts, and what those between the two kinds have."""
+    """The runs of each clock by their mean first timeout, and what those between the two kinds have."""
     rows = [["published", "", "", "", "282.9", "425", "47.1"]]
     frame = results.retransmissions().filter(pl.col("number") == 1)
     for tick in results.table()["path.tick"].unique(maintain_order=True):

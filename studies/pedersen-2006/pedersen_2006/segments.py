@@ -19,7 +19,8 @@ NETEM_MS = 8.0
 
 def _resent(evidence: Evidence, rtt: str, *more: str) -> pl.DataFrame:
     levels = {"rtt": rtt, "extension": "Plain"}
-    frame = evidence.listing("tcp-thin", levels, "retransmissions", *more).retransmissions
+    listing = evidence.listing("tcp-thin", levels, "retransmissions", *more)
+    frame: pl.DataFrame = listing.retransmissions
     return frame.filter((pl.col("side") == "client") & (pl.col("len") > 0)).with_columns(
         (pl.col("delay_previous_ns") / 1e6).alias("previous"), pl.col("cause").cast(pl.String)
     )

@@ -83,8 +83,7 @@ def _peaks(published: Published, evidence: Evidence) -> Check:
 
 def _lower(published: Published, evidence: Evidence) -> Check:
     with_delay, without = (
-        float(_calculated(evidence, delay).mean())
-        for delay in (DELAYED, AT_ONCE)  # type: ignore[arg-type]
+        statistics.fmean(_calculated(evidence, delay).to_list()) for delay in (DELAYED, AT_ONCE)
     )
     ours = f"mean {with_delay:.0f} ms with SACK delay, {without:.0f} ms without"
     return Check.of_statement(published, without < with_delay, ours, measure=with_delay - without)
