@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup kernel demo studies linux test long fuzz lint format docs schema bench fidelity wheel lock clean
+.PHONY: help setup kernel demo studies power linux test long fuzz lint format docs schema bench fidelity wheel lock clean
 
 help:  ## List these commands.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -20,6 +20,9 @@ demo: setup  ## Run the study hurtig-2006 (23,898 runs), compare with the publis
 
 studies: setup  ## Run the five published studies on the model, compare them, draw their figures; some 8 minutes.
 	@$(BIN)/python scripts/all_studies.py
+
+power: setup  ## Run wrong systems through the comparison of each published study: which rows catch which.
+	@$(BIN)/python scripts/power.py
 
 linux: kernel  ## Run hurtig-2006 on Linux 6.1 in virtual time and write the page about it; some 8 minutes.
 	@$(BIN)/python scripts/linux_study.py

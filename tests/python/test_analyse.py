@@ -118,15 +118,47 @@ def test_numbers_are_judged_by_what_was_printed(
 
 
 @pytest.mark.parametrize(
-    ("ours", "verdict"), [(305.0, "differs as recorded"), (301.5, "within"), (308.0, "outside")]
+    ("ours", "verdict"),
+    [(305.0, "differs as recorded"), (303.9, "outside"), (301.5, "outside"), (308.0, "outside")],
 )
 def test_a_recorded_difference_must_stay_what_it_is(ours: float, verdict: str) -> None:
-    row = replace(published("301", "1"), deviation="4.5", deviation_reason="another clock")
+    # 301.5 agrees with the text: a change as well, after which the record is no longer true.
+    row = replace(published("301", "1"), deviation="304 to 306", deviation_reason="another clock")
     check = Check.of_number(row, ours)
     assert check.verdict == verdict
+    assert ("recorded: ours is 304 to 306" in check.note) is (verdict == "outside")
     assert Comparison("study", [check, Check.of_statement(published(""), True, "yes")]).passed is (
         verdict != "outside"
     )
+
+
+@pytest.mark.parametrize(
+    ("holds", "measure", "verdict"),
+    [
+        (False, 0.2, "differs as recorded"),
+        (False, 0.4, "outside"),
+        (True, 0.2, "outside"),
+        (False, None, None),
+    ],
+)
+def test_a_statement_that_differs_is_held_by_its_measure(
+    holds: bool, measure: float | None, verdict: str | None
+) -> None:
+    row = replace(published(""), deviation="0.1 to 0.3", deviation_reason="another clock")
+    if verdict is None:
+        with pytest.raises(StudyError, match="a statement that has no measure"):
+            Check.of_statement(row, holds, "a fifth", measure=measure)
+    else:
+        assert Check.of_statement(row, holds, "a fifth", measure=measure).verdict == verdict
+
+
+def test_a_derived_row_is_not_counted_and_may_still_fail() -> None:
+    derived = replace(published("69", "0.5"), role="derived")
+    measured = Check.of_statement(published(""), True, "yes")
+    fine = Comparison("study", [measured, Check.of_number(derived, 69)])
+    assert fine.counts() == {"within": 1}
+    assert not Comparison("study", [Check.of_number(derived, 69)]).passed
+    assert not Comparison("study", [measured, Check.of_number(derived, 75)]).passed
 
 
 def test_a_comparison_passes_only_if_something_is_covered_and_nothing_outside() -> None:
@@ -147,7 +179,11 @@ def test_a_comparison_passes_only_if_something_is_covered_and_nothing_outside() 
         ("P-1,20,,,,time,3,ms,text,here,1,", "without a reasoned tolerance"),
         ("P-1,20,,,,time,3,ms,text,here,x,why", "line 2"),
         ("P-1,20,,,,time,3,ms,text,here,inf,why", "line 2: tolerance: 'inf' is no number"),
-        (",20,,,,time,3,ms,text,here,1,why", "line 2: id: is empty"),
+        (",20,,,,time,3,ms,text,here,1,why", "line 2: id: '' is no tag"),
+        ("P-1,20,,,,time,3,msec,text,here,1,why", "line 2: unit: 'msec' is none of .* did you mean 'ms'"),
+        ("P-1,20,,,,time,3,ms,rumour,here,1,why", "line 2: kind: 'rumour' is none of"),
+        ("P-1,20,,,,time,few,ms,text,here,1,why", "line 2: P-1: 'few' is no number, range or bound"),
+        (2 * "P-1,20,,,,time,3,ms,text,here,1,why\n", "line 3: id: P-1 is there twice"),
         ("P-1,20", "line 2"),
     ],
 )

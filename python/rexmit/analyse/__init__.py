@@ -14,6 +14,8 @@ if TYPE_CHECKING:
         Check,
         Comparison,
         Published,
+        Uncovered,
+        check_all,
         load_published,
     )
     from rexmit.analyse.delays import retransmission_delays
@@ -34,7 +36,9 @@ __all__ = [
     "Comparison",
     "PositionCosts",
     "Published",
+    "Uncovered",
     "averages",
+    "check_all",
     "count_interval",
     "crossing",
     "effects",
@@ -55,7 +59,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("NOT_COVERED", "OUTSIDE", "RECORDED", "UNREACHED", "WITHIN"), "compare"),
     **dict.fromkeys(("Check", "Comparison"), "compare"),
-    **dict.fromkeys(("Published", "load_published"), "compare"),
+    **dict.fromkeys(("Published", "Uncovered", "check_all", "load_published"), "compare"),
     **dict.fromkeys(("PositionCosts", "position_costs", "position_times"), "positions"),
     **dict.fromkeys(("count_interval", "prediction_interval", "summarise", "t_quantile"), "stats"),
     "averages": "means",

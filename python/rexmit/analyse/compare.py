@@ -1,4 +1,9 @@
-"""Published beside ours: named checks with a difference, a tolerance and a verdict."""
+"""Published beside ours: named checks with a difference, a tolerance and a verdict.
+
+What makes a comparison strict: each row of `published.csv` has a check of its own, a statement is judged by
+a number of ours as a printed value is, and a difference that is recorded holds *our* value in an interval of
+its own, so that any change shows, also one towards the published value.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +12,44 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rexmit.errors import StudyError
 from rexmit.inputs import PUBLISHED, read_text
 
 WITHIN, OUTSIDE, NOT_COVERED = "within", "outside", "not covered"
 RECORDED = "differs as recorded"
-"""Outside the tolerance, by as much as the study has recorded with a reason."""
+"""Outside the tolerance, and ours is what the study has recorded with a reason."""
 UNREACHED = "not reached"
 """Computed from runs in which a pattern met no packet: it says nothing, whatever the number."""
 
-_NUMBER = r"-?\d+(?:\.\d+)?"
+MEASURED, DERIVED = "measured", "derived"
+"""What a row is: measured in runs, or derived without one (arithmetic, a unit test), and then not counted."""
+
+KINDS = ("table", "text", "figure", "figure-caption", "snapshot", "formula", "misprint")
+"""Where in its text a published row stands."""
+
+UNITS = frozenset(
+    (
+        *("", "percent", "points", "share", "ratio", "factor", "correlation", "degrees"),
+        *("ns", "us", "ms", "s", "min", "round trips", "ticks"),
+        *("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "1/s", "packets/s", "segments/s"),
+        *("bytes", "kB", "KiB", "MB", "MiB", "packets", "segments", "chunks"),
+        *("count", "paths", "positions", "runs", "events", "timeouts", "retransmissions", "reports", "cells"),
+    )
+)
+"""The units that a row may have."""
+
+_NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_ID = re.compile(r"[A-Z]{1,2}-[\w.+-]*\d[\w.+-]*")
 _RANGE = re.compile(rf"({_NUMBER})\s*-\s*({_NUMBER})")
 _BOUND = re.compile(rf"(<=|<|>=|>)\s*({_NUMBER})")
 _ABOUT = re.compile(rf"(?:about\s+)?({_NUMBER})")
+_SPAN = re.compile(rf"({_NUMBER}) to ({_NUMBER})")
 
 
 @dataclass(frozen=True)
@@ -44,8 +69,12 @@ class Published:
     tolerance: str
     tolerance_reason: str
     deviation: str = ""
-    """How ours is known to differ: a difference in `unit`, or what a row of counts shows; mostly empty."""
+    """How ours is known to differ: the interval in which *our* value lies, as `114 to 121`; mostly empty."""
     deviation_reason: str = ""
+    role: str = MEASURED
+    """`measured` or `derived`."""
+    history: str = ""
+    """Where the tolerance was set or changed after a result had been seen: how; mostly empty."""
     place: Mapping[str, str] = field(default_factory=dict)
     """The study's own columns, which say where it was measured, such as `kbit_s`; some may be empty."""
 
@@ -79,9 +108,32 @@ class Published:
         """Whether ours lies within the printed value or range, widened by the tolerance."""
         return abs(self.difference(ours)) <= float(self.tolerance or 0) + 1e-9
 
+    def recorded(self) -> tuple[float, float] | None:
+        """The interval in which ours is recorded to lie; None where no difference is recorded.
+
+        Raises StudyError where it is none.
+        """
+        if not self.deviation:
+            return None
+        match = _SPAN.fullmatch(self.deviation)
+        if match is None or float(match[1]) > float(match[2]):
+            raise StudyError(f"{self.id}: deviation: {self.deviation!r} is no interval, such as 114 to 121")
+        return float(match[1]), float(match[2])
+
+    def verdict(self, ours: float, holds: bool) -> str:
+        """The verdict on ours, which agrees with the text or does not.
+
+        Where a difference is recorded, ours must lie in its interval, agreement or not: that the difference
+        has gone is a change like any other, and the record is then to be taken out.
+        """
+        recorded = self.recorded()
+        if recorded is None:
+            return WITHIN if holds else OUTSIDE
+        return RECORDED if not holds and recorded[0] <= ours <= recorded[1] else OUTSIDE
+
 
 _COLUMNS = {column.name for column in fields(Published)} - {"place"}
-_NEEDED = _COLUMNS - {"deviation", "deviation_reason"}
+_NEEDED = _COLUMNS - {"deviation", "deviation_reason", "role", "history"}
 _PLACES = {
     "where": "{}",
     "flow": "{} packets",
@@ -103,22 +155,31 @@ class Check:
     ours: str
     difference: float | None = None
     note: str = ""
+    values: Sequence[float] = ()
+    """Ours, run by run, where the published value is one run's: what :mod:`rexmit.analyse.score` scores."""
 
     @classmethod
     def of_number(cls, published: Published, ours: float, note: str = "") -> Check:
         """A check of a number of ours against the printed one."""
-        difference = published.difference(ours)
-        verdict = WITHIN if published.allows(ours) else OUTSIDE
-        if verdict == OUTSIDE and published.deviation:
-            # What has been recorded must stay what it is, to the same tolerance.
-            known = abs(difference - float(published.deviation)) <= float(published.tolerance or 0)
-            verdict = RECORDED if known else OUTSIDE
-        return cls(published, verdict, f"{ours:.4g}", difference, note)
+        verdict = published.verdict(ours, published.allows(ours))
+        return cls(
+            published, verdict, f"{ours:.4g}", published.difference(ours), _noted(published, verdict, note)
+        )
 
     @classmethod
-    def of_statement(cls, published: Published, holds: bool, ours: str, note: str = "") -> Check:
-        """A check of a statement: it holds in our runs or it does not."""
-        return cls(published, WITHIN if holds else OUTSIDE, ours, None, note)
+    def of_statement(
+        cls, published: Published, holds: bool, ours: str, note: str = "", *, measure: float | None = None
+    ) -> Check:
+        """A check of a statement: it holds in our runs or it does not.
+
+        `measure` is the number that decides it, as the share of paths on which it holds; where a difference
+        is recorded it must lie in the recorded interval. Raises StudyError where one is recorded and there is
+        no measure.
+        """
+        if published.deviation and measure is None:
+            raise StudyError(f"{published.id}: a difference is recorded of a statement that has no measure")
+        verdict = published.verdict(math.nan if measure is None else measure, holds)
+        return cls(published, verdict, ours, None, _noted(published, verdict, note))
 
     @classmethod
     def not_covered(cls, published: Published, why: str) -> Check:
@@ -156,24 +217,71 @@ class Comparison:
     @property
     def passed(self) -> bool:
         """Whether something is covered, and nothing lies outside its tolerance but what is recorded so."""
-        verdicts = self.counts()
-        return verdicts[OUTSIDE] == 0 and verdicts[WITHIN] > 0
+        outside = any(check.verdict == OUTSIDE for check in self.checks)
+        return not outside and self.counts()[WITHIN] > 0
 
     def counts(self) -> Counter[str]:
-        """How many checks have each verdict."""
-        return Counter(check.verdict for check in self.checks)
+        """How many checks of measured rows have each verdict; derived rows are not counted."""
+        return Counter(check.verdict for check in self.checks if check.published.role == MEASURED)
+
+
+E = TypeVar("E")
+
+
+class Uncovered(Exception):  # noqa: N818 - no error: the results given say nothing about a row
+    """The results given say nothing about a published row; the text says why."""
+
+
+def check_all(
+    study: str, path: Path, checks: Mapping[str, Callable[[Published, E], Check]], evidence: E
+) -> Comparison:
+    """Checks every row of a study's `published.csv` by the function for its id.
+
+    A key that ends in `*` stands for the ids that begin so and have no function of their own; the longest
+    counts. Raises StudyError, one line, for a row without a function and for a function without a row.
+    """
+    rows = load_published(path)
+    found = {row.id: _function(row.id, checks) for row in rows}
+    lost = [row for row, key in found.items() if key is None] or sorted(checks.keys() - set(found.values()))
+    if lost:
+        what = "has no check" if lost[0] in found else "is checked, and is no row"
+        raise StudyError(f"{path}: {lost[0]} {what}")
+    return Comparison(study, [_checked(row, checks[str(found[row.id])], evidence) for row in rows])
+
+
+def _function(row: str, checks: Iterable[str]) -> str | None:
+    """The key of the function of a row."""
+    fitting = [key for key in checks if key == row or (key.endswith("*") and row.startswith(key[:-1]))]
+    return max(fitting, key=lambda key: (key == row, len(key)), default=None)
+
+
+def _checked(published: Published, check: Callable[[Published, E], Check], evidence: E) -> Check:
+    try:
+        return check(published, evidence)
+    except Uncovered as gap:
+        return Check.not_covered(published, str(gap))
+
+
+def _noted(published: Published, verdict: str, note: str) -> str:
+    """The note, and what is the matter where a recorded difference is not what it was."""
+    if verdict != OUTSIDE or not published.deviation:
+        return note
+    return "; ".join(filter(None, (note, f"recorded: ours is {published.deviation}, and it is not so now")))
 
 
 def load_published(path: Path) -> list[Published]:
     """Reads a study's `published.csv`. Raises StudyError for a wrong row, naming file and line."""
-    rows = []
+    rows: dict[str, Published] = {}
     lines = csv.DictReader(io.StringIO(read_text(path, PUBLISHED), newline=""))
     try:
         for row in lines:
-            rows.append(_published(row))
+            published = _published(row)
+            if published.id in rows:
+                raise StudyError(f"id: {published.id} is there twice")
+            rows[published.id] = published
     except (csv.Error, StudyError) as error:
         raise StudyError(f"{path}, line {lines.line_num}: {error}") from None
-    return rows
+    return list(rows.values())
 
 
 def _published(row: dict[str, str]) -> Published:
@@ -184,9 +292,16 @@ def _published(row: dict[str, str]) -> Published:
     if missing:
         raise StudyError(f"the head lacks {', '.join(missing)}")
     place = {name: row.pop(name) for name in list(row) if name not in _COLUMNS}
+    row["role"] = row.get("role") or MEASURED
     published = Published(**row, place=place)
-    if not published.id:
-        raise StudyError("id: is empty")
+    if not _ID.fullmatch(published.id):
+        raise StudyError(f"id: {published.id!r} is no tag, such as P-000-1")
+    _one_of("unit", published.unit, UNITS)
+    _one_of("kind", published.kind, KINDS)
+    _one_of("role", published.role, (MEASURED, DERIVED))
+    if published.value:
+        published.interval()
+    published.recorded()
     if published.tolerance and not _is_finite(published.tolerance):
         raise StudyError(f"tolerance: {published.tolerance!r} is no number")
     if bool(published.deviation) != bool(published.deviation_reason):
@@ -194,6 +309,13 @@ def _published(row: dict[str, str]) -> Published:
     if published.value and (not published.tolerance or not published.tolerance_reason):
         raise StudyError(f"{published.id} has a value without a reasoned tolerance")
     return published
+
+
+def _one_of(column: str, text: str, known: Iterable[str]) -> None:
+    if text not in known:
+        close = get_close_matches(text, sorted(known), 1)
+        more = f"; did you mean {close[0]!r}?" if close else ""
+        raise StudyError(f"{column}: {text!r} is none of those that a row may have{more}")
 
 
 def _is_finite(text: str) -> bool:

@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from rexmit.analyse.compare import OUTSIDE, RECORDED, UNREACHED, WITHIN, Check, Comparison
+from rexmit.analyse.compare import DERIVED, OUTSIDE, RECORDED, UNREACHED, WITHIN, Check, Comparison
 from rexmit.analyse.study_code import check_parts, comparison_of, own_code
 from rexmit.cli.common import console, json_option, print_json, warn, warn_of_part
 from rexmit.errors import UsageError
@@ -99,8 +99,12 @@ def _reasons(check: Check) -> list[str]:
     """What there is to say of a row: what it is made of, the tolerance, the recorded deviation."""
     published = check.published
     reasons = [check.note] if check.note else []
+    if published.role == DERIVED:
+        reasons.append("derived without a run: not counted")
     if published.tolerance_reason:
         reasons.append(f"tolerance: {published.tolerance_reason}")
+    if published.history:
+        reasons.append(f"set after a result was seen: {published.history}")
     if published.deviation_reason and check.verdict == RECORDED:
         reasons.append(f"recorded difference: {published.deviation_reason}")
     return reasons
