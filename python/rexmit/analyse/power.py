@@ -146,7 +146,8 @@ def sample_of(study: str, load: Load) -> dict[str, Part]:
 def measure(study: str, load: Load, names: Sequence[str] = ()) -> Iterator[tuple[System | None, Comparison]]:
     """The comparison of the right system (None), then that of each wrong one, or of those named.
 
-    `load` is :meth:`rexmit.Study.load`, which stands above this module. Parts in which a system does not differ are run once. Raises StudyError for a name that no system has.
+    `load` is :meth:`rexmit.Study.load`, which stands above this module. Parts in which a system does not
+    differ are run once. Raises StudyError for a name that no system has.
     """
     systems = systems_of(study)
     unknown = sorted(set(names) - {system.name for system in systems})
