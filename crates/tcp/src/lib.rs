@@ -19,7 +19,6 @@
 
 pub mod congestion;
 mod connection;
-mod delayed_ack;
 mod factory;
 pub mod profile;
 mod receive;
