@@ -59,7 +59,7 @@ const STREAMS: u16 = 10;
 ///
 /// # Errors
 /// A protocol or an option that the kernel does not have.
-pub fn open(plan: &ConnectionPlan, host: HostId, (linux, wish): (&LinuxSpec, Wish)) -> io::Result<Socket> {
+pub fn open(plan: &ConnectionPlan, host: HostId, linux: &LinuxSpec, wish: Wish) -> io::Result<Socket> {
     let address = plan.end(host).socket;
     let number = match wish.protocol {
         Protocol::Tcp => socket2::Protocol::TCP,

@@ -211,7 +211,7 @@ impl Tcb {
             };
             let unit = self.profile.clock.timestamp_unit;
             self.timed = None;
-            self.take_sample(unit * u64::from(units), (segment.ack, nxt), unit * u64::from(age));
+            self.take_sample(unit * u64::from(units), segment.ack, nxt, unit * u64::from(age));
             return;
         }
         if let Some((seq, sent)) = self.timed
@@ -220,7 +220,7 @@ impl Tcb {
             self.timed = None;
             let ticks = self.clock.ticks(now) - self.clock.ticks(sent);
             let rtt = self.clock.span(ticks.max(1));
-            self.take_sample(rtt, (segment.ack, nxt), self.clock.span(ticks));
+            self.take_sample(rtt, segment.ack, nxt, self.clock.span(ticks));
         }
     }
 
@@ -244,7 +244,7 @@ impl Tcb {
     }
 
     /// Hands a sample to the estimator; `ticks` of it are what was measured.
-    fn take_sample(&mut self, rtt: Duration, (ack, nxt): (SeqNumber, SeqNumber), measured: Duration) {
+    fn take_sample(&mut self, rtt: Duration, ack: SeqNumber, nxt: SeqNumber, measured: Duration) {
         self.rtt.sample(rtt, ack, nxt);
         if self.inflight.is_none() {
             return;
