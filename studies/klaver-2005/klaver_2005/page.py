@@ -51,8 +51,9 @@ def make(page: Page) -> None:
         model = Study.load("klaver-2005/linux").run(progress=False)
         tables["linux"] = linux(*(tcp_friendly_runs(one) for one in (results["linux"], model)))
     page.put(tables)
-    for name, found in results.items():
-        page.draw(name, found, shown_of(name))
+    for name in SHOWN:
+        if name in results:
+            page.draw(name, results[name], shown_of(name))
 
 
 def shown_of(part: str) -> Callable[[str], str | None]:
