@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use rexmit_network::HostId;
 use rexmit_network::two_hosts::SERVER;
-use rexmit_scenario::{ConnectionPlan, LinuxSpec, Resolved, Stack};
+use rexmit_scenario::{ConnectionPlan, LinuxSpec, Resolved, StackProfile};
 use rexmit_traffic::TransferSpec;
 use socket2::{Domain, SockAddr, Socket, Type};
 
@@ -33,8 +33,8 @@ impl Protocol {
     /// That of both hosts' profiles.
     pub fn of(resolved: &Resolved) -> Self {
         match resolved.stacks[SERVER] {
-            Stack::Tcp(_) => Self::Tcp,
-            Stack::Sctp(_) => Self::Sctp,
+            StackProfile::Tcp(_) => Self::Tcp,
+            StackProfile::Sctp(_) => Self::Sctp,
         }
     }
 

@@ -12,7 +12,7 @@ use rexmit_units::Instant;
 
 use crate::packet::{is_for, octets};
 use crate::sys::namespace::Namespace;
-use crate::sys::packet_socket::{PacketSocket, Seen};
+use crate::sys::packet_socket::{Captured, PacketSocket};
 
 /// The largest IP packet.
 const LARGEST: usize = 65_535;
@@ -21,7 +21,7 @@ const LARGEST: usize = 65_535;
 #[derive(Debug)]
 pub struct Tap {
     socket: PacketSocket,
-    packets: Vec<(Seen, Vec<u8>)>,
+    packets: Vec<(Captured, Vec<u8>)>,
     buffer: Vec<u8>,
     snap_len: usize,
     /// The hosts' addresses, as the IP header has them; none for packets to whatever address.

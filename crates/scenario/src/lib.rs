@@ -34,7 +34,7 @@ pub use kernel::KernelSettings;
 pub use linux::{LinuxSpec, SysctlValue};
 pub use messages::{Message, MessageLog, MessageRow};
 pub use meter::{Measured, Meter, Post, roles};
-pub use profiles::{Stack, builtin_profiles, resolve_profile};
+pub use profiles::{StackProfile, builtin_profiles, resolve_profile};
 pub use retransmissions::RetransmissionRow;
 pub use rexmit_network::two_hosts;
 pub use row::{Dropped, LinkCounts, Row, StateRow, VerdictRow};

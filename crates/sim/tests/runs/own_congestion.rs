@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rexmit_scenario::{Stack, builtin_profiles, resolve_profile};
+use rexmit_scenario::{StackProfile, builtin_profiles, resolve_profile};
 use rexmit_sim::{Outcome, Resolved, RunOptions, Sampling, Streams, run};
 use rexmit_tcp::congestion::Congestion;
 use serde_json::json;
@@ -32,7 +32,7 @@ fn transfer(stack: &str, position: u32, own: Option<Congestion>) -> Outcome {
 
 fn profiles() -> impl Iterator<Item = (&'static str, Arc<rexmit_tcp::Profile>)> {
     builtin_profiles().into_iter().filter_map(|(name, _)| match resolve_profile(&json!(name)) {
-        Ok(Stack::Tcp(profile)) => Some((name, profile)),
+        Ok(StackProfile::Tcp(profile)) => Some((name, profile)),
         _ => None,
     })
 }
