@@ -35,7 +35,10 @@ pub fn harm() -> impl Strategy<Value = Harm> {
 
 /// When the copies of a packet `P` arrive, counted from now: a function of the present, the sending host, the packet's
 /// position in its direction, and the packet.
-pub fn channel<P>(harm: &Harm) -> Box<dyn FnMut(Instant, usize, u64, &P) -> Vec<Duration>> {
+type Channel<P> = Box<dyn FnMut(Instant, usize, u64, &P) -> Vec<Duration>>;
+
+/// The channel that does this harm.
+pub fn channel<P>(harm: &Harm) -> Channel<P> {
     let harm = harm.clone();
     let mut draws = Draws(harm.seed);
     Box::new(move |_, _, position, _| {
