@@ -11,9 +11,11 @@ use serde_json::json;
 mod aimd;
 #[path = "../../../tcp/tests/own/rate_based.rs"]
 mod rate_based;
+#[path = "../../../stack/tests/toys/rate_based.rs"]
+mod toy;
 
 use aimd::Aimd;
-use rate_based::RateBased;
+use toy::RateBased;
 
 /// 200 kB behind a queue of 10 packets, and one loss.
 fn transfer(stack: &str, position: u32, own: Option<Congestion>) -> Outcome {

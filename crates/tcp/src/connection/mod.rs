@@ -14,6 +14,7 @@ use crate::recovery::{Recovery, with_recovery};
 
 mod ack;
 mod by_rate;
+mod departures;
 mod device;
 mod growth;
 mod handshake;

@@ -311,7 +311,7 @@ impl Tcb {
 
     /// Takes this congestion control in place of the profile's.
     pub(super) fn set_congestion(&mut self, mut congestion: Congestion) {
-        self.by_rate = congestion.rate_control().is_some().then(|| Box::new(ByRate::new()));
+        self.by_rate = congestion.rate_control().is_some().then(Box::default);
         self.congestion = congestion;
     }
 

@@ -6,15 +6,17 @@ mod common;
 
 mod aimd;
 mod rate_based;
+#[path = "../../../stack/tests/toys/rate_based.rs"]
+mod toy;
 
 use aimd::Aimd;
 use common::*;
-use rate_based::RateBased;
 use rexmit_tcp::State;
 use rexmit_tcp::congestion::bounds::{self, Bound, Step};
 use rexmit_tcp::congestion::{Ack, Congestion, CongestionControl, Loss, Window};
 use rexmit_units::{Duration, Instant, Rate};
 use serde_json::json;
+use toy::RateBased;
 
 /// A full segment with timestamps.
 const MSS: u32 = 1448;
@@ -165,7 +167,7 @@ fn data_leave_at_the_controller_s_rate() {
     t.expect_nothing_until_ms(89);
     let sent = control.heard.lock().unwrap().sent.clone();
     assert!(sent.iter().all(|s| !s.again));
-    assert_eq!(sent.iter().map(|s| s.in_flight / MSS).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    assert_eq!(sent.iter().map(|s| s.in_flight / u64::from(MSS)).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
 }
 
 /// What is sent again in recovery is paced, too, and its ACKs are samples.
@@ -228,7 +230,9 @@ fn an_echo_of_a_mark_is_told() {
     t.recv(ack(1 + MSS).ece());
     t.recv(ack(1 + 2 * MSS));
     let echoes = control.heard.lock().unwrap().echoes.clone();
-    assert_eq!(echoes.iter().map(|e| (e.acked, e.in_flight)).collect::<Vec<_>>(), [(MSS, 2 * MSS)]);
+    let mss = u64::from(MSS);
+    let told: Vec<_> = echoes.iter().map(|e| (e.acked, e.marks, e.in_flight)).collect();
+    assert_eq!(told, [(mss, 1, 2 * mss)]);
 }
 
 /// A reset in the handshake sends a server back to LISTEN, and its controller with it.
