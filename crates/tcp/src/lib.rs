@@ -23,7 +23,7 @@ mod delayed_ack;
 mod factory;
 pub mod profile;
 mod receive;
-mod recovery;
+pub mod recovery;
 pub mod rtt;
 mod send_buffer;
 

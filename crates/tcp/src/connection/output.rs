@@ -27,7 +27,7 @@ struct Plan {
 
 impl Tcb {
     /// Sends all that may be sent now.
-    pub(crate) fn output<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
+    pub fn output<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
         if !self.state.is_synchronised() {
             return;
         }
@@ -84,7 +84,7 @@ impl Tcb {
 
     /// What the smallest of the windows leaves.
     #[inline]
-    pub(crate) fn permit_by_window(&self) -> Permit {
+    pub fn permit_by_window(&self) -> Permit {
         Permit::next(i64::from(self.buffer.len().min(self.send_window())) - self.off())
     }
 
@@ -271,7 +271,7 @@ impl Tcb {
     }
 
     /// `len` bytes from `seq` leave again, outside the order of nxt. Returns how many numbers left.
-    pub(crate) fn send_hole<R: LossRecovery + ?Sized>(
+    pub fn send_hole<R: LossRecovery + ?Sized>(
         &mut self,
         now: Instant,
         seq: SeqNumber,
@@ -440,7 +440,8 @@ impl Tcb {
         }
     }
 
-    pub(crate) fn stop_rexmt(&mut self) {
+    /// Stops the retransmission timer.
+    pub fn stop_rexmt(&mut self) {
         self.timers.rexmt = Timers::OFF;
     }
 
