@@ -57,8 +57,8 @@ impl Association {
         }
     }
 
-    /// ECNE: the lowest TSN that was in a marked packet (RFC 4960 appendix A), and how many such packets there were, where
-    /// that is said (draft-stewart-tsvwg-sctpecn). It concerns the path on which that chunk left, or the primary one if
+    /// ECNE: the lowest TSN that was in a marked packet (RFC 4960 appendix A), and how many such packets there were since
+    /// the last CWR, where that is said (draft-stewart-tsvwg-sctpecn). It concerns the path on which that chunk left, or the primary one if
     /// the chunk has been acknowledged.
     #[cold]
     pub(super) fn on_marks(&mut self, now: Instant, value: &[u8]) {

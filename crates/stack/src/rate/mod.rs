@@ -76,7 +76,7 @@ pub struct EcnEcho {
     pub now: Instant,
     /// Bytes that it newly acknowledges; 0 of ECNE, beside which a SACK acknowledges.
     pub acked: u64,
-    /// How many packets were marked, as far as it says: at least 1. ECE does not count.
+    /// How many packets were marked since the last CWR, as far as it says: at least 1. ECE does not count.
     pub marks: u32,
     /// Bytes in flight before it; of SCTP on the path of the marked chunk.
     pub in_flight: u64,
