@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use rexmit_network::HostId;
 use rexmit_scenario::{Stack, builtin_profiles, resolve_profile};
 use rexmit_sim::two_hosts::{CLIENT, SERVER};
-use rexmit_sim::{Outcome, OwnCongestion, Resolved, RunOptions, Sampling, Streams, run};
+use rexmit_sim::{Outcome, OwnCongestion, Resolved, Row, RunOptions, Sampling, Streams, run};
 use rexmit_tcp::congestion::Congestion;
 use serde_json::json;
 
@@ -123,19 +124,23 @@ fn associations(from: &str, to: &str) -> Resolved {
     Resolved::from_value(scenario).unwrap()
 }
 
+// --8<-- [start:sctp]
+/// The host's associations go by rate.
+fn run_by_rate(resolved: &Resolved, host: HostId, control: &RateBased) -> Row {
+    let own = rexmit_sctp::congestion::Congestion::own(control.clone());
+    let options = RunOptions::default().with_congestion(host, own);
+    run(resolved, &Streams::new(1, ""), &options).unwrap().row
+}
+// --8<-- [end:sctp]
+
 /// The same of SCTP, for either host: each path has a copy of the controller, which measures it, paces at its rate and
 /// loses nothing where RFC 9260's loses.
 #[test]
 fn a_controller_of_sctp_measures_its_path_and_paces() {
     for (host, from, to) in [(SERVER, "server", "client"), (CLIENT, "client", "server")] {
-        let resolved = associations(from, to);
-        // --8<-- [start:sctp]
-        let control = RateBased::new(None);
-        let own = rexmit_sctp::congestion::Congestion::own(control.clone());
-        let options = RunOptions::default().with_congestion(host, own);
-        let row = run(&resolved, &Streams::new(1, ""), &options).unwrap().row;
-        // --8<-- [end:sctp]
-        let drops = |row: &rexmit_sim::Row| row.drops_down + row.drops_up;
+        let (resolved, control) = (associations(from, to), RateBased::new(None));
+        let row = run_by_rate(&resolved, host, &control);
+        let drops = |row: &Row| row.drops_down + row.drops_up;
         assert_eq!((row.completed, drops(&row), row.timeouts), (true, 0, 0), "{from}");
         let heard = control.heard.lock().unwrap().clone();
         let fastest = heard.samples.iter().filter_map(|s| s.rate()).max().unwrap();
@@ -197,8 +202,7 @@ fn a_controller_of_sctp_goes_through_losses() {
             "transfers": [{ "from": "server", "to": "client", "writes": "100 x 1400 bytes" }],
         });
         let control = RateBased::new(None);
-        let own = rexmit_sctp::congestion::Congestion::own(control.clone());
-        let row = run_with(&Resolved::from_value(scenario).unwrap(), Some(own.into())).row;
+        let row = run_by_rate(&Resolved::from_value(scenario).unwrap(), SERVER, &control);
         assert_eq!((row.bytes, row.completed, row.error), (140_000, true, None), "{position}");
         let heard = control.heard.lock().unwrap();
         // All has been delivered once, and been told once.
