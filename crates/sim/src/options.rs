@@ -1,11 +1,12 @@
 //! What a run is asked to write down.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rexmit_network::two_hosts::choose;
 use rexmit_network::{ByHost, HostId};
 use rexmit_scenario::Sampling;
-use rexmit_tcp::congestion::Congestion;
+use rexmit_stacks::{OwnCongestion, OwnParts};
+use rexmit_tcp::recovery::OwnRecovery;
 
 use crate::stop::Stop;
 
@@ -30,11 +31,9 @@ pub struct RunOptions {
     pub captures: bool,
     /// Ends the run early: it is then an error.
     pub stop: Stop,
-    /// Congestion control of each of the server's connections, in place of the one that its profile names: a
-    /// TCP's of the model. Each connection gets a copy.
-    pub congestion_server: Option<Congestion>,
-    /// The same for the client.
-    pub congestion_client: Option<Congestion>,
+    /// Parts of the models that come from outside, in place of those that a host's profile names. Each connection of the
+    /// host gets a copy.
+    pub own: BTreeMap<HostId, OwnParts>,
 }
 
 impl RunOptions {
@@ -43,8 +42,18 @@ impl RunOptions {
         self.capture_files.get(host)?.as_deref()
     }
 
-    /// The congestion control of a host's connections, where it is not that of its profile.
-    pub fn congestion_at(&self, host: HostId) -> Option<&Congestion> {
-        choose(host, &self.congestion_server, &self.congestion_client).as_ref()
+    /// Gives the connections of a host this congestion control: [`rexmit_tcp::congestion::Congestion::own`], or
+    /// `rexmit_sctp::congestion::Congestion::own`, of which each path of an association gets a copy.
+    #[must_use]
+    pub fn with_congestion(mut self, host: HostId, own: impl Into<OwnCongestion>) -> Self {
+        self.own.entry(host).or_default().congestion = Some(own.into());
+        self
+    }
+
+    /// Gives the TCP connections of a host this way to recover from loss.
+    #[must_use]
+    pub fn with_recovery(mut self, host: HostId, own: OwnRecovery) -> Self {
+        self.own.entry(host).or_default().recovery = Some(own);
+        self
     }
 }

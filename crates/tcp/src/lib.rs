@@ -22,7 +22,7 @@ mod connection;
 mod factory;
 pub mod profile;
 mod receive;
-mod recovery;
+pub mod recovery;
 pub mod rtt;
 mod send_buffer;
 

@@ -35,7 +35,7 @@ struct Transmitted {
 
 impl Tcb {
     /// Sends all that may be sent now.
-    pub(crate) fn output<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
+    pub fn output<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
         if !self.state.is_synchronised() {
             return;
         }
@@ -92,7 +92,7 @@ impl Tcb {
 
     /// What the smallest of the windows leaves.
     #[inline]
-    pub(crate) fn permit_by_window(&self) -> Permit {
+    pub fn permit_by_window(&self) -> Permit {
         Permit::next(i64::from(self.buffer.len().min(self.send_window())) - self.off())
     }
 
@@ -279,7 +279,7 @@ impl Tcb {
     }
 
     /// `len` bytes from `seq` leave again, outside the order of nxt. Returns how many numbers left.
-    pub(crate) fn send_hole<R: LossRecovery + ?Sized>(
+    pub fn send_hole<R: LossRecovery + ?Sized>(
         &mut self,
         now: Instant,
         seq: SeqNumber,
@@ -448,7 +448,8 @@ impl Tcb {
         }
     }
 
-    pub(crate) fn stop_rexmt(&mut self) {
+    /// Stops the retransmission timer.
+    pub fn stop_rexmt(&mut self) {
         self.timers.rexmt = Timers::OFF;
     }
 
