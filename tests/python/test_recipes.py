@@ -160,7 +160,7 @@ def test_what_a_recipe_names_is_there(recipe: str) -> None:
     # A file without its folder stands in one of the folders that the recipe names.
     whole = [ROOT / path for path in paths if (ROOT / path).exists()]
     folders = {folder for path in whole for folder in (path, path.parent) if folder.is_dir()} - {ROOT}
-    made = {"published.csv", "figures.py", "__init__.py"} if recipe == "Add a study" else set()
+    made = {"published.csv", "figures.py", "page.py", "__init__.py"} if recipe == "Add a study" else set()
     missing = {
         path
         for path in paths - made
