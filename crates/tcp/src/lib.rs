@@ -21,6 +21,7 @@ pub mod congestion;
 mod connection;
 mod delayed_ack;
 mod factory;
+pub mod host_cache;
 pub mod profile;
 mod receive;
 mod recovery;
@@ -29,4 +30,5 @@ mod send_buffer;
 
 pub use connection::{Connection, ConnectionConfig, Role, State};
 pub use factory::{TcpModel, TcpRun};
+pub use host_cache::HostCache;
 pub use profile::Profile;
