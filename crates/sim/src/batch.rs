@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
+use crate::caches::Caches;
 use crate::observer::{Unwatched, Watch};
 use crate::options::RunOptions;
+use crate::outcome::Outcome;
 use crate::run::run_observed;
+use crate::sequence::{self, Memory, Order, Sequence};
 use crate::stop::Stop;
 use crate::unreached::UnreachedRuns;
 use rexmit_network::ByHost;
@@ -29,6 +32,8 @@ pub struct Plan {
     factors: Vec<String>,
     levels: Vec<Vec<Value>>,
     stacks: Registry,
+    sequence: Option<Sequence>,
+    pub(crate) memory: Arc<Memory>,
 }
 
 /// What is to run a plan.
@@ -116,7 +121,57 @@ impl Plan {
                 return Err(SpecError::new(factor.as_str(), "a factor needs at least one level"));
             }
         }
-        Ok(Self { base, factors, levels, stacks: rexmit_stacks::registry() })
+        let (stacks, memory) = (rexmit_stacks::registry(), Arc::default());
+        Ok(Self { base, factors, levels, stacks, sequence: None, memory })
+    }
+
+    /// The same plan, whose runs follow each other: each begins with what its hosts kept of the runs before it in its
+    /// sequence.
+    ///
+    /// # Errors
+    /// A sequence along what is no factor of the plan.
+    pub fn in_sequence(self, sequence: Sequence) -> Result<Self, SpecError> {
+        let plan = Self { sequence: Some(sequence), memory: Arc::default(), ..self };
+        plan.order(1)?;
+        Ok(plan)
+    }
+
+    /// Which runs follow which, if any do.
+    fn order(&self, replications: u64) -> Result<Option<Order>, SpecError> {
+        let Some(sequence) = &self.sequence else { return Ok(None) };
+        let levels: Vec<usize> = self.levels.iter().map(Vec::len).collect();
+        Order::new(sequence, &self.factors, &levels, replications).map(Some)
+    }
+
+    /// What the hosts keep as run `number` begins, by running those before it in its sequence; nothing where runs are no
+    /// sequence, and where it is asked to stop.
+    ///
+    /// # Errors
+    /// A run before it that cannot be run.
+    pub fn caches_before(
+        &self,
+        number: u64,
+        options: BatchOptions,
+        stop: &Stop,
+    ) -> Result<Caches, SpecError> {
+        let options = BatchOptions { replications: options.replications.max(1), ..options };
+        let Some(order) = self.order(options.replications)? else { return Ok(Caches::default()) };
+        Ok(sequence::before(self, &order, number, options, stop)?.unwrap_or_default())
+    }
+
+    /// Runs the run of this number by itself.
+    pub(crate) fn run_one(
+        &self,
+        number: u64,
+        batch: BatchOptions,
+        options: &RunOptions,
+        watch: &dyn Watch,
+    ) -> Result<Outcome, SpecError> {
+        let (point, replication) = (number / batch.replications, number % batch.replications);
+        let resolved = self.resolve(self.scenario(point)?)?;
+        let streams = Streams::new(batch.seed, &self.run_key(point, replication));
+        let observer = watch.begin(&resolved);
+        run_observed(&resolved, &streams, options, observer)
     }
 
     /// The same plan, whose hosts choose from these stacks instead of those that are built in.
@@ -263,6 +318,10 @@ impl Plan {
         let replications = options.replications.max(1);
         let total = self.points().saturating_mul(replications);
         let range = range.start.min(total)..range.end.min(total);
+        if let Some(order) = self.order(replications)? {
+            let options = BatchOptions { replications, ..options };
+            return sequence::run(self, &order, range, options, (watch, stop));
+        }
         let chunk = POINTS_AT_A_TIME.saturating_mul(replications);
         let runs_of = |n: u64| (n * chunk).max(range.start)..(n + 1).saturating_mul(chunk).min(range.end);
         let first = range.start / chunk;

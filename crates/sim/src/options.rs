@@ -8,6 +8,7 @@ use rexmit_scenario::Sampling;
 use rexmit_tcp::congestion::Congestion;
 use serde::{Deserialize, Serialize};
 
+use crate::caches::Caches;
 use crate::stop::Stop;
 
 /// What a single run writes down beside its row.
@@ -30,6 +31,8 @@ pub struct RunOptions {
     pub transmissions: bool,
     /// Every message that an application wrote, and when it was delivered.
     pub messages: bool,
+    /// What the hosts kept of connections before this run.
+    pub caches: Caches,
     /// Captures of both hosts as bytes in [`crate::Outcome::captures`]; no file then.
     #[serde(skip)]
     pub captures: bool,

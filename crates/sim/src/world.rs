@@ -14,6 +14,7 @@ use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{PROTOCOL_SCTP, Packet, Transport};
 
+use crate::caches::Caches;
 use crate::observer::Observer;
 use crate::options::RunOptions;
 use crate::recorder::{Recorder, Sent};
@@ -124,6 +125,7 @@ impl World {
     ) -> Result<(), SpecError> {
         let phases = resolved.phases(streams);
         let stacks = self.stacks.insert(Stacks::start(resolved, streams)?);
+        stacks.set_caches(&options.caches);
         for plan in resolved.connections() {
             let mut end = |planned: &PlannedEnd| {
                 let host = planned.host;
@@ -347,8 +349,12 @@ impl World {
             unreached: direction.unmet(),
         });
         row.set_links(&links.collect());
+        let mut first = true;
         for pair in self.ends.pairs() {
             let (from, to) = roles(pair);
+            if std::mem::take(&mut first) {
+                row.set_cached(from.connection.snapshot().cached);
+            }
             match total_time(from.app.progress(), to.app.progress()) {
                 Some(time) => row.time_ns = row.time_ns.max(time.as_nanos()),
                 None => row.completed = false,
@@ -407,6 +413,13 @@ impl World {
     /// Every message, once there is a row.
     pub fn take_messages(&mut self) -> Vec<Message> {
         std::mem::take(&mut self.messages)
+    }
+
+    /// What the hosts keep of connections as the run ends.
+    pub fn caches(&self) -> Caches {
+        let mut caches = self.stacks.as_ref().map(Stacks::caches).unwrap_or_default();
+        caches.pass(self.now - Instant::ZERO);
+        caches
     }
 
     /// The links with their verdict logs and their patterns that were never reached, and what was written down.

@@ -155,12 +155,14 @@ class ModelBackend:
         raise StudyError(f"{self._where}: {text}; leave {leave} out, or give --allow-unsupported")
 
     def _plan_of(self, factors: Sequence[Factor]) -> _native.Plan:
+        sequence = self._design.sequence
         try:
             return _native.Plan(
                 to_json(self._spec.base()),
                 [factor.name for factor in factors],
                 to_json([list(factor.levels) for factor in factors]),
                 self.name,
+                None if sequence is None else (list(sequence.along), sequence.gap),
             )
         except ValueError as error:
             raise self._wrong(error) from None
@@ -223,9 +225,13 @@ class ModelBackend:
         return {kind: from_native(answer[kind], single(kind)) for kind in kinds}
 
     def _again(self, run: int, options: dict[str, Any]) -> dict[str, Any]:
-        key = self._plan.run_key(run, self._design.replications)
+        design = self._design
+        key = self._plan.run_key(run, design.replications)
         scenario = to_json(self._spec.scenario_of(run))
-        return _native.run_one(scenario, self._design.seed, key, to_json(options), asked, self.name)
+        if design.sequence is not None:
+            kept = self._plan.caches_before(run, design.replications, design.seed, asked)
+            options = {**options, "caches": json.loads(kept)}
+        return _native.run_one(scenario, design.seed, key, to_json(options), asked, self.name)
 
     def _wrong(self, error: ValueError) -> StudyError:
         return StudyError(f"{self._where}: {one_line(error)}")

@@ -16,6 +16,7 @@ mod profiles;
 mod queues;
 mod retransmissions;
 mod sctp;
+mod sequences;
 mod stacks;
 mod toy;
 mod transmissions;
