@@ -125,6 +125,21 @@ def test_a_gap_that_is_no_time_is_refused() -> None:
         study.run(progress=False)
 
 
+def test_a_sequence_of_hosts_that_keep_nothing_is_told(study: rexmit.Study) -> None:
+    told: list[str] = []
+    run_study(study.spec, None, RunOptions(warn=told.append))
+    assert not told
+    for host in ("server", "client"):
+        study = study.set(f"hosts.{host}.stack", "freebsd-6.0")
+    run_study(study.spec, None, RunOptions(warn=told.append))
+    assert [text.partition(":")[0] for text in told] == ["design.sequence"]
+    told.clear()
+    run_study(
+        study.set("vary.hosts.server.stack.host_cache.on", [True]).spec, None, RunOptions(warn=told.append)
+    )
+    assert not told
+
+
 def test_a_sequence_is_refused_where_hosts_begin_anew(study: rexmit.Study, tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"design\.sequence: on backend kernel"):
         study.run(progress=False, backend="kernel", allow_unsupported=True)

@@ -139,7 +139,19 @@ class ModelBackend:
             step(points, points)
         except ValueError as error:
             raise self._wrong(error) from None
-        return [*warnings, *self._judge(list(unsupported))]
+        return [*warnings, *self._judge(list(unsupported)), *self._needless_sequence()]
+
+    def _needless_sequence(self) -> list[str]:
+        """A warning where runs follow each other and no host can have kept anything."""
+        levels = [list(factor.levels) for factor in self._design.factors]
+        said = to_json([self._spec.base(), [factor.name for factor in self._design.factors], levels])
+        # Off in every profile of the package; a profile of the user's stands in the study with its content.
+        if self._design.sequence is None or "host_cache" in said:
+            return []
+        return [
+            "design.sequence: no host keeps anything of a run for the next; give such as "
+            "hosts.server.stack.host_cache.on = true"
+        ]
 
     def _can_speak(self, protocols: Sequence[str]) -> None:
         """Raises StudyError where this backend lacks one of these protocols (`tcp`, `sctp`)."""
