@@ -383,9 +383,9 @@ pub fn read_path(value: Value) -> Result<PathSpec, SpecError> {
 
 /// Refuses lists where a scenario has tables.
 fn refuse_lists(scenario: &Value) -> Result<(), SpecError> {
-    for keys in
-        [&["hosts"][..], &["hosts", "server"], &["hosts", "client"]].into_iter().chain(TABLES_OF_PATHS)
-    {
+    let hosts = HOSTS.map(|host| ["hosts", host_name(host)]);
+    let hosts = [&["hosts"][..]].into_iter().chain(hosts.iter().map(|keys| &keys[..]));
+    for keys in hosts.chain(TABLES_OF_PATHS) {
         let value = keys.iter().try_fold(scenario, |value, key| value.get(key));
         value.map_or(Ok(()), |value| refuse_list(value, || keys.join(".")))?;
     }
