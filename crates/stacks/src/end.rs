@@ -130,7 +130,7 @@ impl AnyEnd {
 
 impl Endpoint for AnyEnd {
     #[inline]
-    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>) {
+    fn handle_packet(&mut self, now: Instant, packet: Packet) {
         each!(self, end => end.handle_packet(now, packet));
     }
 

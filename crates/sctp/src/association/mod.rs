@@ -277,8 +277,8 @@ impl Association {
         let ip = IpFields { ident: self.counters.packets as u16, ..IpFields::default() };
         let (src_port, dst_port) = (self.local.port(), self.remote.port());
         let transport = Transport::Sctp(sctp::Packet { src_port, dst_port, tag, chunks });
-        let packet = Box::new(Packet { src, dst, ip, transport, damaged: false });
-        self.queue.push_back(Transmission { packet, reason });
+        self.queue
+            .push_back(Transmission { packet: Packet { src, dst, ip, transport, damaged: false }, reason });
     }
 
     /// The same on a path of the association.
@@ -321,7 +321,7 @@ fn event_bit(event: Event) -> u8 {
 }
 
 impl Endpoint for Association {
-    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>) {
+    fn handle_packet(&mut self, now: Instant, packet: Packet) {
         let ends = (packet.src, packet.dst);
         match packet.transport {
             Transport::Sctp(packet) => self.on_packet(now, ends, packet),

@@ -106,7 +106,7 @@ pub struct End {
 }
 
 enum What {
-    Arrives(Box<Packet>),
+    Arrives(Packet),
     Wakes,
 }
 

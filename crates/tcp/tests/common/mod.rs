@@ -216,7 +216,7 @@ impl Script {
             transport: Transport::Tcp(segment),
             damaged: false,
         };
-        self.conn.handle_packet(self.now, Box::new(packet));
+        self.conn.handle_packet(self.now, packet);
         self.collect();
         self
     }

@@ -79,7 +79,7 @@ pub struct End {
 }
 
 enum What {
-    Arrives(Box<Packet>),
+    Arrives(Packet),
     Wakes,
 }
 
