@@ -22,7 +22,7 @@ studies: setup  ## Run the five published studies on the model, compare them, dr
 	@$(BIN)/python scripts/all_studies.py
 
 linux: kernel  ## Run hurtig-2006 on Linux 6.1 in virtual time and write the page about it; some 8 minutes.
-	@$(BIN)/python scripts/linux_study.py
+	@$(BIN)/python scripts/study_page.py hurtig-2006
 
 test: setup  ## Everything that continuous integration checks; lists what it had to skip.
 	@$(BIN)/python scripts/check.py

@@ -11,7 +11,6 @@ import pytest
 from rexmit import Results, Study
 from rexmit.analyse import Comparison, load_published
 from rexmit.analyse.study_code import comparison_of
-from rexmit.cli.compare import to_markdown
 
 STUDY = Path(__file__).parents[2] / "studies" / "hurtig-2006"
 
@@ -87,7 +86,7 @@ def test_another_system_does_not_pass_for_this_one(slower: Comparison) -> None:
 def test_the_readme_of_the_study_shows_these_numbers(comparison: Comparison) -> None:
     text = (STUDY / "README.md").read_text()
     shown = text.partition("<!-- compare -->\n")[2].partition("<!-- /compare -->")[0]
-    assert shown == to_markdown(comparison), "put the output of `rexmit compare --markdown` into the README"
+    assert shown == comparison.to_markdown(), "put the output of `rexmit compare --markdown` into the README"
 
 
 def test_bursts_do_not_hang_on_the_threshold(comparison: Comparison, short: Results, long: Results) -> None:

@@ -79,6 +79,19 @@ pub struct Checked {
 /// The runs of the chunk with this number.
 type Chunk = (u64, Result<Batch, SpecError>);
 
+/// A combination of levels, ready for its replications.
+struct Point {
+    number: u64,
+    resolved: Resolved,
+    /// What names it for the random streams of its runs.
+    key: String,
+}
+
+/// What names a replication of a point.
+fn key_of_run(point: &str, replication: u64) -> String {
+    [point, ";replication=", &replication.to_string()].concat()
+}
+
 /// Runs that a thread takes at a time: whole points, so that a scenario is resolved once for its
 /// replications.
 const POINTS_AT_A_TIME: u64 = 8;
@@ -200,6 +213,11 @@ impl Plan {
         found.into_values().collect()
     }
 
+    fn point(&self, number: u64) -> Result<Point, SpecError> {
+        let resolved = self.resolve(self.scenario(number)?)?;
+        Ok(Point { number, resolved, key: self.point_key(number) })
+    }
+
     fn resolve(&self, scenario: Value) -> Result<Resolved, SpecError> {
         Resolved::with_stacks(scenario, self.stacks)
     }
@@ -245,6 +263,11 @@ impl Plan {
     /// What names run (point, replication) for its random streams: the factors in alphabetic order with
     /// their levels, so that neither their order nor other levels matter.
     pub fn run_key(&self, point: u64, replication: u64) -> String {
+        key_of_run(&self.point_key(point), replication)
+    }
+
+    /// The part of it that the runs of a point share.
+    fn point_key(&self, point: u64) -> String {
         let mut parts: Vec<String> = self
             .factors
             .iter()
@@ -253,7 +276,7 @@ impl Plan {
             .map(|((factor, levels), i)| format!("{factor}={}", levels[i]))
             .collect();
         parts.sort();
-        format!("{};replication={replication}", parts.join(";"))
+        parts.join(";")
     }
 
     /// Resolves the points of `range`; the warnings that they give and the keys that what is
@@ -382,23 +405,23 @@ impl Plan {
         let BatchOptions { replications, seed, .. } = options;
         let mut batch = Batch::default();
         batch.rows.reserve((runs.end - runs.start) as usize);
-        let mut at: Option<(u64, Resolved)> = None;
+        let mut at: Option<Point> = None;
         for n in runs {
             let (point, replication) = (n / replications, n % replications);
-            let resolved = match at.take() {
-                Some((p, resolved)) if p == point => resolved,
-                _ => self.resolve(self.scenario(point)?)?,
+            let point = match at.take() {
+                Some(same) if same.number == point => same,
+                _ => self.point(point)?,
             };
-            let streams = Streams::new(seed, &self.run_key(point, replication));
-            let observer = watch.begin(&resolved);
+            let streams = Streams::new(seed, &key_of_run(&point.key, replication));
+            let observer = watch.begin(&point.resolved);
             let options = RunOptions { stop: stop.clone(), ..RunOptions::default() };
-            let outcome = match run_observed(&resolved, &streams, &options, observer) {
+            let outcome = match run_observed(&point.resolved, &streams, &options, observer) {
                 Err(_) if stop.is_asked() => break,
                 outcome => outcome?,
             };
             batch.unreached.add(&outcome.unreached);
             batch.rows.push(outcome.row);
-            at = Some((point, resolved));
+            at = Some(point);
         }
         Ok(batch)
     }

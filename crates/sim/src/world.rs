@@ -6,8 +6,7 @@ use rexmit_network::two_hosts::host_name;
 use rexmit_network::{ByHost, ByLink, ConnectionId, EndId, EndIndex, Ends, LinkId, Network};
 use rexmit_path::Direction;
 use rexmit_scenario::{
-    LinkCounts, Measured, Message, Meter, PlannedEnd, Post, Resolved, Row, SpecError, Streams,
-    connection_of_ports, roles,
+    LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, connection_of_ports, roles,
 };
 use rexmit_stack::{Counters, Endpoint, Snapshot, Socket, Transmission};
 use rexmit_traffic::{App, total_time};
@@ -127,22 +126,17 @@ impl World {
         let stacks = self.stacks.insert(Stacks::start(resolved, streams)?);
         stacks.set_caches(&options.caches);
         for plan in resolved.connections() {
-            let mut end = |planned: &PlannedEnd| {
-                let host = planned.host;
-                let mut app = planned.app.clone();
+            self.ends.push_with(plan.ends.each_ref().map(|end| end.host), |host| {
+                let mut app = plan.end(host).app.clone();
                 let messages = || streams.get(&format!("connections.{}.messages", plan.id.number()));
                 app.prepare(phases[host], messages);
                 let mut connection = stacks.end(resolved, &plan, host, phases[host])?;
-                let own = options.congestion_at(host);
-                if own.is_some_and(|own| !connection.set_congestion(own.clone())) {
-                    let text = "a congestion control of one's own goes with a TCP of the model only";
-                    return Err(SpecError::new(format!("hosts.{}.stack", host_name(host)), text));
+                if let Some(own) = options.own.get(&host) {
+                    let refused = |text| SpecError::new(format!("hosts.{}.stack", host_name(host)), text);
+                    connection.set_own_parts(own).map_err(refused)?;
                 }
-                let end = End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false };
-                Ok::<_, SpecError>((host, end))
-            };
-            let [first, second] = &plan.ends;
-            self.ends.push([end(first)?, end(second)?]);
+                Ok::<_, SpecError>(End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false })
+            })?;
         }
         if resolved.scenario.messages {
             self.post = Some(Post::new(&mut self.ends, false));

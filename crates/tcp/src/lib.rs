@@ -19,12 +19,11 @@
 
 pub mod congestion;
 mod connection;
-mod delayed_ack;
 mod factory;
 pub mod host_cache;
 pub mod profile;
 mod receive;
-mod recovery;
+pub mod recovery;
 pub mod rtt;
 mod send_buffer;
 

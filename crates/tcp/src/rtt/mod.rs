@@ -37,7 +37,7 @@ pub enum RttEstimator {
     /// RFC 6298 in nanoseconds.
     Rfc6298(Rfc6298),
     /// Linux: 2.6 in jiffies, 6.1 in microseconds.
-    Linux(Linux),
+    Linux(Box<Linux>),
 }
 
 impl RttEstimator {
@@ -47,7 +47,7 @@ impl RttEstimator {
         match config.estimator {
             EstimatorKind::Bsd => Self::Bsd(Bsd::new(config)),
             EstimatorKind::Rfc6298 => Self::Rfc6298(Rfc6298::new(config)),
-            EstimatorKind::Linux | EstimatorKind::LinuxMicro => Self::Linux(Linux::new(config)),
+            EstimatorKind::Linux | EstimatorKind::LinuxMicro => Self::Linux(Box::new(Linux::new(config))),
         }
     }
 
