@@ -19,7 +19,10 @@ STUDIES = {
     "hurtig-2006": ("short", "long"),
     "klaver-2005": ("controlled", "acks", "cycles", "enschede"),
     "merritt-2010": ("two-way",),
-    "deboer-2005": ("buffers", "sack", "newreno", "tick", "acks", "queue", "reassembly"),
+    "deboer-2005": (
+        *("buffers", "sack", "newreno", "dummynet", "acks", "queue", "reassembly"),
+        *("order", "queue-order", "connections", "writes", "again", "base"),
+    ),
     "pedersen-2006": (
         *("thin", "thick", "tcp-thin", "tcp-thick", "enhancements", "burst", "restart", "rto", "switches"),
         *("switches-today", "today"),

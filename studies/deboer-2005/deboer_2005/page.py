@@ -8,18 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from statistics import mean
 from typing import TYPE_CHECKING
 
 import polars as pl
 from rexmit import Results
-from rexmit.analyse import averages
+from rexmit.analyse import averages, load_published
+from rexmit.analyse.compare import MEASURED
+from rexmit.analyse.power import read_power
+from rexmit.analyse.statements import load_statements
 
 from .charts import throughputs
+from .checks_loss import LATENCIES, LOSSES
+from .throughput import Evidence
 
 if TYPE_CHECKING:
     from study_page import Page
 
-MODEL = ("buffers", "sack", "newreno", "tick", "acks", "queue", "reassembly")
+MODEL = (
+    *("buffers", "sack", "newreno", "dummynet", "acks", "queue", "reassembly"),
+    *("order", "queue-order", "connections", "writes", "again", "base"),
+)
+STUDY = Path(__file__).resolve().parent.parent
 LINUX = ("linux-buffers", "linux-loss")
 CONGESTION = "hosts.client.linux.congestion"
 TABLES: dict[str, Sequence[tuple[Sequence[str], str]]] = {
@@ -29,12 +41,21 @@ TABLES: dict[str, Sequence[tuple[Sequence[str], str]]] = {
     "acks": [(("bufspace", "path.down.loss"), "latency")],
     "queue": [(("path.up.queue",), "latency")],
     "reassembly": [(("hosts.server.stack.buffers.reassembly_limit", "recovery"), "loss")],
+    "dummynet": [(("rate", "path.tick", "path.queue"), "latency")],
+    "order": [(("test",), "transfers.0.connections")],
+    "queue-order": [(("latency", "path.up.queue"), "replication")],
+    "connections": [(("latency",), "transfers.0.connections")],
+    "writes": [(("transfers.0.write_size",), "latency")],
+    "again": [(("recovery",), "loss")],
     "linux-buffers": [((CONGESTION, "bufspace"), "latency")],
     "linux-loss": [((CONGESTION, "sack", "latency"), "loss")],
 }
 """Of each file: the factors down the side and the one across the top of its table."""
 SHOWN = ("figure-5-01", "figure-5-02", "figure-5-03", "figure-5-04", "figure-5-05", "figure-5-06")
-SHOWN_ELSE = ("queue", "reassembly", "reassembly-packets")
+SHOWN_ELSE = (
+    *("queue", "reassembly", "reassembly-packets", "reports"),
+    *("both-ways-5-03", "both-ways-5-04", "both-ways-5-05"),
+)
 
 
 def make(page: Page) -> None:
@@ -49,8 +70,20 @@ def make(page: Page) -> None:
         for name, found in results.items()
         for sides, top in TABLES.get(name, ())
     }
-    compared = [results[name] for name in MODEL if name != "reassembly"]
-    page.put(tables | {"compare": page.compare(compared).to_markdown()})
+    compared = [results[name] for name in MODEL if name in results]
+    evidence = Evidence(compared)
+    coverage = load_statements(STUDY)
+    page.put(
+        tables
+        | {
+            "compare": page.compare(compared).to_markdown(),
+            "averages": averages_table(evidence),
+            "base": base_table(evidence),
+            "coverage": coverage.text() + "\n",
+            "uncovered": coverage.table(),
+            "weak": weak_text(),
+        }
+    )
 
 
 def shown(figure: str) -> str | None:
@@ -58,6 +91,51 @@ def shown(figure: str) -> str | None:
     if figure[:11] in SHOWN:
         return f"deboer-{figure[:11]}"
     return f"deboer-{figure}" if figure in SHOWN_ELSE else None
+
+
+def weak_text() -> str:
+    """The rows that catch no wrong system, and those that the sample does not cover."""
+    power = read_power(STUDY.name, STUDY)
+    measured = [row.id for row in load_published(STUDY / "published.csv") if row.role == MEASURED]
+    left = [row for row in measured if row not in power.rows]
+    return f"Weak: {', '.join(power.weak)}. Not judged on the sample: {', '.join(left)}.\n"
+
+
+def averages_table(evidence: Evidence) -> str:
+    """The points of figure 5.5 that averages.pl changes by more than a hundredth, both ways."""
+    test = evidence.of("newreno")
+    ways = {heading: evidence.by_script("newreno", heading=heading) for heading in (False, True)}
+    lines = ["| loss, latency | true mean | averages.pl | with the heading |\n| --- | ---: | ---: | ---: |\n"]
+    for loss in LOSSES:
+        for latency in LATENCIES:
+            runs = test.runs({"newreno": 1, "loss": loss, "latency": latency})["run"]
+            true = test.written(newreno=1, loss=loss, latency=latency)
+            script = [mean(ways[heading][run] for run in runs) for heading in (False, True)]
+            if abs(script[0] / true - 1) > 0.01:
+                cells = " | ".join(digits(value, 3) for value in (true, *script))
+                lines.append(f"| {loss}, {latency} | {cells} |\n")
+    return "".join(lines)
+
+
+def base_table(evidence: Evidence) -> str:
+    """For each round trip at 0 ms: the four statements on that point, and which hold."""
+    test = evidence.of("base")
+    head = (
+        "| round trip | no loss (P-004-3) | SACK 0.1, 0.5, 1 % (P-004-7) | larger over smaller (P-004-7b) |"
+    )
+    lines = [f"{head} NewReno falls (P-004-8) |\n| --- | ---: | ---: | ---: | --- |\n"]
+    for base in test.levels("base"):
+        sack, newreno = (
+            {loss: test.written(base=base, recovery=name, loss=loss) for loss in LOSSES}
+            for name in ("SACK", "NewReno")
+        )
+        low, high = sorted((sack["0.1 %"], sack["0.5 %"]))
+        points = ", ".join(digits(sack[loss], 3) for loss in ("0.1 %", "0.5 %", "1 %"))
+        dip = "dip" if high < sack["1 %"] else "no dip"
+        falls = all(newreno[a] > newreno[b] for a, b in pairwise(LOSSES))
+        cells = [base, digits(newreno["0 %"], 3), f"{points}: {dip}", digits(high / low, 3)]
+        lines.append(f"| {' | '.join(map(str, cells))} | {'yes' if falls else 'no'} |\n")
+    return "".join(lines)
 
 
 def table(results: Results, sides: Sequence[str], top: str) -> str:
