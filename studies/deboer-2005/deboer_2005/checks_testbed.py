@@ -151,7 +151,7 @@ def _acks(published: Published, evidence: Evidence) -> Check:
             a, b = (test.written(bufspace=size, latency=latency, ack_loss=p) for p in ("0 %", lost))
             changes[size, latency] = b / a - 1
     low, high = min(changes.values()), max(changes.values())
-    ours = f"changes throughput by {100 * low:+.2g} to {100 * high:+.2g} %, at {len(changes)} points"
+    ours = f"changes throughput by {100 * low:+.3g} to {100 * high:+.3g} %, at {len(changes)} points"
     return Check.of_statement(published, max(high, -low) < SAME, ours, measure=max(high, -low))
 
 

@@ -90,6 +90,8 @@ def shown(figure: str) -> str | None:
     """The name in the documentation of a figure that the page shows."""
     if figure[:11] in SHOWN:
         return f"deboer-{figure[:11]}"
+    if figure[:14] in SHOWN_ELSE:
+        return f"deboer-{figure[:14]}"
     return f"deboer-{figure}" if figure in SHOWN_ELSE else None
 
 
