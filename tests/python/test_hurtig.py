@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from rexmit import Results, Study
 from rexmit.analyse import Comparison, load_published
 from rexmit.analyse.power import measure, power_of, read_power
 from rexmit.analyse.statements import load_statements
-from rexmit.analyse.study_code import comparison_of
+from rexmit.analyse.study_code import comparison_of, study_module
 from rexmit.cli.compare import to_markdown
 
 STUDY = Path(__file__).parents[2] / "studies" / "hurtig-2006"
@@ -65,38 +66,61 @@ def test_one_part_of_the_study_leaves_the_other_uncovered(short: Results) -> Non
     assert verdicts["P-000-23"] == verdicts["P-000-32"] == verdicts["P-000-98"] == "not covered"
 
 
+def _shown(name: str, page: Path = STUDY / "README.md") -> str:
+    return page.read_text().partition(f"<!-- {name} -->\n")[2].partition(f"<!-- /{name} -->")[0]
+
+
 def test_the_readme_of_the_study_shows_these_numbers(comparison: Comparison) -> None:
-    text = (STUDY / "README.md").read_text()
-    shown = text.partition("<!-- compare -->\n")[2].partition("<!-- /compare -->")[0]
-    assert shown == to_markdown(comparison), "put the output of `rexmit compare --markdown` into the README"
+    assert _shown("compare") == to_markdown(comparison), "run scripts/hurtig_study.py"
+
+
+def test_the_page_shows_every_figure_beside_its_rows(comparison: Comparison) -> None:
+    captions = study_module("hurtig-2006", "captions")
+    page = STUDY.parents[1] / "docs" / "studies" / "hurtig-2006.md"
+    assert _shown("figures", page) == captions.figures(comparison), "run scripts/hurtig_study.py"
+    assert list(captions.FIGURES) == [f"4-{number:02}" for number in range(1, 26)]
+    for name in re.findall(r"\(\.\./img/(\S+)\)", page.read_text()):
+        assert (page.parents[1] / "img" / name).exists()
 
 
 def test_the_readme_says_what_is_covered() -> None:
     coverage = load_statements(STUDY)
-    shown = (
-        (STUDY / "README.md")
-        .read_text()
-        .partition("<!-- coverage -->\n")[2]
-        .partition("<!-- /coverage -->")[0]
-    )
-    assert shown == f"{coverage.text()}\n\n{coverage.table()}"
-    assert (coverage.stated, coverage.held) == (0, 0)
+    assert _shown("coverage") == f"{coverage.text()}\n\n{coverage.table()}"
+    assert (len(coverage.statements), coverage.stated, coverage.held) == (153, 277, 155)
+    assert not [one.id for one in coverage.open if one.kind == "result" and one.id != "S-000-27"]
+
+
+def test_no_definition_of_the_average_meets_all_that_the_text_states(short: Results, long: Results) -> None:
+    searches = study_module("hurtig-2006", "searches")
+    flows = [sys.modules["rexmit_study_hurtig_2006.flows"].Flow(results) for results in (short, long)]
+    found = list(searches.definitions(*flows))
+    assert (len(found), max(sum(one.meets()) for one in found)) == (25, 6)
+    assert _shown("definitions") == searches.definitions_table(*flows)
+    assert _shown("subsets") == searches.subsets_table(flows[0])
+
+
+def test_the_searches_of_other_systems_come_out_again() -> None:
+    searches = study_module("hurtig-2006", "searches")
+    for name in ("nothing changed", "ten writes of 2500 bytes"):
+        values = " | ".join(f"{value:.1f}" for value in searches.perturbed(searches.PERTURBED[name]))
+        assert f"| {name} | {values} |\n" in _shown("perturbed")
+        ends = ", ".join(map(str, searches.earlier_ends(searches.EARLIER[name])))
+        assert f"| {name} | {ends} |\n" in _shown("earlier")
 
 
 def test_a_wrong_system_is_caught_by_the_rows_that_power_csv_names() -> None:
-    ((_, right), (system, wrong)) = measure("hurtig-2006", ["min-rto-1s"])
     stored = read_power("hurtig-2006", STUDY)
-    assert system is not None
-    measured = power_of("hurtig-2006", [(None, right), (system, wrong)])
+    measured = power_of("hurtig-2006", list(measure("hurtig-2006", ["min-rto-1s"])))
     assert measured.rows == stored.rows
-    assert measured.marks[system.name] == stored.marks[system.name]
-    assert {"P-000-1", "P-000-20", "P-000-105"} <= set(measured.caught_by(system.name))
+    assert measured.marks["min-rto-1s"] == stored.marks["min-rto-1s"]
+    assert {"P-000-1", "P-000-20", "P-000-23"} <= set(measured.caught_by("min-rto-1s"))
 
 
-def test_the_readme_says_what_wrong_systems_are_caught() -> None:
+def test_the_readme_says_which_wrong_systems_are_caught() -> None:
     power = read_power("hurtig-2006", STUDY)
-    shown = (STUDY / "README.md").read_text().partition("<!-- power -->\n")[2].partition("<!-- /power -->")[0]
-    assert shown == f"{power.text()}\n\n{power.table()}"
+    assert _shown("power") == f"{power.text()}\n\n{power.table()}"
+    assert _shown("weak") == f"Weak: {', '.join(power.weak)}.\n"
+    assert power.caught == len(power.systems) >= 12
 
 
 def test_bursts_do_not_hang_on_the_threshold(comparison: Comparison, short: Results, long: Results) -> None:

@@ -20,6 +20,13 @@ def _of_number(published: Published, ours: float, note: str, shown: str = "") ->
     return Check(published, check.verdict, shown or check.ours, check.difference, check.note)
 
 
+def _some(values: Values) -> Values:
+    """These values. Raises Uncovered for none: no position waits on any of those paths."""
+    if not values:
+        raise Uncovered("no position needs the timer on such a path, or none was run")
+    return values
+
+
 def _at(values: Values, path: Pair) -> float:
     if path not in values:
         raise Uncovered(f"no position needs the timer at {name(path)}, or that path was not run")
@@ -50,20 +57,22 @@ def _less_than_worst(flow: str, quantity: str, path: Pair) -> Function:
     """The value on the path that the text calls the worst, less the greatest of all."""
 
     def check(published: Published, evidence: Evidence) -> Check:
-        values: Values = getattr(getattr(evidence, flow).whole(), quantity)()
+        values = _some(getattr(getattr(evidence, flow).whole(), quantity)())
         worst, most = max(values.items(), key=lambda item: item[1])
         return Check.of_number(published, _at(values, path) - most, f"greatest {most:.4g}, at {name(worst)}")
 
     return check
 
 
-def _near(evidence: Evidence, ms: int) -> dict[Pair, float]:
-    return {path: value for path, value in evidence.short.whole().average().items() if path[1] == ms}
+def _near(evidence: Evidence, ms: int) -> Values:
+    return _some({path: value for path, value in evidence.short.whole().average().items() if path[1] == ms})
 
 
 def _second_least(published: Published, evidence: Evidence) -> Check:
     """Of the averages at 5 ms, the one below which a single bandwidth lies: "almost all"."""
     values = _near(evidence, 5)
+    if len(values) < 2:
+        raise Uncovered("a single bandwidth has an average at 5 ms")
     (lowest, least), (path, second) = sorted(values.items(), key=lambda item: item[1])[:2]
     note = f"at {name(path)}; below it {least:.4g} at {name(lowest)}; greatest {max(values.values()):.4g}"
     return Check.of_number(published, second, note)
@@ -148,12 +157,14 @@ def _stable_slow(published: Published, evidence: Evidence) -> Check:
         - min(v for p, v in values.items() if p[0] == rate)
         for rate in dict.fromkeys(path[0] for path in values)
     }
-    slow, fast = (max(ranges[40], ranges[80]), min(v for rate, v in ranges.items() if rate > 80))
+    if not {40, 80} < ranges.keys():
+        raise Uncovered("no position needs the timer at some of the bandwidths")
+    slow, fast = max(ranges[40], ranges[80]), min(v for rate, v in ranges.items() if rate > 80)
     return Check.of_number(published, fast - slow, f"{slow:.3g} points at most, {fast:.3g} at least")
 
 
 def _least_near(published: Published, evidence: Evidence) -> Check:
-    values = {path: value for path, value in evidence.short.whole().additional().items() if path[1] == 5}
+    values = _some({p: v for p, v in evidence.short.whole().additional().items() if p[1] == 5})
     path, least = min(values.items(), key=lambda item: item[1])
     return Check.of_number(published, least, f"least at {name(path)}")
 
@@ -163,7 +174,7 @@ def _long_far(published: Published, evidence: Evidence) -> Check:
 
 
 def _long_at_forty(published: Published, evidence: Evidence) -> Check:
-    values = {p: v for p, v in evidence.long.whole().additional().items() if p[1] == 40}
+    values = _some({p: v for p, v in evidence.long.whole().additional().items() if p[1] == 40})
     path, most = max(values.items(), key=lambda item: item[1])
     return Check.of_number(published, most, f"greatest at {name(path)}")
 
@@ -196,7 +207,7 @@ def _converges(published: Published, evidence: Evidence) -> Check:
     values = evidence.long.whole().additional()
     spread = {}
     for ms in (5, 60):
-        at = [value for path, value in values.items() if path[1] == ms]
+        at = _some({path: value for path, value in values.items() if path[1] == ms}).values()
         spread[ms] = max(at) - min(at)
     return Check.of_number(
         published, spread[60] / spread[5], f"{spread[5]:.3g} points, then {spread[60]:.3g}"
@@ -213,6 +224,8 @@ def _end(quantity: str, greatest: bool) -> Function:
             for label, flow in flows.items()
             for path, value in getattr(flow, quantity)().items()
         ]
+        if not values:
+            raise Uncovered("no position needs the timer on any path")
         value, label, path = max(values) if greatest else min(values)
         return Check.of_number(published, value, f"{label}, {name(path)}")
 

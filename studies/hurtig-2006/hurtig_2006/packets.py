@@ -172,7 +172,7 @@ def _same_group(published: Published, evidence: Evidence) -> Check:
 
 
 def _group_of(groups: list[tuple[int, int]], instant: int) -> int:
-    return next(at for at, (begin, end) in enumerate(groups) if begin <= instant <= end)
+    return sum(end < instant for _, end in groups)
 
 
 def _after_the_last(published: Published, evidence: Evidence) -> Check:

@@ -13,87 +13,86 @@ SAMPLE: Mapping[str, Mapping[str, Any]] = {"short": {}, "long": {}, "earlier": {
 _MAIN = ("short", "long")
 
 
-def _server(key: str, value: Any) -> dict[str, Any]:
+def server(key: str, value: Any) -> dict[str, Any]:
+    """A setting of the server's stack."""
     return {f"hosts.server.stack.{key}": value}
 
 
-def _client(key: str, value: Any) -> dict[str, Any]:
+def client(key: str, value: Any) -> dict[str, Any]:
+    """A setting of the client's stack."""
     return {f"hosts.client.stack.{key}": value}
 
 
-def _both(key: str, value: Any) -> dict[str, Any]:
-    return _server(key, value) | _client(key, value)
+def both(key: str, value: Any) -> dict[str, Any]:
+    """A setting of both hosts' stacks."""
+    return server(key, value) | client(key, value)
 
 
 SYSTEMS = (
-    System("min-rto-1s", "a minimum RTO of 1 s", _both("rtt.min_rto", "1 s"), parts=_MAIN),
-    System("slop-0", "no slop in the RTO", _both("rtt.slop", "0 ms"), parts=_MAIN),
-    System("slop-230", "a slop of 230 ms, as in later versions", _both("rtt.slop", "230 ms"), parts=_MAIN),
+    System("min-rto-1s", "a minimum RTO of 1 s", both("rtt.min_rto", "1 s"), parts=_MAIN),
+    System("slop-0", "no slop in the RTO", both("rtt.slop", "0 ms"), parts=_MAIN),
+    System("slop-230", "a slop of 230 ms, as in later versions", both("rtt.slop", "230 ms"), parts=_MAIN),
     System(
         "timestamps-exact",
         "RTT samples without the tick that the kernel adds",
-        _both("rtt_source", "timestamps"),
+        both("rtt_source", "timestamps"),
         parts=_MAIN,
     ),
     System(
         "no-timestamps",
         "no timestamps: full segments of 1460 bytes",
-        _both("options.timestamps", False),
+        both("options.timestamps", False),
         parts=_MAIN,
     ),
     System(
         "threshold-2",
         "fast retransmit at the second duplicate",
-        _server("recovery.dupack_threshold", 2),
+        server("recovery.dupack_threshold", 2),
         parts=_MAIN,
     ),
     System(
         "updates-are-duplicates",
         "a duplicate that changes the window counts",
-        _server("recovery.changed_window_is_no_duplicate", False),
+        server("recovery.changed_window_is_no_duplicate", False),
         parts=_MAIN,
     ),
-    System(
-        "no-limited-transmit", "no limited transmit", _server("recovery.limited_transmit", 0), parts=_MAIN
-    ),
-    System("no-sack", "no SACK", _both("options.sack", False), parts=_MAIN),
+    System("no-limited-transmit", "no limited transmit", server("recovery.limited_transmit", 0), parts=_MAIN),
+    System("no-sack", "no SACK", both("options.sack", False), parts=_MAIN),
     System(
         "plain-exit",
         "recovery ends with the window of congestion avoidance",
-        _server("recovery.exit", "ssthresh"),
+        server("recovery.exit", "ssthresh"),
         parts=_MAIN,
     ),
     System(
         "initial-window-3",
         "the handshake's ACK does not open the window",
-        _server("handshake.third_segment_opens_cwnd", False),
+        server("handshake.third_segment_opens_cwnd", False),
         parts=_MAIN,
     ),
     System(
-        "syn-ack-1s", "a timer of 1 s for the SYN-ACK", _server("handshake.syn_ack_timer", "1 s"), parts=_MAIN
+        "syn-ack-1s", "a timer of 1 s for the SYN-ACK", server("handshake.syn_ack_timer", "1 s"), parts=_MAIN
     ),
     System(
         "exact-buffer",
         "a send buffer that is not rounded up to whole segments",
-        _server("buffers.round_to_mss", False),
+        server("buffers.round_to_mss", False),
         parts=_MAIN,
     ),
     System(
         "one-segment-less",
         "a send buffer one segment smaller",
-        _server("buffers.send", "31856 bytes"),
+        server("buffers.send", "31856 bytes"),
         parts=_MAIN,
     ),
     System(
         "inflight-on",
         "window limiting by the bandwidth-delay product left on",
-        _server("congestion.inflight.on", True),
+        server("congestion.inflight.on", True),
         parts=_MAIN,
     ),
-    System("no-delayed-acks", "no delayed ACKs", _client("delayed_ack.policy", "immediate"), parts=_MAIN),
-    System(
-        "delayed-ack-200", "delayed ACKs of 200 ms", _client("delayed_ack.timeout", "200 ms"), parts=_MAIN
-    ),
+    System("no-delayed-acks", "no delayed ACKs", client("delayed_ack.policy", "immediate"), parts=_MAIN),
+    System("delayed-ack-200", "delayed ACKs of 200 ms", client("delayed_ack.timeout", "200 ms"), parts=_MAIN),
     System("exact-shaper", "an emulator without ticks", {"path.shaper": "exact"}, parts=_MAIN),
     System("queue-10", "a queue of 10 packets", {"path.queue": "10 packets"}, parts=_MAIN),
     System(
