@@ -66,6 +66,16 @@ def test_one_part_of_the_study_leaves_the_other_uncovered(short: Results) -> Non
     assert verdicts["P-000-23"] == verdicts["P-000-32"] == verdicts["P-000-98"] == "not covered"
 
 
+@pytest.mark.parametrize("rate", ["40 kbit/s", "1000 kbit/s"])
+@pytest.mark.parametrize("delay", ["5 ms", "300 ms"])
+@pytest.mark.parametrize("part", ["short", "long"])
+def test_a_single_path_is_compared_as_far_as_it_goes(part: str, rate: str, delay: str) -> None:
+    study = Study.load(f"hurtig-2006/{part}").set("vary.path.rate", [rate]).set("vary.path.delay", [delay])
+    results = study.set("design.replications", 1).run(progress=False)
+    verdicts = [check.verdict for check in comparison_of(results)([results]).checks]
+    assert verdicts.count("not covered") > len(verdicts) / 2
+
+
 def _shown(name: str, page: Path = STUDY / "README.md") -> str:
     return page.read_text().partition(f"<!-- {name} -->\n")[2].partition(f"<!-- /{name} -->")[0]
 

@@ -22,8 +22,12 @@ SAMPLED = (40, 160, 1000, 10000), (5, 60, 300)
 
 
 def _sampled(flow: Flow, rates: Iterable[int] = SAMPLED[0]) -> list[Pair]:
+    """Those of them that were run. Raises Uncovered for none."""
     there = set(flow.paths())
-    return [path for path in product(rates, SAMPLED[1]) if path in there]
+    found = [path for path in product(rates, SAMPLED[1]) if path in there]
+    if not found:
+        raise Uncovered("these results have none of the paths of which captures are read")
+    return found
 
 
 def _first_timeout(connection: rexmit.Connection) -> int | None:

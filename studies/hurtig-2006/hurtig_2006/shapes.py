@@ -45,6 +45,8 @@ def _syn_ack(published: Published, evidence: Evidence) -> Check:
 def _last_packet(published: Published, evidence: Evidence) -> Check:
     flow = evidence.short
     costs = {path: flow.time(*path, 20) - flow.time(*path, 0) for path in flow.calm()}
+    if not costs:
+        raise Uncovered("these results have no path that the thesis uses")
     path, worst = max(costs.items(), key=lambda item: abs(item[1]))
     shown = f"{min(costs.values()):.3g} to {max(costs.values()):.3g}"
     check = Check.of_number(published, worst, f"farthest at {name(path)}")
@@ -130,8 +132,9 @@ def _early_by_delay(flow_name: str, kbit_s: int, positions: Iterable[int]) -> Fu
         flow: Flow = getattr(evidence, flow_name)
         paths = [path for path in flow.calm() if path[0] == kbit_s]
         costs = [early(flow, path, chosen) for path in paths]
+        found = tau(costs)
         note = f"{100 * costs[0]:.0f} % at {paths[0][1]} ms, {100 * costs[-1]:.0f} % at {paths[-1][1]} ms"
-        return Check.of_number(published, tau(costs), note)
+        return Check.of_number(published, found, note)
 
     return check
 
@@ -143,6 +146,8 @@ def _early_both_ways(flow_name: str, rates: Sequence[int]) -> Function:
         flow: Flow = getattr(evidence, flow_name)
         cost = {path: early(flow, path) for path in flow.paths(rates)}
         delays = sorted({ms for _, ms in cost})
+        if len(cost) < len(rates) * len(delays):
+            raise Uncovered("these results lack some of the bandwidths")
         taus = {f"{rate} kbit/s": tau([cost[rate, ms] for ms in delays]) for rate in rates}
         taus |= {f"{ms} ms": tau([cost[rate, ms] for rate in rates]) for ms in delays}
         where, least = min(taus.items(), key=lambda item: item[1])
@@ -155,6 +160,8 @@ def _early_by_product(published: Published, evidence: Evidence) -> Check:
     flow = evidence.short
     paths = sorted(flow.calm(), key=lambda path: path[0] * path[1])
     pairs = [(a, b) for a, b in combinations(paths, 2) if a[0] * a[1] < b[0] * b[1]]
+    if not pairs:
+        raise Uncovered("these results have a single bandwidth-delay product")
     cost = {path: early(flow, path) for path in paths}
     found = sum((cost[b] > cost[a]) - (cost[b] < cost[a]) for a, b in pairs) / len(pairs)
     return Check.of_number(published, found, f"over {len(paths)} paths")
