@@ -89,7 +89,18 @@ def replicates() -> str:
         found = SEARCHES.replicated(part, (kbit_s, ms), TRIPLES)
         cells = (f"{mean(v):.2f}, {min(v):.2f} to {max(v):.2f}" for v in zip(*found, strict=True))
         rows.append([f"{part}, {kbit_s} kbit/s, {ms} ms", str(len(found)), *cells])
-    return _table(["path", "draws", "additional time, %: mean, range", "average additional time, %"], rows)
+    quantities = ["additional time, %: mean, range", "average additional time, %"]
+    return _table(
+        [
+            "path",
+            "draws",
+            *quantities,
+            "additional, of whole ms",
+            "average, of whole ms",
+            "additional, a ms more",
+        ],
+        rows,
+    )
 
 
 def perturbed() -> str:

@@ -238,15 +238,26 @@ REPLICATED = (
 """Paths of P-000-1, -3, -4, -5 and -23."""
 
 
-def replicated(part: str, path: Pair, triples: int) -> list[tuple[float, float]]:
-    """Additional and average additional time, percent, of so many other draws of three replications."""
+def replicated(part: str, path: Pair, triples: int) -> list[tuple[float, ...]]:
+    """Additional and average additional time, percent, of so many other draws of three replications.
+
+    Then both again of times that are cut to whole ms, as the client of the thesis prints them, and the
+    first of such times and a ms more.
+    """
     study = Study.load(f"hurtig-2006/{part}").set("vary.path.rate", [f"{path[0]} kbit/s"])
     study = study.set("vary.path.delay", [f"{path[1]} ms"]).set("design.replications", 3 * triples)
     table = study.run(progress=False).table()
     first: int = table["replication"].min()  # type: ignore[assignment]
     grouped = table.with_columns(((pl.col("replication") - first) // 3).alias("triple"))
-    costs = position_costs(grouped, POSITION, ["triple"])
-    return [(100 * c.additional, 100 * c.average) for c in costs if c.additional and c.average]
+    cut = grouped.with_columns(pl.col("time_ns") // 1_000_000 * 1_000_000)
+    later = cut.with_columns(pl.col("time_ns") + 1_000_000)
+    rows = []
+    for a, b, c in zip(
+        *(position_costs(frame, POSITION, ["triple"]) for frame in (grouped, cut, later)), strict=True
+    ):
+        found = (a.additional, a.average, b.additional, b.average, c.additional)
+        rows.append(tuple(100 * value for value in found if value is not None))
+    return rows
 
 
 def _fast(time: Times, cost: PositionCosts) -> Sequence[float]:
