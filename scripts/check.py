@@ -109,6 +109,7 @@ def lints() -> list[Check]:
         Check("circles of modules", LINT, [PYTHON, "scripts/check_modules.py"], beside=True),
         Check("writes", LINT, [PYTHON, "scripts/check_writes.py"], beside=True),
         Check("hosts", LINT, [PYTHON, "scripts/check_hosts.py"], beside=True),
+        Check("tags", LINT, [PYTHON, "scripts/check_tags.py"], beside=True),
         Check("file sizes", LINT, [PYTHON, "scripts/check_sizes.py"], beside=True),
         Check("licences", LINT, [PYTHON, "scripts/check_licences.py"], beside=True),
         Check("lock is current", LINT, [PYTHON, "scripts/lock.py", "--check"], beside=True),

@@ -44,9 +44,7 @@ def main() -> int:
 def sources(root: Path) -> list[Path]:
     """Every source file of the project, none that was built."""
     found = [path for folder in FOLDERS for path in (root / folder).rglob("*") if path.suffix in COMMENTS]
-    return sorted(
-        path for path in found if not {"target", "build", ".venv", "node_modules"} & set(path.parts)
-    )
+    return sorted(path for path in found if not BUILT & set(path.parts))
 
 
 def lines_of_code(path: Path) -> int:

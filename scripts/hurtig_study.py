@@ -17,7 +17,6 @@ import rexmit
 from rexmit.analyse.power import read_power
 from rexmit.analyse.statements import load_statements
 from rexmit.analyse.study_code import comparison_of, study_module
-from rexmit.cli.compare import to_markdown
 from rexmit.report import draw_figures
 
 STUDY = "hurtig-2006"
@@ -44,7 +43,7 @@ def main() -> None:
     short, long = FLOWS.Flow(results["short"]), FLOWS.Flow(results["long"])
     coverage = load_statements(README.parent)
     tables: dict[str, Callable[[], str]] = {
-        "compare": lambda: to_markdown(comparison),
+        "compare": comparison.to_markdown,
         "coverage": lambda: f"{coverage.text()}\n\n{coverage.table()}",
         "weak": weak,
         "definitions": lambda: SEARCHES.definitions_table(short, long),

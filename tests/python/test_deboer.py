@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 from pathlib import Path
 
 import polars as pl
@@ -149,8 +148,7 @@ def test_reported_throughput_is_what_was_written_over_the_time() -> None:
     ],
 )
 def test_numbers_of_the_tables_have_no_exponent(value: float, number: int, text: str) -> None:
-    script = runpy.run_path(str(STUDY.parents[1] / "scripts" / "deboer_study.py"))
-    assert script["digits"](value, number) == text
+    assert study_module("deboer-2005", "page").digits(value, number) == text
 
 
 def test_no_cell_of_the_readme_has_an_exponent() -> None:

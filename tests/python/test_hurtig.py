@@ -14,7 +14,6 @@ from rexmit.analyse import Comparison, load_published
 from rexmit.analyse.power import measure, power_of, read_power
 from rexmit.analyse.statements import load_statements
 from rexmit.analyse.study_code import comparison_of, study_module
-from rexmit.cli.compare import to_markdown
 
 STUDY = Path(__file__).parents[2] / "studies" / "hurtig-2006"
 
@@ -81,7 +80,7 @@ def _shown(name: str, page: Path = STUDY / "README.md") -> str:
 
 
 def test_the_readme_of_the_study_shows_these_numbers(comparison: Comparison) -> None:
-    assert _shown("compare") == to_markdown(comparison), "run scripts/hurtig_study.py"
+    assert _shown("compare") == comparison.to_markdown(), "run scripts/hurtig_study.py"
 
 
 def test_the_page_shows_every_figure_beside_its_rows(comparison: Comparison) -> None:
@@ -120,7 +119,7 @@ def test_the_searches_of_other_systems_come_out_again() -> None:
 
 def test_a_wrong_system_is_caught_by_the_rows_that_power_csv_names() -> None:
     stored = read_power("hurtig-2006", STUDY)
-    measured = power_of("hurtig-2006", list(measure("hurtig-2006", ["min-rto-1s"])))
+    measured = power_of("hurtig-2006", list(measure("hurtig-2006", Study.load, ["min-rto-1s"])))
     assert measured.rows == stored.rows
     assert measured.marks["min-rto-1s"] == stored.marks["min-rto-1s"]
     assert {"P-000-1", "P-000-20", "P-000-23"} <= set(measured.caught_by("min-rto-1s"))

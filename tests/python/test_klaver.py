@@ -12,7 +12,6 @@ import rexmit
 from rexmit import Results, Study
 from rexmit.analyse import Comparison, load_published
 from rexmit.analyse.study_code import comparison_of, study_module
-from rexmit.cli.compare import to_markdown
 from rexmit.report import draw_figures
 from rexmit.report.friendly import TcpFriendly
 from rexmit.report.friendly_runs import meanings, tcp_friendly_runs
@@ -61,7 +60,7 @@ def test_published(published: object, comparison: Comparison) -> None:
 def test_the_readme_of_the_study_shows_these_numbers(comparison: Comparison) -> None:
     text = (STUDY / "README.md").read_text()
     shown = text.partition("<!-- compare -->\n")[2].partition("<!-- /compare -->")[0]
-    assert shown == to_markdown(comparison), "run scripts/klaver_study.py"
+    assert shown == comparison.to_markdown(), "run scripts/study_page.py klaver-2005"
 
 
 def test_the_cases_are_those_of_table_5_1() -> None:

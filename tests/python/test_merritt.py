@@ -12,7 +12,6 @@ from rexmit import Results, Study
 from rexmit.analyse import Comparison, crossing, load_published, over_span, two_way, window_phase
 from rexmit.analyse.study_code import comparison_of
 from rexmit.analyse.sweep import Sweep, own_link, parse_buffers
-from rexmit.cli.compare import to_markdown
 from rexmit.errors import UsageError
 from rexmit.report import draw_figures
 from rexmit.run import RunOptions, run_study
@@ -58,7 +57,7 @@ def test_every_published_number_is_there() -> None:
 
 def test_the_readme_shows_this_comparison(comparison: Comparison) -> None:
     text = (STUDY / "README.md").read_text()
-    assert to_markdown(comparison).strip() in text
+    assert comparison.to_markdown().strip() in text
 
 
 def test_every_run_completes(results: Results) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import polars as pl
 import pytest
 from rexmit import Results, Study
 from rexmit.analyse import Comparison, Published, lateness, load_published
-from rexmit.analyse.study_code import comparison_of
+from rexmit.analyse.study_code import comparison_of, study_module
 from rexmit.report.figures import draw_figures
 
 STUDY = Path(__file__).parents[2] / "studies" / "pedersen-2006"
@@ -131,9 +130,8 @@ def test_figures_of_every_part_are_drawn(results: dict[str, Results], part: Part
     assert 'id="published"' in (tmp_path / "figure-3-04-thin-rtt-100.svg").read_text()
 
 
-def test_the_script_prints_the_tables_of_the_thesis(comparison: Comparison) -> None:
-    script = runpy.run_path(str(STUDY.parents[1] / "scripts" / "pedersen_study.py"))
-    tables = script["tables"](comparison)
+def test_the_page_has_the_tables_of_the_thesis(comparison: Comparison) -> None:
+    tables = study_module("pedersen-2006", "page").tables(comparison)
     assert "| 1 | timeout | 275; " in tables["table-3.3"]
     assert "| +FR bundling | timeout or fast | 402 (misprint) |" in tables["table-5.2"]
     assert tables["verdicts"].count("\n") == 12

@@ -236,7 +236,7 @@ impl<P: Carried> Direction<P> {
             let waiting =
                 Waiting { packet, bytes: bytes as u32, position, entered: entry, marked: false, extra };
             let (schedule, outlet, books) = (&mut self.schedule, &mut self.outlet, &mut self.books);
-            station.send((now, entry), waiting, &mut Around { schedule, outlet, books });
+            station.send(now, entry, waiting, &mut Around { schedule, outlet, books });
         }
         self.books.sent().unwrap_or(undecided)
     }

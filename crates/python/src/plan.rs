@@ -1,13 +1,15 @@
 //! Runs: many by their number in a plan, or one with all that it can write down.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rexmit_network::two_hosts::{CLIENT, SERVER};
-use rexmit_sim::{BatchOptions, Resolved, RunOptions, Streams, Target, UnreachedRuns, tables};
+use rexmit_network::two_hosts::{CLIENT, SERVER, by_host, choose};
+use rexmit_sim::{BatchOptions, Resolved, RunOptions, Sampling, Streams, Target, UnreachedRuns, tables};
 use rexmit_tables::Table;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::numbers::Whole;
@@ -119,8 +121,9 @@ pub fn run_one<'py>(
     stopped: Option<Py<PyAny>>,
     backend: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let options: RunOptions =
+    let options: SingleRun =
         serde_json::from_str(options_json).map_err(|e| PyValueError::new_err(format!("options: {e}")))?;
+    let options = RunOptions::from(options);
     let resolved = Resolved::with_stacks(parse(scenario_json)?, stacks_of(backend)?).map_err(value_error)?;
     let streams = Streams::new(seed.0, run_key);
     let outcome = stoppable(py, stopped, |stop| {
@@ -142,6 +145,35 @@ pub fn run_one<'py>(
     add("messages", options.messages, &|| tables::messages_of_run(&outcome.messages))?;
     add("transmissions", options.transmissions, &|| tables::transmissions(&outcome.transmissions))?;
     Ok(answer)
+}
+
+/// What a single run is asked to write down beside its row: [`RunOptions`] with its hosts by their names.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct SingleRun {
+    capture_server: Option<PathBuf>,
+    capture_client: Option<PathBuf>,
+    capture_snap_len: Option<u32>,
+    comment: Option<String>,
+    state: Option<Sampling>,
+    verdicts: bool,
+    transmissions: bool,
+    messages: bool,
+}
+
+impl From<SingleRun> for RunOptions {
+    fn from(asked: SingleRun) -> Self {
+        Self {
+            capture_files: by_host(|host| choose(host, &asked.capture_server, &asked.capture_client).clone()),
+            capture_snap_len: asked.capture_snap_len,
+            comment: asked.comment,
+            state: asked.state,
+            verdicts: asked.verdicts,
+            transmissions: asked.transmissions,
+            messages: asked.messages,
+            ..Self::default()
+        }
+    }
 }
 
 /// The hosts (`server`, `client`) that send data in a scenario: whose captures [`retransmissions_of`] looks at.

@@ -7,7 +7,7 @@ use rexmit_network::{ByHost, HostId};
 use rexmit_stack::{HostSettings, Registry, StackFactory, unknown_name};
 use serde_json::{Value, json};
 
-use crate::profiles::Stack;
+use crate::profiles::StackProfile;
 use crate::scenario::Hosts;
 use crate::{Resolved, SpecError};
 
@@ -40,7 +40,7 @@ impl Hosts {
     pub(crate) fn codes(
         &self,
         registry: Registry,
-        profiles: &ByHost<Stack>,
+        profiles: &ByHost<StackProfile>,
     ) -> Result<ByHost<&'static dyn StackFactory>, SpecError> {
         try_by_host(|host| {
             let (spec, protocol) = (self.of(host), profiles[host].protocol());
@@ -57,8 +57,8 @@ impl Resolved {
     pub fn host_settings(&self, host: HostId) -> HostSettings<'_> {
         let (spec, profile) = (self.scenario.hosts.of(host), &self.stacks[host]);
         let profile_of_its_crate: &dyn Any = match profile {
-            Stack::Tcp(profile) => profile,
-            Stack::Sctp(profile) => profile,
+            StackProfile::Tcp(profile) => profile,
+            StackProfile::Sctp(profile) => profile,
         };
         HostSettings {
             name: host_name(host),

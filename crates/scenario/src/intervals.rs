@@ -5,12 +5,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use rexmit_network::EndId;
-use rexmit_network::two_hosts::host_name;
 use rexmit_stack::{Counters, Snapshot};
 use rexmit_tables::row;
 use rexmit_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::HostCell;
 
 #[cfg(test)]
 mod tests;
@@ -98,7 +99,7 @@ row! {
         from_ns: u64 = ns("where it begins, from the start of the run"),
         to_ns: u64 = ns("where it ends, at the end of the run at the latest"),
         connection: u32 = plain("number of the connection, from 0"),
-        host: String = plain("server or client: who sends"),
+        host: HostCell = plain("server or client: who sends"),
         bytes: u64 = bytes("bytes that the other end's application read"),
         goodput_bit_s: Option<f64> =
             bit_s("bytes read, over the length of the interval") or "the interval has no length",
@@ -242,7 +243,7 @@ impl IntervalLog {
                 from_ns: open.from.as_nanos(),
                 to_ns: to.as_nanos(),
                 connection: sender.connection.number(),
-                host: host_name(sender.host).to_string(),
+                host: HostCell(sender.host),
                 bytes: after.delivered - before.delivered,
                 goodput_bit_s: goodput(
                     after.delivered - before.delivered,

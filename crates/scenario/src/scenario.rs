@@ -18,7 +18,7 @@ use crate::codes::add_to_schema;
 use crate::error::{read, refuse_list};
 use crate::intervals::Intervals;
 use crate::linux::LinuxSpec;
-use crate::profiles::{Stack, resolve_profile};
+use crate::profiles::{StackProfile, resolve_profile};
 
 /// Every connection has a port of its own from 10000 on.
 const MAX_CONNECTIONS: u64 = 55_000;
@@ -164,7 +164,7 @@ pub struct Resolved {
     /// The scenario.
     pub scenario: Scenario,
     /// The hosts' transports, all of one protocol.
-    pub stacks: ByHost<Stack>,
+    pub stacks: ByHost<StackProfile>,
     /// What is sent.
     pub transfers: Vec<Transfer>,
     /// Whose protocol code each host runs.
@@ -283,7 +283,7 @@ impl Resolved {
 
     /// The protocol is TCP.
     fn is_tcp(&self) -> bool {
-        matches!(self.stacks[SERVER], Stack::Tcp(_))
+        matches!(self.stacks[SERVER], StackProfile::Tcp(_))
     }
 
     /// Address of a host.
@@ -361,7 +361,7 @@ impl Resolved {
 }
 
 /// Refuses hosts that do not speak one protocol.
-fn check_protocols(stacks: &ByHost<Stack>) -> Result<(), SpecError> {
+fn check_protocols(stacks: &ByHost<StackProfile>) -> Result<(), SpecError> {
     let [server, client] = [SERVER, CLIENT].map(|host| stacks[host].protocol());
     if server == client {
         return Ok(());

@@ -38,7 +38,7 @@ pub use options::RunOptions;
 pub use outcome::Outcome;
 pub use rexmit_scenario::*;
 pub use rexmit_stack::{Registry, StackFactory};
-pub use rexmit_stacks::registry;
+pub use rexmit_stacks::{OwnCongestion, OwnParts, registry};
 pub use run::{run, run_observed};
 pub use stop::Stop;
 pub use truth::{Earlier, TransmissionRow};

@@ -131,10 +131,9 @@ impl World {
                 let messages = || streams.get(&format!("connections.{}.messages", plan.id.number()));
                 app.prepare(phases[host], messages);
                 let mut connection = stacks.end(resolved, &plan, host, phases[host])?;
-                let own = options.congestion_at(host);
-                if own.is_some_and(|own| !connection.set_congestion(own.clone())) {
-                    let text = "a congestion control of one's own goes with a TCP of the model only";
-                    return Err(SpecError::new(format!("hosts.{}.stack", host_name(host)), text));
+                if let Some(own) = options.own.get(&host) {
+                    let refused = |text| SpecError::new(format!("hosts.{}.stack", host_name(host)), text);
+                    connection.set_own_parts(own).map_err(refused)?;
                 }
                 let end = End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false };
                 Ok::<_, SpecError>((host, end))

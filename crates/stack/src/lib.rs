@@ -10,7 +10,8 @@
 //! 3. [`Endpoint::poll_timer`] at last: when to call [`Endpoint::handle_timer`].
 //!
 //! Endpoints come from a [`StackFactory`], an entry of a [`Registry`] from which each host of a scenario chooses; one that
-//! an engine can run is a [`StackEnd`].
+//! an engine can run is a [`StackEnd`]. What the models share beside that is in [`rate`] (the rate of delivery, pacing) and
+//! [`Clock`] (a kernel's tick).
 
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
@@ -18,6 +19,7 @@ use rexmit_wire::Packet;
 mod clock;
 mod end;
 mod factory;
+pub mod rate;
 mod registry;
 mod settings;
 mod snapshot;

@@ -19,11 +19,10 @@
 
 pub mod congestion;
 mod connection;
-mod delayed_ack;
 mod factory;
 pub mod profile;
 mod receive;
-mod recovery;
+pub mod recovery;
 pub mod rtt;
 mod send_buffer;
 

@@ -26,11 +26,11 @@ from rexmit.run.backends import BackendOptions, ModelBackend, is_real_time
 from rexmit.run.beside import keep_files, merged_provenance, provenance_of, written_beside
 from rexmit.run.columns import SEED_COLUMNS, factor_columns, with_factors
 from rexmit.run.details import DETAILS, Detail, split
+from rexmit.run.merge_shards import merge_shards, shards_among
 from rexmit.run.provenance import now
 from rexmit.run.record import STUDY_JSON, factors_of
 from rexmit.run.results import Results, open_results
 from rexmit.run.schema import KEY, layout_of
-from rexmit.run.shards import merge_shards, shards_among
 from rexmit.run.store import (
     PROVENANCE,
     RUNS,

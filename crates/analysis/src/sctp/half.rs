@@ -187,7 +187,7 @@ impl Half {
     }
 
     /// What the other side's SACK says, its TSNs relative; `None` where no initial TSN is known.
-    pub(super) fn sack_row(&self, (number, time): (u64, Instant), sack: &Sack<'_>) -> Option<SctpSackRow> {
+    pub(super) fn sack_row(&self, number: u64, time: Instant, sack: &Sack<'_>) -> Option<SctpSackRow> {
         self.initial?;
         let cumulative = self.unwrap(sack.cumulative());
         let at = |offset: u16| cumulative + i64::from(offset);

@@ -30,7 +30,7 @@ impl TcpSocket {
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         let (info, fd) = (self.info()?, self.common.fd()?);
         let unacknowledged = tcp_info::unacknowledged(fd).unwrap_or(0);
-        Some(snapshot(&info, (unacknowledged, self.common.readable())))
+        Some(snapshot(&info, unacknowledged, self.common.readable()))
     }
 
     pub(super) fn sent(&self) -> Sent {
@@ -86,7 +86,7 @@ fn synchronised(info: &TcpInfo) -> bool {
 }
 
 /// What the kernel tells, in the model's words. It counts segments where the model counts bytes.
-fn snapshot(info: &TcpInfo, (send_queue, recv_queue): (u64, u64)) -> Snapshot {
+fn snapshot(info: &TcpInfo, send_queue: u64, recv_queue: u64) -> Snapshot {
     /// TCP_INFINITE_SSTHRESH.
     const INFINITE: u32 = 0x7fff_ffff;
     let bytes = |segments: u32| u64::from(segments) * u64::from(info.snd_mss);

@@ -61,7 +61,7 @@ fn spans_may_overlap_and_need_not_be_in_order() {
     log.pass(s(8), &[tally(8, 8, 0), tally(80, 80, 0)]);
     assert_eq!(log.due(), Instant::FAR_FUTURE);
     let rows = log.finish(s(9), &[tally(9, 9, 0), tally(90, 90, 0)]);
-    let found: Vec<_> = rows.iter().map(|r| (r.interval, r.connection, r.host.as_str(), r.bytes)).collect();
+    let found: Vec<_> = rows.iter().map(|r| (r.interval, r.connection, r.host.name(), r.bytes)).collect();
     assert_eq!(found, [(0, 0, "server", 4), (0, 1, "client", 40), (1, 0, "server", 6), (1, 1, "client", 60)]);
 }
 

@@ -9,6 +9,7 @@ use rexmit_units::{Duration, Instant};
 use rexmit_wire::sctp::{self, Chunk};
 use rexmit_wire::{IpFields, Packet, SeqNumber, Transport};
 
+use crate::by_rate::Departures;
 use crate::congestion::{Congestion, Rfc9260};
 use crate::faults::Faults;
 use crate::inbound::Inbound;
@@ -19,6 +20,7 @@ use crate::thin::InFlight;
 
 mod abandon;
 mod blue;
+mod by_rate;
 mod handshake;
 mod heartbeat;
 mod input;
@@ -133,6 +135,8 @@ pub struct Association {
     paths: Vec<Path>,
     /// What each path's congestion control begins as.
     congestion: Congestion,
+    /// When chunks left, where congestion control goes by the rate of delivery.
+    departures: Option<Box<Departures>>,
     primary: usize,
     out: Outbound,
     inb: Inbound,
@@ -183,6 +187,7 @@ impl Association {
             peer: Peer::default(),
             paths: Vec::new(),
             congestion: Congestion::Rfc9260(Rfc9260::new(&profile.congestion)),
+            departures: None,
             primary: 0,
             out: Outbound::new(config.initial_tsn),
             inb: Inbound::new(0),
@@ -209,7 +214,8 @@ impl Association {
 
     /// Takes this congestion control in place of the profile's, a copy of it for each path; call it before the first
     /// packet. What the profile says of recovery, bursts and the first window holds all the same.
-    pub fn set_congestion(&mut self, congestion: Congestion) {
+    pub fn set_congestion(&mut self, mut congestion: Congestion) {
+        self.departures = congestion.inner().rate_control().is_some().then(Box::default);
         self.congestion = congestion;
     }
 

@@ -10,6 +10,7 @@ mod drops;
 mod errors;
 mod outages;
 mod own_congestion;
+mod own_recovery;
 mod pairs;
 mod phenomena;
 mod profiles;

@@ -10,10 +10,12 @@ use rexmit_wire::{Packet, SeqNumber, Transport};
 
 use crate::congestion::Congestion;
 use crate::profile::Profile;
-use crate::recovery::{Recovery, with_recovery};
+use crate::recovery::{OwnRecovery, Recovery, with_recovery};
 
 mod ack;
 mod by_rate;
+mod delayed_ack;
+mod departures;
 mod device;
 mod growth;
 mod handshake;
@@ -25,10 +27,11 @@ mod state;
 mod tcb;
 mod timeout;
 
-pub(crate) use ack::Growth;
+pub use ack::{Growth, NewAck};
 pub use rexmit_stack::Role;
 pub use state::State;
-pub(crate) use tcb::{Tcb, Timers};
+pub(crate) use tcb::Timers;
+pub use tcb::{SendState, Tcb};
 
 /// What a connection is made from.
 #[derive(Clone, Debug)]
@@ -67,6 +70,12 @@ impl Connection {
     /// profile says of recovery, and of the first window, holds all the same.
     pub fn set_congestion(&mut self, congestion: Congestion) {
         self.tcb.set_congestion(congestion);
+    }
+
+    /// Takes this way to recover in place of the profile's; call it before the first packet. What the profile says of
+    /// thresholds, timers and windows holds all the same, as far as the strategy asks.
+    pub fn set_recovery(&mut self, own: &OwnRecovery) {
+        self.recovery = Recovery::own(own, &self.tcb);
     }
 
     /// The connection's state.
@@ -110,7 +119,7 @@ impl Endpoint for Connection {
         if matches!(self.tcb.state, State::Listen | State::SynSent) {
             if self.tcb.on_opening(now, segment) {
                 // Whether there is SACK decides how losses are repaired.
-                self.recovery = Recovery::new(&self.tcb);
+                self.recovery.begin(&self.tcb);
                 with_recovery!(self, |tcb, recovery| tcb.output(now, recovery));
             }
             return;

@@ -13,24 +13,28 @@ use super::device::Device;
 use super::growth;
 use super::{ConnectionConfig, Role, State};
 use crate::congestion::{Congestion, CongestionControl, Inflight, Window};
-use crate::delayed_ack::{Compressed, QuickAck};
 use crate::profile::{Profile, PushRule};
-use crate::receive::{Reassembly, ReceiveTuning, ReceiverRtt, SackList};
+use crate::receive::{Compressed, QuickAck, Reassembly, ReceiveTuning, ReceiverRtt, SackList};
 use crate::recovery::Few;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
 /// The sending half's sequence variables (RFC 9293 section 3.3.1; BSD's names).
 #[derive(Clone, Debug)]
-pub(crate) struct SendState {
+pub struct SendState {
+    /// Initial sequence number.
     pub iss: SeqNumber,
+    /// Oldest number not acknowledged.
     pub una: SeqNumber,
+    /// Next number to send.
     pub nxt: SeqNumber,
     /// Highest sent plus one.
     pub max: SeqNumber,
     /// The peer's window in bytes.
     pub wnd: u32,
+    /// Sequence number of the segment of the last window update.
     pub wl1: SeqNumber,
+    /// Its acknowledgment number.
     pub wl2: SeqNumber,
     /// Largest window that the peer has offered.
     pub max_wnd: u32,
@@ -182,7 +186,7 @@ impl Address {
 ///
 /// Whatever may send takes the connection's way to recover as an argument, for only that says what may leave.
 #[derive(Debug)]
-pub(crate) struct Tcb {
+pub struct Tcb {
     pub(crate) profile: Arc<Profile>,
     pub(crate) clock: Clock,
     pub(super) local: Address,
@@ -190,7 +194,8 @@ pub(crate) struct Tcb {
     pub(super) mtu: u32,
     pub(super) role: Role,
     pub(crate) state: State,
-    pub(crate) snd: SendState,
+    /// The sending half.
+    pub snd: SendState,
     pub(crate) buffer: SendBuffer,
     pub(super) rcv: ReceiveState,
     pub(crate) timers: Timers,
@@ -198,8 +203,10 @@ pub(crate) struct Tcb {
     pub(crate) rtt: RttEstimator,
     /// The segment being timed: its sequence number and the tick at which it left.
     pub(super) timed: Option<(SeqNumber, Instant)>,
-    pub(crate) window: Window,
-    pub(crate) congestion: Congestion,
+    /// The windows that congestion control keeps.
+    pub window: Window,
+    /// The congestion control.
+    pub congestion: Congestion,
     /// A window by the measured bandwidth.
     pub(crate) inflight: Option<Box<Inflight>>,
     /// What a controller that goes by rate needs.
@@ -210,7 +217,7 @@ pub(crate) struct Tcb {
     pub(crate) few: Option<Box<Few>>,
     /// Why the next segment that is sent again is sent, or new data, where something has just decided on that;
     /// else [`Reason::New`].
-    pub(crate) decision: Reason,
+    pub decision: Reason,
     /// When the last packet arrived.
     pub(super) last_arrival: Instant,
     /// When the last data left.
@@ -311,7 +318,7 @@ impl Tcb {
 
     /// Takes this congestion control in place of the profile's.
     pub(super) fn set_congestion(&mut self, mut congestion: Congestion) {
-        self.by_rate = congestion.rate_control().is_some().then(|| Box::new(ByRate::new()));
+        self.by_rate = congestion.rate_control().is_some().then(Box::default);
         self.congestion = congestion;
     }
 
@@ -350,7 +357,7 @@ impl Tcb {
 
     /// Bytes outstanding.
     #[inline]
-    pub(crate) fn flight(&self) -> u32 {
+    pub fn flight(&self) -> u32 {
         self.snd.max.diff(self.snd.una) as u32
     }
 

@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use rexmit_stack::{Endpoint, Event, Snapshot, Socket, Transmission};
 use rexmit_tcp::congestion::Congestion;
+use rexmit_tcp::recovery::OwnRecovery;
 use rexmit_tcp::{Connection, ConnectionConfig, Profile, Role, State};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{
@@ -135,6 +136,12 @@ impl Script {
     /// The connection has this congestion control in place of its profile's.
     pub fn with_congestion(mut self, congestion: Congestion) -> Self {
         self.conn.set_congestion(congestion);
+        self
+    }
+
+    /// The connection has this way to recover in place of its profile's.
+    pub fn with_recovery(mut self, recovery: &OwnRecovery) -> Self {
+        self.conn.set_recovery(recovery);
         self
     }
 

@@ -42,7 +42,7 @@ impl Lane<'_> {
         for open in open.iter_mut().filter(|open| !open.parts.is_empty()) {
             state.sent_done[open.sent as usize] = true;
             open.parts.sort_unstable();
-            for (seq, end) in gaps((open.seq, open.end), &open.parts) {
+            for (seq, end) in gaps(open.seq, open.end, &open.parts) {
                 state.parts.push(Part { sent: Some(open.sent), got: None, seq, end, tie: Tie::First });
             }
         }
@@ -141,7 +141,7 @@ fn merged(sent: &Digest, got: &Digest) -> bool {
 }
 
 /// What of a range no part covers; the parts are in order.
-fn gaps((seq, end): (i64, i64), parts: &[(i64, i64)]) -> Vec<(i64, i64)> {
+fn gaps(seq: i64, end: i64, parts: &[(i64, i64)]) -> Vec<(i64, i64)> {
     let mut gaps = Vec::new();
     let mut at = seq;
     for part in parts {

@@ -1,30 +1,21 @@
-"""The study asymmetric-today, from nothing to its page.
+"""The page of asymmetric-today: what `scripts/study_page.py asymmetric-today` writes.
 
-Runs both parts, draws, writes docs/studies/asymmetric-today.md. The part on Linux 6.1 needs the kernel with
-the virtual clock (`make kernel`). Every number of the tables comes from the results; what the prose claims
-is checked, and a claim that no longer holds is an error. Results stay in results/asymmetric-today, gone
-on with.
+Fills docs/studies/asymmetric-today.md from its template. The part on Linux 6.1 needs the kernel with the
+virtual clock (`make kernel`). Every number of the tables comes from the results; what the prose claims is
+checked, and a claim that no longer holds is an error.
 """
 
 from __future__ import annotations
 
-import argparse
-import shutil
-import sys
-import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
-import rexmit
-from rexmit.analyse.study_code import study_module
-from rexmit.report import draw_figures
 
-named = study_module("asymmetric-today", "figures").named
-ROOT = Path(__file__).resolve().parent.parent
-OUT = ROOT / "results" / "asymmetric-today"
-TEMPLATE = Path(__file__).with_name("asymmetric-today.md.in")
-PAGE = ROOT / "docs" / "studies" / "asymmetric-today.md"
-IMAGES = ROOT / "docs" / "img"
+from .figures import named
+
+if TYPE_CHECKING:
+    from study_page import Page
+
 SHOWN = {
     "shares-by-discipline": "asymmetric-shares",
     "round-trip-times-by-discipline": "asymmetric-round-trips",
@@ -35,21 +26,13 @@ SIZED = ("FIFO, 17 packets", "FIFO, 50 packets", "FIFO, bytes of 17", "FIFO, byt
 FAIR = ("FQ-CoDel", "CAKE")
 
 
-def main() -> int:
+def make(page: Page) -> None:
     """Run what is not there yet, draw, write; stops at the first failure."""
-    options = argparse.ArgumentParser(description="asymmetric-today.")
-    options.add_argument("--results", type=Path, default=OUT, help="where the results are kept")
-    folder: Path = options.parse_args().results
-    started = time.monotonic()
-    results = {}
-    for part, backend in PARTS.items():
-        place = folder / part
-        study = rexmit.Study.load(f"asymmetric-today/{part}")
-        results[part] = study.run(place, backend=backend, resume=place.exists())
-        draw_figures(results[part], place / "figures")
-    for name, shown in SHOWN.items():
-        shutil.copyfile(folder / "disciplines" / "figures" / f"{name}.png", IMAGES / f"{shown}.png")
+    results = {part: page.run(part, backend) for part, backend in PARTS.items()}
+    for part, found in results.items():
+        page.draw(part, found, SHOWN.get if part == "disciplines" else lambda _: None)
     linux, model = (named(results[part]) for part in PARTS)
+    check_claims(linux, model)
     facts = {
         "kernel": str(results["disciplines"].study["kernel"]),
         "runs": str(len(results["disciplines"])),
@@ -58,10 +41,7 @@ def main() -> int:
         "model": table(model),
         "sizing": sizing(linux),
     }
-    check_claims(linux, model)
-    PAGE.write_text(TEMPLATE.read_text().format_map(facts))
-    print(f"asymmetric_study: {PAGE.relative_to(ROOT)} written, {time.monotonic() - started:.0f} s")
-    return 0
+    page.fill("asymmetric-today", facts)
 
 
 def table(runs: pl.DataFrame) -> str:
@@ -138,7 +118,3 @@ def check_claims(linux: pl.DataFrame, model: pl.DataFrame) -> None:
     assert share(model, "PIE", "reno", last) > 0.6
     assert share(linux, SIZED[1], "reno", last) < share(linux, SIZED[1], "cubic", last)
     assert share(linux, "FQ-CoDel", "bbr", first, "down_rtt_ms") < 75
-
-
-if __name__ == "__main__":
-    sys.exit(main())

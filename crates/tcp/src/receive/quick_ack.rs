@@ -1,6 +1,6 @@
 //! Linux's delayed acknowledgments: a credit of immediate ones, and a delay that follows the gaps between
 //! arrivals (LX-ACK-1 to LX-ACK-4, LK-ACK-1 to LK-ACK-4), and those of data out of order, held back
-//! (LK-ACK-5).
+//! (LK-ACK-5). What every policy has in common is in `connection/delayed_ack.rs`.
 //!
 //! Deviations: where a profile does not say so, a timer that is about to expire does not send its ACK at once
 //! when another segment arrives; what counts as a full segment never shrinks.
@@ -43,15 +43,20 @@ impl Default for QuickAck {
     }
 }
 
+/// A segment with data that has arrived in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DataInOrder {
+    pub now: Instant,
+    /// Bytes of it.
+    pub len: u32,
+    /// The window that is advertised, in bytes.
+    pub window: u32,
+}
+
 impl QuickAck {
-    /// Data of `len` bytes arrived in order. `window` is what is advertised, `rto` the receiver's own.
-    pub fn on_data(
-        &mut self,
-        config: &DelayedAckConfig,
-        now: Instant,
-        (len, window): (u32, u32),
-        rto: Duration,
-    ) {
+    /// Data arrived in order. `rto` is the receiver's own.
+    pub fn on_data(&mut self, config: &DelayedAckConfig, data: &DataInOrder, rto: Duration) {
+        let &DataInOrder { now, len, window } = data;
         if len >= self.full {
             self.full = len;
         } else {
@@ -222,10 +227,14 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
+    fn data(ms: u64, len: u32, window: u32) -> DataInOrder {
+        DataInOrder { now: at(ms), len, window }
+    }
+
     fn with_arrivals(times: &[u64]) -> QuickAck {
         let mut q = QuickAck::default();
         for &t in times {
-            q.on_data(&config(), at(t), (1448, 65_535), Duration::from_millis(300));
+            q.on_data(&config(), &data(t, 1448, 65_535), Duration::from_millis(300));
         }
         q
     }
@@ -235,10 +244,10 @@ mod tests {
         // 536 is taken for a full segment until the first 1448 have come: 65535 / 2896 = 22.
         assert_eq!(with_arrivals(&[0]).credit, 16);
         let mut q = QuickAck::default();
-        q.on_data(&config(), at(0), (1448, 8 * 1448), Duration::from_millis(300));
+        q.on_data(&config(), &data(0, 1448, 8 * 1448), Duration::from_millis(300));
         assert_eq!(q.credit, 4);
         let mut q = QuickAck::default();
-        q.on_data(&config(), at(0), (1448, 1448), Duration::from_millis(300));
+        q.on_data(&config(), &data(0, 1448, 1448), Duration::from_millis(300));
         assert_eq!(q.credit, 2);
         for left in [1, 0, 0] {
             q.on_ack_sent(&config(), true);
@@ -262,9 +271,9 @@ mod tests {
         for _ in 0..16 {
             q.on_ack_sent(&config(), true);
         }
-        q.on_data(&config(), at(300), (1448, 65_535), Duration::from_millis(300));
+        q.on_data(&config(), &data(300, 1448, 65_535), Duration::from_millis(300));
         assert_eq!(q.credit, 0);
-        q.on_data(&config(), at(601), (1448, 65_535), Duration::from_millis(300));
+        q.on_data(&config(), &data(601, 1448, 65_535), Duration::from_millis(300));
         assert_eq!(q.credit, 16);
     }
 
@@ -280,7 +289,7 @@ mod tests {
         assert_eq!(ms(&q, None), 500); // 640
         assert_eq!(ms(&q, Some(100)), 100);
         assert_eq!(ms(&q, Some(10)), 40);
-        q.on_data(&config(), at(1), (100, 65_535), Duration::from_millis(1000));
+        q.on_data(&config(), &data(1, 100, 65_535), Duration::from_millis(1000));
         assert!(q.short && ms(&q, None) == 200, "{q:?}");
     }
 }

@@ -7,16 +7,11 @@ from pathlib import Path
 
 import polars as pl
 import rexmit
-from rexmit.analyse.positions import PositionCosts
-from rexmit.analyse.study_code import study_module
+from rexmit.analyse import PositionCosts
 
-REPAIRS = study_module("hurtig-2006", "repairs")
-LINUX = study_module("hurtig-2006", "linux")
-PROBE, RECOVERY, TIMER = REPAIRS.PROBE, REPAIRS.RECOVERY, REPAIRS.TIMER
-additional_at, average_at, repairs = REPAIRS.additional_at, REPAIRS.average_at, REPAIRS.repairs
-PATH, POSITION, STACK = LINUX.PATH, LINUX.POSITION, LINUX.STACK
-reference_costs, shares = LINUX.reference_costs, LINUX.shares
-reference_of = study_module("hurtig-2006", "figures").reference_of
+from .figures import reference_of
+from .linux import PATH, POSITION, STACK, reference_costs, shares
+from .repairs import PROBE, RECOVERY, TIMER, additional_at, average_at, repairs
 
 FREEBSD = "FreeBSD 6.0"
 SHOWN = ("cubic", "cubic, no TLP", "cubic, no TLP, no RACK", "cubic, no SACK", "reno", "bbr")

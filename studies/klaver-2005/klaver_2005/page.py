@@ -1,30 +1,22 @@
-"""Writes the tables of studies/klaver-2005/README.md and the figures of its page, from runs.
+"""The page of klaver-2005: what `scripts/study_page.py klaver-2005` writes.
 
-Runs the parts of the study on the model, or takes them from `--results`; the part on Linux 6.1 is taken from
-`--linux`, a folder of `rexmit run klaver-2005/linux --backend uml --capture all`, and its table stays as it
-is without.
+Puts the tables into the study's README and the figures into its page. The part on Linux 6.1 is run with
+`--linux`; its table stays as it is without.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
-import shutil
-import tempfile
-import time
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
-import rexmit
+from rexmit import Study, tcp_friendly_runs
 from rexmit.analyse import summarise
-from rexmit.analyse.study_code import comparison_of
-from rexmit.cli.compare import to_markdown
-from rexmit.report import draw_figures
 
-ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "studies" / "klaver-2005" / "README.md"
-IMAGES = ROOT / "docs" / "img"
+if TYPE_CHECKING:
+    from study_page import Page
+
 PARTS = ("controlled", "acks", "cycles", "enschede")
 CASE, COUNTS = "case", "hosts.server.stack.congestion.counts"
 POLICY, ALGORITHM = "hosts.client.stack.delayed_ack.policy", "hosts.server.stack.congestion.algorithm"
@@ -46,42 +38,27 @@ SHOWN = {
 """Figures of each part that the page shows."""
 
 
-def main() -> None:
-    """Run or open every part, write its tables and figures."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument(
-        "--results", type=Path, help="folder with a results folder for each part; absent: run"
-    )
-    options.add_argument("--linux", type=Path, help="results of klaver-2005/linux on uml")
-    given = options.parse_args()
-    started = time.monotonic()
-    results = {name: _results(name, given.results) for name in PARTS}
+def make(page: Page) -> None:
+    """Run what is not there yet, draw, write the tables."""
+    results = {name: page.run(name) for name in PARTS}
     tables = {
-        "errors": errors(rexmit.tcp_friendly_runs(results["controlled"])),
-        "constants": constants(rexmit.tcp_friendly_runs(results["acks"])),
-        "compare": to_markdown(comparison_of(results["controlled"])(list(results.values()))),
+        "errors": errors(tcp_friendly_runs(results["controlled"])),
+        "constants": constants(tcp_friendly_runs(results["acks"])),
+        "compare": page.compare(list(results.values())).to_markdown(),
     }
-    if given.linux:
-        results["linux"] = rexmit.open_results(given.linux)
-        model = rexmit.Study.load("klaver-2005/linux").run(progress=False)
-        tables["linux"] = linux(*(rexmit.tcp_friendly_runs(one) for one in (results["linux"], model)))
-    write(tables)
-    for name, shown in SHOWN.items():
+    if page.linux:
+        results["linux"] = page.run("linux", "uml", capture="all")
+        model = Study.load("klaver-2005/linux").run(progress=False)
+        tables["linux"] = linux(*(tcp_friendly_runs(one) for one in (results["linux"], model)))
+    page.put(tables)
+    for name in SHOWN:
         if name in results:
-            _figures(results[name], shown)
-    print(f"klaver-2005: {README.relative_to(ROOT)} and figures, {time.monotonic() - started:.0f} s")
+            page.draw(name, results[name], shown_of(name))
 
 
-def write(tables: dict[str, str]) -> None:
-    """Puts each table between its marks in the README."""
-    text = README.read_text()
-    for name, table in tables.items():
-        before, mark, rest = text.partition(f"<!-- {name} -->\n")
-        _, end, after = rest.partition(f"<!-- /{name} -->")
-        assert mark, name
-        assert end, name
-        text = before + mark + table + end + after
-    README.write_text(text)
+def shown_of(part: str) -> Callable[[str], str | None]:
+    """The names in the documentation of the figures of a part that the page shows."""
+    return lambda figure: f"klaver-{figure}" if figure in SHOWN[part] else None
 
 
 def errors(frame: pl.DataFrame) -> str:
@@ -158,20 +135,3 @@ def _percent(share: float | None) -> str:
 def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def _results(name: str, folder: Path | None) -> rexmit.Results:
-    if folder is not None:
-        return rexmit.open_results(folder / name)
-    return rexmit.Study.load(f"klaver-2005/{name}").run(progress=False)
-
-
-def _figures(results: rexmit.Results, shown: Sequence[str]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        for file in draw_figures(results, Path(folder), ["png"]):
-            if file.stem in shown:
-                shutil.copyfile(file, IMAGES / f"klaver-{file.stem}.png")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,30 +1,24 @@
-"""The study pedersen-2006 from nothing to its page: its parts on the model, with `--linux` also on Linux 6.1.
+"""The page of pedersen-2006: what `scripts/study_page.py pedersen-2006` writes.
 
-Writes the tables of studies/pedersen-2006/README.md between its marks and the figures that its page shows.
-Every number of a table comes from the results, which stay in results/pedersen-2006 and are gone on with.
+Puts the tables into the study's README and the figures into its page. The parts on Linux 6.1 are run with
+`--linux`. Every number of a table comes from the results.
 """
 
 from __future__ import annotations
 
-import argparse
-import re
-import shutil
 import statistics
-import sys
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
-import rexmit
+from rexmit import Results, RexmitError
 from rexmit.analyse import NOT_COVERED, OUTSIDE, RECORDED, Check, Comparison, lateness
-from rexmit.analyse.study_code import comparison_of, study_module
-from rexmit.report.figures import draw_figures
 
-MESSAGES = study_module("pedersen-2006", "messages")
-ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "studies" / "pedersen-2006" / "README.md"
-IMAGES = ROOT / "docs" / "img"
+from . import messages
+
+if TYPE_CHECKING:
+    from study_page import Page
+
 COMPARED = ("thin", "thick", "tcp-thin", "tcp-thick", "enhancements", "burst", "restart", "rto")
 MODEL = (*COMPARED, "switches", "switches-today", "today")
 LINUX = ("linux", "linux-tcp")
@@ -50,42 +44,25 @@ SHOWN = (
 STACKS = {"linux": "Linux 6.1, SCTP", "linux-tcp": "Linux 6.1, TCP", "usrsctp": "usrsctp"}
 
 
-def main() -> int:
+def make(page: Page) -> None:
     """Run what is not there yet, draw, write the tables."""
-    options = argparse.ArgumentParser(description="pedersen-2006, whole.")
-    options.add_argument("--results", type=Path, default=ROOT / "results" / "pedersen-2006")
-    options.add_argument("--linux", action="store_true", help="also the parts on Linux 6.1 (--backend uml)")
-    given = options.parse_args()
-    results = {name: run(name, given.results) for name in MODEL}
+    results = {name: page.run(name) for name in MODEL}
     try:
-        results["usrsctp"] = run("usrsctp", given.results, "stack:usrsctp")
-    except rexmit.RexmitError as error:
+        results["usrsctp"] = page.run("usrsctp", "stack:usrsctp")
+    except RexmitError as error:
         print(f"usrsctp: left out: {error}")
-    if given.linux:
-        results |= {name: run(name, given.results, "uml") for name in LINUX}
+    if page.linux:
+        results |= {name: page.run(name, "uml") for name in LINUX}
     for name, found in results.items():
-        copy_images(draw_figures(found, given.results / name / "figures"))
-    comparison = comparison_of(results["thin"])([results[name] for name in COMPARED])
-    text = README.read_text()
-    for name, content in tables(comparison).items():
-        text = put(text, name, content)
-    for name in ("switches", "switches-today"):
-        text = put(text, name, switches(results[name]))
-    text = put(
-        text, "today", stacks([results[name] for name in ("today", "usrsctp", *LINUX) if name in results])
+        page.draw(name, found, lambda figure: f"pedersen-{figure}" if figure in SHOWN else None)
+    today = [results[name] for name in ("today", "usrsctp", *LINUX) if name in results]
+    page.put(
+        {
+            **tables(page.compare([results[name] for name in COMPARED])),
+            **{name: switches(results[name]) for name in ("switches", "switches-today")},
+            "today": stacks(today),
+        }
     )
-    README.write_text(text)
-    return 0
-
-
-def run(name: str, place: Path, backend: str = "model") -> rexmit.Results:
-    """The results of a part: opened where they are whole, else run or gone on with."""
-    folder, started = place / name, time.monotonic()
-    if backend == "uml" and (folder / "runs.parquet").exists():
-        return rexmit.open_results(folder)
-    found = rexmit.Study.load(f"pedersen-2006/{name}").run(folder, backend=backend, resume=folder.exists())
-    print(f"{name}: {len(found)} runs, {time.monotonic() - started:.1f} s")
-    return found
 
 
 def tables(comparison: Comparison) -> dict[str, str]:
@@ -138,15 +115,15 @@ def cell(check: Check) -> str:
     return f"**{text}**" if check.verdict in (OUTSIDE, RECORDED) else text
 
 
-def switches(results: rexmit.Results) -> str:
+def switches(results: Results) -> str:
     """What each enhancement does alone and on average over the others, of both workloads."""
     frame = lateness(results.messages(), LOSS)
     found = {
-        str(name): MESSAGES.named_effects(own)
+        str(name): messages.named_effects(own)
         for (name,), own in frame.group_by("workload", maintain_order=True)
     }
     rows = []
-    for label, own in MESSAGES.one_at_a_time(frame):
+    for label, own in messages.one_at_a_time(frame):
         cells = [own.filter(pl.col("workload") == name) for name in found]
         rows.append([label, *(f"{mean(c, 'latency_p99_ms'):.0f}; {mean(c, 'late_ms'):.0f}" for c in cells)])
     text = markdown(["", *(f"{name}: 99 % no later than; wait per loss" for name in found)], rows) + "\n"
@@ -167,7 +144,7 @@ def effect(row: pl.DataFrame) -> str:
     return f"{value:+.0f} ± {(high - low) / 2:.0f}"
 
 
-def stacks(parts: Sequence[rexmit.Results]) -> str:
+def stacks(parts: Sequence[Results]) -> str:
     """How late messages are on each stack: the rows of the parts of today."""
     head = ["", "", "RTT", "half", "95 %", "98 %", "99 %", "99.9 %", "wait per loss", "packets a message"]
     rows: list[tuple[bool, int, list[str]]] = []
@@ -222,21 +199,6 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def put(text: str, name: str, content: str) -> str:
-    """The text with the content between the marks of this name."""
-    marks = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-    if not all(mark in text for mark in marks):
-        raise SystemExit(f"{README}: has no marks for {name}")
-    return re.sub(f"{marks[0]}.*?{marks[1]}", lambda _: marks[0] + content + marks[1], text, flags=re.DOTALL)
-
-
-def copy_images(files: Sequence[Path]) -> None:
-    """Copies the figures that the page shows."""
-    for file in files:
-        if file.suffix == ".png" and file.stem in SHOWN:
-            shutil.copy(file, IMAGES / f"pedersen-{file.name}")
-
-
 def _ids(numbers: Sequence[str]) -> Iterable[str]:
     return (f"P-002-{number}-" for number in numbers)
 
@@ -244,7 +206,3 @@ def _ids(numbers: Sequence[str]) -> Iterable[str]:
 def _place(check: Check) -> tuple[str, str]:
     place: Mapping[str, str] = check.published.place
     return check.published.quantity, " ".join(place[key] for key in ("part", *PLACES) if place[key])
-
-
-if __name__ == "__main__":
-    sys.exit(main())
