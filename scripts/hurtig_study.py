@@ -64,7 +64,8 @@ def main() -> None:
 
 def weak() -> str:
     """The rows that no wrong system fails, of power.csv."""
-    return f"Weak: {', '.join(read_power(STUDY, README.parent).weak)}.\n"
+    text: str = CAPTIONS.weak(read_power(STUDY, README.parent))
+    return text
 
 
 def products_table(short: object, long: object) -> str:

@@ -102,6 +102,21 @@ SYSTEMS = (
         parts=_MAIN,
     ),
     System(
+        "initial-window-10", "an initial window of 10 segments", server("initial_window", 10), parts=_MAIN
+    ),
+    System(
+        "updates-after-one-segment",
+        "a window update after one segment is read, instead of two",
+        client("window.update_segments", 1),
+        parts=_MAIN,
+    ),
+    System(
+        "earlier-updates-are-duplicates",
+        "figure 4.25 where a duplicate that changes the window counts",
+        server("recovery.changed_window_is_no_duplicate", False),
+        parts=("earlier",),
+    ),
+    System(
         "earlier-on-6.0",
         "figure 4.25 on FreeBSD 6.0",
         {"hosts.server.stack": "freebsd-6.0", "hosts.client.stack": "freebsd-6.0"},
