@@ -16,7 +16,7 @@ from demo import ROOT, rexmit
 
 OUT = Path("results") / "studies"
 STUDIES = {
-    "hurtig-2006": ("short", "long"),
+    "hurtig-2006": ("short", "long", "earlier"),
     "klaver-2005": ("controlled", "acks", "cycles", "enschede"),
     "merritt-2010": ("two-way",),
     "deboer-2005": (

@@ -43,6 +43,7 @@ def test_the_studies_of_the_package_have_the_size_of_the_thesis() -> None:
         "deboer-2005/reassembly": 42,
         "deboer-2005/sack": 160,
         "deboer-2005/writes": 18,
+        "hurtig-2006/earlier": 378,
         "hurtig-2006/linux-long": 10_908,
         "hurtig-2006/linux-short": 27_720,
         "hurtig-2006/long": 16_968,
