@@ -8,14 +8,14 @@ use rexmit_units::Instant;
 /// Packets on their way. Those due at the same instant come out in the order in which they were put in.
 pub(crate) enum Line<P> {
     /// Where no packet overtakes another.
-    Fifo(VecDeque<(Instant, P)>),
+    Fifo(Fifo<P>),
     /// Where one may.
     Sorted(Sorted<P>),
 }
 
 impl<P> Line<P> {
     pub fn fifo() -> Self {
-        Self::Fifo(VecDeque::new())
+        Self::Fifo(Fifo { dues: VecDeque::new(), packets: VecDeque::new() })
     }
 
     pub fn sorted() -> Self {
@@ -26,9 +26,10 @@ impl<P> Line<P> {
     #[inline]
     pub fn push(&mut self, due: Instant, packet: P) {
         match self {
-            Self::Fifo(queue) => {
-                debug_assert!(queue.back().is_none_or(|b| b.0 <= due), "a packet would overtake");
-                queue.push_back((due, packet));
+            Self::Fifo(fifo) => {
+                debug_assert!(fifo.dues.back().is_none_or(|last| *last <= due), "a packet would overtake");
+                fifo.dues.push_back(due);
+                fifo.packets.push_back(packet);
             }
             Self::Sorted(sorted) => sorted.push(due, packet),
         }
@@ -38,7 +39,7 @@ impl<P> Line<P> {
     #[inline]
     pub fn next_due(&self) -> Option<Instant> {
         match self {
-            Self::Fifo(queue) => queue.front().map(|f| f.0),
+            Self::Fifo(fifo) => fifo.dues.front().copied(),
             Self::Sorted(sorted) => sorted.next_due(),
         }
     }
@@ -47,11 +48,12 @@ impl<P> Line<P> {
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<P> {
         match self {
-            Self::Fifo(queue) => {
-                if queue.front()?.0 > now {
+            Self::Fifo(fifo) => {
+                if *fifo.dues.front()? > now {
                     return None;
                 }
-                queue.pop_front().map(|f| f.1)
+                fifo.dues.pop_front();
+                fifo.packets.pop_front()
             }
             Self::Sorted(sorted) => sorted.pop(now),
         }
@@ -60,10 +62,17 @@ impl<P> Line<P> {
     /// How many packets are on their way.
     pub fn len(&self) -> usize {
         match self {
-            Self::Fifo(queue) => queue.len(),
+            Self::Fifo(fifo) => fifo.dues.len(),
             Self::Sorted(sorted) => sorted.heap.len() + sorted.waiting.len(),
         }
     }
+}
+
+/// Packets in their order, and when each comes out: apart, so that whoever asks for the time touches no packet, and a
+/// packet is copied by itself.
+pub(crate) struct Fifo<P> {
+    dues: VecDeque<Instant>,
+    packets: VecDeque<P>,
 }
 
 /// A heap of packets, and those that wait until others have passed.

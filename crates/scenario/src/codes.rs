@@ -29,7 +29,7 @@ impl Hosts {
                     let known: Vec<&str> = HOST_KEYS.into_iter().chain(tables).collect();
                     return Err(SpecError::new(place, unknown_name("key", key, &known)));
                 };
-                crate::error::refuse_list(table, &place)?;
+                crate::error::refuse_list(table, || place.clone())?;
                 stack.check_settings(table).map_err(|e| SpecError::from(e).within(&place))?;
             }
         }

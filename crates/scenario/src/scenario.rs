@@ -383,37 +383,39 @@ pub fn read_path(value: Value) -> Result<PathSpec, SpecError> {
 
 /// Refuses lists where a scenario has tables.
 fn refuse_lists(scenario: &Value) -> Result<(), SpecError> {
-    for key in [
-        "hosts",
-        "hosts.server",
-        "hosts.client",
-        "path",
-        "path.down",
-        "path.up",
-        "alternate",
-        "alternate.down",
-        "alternate.up",
-    ] {
-        let value = key.split('.').try_fold(scenario, |value, part| value.get(part));
-        value.map_or(Ok(()), |value| refuse_list(value, key))?;
+    let hosts = HOSTS.map(|host| ["hosts", host_name(host)]);
+    let hosts = [&["hosts"][..]].into_iter().chain(hosts.iter().map(|keys| &keys[..]));
+    for keys in hosts.chain(TABLES_OF_PATHS) {
+        let value = keys.iter().try_fold(scenario, |value, key| value.get(key));
+        value.map_or(Ok(()), |value| refuse_list(value, || keys.join(".")))?;
     }
     let transfers = scenario.get("transfers").and_then(Value::as_array);
     for (i, transfer) in transfers.into_iter().flatten().enumerate() {
-        refuse_list(transfer, &format!("transfers.{i}"))?;
+        refuse_list(transfer, || format!("transfers.{i}"))?;
         for key in ["read", "bursts", "requests"] {
             let table = transfer.get(key);
-            table.map_or(Ok(()), |table| refuse_list(table, &format!("transfers.{i}.{key}")))?;
+            table.map_or(Ok(()), |table| refuse_list(table, || format!("transfers.{i}.{key}")))?;
         }
     }
-    for table in ["path", "path.down", "path.up", "alternate", "alternate.down", "alternate.up"] {
-        let pointer = format!("/{}/changes", table.replace('.', "/"));
-        let changes = scenario.pointer(&pointer).and_then(Value::as_array);
+    for keys in TABLES_OF_PATHS {
+        let table = keys.iter().try_fold(scenario, |value, key| value.get(key));
+        let changes = table.and_then(|table| table.get("changes")).and_then(Value::as_array);
         for (i, change) in changes.into_iter().flatten().enumerate() {
-            refuse_list(change, &format!("{table}.changes.{i}"))?;
+            refuse_list(change, || format!("{}.changes.{i}", keys.join(".")))?;
         }
     }
     Ok(())
 }
+
+/// Where a scenario has settings of paths.
+const TABLES_OF_PATHS: [&[&str]; 6] = [
+    &["path"],
+    &["path", "down"],
+    &["path", "up"],
+    &["alternate"],
+    &["alternate", "down"],
+    &["alternate", "up"],
+];
 
 /// The JSON Schema of a scenario.
 pub fn schema() -> Value {

@@ -83,6 +83,19 @@ pub fn states(rows: &[StateRow]) -> Table {
         t.add("fast_retransmits", plain("entries into fast recovery so far").or_null(untold), |r| {
             known(r.state.counters.fast_retransmits)
         });
+        let none = "it found none, or the host keeps no cache";
+        t.add(
+            "cached_ssthresh",
+            bytes("slow-start threshold that the connection found in its host's cache, headers included")
+                .or_null(none),
+            |r| r.state.cached.ssthresh,
+        );
+        t.add("cached_rtt_ns", ns("smoothed round-trip time that it found there").or_null(none), |r| {
+            r.state.cached.rtt
+        });
+        t.add("cached_cwnd", bytes("congestion window that it found there").or_null(none), |r| {
+            r.state.cached.cwnd
+        });
     })
 }
 

@@ -8,6 +8,7 @@ use rexmit_scenario::Sampling;
 use rexmit_stacks::{OwnCongestion, OwnParts};
 use rexmit_tcp::recovery::OwnRecovery;
 
+use crate::caches::Caches;
 use crate::stop::Stop;
 
 /// What a single run writes down beside its row.
@@ -27,6 +28,8 @@ pub struct RunOptions {
     pub transmissions: bool,
     /// Every message that an application wrote, and when it was delivered.
     pub messages: bool,
+    /// What the hosts kept of connections before this run.
+    pub caches: Caches,
     /// Captures of both hosts as bytes in [`crate::Outcome::captures`]; no file then.
     pub captures: bool,
     /// Ends the run early: it is then an error.

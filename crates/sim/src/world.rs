@@ -6,14 +6,14 @@ use rexmit_network::two_hosts::host_name;
 use rexmit_network::{ByHost, ByLink, ConnectionId, EndId, EndIndex, Ends, LinkId, Network};
 use rexmit_path::Direction;
 use rexmit_scenario::{
-    LinkCounts, Measured, Message, Meter, PlannedEnd, Post, Resolved, Row, SpecError, Streams,
-    connection_of_ports, roles,
+    LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, connection_of_ports, roles,
 };
 use rexmit_stack::{Counters, Endpoint, Snapshot, Socket, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{PROTOCOL_SCTP, Packet, Transport};
 
+use crate::caches::Caches;
 use crate::observer::Observer;
 use crate::options::RunOptions;
 use crate::recorder::{Recorder, Sent};
@@ -124,10 +124,10 @@ impl World {
     ) -> Result<(), SpecError> {
         let phases = resolved.phases(streams);
         let stacks = self.stacks.insert(Stacks::start(resolved, streams)?);
+        stacks.set_caches(&options.caches);
         for plan in resolved.connections() {
-            let mut end = |planned: &PlannedEnd| {
-                let host = planned.host;
-                let mut app = planned.app.clone();
+            self.ends.push_with(plan.ends.each_ref().map(|end| end.host), |host| {
+                let mut app = plan.end(host).app.clone();
                 let messages = || streams.get(&format!("connections.{}.messages", plan.id.number()));
                 app.prepare(phases[host], messages);
                 let mut connection = stacks.end(resolved, &plan, host, phases[host])?;
@@ -135,11 +135,8 @@ impl World {
                     let refused = |text| SpecError::new(format!("hosts.{}.stack", host_name(host)), text);
                     connection.set_own_parts(own).map_err(refused)?;
                 }
-                let end = End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false };
-                Ok::<_, SpecError>((host, end))
-            };
-            let [first, second] = &plan.ends;
-            self.ends.push([end(first)?, end(second)?]);
+                Ok::<_, SpecError>(End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false })
+            })?;
         }
         if resolved.scenario.messages {
             self.post = Some(Post::new(&mut self.ends, false));
@@ -346,8 +343,12 @@ impl World {
             unreached: direction.unmet(),
         });
         row.set_links(&links.collect());
+        let mut first = true;
         for pair in self.ends.pairs() {
             let (from, to) = roles(pair);
+            if std::mem::take(&mut first) {
+                row.set_cached(from.connection.snapshot().cached);
+            }
             match total_time(from.app.progress(), to.app.progress()) {
                 Some(time) => row.time_ns = row.time_ns.max(time.as_nanos()),
                 None => row.completed = false,
@@ -406,6 +407,13 @@ impl World {
     /// Every message, once there is a row.
     pub fn take_messages(&mut self) -> Vec<Message> {
         std::mem::take(&mut self.messages)
+    }
+
+    /// What the hosts keep of connections as the run ends.
+    pub fn caches(&self) -> Caches {
+        let mut caches = self.stacks.as_ref().map(Stacks::caches).unwrap_or_default();
+        caches.pass(self.now - Instant::ZERO);
+        caches
     }
 
     /// The links with their verdict logs and their patterns that were never reached, and what was written down.

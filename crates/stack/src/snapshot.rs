@@ -31,6 +31,19 @@ pub struct Snapshot {
     pub rexmt_due: Option<Instant>,
     /// Counters since the start.
     pub counters: Counters,
+    /// What the connection took from its host's cache as it began.
+    pub cached: Cached,
+}
+
+/// What a connection took from its host's cache of earlier ones as it began; `None` for what it did not find.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cached {
+    /// Slow-start threshold in bytes, as it was cached.
+    pub ssthresh: Option<u64>,
+    /// Smoothed round-trip time.
+    pub rtt: Option<Duration>,
+    /// Congestion window in bytes.
+    pub cwnd: Option<u64>,
 }
 
 /// What happened at an endpoint since the start.

@@ -20,6 +20,7 @@
 pub mod congestion;
 mod connection;
 mod factory;
+pub mod host_cache;
 pub mod profile;
 mod receive;
 pub mod recovery;
@@ -28,4 +29,5 @@ mod send_buffer;
 
 pub use connection::{Connection, ConnectionConfig, Role, State};
 pub use factory::{TcpModel, TcpRun};
+pub use host_cache::HostCache;
 pub use profile::Profile;

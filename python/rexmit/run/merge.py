@@ -70,6 +70,7 @@ def merge_results(
     if shards_among(places):
         return merge_shards(places, None if out is None else Path(out), skip_duplicates)
     sources = _open(places)
+    _check_apart(sources)
     _check_same_study(sources)
     factors = _joined_factors(sources)
     _check_same_scenario(sources)
@@ -121,6 +122,16 @@ def _open(folders: Sequence[Path]) -> list[_Source]:
 
 
 # What must agree
+
+
+def _check_apart(sources: Sequence[_Source]) -> None:
+    """Runs of a sequence depend on those before them, which others would come between."""
+    for source in sources:
+        if "sequence" in source.results.study:
+            raise StoreError(
+                f"{source.folder}: its runs follow each other (design.sequence), so that other seeds "
+                "or levels would be another study; merge the shards of one"
+            )
 
 
 def _check_same_study(sources: Sequence[_Source]) -> None:

@@ -292,8 +292,7 @@ class _Session:
             **self._backend.facts(),
             "scenario": self._backend.resolved(),
             "factors": [factor_to_record(factor) for factor in spec.design.factors],
-            "replications": spec.design.replications,
-            "seed": spec.design.seed,
+            **spec.design.to_table(),
             "runs": spec.design.runs,
             **({"shard": list(self._options.shard)} if self._options.shard else {}),
         }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use rexmit_stack::{Counters, Delivery, Event, Snapshot};
+use rexmit_stack::{Cached, Counters, Delivery, Event, Snapshot};
 use rexmit_units::Duration;
 use rexmit_wire::Payload;
 
@@ -119,6 +119,7 @@ impl SctpSocket {
             rto: Duration::from_millis(path.rto.into()),
             rexmt_due: None,
             counters: self.statistics().unwrap_or(self.counters),
+            cached: Cached::default(),
         })
     }
 

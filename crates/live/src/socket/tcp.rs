@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 
-use rexmit_stack::{Counters, Event, Snapshot};
+use rexmit_stack::{Cached, Counters, Event, Snapshot};
 use rexmit_units::Duration;
 use rexmit_wire::Payload;
 
@@ -113,5 +113,6 @@ fn snapshot(info: &TcpInfo, send_queue: u64, recv_queue: u64) -> Snapshot {
             fast_retransmits: u64::MAX,
             ..Counters::default()
         },
+        cached: Cached::default(),
     }
 }

@@ -17,6 +17,7 @@ mod profiles;
 mod queues;
 mod retransmissions;
 mod sctp;
+mod sequences;
 mod stacks;
 mod toy;
 mod transmissions;

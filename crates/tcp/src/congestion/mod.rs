@@ -216,7 +216,7 @@ pub enum Congestion {
     /// CUBIC in whole packets.
     CubicInteger(Box<CubicInteger>),
     /// BIC.
-    Bic(Bic),
+    Bic(Box<Bic>),
     /// One from outside this crate.
     Own(Box<dyn OwnControl>),
 }
@@ -231,7 +231,7 @@ impl Congestion {
                 Self::CubicInteger(Box::new(CubicInteger::new(config)))
             }
             AlgorithmKind::Cubic => Self::Cubic(Box::new(Cubic::new(config))),
-            AlgorithmKind::Bic => Self::Bic(Bic::new(config)),
+            AlgorithmKind::Bic => Self::Bic(Box::new(Bic::new(config))),
         }
     }
 

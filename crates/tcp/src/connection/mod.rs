@@ -9,11 +9,13 @@ use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Packet, SeqNumber, Transport};
 
 use crate::congestion::Congestion;
+use crate::host_cache::SharedHostCache;
 use crate::profile::Profile;
 use crate::recovery::{OwnRecovery, Recovery, with_recovery};
 
 mod ack;
 mod by_rate;
+mod cached;
 mod delayed_ack;
 mod departures;
 mod device;
@@ -50,6 +52,8 @@ pub struct ConnectionConfig {
     pub phase: Duration,
     /// Which side opens.
     pub role: Role,
+    /// What the host keeps of earlier connections, where the profile has that on.
+    pub host_cache: Option<SharedHostCache>,
 }
 
 /// One end of a TCP connection; see [`Endpoint`] for the order of calls.
@@ -125,10 +129,12 @@ impl Endpoint for Connection {
             return;
         }
         with_recovery!(self, |tcb, recovery| tcb.on_segment(now, segment, recovery));
+        self.tcb.leave_to_cache(now);
     }
 
     fn handle_timer(&mut self, now: Instant) {
         with_recovery!(self, |tcb, recovery| tcb.on_timer(now, recovery));
+        self.tcb.leave_to_cache(now);
     }
 
     fn poll_transmit(&mut self, _now: Instant) -> Option<Transmission> {
@@ -174,5 +180,6 @@ impl Socket for Connection {
 
     fn abort(&mut self, now: Instant) {
         self.tcb.reset(now);
+        self.tcb.leave_to_cache(now);
     }
 }

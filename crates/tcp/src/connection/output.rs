@@ -109,7 +109,7 @@ impl Tcb {
     }
 
     /// FB-OUT-1 and FB-OUT-2: is the sender idle, and does it start slowly again?
-    #[inline]
+    #[inline(always)]
     fn note_idle(&mut self, now: Instant) -> bool {
         let mut idle = self.marks.last_idle || self.snd.max == self.snd.una;
         self.marks.last_idle = false;
@@ -211,7 +211,7 @@ impl Tcb {
     }
 
     /// The tests of FB-OUT-7, in their order.
-    #[inline]
+    #[inline(always)]
     fn is_due(&self, plan: &Plan, idle: bool) -> bool {
         if plan.len > 0 && self.is_data_due(plan, idle) {
             return true;

@@ -9,6 +9,7 @@ use rexmit_units::Instant;
 use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
 
 use super::by_rate::ByRate;
+use super::cached::CacheAccess;
 use super::device::Device;
 use super::growth;
 use super::{ConnectionConfig, Role, State};
@@ -231,6 +232,8 @@ pub struct Tcb {
     pub(super) growth: growth::Growth,
     /// Bytes for which a blocked writer waits.
     pub(crate) writer_needs: u32,
+    /// What the host keeps of earlier connections, where it keeps something.
+    pub(super) host_cache: Option<Box<CacheAccess>>,
     pub(super) events: u8,
     pub(crate) counters: Counters,
     pub(super) out: VecDeque<Transmission>,
@@ -309,6 +312,7 @@ impl Tcb {
             persist_shift: 0,
             growth: growth::Growth::default(),
             writer_needs: 0,
+            host_cache: CacheAccess::new(&profile, config.host_cache),
             events: 0,
             counters: Counters::default(),
             out: VecDeque::new(),
@@ -338,6 +342,7 @@ impl Tcb {
             rto: self.rtt.rto(),
             rexmt_due: self.timers.rexmt_runs().then_some(self.timers.rexmt),
             counters: self.counters,
+            cached: self.cached(),
         }
     }
 

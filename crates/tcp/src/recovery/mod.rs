@@ -237,7 +237,7 @@ pub(crate) enum Recovery {
     NewReno(NewReno),
     BsdSack(BsdSack),
     Rfc6675(Rfc6675),
-    Linux269(Linux269),
+    Linux269(Box<Linux269>),
     Linux2615(Box<Linux2615>),
     Linux61(Box<Linux61>),
     /// One from outside this crate.
@@ -270,7 +270,7 @@ impl Recovery {
             _ if !tcb.marks.sack => Self::NewReno(NewReno::new(tcb)),
             SackRecovery::Bsd => Self::BsdSack(BsdSack::new(tcb)),
             SackRecovery::Rfc6675 => Self::Rfc6675(Rfc6675::new(tcb)),
-            SackRecovery::RateHalving => Self::Linux269(Linux269::new(tcb)),
+            SackRecovery::RateHalving => Self::Linux269(Box::new(Linux269::new(tcb))),
         }
     }
 
@@ -298,7 +298,10 @@ macro_rules! with_recovery {
             Recovery::NewReno($recovery) => $call,
             Recovery::BsdSack($recovery) => $call,
             Recovery::Rfc6675($recovery) => $call,
-            Recovery::Linux269($recovery) => $call,
+            Recovery::Linux269($recovery) => {
+                let $recovery = &mut **$recovery;
+                $call
+            }
             Recovery::Linux2615($recovery) => {
                 let $recovery = &mut **$recovery;
                 $call

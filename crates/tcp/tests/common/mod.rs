@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use rexmit_stack::{Endpoint, Event, Snapshot, Socket, Transmission};
 use rexmit_tcp::congestion::Congestion;
+use rexmit_tcp::host_cache::SharedHostCache;
 use rexmit_tcp::recovery::OwnRecovery;
 use rexmit_tcp::{Connection, ConnectionConfig, Profile, Role, State};
 use rexmit_units::{Duration, Instant};
@@ -101,6 +102,20 @@ impl Script {
 
     /// With chosen initial sequence numbers of the connection and of the peer.
     pub fn new(profile: Arc<Profile>, role: Role, iss: u32, irs: u32) -> Self {
+        Self::at_host(profile, role, (iss, irs), None)
+    }
+
+    /// A connection whose host keeps what this cache holds.
+    pub fn keeping(profile: Arc<Profile>, role: Role, cache: &SharedHostCache) -> Self {
+        Self::at_host(profile, role, (1_000, 5_000), Some(cache.clone()))
+    }
+
+    fn at_host(
+        profile: Arc<Profile>,
+        role: Role,
+        (iss, irs): (u32, u32),
+        host_cache: Option<SharedHostCache>,
+    ) -> Self {
         let address = |s: &str| s.parse::<SocketAddr>().expect("an address");
         let conn = Connection::new(ConnectionConfig {
             profile,
@@ -110,6 +125,7 @@ impl Script {
             mtu: 1500,
             phase: Duration::ZERO,
             role,
+            host_cache,
         });
         Self {
             conn,
