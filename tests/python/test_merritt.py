@@ -97,6 +97,14 @@ def test_thirty_runs_foretell_the_printed_values_as_the_readme_says() -> None:
     assert f"<!-- score -->\n{told}<!-- /score -->" in (STUDY / "README.md").read_text()
 
 
+def test_rows_do_not_mix_experiments_in_order_with_those_by_themselves(
+    results: Results, in_order: Results
+) -> None:
+    compared = study_module("merritt-2010").compared
+    assert compared([in_order, results]) == [results]
+    assert compared([in_order]) == [in_order]
+
+
 def test_every_run_completes(results: Results) -> None:
     table = results.table()
     assert table["completed"].all()
