@@ -53,6 +53,7 @@ def test_the_studies_of_the_package_have_the_size_of_the_thesis() -> None:
         "klaver-2005/cycles": 3,
         "klaver-2005/enschede": 3,
         "klaver-2005/linux": 16,
+        "merritt-2010/in-order": 90,
         "merritt-2010/own-link": 57,
         "merritt-2010/two-way": 90,
         "pedersen-2006/burst": 50,
