@@ -21,8 +21,8 @@ LOSS = "path.down.loss"
 KEPT = ("cycles", "window", "conditions", "enschede")
 """Parts of which the first run of each case is kept whole."""
 
-HALVED = 0.6
-"""Share of a peak at or below which cwnd has been halved: half of 3, rounded down, to half of an even one."""
+NEAR = 0.85
+"""Share of the median W above which cwnd is at a peak; of W = 6 and less that is W alone."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Seen:
     events: int
     """Loss events."""
     halvings: int
-    """Times that cwnd fell to half, of those packets that carry it."""
+    """Peaks of cwnd."""
     by_rule: tuple[int, int]
     """Events as appendix B counts them, a series within twice the RTT, and within once."""
     peaks: Floats
@@ -177,7 +177,7 @@ def see(one: Judged, with_windows: bool = False) -> Seen:
     spreads = random_windows(one) if with_windows else (None, None)
     return Seen(
         events=len(flow.events.row),
-        halvings=_halvings(flow),
+        halvings=_halvings(flow, cycles.peak),
         by_rule=(_by_rule(flow, 2), _by_rule(flow, 1)),
         peaks=cycles.peak[1:],
         lost=cycles.lost[1:],
@@ -193,18 +193,12 @@ def see(one: Judged, with_windows: bool = False) -> Seen:
     )
 
 
-def _halvings(flow: Direction) -> int:
-    """How often cwnd has fallen from a peak to half of it."""
-    cwnd = flow.level
-    steps = cwnd[np.flatnonzero(np.diff(cwnd, prepend=-1.0))]
-    peak, found, falling = 0.0, 0, False
-    for level in steps:
-        if level > peak or (falling and level > HALVED * peak):
-            peak, falling = level, False
-        elif not falling and level <= HALVED * peak:
-            found, falling = found + 1, True
-            peak = level
-    return found
+def _halvings(flow: Direction, peaks: Floats) -> int:
+    """How often cwnd has come near its usual peak from below: the peaks that the thesis counted by eye."""
+    if not len(peaks):
+        return 0
+    high = flow.level > NEAR * float(np.median(peaks))
+    return int((high[1:] & ~high[:-1]).sum())
 
 
 def _by_rule(flow: Direction, reach: int) -> int:

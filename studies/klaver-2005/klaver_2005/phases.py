@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import groupby
 
@@ -83,26 +84,27 @@ def number(name: str) -> Function:
     """A number of the cycle of the case in `where`."""
 
     def check(published: Published, evidence: Evidence) -> Check:
-        cycle = cycle_of(evidence.judged("cycles", published.place["where"]))
-        return Check.of_number(published, NUMBERS[name](cycle))
+        one = evidence.judged("cycles", published.place["where"])
+        try:
+            found = float(NUMBERS[name](cycle_of(one)))
+        except (IndexError, ValueError):
+            return Check.of_number(published, math.nan, "the connection has no cycle with this phase")
+        return Check.of_number(published, found)
 
     return check
-
-
-def _share(shares: list[bool]) -> float:
-    return sum(shares) / len(shares)
 
 
 def statement(judge: Callable[[Cycle], list[bool]], what: str) -> Function:
     """A statement on each of several things in the cycles of W = 11 and W = 12: holds if it does on all."""
 
     def check(published: Published, evidence: Evidence) -> Check:
-        found = [
-            each for case in ("W = 11", "W = 12") for each in judge(cycle_of(evidence.judged("cycles", case)))
-        ]
-        return Check.of_statement(
-            published, all(found), f"{sum(found)} of {len(found)} {what}", measure=_share(found)
-        )
+        both = [evidence.judged("cycles", case) for case in ("W = 11", "W = 12")]
+        try:
+            found = [each for one in both for each in judge(cycle_of(one))]
+        except (IndexError, ValueError):
+            found = []
+        ours = f"{sum(found)} of {len(found)} {what}"
+        return Check.of_statement(published, bool(found) and all(found), ours)
 
     return check
 
@@ -122,7 +124,8 @@ def _one_lower(cycle: Cycle) -> list[bool]:
 def _longer(cycle: Cycle) -> list[bool]:
     """Of each plateau but the first and the last: whether it lasts longer than the one before."""
     rise = _rise(cycle)
-    starts = [rise, *(at + 1 for at in np.flatnonzero(np.diff(cycle.cwnd)) if at >= rise)]
+    changes = np.flatnonzero(np.diff(cycle.cwnd))
+    starts = np.concatenate([[rise], changes[changes >= rise] + 1])
     lengths = np.diff(cycle.time[starts])
     return [bool(step > 0) for step in np.diff(lengths)]
 
@@ -135,8 +138,9 @@ def _by_one(cycle: Cycle) -> list[bool]:
 
 def full(published: Published, evidence: Evidence) -> Check:
     """The share of data segments with 1448 bytes."""
-    sizes = evidence.judged("cycles", "W = 11").flow.sent.bytes[:-1]
-    note = f"{len(sizes)} segments, the last one left out"
+    sent = evidence.judged("cycles", "W = 11").flow.sent
+    sizes = sent.bytes[sent.end < sent.end.max()]
+    note = f"{len(sizes)} segments, the end of the last write left out"
     return Check.of_number(published, 100 * float((sizes == 1448).mean()), note)
 
 
@@ -144,14 +148,22 @@ def constant_rtt(published: Published, evidence: Evidence) -> Check:
     """Where the pipe is above the buffer: how far RTTs vary at windows below the pipe, and how far above."""
     one = evidence.judged("cycles", PIPE)
     cycle = cycle_of(one)
-    rise = _rise(cycle)
+    try:
+        rise = _rise(cycle)
+    except IndexError:
+        return Check.of_statement(published, False, "no rise after a retransmission")
     held = one.flow.rtt.min() / 1e9 * 1e6 / (8 * 1514)
     window = cycle.cwnd[rise:]
-    levels = {cwnd: float(np.nanmedian(cycle.rtt[rise:][window == cwnd])) for cwnd in np.unique(window)}
+    timed = ~np.isnan(cycle.rtt[rise:])
+    levels = {
+        cwnd: float(cycle.rtt[rise:][timed & (window == cwnd)].min()) for cwnd in np.unique(window[timed])
+    }
     low, high = ([ms for cwnd, ms in levels.items() if (cwnd < held) == is_low] for is_low in (True, False))
+    if not low or not high:
+        return Check.of_statement(published, False, "windows lie on one side of the pipe only")
     below, above = (max(part) - min(part) for part in (low, high))
     ours = (
-        f"median RTTs of plateaux within {below:.1f} ms below the pipe of {held:.1f} packets, rising by "
+        f"least RTTs of plateaux within {below:.1f} ms below the pipe of {held:.1f} packets, rising by "
         f"{above:.0f} ms above it"
     )
     return Check.of_statement(published, below < 0.1 * above, ours, measure=below / above)

@@ -56,7 +56,7 @@ def random_windows(one: Judged) -> tuple[Spread | None, Spread | None]:
 
 
 def _spread(one: Judged, ends: Integers) -> Spread | None:
-    """p = events / segments, F = rate x mean RTT / MSS of each window."""
+    """Of each window p, events / segments, and F, rate x mean RTT / MSS."""
     if not len(ends):
         return None
     flow, sent = one.flow, one.flow.sent
@@ -67,7 +67,8 @@ def _spread(one: Judged, ends: Integers) -> Spread | None:
 
     def within(values: Integers) -> Floats:
         total = np.concatenate([np.zeros(1, np.int64), np.cumsum(values)])
-        return (total[ends[:, 1]] - total[ends[:, 0]]).astype(np.float64)
+        found: Floats = (total[ends[:, 1]] - total[ends[:, 0]]).astype(np.float64)
+        return found
 
     seconds = (sent.time[ends[:, 1]] - sent.time[ends[:, 0]]) / 1e9
     mean_rtt = within(rtt) / within(samples) / 1e9
