@@ -17,7 +17,9 @@ from demo import ROOT, rexmit
 OUT = Path("results") / "studies"
 STUDIES = {
     "hurtig-2006": ("short", "long"),
-    "klaver-2005": ("controlled", "acks", "cycles", "enschede"),
+    "klaver-2005": (
+        *("controlled", "acks", "cycles", "enschede", "window", "conditions", "random", "shared", "absent"),
+    ),
     "merritt-2010": ("two-way",),
     "deboer-2005": ("buffers", "sack", "newreno", "tick", "acks", "queue", "reassembly"),
     "pedersen-2006": (

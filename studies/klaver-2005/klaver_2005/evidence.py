@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -64,43 +65,58 @@ class Seen:
         return float(np.std(self.peaks) / np.mean(self.peaks))
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A part measured: a row a run, what is kept of each, and the connections kept whole by case."""
+
+    frame: pl.DataFrame
+    seen: dict[int, Seen]
+    judged: dict[str, Judged]
+
+
+_MEASURED: WeakKeyDictionary[rexmit.Results, _Part] = WeakKeyDictionary()
+"""By the results, so that parts in which a wrong system does not differ are measured once."""
+
+
+def _measured(name: str, results: rexmit.Results) -> _Part:
+    """Measures each run by a capture at its sender: the connection that sent most."""
+    if results in _MEASURED:
+        return _MEASURED[results]
+    seen: dict[int, Seen] = {}
+    judged: dict[str, Judged] = {}
+    table = results.table()
+    first = table.unique([CASE], keep="first", maintain_order=True) if CASE in table.columns else table
+    firsts = dict(first.select("run", CASE).iter_rows()) if CASE in table.columns else {}
+
+    def keep(run: int, found: TcpFriendly) -> None:
+        every = [one for looked in found.looked for one in looked.judged]
+        if not every:
+            return
+        most = max(every, key=lambda one: int(one.flow.sent.segments.sum()))
+        seen[run] = see(most, with_windows=name == "controlled")
+        if name in KEPT and run in firsts:
+            judged[firsts[run]] = most
+
+    frame = rexmit.tcp_friendly_runs(results, each=keep)
+    most = frame.sort("sent_segments", descending=True, nulls_last=True).unique("run", keep="first")
+    _MEASURED[results] = _Part(most.sort("run"), seen, judged)
+    return _MEASURED[results]
+
+
 class Evidence:
     """The results given: some of the parts of the study."""
 
     def __init__(self, results: Sequence[rexmit.Results]) -> None:
         self._results = {result.name.partition("/")[2]: result for result in results}
-        self._measured: dict[str, pl.DataFrame] = {}
-        self._seen: dict[str, dict[int, Seen]] = {}
-        self._judged: dict[str, dict[str, Judged]] = {}
+
+    def _part(self, name: str) -> _Part:
+        if name not in self._results:
+            raise Uncovered(f"needs a folder of klaver-2005/{name}")
+        return _measured(name, self._results[name])
 
     def part(self, name: str) -> pl.DataFrame:
         """The measured runs of a part, the connection that sent most. Raises Uncovered without it."""
-        if name not in self._results:
-            raise Uncovered(f"needs a folder of klaver-2005/{name}")
-        if name not in self._measured:
-            self._measure(name)
-        return self._measured[name]
-
-    def _measure(self, name: str) -> None:
-        seen: dict[int, Seen] = {}
-        judged: dict[str, Judged] = {}
-        table = self._results[name].table()
-        first = table.unique([CASE], keep="first", maintain_order=True) if CASE in table.columns else table
-        firsts = dict(first.select("run", CASE).iter_rows()) if CASE in table.columns else {}
-
-        def keep(run: int, found: TcpFriendly) -> None:
-            every = [one for looked in found.looked for one in looked.judged]
-            if not every:
-                return
-            most = max(every, key=lambda one: int(one.flow.sent.segments.sum()))
-            seen[run] = see(most, with_windows=name == "controlled")
-            if name in KEPT and run in firsts:
-                judged[firsts[run]] = most
-
-        frame = rexmit.tcp_friendly_runs(self._results[name], each=keep)
-        most = frame.sort("sent_segments", descending=True, nulls_last=True).unique("run", keep="first")
-        self._measured[name] = most.sort("run")
-        self._seen[name], self._judged[name] = seen, judged
+        return self._part(name).frame
 
     def points(self, name: str) -> pl.DataFrame:
         """Means over replications of what is measured in a part, and the parity and verdict of the first."""
@@ -133,17 +149,18 @@ class Evidence:
         frame = self.part(name)
         if case is not None:
             frame = frame.filter(pl.col(CASE) == case)
-        found = [self._seen[name][run] for run in frame["run"] if run in self._seen[name]]
+        seen = self._part(name).seen
+        found = [seen[run] for run in frame["run"] if run in seen]
         if not found:
             raise Uncovered(f"these results of klaver-2005/{name} have no case '{case}'")
         return found
 
     def judged(self, name: str, case: str) -> Judged:
         """The connection of a case's first run. Raises Uncovered without it."""
-        self.part(name)
-        if case not in self._judged[name]:
+        judged = self._part(name).judged
+        if case not in judged:
             raise Uncovered(f"these results of klaver-2005/{name} have no case '{case}'")
-        return self._judged[name][case]
+        return judged[case]
 
     def cases(self, name: str) -> list[str]:
         """The cases of a part, in its order."""

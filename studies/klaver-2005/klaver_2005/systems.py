@@ -5,10 +5,10 @@ from __future__ import annotations
 from rexmit.analyse.power import System
 
 SERVER, CLIENT = "hosts.server.stack", "hosts.client.stack"
-LINES = ("controlled", "cycles")
-"""The parts with the token bucket and Linux's delayed ACKs."""
-TCP = (*LINES, "enschede")
-"""Those in which the sender alone makes the cycles."""
+LINES = ("controlled", "cycles", "acks")
+"""The parts with the token bucket."""
+TCP = ("controlled", "cycles", "enschede", "shared")
+"""Those with Linux's own ACKs, and the sender patched."""
 
 SAMPLE = {
     "controlled": {
@@ -21,7 +21,10 @@ SAMPLE = {
     },
     "cycles": {},
     "enschede": {"case": ["80 ms", "75 ms"], "design.replications": 1},
+    "acks": {"case": ["1 Mbit/s, 16 kB, 0 ms", "1 Mbit/s, 32 kB, 0 ms", "1 Mbit/s, 128 kB, 0 ms"]},
     "window": {"transfers.0.bulk": "60 s"},
+    "conditions": {"design.replications": 1},
+    "shared": {"case": ["Stockholm, light", "Cape Town, medium"]},
     "random": {"transfers.0.bulk": "300 s", "design.replications": 2},
 }
 
@@ -88,13 +91,15 @@ SYSTEMS = (
         "loss",
         "0.1 % of the data lost at random as well",
         {"path.down.loss": "0.1 %"},
-        parts=(*TCP, "window"),
+        parts=(*TCP, "acks", "window"),
     ),
-    System("ack-loss", "5 % of the ACKs lost", {"path.up.loss": "5 %"}, parts=(*TCP, "window")),
+    System("ack-loss", "5 % of the ACKs lost", {"path.up.loss": "5 %"}, parts=(*TCP, "acks", "window")),
     System(
         "small-window", "a receiver window of 16 kB", {f"{CLIENT}.buffers.receive": "17856 bytes"}, parts=TCP
     ),
-    System("more-delay", "30 ms more on the way back", {"path.up.delay": "30 ms"}, parts=(*TCP, "window")),
+    System(
+        "more-delay", "30 ms more on the way back", {"path.up.delay": "30 ms"}, parts=(*TCP, "acks", "window")
+    ),
     System(
         "slow-start",
         "slow start after each loss",
