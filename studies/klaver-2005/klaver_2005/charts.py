@@ -95,7 +95,7 @@ def figure_5_1(frame: pl.DataFrame) -> Figure:
     looks = (
         (~large & ~small, "o", "none", "controlled"),
         (large & ~small, "^", style.LIGHT.ink, f"controlled, {LARGE_RTT}"),
-        (small, "x", style.LIGHT.ink, "W = 3: outside the model of chapter 4"),
+        (small, "x", style.LIGHT.ink, "W = 3"),
     )
     for chosen, marker, face, label in looks:
         if chosen.any():

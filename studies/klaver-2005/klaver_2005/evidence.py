@@ -37,7 +37,7 @@ class Seen:
     by_rule: tuple[int, int]
     """Events as appendix B counts them, a series within twice the RTT, and within once."""
     peaks: Floats
-    """W of each cycle after the first."""
+    """W of each cycle from when the connection has settled."""
     lost: Integers
     """Segments lost in each of them."""
     seconds: Floats
@@ -188,7 +188,7 @@ def see(one: Judged, with_windows: bool = False) -> Seen:
     """What is kept of a connection."""
     flow, cycles = one.flow, one.cycles
     sent = flow.sent
-    number = max(len(cycles) - 1, 0)
+    first = _settled(cycles.peak)
     time = (int(sent.time[-1]) - int(sent.time[0])) / 1e9
     rtt = flow.rtt[flow.rtt > 0] / 1e6
     spreads = random_windows(one) if with_windows else (None, None)
@@ -196,10 +196,10 @@ def see(one: Judged, with_windows: bool = False) -> Seen:
         events=len(flow.events.row),
         halvings=_halvings(flow, cycles.peak),
         by_rule=(_by_rule(flow, 2), _by_rule(flow, 1)),
-        peaks=cycles.peak[1:],
-        lost=cycles.lost[1:],
-        seconds=cycles.time[1:] / 1e9,
-        complete=measure(flow, cycles, Window(1, len(cycles), 1)) if number >= 3 else None,
+        peaks=cycles.peak[first:],
+        lost=cycles.lost[first:],
+        seconds=cycles.time[first:] / 1e9,
+        complete=measure(flow, cycles, Window(first, len(cycles), 1)) if len(cycles) - first >= 3 else None,
         selected=one.measured,
         rtt_ms=(float(rtt.min()), float(rtt.mean()), float(rtt.max())),
         rate_bit_s=8 * float(sent.bytes[sent.new].sum()) / time,
@@ -208,6 +208,17 @@ def see(one: Judged, with_windows: bool = False) -> Seen:
         equal=spreads[0],
         any=spreads[1],
     )
+
+
+def _settled(peaks: Floats) -> int:
+    """The first cycle that is in equilibrium: after the one of slow start, W no more than in the second half.
+
+    Section 5.1 measures from where the pattern has begun, with the cwnd that the measurement ends at.
+    """
+    if len(peaks) < 2:
+        return 1
+    most = float(peaks[len(peaks) // 2 :].max())
+    return 1 + int(np.flatnonzero(peaks[1:] <= most)[0])
 
 
 def _halvings(flow: Direction, peaks: Floats) -> int:

@@ -52,12 +52,13 @@ SHOWN = {
 def make(page: Page) -> None:
     """Run what is not there yet, draw, write the tables."""
     results = {name: page.run(name) for name in PARTS}
+    evidence = Evidence(list(results.values()))
     tables = {
-        "errors": errors(tcp_friendly_runs(results["controlled"])),
-        "constants": constants(tcp_friendly_runs(results["acks"])),
-        "absent": absent(tcp_friendly_runs(results["absent"])),
+        "errors": errors(evidence.part("controlled")),
+        "constants": constants(evidence.part("acks")),
+        "absent": absent(evidence.part("absent")),
         "buffers": buffers(tcp_friendly_runs(page.run("buffers"))),
-        "shared": shared(Evidence([results["shared"]])),
+        "shared": shared(evidence),
         **covered(),
         "compare": page.compare(list(results.values())).to_markdown(),
     }

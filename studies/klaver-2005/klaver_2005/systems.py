@@ -21,7 +21,7 @@ SAMPLE = {
     },
     "cycles": {},
     "enschede": {"case": ["80 ms", "75 ms"], "design.replications": 1},
-    "acks": {"case": ["1 Mbit/s, 16 kB, 0 ms", "1 Mbit/s, 32 kB, 0 ms", "1 Mbit/s, 128 kB, 0 ms"]},
+    "acks": {"case": ["1 Mbit/s, 16 kB, 0 ms", "1 Mbit/s, 32 kB, 0 ms"]},
     "window": {"transfers.0.bulk": "60 s"},
     "conditions": {"design.replications": 1},
     "shared": {"case": ["Stockholm, light", "Cape Town, medium"]},

@@ -31,9 +31,10 @@ class Spread:
 
     @property
     def slope(self) -> float:
-        """Of ln F over ln p; NaN where p does not vary."""
-        x, y = np.log(self.p), np.log(self.f)
-        return float(np.polyfit(x, y, 1)[0]) if np.ptp(x) > 1e-9 else float("nan")
+        """Of ln F over ln p; NaN where p does not vary, or a window has no event."""
+        if self.p.min() <= 0 or self.f.min() <= 0 or np.ptp(self.p) < 1e-9 * self.p.max():
+            return float("nan")
+        return float(np.polyfit(np.log(self.p), np.log(self.f), 1)[0])
 
 
 def random_windows(one: Judged) -> tuple[Spread | None, Spread | None]:
