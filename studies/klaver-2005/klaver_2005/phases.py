@@ -147,8 +147,8 @@ def full(published: Published, evidence: Evidence) -> Check:
 def constant_rtt(published: Published, evidence: Evidence) -> Check:
     """Where the pipe is above the buffer: how far RTTs vary at windows below the pipe, and how far above."""
     one = evidence.judged("cycles", PIPE)
-    cycle = cycle_of(one)
     try:
+        cycle = cycle_of(one)
         rise = _rise(cycle)
     except IndexError:
         return Check.of_statement(published, False, "no rise after a retransmission")
