@@ -101,8 +101,8 @@ SYSTEMS = (
         "more-delay", "30 ms more on the way back", {"path.up.delay": "30 ms"}, parts=(*TCP, "acks", "window")
     ),
     System(
-        "slow-start",
-        "slow start after each loss",
+        "flight-half",
+        "ssthresh of half the flight, not of half of cwnd",
         {f"{SERVER}.congestion.ssthresh": "flight-half"},
         parts=LINES,
     ),
