@@ -17,8 +17,10 @@ from demo import ROOT, rexmit
 OUT = Path("results") / "studies"
 STUDIES = {
     "hurtig-2006": ("short", "long", "earlier"),
-    "klaver-2005": ("controlled", "acks", "cycles", "enschede"),
-    "merritt-2010": ("two-way",),
+    "klaver-2005": (
+        *("controlled", "acks", "cycles", "enschede", "window", "conditions", "random", "shared", "absent"),
+    ),
+    "merritt-2010": ("two-way", "in-order"),
     "deboer-2005": (
         *("buffers", "sack", "newreno", "dummynet", "acks", "queue", "reassembly"),
         *("order", "queue-order", "connections", "writes", "again", "base"),

@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 from rexmit import Study, tcp_friendly_runs
 from rexmit.analyse import summarise
+from rexmit.analyse.statements import load_statements
+
+from .evidence import Evidence
+from .lines import off_curve
+from .points import distance
 
 if TYPE_CHECKING:
     from study_page import Page
 
-PARTS = ("controlled", "acks", "cycles", "enschede")
+PARTS = (*("controlled", "acks", "cycles", "enschede", "window", "conditions", "random", "shared", "absent"),)
 CASE, COUNTS = "case", "hosts.server.stack.congestion.counts"
 POLICY, ALGORITHM = "hosts.client.stack.delayed_ack.policy", "hosts.server.stack.congestion.algorithm"
+FOLDER = Path(__file__).parent.parent
+BURST = "path.down.burst"
 FORMULAS = {
     "error_klaver_odd": "odd W",
     "error_klaver_even": "even W",
@@ -30,9 +38,12 @@ FORMULAS = {
 }
 POLICIES = ("immediate", "quick-ack", "every-second")
 SHOWN = {
-    "controlled": ("figure-5-1", "relative-errors"),
+    "controlled": ("figure-5-1", "relative-errors", "windows"),
     "acks": ("constant",),
-    "cycles": ("figure-4-1", "figure-4-2", "figure-4-3", "figure-4-4", "figure-4-5", "figure-2-1"),
+    "cycles": ("figure-4-1", "figure-4-2", "figure-4-3", "figure-4-4", "figure-4-5", "figure-2-2"),
+    "window": ("figure-2-4",),
+    "conditions": ("figure-2-1", "figure-2-1-kernel", "figure-2-5", "figure-2-6"),
+    "shared": ("figure-5-2", "figure-5-3"),
     "linux": ("linux-points",),
 }
 """Figures of each part that the page shows."""
@@ -41,9 +52,14 @@ SHOWN = {
 def make(page: Page) -> None:
     """Run what is not there yet, draw, write the tables."""
     results = {name: page.run(name) for name in PARTS}
+    evidence = Evidence(list(results.values()))
     tables = {
-        "errors": errors(tcp_friendly_runs(results["controlled"])),
-        "constants": constants(tcp_friendly_runs(results["acks"])),
+        "errors": errors(evidence.part("controlled")),
+        "constants": constants(evidence.part("acks")),
+        "absent": absent(evidence.part("absent")),
+        "buffers": buffers(tcp_friendly_runs(page.run("buffers"))),
+        "shared": shared(evidence),
+        **covered(),
         "compare": page.compare(list(results.values())).to_markdown(),
     }
     if page.linux:
@@ -108,6 +124,55 @@ def constants(frame: pl.DataFrame) -> str:
     for case in cases:
         values = [keyed[case, counts, policy] for counts, policy in columns]
         rows.append([case, *(f"{value:.3f}" for value in values), f"{values[5] / values[3]:.3f}"])
+    return _markdown(head, rows)
+
+
+def covered() -> dict[str, str]:
+    """What the text states and what holds it; the statements without a row."""
+    coverage = load_statements(FOLDER)
+    return {"coverage": f"{coverage.text()}\n", "uncovered": coverage.table()}
+
+
+def absent(frame: pl.DataFrame) -> str:
+    """The cells that table 5.1 leaves out, by what fails of the conditions."""
+    told: dict[str, list[str]] = {}
+    for case, f, failed in frame.select(CASE, "f", "failed_conditions").iter_rows():
+        what = (failed or "").replace(",", ", ") or ("nothing" if f is not None else "too few cycles")
+        told.setdefault(what, []).append(case)
+    rows = [[what, str(len(cases)), "; ".join(cases)] for what, cases in sorted(told.items(), key=_by_number)]
+    return _markdown(["what fails", "cells", "which"], rows)
+
+
+def _by_number(item: tuple[str, list[str]]) -> int:
+    return -len(item[1])
+
+
+def buffers(frame: pl.DataFrame) -> str:
+    """The point of a buffer of one, two and three packets, by the bucket."""
+    rows = []
+    for row in frame.iter_rows(named=True):
+        far = None if row["f"] is None else distance({**row, "p": row["p"]})
+        point = ["-"] * 3 if row["f"] is None else [f"{row['w']:.0f}", f"{row['p']:.4f}", f"{row['f']:.3f}"]
+        end = [row["failed_conditions"]] if far is None else [f"{far:+.1f} %"]
+        rows.append([str(row["path.down.queue"]), str(row[BURST]), *point, *end])
+    return _markdown(["buffer", "bucket", "W", "p", "F", "from the curve"], rows)
+
+
+def shared(evidence: Evidence) -> str:
+    """The lines with other traffic: complete windows and alike cycles against the curves."""
+    head = ["line and load", "Mbit/s", "cycles", "W", "W varies by", "complete", "alike cycles"]
+    rows = []
+    for case in evidence.cases("shared"):
+        for one in evidence.seen("shared", case):
+            if one.complete is None:
+                rows.append([case, f"{one.rate_bit_s / 1e6:.2f}", str(max(one.events - 1, 0)), *["-"] * 4])
+                continue
+            alike = one.selected
+            chosen = "-" if alike is None or not alike.f else f"{off_curve(alike):+.1f} % of {alike.cycles}"
+            cells = [f"{one.rate_bit_s / 1e6:.2f}", str(one.events - 1), f"{one.peaks.mean():.0f}"]
+            rows.append(
+                [case, *cells, f"{one.spread_of_peaks:.0%}", f"{off_curve(one.complete):+.1f} %", chosen]
+            )
     return _markdown(head, rows)
 
 
