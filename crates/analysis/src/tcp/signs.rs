@@ -118,7 +118,7 @@ impl Signs {
             (Exclusion::SeenBefore, trial.before.count > 0),
             (Exclusion::NoAnswer, !self.prompted),
             (Exclusion::Answer, self.prompted),
-            (Exclusion::JustReported, self.crossing),
+            (Exclusion::JustReported, self.crossing && self.at_once),
             (Exclusion::TimerYoung, !self.timer_possible),
             (Exclusion::TimerRan, self.timer_sure),
             (Exclusion::NotOverdue, !self.overdue),

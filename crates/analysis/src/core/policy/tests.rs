@@ -120,9 +120,9 @@ const HELD: &[Held] = &[
     ("tcp.timer.probe_ack_delay", (1, 2), By::Capture("linux/tail-1-2ms.client.pcap.gz")),
     ("tcp.timer.probe_margin", (10, 1), By::Capture("linux/tail-probe-lost.client.pcap.gz")),
     ("tcp.timer.settled_rtts", (1, 2), By::Capture("linux/timeout-long-bare.client.pcap.gz")),
-    ("tcp.prompt.share", (1, 2), By::Tcp(script!(USUAL, "254 s . 1001+1000 ack 1"))),
-    ("tcp.prompt.least", (1, 2), By::Tcp(script!(QUICK, "34.8 s . 1001+1000 ack 1"))),
-    ("tcp.prompt.most", (1, 2), By::Tcp(script!(SLOW, "615 s . 1001+1000 ack 1"))),
+    ("tcp.prompt.share", (1, 2), By::Tcp(script!(USUAL, "251.9 s . 1001+1000 ack 1"))),
+    ("tcp.prompt.least", (1, 2), By::Tcp(script!(QUICK, "34.2 s . 1001+1000 ack 1"))),
+    ("tcp.prompt.most", (1, 2), By::Tcp(script!(SLOW, "612.2 s . 1001+1000 ack 1"))),
     (
         "tcp.prompt.at_once_share",
         (4, 1),
