@@ -152,7 +152,8 @@ impl Memory {
         }
         let Some(last) = self.last.filter(|last| view.una < last.end && last.end < trial.seq) else { return };
         let passed_over = view.sacked.bytes_above(last.end) > view.sacked.bytes_above(trial.seq);
-        if passed_over && self.sack == SackUse::Unknown {
+        // What goes back after a timeout goes on behind a fast retransmit of what is below it, whatever was reported.
+        if passed_over && self.sack == SackUse::Unknown && !self.is_left(trial) {
             self.sack = SackUse::Used;
         }
     }

@@ -223,3 +223,38 @@ fn a_timer_that_expires_soon_after_the_third_report_makes_no_certain_fast_retran
          1250 c . 1+0 ack 5001"]);
     assert_eq!(found, [(13, Fast, Likely)]);
 }
+
+#[test]
+fn going_on_behind_a_fast_retransmit_is_no_use_of_sack() {
+    // After a timeout the sender goes back, up to 3001. Three duplicates make it send the first segment, and what it
+    // goes on with lies behind reported data, which it has no eye for. So its next recovery is a plain one.
+    let found = causes(&[
+        SACK_OPENING,
+        SIX,
+        "110 c . 1+0 ack 1 sack 4001-5001
+         410 s . 1+1000 ack 1
+         460 c . 1+0 ack 1001 sack 4001-5001
+         460.01 s . 1001+1000 ack 1
+         460.02 s . 2001+1000 ack 1
+         461 c . 1+0 ack 1001 sack 2001-3001,4001-5001
+         462 c . 1+0 ack 1001 sack 2001-4001,4001-5001
+         463 c . 1+0 ack 1001 sack 2001-5001
+         463.01 s . 1001+1000 ack 1
+         463.02 s . 5001+1000 ack 1
+         520 c . 1+0 ack 6001
+         530 s . 6001+1000 ack 1
+         530 s . 7001+1000 ack 1
+         530 s . 8001+1000 ack 1
+         530 s . 9001+1000 ack 1
+         530 s . 10001+1000 ack 1
+         530 s . 11001+1000 ack 1
+         580 c . 1+0 ack 6001 sack 7001-8001
+         581 c . 1+0 ack 6001 sack 7001-9001
+         582 c . 1+0 ack 6001 sack 7001-10001
+         582.01 s . 6001+1000 ack 1
+         632 c . 1+0 ack 10001 sack 11001-12001
+         632.01 s . 10001+1000 ack 1
+         690 c . 1+0 ack 12001",
+    ]);
+    assert!(found.iter().all(|row| row.1 != SackRecovery || row.2 == Likely), "{found:?}");
+}
