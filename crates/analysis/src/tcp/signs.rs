@@ -113,7 +113,7 @@ impl Signs {
         let last = trial.before.last.map(|stamp| trial.since(stamp.time));
         let round_trip = trial.clock.rtt().unwrap_or_default();
         Facts::of(&[
-            (Exclusion::AtSender, trial.clock.is_surely_near()),
+            (Exclusion::AtSender, trial.clock.is_surely_near() && !memory.elsewhere),
             (Exclusion::LaterThanCopies, last.is_none_or(|since| since > trial.policy.timer.syn)),
             (Exclusion::SeenBefore, trial.before.count > 0),
             (Exclusion::NoAnswer, !self.prompted),

@@ -136,6 +136,8 @@ pub(super) struct Memory {
     pub sure: bool,
     /// What its sender makes of SACK.
     pub sack: SackUse,
+    /// It sent what did not come here, so that the capture is not its own, however near it seems.
+    pub elsewhere: bool,
     /// What was outstanding at the last expiry goes up to here, while it is not acknowledged.
     pub expired_to: i64,
 }

@@ -258,3 +258,28 @@ fn going_on_behind_a_fast_retransmit_is_no_use_of_sack() {
     ]);
     assert!(found.iter().all(|row| row.1 != SackRecovery || row.2 == Likely), "{found:?}");
 }
+
+#[test]
+fn a_capture_that_misses_a_first_transmission_is_not_its_senders() {
+    // By the handshake the capture is 0.5 ms from the sender. In between is a queue: the first segment was lost in it,
+    // and its fast retransmit waits there for 2 ms, so that it seems to answer nothing.
+    let found = causes(&["0 s S 0+0 sackok
+         4 c S 0+0 ack 1 sackok
+         4.9 s . 1+0 ack 1
+         10 s . 1+1000 ack 1
+         14 c . 1+0 ack 1001
+         20 s . 2001+1000 ack 1
+         24 c . 1+0 ack 1001 sack 2001-3001
+         27 s . 3001+1000 ack 1
+         30 s . 4001+1000 ack 1
+         31 c . 1+0 ack 1001 sack 2001-4001
+         34 c . 1+0 ack 1001 sack 2001-5001
+         1020 s . 2001+1000 ack 1
+         1023 s . 4001+1000 ack 1
+         1024 c . 1+0 ack 1001 sack 2001-5001
+         1027 c . 1+0 ack 1001 sack 2001-5001
+         1029.3 s . 1001+1000 ack 1
+         1034 c . 1+0 ack 5001"]);
+    assert!(found.iter().all(|row| row.2 == Likely), "{found:?}");
+    assert_eq!(found.last().map(|row| row.0), Some(16), "{found:?}");
+}
