@@ -203,25 +203,38 @@ fn a_hole_just_after_a_recovery_may_belong_to_it() {
     assert_eq!(found, [(13, Fast, Certain), (22, Fast, Likely)]);
 }
 
-#[test]
-fn a_timer_that_expires_soon_after_the_third_report_makes_no_certain_fast_retransmit() {
-    // The reports come late, and this sender counts one fewer, since the first of them moved the window: its timer
-    // expires 1 s after the segment was sent, and 1.6 ms after the last report.
-    let found = causes(&["0 c S 0+0 sackok
+/// Three reports of the second segment, 1 s after it was sent, and the segment again `after` ms later; the first report
+/// comes with this window, which was 1000 before.
+fn reported_late(window: u32, after: f64) -> Vec<(u64, Cause, Confidence)> {
+    causes(&[&format!(
+        "0 c S 0+0 sackok
          0.1 s S 0+0 ack 1 sackok
          80 c . 1+0 ack 1
          81 s . 1+1000 ack 1
          161 c . 1+0 ack 1001
          170 s . 1001+1000 ack 1
          535 s . 2001+1000 ack 1
-         615 c . 1+0 ack 1001 win 1100 sack 2001-3001
+         615 c . 1+0 ack 1001 win {window} sack 2001-3001
          810 s . 3001+1000 ack 1
-         890 c . 1+0 ack 1001 win 1100 sack 2001-4001
+         890 c . 1+0 ack 1001 win {window} sack 2001-4001
          1088 s . 4001+1000 ack 1
-         1168.4 c . 1+0 ack 1001 win 1100 sack 2001-5001
-         1170 s . 1001+1000 ack 1
-         1250 c . 1+0 ack 5001"]);
-    assert_eq!(found, [(13, Fast, Likely)]);
+         1168.4 c . 1+0 ack 1001 win {window} sack 2001-5001
+         {} s . 1001+1000 ack 1
+         1250 c . 1+0 ack 5001",
+        1168.4 + after
+    )])
+}
+
+#[test]
+fn a_timer_that_expires_soon_after_the_third_report_makes_no_certain_fast_retransmit() {
+    assert_eq!(reported_late(1000, 1.6), [(13, Fast, Likely)]);
+    assert_eq!(reported_late(1000, 0.1), [(13, Fast, Certain)]);
+}
+
+#[test]
+fn a_report_that_moves_the_window_is_no_duplicate_to_all_senders() {
+    // To one that counts duplicates as RFC 5681 section 2 has them there were two, so its timer may have run out.
+    assert_eq!(reported_late(1100, 0.1), [(13, Fast, Likely)]);
 }
 
 #[test]
