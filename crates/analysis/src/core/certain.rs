@@ -228,7 +228,7 @@ static TCP: &[(Cause, &[Rule])] = &[
         &[
             (Rival::Answer, &[E::NoAnswer]),
             (Rival::Recovery, &[E::TimerRan]),
-            (Rival::Queued, &[E::FewReports, E::Recovering]),
+            (Rival::Queued, &[E::FewReports]),
             (Rival::Probe, &[E::NotTail, E::Recovering]),
             (Rival::Elsewhere, &[E::AtSender]),
         ],

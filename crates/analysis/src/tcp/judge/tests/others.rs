@@ -296,3 +296,33 @@ fn a_capture_that_misses_a_first_transmission_is_not_its_senders() {
     assert!(found.iter().all(|row| row.2 == Likely), "{found:?}");
     assert_eq!(found.last().map(|row| row.0), Some(16), "{found:?}");
 }
+
+#[test]
+fn behind_a_queue_a_fast_retransmit_in_a_recovery_is_no_certain_timeout() {
+    // By the handshake the capture is 0.25 ms from the sender; what is sent waits for 1.5 ms in between. The sender
+    // begins another fast retransmit before the first one has repaired all.
+    let found = causes(&["0 s S 0+0 sackok
+         4 c S 0+0 ack 1 sackok
+         4.5 s . 1+0 ack 1
+         10 s . 1+1000 ack 1
+         14 c . 1+0 ack 1001
+         20 s . 1001+1000 ack 1
+         20 s . 2001+1000 ack 1
+         20 s . 3001+1000 ack 1
+         20 s . 4001+1000 ack 1
+         20 s . 5001+1000 ack 1
+         24 c . 1+0 ack 1001 sack 2001-3001
+         24.5 c . 1+0 ack 1001 sack 2001-4001
+         25 c . 1+0 ack 1001 sack 2001-5001
+         26.5 s . 1001+1000 ack 1
+         30.5 c . 1+0 ack 5001
+         400 s . 6001+1000 ack 1
+         400 s . 7001+1000 ack 1
+         400 s . 8001+1000 ack 1
+         404 c . 1+0 ack 5001 sack 6001-7001
+         404.5 c . 1+0 ack 5001 sack 6001-8001
+         405 c . 1+0 ack 5001 sack 6001-9001
+         406.5 s . 5001+1000 ack 1
+         410 c . 1+0 ack 9001"]);
+    assert_eq!(found, [(14, Fast, Likely), (22, Timeout, Likely)]);
+}
