@@ -222,7 +222,14 @@ static TCP: &[(Cause, &[Rule])] = &[
             (Rival::Elsewhere, &[E::AtSender]),
         ],
     ),
-    (Cause::TailProbe, &[(Rival::Timer, &[E::OnlyTail]), (Rival::Elsewhere, &[E::AtSender])]),
+    (
+        Cause::TailProbe,
+        &[
+            (Rival::Timer, &[E::OnlyTail]),
+            (Rival::Answer, &[E::NoAnswer]),
+            (Rival::Elsewhere, &[E::AtSender]),
+        ],
+    ),
     (
         Cause::Timeout,
         &[

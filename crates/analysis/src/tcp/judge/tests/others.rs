@@ -326,3 +326,24 @@ fn behind_a_queue_a_fast_retransmit_in_a_recovery_is_no_certain_timeout() {
          410 c . 1+0 ack 9001"]);
     assert_eq!(found, [(14, Fast, Likely), (22, Timeout, Likely)]);
 }
+
+#[test]
+fn a_tail_that_goes_again_as_the_window_opens_is_no_certain_probe() {
+    // The byte that fits the window is lost, and the FIN behind it was in a probe of the closed window. When that opens,
+    // the sender goes on with its last segment.
+    let found = causes(&[
+        SACK_OPENING,
+        "60 s . 1+1000 ack 1
+         110 c . 1+0 ack 1001 win 1
+         110.1 s . 1001+1 ack 1
+         111 c . 1+0 ack 1001 win 0
+         1110 s F 1002+1 ack 1
+         1160 c . 1+0 ack 1001 win 0
+         2500 c . 1+0 ack 1001 win 3000
+         2500.01 s F 1002+1 ack 1
+         2550 c . 1+0 ack 1001 win 3000 sack 1002-1003
+         3500 s F 1001+2 ack 1
+         3550 c . 1+0 ack 1004 win 3000",
+    ]);
+    assert!(!found.is_empty() && certain(&found).is_empty(), "{found:?}");
+}
