@@ -222,13 +222,20 @@ static TCP: &[(Cause, &[Rule])] = &[
             (Rival::Elsewhere, &[E::AtSender]),
         ],
     ),
-    (Cause::TailProbe, &[(Rival::Timer, &[E::OnlyTail]), (Rival::Elsewhere, &[E::AtSender])]),
+    (
+        Cause::TailProbe,
+        &[
+            (Rival::Timer, &[E::OnlyTail]),
+            (Rival::Answer, &[E::NoAnswer]),
+            (Rival::Elsewhere, &[E::AtSender]),
+        ],
+    ),
     (
         Cause::Timeout,
         &[
             (Rival::Answer, &[E::NoAnswer]),
             (Rival::Recovery, &[E::TimerRan]),
-            (Rival::Queued, &[E::FewReports, E::Recovering]),
+            (Rival::Queued, &[E::FewReports]),
             (Rival::Probe, &[E::NotTail, E::Recovering]),
             (Rival::Elsewhere, &[E::AtSender]),
         ],

@@ -30,6 +30,7 @@ impl Judge {
     pub(super) fn judge(&mut self, trial: &Trial<'_>) -> Verdict {
         self.leave_phase(trial);
         self.memory.learn_sack(trial);
+        self.memory.elsewhere |= trial.before.unseen > 0;
         let signs = Signs::of(trial, self.memory.expired_at);
         let (cause, certainty) = match self.decide(trial, &signs) {
             Reading::Unknown => (Cause::Unknown, Certainty::Unknown),

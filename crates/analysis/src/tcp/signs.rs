@@ -112,13 +112,16 @@ impl Signs {
     pub(super) fn facts(&self, trial: &Trial<'_>, memory: &Memory) -> Facts {
         let last = trial.before.last.map(|stamp| trial.since(stamp.time));
         let round_trip = trial.clock.rtt().unwrap_or_default();
+        // Who goes by SACK counts each report, who goes by duplicates only such as leave the window where it is
+        // (RFC 5681 section 2).
+        let counted = memory.sack == SackUse::Used || trial.reaches(trial.view.duplicates);
         Facts::of(&[
-            (Exclusion::AtSender, trial.clock.is_surely_near()),
+            (Exclusion::AtSender, trial.clock.is_surely_near() && !memory.elsewhere),
             (Exclusion::LaterThanCopies, last.is_none_or(|since| since > trial.policy.timer.syn)),
             (Exclusion::SeenBefore, trial.before.count > 0),
             (Exclusion::NoAnswer, !self.prompted),
             (Exclusion::Answer, self.prompted),
-            (Exclusion::JustReported, self.crossing),
+            (Exclusion::JustReported, self.crossing && self.at_once && counted),
             (Exclusion::TimerYoung, !self.timer_possible),
             (Exclusion::TimerRan, self.timer_sure),
             (Exclusion::NotOverdue, !self.overdue),
