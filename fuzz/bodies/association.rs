@@ -169,7 +169,7 @@ impl Host {
     fn handle(&mut self, transport: Transport) {
         let (src, dst) = ([10, 0, 0, 2].into(), [10, 0, 0, 1].into());
         let packet = Packet { src, dst, ip: IpFields::default(), transport, damaged: false };
-        self.assoc.handle_packet(self.now, packet);
+        self.assoc.handle_packet(self.now, Box::new(packet));
     }
 
     fn chunk(&self, bytes: &mut Bytes<'_>) -> Chunk {

@@ -31,6 +31,31 @@ pub trait Carried: Clone {
     fn mark(&mut self) -> bool;
 }
 
+/// In memory of its own: what is moved from queue to queue is a pointer.
+impl Carried for Box<Packet> {
+    #[inline]
+    fn ip_len(&self) -> u64 {
+        (**self).ip_len()
+    }
+
+    #[inline]
+    fn packet(&self) -> Cow<'_, Packet> {
+        Cow::Borrowed(self)
+    }
+
+    fn flow(&self) -> FlowKey {
+        (**self).flow()
+    }
+
+    fn damage(&mut self) {
+        (**self).damage();
+    }
+
+    fn mark(&mut self) -> bool {
+        (**self).mark()
+    }
+}
+
 impl Carried for Packet {
     #[inline]
     fn ip_len(&self) -> u64 {

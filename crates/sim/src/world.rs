@@ -71,7 +71,7 @@ impl Measured for End {
 pub(crate) struct World {
     pub now: Instant,
     network: Network,
-    links: ByLink<Direction>,
+    links: ByLink<Direction<Box<Packet>>>,
     ends: Ends<End>,
     timers: Timers,
     /// The queue that the end at work lends from.
@@ -404,7 +404,7 @@ impl World {
     }
 
     /// The links with their verdict logs and their patterns that were never reached, and what was written down.
-    pub fn into_logs(self) -> (ByLink<Direction>, Option<Recorder>) {
+    pub fn into_logs(self) -> (ByLink<Direction<Box<Packet>>>, Option<Recorder>) {
         (self.links, self.recorder)
     }
 }

@@ -40,7 +40,7 @@ pub use transmission::{Reason, Transmission};
 /// One end of one connection.
 pub trait Endpoint {
     /// Takes a packet that has arrived. Its checksum is good: hosts drop damaged packets before.
-    fn handle_packet(&mut self, now: Instant, packet: Packet);
+    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>);
 
     /// Acts on every timer that is due at `now`. Calling it early does nothing.
     fn handle_timer(&mut self, now: Instant);

@@ -146,7 +146,7 @@ impl Association {
         let (reason, closing) = self.traffic.leaves(&sent.bytes, gained);
         self.closing |= closing;
         let ident = self.traffic.counters.packets as u16;
-        let packet = Packet {
+        let packet = Box::new(Packet {
             src: self.config.local.ip(),
             dst: self.config.remote.ip(),
             ip: IpFields { tos: sent.tos, ident, ..IpFields::default() },
@@ -155,7 +155,7 @@ impl Association {
                 payload: Payload::Bytes(sent.bytes.into()),
             },
             damaged: false,
-        };
+        });
         self.out.push_back(Transmission { packet, reason });
     }
 
@@ -264,7 +264,7 @@ const EVENTS: [Event; 7] = [
 ];
 
 impl Endpoint for Association {
-    fn handle_packet(&mut self, now: Instant, packet: Packet) {
+    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>) {
         let ecn = packet.ip.tos & 3;
         let number = self.number;
         let arrival = match &packet.transport {

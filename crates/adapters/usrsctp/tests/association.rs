@@ -391,7 +391,7 @@ fn packets_that_lie_do_no_harm() {
                 transport,
                 damaged: false,
             };
-            pair.ends[1 - from].handle_packet(now, packet);
+            pair.ends[1 - from].handle_packet(now, Box::new(packet));
             pair.settle(1 - from);
         }
         pair.run_until(now + Duration::from_secs(2));

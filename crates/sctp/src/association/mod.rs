@@ -283,8 +283,8 @@ impl Association {
         let ip = IpFields { ident: self.counters.packets as u16, ..IpFields::default() };
         let (src_port, dst_port) = (self.local.port(), self.remote.port());
         let transport = Transport::Sctp(sctp::Packet { src_port, dst_port, tag, chunks });
-        self.queue
-            .push_back(Transmission { packet: Packet { src, dst, ip, transport, damaged: false }, reason });
+        let packet = Box::new(Packet { src, dst, ip, transport, damaged: false });
+        self.queue.push_back(Transmission { packet, reason });
     }
 
     /// The same on a path of the association.
@@ -327,7 +327,7 @@ fn event_bit(event: Event) -> u8 {
 }
 
 impl Endpoint for Association {
-    fn handle_packet(&mut self, now: Instant, packet: Packet) {
+    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>) {
         let ends = (packet.src, packet.dst);
         match packet.transport {
             Transport::Sctp(packet) => self.on_packet(now, ends, packet),

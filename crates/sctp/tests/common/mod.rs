@@ -113,7 +113,7 @@ pub struct Script {
     pub now: Instant,
     sent: VecDeque<(Instant, String, Reason)>,
     /// The last packet that left, as it was.
-    pub last: Option<Packet>,
+    pub last: Option<Box<Packet>>,
     events: Vec<Event>,
     log: Vec<String>,
     /// Tags that the next packets of the peer carry, and the one it expects.
@@ -246,7 +246,7 @@ impl Script {
     fn handle(&mut self, transport: Transport) -> &mut Self {
         let packet =
             Packet { src: self.from, dst: self.to, ip: IpFields::default(), transport, damaged: false };
-        self.assoc.handle_packet(self.now, packet);
+        self.assoc.handle_packet(self.now, Box::new(packet));
         self.collect();
         self
     }

@@ -375,13 +375,13 @@ impl Tcb {
         self.counters.packets += 1;
         let ip = rexmit_wire::IpFields { ident: self.counters.packets as u16, ..Default::default() };
         self.out.push_back(Transmission {
-            packet: Packet {
+            packet: Box::new(Packet {
                 src: self.local.ip,
                 dst: self.remote.ip,
                 ip,
                 transport: Transport::Tcp(segment),
                 damaged: false,
-            },
+            }),
             reason,
         });
     }

@@ -223,7 +223,7 @@ impl Script {
             transport: Transport::Tcp(segment),
             damaged: false,
         };
-        self.conn.handle_packet(self.now, packet);
+        self.conn.handle_packet(self.now, Box::new(packet));
         self.collect();
         self
     }
