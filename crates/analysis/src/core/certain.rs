@@ -47,6 +47,8 @@ enum Rival {
     OtherPath,
     /// Another number of reports makes this sender send again.
     Threshold,
+    /// The timer of a sender that waits for reordering (RACK, RFC 8985 sections 6.2 and 6.3).
+    Reordering,
 }
 
 /// What excludes a rival: something that the packets show.
@@ -112,6 +114,10 @@ pub(crate) enum Exclusion {
     Silence,
     /// The packet carries nothing new.
     NothingNew,
+    /// Nothing that was sent after it was reported.
+    NothingPassed,
+    /// It waited longer than a timer for reordering runs.
+    BeyondReordering,
 }
 
 impl Rival {
@@ -134,6 +140,7 @@ impl Rival {
             Self::Expiry => "no earlier expiry",
             Self::OtherPath => "no change of path",
             Self::Threshold => "no other threshold",
+            Self::Reordering => "no reordering timer",
         }
     }
 }
@@ -171,6 +178,8 @@ impl Exclusion {
             Self::OnePath => "its sender uses one path",
             Self::Silence => "no SACK for long",
             Self::NothingNew => "the packet carries none",
+            Self::NothingPassed => "nothing sent after it was reported",
+            Self::BeyondReordering => "it waited longer than RACK does",
         }
     }
 }
@@ -235,6 +244,7 @@ static TCP: &[(Cause, &[Rule])] = &[
         &[
             (Rival::Answer, &[E::NoAnswer]),
             (Rival::Recovery, &[E::TimerRan]),
+            (Rival::Reordering, &[E::NothingPassed, E::BeyondReordering]),
             (Rival::Queued, &[E::FewReports]),
             (Rival::Probe, &[E::NotTail, E::Recovering]),
             (Rival::Elsewhere, &[E::AtSender]),

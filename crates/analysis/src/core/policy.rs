@@ -220,6 +220,10 @@ thresholds! {
         probe_ack_delay: Duration = ms(200), "RFC 8985 section 7.2, as Linux TCP_RTO_MIN in tcp_schedule_loss_probe";
         /// And for the granularity of timers.
         probe_margin: Duration = ms(50), "inferred: timers of 100 and 250 Hz, and packets that waited at the interface";
+        /// No timer that waits for reordering runs for longer than so many of the greatest RTTs that were seen
+        reordering_rtts: u64 = 2, "RFC 8985 sections 6.2 and 6.3: RACK.rtt, and a reordering window of SRTT at most";
+        /// and this.
+        reordering_margin: Duration = ms(50), "inferred: Linux TCP_TIMEOUT_MIN, 20 ms at 100 Hz, and packets that waited at the interface";
         /// A recovery is over, elsewhere than at the sender, if nothing was sent again for so many RTTs.
         settled_rtts: u64 = 2, "inferred: one for the repair, one for its answer";
     }

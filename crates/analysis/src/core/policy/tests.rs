@@ -146,6 +146,8 @@ const HELD: &[Held] = &[
     ("tcp.timer.probe_rtt_error", (10, 1), By::Capture("linux/tail-probe-lost.client.pcap.gz")),
     ("tcp.timer.probe_ack_delay", (1, 2), By::Capture("linux/tail-1-2ms.client.pcap.gz")),
     ("tcp.timer.probe_margin", (10, 1), By::Capture("linux/tail-probe-lost.client.pcap.gz")),
+    ("tcp.timer.reordering_rtts", (2, 1), By::Tcp(|| reordered(560.0))),
+    ("tcp.timer.reordering_margin", (2, 1), By::Tcp(|| reordered(560.0))),
     ("tcp.timer.settled_rtts", (1, 2), By::Capture("linux/timeout-long-bare.client.pcap.gz")),
     ("tcp.prompt.share", (1, 2), By::Tcp(script!(USUAL, "251.9 s . 1001+1000 ack 1"))),
     ("tcp.prompt.least", (1, 2), By::Tcp(script!(QUICK, "34.2 s . 1001+1000 ack 1"))),
@@ -478,6 +480,19 @@ const SLOW: &str = "0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n 200 c . 1+0 ac
     401 c . 1+0 ack 1001\n 410 s . 1001+1000 ack 1\n 410 s . 2001+1000 ack 1\n 410 s . 3001+1000 ack 1\n
     410 s . 4001+1000 ack 1\n 610 c . 1+0 ack 1001 sack 2001-3001\n 610.5 c . 1+0 ack 1001 sack 2001-4001\n
     611 c . 1+0 ack 1001 sack 2001-5001\n";
+
+/// A connection of 250 ms, long in use, of which a segment goes again after so many milliseconds, two above it reported.
+fn reordered(after: f64) -> String {
+    let mut script =
+        String::from("0 c S 0+0 sackok ws 0\n 0.1 s S 0+0 ack 1 sackok ws 0\n 250 c . 1+0 ack 1\n");
+    for n in 0..20 {
+        let (at, seq) = (300 + 251 * n, 1 + 1000 * n);
+        script += &format!("{at} s . {seq}+1000 ack 1\n{} c . 1+0 ack {}\n", at + 250, seq + 1000);
+    }
+    script += "6000 s . 20001+1000 ack 1\n 6000 s . 21001+1000 ack 1\n 6000 s . 22001+1000 ack 1\n
+        6250 c . 1+0 ack 20001 sack 21001-22001\n 6250 c . 1+0 ack 20001 sack 21001-23001\n";
+    script + &format!("{} s . 20001+1000 ack 1", 6000.0 + after)
+}
 
 /// A receiver that answers at once, and once after 40 ms.
 const DELAYED: &str = "110 s . 1+1000 ack 1\n 111 c . 1+0 ack 1001\n 160 s . 1001+1000 ack 1\n
