@@ -35,7 +35,7 @@ enum Rival {
     Plain,
     /// Going back after a timeout.
     GoBack,
-    /// A fast retransmit that waited in a queue before it came here.
+    /// A fast retransmit that waited, at its sender or in a queue before it came here.
     Queued,
     /// The beginning of another recovery.
     Another,
@@ -96,7 +96,7 @@ pub(crate) enum Exclusion {
     SackUsed,
     /// Data above it were reported by SACK.
     SackedAbove,
-    /// Fewer duplicates had come than start a fast retransmit.
+    /// Fewer duplicates or missing reports had come than start a fast retransmit.
     FewReports,
     /// Nothing was sent again for a round trip.
     NothingLately,
@@ -134,7 +134,7 @@ impl Rival {
             Self::Follower => "no follower of a timeout",
             Self::Plain => "no recovery without SACK",
             Self::GoBack => "no go-back-N",
-            Self::Queued => "no fast retransmit behind a queue",
+            Self::Queued => "no late fast retransmit",
             Self::Another => "no other recovery",
             Self::Data => "no new data",
             Self::Expiry => "no earlier expiry",
@@ -169,7 +169,7 @@ impl Exclusion {
             Self::LeaderCertain => "what it follows is certain",
             Self::SackUsed => "its sender was seen to use SACK",
             Self::SackedAbove => "data above it reported by SACK",
-            Self::FewReports => "fewer duplicates than start one",
+            Self::FewReports => "fewer reports than start one",
             Self::NothingLately => "nothing sent again for a round trip",
             Self::BelowTimeout => "sooner than any T3",
             Self::ExactReports => "as many reports as start it",
@@ -282,6 +282,7 @@ static SCTP: &[(SctpCause, &[Rule])] = &[
         SctpCause::Timeout,
         &[
             (Rival::Answer, &[E::Silence]),
+            (Rival::Queued, &[E::FewReports]),
             (Rival::Recovery, &[E::TimerRan]),
             (Rival::Data, &[E::NothingNew]),
             (Rival::Expiry, &[E::NotMarked]),

@@ -321,7 +321,14 @@ const HELD: &[Held] = &[
     ("sctp.timer.shortest", (1, 4), By::Capture("usrsctp/reordering.receiver.pcap.gz")),
     ("sctp.timer.run_share", (9, 10), By::Capture("usrsctp/thin-heavy-loss.sender.pcap.gz")),
     ("sctp.timer.granularity", (9, 10), By::Capture("usrsctp/small-messages.sender.pcap.gz")),
-    ("sctp.timer.silence", (4, 1), By::Capture("usrsctp/thin.sender.pcap.gz")),
+    (
+        "sctp.timer.silence",
+        (4, 1),
+        By::Sctp(
+            "0 c init 1\n 100 s initack 1\n 100.1 c cookie\n 200 s cookieack\n 300 c data 1\n 400 s sack 1
+             500 c data 2\n 1480 s sack 1\n 1500 c data 2\n 1600 s sack 2",
+        ),
+    ),
     ("sctp.prompt.at_once", (4, 1), By::Capture("usrsctp/bursts-of-four.receiver.pcap.gz")),
     ("sctp.prompt.loop_share", (1, 2), By::Capture("usrsctp/thin-heavy-loss.receiver.pcap.gz")),
     ("sctp.prompt.reports", (9, 10), By::Capture("usrsctp/thin.receiver.pcap.gz")),
