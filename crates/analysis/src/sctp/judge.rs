@@ -242,7 +242,8 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     let together = prompt.together.max(view.sacks_within(at.time, at.tolerance()));
     let crossed = u64::from(entry.strikes) < u64::from(threshold) + together;
     // A sender that takes fewer while its stream is thin takes as many as others otherwise (SC-F-2, RFC 9260).
-    let exact = crossed || at.at_sender() && matches!(entry.strikes, 3 | 4);
+    let standard = prompt.reports..=prompt.reports_most;
+    let exact = crossed || at.at_sender() && standard.contains(&u64::from(entry.strikes));
     if entry.strikes >= threshold {
         let no_timer = at.floor.is_some_and(|floor| times.age < floor);
         let facts = Facts::of(&[
@@ -263,7 +264,7 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
         }
         // Away from the sender some of the reports were lost, so their number says little; but where SACKs are few, one
         // just before is no chance.
-        let few = view.sacks_within(at.time, at.tolerance() * 2) <= prompt.few;
+        let few = view.sacks_within(at.time, at.tolerance() * prompt.few_answers) <= prompt.few;
         if !exact && !at.at_sender() && few {
             return (again(entry), Likely);
         }

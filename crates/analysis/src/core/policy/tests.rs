@@ -313,6 +313,17 @@ const HELD: &[Held] = &[
     ),
     ("tcp.far.queues_grown", (1000, 1), By::Capture("hard/backoff.client.pcapng.gz")),
     ("tcp.far.pause", (1000, 1), By::Capture("hard/lost-retransmission.client.pcapng.gz")),
+    ("tcp.missing.leaps", (100, 1), By::Capture("linux/timeout-long-bare.client.pcap.gz")),
+    ("tcp.missing.bare", (0, 1), By::Capture("hard/fin-lost.server.pcapng.gz")),
+    ("tcp.counts.damaged", (100, 1), By::Capture("hard/damaged.client.pcapng.gz")),
+    (
+        "tcp.copies.idents",
+        (1, 4),
+        By::Tcp(script!(
+            FAR,
+            "110 s . 1+1000 ack 1 ident 2001\n 300 s . 1+1000 ack 1 ident 1\n 310 c . 1+0 ack 1001"
+        )),
+    ),
     ("tcp.missing.burst_rtts", (9, 10), By::Capture("hard/ends-twice.client.pcapng.gz")),
     ("sctp.place.at_side", (100, 1), By::Capture("usrsctp/thin.receiver.pcap.gz")),
     ("sctp.place.at_side_share", (100, 1), By::Capture("usrsctp/thin.receiver.pcap.gz")),
@@ -333,6 +344,10 @@ const HELD: &[Held] = &[
     ("sctp.prompt.loop_share", (1, 2), By::Capture("usrsctp/thin-heavy-loss.receiver.pcap.gz")),
     ("sctp.prompt.reports", (9, 10), By::Capture("usrsctp/thin.receiver.pcap.gz")),
     ("sctp.prompt.few", (9, 10), By::Capture("usrsctp/thin-heavy-loss.receiver.pcap.gz")),
+    ("sctp.prompt.few_answers", (2, 1), By::Capture("usrsctp/bursts-of-four.receiver.pcap.gz")),
+    ("sctp.prompt.reports_most", (3, 4), By::Sctp(FEWER_THEN_FOUR)),
+    ("sctp.copies.idents", (0, 1), By::Sctp(COUNTED)),
+    ("sctp.copies.counted", (4, 1), By::Sctp(COUNTED)),
     ("sctp.prompt.latest", (5, 4), By::Capture("usrsctp/thin-heavy-loss.receiver.pcap.gz")),
     ("sctp.need.early_share", (1, 2), By::Capture("usrsctp/bursts-of-four.sender.pcap.gz")),
     ("pair.tolerance", (9, 10), By::Pair("thin-2ms")),
@@ -425,6 +440,7 @@ const HELD: &[Held] = &[
         By::Story(Clock::Two, "0 c S 100+0 > 10\n 10 s S 900+0 ack 101 > 10\n 20 c . 101+0 ack 901 > 10"),
     ),
     ("pair.under_way", (1, 1000), By::Story(Clock::Two, SET)),
+    ("pair.beyond_ways", (2, 1), By::Story(Clock::One, ANSWERED_SOON)),
     ("pair.answer", (1, 2), By::Story(Clock::One, UNANSWERED)),
     ("pair.at_receiver_share", (1, 2), By::Story(Clock::Two, FAR_UNANSWERED)),
 ];
@@ -444,6 +460,13 @@ const UNANSWERED: &str = "0 c S 100+0 ident 1 > 5\n 5.8 s S 900+0 ack 101 ident 
     40 c . 1101+1000 ack 901 ident 3 > 5\n 340 c . 1101+1000 ack 901 ident 4 > 5
     345.8 s . 901+0 ack 2101 ident 52 > 5";
 
+/// The receiver, 10 ms away, answers the segment after the next one as if that had not come, and does so soon.
+const ANSWERED_SOON: &str = "0 c S 100+0 ident 1 > 5\n 5.8 s S 900+0 ack 101 ident 50 > 5
+    20 c . 101+1000 ack 901 ident 2 > 5\n 25.8 s . 901+0 ack 1101 ident 51 > 5
+    40 c . 1101+1000 ack 901 ident 3 > 5\n 43 c . 2101+1000 ack 901 ident 4 > 5
+    48.8 s . 901+0 ack 1101 ident 52 > 5\n 340 c . 1101+1000 ack 901 ident 5 > 5
+    345.8 s . 901+0 ack 3101 ident 53 > 5";
+
 /// The receiver, 100 ms away, answers within 3 ms, and once only when the segment comes again.
 const FAR_UNANSWERED: &str = "0 c S 100+0 ident 1 > 50\n 53 s S 900+0 ack 101 ident 50 > 50
     120 c . 101+1000 ack 901 ident 2 > 50\n 173 s . 901+0 ack 1101 ident 51 > 50
@@ -458,6 +481,17 @@ const REPORTED_ONCE: &str = "0 c init 1\n 100 s initack 1\n 100.1 c cookie\n 200
 const REPORTED_ONCE_LATER: &str =
     "0 c init 1\n 100 s initack 1\n 100.1 c cookie\n 200 s cookieack\n 300 c data 1\n
     400 s sack 1\n 500 c data 2\n 2500 c data 3\n 2600 s sack 1 3-3\n 2600.1 c data 2\n 2700 s sack 3";
+
+/// A sender that was seen to take one report answers four.
+const FEWER_THEN_FOUR: &str =
+    "0 c init 1\n 100 s initack 1\n 100.1 c cookie\n 200 s cookieack\n 300 c data 1\n
+    400 s sack 1\n 410 c data 2\n 410 c data 3\n 510 s sack 1 3-3\n 510.1 c data 2\n 610.1 s sack 3\n
+    620 c data 4\n 620 c data 5\n 620 c data 6\n 620 c data 7\n 620 c data 8\n 720 s sack 3 5-5\n
+    721.1 s sack 3 5-6\n 722.2 s sack 3 5-7\n 723.3 s sack 3 5-8\n 723.35 c data 4\n 823.4 s sack 8";
+
+/// A sender that counts its packets, of which one comes late.
+const COUNTED: &str = "10 c data 1 | ident 1\n 11 c data 2 | ident 2\n 12 c data 3 | ident 3\n
+    13 c data 4 | ident 4\n 15 c data 6 | ident 6\n 1600 c data 5 | ident 5";
 
 /// A chunk goes again after four reports, seen on the way, when its timer may have run out as well.
 const FOUR_REPORTS: &str = "0 c init 1\n 0.1 s initack 1\n 100 c cookie\n 100.1 s cookieack\n 500 c data 1\n
