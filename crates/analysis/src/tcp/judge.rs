@@ -168,7 +168,7 @@ fn answered(trial: &Trial<'_>, signs: &Signs) -> Option<Reading> {
         // RACK: what was sent later has arrived.
         return Some(Reading::Likely(Cause::SackRecovery));
     }
-    if trial.sack && signs.disorder && signs.timer_possible && !signs.timer_likely {
+    if trial.sack && signs.disorder && signs.timer_possible && (!signs.timer_likely || signs.reordering) {
         // RACK's reordering timer.
         return Some(Reading::Likely(Cause::Fast));
     }

@@ -146,6 +146,8 @@ const HELD: &[Held] = &[
     ("tcp.timer.probe_rtt_error", (10, 1), By::Capture("linux/tail-probe-lost.client.pcap.gz")),
     ("tcp.timer.probe_ack_delay", (1, 2), By::Capture("linux/tail-1-2ms.client.pcap.gz")),
     ("tcp.timer.probe_margin", (10, 1), By::Capture("linux/tail-probe-lost.client.pcap.gz")),
+    ("tcp.timer.reordering_rtts", (2, 1), By::Tcp(|| reordered(560.0))),
+    ("tcp.timer.reordering_margin", (2, 1), By::Tcp(|| reordered(560.0))),
     ("tcp.timer.settled_rtts", (1, 2), By::Capture("linux/timeout-long-bare.client.pcap.gz")),
     ("tcp.prompt.share", (1, 2), By::Tcp(script!(USUAL, "251.9 s . 1001+1000 ack 1"))),
     ("tcp.prompt.least", (1, 2), By::Tcp(script!(QUICK, "34.2 s . 1001+1000 ack 1"))),
@@ -311,6 +313,17 @@ const HELD: &[Held] = &[
     ),
     ("tcp.far.queues_grown", (1000, 1), By::Capture("hard/backoff.client.pcapng.gz")),
     ("tcp.far.pause", (1000, 1), By::Capture("hard/lost-retransmission.client.pcapng.gz")),
+    ("tcp.missing.leaps", (100, 1), By::Capture("linux/timeout-long-bare.client.pcap.gz")),
+    ("tcp.missing.bare", (0, 1), By::Capture("hard/fin-lost.server.pcapng.gz")),
+    ("tcp.counts.damaged", (100, 1), By::Capture("hard/damaged.client.pcapng.gz")),
+    (
+        "tcp.copies.idents",
+        (1, 4),
+        By::Tcp(script!(
+            FAR,
+            "110 s . 1+1000 ack 1 ident 2001\n 300 s . 1+1000 ack 1 ident 1\n 310 c . 1+0 ack 1001"
+        )),
+    ),
     ("tcp.missing.burst_rtts", (9, 10), By::Capture("hard/ends-twice.client.pcapng.gz")),
     ("sctp.place.at_side", (100, 1), By::Capture("usrsctp/thin.receiver.pcap.gz")),
     ("sctp.place.at_side_share", (100, 1), By::Capture("usrsctp/thin.receiver.pcap.gz")),
@@ -319,11 +332,22 @@ const HELD: &[Held] = &[
     ("sctp.timer.shortest", (1, 4), By::Capture("usrsctp/reordering.receiver.pcap.gz")),
     ("sctp.timer.run_share", (9, 10), By::Capture("usrsctp/thin-heavy-loss.sender.pcap.gz")),
     ("sctp.timer.granularity", (9, 10), By::Capture("usrsctp/small-messages.sender.pcap.gz")),
-    ("sctp.timer.silence", (4, 1), By::Capture("usrsctp/thin.sender.pcap.gz")),
+    (
+        "sctp.timer.silence",
+        (4, 1),
+        By::Sctp(
+            "0 c init 1\n 100 s initack 1\n 100.1 c cookie\n 200 s cookieack\n 300 c data 1\n 400 s sack 1
+             500 c data 2\n 1480 s sack 1\n 1500 c data 2\n 1600 s sack 2",
+        ),
+    ),
     ("sctp.prompt.at_once", (4, 1), By::Capture("usrsctp/bursts-of-four.receiver.pcap.gz")),
     ("sctp.prompt.loop_share", (1, 2), By::Capture("usrsctp/thin-heavy-loss.receiver.pcap.gz")),
     ("sctp.prompt.reports", (9, 10), By::Capture("usrsctp/thin.receiver.pcap.gz")),
     ("sctp.prompt.few", (9, 10), By::Capture("usrsctp/thin-heavy-loss.receiver.pcap.gz")),
+    ("sctp.prompt.few_answers", (2, 1), By::Capture("usrsctp/bursts-of-four.receiver.pcap.gz")),
+    ("sctp.prompt.reports_most", (3, 4), By::Sctp(FEWER_THEN_FOUR)),
+    ("sctp.copies.idents", (0, 1), By::Sctp(COUNTED)),
+    ("sctp.copies.counted", (4, 1), By::Sctp(COUNTED)),
     ("sctp.prompt.latest", (5, 4), By::Capture("usrsctp/thin-heavy-loss.receiver.pcap.gz")),
     ("sctp.need.early_share", (1, 2), By::Capture("usrsctp/bursts-of-four.sender.pcap.gz")),
     ("pair.tolerance", (9, 10), By::Pair("thin-2ms")),
@@ -416,6 +440,7 @@ const HELD: &[Held] = &[
         By::Story(Clock::Two, "0 c S 100+0 > 10\n 10 s S 900+0 ack 101 > 10\n 20 c . 101+0 ack 901 > 10"),
     ),
     ("pair.under_way", (1, 1000), By::Story(Clock::Two, SET)),
+    ("pair.beyond_ways", (2, 1), By::Story(Clock::One, ANSWERED_SOON)),
     ("pair.answer", (1, 2), By::Story(Clock::One, UNANSWERED)),
     ("pair.at_receiver_share", (1, 2), By::Story(Clock::Two, FAR_UNANSWERED)),
 ];
@@ -435,6 +460,13 @@ const UNANSWERED: &str = "0 c S 100+0 ident 1 > 5\n 5.8 s S 900+0 ack 101 ident 
     40 c . 1101+1000 ack 901 ident 3 > 5\n 340 c . 1101+1000 ack 901 ident 4 > 5
     345.8 s . 901+0 ack 2101 ident 52 > 5";
 
+/// The receiver, 10 ms away, answers the segment after the next one as if that had not come, and does so soon.
+const ANSWERED_SOON: &str = "0 c S 100+0 ident 1 > 5\n 5.8 s S 900+0 ack 101 ident 50 > 5
+    20 c . 101+1000 ack 901 ident 2 > 5\n 25.8 s . 901+0 ack 1101 ident 51 > 5
+    40 c . 1101+1000 ack 901 ident 3 > 5\n 43 c . 2101+1000 ack 901 ident 4 > 5
+    48.8 s . 901+0 ack 1101 ident 52 > 5\n 340 c . 1101+1000 ack 901 ident 5 > 5
+    345.8 s . 901+0 ack 3101 ident 53 > 5";
+
 /// The receiver, 100 ms away, answers within 3 ms, and once only when the segment comes again.
 const FAR_UNANSWERED: &str = "0 c S 100+0 ident 1 > 50\n 53 s S 900+0 ack 101 ident 50 > 50
     120 c . 101+1000 ack 901 ident 2 > 50\n 173 s . 901+0 ack 1101 ident 51 > 50
@@ -449,6 +481,17 @@ const REPORTED_ONCE: &str = "0 c init 1\n 100 s initack 1\n 100.1 c cookie\n 200
 const REPORTED_ONCE_LATER: &str =
     "0 c init 1\n 100 s initack 1\n 100.1 c cookie\n 200 s cookieack\n 300 c data 1\n
     400 s sack 1\n 500 c data 2\n 2500 c data 3\n 2600 s sack 1 3-3\n 2600.1 c data 2\n 2700 s sack 3";
+
+/// A sender that was seen to take one report answers four.
+const FEWER_THEN_FOUR: &str =
+    "0 c init 1\n 100 s initack 1\n 100.1 c cookie\n 200 s cookieack\n 300 c data 1\n
+    400 s sack 1\n 410 c data 2\n 410 c data 3\n 510 s sack 1 3-3\n 510.1 c data 2\n 610.1 s sack 3\n
+    620 c data 4\n 620 c data 5\n 620 c data 6\n 620 c data 7\n 620 c data 8\n 720 s sack 3 5-5\n
+    721.1 s sack 3 5-6\n 722.2 s sack 3 5-7\n 723.3 s sack 3 5-8\n 723.35 c data 4\n 823.4 s sack 8";
+
+/// A sender that counts its packets, of which one comes late.
+const COUNTED: &str = "10 c data 1 | ident 1\n 11 c data 2 | ident 2\n 12 c data 3 | ident 3\n
+    13 c data 4 | ident 4\n 15 c data 6 | ident 6\n 1600 c data 5 | ident 5";
 
 /// A chunk goes again after four reports, seen on the way, when its timer may have run out as well.
 const FOUR_REPORTS: &str = "0 c init 1\n 0.1 s initack 1\n 100 c cookie\n 100.1 s cookieack\n 500 c data 1\n
@@ -478,6 +521,19 @@ const SLOW: &str = "0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n 200 c . 1+0 ac
     401 c . 1+0 ack 1001\n 410 s . 1001+1000 ack 1\n 410 s . 2001+1000 ack 1\n 410 s . 3001+1000 ack 1\n
     410 s . 4001+1000 ack 1\n 610 c . 1+0 ack 1001 sack 2001-3001\n 610.5 c . 1+0 ack 1001 sack 2001-4001\n
     611 c . 1+0 ack 1001 sack 2001-5001\n";
+
+/// A connection of 250 ms, long in use, of which a segment goes again after so many milliseconds, two above it reported.
+fn reordered(after: f64) -> String {
+    let mut script =
+        String::from("0 c S 0+0 sackok ws 0\n 0.1 s S 0+0 ack 1 sackok ws 0\n 250 c . 1+0 ack 1\n");
+    for n in 0..20 {
+        let (at, seq) = (300 + 251 * n, 1 + 1000 * n);
+        script += &format!("{at} s . {seq}+1000 ack 1\n{} c . 1+0 ack {}\n", at + 250, seq + 1000);
+    }
+    script += "6000 s . 20001+1000 ack 1\n 6000 s . 21001+1000 ack 1\n 6000 s . 22001+1000 ack 1\n
+        6250 c . 1+0 ack 20001 sack 21001-22001\n 6250 c . 1+0 ack 20001 sack 21001-23001\n";
+    script + &format!("{} s . 20001+1000 ack 1", 6000.0 + after)
+}
 
 /// A receiver that answers at once, and once after 40 ms.
 const DELAYED: &str = "110 s . 1+1000 ack 1\n 111 c . 1+0 ack 1001\n 160 s . 1001+1000 ack 1\n

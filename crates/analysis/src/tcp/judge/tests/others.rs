@@ -347,3 +347,74 @@ fn a_tail_that_goes_again_as_the_window_opens_is_no_certain_probe() {
     ]);
     assert!(!found.is_empty() && certain(&found).is_empty(), "{found:?}");
 }
+
+/// A connection of 250 ms, long in use: 20 segments, each answered.
+fn long_used() -> String {
+    let mut script = String::from(
+        "0 c S 0+0 sackok ws 0
+         0.1 s S 0+0 ack 1 sackok ws 0
+         250 c . 1+0 ack 1\n",
+    );
+    for n in 0..20 {
+        let (at, seq) = (300.0 + 251.0 * f64::from(n), 1 + 1000 * n);
+        script += &format!("{at} s . {seq}+1000 ack 1\n{} c . 1+0 ack {}\n", at + 250.0, seq + 1000);
+    }
+    script
+}
+
+/// On that, a segment goes again after `after` ms, two above it reported by SACK `reported` ms after they were sent.
+fn two_reported(reported: f64, after: f64) -> Vec<RetransmissionRow> {
+    let mut script = long_used();
+    script += "6000 s . 20001+1000 ack 1\n 6000 s . 21001+1000 ack 1\n 6000 s . 22001+1000 ack 1\n";
+    let (told, again) = (6000.0 + reported, 6000.0 + after);
+    script += &format!("{told} c . 1+0 ack 20001 sack 21001-22001\n");
+    script += &format!("{told} c . 1+0 ack 20001 sack 21001-23001\n");
+    script += &format!("{again} s . 20001+1000 ack 1\n{} c . 1+0 ack 23001\n", again + 250.0);
+    rows(&[&script])
+}
+
+#[test]
+fn a_timer_for_reordering_is_no_certain_timeout() {
+    // RACK (RFC 8985 section 6.2): the RTT and a quarter of the shortest one.
+    let found = two_reported(250.0, 312.5);
+    assert_eq!((found[0].cause, found[0].confidence), (Fast, Likely));
+    // Twice the RTT bounds what the reordering window grows to, and timers are late.
+    let found = two_reported(250.0, 540.0);
+    assert_eq!((found[0].cause, found[0].confidence), (Timeout, Likely));
+    // A queue that no sample shows: what is reported shows it.
+    let found = two_reported(400.0, 640.0);
+    assert_eq!((found[0].cause, found[0].confidence), (Timeout, Likely));
+}
+
+#[test]
+fn later_than_any_timer_for_reordering_the_timeout_is_certain() {
+    let found = two_reported(250.0, 560.0);
+    assert_eq!((found[0].cause, found[0].confidence), (Timeout, Certain));
+    assert!(
+        found[0].certain.is_some_and(|proof| proof
+            .words()
+            .contains("no reordering timer: it waited longer than RACK does"))
+    );
+}
+
+#[test]
+fn what_follows_a_timer_for_reordering_is_no_surer() {
+    // Two of three are lost, and the second goes again when the first is acknowledged.
+    let followed = |after: f64| {
+        let again = 6000.0 + after;
+        let answer = again + 250.0;
+        causes(&[
+            &long_used(),
+            "6000 s . 20001+1000 ack 1
+             6000 s . 21001+1000 ack 1
+             6000 s . 22001+1000 ack 1
+             6250 c . 1+0 ack 20001 sack 21001-22001",
+            &format!("{again} s . 20001+1000 ack 1\n{answer} c . 1+0 ack 22001"),
+            &format!("{} s . 22001+1000 ack 1\n{} c . 1+0 ack 23001", answer + 0.01, answer + 250.0),
+        ])
+    };
+    let sure =
+        |found: Vec<(u64, Cause, Confidence)>| -> Vec<_> { found.iter().map(|row| (row.1, row.2)).collect() };
+    assert_eq!(sure(followed(540.0)), [(Timeout, Likely), (GoBackN, Likely)]);
+    assert_eq!(sure(followed(560.0)), [(Timeout, Certain), (GoBackN, Certain)]);
+}
