@@ -413,7 +413,7 @@ impl Checksums {
             Checksum::Bad => self.bad += 1,
             Checksum::Unknown => {}
         }
-        checksum == Checksum::Bad && u64::from(self.bad).saturating_mul(times) <= u64::from(self.good)
+        checksum == Checksum::Bad && self.bad.saturating_mul(times) <= self.good
     }
 }
 
