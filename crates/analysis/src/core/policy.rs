@@ -355,7 +355,7 @@ thresholds! {
     /// When T3 of SCTP can have run out.
     SctpTimer in "sctp.timer" {
         /// Lower bound of the retransmission timeout, where no other was seen.
-        min_rto: Duration = s(1), "RFC 9260 section 16, RTO.Min; usrsctp SCTP_RTO_LOWER_BOUND and Linux net.sctp.rto_min have the same";
+        min_rto: Duration = s(1), "RFC 9260 section 16, RTO.Min; Linux net.sctp.rto_min has the same";
         /// No timer is shorter without an RTT sample.
         unsampled: Duration = ms(200), "inferred: the shortest lower bound that is known, Linux TCP's";
         /// Few senders take a lower bound below this, a tenth allowed.
