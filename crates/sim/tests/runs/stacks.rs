@@ -1,7 +1,8 @@
 //! Third-party stacks of the registry: the same scenarios as the model's, against themselves and against the model.
 
 use crate::common::{run_once, run_with};
-use rexmit_network::two_hosts::SERVER;
+use rexmit_network::ConnectionId;
+use rexmit_network::two_hosts::{DOWN, SERVER, UP};
 use rexmit_sim::{Plan, Resolved, RunOptions, StackFactory, Target, registry};
 use serde_json::{Value, json};
 
@@ -69,6 +70,30 @@ fn the_same_scenarios_against_itself_and_against_the_model() {
                     assert!(first.captures == second.captures, "{told}: another run is another");
                 }
             }
+        }
+    }
+}
+
+/// Whoever sends: each packet in the log is of its connection, and holds the data that it holds.
+#[test]
+fn verdicts_know_the_connections_and_the_data_of_all_packets() {
+    let path = json!({ "rate": "10 Mbit/s", "delay": "20 ms" });
+    let transfer = |from: &str, to: &str| json!({ "from": from, "to": to, "writes": "40 x 1400 bytes" });
+    for entry in third_parties() {
+        let (name, protocol) = (entry.about().name, entry.about().protocols[0]);
+        for codes in [[name, name], ["model", name], [name, "model"]] {
+            let mut value = scenario(protocol, codes, path.clone(), transfer("server", "client"));
+            value["transfers"] = json!([transfer("server", "client"), transfer("client", "server")]);
+            let outcome = run_with(value, &RunOptions { verdicts: true, ..RunOptions::default() });
+            assert_eq!((outcome.row.error, outcome.row.retransmits), (None, 0), "{codes:?}");
+            let data = |connection: u32, link| -> u64 {
+                let own = outcome.verdicts.iter().filter(|row| row.link == link);
+                let own = own.filter(|row| row.connection == Some(ConnectionId::new(connection)));
+                own.map(|row| u64::from(row.row.packet.payload)).sum()
+            };
+            assert!(outcome.verdicts.iter().all(|row| row.connection.is_some()), "{codes:?}");
+            assert_eq!((data(0, DOWN), data(0, UP)), (56_000, 0), "{codes:?}");
+            assert_eq!((data(1, DOWN), data(1, UP)), (0, 56_000), "{codes:?}");
         }
     }
 }
