@@ -8,7 +8,7 @@ use rexmit_path::Direction;
 use rexmit_scenario::{
     LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, connection_of_ports, roles,
 };
-use rexmit_stack::{Counters, Endpoint, Snapshot, Socket, Transmission};
+use rexmit_stack::{Endpoint, Snapshot, Socket, ToldCounters, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
@@ -46,8 +46,8 @@ impl Measured for End {
         Some(self.connection.snapshot())
     }
 
-    fn counters(&self) -> Option<Counters> {
-        Some(*self.connection.counters())
+    fn counters(&self) -> Option<ToldCounters> {
+        Some((*self.connection.counters()).into())
     }
 }
 
