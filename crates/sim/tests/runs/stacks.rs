@@ -166,6 +166,36 @@ fn the_code_of_a_host_is_a_factor() {
     }
 }
 
+/// Settings of code that a host has in no run are told, as are those of real kernels; a real kernel has no such code.
+#[test]
+fn settings_of_code_that_no_run_has_are_told() {
+    let writes = json!({ "from": "server", "to": "client", "writes": "10 bytes" });
+    for entry in third_parties().into_iter().filter(|entry| entry.about().settings.is_some()) {
+        let (name, protocol) = (entry.about().name, entry.about().protocols[0]);
+        let schema = entry.about().settings.expect("it has settings")();
+        let of_bool = |(_, value): &(&String, &Value)| value["type"].to_string().contains("boolean");
+        let key = schema["properties"].as_object().unwrap().iter().find(of_bool).expect("one is a switch").0;
+        let mut base = scenario(protocol, ["model", "model"], json!({ "delay": "10 ms" }), writes.clone());
+        base["hosts"]["client"][name] = json!({ key: true });
+        let told = |base: &Value, factor: &str, levels: Value, on| {
+            let levels = vec![levels.as_array().unwrap().clone()];
+            let plan = Plan::new(base.clone(), vec![factor.to_string()], levels).unwrap();
+            plan.check(0..2, on).unwrap().unsupported
+        };
+        let (both, setting) = (json!(["model", name]), format!("hosts.client.{name}.{key}"));
+        assert_eq!(
+            told(&base, "hosts.client.mtu", json!([1500, 1400]), Target::Virtual),
+            std::slice::from_ref(&setting)
+        );
+        assert_eq!(
+            told(&base, "hosts.server.code", both.clone(), Target::Virtual),
+            std::slice::from_ref(&setting)
+        );
+        assert_eq!(told(&base, "hosts.client.code", both, Target::Virtual), [""; 0]);
+        assert!(told(&base, "hosts.client.mtu", json!([1500, 1400]), Target::Kernel).contains(&setting));
+    }
+}
+
 #[test]
 fn a_code_that_lacks_the_protocol_or_that_nobody_knows_is_refused() {
     let transfer = json!({ "from": "server", "to": "client", "writes": "10 bytes" });
