@@ -34,7 +34,7 @@ pub use factory::{
 pub use rand_core::RngCore;
 pub use registry::{MODEL, Registry};
 pub use settings::{SettingError, TABLE, changed_values, nearest, read, unknown_name, write_error};
-pub use snapshot::{Counters, Snapshot};
+pub use snapshot::{Counters, Snapshot, ToldCounters};
 pub use transmission::{Reason, Transmission};
 
 /// One end of one connection.

@@ -381,16 +381,16 @@ impl Endpoint for Association {
                 () => "open",
             },
             cwnd: path.map_or(0, |path| path.window.cwnd),
-            ssthresh: path.map_or(u64::MAX, |path| path.window.ssthresh),
-            in_flight: self.out.outstanding,
+            ssthresh: path.map(|path| path.window.ssthresh).filter(|ssthresh| *ssthresh != u64::MAX),
+            in_flight: Some(self.out.outstanding),
             snd_wnd: self.out.peer_window,
             send_queue: self.out.buffered,
-            recv_queue: self.inb.readable,
+            recv_queue: Some(self.inb.readable),
             srtt: path.and_then(|path| path.rto.srtt()),
             rttvar: path.and_then(|path| path.rto.rttvar()),
-            rto: path.map_or(self.profile.rto.initial, |path| path.rto.get()),
+            rto: Some(path.map_or(self.profile.rto.initial, |path| path.rto.get())),
             rexmt_due: path.filter(|path| path.t3_runs()).map(|path| path.t3),
-            counters: self.counters,
+            counters: self.counters.into(),
         }
     }
 }

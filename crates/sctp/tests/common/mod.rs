@@ -354,19 +354,26 @@ impl Script {
 
     pub fn expect_ssthresh(&mut self, want: u64) -> &mut Self {
         let ssthresh = self.snap().ssthresh;
-        self.check(ssthresh == want, &format!("ssthresh {want} expected, {ssthresh}"));
+        self.check(ssthresh == Some(want), &format!("ssthresh {want} expected, {ssthresh:?}"));
+        self
+    }
+
+    /// The slow-start threshold is unlimited.
+    pub fn expect_no_ssthresh(&mut self) -> &mut Self {
+        let ssthresh = self.snap().ssthresh;
+        self.check(ssthresh.is_none(), &format!("no ssthresh expected, {ssthresh:?}"));
         self
     }
 
     pub fn expect_rto_ms(&mut self, want: u64) -> &mut Self {
         let rto = self.snap().rto;
-        self.check(rto == Duration::from_millis(want), &format!("RTO {want} ms expected, {rto:?}"));
+        self.check(rto == Some(Duration::from_millis(want)), &format!("RTO {want} ms expected, {rto:?}"));
         self
     }
 
     pub fn expect_flight(&mut self, want: u64) -> &mut Self {
         let flight = self.snap().in_flight;
-        self.check(flight == want, &format!("{want} in flight expected, {flight}"));
+        self.check(flight == Some(want), &format!("{want} in flight expected, {flight:?}"));
         self
     }
 

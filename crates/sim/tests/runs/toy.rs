@@ -281,7 +281,7 @@ impl Endpoint for End {
     }
 
     fn snapshot(&self) -> Snapshot {
-        Snapshot { state: "OPEN", phase: "open", counters: self.counters, ..Snapshot::default() }
+        Snapshot { state: "OPEN", phase: "open", counters: self.counters.into(), ..Snapshot::default() }
     }
 }
 
