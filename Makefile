@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup kernel demo studies power linux test long fuzz lint format docs schema bench fidelity wheel lock clean
+.PHONY: help setup kernel demo studies power linux test long fuzz lint format docs schema bench fidelity judge wheel lock clean
 
 help:  ## List these commands.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -63,6 +63,9 @@ bench: setup  ## Measure speed and memory, beside ns-3, other stacks, tcptrace a
 
 fidelity: kernel  ## Compare the model with the real kernel, in virtual time and (as root) in real time.
 	@$(BIN)/python scripts/fidelity.py --page --kernel 100
+
+judge:  ## Judge captures of foreign senders, until 50,000 judgements were certain, and write the page; a few minutes.
+	@$(PYTHON) scripts/judge.py --page
 
 wheel: setup  ## Build a wheel and run it installed alone in a fresh environment.
 	@$(BIN)/python scripts/wheel.py

@@ -98,7 +98,7 @@ def checks(scratch: Path) -> list[Check]:
 
 def lints() -> list[Check]:
     """Formats, lints, types and rules of the house: nothing of rexmit is run."""
-    sources = ["python", "scripts", "benches", "tests", "studies", "examples"]
+    sources = ["python", "scripts", "benches", "tests", "studies", "examples", "crates"]
     return [
         # The longest first: they run side by side.
         Check("mypy", LINT, [str(BIN / "mypy")], beside=True),

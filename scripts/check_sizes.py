@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ["crates", "python", "scripts", "benches", "studies", "tests", "fuzz", "web"]
+FOLDERS = ["crates", "python", "scripts", "benches", "studies", "tests", "foreign", "fuzz", "web"]
 COMMENTS = {".rs": ("//",), ".py": ("#",), ".cc": ("//",), ".ts": ("//", "/*", "*")}
 BUILT = {"target", "build", ".venv", "node_modules"}
 WARN = 500

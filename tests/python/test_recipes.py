@@ -12,12 +12,14 @@ import rexmit
 from click.testing import CliRunner, Result
 from rexmit.analyse import study_code
 from rexmit.cli import cli
+from rexmit.errors import StudyError
 from rexmit.study import find
 
 ROOT = Path(__file__).parents[2]
-RECIPES = dict(
-    re.findall(r"^## (Add an? [^\n]+)\n(.*?)(?=^## |\Z)", (ROOT / "CONTRIBUTING.md").read_text(), re.M | re.S)
+SECTIONS = dict(
+    re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", (ROOT / "CONTRIBUTING.md").read_text(), re.M | re.S)
 )
+RECIPES = {title: text for title, text in SECTIONS.items() if title.startswith(("Add a ", "Add an "))}
 
 # The test that follows each recipe, and what it makes by it.
 FOLLOWED = {
@@ -149,12 +151,27 @@ def test_add_a_profile(tmp_path: Path) -> None:
 
 def named_paths(recipe: str) -> set[str]:
     """What a recipe names in backticks that looks like a file or folder, a reader's own (NAME) left out."""
-    words = set(re.findall(r"`([\w./-]+)`", RECIPES[recipe]))
+    words = set(re.findall(r"`([\w./-]+)`", SECTIONS[recipe]))
     paths = {word for word in words if "/" in word or word.endswith((".rs", ".py", ".toml", ".csv", ".md"))}
     return {path for path in paths if not re.search(r"\b(NAME|PART|PART\.toml)\b", path)}
 
 
-@pytest.mark.parametrize("recipe", sorted(RECIPES))
+def test_a_study_whose_code_cannot_be_loaded_is_told_of(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    assert run("run", "nobody-1999/short", "--out", out).exit_code == 0
+    init = folder / "nobody_1999" / "__init__.py"
+    for code, told in (("import nothing_here", "ModuleNotFoundError"), ("compare = (", "SyntaxError")):
+        init.write_text(code)
+        done = run("compare", out)
+        assert isinstance(done.exception, StudyError), done.output
+        assert str(done.exception).startswith(f"{init}: cannot be loaded: {told}")
+        assert "\n" not in str(done.exception)
+    init.unlink()
+    done = run("compare", out)
+    assert "nobody-1999: nobody_1999/__init__.py with `compare` is missing" in str(done.exception)
+
+
+@pytest.mark.parametrize("recipe", sorted(SECTIONS))
 def test_what_a_recipe_names_is_there(recipe: str) -> None:
     paths = named_paths(recipe)
     # A file without its folder stands in one of the folders that the recipe names.

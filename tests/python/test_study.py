@@ -395,6 +395,22 @@ class TestTogether:
             rexmit.Study.load(path)
 
 
+@pytest.mark.parametrize("name", ["", " "])
+def test_settings_that_vary_together_have_a_name(name: str) -> None:
+    with pytest.raises(
+        StudyError, match=r'^vary\."": settings that vary together need a name; write \[vary\.NAME'
+    ):
+        parse_factor(name, {"together": {"path.rate": ["1 Mbit/s", "2 Mbit/s"]}})
+
+
+def test_case_alone_tells_no_two_factors_apart(tmp_path: Path) -> None:
+    path = tmp_path / "twice.toml"
+    again = '[vary.LINK.together]\n"path.up.loss" = [0.01, 0.02]\n'
+    path.write_text(f"{TOGETHER}\n{again}")
+    with pytest.raises(StudyError, match=r"vary\.(link|LINK): stands there twice"):
+        rexmit.Study.load(path)
+
+
 def test_a_name_of_ones_own_is_no_column_of_the_results() -> None:
     settings = {"together": {"path.rate": ["1 Mbit/s", "2 Mbit/s"]}}
     for name in reserved():
@@ -402,6 +418,9 @@ def test_a_name_of_ones_own_is_no_column_of_the_results() -> None:
             parse_factor(name, settings)
     with pytest.raises(StudyError, match=r"vary\.goodput: goodput_bit_s is the name of a column"):
         parse_factor("goodput", settings)
+    for name in ("RUN", "Completed", "folder"):
+        with pytest.raises(StudyError, match=rf"vary\.{name}: {name} is the name of a column"):
+            parse_factor(name, settings)
     assert parse_factor("rate", settings).name == "rate"
 
 

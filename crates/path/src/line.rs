@@ -8,14 +8,14 @@ use rexmit_units::Instant;
 /// Packets on their way. Those due at the same instant come out in the order in which they were put in.
 pub(crate) enum Line<P> {
     /// Where no packet overtakes another.
-    Fifo(Fifo<P>),
+    Fifo(VecDeque<(Instant, P)>),
     /// Where one may.
     Sorted(Sorted<P>),
 }
 
 impl<P> Line<P> {
     pub fn fifo() -> Self {
-        Self::Fifo(Fifo { dues: VecDeque::new(), packets: VecDeque::new() })
+        Self::Fifo(VecDeque::new())
     }
 
     pub fn sorted() -> Self {
@@ -26,10 +26,9 @@ impl<P> Line<P> {
     #[inline]
     pub fn push(&mut self, due: Instant, packet: P) {
         match self {
-            Self::Fifo(fifo) => {
-                debug_assert!(fifo.dues.back().is_none_or(|last| *last <= due), "a packet would overtake");
-                fifo.dues.push_back(due);
-                fifo.packets.push_back(packet);
+            Self::Fifo(queue) => {
+                debug_assert!(queue.back().is_none_or(|b| b.0 <= due), "a packet would overtake");
+                queue.push_back((due, packet));
             }
             Self::Sorted(sorted) => sorted.push(due, packet),
         }
@@ -39,7 +38,7 @@ impl<P> Line<P> {
     #[inline]
     pub fn next_due(&self) -> Option<Instant> {
         match self {
-            Self::Fifo(fifo) => fifo.dues.front().copied(),
+            Self::Fifo(queue) => queue.front().map(|f| f.0),
             Self::Sorted(sorted) => sorted.next_due(),
         }
     }
@@ -48,12 +47,11 @@ impl<P> Line<P> {
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<P> {
         match self {
-            Self::Fifo(fifo) => {
-                if *fifo.dues.front()? > now {
+            Self::Fifo(queue) => {
+                if queue.front()?.0 > now {
                     return None;
                 }
-                fifo.dues.pop_front();
-                fifo.packets.pop_front()
+                queue.pop_front().map(|f| f.1)
             }
             Self::Sorted(sorted) => sorted.pop(now),
         }
@@ -62,17 +60,10 @@ impl<P> Line<P> {
     /// How many packets are on their way.
     pub fn len(&self) -> usize {
         match self {
-            Self::Fifo(fifo) => fifo.dues.len(),
+            Self::Fifo(queue) => queue.len(),
             Self::Sorted(sorted) => sorted.heap.len() + sorted.waiting.len(),
         }
     }
-}
-
-/// Packets in their order, and when each comes out: apart, so that whoever asks for the time touches no packet, and a
-/// packet is copied by itself.
-pub(crate) struct Fifo<P> {
-    dues: VecDeque<Instant>,
-    packets: VecDeque<P>,
 }
 
 /// A heap of packets, and those that wait until others have passed.

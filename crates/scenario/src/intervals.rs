@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use rexmit_network::EndId;
-use rexmit_stack::{Counters, Snapshot};
+use rexmit_stack::{Snapshot, ToldCounters};
 use rexmit_tables::row;
 use rexmit_units::{Duration, Instant};
 use schemars::JsonSchema;
@@ -128,8 +128,8 @@ pub struct Tally {
     pub written: u64,
     /// Bytes that the other end's application read.
     pub delivered: u64,
-    /// Its connection's; the largest number stands for what is not known.
-    pub counters: Counters,
+    /// Its connection's.
+    pub counters: ToldCounters,
 }
 
 /// The intervals of a run as it goes on.
@@ -237,7 +237,7 @@ impl IntervalLog {
         for (n, sender) in self.senders.iter().enumerate() {
             let (before, after) = (&open.base[n], &tallies[n]);
             let (first, last) = (&before.counters, &after.counters);
-            let known = |from: u64, to: u64| (to != u64::MAX).then(|| to.saturating_sub(from));
+            let known = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from.unwrap_or(0)));
             let mut row = IntervalRow {
                 interval: open.number,
                 from_ns: open.from.as_nanos(),

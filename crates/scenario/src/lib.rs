@@ -25,6 +25,7 @@ mod streams;
 pub mod tables;
 mod verdicts;
 
+pub use codes::IdleSetting;
 pub use connections::{ConnectionPlan, FIRST_PORT, PlannedEnd, SERVICE_PORT, connection_of_ports};
 pub use error::SpecError;
 pub use host_cell::HostCell;

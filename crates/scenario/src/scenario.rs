@@ -334,7 +334,8 @@ impl Resolved {
             both.then(|| format!("transfers.{i}.max_retransmits"))
         });
         let alternate = self.scenario.alternate.is_some().then(|| "alternate".to_string());
-        let hosts = self.scenario.hosts.iter().flat_map(of);
+        let stacks = self.scenario.hosts.iter().flat_map(|(host, _, spec)| spec.settings_of_stacks(host));
+        let hosts = self.scenario.hosts.iter().flat_map(of).chain(stacks.map(|setting| setting.to_string()));
         hosts.chain(limits).chain(self.scenario.path.beyond_netem()).chain(alternate).collect()
     }
 

@@ -1,5 +1,6 @@
 //! Many runs from one call: a full factorial of settings with replications, on all cores.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,8 @@ use crate::run::run_observed;
 use crate::sequence::{self, Memory, Order, Sequence};
 use crate::stop::Stop;
 use crate::unreached::UnreachedRuns;
-use rexmit_network::ByHost;
+use rexmit_network::{ByHost, HostId};
+use rexmit_scenario::IdleSetting;
 use rexmit_scenario::Resolved;
 use rexmit_scenario::Row;
 use rexmit_scenario::SpecError;
@@ -195,11 +197,17 @@ impl Plan {
 
     /// The stacks that hosts have in some run of the plan, by their names. A scenario that cannot be resolved has none.
     pub fn stacks(&self) -> Vec<&'static dyn StackFactory> {
-        let mut found: BTreeMap<&str, &'static dyn StackFactory> = BTreeMap::new();
+        let codes = self.codes().into_values().map(|code| (code.about().name, code));
+        codes.collect::<BTreeMap<_, _>>().into_values().collect()
+    }
+
+    /// The same by host and name.
+    fn codes(&self) -> BTreeMap<(HostId, &'static str), &'static dyn StackFactory> {
+        let mut found = BTreeMap::new();
         let mut note = |indices: &[usize]| {
             let resolved = self.scenario_at(indices).and_then(|value| self.resolve(value));
             let codes = resolved.map_or_else(|_| ByHost::new(), |resolved| resolved.codes);
-            found.extend(codes.into_values().map(|code| (code.about().name, code)));
+            found.extend(codes.iter().map(|(host, code)| ((host, code.about().name), *code)));
         };
         let mut indices = vec![0; self.levels.len()];
         note(&indices);
@@ -210,7 +218,7 @@ impl Plan {
             }
             indices[factor] = 0;
         }
-        found.into_values().collect()
+        found
     }
 
     fn point(&self, number: u64) -> Result<Point, SpecError> {
@@ -290,14 +298,19 @@ impl Plan {
         if range.start == 0 {
             self.check_levels()?;
         }
-        let mut checked = Checked::default();
-        let mut seen = BTreeSet::new();
+        let (mut checked, mut seen) = (Checked::default(), BTreeSet::new());
+        let codes = LazyCell::new(|| self.codes());
+        let idle = |setting: &IdleSetting| !codes.contains_key(&(setting.host, &*setting.stack));
         for n in range.start..range.end.min(self.points()) {
             let resolved = self.resolve(self.scenario(n)?)?;
-            let unsupported = match on {
+            let mut unsupported = match on {
                 Target::Virtual => resolved.unsupported_in_virtual_time()?,
                 Target::Kernel => resolved.unsupported_by_kernel(),
             };
+            if on == Target::Virtual {
+                // Where its code is a factor, a host has in other runs what it lacks in this one.
+                unsupported.extend(resolved.idle_settings().filter(idle).map(|setting| setting.to_string()));
+            }
             checked.protocols.insert(resolved.protocol());
             checked.warnings.extend(resolved.warnings().into_iter().filter(|w| seen.insert(w.clone())));
             checked.unsupported.extend(unsupported.into_iter().filter(|key| seen.insert(key.clone())));

@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 
 use rexmit_network::two_hosts::host_name;
-use rexmit_network::{ByHost, ByLink, ConnectionId, EndId, EndIndex, Ends, LinkId, Network};
+use rexmit_network::{ByHost, ByLink, EndId, EndIndex, Ends, LinkId, Network};
 use rexmit_path::Direction;
 use rexmit_scenario::{
     LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, connection_of_ports, roles,
 };
-use rexmit_stack::{Counters, Endpoint, Snapshot, Socket, Transmission};
+use rexmit_stack::{Endpoint, Snapshot, Socket, ToldCounters, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::{PROTOCOL_SCTP, Packet, Transport};
+use rexmit_wire::Packet;
 
 use crate::caches::Caches;
 use crate::observer::Observer;
@@ -21,22 +21,6 @@ use crate::stack::{Stack, Stacks};
 use crate::stop::Stop;
 use crate::timers::Timers;
 use crate::truth::Seen;
-
-/// The connection that a packet belongs to, by its ports; `None` without ports, or with those of no scenario.
-#[inline]
-fn connection_of(packet: &Packet) -> Option<ConnectionId> {
-    let (source, destination) = match &packet.transport {
-        Transport::Tcp(segment) => (segment.src_port, segment.dst_port),
-        Transport::Sctp(packet) => (packet.src_port, packet.dst_port),
-        Transport::Other { protocol: PROTOCOL_SCTP, payload } => {
-            let bytes = payload.bytes();
-            let port = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
-            (port(0)?, port(2)?)
-        }
-        Transport::Udp(_) | Transport::Other { .. } => return None,
-    };
-    connection_of_ports(source, destination)
-}
 
 /// One end of a connection with its application.
 #[derive(Debug)]
@@ -63,8 +47,8 @@ impl Measured for End {
         Some(self.connection.snapshot())
     }
 
-    fn counters(&self) -> Option<Counters> {
-        Some(*self.connection.counters())
+    fn counters(&self) -> Option<ToldCounters> {
+        Some((*self.connection.counters()).into())
     }
 }
 
@@ -72,7 +56,7 @@ impl Measured for End {
 pub(crate) struct World {
     pub now: Instant,
     network: Network,
-    links: ByLink<Direction>,
+    links: ByLink<Direction<Box<Packet>>>,
     ends: Ends<End>,
     timers: Timers,
     /// The queue that the end at work lends from.
@@ -218,7 +202,9 @@ impl World {
         if packet.damaged {
             return; // the host finds the checksum wrong and drops it
         }
-        let Some(connection) = connection_of(&packet) else { return };
+        let connection =
+            packet.ports().and_then(|(source, destination)| connection_of_ports(source, destination));
+        let Some(connection) = connection else { return };
         let Some(at) = self.ends.find(EndId { connection, host }) else { return };
         let now = self.now;
         let seen = self.recorder.is_some().then(|| Seen::of(&packet)).flatten();
@@ -417,7 +403,7 @@ impl World {
     }
 
     /// The links with their verdict logs and their patterns that were never reached, and what was written down.
-    pub fn into_logs(self) -> (ByLink<Direction>, Option<Recorder>) {
+    pub fn into_logs(self) -> (ByLink<Direction<Box<Packet>>>, Option<Recorder>) {
         (self.links, self.recorder)
     }
 }

@@ -34,13 +34,13 @@ pub use factory::{
 pub use rand_core::RngCore;
 pub use registry::{MODEL, Registry};
 pub use settings::{SettingError, TABLE, changed_values, nearest, read, unknown_name, write_error};
-pub use snapshot::{Cached, Counters, Snapshot};
+pub use snapshot::{Cached, Counters, Snapshot, ToldCounters};
 pub use transmission::{Reason, Transmission};
 
 /// One end of one connection.
 pub trait Endpoint {
     /// Takes a packet that has arrived. Its checksum is good: hosts drop damaged packets before.
-    fn handle_packet(&mut self, now: Instant, packet: Packet);
+    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>);
 
     /// Acts on every timer that is due at `now`. Calling it early does nothing.
     fn handle_timer(&mut self, now: Instant);

@@ -122,7 +122,7 @@ impl AnyEnd {
 
 impl Endpoint for AnyEnd {
     #[inline]
-    fn handle_packet(&mut self, now: Instant, packet: Packet) {
+    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>) {
         each!(self, end => end.handle_packet(now, packet));
     }
 

@@ -93,10 +93,10 @@ fn fault(pair: &Pair, profiles: &[Arc<Profile>; 2]) -> Option<String> {
         let rules = [
             ("bytes misplaced", end.conn.misplaced_bytes() == 0),
             ("cwnd of 0", s.cwnd > 0),
-            ("ssthresh below two segments", s.ssthresh >= 64),
-            ("more in flight than in the buffer", s.in_flight <= numbered),
+            ("ssthresh below two segments", s.ssthresh.is_none_or(|ssthresh| ssthresh >= 64)),
+            ("more in flight than in the buffer", s.in_flight <= Some(numbered)),
             ("a send buffer beyond its limit", s.send_queue <= sent + 1460),
-            ("a receive buffer beyond its limit", s.recv_queue <= receive.max(grown) + 1460),
+            ("a receive buffer beyond its limit", s.recv_queue <= Some(receive.max(grown) + 1460)),
         ];
         if let Some((text, _)) = rules.iter().find(|(_, holds)| !holds) {
             return Some(format!("end {i} at {:?}: {text}: {s:?}", pair.now));

@@ -117,6 +117,13 @@ class ModelBackend:
         self._where = spec.path or spec.name
         self._plan = self._plan_of(self._design.factors)
         self._details = details_of(spec)
+        if "transmissions" in self.table_kinds and self._sends_silently():
+            self.table_kinds = tuple(kind for kind in self.table_kinds if kind != "transmissions")
+
+    def _sends_silently(self) -> bool:
+        """Whether no stack that a host has in some run says why it sends a packet."""
+        known, names = third_parties(), self._plan.stacks()
+        return bool(names) and not any(name not in known or known[name].transmissions for name in names)
 
     def check(self, step: Step) -> list[str]:
         """Warnings of the native code, which builds every run's scenario to find errors."""
@@ -254,8 +261,6 @@ class StackBackend(ModelBackend):
 
     def __init__(self, stack: Stack, spec: StudySpec, options: BackendOptions) -> None:
         self.name = stack.backend
-        if not stack.transmissions:
-            self.table_kinds = tuple(kind for kind in self.table_kinds if kind != "transmissions")
         super().__init__(spec, options)
 
 

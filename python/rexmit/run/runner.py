@@ -107,8 +107,8 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
     )
     if options.transmissions != "none" and "transmissions" not in backend.table_kinds:
         raise UsageError(
-            f"backend {backend.name}: its stack does not say why it sends a packet; leave transmissions "
-            "out, and analyze captures of the runs"
+            f"backend {backend.name}: no stack that the hosts have says why it sends a packet; leave "
+            "transmissions out, and analyze captures of the runs"
         )
     _check_cluster(backend, options)
     cores = 1 if backend.real_time or options.cluster else usable_cores()

@@ -143,8 +143,10 @@ def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
     folder = path.parent if path is not None else Path()
     factors = [inline_levels(parse_factor(key, value), folder) for key, value in _flat(_table(table, "vary"))]
     names = [name for factor in factors for name in (factor.name, *factor.settings)]
+    # SQL tells columns apart without their case.
+    folded = [name.lower() for name in names]
     for factor_name in names:
-        if names.count(factor_name) > 1:
+        if folded.count(factor_name.lower()) > 1:
             raise StudyError(f"vary.{factor_name}: stands there twice")
     design = parse_design(_table(table, "design"), factors)
     return StudySpec(name, path, texts, inline_stacks(scenario, folder), design)

@@ -143,7 +143,10 @@ def analysis() -> Mapping[str, Columns]:
 
 @cache
 def reserved() -> frozenset[str]:
-    """The names that no factor may have: of the columns beside its own, and of the tables of a study."""
+    """The names that no factor may have, in lower case: of columns beside its own, and of a study's tables.
+
+    `folder` is the column in front where `rexmit sql` has several folders.
+    """
     tables = _native_tables()["study"]
     columns = (column["name"] for table in tables.values() for column in table)
-    return frozenset((*columns, *SEEDS, *tables)) - {"runs"}
+    return frozenset(map(str.lower, (*columns, *SEEDS, *tables, "folder"))) - {"runs"}

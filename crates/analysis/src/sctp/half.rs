@@ -121,7 +121,7 @@ impl Half {
             self.view.unlearn(&again, sender_loop == Some(Duration::ZERO), &mut self.board, &mut self.work);
         }
         self.trace.packet();
-        let order = self.order.packet(seen.ident);
+        let order = self.order.packet(seen.ident, &self.policy.copies);
         let mut occasion = self.occasion(seen, sender_loop, order);
         occasion.has_new = with_new || again.iter().any(|tsn| self.is_first(*tsn, &occasion));
         if let Some(lowest) = again.first() {

@@ -155,7 +155,7 @@ impl Connection {
         self.packets += 1;
         self.end = self.end.max(packet.time);
         let from = self.sender(packet);
-        let damaged = self.checksums[from].is_damage(packet.checksum);
+        let damaged = self.checksums[from].is_damage(packet.checksum, self.options.policy.tcp.counts.damaged);
         let copy = !damaged && self.copies[from].is_copy(packet, tcp);
         let effect = if damaged || copy {
             self.ignored(from, tcp, damaged)
@@ -407,13 +407,13 @@ impl Connection {
 impl Checksums {
     /// Counts a packet; true if its wrong checksum means damage. Where most are wrong, a network card was to fill
     /// them in.
-    fn is_damage(&mut self, checksum: Checksum) -> bool {
+    fn is_damage(&mut self, checksum: Checksum, times: u64) -> bool {
         match checksum {
             Checksum::Good => self.good += 1,
             Checksum::Bad => self.bad += 1,
             Checksum::Unknown => {}
         }
-        checksum == Checksum::Bad && self.bad * 4 <= self.good
+        checksum == Checksum::Bad && self.bad.saturating_mul(times) <= self.good
     }
 }
 

@@ -119,7 +119,7 @@ impl Half {
             acks: AckState::default(),
             clock: Clock::new(policy),
             measures: Measures::default(),
-            missing: Missing::default(),
+            missing: Missing::new(&policy.missing),
             asked_again: false,
             window_known: false,
             lost_to: 0,

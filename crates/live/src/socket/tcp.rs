@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 
-use rexmit_stack::{Cached, Counters, Event, Snapshot};
+use rexmit_stack::{Cached, Event, Snapshot, ToldCounters};
 use rexmit_units::Duration;
 use rexmit_wire::Payload;
 
@@ -95,23 +95,21 @@ fn snapshot(info: &TcpInfo, send_queue: u64, recv_queue: u64) -> Snapshot {
         state: STATES.get(usize::from(info.state)).copied().unwrap_or(STATES[0]),
         phase: PHASES.get(usize::from(info.ca_state)).copied().unwrap_or(PHASES[0]),
         cwnd: bytes(info.snd_cwnd),
-        ssthresh: if info.snd_ssthresh >= INFINITE { u64::MAX } else { bytes(info.snd_ssthresh) },
-        in_flight: bytes(info.unacked),
+        ssthresh: (info.snd_ssthresh < INFINITE).then(|| bytes(info.snd_ssthresh)),
+        in_flight: Some(bytes(info.unacked)),
         snd_wnd: info.snd_wnd.into(),
         send_queue,
-        recv_queue,
+        recv_queue: Some(recv_queue),
         srtt: measured.then(|| Duration::from_micros(info.rtt.into())),
         rttvar: measured.then(|| Duration::from_micros(info.rttvar.into())),
-        rto: Duration::from_micros(info.rto.into()),
+        rto: Some(Duration::from_micros(info.rto.into())),
         rexmt_due: None,
-        counters: Counters {
+        counters: ToldCounters {
             data_segments: u64::from(info.data_segs_out.saturating_sub(info.total_retrans)),
             retransmits: info.total_retrans.into(),
             packets: info.segs_out.into(),
-            // Linux 6.1 counts these for the host, not for a socket.
-            timeouts: u64::MAX,
-            fast_retransmits: u64::MAX,
-            ..Counters::default()
+            // Linux 6.1 counts timeouts and fast retransmits for the host, not for a socket.
+            ..ToldCounters::default()
         },
         cached: Cached::default(),
     }

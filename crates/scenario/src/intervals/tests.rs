@@ -11,7 +11,8 @@ fn s(n: u64) -> Instant {
 }
 
 fn tally(written: u64, delivered: u64, segments: u64) -> Tally {
-    let counters = Counters { data_segments: segments, timeouts: segments / 10, ..Counters::default() };
+    let counters =
+        ToldCounters { data_segments: segments, timeouts: Some(segments / 10), ..ToldCounters::default() };
     Tally { written, delivered, counters }
 }
 
@@ -96,7 +97,7 @@ fn means_are_over_writes_by_their_bytes() {
 #[test]
 fn without_a_write_there_is_no_mean_and_what_a_kernel_does_not_tell_is_not_known() {
     let mut log = IntervalLog::new(&"10 s".parse().unwrap(), vec![sender(0, SERVER)]);
-    let unknown = Counters { timeouts: u64::MAX, fast_retransmits: u64::MAX, ..Counters::default() };
+    let unknown = ToldCounters::default();
     log.pass(s(0), &[Tally::default()]);
     let rows = log.finish(s(3), &[Tally { counters: unknown, ..Tally::default() }]);
     assert_eq!((rows[0].cwnd_mean, rows[0].cwnd_max, rows[0].srtt_mean_ns), (None, None, None));

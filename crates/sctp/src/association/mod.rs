@@ -285,8 +285,8 @@ impl Association {
         let ip = IpFields { ident: self.counters.packets as u16, ..IpFields::default() };
         let (src_port, dst_port) = (self.local.port(), self.remote.port());
         let transport = Transport::Sctp(sctp::Packet { src_port, dst_port, tag, chunks });
-        self.queue
-            .push_back(Transmission { packet: Packet { src, dst, ip, transport, damaged: false }, reason });
+        let packet = Box::new(Packet { src, dst, ip, transport, damaged: false });
+        self.queue.push_back(Transmission { packet, reason });
     }
 
     /// The same on a path of the association.
@@ -329,7 +329,7 @@ fn event_bit(event: Event) -> u8 {
 }
 
 impl Endpoint for Association {
-    fn handle_packet(&mut self, now: Instant, packet: Packet) {
+    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>) {
         let ends = (packet.src, packet.dst);
         match packet.transport {
             Transport::Sctp(packet) => self.on_packet(now, ends, packet),
@@ -383,16 +383,16 @@ impl Endpoint for Association {
                 () => "open",
             },
             cwnd: path.map_or(0, |path| path.window.cwnd),
-            ssthresh: path.map_or(u64::MAX, |path| path.window.ssthresh),
-            in_flight: self.out.outstanding,
+            ssthresh: path.map(|path| path.window.ssthresh).filter(|ssthresh| *ssthresh != u64::MAX),
+            in_flight: Some(self.out.outstanding),
             snd_wnd: self.out.peer_window,
             send_queue: self.out.buffered,
-            recv_queue: self.inb.readable,
+            recv_queue: Some(self.inb.readable),
             srtt: path.and_then(|path| path.rto.srtt()),
             rttvar: path.and_then(|path| path.rto.rttvar()),
-            rto: path.map_or(self.profile.rto.initial, |path| path.rto.get()),
+            rto: Some(path.map_or(self.profile.rto.initial, |path| path.rto.get())),
             rexmt_due: path.filter(|path| path.t3_runs()).map(|path| path.t3),
-            counters: self.counters,
+            counters: self.counters.into(),
             cached: Cached::default(),
         }
     }

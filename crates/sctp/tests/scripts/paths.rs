@@ -67,7 +67,7 @@ fn an_unconfirmed_address() {
     t.at_ms(999).expect_nothing().at_ms(1000);
     let sent = t.drain();
     assert!(sent.iter().any(|(_, text)| text == "1:100"), "{sent:?}");
-    assert!(t.snap().counters.timeouts == 1);
+    assert!(t.assoc.counters().timeouts == 1);
     // A wrong nonce, or one from elsewhere, confirms nothing.
     t.recv(Chunk::HeartbeatAck([0; 20].into()));
     assert_eq!(t.assoc.faults().bad_heartbeat_acks, 1);

@@ -118,7 +118,7 @@ impl Connection {
 }
 
 impl Endpoint for Connection {
-    fn handle_packet(&mut self, now: Instant, mut packet: Packet) {
+    fn handle_packet(&mut self, now: Instant, mut packet: Box<Packet>) {
         let Transport::Tcp(segment) = &mut packet.transport else { return };
         if matches!(self.tcb.state, State::Listen | State::SynSent) {
             if self.tcb.on_opening(now, segment) {

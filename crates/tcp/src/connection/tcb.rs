@@ -332,16 +332,16 @@ impl Tcb {
             state: self.state.name(),
             phase,
             cwnd: u64::from(self.window.cwnd),
-            ssthresh: if self.window.ssthresh == u32::MAX { u64::MAX } else { self.window.ssthresh.into() },
-            in_flight: u64::from(self.flight()),
+            ssthresh: (self.window.ssthresh != u32::MAX).then_some(self.window.ssthresh.into()),
+            in_flight: Some(self.flight().into()),
             snd_wnd: u64::from(self.snd.wnd),
             send_queue: u64::from(self.buffer.len()),
-            recv_queue: u64::from(self.rcv.unread),
+            recv_queue: Some(self.rcv.unread.into()),
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),
-            rto: self.rtt.rto(),
+            rto: Some(self.rtt.rto()),
             rexmt_due: self.timers.rexmt_runs().then_some(self.timers.rexmt),
-            counters: self.counters,
+            counters: self.counters.into(),
             cached: self.cached(),
         }
     }
@@ -380,13 +380,13 @@ impl Tcb {
         self.counters.packets += 1;
         let ip = rexmit_wire::IpFields { ident: self.counters.packets as u16, ..Default::default() };
         self.out.push_back(Transmission {
-            packet: Packet {
+            packet: Box::new(Packet {
                 src: self.local.ip,
                 dst: self.remote.ip,
                 ip,
                 transport: Transport::Tcp(segment),
                 damaged: false,
-            },
+            }),
             reason,
         });
     }

@@ -239,7 +239,7 @@ impl Script {
             transport: Transport::Tcp(segment),
             damaged: false,
         };
-        self.conn.handle_packet(self.now, packet);
+        self.conn.handle_packet(self.now, Box::new(packet));
         self.collect();
         self
     }
@@ -416,8 +416,15 @@ impl Script {
     }
 
     pub fn expect_ssthresh(&mut self, want: u64) -> &mut Self {
-        let ssthresh = self.snap().ssthresh;
-        self.check(ssthresh == want, &format!("ssthresh {want} expected, {ssthresh}"));
+        let ssthresh = self.ssthresh();
+        self.check(ssthresh == Some(want), &format!("ssthresh {want} expected, {ssthresh:?}"));
+        self
+    }
+
+    /// The slow-start threshold is unlimited.
+    pub fn expect_no_ssthresh(&mut self) -> &mut Self {
+        let ssthresh = self.ssthresh();
+        self.check(ssthresh.is_none(), &format!("no ssthresh expected, {ssthresh:?}"));
         self
     }
 
@@ -428,20 +435,35 @@ impl Script {
     }
 
     pub fn expect_rto_ms(&mut self, want: u64) -> &mut Self {
-        let rto = self.snap().rto;
+        let rto = self.rto();
         self.check(rto == Duration::from_millis(want), &format!("RTO {want} ms expected, {rto:?}"));
         self
     }
 
     /// The timeout in whole milliseconds.
     pub fn snd_rto(&self) -> u64 {
-        self.snap().rto.as_nanos() / 1_000_000
+        self.rto().as_nanos() / 1_000_000
     }
 
     pub fn expect_snd_wnd(&mut self, want: u64) -> &mut Self {
         let wnd = self.snap().snd_wnd;
         self.check(wnd == want, &format!("snd_wnd {want} expected, {wnd}"));
         self
+    }
+
+    /// The retransmission timeout as it would be set now.
+    pub fn rto(&self) -> Duration {
+        self.snap().rto.expect("a model tells its own")
+    }
+
+    /// Bytes in flight.
+    pub fn flight(&self) -> u64 {
+        self.snap().in_flight.expect("a model tells its own")
+    }
+
+    /// The slow-start threshold; `None` while unlimited.
+    pub fn ssthresh(&self) -> Option<u64> {
+        self.snap().ssthresh
     }
 
     pub fn snap(&self) -> Snapshot {

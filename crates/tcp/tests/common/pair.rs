@@ -79,7 +79,7 @@ pub struct End {
 }
 
 enum What {
-    Arrives(Packet),
+    Arrives(Box<Packet>),
     Wakes,
 }
 

@@ -79,7 +79,7 @@ fn a_timeout_is_repaired_as_with_reno() {
         let mut windows = Vec::new();
         for n in 1..=10 {
             t.advance_ms(40).recv(ack(1 + n * MSS)).drain();
-            windows.push((t.snap().cwnd, t.snap().ssthresh));
+            windows.push((t.snap().cwnd, t.ssthresh()));
         }
         windows
     };

@@ -135,9 +135,13 @@ impl Lane<'_> {
 /// Segments in a super-packet; one that claims more, as a header of a hostile capture may, stays whole.
 const MOST_SEGMENTS: i64 = 64;
 
+/// Timestamps of segments that are put together are no farther apart: a second of the finest clock that RFC 7323 section
+/// 5.4 allows.
+const MERGED_TICKS: u32 = 1000;
+
 /// Segments that a receiver puts together have the timestamp of one of them.
 fn merged(sent: &Digest, got: &Digest) -> bool {
-    got.len > sent.len && (got.tsval.wrapping_sub(sent.tsval) as i32).unsigned_abs() < 1000
+    got.len > sent.len && (got.tsval.wrapping_sub(sent.tsval) as i32).unsigned_abs() < MERGED_TICKS
 }
 
 /// What of a range no part covers; the parts are in order.

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 START = 1_700_000_000_000_000
 TICK = 10_000
 SENDER, RECEIVER = 1, 2
