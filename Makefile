@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup kernel demo studies power linux test long sctp-trace fuzz lint format docs schema bench fidelity wheel lock clean
+.PHONY: help setup kernel demo studies power linux test long sctp-trace fuzz lint format docs schema bench fidelity judge wheel lock clean
 
 help:  ## List these commands.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -25,7 +25,7 @@ power: setup  ## Run wrong systems through the comparison of each published stud
 	@$(BIN)/python scripts/power.py
 
 linux: kernel  ## Run hurtig-2006 on Linux 6.1 in virtual time and write the page about it; some 8 minutes.
-	@$(BIN)/python scripts/linux_study.py
+	@$(BIN)/python scripts/study_page.py hurtig-2006
 
 test: setup  ## Everything that continuous integration checks; lists what it had to skip.
 	@$(BIN)/python scripts/check.py
@@ -66,6 +66,9 @@ bench: setup  ## Measure speed and memory, beside ns-3, other stacks, tcptrace a
 
 fidelity: kernel  ## Compare the model with the real kernel, in virtual time and (as root) in real time.
 	@$(BIN)/python scripts/fidelity.py --page --kernel 100
+
+judge:  ## Judge captures of foreign senders, until 50,000 judgements were certain, and write the page; a few minutes.
+	@$(PYTHON) scripts/judge.py --page
 
 wheel: setup  ## Build a wheel and run it installed alone in a fresh environment.
 	@$(BIN)/python scripts/wheel.py

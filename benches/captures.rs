@@ -83,7 +83,7 @@ fn simulate(wanted: &Wanted, scratch: &Path, seconds: f64) -> Result<u64> {
         "limit": format!("{} ms", (seconds * 1e3) as u64),
     });
     let options = RunOptions {
-        capture_server: Some(scratch.to_path_buf()),
+        capture_files: [Some(scratch.to_path_buf()), None].into_iter().collect(),
         capture_snap_len: Some(wanted.snap),
         ..RunOptions::default()
     };

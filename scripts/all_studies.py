@@ -16,10 +16,15 @@ from demo import ROOT, rexmit
 
 OUT = Path("results") / "studies"
 STUDIES = {
-    "hurtig-2006": ("short", "long"),
-    "klaver-2005": ("controlled", "acks", "cycles", "enschede"),
-    "merritt-2010": ("two-way",),
-    "deboer-2005": ("buffers", "sack", "newreno", "tick", "acks", "queue", "reassembly"),
+    "hurtig-2006": ("short", "long", "earlier"),
+    "klaver-2005": (
+        *("controlled", "acks", "cycles", "enschede", "window", "conditions", "random", "shared", "absent"),
+    ),
+    "merritt-2010": ("two-way", "in-order"),
+    "deboer-2005": (
+        *("buffers", "sack", "newreno", "dummynet", "acks", "queue", "reassembly"),
+        *("order", "queue-order", "connections", "writes", "again", "base"),
+    ),
     "pedersen-2006": (
         *("thin", "thick", "tcp-thin", "tcp-thick", "enhancements", "burst", "restart", "rto", "switches"),
         *("switches-today", "today", "tcp-thin-reno", "tcp-thick-reno", "figure-4-03", "figure-5-01"),

@@ -98,7 +98,7 @@ def checks(scratch: Path) -> list[Check]:
 
 def lints() -> list[Check]:
     """Formats, lints, types and rules of the house: nothing of rexmit is run."""
-    sources = ["python", "scripts", "benches", "tests", "studies", "examples"]
+    sources = ["python", "scripts", "benches", "tests", "studies", "examples", "crates"]
     return [
         # The longest first: they run side by side.
         Check("mypy", LINT, [str(BIN / "mypy")], beside=True),
@@ -109,6 +109,7 @@ def lints() -> list[Check]:
         Check("circles of modules", LINT, [PYTHON, "scripts/check_modules.py"], beside=True),
         Check("writes", LINT, [PYTHON, "scripts/check_writes.py"], beside=True),
         Check("hosts", LINT, [PYTHON, "scripts/check_hosts.py"], beside=True),
+        Check("tags", LINT, [PYTHON, "scripts/check_tags.py"], beside=True),
         Check("file sizes", LINT, [PYTHON, "scripts/check_sizes.py"], beside=True),
         Check("licences", LINT, [PYTHON, "scripts/check_licences.py"], beside=True),
         Check("lock is current", LINT, [PYTHON, "scripts/lock.py", "--check"], beside=True),

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ["crates", "python", "scripts", "benches", "studies", "tests", "fuzz", "web"]
+FOLDERS = ["crates", "python", "scripts", "benches", "studies", "tests", "foreign", "fuzz", "web"]
 COMMENTS = {".rs": ("//",), ".py": ("#",), ".cc": ("//",), ".ts": ("//", "/*", "*")}
 BUILT = {"target", "build", ".venv", "node_modules"}
 WARN = 500
@@ -44,9 +44,7 @@ def main() -> int:
 def sources(root: Path) -> list[Path]:
     """Every source file of the project, none that was built."""
     found = [path for folder in FOLDERS for path in (root / folder).rglob("*") if path.suffix in COMMENTS]
-    return sorted(
-        path for path in found if not {"target", "build", ".venv", "node_modules"} & set(path.parts)
-    )
+    return sorted(path for path in found if not BUILT & set(path.parts))
 
 
 def lines_of_code(path: Path) -> int:

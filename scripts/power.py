@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from rexmit import Study
 from rexmit.analyse.power import POWER, Power, measure, power_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,7 +35,7 @@ def run(study: str) -> Power:
     """The power of a study's comparison, told as it is measured."""
     comparisons = []
     started = time.monotonic()
-    for system, comparison in measure(study):
+    for system, comparison in measure(study, Study.load):
         what = "the right system" if system is None else system.what
         counts = ", ".join(f"{n} {verdict}" for verdict, n in sorted(comparison.counts().items()))
         print(f"{study}: {what}: {counts} ({time.monotonic() - started:.0f} s)", flush=True)

@@ -1,10 +1,10 @@
 """Prepare everything that the other commands need: `make setup`.
 
 Makes `.venv`, installs the pinned Python packages, installs the few Debian packages that are
-missing (one of them, libusrsctp-dev, is unpacked into `.cache/usrsctp` where that needs no root), and
-builds the script of the pages and the native module. Each step is skipped while a hash of its
-inputs is the one that its stamp in `.cache/stamps` remembers. Uses the standard library only: it runs
-before anything is installed.
+missing, and builds the script of the pages and the native module. What a third party's library needs
+stands in `crates/adapters/NAME/setup.toml`; without root it is unpacked into `.cache/NAME`. Each step is
+skipped while a hash of its inputs is the one that its stamp in `.cache/stamps` remembers. Uses the
+standard library only: it runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,7 +28,6 @@ WEB = ROOT / "web"
 PAGES = ROOT / "python" / "rexmit" / "plot" / "web"
 
 # Program that must be on the path (or module of Python), and the Debian package that brings it.
-USRSCTP = "/usr/include/usrsctp.h"
 DEBIAN = {
     "cc": "gcc",
     "c++": "g++",
@@ -37,7 +37,6 @@ DEBIAN = {
     "chromium": "chromium",
     "tshark": "tshark",
     "tcptrace": "tcptrace",
-    USRSCTP: "libusrsctp-dev",
 }
 MODULES = {"ensurepip": "python3-venv"}
 # What `rexmit kernel build` needs, and what experiments in its guests do; by the path where it is no program.
@@ -61,18 +60,19 @@ def main() -> int:
         return fail(f"rexmit needs Python 3.11 or newer, and this is {sys.version.split()[0]}")
     if shutil.which("cargo") is None:
         return fail("rexmit needs a Rust toolchain (1.88 or newer): no `cargo` on the path")
-    fetch_usrsctp()
+    libraries = third_party()
+    for library in libraries:
+        fetch(library)
     if not debian_packages():
         return 1
     lock = ROOT / "requirements.lock"
     done = step("environment", digest([lock], extra=sys.version), make_environment, PYTHON.exists())
     done = done and step("tools of the pages", digest([WEB / "package-lock.json"]), install_web, has_tools())
     done = done and step("pages", digest(web_inputs()), build_web, (PAGES / "rexmit.js").exists())
-    usrsctp = usrsctp_found()
-    done = done and step("usrsctp", digest([], extra=str(usrsctp)), look_again, True)
-    done = done and step(
-        "native module", digest(native_inputs(), str(usrsctp)), build_native, native_is_there()
-    )
+    for library in libraries:
+        done = done and step(library.name, digest([], extra=str(library.found())), library.look_again, True)
+    found = "\n".join(str(library.found()) for library in libraries)
+    done = done and step("native module", digest(native_inputs(), found), build_native, native_is_there())
     return 0 if done else 1
 
 
@@ -115,14 +115,50 @@ def debian_packages() -> bool:
     return not NEEDED.intersection(missing)
 
 
-def fetch_usrsctp() -> None:
-    """Unpack FreeBSD's SCTP into `.cache/usrsctp`, where it is not installed and this is not root."""
+@dataclass(frozen=True)
+class Library:
+    """A library that the adapter of this name links; its build script looks in the same places."""
+
+    name: str
+    package: str
+    header: str
+    variable: str
+
+    @property
+    def installed(self) -> str:
+        """The header where Debian's package puts it."""
+        return f"/usr/include/{self.header}"
+
+    def found(self) -> Path | None:
+        """The header beside which the build script finds the library, or None."""
+        given = os.environ.get(self.variable)
+        unpacked = ROOT / ".cache" / self.name
+        roots = [Path(given)] if given else [Path("/usr/local"), Path("/usr"), unpacked]
+        headers = (base / "include" / self.header for root in roots for base in (root, root / "usr"))
+        return next((header for header in headers if header.exists()), None)
+
+    def look_again(self) -> bool:
+        """Make cargo run the build script again: it cannot watch for a file that is not there."""
+        (ROOT / "crates" / "adapters" / self.name / "build.rs").touch()
+        return True
+
+
+def third_party() -> list[Library]:
+    """The libraries that adapters want, by the `setup.toml` of each."""
+    import tomllib  # not above: an older Python, which has none, is told so by `main`
+
+    files = sorted((ROOT / "crates" / "adapters").glob("*/setup.toml"))
+    return [Library(name=path.parent.name, **tomllib.loads(path.read_text())) for path in files]
+
+
+def fetch(library: Library) -> None:
+    """Unpack the library into `.cache`, where it is not installed and this is not root."""
     tools = ("apt-get", "dpkg-deb")
-    if usrsctp_found() or os.geteuid() == 0 or not all(shutil.which(tool) for tool in tools):
+    if library.found() or os.geteuid() == 0 or not all(shutil.which(tool) for tool in tools):
         return
-    folder = ROOT / ".cache" / "usrsctp"
+    folder = ROOT / ".cache" / library.name
     folder.mkdir(parents=True, exist_ok=True)
-    download = ["apt-get", "download", "-qq", DEBIAN[USRSCTP]]
+    download = ["apt-get", "download", "-qq", library.package]
     if subprocess.run(download, cwd=folder, stdin=subprocess.DEVNULL).returncode != 0:
         return
     for package in folder.glob("*.deb"):
@@ -130,24 +166,11 @@ def fetch_usrsctp() -> None:
         package.unlink()
 
 
-def usrsctp_found() -> Path | None:
-    """The header beside which crates/adapters/usrsctp/build.rs finds the library, or None."""
-    given = os.environ.get("REXMIT_USRSCTP_DIR")
-    roots = [Path(given)] if given else [Path("/usr/local"), Path("/usr"), ROOT / ".cache" / "usrsctp"]
-    headers = (base / "include" / "usrsctp.h" for root in roots for base in (root, root / "usr"))
-    return next((header for header in headers if header.exists()), None)
-
-
-def look_again() -> bool:
-    """Make cargo run the adapter's build script again: it cannot watch for a file that is not there."""
-    (ROOT / "crates" / "adapters" / "usrsctp" / "build.rs").touch()
-    return True
-
-
 def absent() -> dict[str, str]:
     """What is missing, and the Debian package that brings it."""
-    known = DEBIAN | KERNEL
-    programs = {name: package for name, package in known.items() if not present(name)}
+    libraries = {each.installed: each.package for each in third_party() if each.found() is None}
+    programs = {name: package for name, package in DEBIAN.items() if not present(name)} | libraries
+    programs |= {name: package for name, package in KERNEL.items() if not present(name)}
     importlib.invalidate_caches()
     find = importlib.util.find_spec
     return programs | {name: package for name, package in MODULES.items() if find(name) is None}
@@ -155,8 +178,6 @@ def absent() -> dict[str, str]:
 
 def present(name: str) -> bool:
     """True for a program on the path (or where only root's path leads), and for a file that exists."""
-    if name == USRSCTP:
-        return usrsctp_found() is not None
     if name.startswith("/"):
         return Path(name).exists()
     path = os.environ.get("PATH", os.defpath)

@@ -169,7 +169,7 @@ impl Host {
     fn handle(&mut self, transport: Transport) {
         let (src, dst) = ([10, 0, 0, 2].into(), [10, 0, 0, 1].into());
         let packet = Packet { src, dst, ip: IpFields::default(), transport, damaged: false };
-        self.assoc.handle_packet(self.now, packet);
+        self.assoc.handle_packet(self.now, Box::new(packet));
     }
 
     fn chunk(&self, bytes: &mut Bytes<'_>) -> Chunk {
@@ -235,8 +235,9 @@ impl Host {
         }
         while self.assoc.poll_event().is_some() {}
         let s = self.assoc.snapshot();
-        assert!(s.in_flight <= s.send_queue && s.recv_queue <= 6_000 + 2 * 65_536 * 100, "{s:?}");
-        assert!(s.in_flight == 0 || s.rexmt_due.is_some() || s.state == "CLOSED" || s.cwnd > 0, "{s:?}");
+        let (in_flight, recv_queue) = (s.in_flight.expect("known"), s.recv_queue.expect("known"));
+        assert!(in_flight <= s.send_queue && recv_queue <= 6_000 + 2 * 65_536 * 100, "{s:?}");
+        assert!(in_flight == 0 || s.rexmt_due.is_some() || s.state == "CLOSED" || s.cwnd > 0, "{s:?}");
     }
 }
 

@@ -108,12 +108,20 @@ class PairAnalysis:
 @final
 class Plan:
     def __new__(
-        cls, base_json: str, factors: list[str], levels_json: str, backend: str = "model"
+        cls,
+        base_json: str,
+        factors: list[str],
+        levels_json: str,
+        backend: str = "model",
+        sequence: tuple[list[str], str] | None = None,
     ) -> Self: ...
     def points(self) -> int: ...
     def check(self, start: int, stop: int) -> tuple[list[str], list[str], list[str]]: ...
     def stacks(self) -> list[str]: ...
     def run_key(self, run: int, replications: int) -> str: ...
+    def caches_before(
+        self, run: int, replications: int, seed: int, stopped: Callable[[], bool] | None = None
+    ) -> str: ...
     def run(
         self,
         runs: tuple[int, int],

@@ -1,4 +1,6 @@
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,35 +78,67 @@ def test_a_missing_module_of_python_has_its_package(monkeypatch: pytest.MonkeyPa
     assert setup.absent() == {"no_such_module": "a-package"}
 
 
-def test_usrsctp_is_found_where_it_was_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REXMIT_USRSCTP_DIR", str(tmp_path / "given"))
-    assert setup.usrsctp_found() is None
-    assert not setup.present(setup.USRSCTP)
-    header = tmp_path / "given" / "usr" / "include" / "usrsctp.h"
+@pytest.fixture
+def library(tmp_path: Path) -> Any:
+    """The library of an adapter that is not there yet."""
+    folder = tmp_path / "crates" / "adapters" / "other"
+    folder.mkdir(parents=True)
+    (folder / "build.rs").touch()
+    said = {"package": "libother-dev", "header": "other.h", "variable": "REXMIT_OTHER_DIR"}
+    (folder / "setup.toml").write_text("".join(f'{key} = "{value}"\n' for key, value in said.items()))
+    (library,) = setup.third_party()
+    return library
+
+
+def test_a_library_is_found_where_it_was_unpacked(
+    library: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert library.name == "other"
+    assert setup.absent()["/usr/include/other.h"] == "libother-dev"
+    header = tmp_path / ".cache" / "other" / "usr" / "include" / "other.h"
     header.parent.mkdir(parents=True)
     header.touch()
-    assert setup.usrsctp_found() == header
-    assert setup.present(setup.USRSCTP)
+    assert library.found() == header
+    assert "/usr/include/other.h" not in setup.absent()
+    monkeypatch.setenv("REXMIT_OTHER_DIR", str(tmp_path / "given"))
+    assert library.found() is None
 
 
-def test_without_root_usrsctp_is_fetched_and_unpacked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_root_a_library_is_fetched_and_unpacked(
+    library: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands: list[str] = []
 
     def run(command: list[str], **options: object) -> Done:
         commands.append(" ".join(command[:2]))
         if command[0] == "apt-get":
-            (Path(str(options["cwd"])) / "libusrsctp-dev.deb").touch()
+            assert command[-1] == "libother-dev"
+            (Path(str(options["cwd"])) / "libother-dev.deb").touch()
         return Done()
 
-    monkeypatch.setattr(setup, "usrsctp_found", lambda: None)
     monkeypatch.setattr(setup.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(setup.shutil, "which", lambda name: f"/bin/{name}")
     monkeypatch.setattr(setup.subprocess, "run", run)
-    setup.fetch_usrsctp()
+    setup.fetch(library)
     assert commands == ["apt-get download", "dpkg-deb --extract"]
-    assert list((tmp_path / ".cache" / "usrsctp").iterdir()) == []
+    assert list((tmp_path / ".cache" / "other").iterdir()) == []
+
+
+def test_nothing_outside_adapters_knows_their_libraries() -> None:
+    """The stack of a third party is named by its adapter and by the list of stacks, by prose and by tests."""
+    root = Path(__file__).resolve().parents[2]
+    mine = [path.parent.name for path in root.glob("crates/adapters/*/Cargo.toml")]
+    assert mine
+    may = ("crates/adapters/", "crates/stacks/", "docs/", "studies/", "tests/")
+    sources = {".rs", ".py", ".sh", ".ts", ".c", ".cc"}
+    for name in mine:
+        listed = subprocess.run(
+            ["git", "grep", "-l", "-i", "-e", name], cwd=root, capture_output=True, text=True
+        )
+        assert listed.returncode == 0
+        found = [path for path in listed.stdout.split() if Path(path).suffix in sources]
+        others = [path for path in found if not path.startswith(may) and "tests" not in path]
+        assert others == []
 
 
 class Done:

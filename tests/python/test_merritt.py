@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 from rexmit import Results, Study
 from rexmit.analyse import Comparison, crossing, load_published, over_span, two_way, window_phase
-from rexmit.analyse.study_code import comparison_of
+from rexmit.analyse.power import measure, power_of, read_power
+from rexmit.analyse.statements import load_statements
+from rexmit.analyse.study_code import comparison_of, study_module
 from rexmit.analyse.sweep import Sweep, own_link, parse_buffers
-from rexmit.cli.compare import to_markdown
 from rexmit.errors import UsageError
 from rexmit.report import draw_figures
 from rexmit.run import RunOptions, run_study
@@ -21,11 +22,18 @@ from .conftest import Command
 
 STUDY = Path(__file__).parents[2] / "studies" / "merritt-2010"
 SECOND = 10**9
+estimate = study_module("merritt-2010", "scripts").estimate
+phase_of = study_module("merritt-2010", "phase").phase_of
 
 
 @pytest.fixture(scope="module")
 def results() -> Results:
     return Study.load("merritt-2010/two-way").run(progress=False)
+
+
+@pytest.fixture(scope="module")
+def in_order() -> Results:
+    return Study.load("merritt-2010/in-order").run(progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +59,50 @@ def test_published(published: object, comparison: Comparison) -> None:
     assert check.verdict == expected, f"published {check.published.value}, ours {check.ours} {check.note}"
 
 
-def test_every_published_number_is_there() -> None:
-    ids = {row.id.rstrip("ab") for row in load_published(STUDY / "published.csv")}
-    assert {f"P-001-{n}" for n in range(1, 17)} <= ids
+def test_every_number_of_the_text_has_a_row_or_a_reason() -> None:
+    coverage = load_statements(STUDY)
+    assert len(coverage.statements) == 137
+    assert (coverage.held, coverage.stated) == (127, 255)
 
 
-def test_the_readme_shows_this_comparison(comparison: Comparison) -> None:
+def test_the_readme_shows_what_the_runs_give(results: Results, in_order: Results) -> None:
     text = (STUDY / "README.md").read_text()
-    assert to_markdown(comparison).strip() in text
+    for name, table in study_module("merritt-2010", "page").tables(results, in_order).items():
+        assert f"<!-- {name} -->\n{table}<!-- /{name} -->" in text, name
+
+
+def test_the_readme_shows_what_the_wrong_systems_gave() -> None:
+    power = read_power("merritt-2010", STUDY)
+    assert f"none: {', '.join(power.weak)}." in (STUDY / "README.md").read_text()
+    assert (
+        f"<!-- power -->\n{power.text()}\n\n{power.table()}<!-- /power -->"
+        in (STUDY / "README.md").read_text()
+    )
+
+
+def test_a_wrong_system_is_caught_as_power_csv_says() -> None:
+    (_, right), (system, wrong) = measure("merritt-2010", Study.load, ["no-ethernet"])
+    stored = read_power("merritt-2010", STUDY)
+    assert (
+        power_of("merritt-2010", [(None, right), (system, wrong)]).marks["no-ethernet"]
+        == stored.marks["no-ethernet"]
+    )
+
+
+@pytest.mark.long
+def test_thirty_runs_foretell_the_printed_values_as_the_readme_says() -> None:
+    page = study_module("merritt-2010", "page")
+    many = Study.load("merritt-2010/two-way").set("design.replications", page.REPLICATIONS)
+    told = page.scored(many.run(progress=False))
+    assert f"<!-- score -->\n{told}<!-- /score -->" in (STUDY / "README.md").read_text()
+
+
+def test_rows_do_not_mix_experiments_in_order_with_those_by_themselves(
+    results: Results, in_order: Results
+) -> None:
+    compared = study_module("merritt-2010").compared
+    assert compared([in_order, results]) == [results]
+    assert compared([in_order]) == [in_order]
 
 
 def test_every_run_completes(results: Results) -> None:
@@ -72,30 +116,29 @@ def test_a_part_of_the_study_leaves_the_rest_uncovered() -> None:
     verdicts = {
         check.published.id: check.verdict for check in comparison_of_run(part.run(progress=False)).checks
     }
-    assert verdicts["P-001-2"] == verdicts["P-001-11"] == "within"
-    assert verdicts["P-001-1"] == verdicts["P-001-5a"] == verdicts["P-001-14"] == "not covered"
+    assert verdicts["P-001-2"] == "within"
+    assert (
+        verdicts["P-001-1"]
+        == verdicts["P-001-11"]
+        == verdicts["P-001-5a"]
+        == verdicts["P-001-14"]
+        == "not covered"
+    )
 
 
 def comparison_of_run(results: Results) -> Comparison:
     return comparison_of(results)([results])
 
 
-def test_another_system_does_not_pass() -> None:
-    """Hosts whose windows cannot grow past 16 kB keep no queue: nothing of the study is left."""
-    study = Study.load("merritt-2010/two-way").set("offset", "0 ms")
-    for host in ("server", "client"):
-        study = study.set(f"hosts.{host}.stack", {"inherits": "freebsd-6.0", "buffers": {"receive": "16 kB"}})
-    assert not comparison_of_run(study.run(progress=False)).passed
-
-
 def test_the_figures_are_drawn(results: Results, tmp_path: Path) -> None:
     files = {file.name for file in draw_figures(results, tmp_path, ["svg"])}
-    numbers = ("1-01", "5-01", "5-02-to-5-05", "5-06-and-5-07", "5-08-to-5-11", "5-12", "6-02")
+    numbers = ("1-01", "3-02", "5-01", "5-02-to-5-05", "5-06-and-5-07", "5-08-to-5-11", "5-12", "6-02")
     for number in numbers:
         (name,) = [name for name in files if name.startswith(f"figure-{number}-")]
         assert "<svg" in (tmp_path / name).read_text()
     assert "phase-of-the-two-windows-over-all-buffers.svg" in files
-    assert len(files) == len(numbers) + 1
+    assert "ratios-of-the-two-connections.svg" in files
+    assert len(files) == len(numbers) + 2
     shown = next(tmp_path.glob("figure-5-01-*")).read_text()
     assert shown.count('id="published"') == 3
     estimates = next(tmp_path.glob("figure-6-02-*")).read_text()
@@ -111,6 +154,47 @@ def test_the_report_is_one_page_with_the_figures(rexmit: Command, tmp_path: Path
     assert "1 level of link x 2 levels of path.up.queue x 1 level of offset" in page
     assert "Published beside ours" in page
     assert page.count("<svg") >= 4
+
+
+class TestScripts:
+    """The thesis's scripts, on logs of a few lines."""
+
+    def test_the_download_averages_are_ratios_of_means(self) -> None:
+        """Four lines of a log: time, RTT, cwnd; the upload begins after 100 s (appendix E)."""
+        lines = [(50, 100_000, 30_000), (90, 200_000, 60_000), (110, 400_000, 50_000), (120, 600_000, 70_000)]
+        intervals = pl.DataFrame(
+            [
+                {"run": 0, "host": "server", "from_ns": at * SECOND, "to_ns": (at + 1) * SECOND}
+                | dict.fromkeys(("bytes", "data_segments", "retransmits", "timeouts", "fast_retransmits"), 0)
+                | {"written": 1460, "cwnd_mean": float(cwnd), "cwnd_max": cwnd}
+                | {"srtt_mean_ns": rtt * 1000.0, "srtt_sd_ns": 0.0}
+                for at, rtt, cwnd in lines
+            ]
+        )
+        alone, both = (
+            over_span(intervals, *span) for span in ((0, 100 * SECOND), (100 * SECOND, 200 * SECOND))
+        )
+        throughput = [float((one["cwnd_mean"] * 8e9 / one["srtt_mean_ns"])[0]) for one in (alone, both)]
+        assert throughput == pytest.approx([2_400_000, 960_000])
+        assert float(both["srtt_mean_ns"][0]) / 8e9 * 2_400_000 == pytest.approx(150_000)
+
+    @pytest.mark.parametrize(("windows", "packets"), [((73_848, 10_136), 17), ((10_000, 20_001), -7)])
+    def test_the_estimate_rounds_down_at_each_division(self, windows: tuple[int, int], packets: int) -> None:
+        assert estimate(windows, 0.2, 196_000) == packets
+
+    def test_windows_that_have_nothing_to_do_with_each_other_are_not_in_phase(self) -> None:
+        """Both climb for 20 s and fall: they agree, and so do all shifts but few."""
+        down = [float(at % 20) for at in range(110)]
+        apart = phase_of([windows(down, [float((at + 10) % 20) for at in range(110)])])
+        assert apart.agreement > 0.7
+        assert apart.rank < 0.95
+        together = phase_of([windows(down, [float(at % 20) for at in range(110)])])
+        assert together.agreement == 1
+        assert together.rank > 0.95
+
+    def test_windows_against_each_other_are_out_of_phase(self) -> None:
+        down = [float(np.sin(at * at / 50)) for at in range(110)]
+        assert phase_of([windows(down, [-value for value in down])]).rank < 0.05
 
 
 LINK = ["--simulate", "--up-rate", "1 Mbit/s", "--down-rate", "3 Mbit/s"]

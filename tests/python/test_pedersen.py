@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,7 +107,7 @@ def test_the_page_says_what_wrong_systems_are_caught() -> None:
 def test_a_wrong_system_is_caught_by_the_rows_that_say_so(results: dict[str, Results]) -> None:
     power = read_power("pedersen-2006", STUDY)
     (wrong,) = [system for system in power.systems if system.name == "interval-252"]
-    sample = sample_of("pedersen-2006")
+    sample = sample_of("pedersen-2006", Study.load)
     ours = [wrong.of(name, sample[name]).run(progress=False) for name in ("thin", "rto")]
     found = {check.published.id: check.verdict for check in comparison_of(ours[0])(ours).checks}
     rows = [row for row in power.caught_by("interval-252") if row.startswith(("P-002-3", "P-002-S7-"))]
@@ -205,9 +204,8 @@ def test_figures_of_every_part_are_drawn(results: dict[str, Results], part: Part
     assert 'id="published"' in (tmp_path / "figure-3-04-thin-rtt-100.svg").read_text()
 
 
-def test_the_script_prints_the_tables_of_the_thesis(comparison: Comparison) -> None:
-    script = runpy.run_path(str(STUDY.parents[1] / "scripts" / "pedersen_study.py"))
-    tables = script["tables"](comparison)
+def test_the_page_has_the_tables_of_the_thesis(comparison: Comparison) -> None:
+    tables = study_module("pedersen-2006", "page").tables(comparison)
     assert "| 1 | timeout | 275; " in tables["table-3.3"]
     assert "figure-3-09" not in tables["words"]
     assert tables["verdicts"].count("\n") == 14

@@ -228,7 +228,7 @@ class TestGuest:
         assert results.study["hz"] in (100, 250, 1000)
 
     def test_no_reason_for_each_packet_is_told(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="does not say why it sends a packet"):
+        with pytest.raises(UsageError, match="says why it sends a packet"):
             run("uml", study(), tmp_path, transmissions="all")
         assert not list(tmp_path.iterdir())
 

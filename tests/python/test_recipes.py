@@ -1,7 +1,8 @@
-"""The recipes of CONTRIBUTING.md, followed step by step: what they say suffices."""
+"""The recipes of CONTRIBUTING.md, followed step by step: they suffice, and what they name is there."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,31 @@ import rexmit
 from click.testing import CliRunner, Result
 from rexmit.analyse import study_code
 from rexmit.cli import cli
+from rexmit.errors import StudyError
 from rexmit.study import find
+
+ROOT = Path(__file__).parents[2]
+SECTIONS = dict(
+    re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", (ROOT / "CONTRIBUTING.md").read_text(), re.M | re.S)
+)
+RECIPES = {title: text for title, text in SECTIONS.items() if title.startswith(("Add a ", "Add an "))}
+
+# The test that follows each recipe, and what it makes by it.
+FOLLOWED = {
+    "Add a congestion control": (
+        "crates/sim/tests/runs/own_congestion.rs",
+        "every_profile_delivers_with_windows",
+    ),
+    "Add a recovery strategy": (
+        "crates/sim/tests/runs/own_recovery.rs",
+        "tahoe_begins_anew_where_newreno_goes_on",
+    ),
+    "Add a profile": ("tests/python/test_recipes.py", "test_add_a_profile"),
+    "Add a study": ("tests/python/test_recipes.py", "test_add_a_study"),
+    "Add a stack": ("crates/sim/tests/runs/toy.rs", "a_study_runs_with_it"),
+    "Add an impairment": ("crates/path/tests/behaviour/served.rs", "streams_are_independent"),
+    "Add a table column": ("tests/python/test_described.py", "test_each_column_is_in_the_file"),
+}
 
 STUDY = """
 title = "How long a short transfer takes"
@@ -122,3 +147,51 @@ def test_add_a_profile(tmp_path: Path) -> None:
         for stack in (str(tmp_path / "mine.toml"), "rfc")
     ]
     assert times[0] > times[1], "a smaller initial window takes longer"
+
+
+def named_paths(recipe: str) -> set[str]:
+    """What a recipe names in backticks that looks like a file or folder, a reader's own (NAME) left out."""
+    words = set(re.findall(r"`([\w./-]+)`", SECTIONS[recipe]))
+    paths = {word for word in words if "/" in word or word.endswith((".rs", ".py", ".toml", ".csv", ".md"))}
+    return {path for path in paths if not re.search(r"\b(NAME|PART|PART\.toml)\b", path)}
+
+
+def test_a_study_whose_code_cannot_be_loaded_is_told_of(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    assert run("run", "nobody-1999/short", "--out", out).exit_code == 0
+    init = folder / "nobody_1999" / "__init__.py"
+    for code, told in (("import nothing_here", "ModuleNotFoundError"), ("compare = (", "SyntaxError")):
+        init.write_text(code)
+        done = run("compare", out)
+        assert isinstance(done.exception, StudyError), done.output
+        assert str(done.exception).startswith(f"{init}: cannot be loaded: {told}")
+        assert "\n" not in str(done.exception)
+    init.unlink()
+    done = run("compare", out)
+    assert "nobody-1999: nobody_1999/__init__.py with `compare` is missing" in str(done.exception)
+
+
+@pytest.mark.parametrize("recipe", sorted(SECTIONS))
+def test_what_a_recipe_names_is_there(recipe: str) -> None:
+    paths = named_paths(recipe)
+    # A file without its folder stands in one of the folders that the recipe names.
+    whole = [ROOT / path for path in paths if (ROOT / path).exists()]
+    folders = {folder for path in whole for folder in (path, path.parent) if folder.is_dir()} - {ROOT}
+    made = {"published.csv", "figures.py", "page.py", "__init__.py"} if recipe == "Add a study" else set()
+    missing = {
+        path
+        for path in paths - made
+        if not (ROOT / path).exists() and not any((folder / path).exists() for folder in folders)
+    }
+    assert not missing, f"{recipe} names what is not there"
+
+
+def test_each_recipe_is_followed_by_a_test() -> None:
+    assert set(RECIPES) == set(FOLLOWED)
+    for recipe, (path, name) in FOLLOWED.items():
+        assert re.search(rf"^ *(fn|def) {name}", (ROOT / path).read_text(), re.M), (recipe, path, name)
+        shown = named_paths(recipe)
+        assert path in shown or any(path.startswith(one) for one in shown if one.endswith("/")), (
+            recipe,
+            path,
+        )

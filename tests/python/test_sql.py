@@ -183,6 +183,8 @@ def test_a_printed_table_is_bounded(results: Results, ask: Ask) -> None:
         ("select path.rate from runs", r'needs double quotes: "path\.rate"'),
         ('select "path.rat" from runs', r'"path\.rat" not found.*"path\.rate"'),
         ("select * from runz", r'runz does not exist! Did you mean "runs"'),
+        ("select * from Messages", r"does not exist! There are: runs, .*; a scenario with .*messages = true"),
+        ("select * from nothing", r"does not exist! There are: runs, [^;]*$"),
         ("selec 1", "syntax error"),
         (" ", "the query is empty"),
         ("select 1; select 2", "one query at a time"),
@@ -229,6 +231,15 @@ def test_a_query_sees_no_variable_of_python(results: Results) -> None:
     with pytest.raises(UsageError, match="secret does not exist"):
         results.sql("select * from secret")
     assert secret.height == 1
+
+
+def test_a_table_that_was_not_kept_says_how_to_keep_it(results: Results, tmp_path: Path, ask: Ask) -> None:
+    assert results.folder is not None
+    folder = tmp_path / "without"
+    shutil.copytree(results.folder, folder, ignore=shutil.ignore_patterns("tables"))
+    told = ask(folder, "select count(*) from verdicts", code=2)
+    assert "verdicts does not exist! There are: runs, " in told
+    assert "`rexmit run --verdicts all` keeps verdicts of all runs" in told
 
 
 def test_an_unfinished_folder_shows_what_it_has(

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 import rexmit
 from rexmit import _native
-from rexmit.errors import StudyError
+from rexmit.errors import StudyError, UsageError
 from rexmit.run import on_worker
 from rexmit.run.backends import BACKENDS, is_virtual, open_backend
 from rexmit.run.schema import STUDY_KEYS
@@ -116,6 +116,35 @@ def test_the_code_of_a_host_is_a_factor_and_the_backend_its_default(name: str) -
     assert one.table().equals(study("model", name).run(progress=False).table())
     alone = open_backend(f"stack:{name}", study("model", "model").spec)
     assert alone.facts() == {}
+
+
+@names
+def test_a_run_in_which_nobody_says_why_it_sends_has_no_transmissions(name: str, tmp_path: Path) -> None:
+    here(third_parties()[name])
+    silent = [(study(name, name), "model"), (study(None, None), f"stack:{name}")]
+    for both, backend in silent:
+        with pytest.raises(UsageError, match="no stack that the hosts have says why it sends a packet"):
+            both.run(tmp_path / "out", backend=backend, transmissions="all", progress=False)
+        assert set(both.run(backend=backend, progress=False).trace(0)) == {"state", "verdicts", "messages"}
+    for server, client in (("model", None), (None, "model")):
+        told = open_backend(f"stack:{name}", study(server, client).spec).tables(0, ["transmissions"])
+        assert set(told["transmissions"]["host"].to_pylist()) == {"server" if server else "client"}
+
+
+@names
+def test_verdicts_and_states_say_of_its_packets_what_is_known(name: str) -> None:
+    here(third_parties()[name])
+    trace = study(name, name).run(progress=False).trace(0)
+    verdicts, state = trace["verdicts"], trace["state"]
+    assert verdicts["connection"].null_count() == 0
+    down = verdicts.filter(pl.col("direction") == "down")["payload_bytes"].sum()
+    up = verdicts.filter(pl.col("direction") == "up")["payload_bytes"].sum()
+    assert down >= 200 * 2000
+    assert up == 0
+    assert state["recv_queue"].null_count() == state.height
+    closed = state.filter(pl.col("state") == "CLOSED")
+    assert closed.height > 0
+    assert closed["rto_ns"].null_count() == closed.height
 
 
 @names

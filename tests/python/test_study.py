@@ -28,24 +28,38 @@ def test_the_studies_of_the_package_have_the_size_of_the_thesis() -> None:
         "asymmetric-today/disciplines": 72,
         "asymmetric-today/model": 216,
         "deboer-2005/acks": 24,
+        "deboer-2005/again": 60,
+        "deboer-2005/base": 192,
         "deboer-2005/buffers": 100,
+        "deboer-2005/connections": 6,
+        "deboer-2005/dummynet": 48,
         "deboer-2005/linux-buffers": 20,
         "deboer-2005/linux-loss": 32,
         "deboer-2005/live": 8,
         "deboer-2005/newreno": 160,
+        "deboer-2005/order": 30,
         "deboer-2005/queue": 21,
+        "deboer-2005/queue-order": 40,
         "deboer-2005/reassembly": 42,
         "deboer-2005/sack": 160,
-        "deboer-2005/tick": 24,
+        "deboer-2005/writes": 18,
+        "hurtig-2006/earlier": 378,
         "hurtig-2006/linux-long": 10_908,
         "hurtig-2006/linux-short": 27_720,
         "hurtig-2006/long": 16_968,
         "hurtig-2006/short": 6_930,
+        "klaver-2005/absent": 68,
         "klaver-2005/acks": 66,
+        "klaver-2005/buffers": 9,
+        "klaver-2005/conditions": 27,
         "klaver-2005/controlled": 84,
         "klaver-2005/cycles": 3,
-        "klaver-2005/enschede": 3,
+        "klaver-2005/enschede": 6,
         "klaver-2005/linux": 16,
+        "merritt-2010/in-order": 90,
+        "klaver-2005/random": 15,
+        "klaver-2005/shared": 24,
+        "klaver-2005/window": 8,
         "merritt-2010/own-link": 57,
         "merritt-2010/two-way": 90,
         "pedersen-2006/burst": 50,
@@ -387,6 +401,22 @@ class TestTogether:
             rexmit.Study.load(path)
 
 
+@pytest.mark.parametrize("name", ["", " "])
+def test_settings_that_vary_together_have_a_name(name: str) -> None:
+    with pytest.raises(
+        StudyError, match=r'^vary\."": settings that vary together need a name; write \[vary\.NAME'
+    ):
+        parse_factor(name, {"together": {"path.rate": ["1 Mbit/s", "2 Mbit/s"]}})
+
+
+def test_case_alone_tells_no_two_factors_apart(tmp_path: Path) -> None:
+    path = tmp_path / "twice.toml"
+    again = '[vary.LINK.together]\n"path.up.loss" = [0.01, 0.02]\n'
+    path.write_text(f"{TOGETHER}\n{again}")
+    with pytest.raises(StudyError, match=r"vary\.(link|LINK): stands there twice"):
+        rexmit.Study.load(path)
+
+
 def test_a_name_of_ones_own_is_no_column_of_the_results() -> None:
     settings = {"together": {"path.rate": ["1 Mbit/s", "2 Mbit/s"]}}
     for name in reserved():
@@ -394,6 +424,9 @@ def test_a_name_of_ones_own_is_no_column_of_the_results() -> None:
             parse_factor(name, settings)
     with pytest.raises(StudyError, match=r"vary\.goodput: goodput_bit_s is the name of a column"):
         parse_factor("goodput", settings)
+    for name in ("RUN", "Completed", "folder"):
+        with pytest.raises(StudyError, match=rf"vary\.{name}: {name} is the name of a column"):
+            parse_factor(name, settings)
     assert parse_factor("rate", settings).name == "rate"
 
 

@@ -141,7 +141,13 @@ impl Decoder {
     }
 }
 
-type Ports = (u16, u16);
+/// What is read of a transport protocol.
+struct Segment {
+    /// Those of its source and destination.
+    ports: (u16, u16),
+    checksum: Checksum,
+    transport: Transport,
+}
 
 #[inline]
 fn transport(
@@ -150,9 +156,9 @@ fn transport(
     record: &RecordRef<'_>,
     batch: &mut Batch,
 ) -> Result<Packet, Reason> {
-    let (ports, checksum, transport) = match ip.protocol {
+    let Segment { ports, checksum, transport } = match ip.protocol {
         PROTOCOL_TCP => tcp(ip).map_err(Reason::Ip)?,
-        PROTOCOL_SCTP => sctp_packet((ip.body, ip.body_len), ip.header_ok, batch).map_err(Reason::Ip)?,
+        PROTOCOL_SCTP => sctp_packet(ip.body, ip.body_len, ip.header_ok, batch).map_err(Reason::Ip)?,
         PROTOCOL_UDP => encapsulated(ip, batch)?,
         _ => return Err(Reason::OtherTransport),
     };
@@ -172,7 +178,7 @@ fn transport(
 }
 
 #[inline]
-fn tcp(ip: &IpPacket<'_>) -> Result<(Ports, Checksum, Transport), ParseError> {
+fn tcp(ip: &IpPacket<'_>) -> Result<Segment, ParseError> {
     let view = ip.tcp()?;
     let header = view.header;
     let options = TcpOptions::parse(header.options());
@@ -190,15 +196,17 @@ fn tcp(ip: &IpPacket<'_>) -> Result<(Ports, Checksum, Transport), ParseError> {
         sack: options.sack,
         options_cut: view.options_cut,
     };
-    Ok(((header.src_port(), header.dst_port()), view.checksum, Transport::Tcp(tcp)))
+    let ports = (header.src_port(), header.dst_port());
+    Ok(Segment { ports, checksum: view.checksum, transport: Transport::Tcp(tcp) })
 }
 
 /// The common header (RFC 9260 section 3.1) must be there; chunks are read by who judges them.
 fn sctp_packet(
-    (body, wire_len): (&[u8], usize),
+    body: &[u8],
+    wire_len: usize,
     header_ok: bool,
     batch: &mut Batch,
-) -> Result<(Ports, Checksum, Transport), ParseError> {
+) -> Result<Segment, ParseError> {
     if wire_len < sctp::HEADER_LEN {
         return Err(ParseError::BadLength { field: "SCTP packet", value: wire_len });
     }
@@ -212,11 +220,11 @@ fn sctp_packet(
     let start = batch.bytes.len() as u32;
     batch.bytes.extend_from_slice(body);
     let transport = Transport::Sctp { bytes: start..batch.bytes.len() as u32, wire_len: wire_len as u32 };
-    Ok(((header.src_port(), header.dst_port()), checksum, transport))
+    Ok(Segment { ports: (header.src_port(), header.dst_port()), checksum, transport })
 }
 
 /// SCTP in UDP, at the port that is set aside for it (RFC 6951 section 5.1) at either side. The ports are SCTP's.
-fn encapsulated(ip: &IpPacket<'_>, batch: &mut Batch) -> Result<(Ports, Checksum, Transport), Reason> {
+fn encapsulated(ip: &IpPacket<'_>, batch: &mut Batch) -> Result<Segment, Reason> {
     const PORT: u16 = 9899;
     let Ok(datagram) = ip.udp() else { return Err(Reason::OtherTransport) };
     let (header, len) = (datagram.header, datagram.payload_len);
@@ -229,7 +237,7 @@ fn encapsulated(ip: &IpPacket<'_>, batch: &mut Batch) -> Result<(Ports, Checksum
     if !is_sctp {
         return Err(Reason::OtherTransport);
     }
-    sctp_packet((header.payload(), len), ip.header_ok, batch).map_err(Reason::Ip)
+    sctp_packet(header.payload(), len, ip.header_ok, batch).map_err(Reason::Ip)
 }
 
 #[cfg(test)]

@@ -32,4 +32,4 @@ pub use rows::{
 pub use run::PairRun;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

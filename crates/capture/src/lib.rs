@@ -23,4 +23,4 @@ mod writer;
 pub use link::{LinkType, RecordError};
 pub use reader::{Counts, Interface, Packing, ReadError, Reader};
 pub use record::{Direction, Record, RecordRef};
-pub use writer::{DEFAULT_EPOCH_NS, Options, Writer};
+pub use writer::{DEFAULT_EPOCH_NS, KeptBytes, Options, Writer};

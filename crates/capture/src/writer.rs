@@ -49,6 +49,15 @@ impl Default for Options {
     }
 }
 
+/// The bytes of a raw IP packet that a capture keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptBytes<'a> {
+    /// Its first bytes, or all.
+    pub bytes: &'a [u8],
+    /// Bytes that it had on the wire.
+    pub original_len: u32,
+}
+
 /// Writes one interface of raw IP packets as pcapng, little-endian, times in nanoseconds.
 ///
 /// Make it with [`Writer::new`] or [`Writer::with_options`], call [`Writer::write_packet`] (or
@@ -127,7 +136,8 @@ impl<W: Write> Writer<W> {
         direction: Option<Direction>,
         comment: Option<&str>,
     ) -> io::Result<()> {
-        self.write_block(time, (bytes, bytes.len() as u32), direction, comment)
+        let whole = KeptBytes { bytes, original_len: bytes.len() as u32 };
+        self.write_part(time, whole, direction, comment)
     }
 
     /// Writes the first bytes of a raw IP packet that had `original_len` bytes on the wire.
@@ -135,31 +145,21 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// Those of the inner writer.
     pub fn write_kept(&mut self, time: Instant, bytes: &[u8], original_len: u32) -> io::Result<()> {
-        self.write_block(time, (bytes, original_len), None, None)
+        self.write_part(time, KeptBytes { bytes, original_len }, None, None)
     }
 
-    /// Writes the first bytes of a raw IP packet, with its length on the wire, direction and comment.
+    /// Writes a part of a raw IP packet, with direction and comment.
     ///
     /// # Errors
     /// Those of the inner writer.
     pub fn write_part(
         &mut self,
         time: Instant,
-        part: (&[u8], u32),
+        part: KeptBytes<'_>,
         direction: Option<Direction>,
         comment: Option<&str>,
     ) -> io::Result<()> {
-        self.write_block(time, part, direction, comment)
-    }
-
-    fn write_block(
-        &mut self,
-        time: Instant,
-        (bytes, original_len): (&[u8], u32),
-        direction: Option<Direction>,
-        comment: Option<&str>,
-    ) -> io::Result<()> {
-        let kept = &bytes[..bytes.len().min(self.snap_len)];
+        let kept = &part.bytes[..part.bytes.len().min(self.snap_len)];
         let time = self.epoch_ns.saturating_add(time.as_nanos());
         self.begin(ENHANCED_PACKET);
         // The first interface.
@@ -167,7 +167,7 @@ impl<W: Write> Writer<W> {
         self.put32((time >> 32) as u32);
         self.put32(time as u32);
         self.put32(kept.len() as u32);
-        self.put32(original_len);
+        self.put32(part.original_len);
         self.put_padded(kept);
         if direction.is_some() || comment.is_some() {
             if let Some(comment) = comment {

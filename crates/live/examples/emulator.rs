@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let queue = Some(QueueLimit::Packets(1_000_000).into());
             let path = PathSpec { rate, delay: Some(delay), queue, ..PathSpec::default() };
             options.touch = 1 << 30;
-            let found = bulk(kind, &path, &options, (Duration::from_secs(number("warm")), time))?;
+            let found = bulk(kind, &path, &options, Duration::from_secs(number("warm")), time)?;
             let late = &found.report.lateness;
             json!({
                 "gbit_s": found.rate / 1e9, "retransmits": found.retransmits, "drops": found.drops,
@@ -68,8 +68,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "late_max_us": late.max_ns as f64 / 1e3, "invalid": found.report.invalid,
             })
         }
-        "floor" => json!({ "packets_s": floor(&options, (number("bytes") as usize, time))? }),
-        "packets" => json!({ "packets_s": throughput(kind, &options, (number("bytes") as usize, time))? }),
+        "floor" => json!({ "packets_s": floor(&options, number("bytes") as usize, time)? }),
+        "packets" => json!({ "packets_s": throughput(kind, &options, number("bytes") as usize, time)? }),
         "delay" => {
             let load = Load { packets_per_second: number("pps"), bytes: 64, time };
             let found = delays(kind, delay, &options, load)?;

@@ -1,9 +1,8 @@
 //! What lies between the hosts of a run: this emulator, or the kernel's own netem.
 
 use std::io;
-use std::net::IpAddr;
 
-use rexmit_network::{ByHost, ByLink, HostId, Network};
+use rexmit_network::{ByLink, HostId};
 use rexmit_path::{Direction, LogRow, Unreached, Verdict};
 use rexmit_scenario::LinkCounts;
 use rexmit_units::Instant;
@@ -11,7 +10,6 @@ use rexmit_units::Instant;
 use crate::drive::poll_number;
 use crate::emulator::{Emulator, Lateness};
 use crate::netem::NetemPath;
-use crate::packet::RealPacket;
 use crate::port::Side;
 use crate::sys::poll::Poll;
 
@@ -127,14 +125,4 @@ impl Between {
             Self::Netem(_) => Vec::new(),
         }
     }
-}
-
-/// The emulator between the hosts of `network`.
-pub(crate) fn ours(
-    network: Network,
-    ports: ByHost<Side>,
-    links: ByLink<Direction<RealPacket>>,
-    (addresses, verdicts): (ByHost<IpAddr>, bool),
-) -> Between {
-    Between::Ours(Box::new(Emulator::new(network, ports, links, verdicts).only_between(addresses)))
 }

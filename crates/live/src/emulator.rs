@@ -216,7 +216,7 @@ impl<P: Port> Emulator<P> {
             return Ok(0);
         }
         let now = clock.now();
-        if next > now { Ok(0) } else { self.hand_out_from(link, clock, (now, pace)) }
+        if next > now { Ok(0) } else { self.hand_out_from(link, clock, now, pace) }
     }
 
     /// When the next packet is due, or something happens in a queue.
@@ -293,7 +293,8 @@ impl<P: Port> Emulator<P> {
         &mut self,
         link: LinkId,
         clock: &Clock,
-        (mut now, pace): (Instant, Pace),
+        mut now: Instant,
+        pace: Pace,
     ) -> io::Result<usize> {
         let end = now + pace.slice;
         let host = self.network.link(link).to;

@@ -20,6 +20,8 @@ use crate::socket::{self, KernelSocket};
 use crate::sys::poll::{Poll, Readiness};
 use crate::sys::sock_diag::SockDiag;
 
+/// Where the numbers of sockets begin for [`Poll`]: behind those of hosts' ports.
+pub const FIRST_NUMBER: u64 = 1 << 16;
 /// Room for the numbers of listeners: more than there are ports.
 const LISTENERS: u64 = 1 << 20;
 
@@ -52,8 +54,6 @@ pub struct Ends {
     ends: rexmit_network::Ends<End>,
     /// A listening socket with its host, by number.
     listeners: Vec<(Socket, HostId)>,
-    /// Where numbers of sockets begin for [`Poll`].
-    first: u64,
     protocol: Protocol,
     hosts: ByHost<socket::Host>,
     states: Option<StateLog>,
@@ -92,22 +92,21 @@ pub struct Totals {
 }
 
 impl Ends {
-    /// Opens the sockets of a scenario at its hosts and adds them to `poll`, numbered from `first` on.
+    /// Opens the sockets of a scenario at its hosts and adds them to `poll`, numbered from [`FIRST_NUMBER`] on.
     ///
     /// # Errors
     /// A port in use; a protocol or a socket option that the kernel does not have.
     pub fn open(
-        (resolved, streams): (&Resolved, &Streams),
+        resolved: &Resolved,
+        streams: &Streams,
         hosts: &ByHost<Host>,
         poll: &Poll,
-        first: u64,
         wanted: Wanted,
     ) -> Result<Self, SpecError> {
         let protocol = Protocol::of(resolved);
         let mut ends = Self {
             ends: rexmit_network::Ends::new(),
             listeners: Vec::new(),
-            first,
             protocol,
             hosts: hosts.each_ref().map(|host| {
                 let ask = || host.namespace.within(SockDiag::open).ok().map(Rc::new);
@@ -131,7 +130,7 @@ impl Ends {
             let host = &hosts[opener];
             let socket = host
                 .namespace
-                .within(|| open(&plan, opener, (&host.linux, ends.protocol.with(transfer))))
+                .within(|| open(&plan, opener, &host.linux, ends.protocol.with(transfer)))
                 .map_err(|e| system(host_name(opener), &e))?;
             if ends.listeners.len() <= plan.transfer {
                 ends.listen(&plan, transfer, hosts, poll)?;
@@ -155,10 +154,10 @@ impl Ends {
         let waiting = plan.peer(plan.opener);
         let host = &hosts[waiting];
         let wrong = |e: io::Error| system(host_name(waiting), &e);
-        let how = (&host.linux, self.protocol.with(transfer));
-        let socket = host.namespace.within(|| open(plan, waiting, how)).map_err(wrong)?;
+        let wish = self.protocol.with(transfer);
+        let socket = host.namespace.within(|| open(plan, waiting, &host.linux, wish)).map_err(wrong)?;
         socket.listen(4096).map_err(wrong)?;
-        let number = self.first + self.listeners.len() as u64;
+        let number = FIRST_NUMBER + self.listeners.len() as u64;
         poll.add_readable(&socket, number).map_err(wrong)?;
         self.listeners.push((socket, waiting));
         Ok(())
@@ -187,7 +186,7 @@ impl Ends {
 
     /// The number of an end for [`Poll`]: behind those of listeners.
     fn number(&self, at: EndIndex) -> u64 {
-        self.first + LISTENERS + u64::from(at.number())
+        FIRST_NUMBER + LISTENERS + u64::from(at.number())
     }
 
     /// When an application next has something to do, or an interval begins or ends.
@@ -232,7 +231,7 @@ impl Ends {
     /// # Errors
     /// Those of accepting a connection.
     pub fn handle(&mut self, number: u64, ready: Readiness, now: Instant, poll: &Poll) -> io::Result<()> {
-        let index = number - self.first;
+        let index = number - FIRST_NUMBER;
         if index < self.listeners.len() as u64 {
             return self.accept(index as usize, now, poll);
         }

@@ -27,7 +27,7 @@ pub(crate) fn sum(bytes: &[u8]) -> u16 {
 }
 
 /// Ones' complement addition.
-fn add(a: u16, b: u16) -> u16 {
+pub(crate) fn add(a: u16, b: u16) -> u16 {
     let (sum, carry) = a.overflowing_add(b);
     sum + u16::from(carry)
 }
@@ -36,7 +36,7 @@ pub(crate) fn word(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-fn put(bytes: &mut [u8], at: usize, value: u16) {
+pub(crate) fn put(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
@@ -125,52 +125,6 @@ pub(crate) fn flow(ip: &[u8]) -> FlowKey {
     };
     (source, destination, protocol, from, to)
 }
-
-/// Makes the headers of a super-packet those of a part of it, as `tcp_gso_segment` and `inet_gso_segment` of Linux do.
-/// `head` is all before the data; `ip` and `tcp` say where these headers begin in it.
-pub(crate) fn make_part(head: &mut [u8], (ip, tcp): (usize, usize), part: &Part) {
-    let total = head.len() - ip + part.len;
-    if head[ip] >> 4 == 4 {
-        put(head, ip + 2, total as u16);
-        let ident = word(head, ip + 4).wrapping_add(part.number as u16);
-        put(head, ip + 4, ident);
-        put(head, ip + 10, 0);
-        let sum = !sum(&head[ip..tcp]);
-        put(head, ip + 10, sum);
-    } else {
-        put(head, ip + 4, (total - 40) as u16);
-    }
-    let seq = u32::from_be_bytes([head[tcp + 4], head[tcp + 5], head[tcp + 6], head[tcp + 7]]);
-    head[tcp + 4..tcp + 8].copy_from_slice(&seq.wrapping_add(part.offset).to_be_bytes());
-    if !part.is_last {
-        head[tcp + 13] &= !(FIN | PSH);
-    }
-    if part.number > 0 {
-        head[tcp + 13] &= !CWR;
-    }
-    // The pseudo-header's sum stands there, with the whole's length.
-    let len = |data: usize| (head.len() - tcp + data) as u16;
-    let sum = add(add(word(head, tcp + 16), !len(part.whole)), len(part.len));
-    put(head, tcp + 16, sum);
-}
-
-/// A part of a super-packet's data.
-pub(crate) struct Part {
-    /// Number of its first packet, from 0.
-    pub number: u32,
-    /// Bytes of data before it.
-    pub offset: u32,
-    /// Bytes of its data.
-    pub len: usize,
-    /// Bytes of data of the whole.
-    pub whole: usize,
-    /// The whole ends with it.
-    pub is_last: bool,
-}
-
-const FIN: u8 = 0x01;
-const PSH: u8 = 0x08;
-const CWR: u8 = 0x80;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,5 @@
-//! What a host leaves to its network card: splitting a super-packet, completing a checksum.
+//! What a host leaves to its network card, as its device says it: splitting a super-packet
+//! ([`crate::packet`] does), completing a checksum.
 //!
 //! A TUN device with IFF_VNET_HDR says so in a virtio-net header before each packet (virtio 1.3, section 5.1.6;
 //! Linux, `include/uapi/linux/virtio_net.h`). UDP segmentation is not offered to hosts, so it never comes.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use rexmit_network::HostId;
 use rexmit_network::two_hosts::SERVER;
-use rexmit_scenario::{ConnectionPlan, LinuxSpec, Resolved, Stack};
+use rexmit_scenario::{ConnectionPlan, LinuxSpec, Resolved, StackProfile};
 use rexmit_traffic::TransferSpec;
 use socket2::{Domain, SockAddr, Socket, Type};
 
@@ -33,8 +33,8 @@ impl Protocol {
     /// That of both hosts' profiles.
     pub fn of(resolved: &Resolved) -> Self {
         match resolved.stacks[SERVER] {
-            Stack::Tcp(_) => Self::Tcp,
-            Stack::Sctp(_) => Self::Sctp,
+            StackProfile::Tcp(_) => Self::Tcp,
+            StackProfile::Sctp(_) => Self::Sctp,
         }
     }
 
@@ -59,7 +59,7 @@ const STREAMS: u16 = 10;
 ///
 /// # Errors
 /// A protocol or an option that the kernel does not have.
-pub fn open(plan: &ConnectionPlan, host: HostId, (linux, wish): (&LinuxSpec, Wish)) -> io::Result<Socket> {
+pub fn open(plan: &ConnectionPlan, host: HostId, linux: &LinuxSpec, wish: Wish) -> io::Result<Socket> {
     let address = plan.end(host).socket;
     let number = match wish.protocol {
         Protocol::Tcp => socket2::Protocol::TCP,

@@ -8,14 +8,16 @@ use std::sync::Arc;
 use rexmit_path::{Carried, FlowKey};
 use rexmit_wire::{IpFields, Packet, Payload, Transport};
 
-use crate::header::{self, Part};
+use crate::header;
 use crate::offload::Offload;
 use crate::pool::{Buffer, Pool};
 
+mod super_packet;
+
+use super_packet::Cuts;
+
 /// Room for all headers of a packet.
 pub const HEADER_ROOM: usize = 256;
-/// Where the checksum stands in a TCP header (RFC 9293 section 3.1).
-const TCP_CHECKSUM: u16 = 16;
 
 /// What an interface handed over: one packet, or a super-packet that is many.
 #[derive(Debug)]
@@ -26,16 +28,8 @@ pub struct Frame {
     link: usize,
     /// Bytes from there on to its end; behind that is padding of the link.
     ip_len: usize,
-    /// Of a super-packet: bytes of data in each packet, and where the data begin.
-    split: Option<Split>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Split {
-    size: usize,
-    data: usize,
-    /// Where the TCP header begins.
-    tcp: usize,
+    /// Where a super-packet is to be split.
+    cuts: Option<Cuts>,
 }
 
 impl Frame {
@@ -47,50 +41,21 @@ impl Frame {
         if offload.checksum.is_some_and(|partial| !partial.fits(link, bytes.len())) {
             return Err(wrong("a checksum to complete that is outside its packet"));
         }
-        let split = match offload.segmentation {
+        let cuts = match offload.segmentation {
             None => None,
             Some(wanted) => {
-                let split =
-                    Split::find(&bytes, usize::from(wanted.size), &offload).filter(|s| s.tcp >= link + 20);
-                Some(split.ok_or_else(|| wrong("a super-packet with headers that cannot be"))?)
+                let cuts =
+                    Cuts::find(&bytes, usize::from(wanted.size), &offload).filter(|c| c.tcp >= link + 20);
+                Some(cuts.ok_or_else(|| wrong("a super-packet with headers that cannot be"))?)
             }
         };
-        let ip_len = if split.is_some() { bytes.len() - link } else { header::ip_len(&bytes[link..]) };
-        Ok(Self { bytes, offload, link, ip_len, split })
+        let ip_len = if cuts.is_some() { bytes.len() - link } else { header::ip_len(&bytes[link..]) };
+        Ok(Self { bytes, offload, link, ip_len, cuts })
     }
 
     /// True for an IP packet whose destination is `address`, as the header has it.
     pub(crate) fn is_for(&self, address: &[u8]) -> bool {
         is_for(&self.bytes[self.link..], address)
-    }
-
-    /// How many packets on the wire it is.
-    pub fn packets(&self) -> u32 {
-        self.split.map_or(1, |s| (self.bytes.len() - s.data).div_ceil(s.size).max(1) as u32)
-    }
-
-    /// The packets on the wire, in their order. Each is a slice of this frame.
-    pub fn split(self) -> impl ExactSizeIterator<Item = RealPacket> {
-        let packets = self.packets();
-        let frame = Arc::new(self);
-        // The iterator's own reference goes to the last packet.
-        (0..packets).map(move |number| RealPacket { frame: frame.clone(), number })
-    }
-
-    /// The data of packets `first` to `end`, these not included.
-    fn data(&self, split: Split, first: u32, end: u32) -> &[u8] {
-        let at = |number: u32| (split.data + number as usize * split.size).min(self.bytes.len());
-        &self.bytes[at(first)..at(end)]
-    }
-}
-
-impl Split {
-    fn find(bytes: &[u8], size: usize, offload: &Offload) -> Option<Self> {
-        let checksum = offload.checksum.filter(|partial| partial.offset == TCP_CHECKSUM)?;
-        let tcp = usize::from(checksum.start);
-        let data = tcp + usize::from(*bytes.get(tcp + 12)? >> 4) * 4;
-        let fits = data >= tcp + 20 && data <= bytes.len() && data <= HEADER_ROOM;
-        (fits && size > 0).then_some(Self { size, data, tcp })
     }
 }
 
@@ -107,7 +72,7 @@ impl RealPacket {
     pub fn whole(bytes: &[u8]) -> Self {
         let bytes = Pool::default().copy(bytes);
         let ip_len = header::ip_len(&bytes);
-        Self::from(Frame { bytes, offload: Offload::default(), link: 0, ip_len, split: None })
+        Self::from(Frame { bytes, offload: Offload::default(), link: 0, ip_len, cuts: None })
     }
 
     /// The bytes from the link header on, with complete checksums.
@@ -138,7 +103,7 @@ impl RealPacket {
         let ip_len = self.ip_len() as usize;
         let mut bytes = self.frame.bytes.pool().copy(&self.to_frame());
         let changed = change(&mut bytes[link..link + ip_len]);
-        *self = Self::from(Frame { bytes, offload: Offload::default(), link, ip_len, split: None });
+        *self = Self::from(Frame { bytes, offload: Offload::default(), link, ip_len, cuts: None });
         changed
     }
 }
@@ -154,13 +119,9 @@ impl Carried for RealPacket {
     #[inline]
     fn ip_len(&self) -> u64 {
         let frame = &*self.frame;
-        match frame.split {
+        match frame.cuts {
             None => frame.ip_len as u64,
-            Some(split) => {
-                let before = split.data + self.number as usize * split.size;
-                let data = (frame.bytes.len() - before.min(frame.bytes.len())).min(split.size);
-                (split.data - frame.link + data) as u64
-            }
+            Some(cuts) => (cuts.len_of(self.number, frame.bytes.len()) - frame.link) as u64,
         }
     }
 
@@ -235,25 +196,15 @@ impl Run {
     /// Headers and data; `room` is for the headers.
     pub fn write<'a>(&'a self, room: &'a mut [u8; HEADER_ROOM]) -> Written<'a> {
         let frame = &*self.first.frame;
-        let Some(split) = frame.split else {
+        let Some(cuts) = frame.cuts else {
             let offload = Offload { segmentation: None, ..frame.offload };
             return Written { head: &[], body: &frame.bytes, offload };
         };
-        let (first, end) = (self.first.number, self.first.number + self.count);
-        let head = &mut room[..split.data];
-        head.copy_from_slice(&frame.bytes[..split.data]);
-        let body = frame.data(split, first, end);
-        let part = Part {
-            number: first,
-            offset: first * split.size as u32,
-            len: body.len(),
-            whole: frame.bytes.len() - split.data,
-            is_last: end == frame.packets(),
-        };
-        header::make_part(head, (frame.link, split.tcp), &part);
+        let numbers = self.first.number..self.first.number + self.count;
+        let (head, body) = cuts.write(frame, numbers, room);
         let mut offload = frame.offload;
         match &mut offload.segmentation {
-            Some(segmentation) if self.count > 1 => segmentation.header = split.data as u16,
+            Some(segmentation) if self.count > 1 => segmentation.header = cuts.data as u16,
             other => *other = None,
         }
         Written { head, body, offload }
@@ -262,7 +213,7 @@ impl Run {
     /// The frame's bytes for an interface to which nothing can be left: one packet with complete checksums.
     pub fn complete(&self) -> Cow<'_, [u8]> {
         let frame = &*self.first.frame;
-        if frame.split.is_none() && frame.offload.checksum.is_none() {
+        if frame.cuts.is_none() && frame.offload.checksum.is_none() {
             return Cow::Borrowed(&frame.bytes);
         }
         Cow::Owned(self.first.to_frame())

@@ -13,18 +13,18 @@ use rexmit_scenario::{
 use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-use crate::between::{Between, ours};
+use crate::between::Between;
 use crate::counters::{Counted, KernelCounters};
 use crate::drive::{EARLY, LINGER, poll_number};
-use crate::emulator::Lateness;
-use crate::ends::{Ends, Wanted};
+use crate::emulator::{Emulator, Lateness};
+use crate::ends::{Ends, FIRST_NUMBER, Wanted};
 use crate::host::{Host, INTERFACE, system};
 use crate::netem::NetemPath;
 use crate::opening::Protocol;
 use crate::sys::clock;
 use crate::sys::packet_socket::PacketSocket;
 use crate::sys::poll::Poll;
-use crate::tap::Tap;
+use crate::tap::{Heading, Tap};
 use crate::wire::{Shape, Wires};
 
 /// Time between two signs of life of a run in real time.
@@ -79,8 +79,6 @@ pub struct LiveOutcome {
 
 /// So long before a run's start in virtual time, nanoseconds, its hosts and what is between them are made.
 const SETTING_UP: u64 = 500_000_000;
-/// Where the numbers of sockets begin for [`Poll`]: behind those of hosts' ports.
-const SOCKETS: u64 = 1 << 16;
 /// Ticks over which the phase of a run is drawn: a round of the wheel's steps for timers up to 32 s, as the model
 /// of Linux has it.
 const PHASES: u64 = 512;
@@ -145,14 +143,13 @@ impl<'a> Lab<'a> {
         let addresses = by_host(|host| resolved.address(host));
         let hosts = try_by_host(|host| Host::create(host_name(host), resolved.scenario.hosts.of(host)))?;
         let verdicts = options.captures.values().any(Option::is_some);
-        let between = between(resolved, streams, &hosts, (options.verdicts, verdicts))?;
+        let between = between(resolved, streams, &hosts, &Kept { log: options.verdicts, verdicts })?;
         let between_these: Vec<_> = addresses.values().copied().collect();
         let tap = |host: HostId| {
             if options.capture_at(host).is_none() {
                 return Ok(None);
             }
-            let at = (&hosts[host].namespace, INTERFACE);
-            let tap = Tap::open(at, options.capture_snap_len, &between_these);
+            let tap = Tap::open(&hosts[host].namespace, INTERFACE, options.capture_snap_len, &between_these);
             tap.map(Some).map_err(|e| system(host_name(host), &e))
         };
         let taps = try_by_host(tap)?;
@@ -172,7 +169,7 @@ impl<'a> Lab<'a> {
         };
         let hz = options.virtual_hz;
         let wanted = Wanted { states: options.state, messages: options.messages, phases, hz };
-        let ends = Ends::open((resolved, streams), &hosts, &poll, SOCKETS, wanted)?;
+        let ends = Ends::open(resolved, streams, &hosts, &poll, wanted)?;
         Ok(Self {
             resolved,
             options,
@@ -248,7 +245,7 @@ impl<'a> Lab<'a> {
         self.ends.measure(self.now);
         // Applications first: what they make the stack send leaves with the rest.
         for (number, readiness) in &ready {
-            if *number >= SOCKETS {
+            if *number >= FIRST_NUMBER {
                 self.ends.handle(*number, *readiness, self.now, &self.poll)?;
             }
         }
@@ -348,9 +345,8 @@ impl<'a> Lab<'a> {
                 ..Options::default()
             };
             let verdicts = self.between.verdicts_on(host);
-            let written = tap
-                .drain()
-                .and_then(|()| tap.write((file, name), start, verdicts.unwrap_or_default(), &about));
+            let heading = Heading { interface: name, start, options: &about };
+            let written = tap.drain().and_then(|()| tap.write(file, &heading, verdicts.unwrap_or_default()));
             written.map_err(|e| SpecError::writing("a capture", &e))?;
             let (sent, taken) = (tap.outgoing(), verdicts.map(|v| v.len() as u64));
             if taken.is_some_and(|taken| taken != sent) || tap.missed().is_ok_and(|n| n > 0) {
@@ -365,13 +361,20 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// What the scenario wants between its hosts, whose interfaces are made here. `keep` says whether a log is kept,
-/// and whether verdicts are.
+/// What is kept of the packets between the hosts.
+struct Kept {
+    /// The log of each link.
+    log: bool,
+    /// Verdicts, for captures.
+    verdicts: bool,
+}
+
+/// What the scenario wants between its hosts, whose interfaces are made here.
 fn between(
     resolved: &Resolved,
     streams: &Streams,
     hosts: &ByHost<Host>,
-    keep: (bool, bool),
+    kept: &Kept,
 ) -> Result<Between, SpecError> {
     let addresses = by_host(|host| resolved.address(host));
     let mtu = by_host(|host| resolved.scenario.hosts.of(host).mtu);
@@ -379,7 +382,7 @@ fn between(
     if path.emulator == Some(EmulatorKind::Netem) {
         return NetemPath::create(path, hosts, &addresses, &mtu).map(Between::Netem);
     }
-    let links = streams.links(path, None, keep.0)?;
+    let links = streams.links(path, None, kept.log)?;
     let wires = Wires::open().map_err(|e| system("between the two", &e))?;
     let port = |host: HostId| {
         let name = host_name(host);
@@ -388,7 +391,8 @@ fn between(
         side.map_err(|e| system(name, &e))
     };
     let ports = try_by_host(port)?;
-    Ok(ours(two_hosts::network(), ports, links, (addresses, keep.1)))
+    let emulator = Emulator::new(two_hosts::network(), ports, links, kept.verdicts);
+    Ok(Between::Ours(Box::new(emulator.only_between(addresses))))
 }
 
 /// Ticks after which every timer of the kernel's wheel that TCP uses falls on the same places again: those of up to

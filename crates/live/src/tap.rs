@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
-use rexmit_capture::{Direction, Options, Writer};
+use rexmit_capture::{Direction, KeptBytes, Options, Writer};
 use rexmit_files::Whole;
 use rexmit_path::Verdict;
 use rexmit_units::Instant;
 
 use crate::packet::{is_for, octets};
 use crate::sys::namespace::Namespace;
-use crate::sys::packet_socket::{PacketSocket, Seen};
+use crate::sys::packet_socket::{Captured, PacketSocket};
 
 /// The largest IP packet.
 const LARGEST: usize = 65_535;
@@ -21,13 +21,24 @@ const LARGEST: usize = 65_535;
 #[derive(Debug)]
 pub struct Tap {
     socket: PacketSocket,
-    packets: Vec<(Seen, Vec<u8>)>,
+    packets: Vec<(Captured, Vec<u8>)>,
     buffer: Vec<u8>,
     snap_len: usize,
     /// The hosts' addresses, as the IP header has them; none for packets to whatever address.
     between: Vec<Vec<u8>>,
     /// The host is at the other end of the interface's wire.
     wire: bool,
+}
+
+/// What a capture says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Heading<'a> {
+    /// The interface that it names.
+    pub interface: &'a str,
+    /// When the run began on the clock of the stamps, nanoseconds since 1970.
+    pub start: u64,
+    /// What its section and its interface say beside that.
+    pub options: &'a Options,
 }
 
 impl AsFd for Tap {
@@ -43,7 +54,8 @@ impl Tap {
     /// # Errors
     /// Without the privilege to.
     pub fn open(
-        (namespace, interface): (&Namespace, &str),
+        namespace: &Namespace,
+        interface: &str,
         snap_len: Option<u32>,
         between: &[IpAddr],
     ) -> io::Result<Self> {
@@ -96,20 +108,14 @@ impl Tap {
         self.socket.missed()
     }
 
-    /// Writes the capture into `file`, as one of the interface `host`. `start` is the start of the run on the clock
-    /// of the stamps (ns since 1970); `verdicts` are those on the host's packets, in their order.
+    /// Writes the capture into `file`; `verdicts` are those on the host's packets, in their order.
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn write(
-        &self,
-        (file, host): (&Path, &str),
-        start: u64,
-        verdicts: &[Verdict],
-        options: &Options,
-    ) -> io::Result<()> {
+    pub fn write(&self, file: &Path, heading: &Heading<'_>, verdicts: &[Verdict]) -> io::Result<()> {
+        let &Heading { interface, start, options } = heading;
         let out = BufWriter::new(Whole::create(file)?);
-        let mut writer = Writer::with_options(out, host, options)?;
+        let mut writer = Writer::with_options(out, interface, options)?;
         let mut verdicts = verdicts.iter();
         for (seen, bytes) in &self.packets {
             let time = Instant::from_nanos(seen.time.saturating_sub(start));
@@ -117,8 +123,8 @@ impl Tap {
             let comment = verdict.filter(|v| !v.is_plain()).map(ToString::to_string);
             let direction = if seen.outgoing { Direction::Outbound } else { Direction::Inbound };
             let kept = &bytes[..bytes.len().min(self.snap_len)];
-            let whole = bytes.len() as u32;
-            writer.write_part(time, (kept, whole), Some(direction), comment.as_deref())?;
+            let part = KeptBytes { bytes: kept, original_len: bytes.len() as u32 };
+            writer.write_part(time, part, Some(direction), comment.as_deref())?;
         }
         writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?.keep()
     }

@@ -94,7 +94,7 @@ impl Wires {
             Kind::Veth(emulators) => emulators,
         };
         let links = Links::open()?;
-        links.add_veth(name, (other, emulators))?;
+        links.add_veth(name, other, emulators)?;
         links.set_hardware_address(name, &ADDRESS)?;
         set_offloads(name, false)?;
         self.settle(name)?;

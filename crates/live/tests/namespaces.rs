@@ -125,8 +125,8 @@ fn a_rate_is_kept_with_offloads_on() {
         queue: Some(QueueLimit::Packets(10_000).into()),
         ..PathSpec::default()
     };
-    let times = (Duration::from_millis(700), Duration::from_millis(1000));
-    let found = bulk(Kind::Offloads, &limited, &options(Mode::HYBRID), times).unwrap();
+    let (warm, time) = (Duration::from_millis(700), Duration::from_millis(1000));
+    let found = bulk(Kind::Offloads, &limited, &options(Mode::HYBRID), warm, time).unwrap();
     let nominal = 50e6 * 1448.0 / 1500.0;
     // Reads come in blocks, and this machine may be busy with other tests.
     assert!((0.8..1.15).contains(&(found.rate / nominal)), "{} bit/s, {} dropped", found.rate, found.drops);

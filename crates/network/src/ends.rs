@@ -64,12 +64,36 @@ impl<T> Ends<T> {
     /// Adds a connection by its two ends, which are at two hosts; their order is that of the table.
     pub fn push(&mut self, ends: [(HostId, T); 2]) -> ConnectionId {
         let connection = ConnectionId::from_index(self.connections());
-        // Ends may be large: none is moved more often than it must.
         let [(host, item), (other_host, other)] = ends;
         self.hosts.extend([host, other_host]);
         self.items.push(item);
         self.items.push(other);
         connection
+    }
+
+    /// Adds a connection between two hosts, whose ends `make` makes one after the other: ends may be large, and are moved
+    /// no more often than they must.
+    ///
+    /// # Errors
+    /// The first of `make`; the connection has not been added then.
+    #[inline]
+    pub fn push_with<E>(
+        &mut self,
+        hosts: [HostId; 2],
+        mut make: impl FnMut(HostId) -> Result<T, E>,
+    ) -> Result<ConnectionId, E> {
+        let before = self.items.len();
+        for host in hosts {
+            match make(host) {
+                Ok(end) => self.items.push(end),
+                Err(error) => {
+                    self.items.truncate(before);
+                    return Err(error);
+                }
+            }
+        }
+        self.hosts.extend(hosts);
+        Ok(EndIndex(before as u32).connection())
     }
 
     /// How many connections there are.

@@ -30,6 +30,11 @@ impl<I: Id, T> Table<I, T> {
         Self { items: Vec::new(), index: PhantomData }
     }
 
+    /// An empty one with room for so many.
+    pub fn with_capacity(count: usize) -> Self {
+        Self { items: Vec::with_capacity(count), index: PhantomData }
+    }
+
     /// How many it has something for.
     pub fn len(&self) -> usize {
         self.items.len()

@@ -99,6 +99,23 @@ fn a_table_has_what_it_was_given_and_nothing_else() {
     assert_eq!((table.get(CLIENT), table.get(HostId::new(2))), (Some(&'c'), None));
 }
 
+/// A connection of which an end cannot be made leaves no trace.
+#[test]
+fn a_connection_is_there_with_both_ends_or_not_at_all() {
+    let hosts = [SERVER, CLIENT];
+    let mut ends = Ends::new();
+    let made = ends.push_with(hosts, |host| Ok::<_, ()>(host.number()));
+    assert_eq!(made, Ok(ConnectionId::new(0)));
+    for fails in hosts {
+        assert_eq!(ends.push_with(hosts, |host| if host == fails { Err("no") } else { Ok(7) }), Err("no"));
+        assert_eq!((ends.connections(), ends.len()), (1, 2));
+    }
+    let made = ends.push_with(hosts, |host| Ok::<_, ()>(10 + host.number()));
+    assert_eq!(made, Ok(ConnectionId::new(1)));
+    let all: Vec<_> = ends.iter().map(|(at, end)| (ends.host(at), *end)).collect();
+    assert_eq!(all, [(SERVER, 0), (CLIENT, 1), (SERVER, 10), (CLIENT, 11)]);
+}
+
 proptest! {
     #[test]
     fn ids_round_trip(number in any::<u16>(), large in any::<u32>()) {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use std::net::IpAddr;
 
-use rexmit_wire::{PROTOCOL_SCTP, Packet, Transport};
+use rexmit_wire::Packet;
 
 /// What tells flows apart: source and destination address, protocol, source and destination port (0 where the protocol
 /// has none).
@@ -31,6 +31,31 @@ pub trait Carried: Clone {
     fn mark(&mut self) -> bool;
 }
 
+/// In memory of its own: what is moved from queue to queue is a pointer.
+impl Carried for Box<Packet> {
+    #[inline]
+    fn ip_len(&self) -> u64 {
+        (**self).ip_len()
+    }
+
+    #[inline]
+    fn packet(&self) -> Cow<'_, Packet> {
+        Cow::Borrowed(self)
+    }
+
+    fn flow(&self) -> FlowKey {
+        (**self).flow()
+    }
+
+    fn damage(&mut self) {
+        (**self).damage();
+    }
+
+    fn mark(&mut self) -> bool {
+        (**self).mark()
+    }
+}
+
 impl Carried for Packet {
     #[inline]
     fn ip_len(&self) -> u64 {
@@ -43,18 +68,8 @@ impl Carried for Packet {
     }
 
     fn flow(&self) -> FlowKey {
-        let (protocol, source, destination) = match &self.transport {
-            Transport::Tcp(t) => (6, t.src_port, t.dst_port),
-            Transport::Udp(u) => (17, u.src_port, u.dst_port),
-            Transport::Sctp(s) => (132, s.src_port, s.dst_port),
-            Transport::Other { protocol: PROTOCOL_SCTP, payload } => {
-                let bytes = payload.bytes();
-                let port = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
-                if bytes.len() < 4 { (PROTOCOL_SCTP, 0, 0) } else { (PROTOCOL_SCTP, port(0), port(2)) }
-            }
-            Transport::Other { protocol, .. } => (*protocol, 0, 0),
-        };
-        (self.src, self.dst, protocol, source, destination)
+        let (source, destination) = self.ports().unwrap_or_default();
+        (self.src, self.dst, self.protocol(), source, destination)
     }
 
     fn damage(&mut self) {

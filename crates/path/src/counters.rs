@@ -1,7 +1,7 @@
 //! Counters and the log of verdicts.
 
 use rexmit_units::Instant;
-use rexmit_wire::{Flags, Packet, Transport};
+use rexmit_wire::{Flags, Packet};
 
 use crate::verdict::{By, Duplicated, Verdict};
 
@@ -136,43 +136,24 @@ pub struct Summary {
     pub seq: u32,
     /// TCP: acknowledgment number.
     pub ack: u32,
-    /// Bytes of data.
+    /// Bytes of data ([`Packet::data_len`]).
     pub payload: u32,
 }
 
 impl From<&Packet> for Summary {
     fn from(packet: &Packet) -> Self {
-        let ip_len = packet.ip_len() as u32;
-        match &packet.transport {
-            Transport::Tcp(t) => Self {
-                ip_len,
-                protocol: 6,
-                src_port: t.src_port,
-                dst_port: t.dst_port,
-                flags: t.flags,
-                seq: t.seq.0,
-                ack: t.ack.0,
-                payload: t.payload.len(),
-            },
-            Transport::Udp(u) => Self {
-                ip_len,
-                protocol: 17,
-                src_port: u.src_port,
-                dst_port: u.dst_port,
-                payload: u.payload.len(),
-                ..Self::default()
-            },
-            Transport::Sctp(s) => Self {
-                ip_len,
-                protocol: 132,
-                src_port: s.src_port,
-                dst_port: s.dst_port,
-                payload: s.user_len(),
-                ..Self::default()
-            },
-            Transport::Other { protocol, payload } => {
-                Self { ip_len, protocol: *protocol, payload: payload.len(), ..Self::default() }
-            }
+        let (src_port, dst_port) = packet.ports().unwrap_or_default();
+        let tcp = packet.tcp().map(|t| (t.flags, t.seq.0, t.ack.0));
+        let (flags, seq, ack) = tcp.unwrap_or_default();
+        Self {
+            ip_len: packet.ip_len() as u32,
+            protocol: packet.protocol(),
+            src_port,
+            dst_port,
+            flags,
+            seq,
+            ack,
+            payload: packet.data_len(),
         }
     }
 }

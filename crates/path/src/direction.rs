@@ -90,9 +90,14 @@ impl<P: Carried> Direction<P> {
     /// Keeps a log of verdicts from now on.
     #[must_use]
     pub fn with_log(mut self) -> Self {
+        self.keep_log();
+        self
+    }
+
+    /// The same of one that is in its place.
+    pub fn keep_log(&mut self) {
         self.books.keep_log();
         self.plain = false;
-        self
     }
 
     /// Keeps verdicts that are not known at once, from now on, for [`Self::poll_verdict`], which is to be asked for
@@ -140,9 +145,8 @@ impl<P: Carried> Direction<P> {
     #[inline]
     pub fn poll_receive(&mut self, now: Instant) -> Option<P> {
         self.advance(now);
-        let packet = self.outlet.pop(now);
-        self.books.counters.received += u64::from(packet.is_some());
-        packet
+        self.books.counters.received += u64::from(self.outlet.next_due().is_some_and(|due| due <= now));
+        self.outlet.pop(now)
     }
 
     /// Does what happens inside at or before `now`. After that, [`Self::poll_timer`] names a moment at or before `now`
@@ -236,7 +240,7 @@ impl<P: Carried> Direction<P> {
             let waiting =
                 Waiting { packet, bytes: bytes as u32, position, entered: entry, marked: false, extra };
             let (schedule, outlet, books) = (&mut self.schedule, &mut self.outlet, &mut self.books);
-            station.send((now, entry), waiting, &mut Around { schedule, outlet, books });
+            station.send(now, entry, waiting, &mut Around { schedule, outlet, books });
         }
         self.books.sent().unwrap_or(undecided)
     }

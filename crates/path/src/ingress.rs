@@ -7,7 +7,7 @@ use crate::carried::Carried;
 use crate::flow::FlowTracker;
 use crate::pattern::{Pattern, Positions};
 use crate::random::{JitterProcess, LossProcess};
-use crate::select::{Seen, Selector};
+use crate::select::{PacketView, Selector};
 use crate::spec::Impairments;
 use crate::unreached::Unreached;
 use crate::verdict::Fate;
@@ -97,7 +97,7 @@ impl Ingress {
     /// Decides on the next packet. Every impairment looks at every packet, also at one that another drops.
     pub fn decide(&mut self, now: Instant, position: u64, packet: &impl Carried) -> Decision {
         let flow = self.flows.as_mut().map(|flows| flows.observe(&packet.packet()));
-        let seen = Seen { now, position, flow };
+        let seen = PacketView { now, position, flow };
         let named = |s: &mut Option<Selector>| s.as_mut().is_some_and(|s| s.names(&seen));
         let (jitter, overtakes) = match &mut self.jitter {
             Some((process, reorder)) => (process.next_nanos(), *reorder),

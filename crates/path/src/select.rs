@@ -8,7 +8,7 @@ use crate::pattern::{Data, Kind, Pattern, Positions, Rule, Scope, Times, in_peri
 use crate::unreached::{Missed, Unreached};
 
 /// One packet as patterns see it.
-pub(crate) struct Seen {
+pub(crate) struct PacketView {
     pub now: Instant,
     /// Number in the direction, from 1.
     pub position: u64,
@@ -47,7 +47,7 @@ impl Selector {
     }
 
     /// True if the pattern names the packet. To be asked once for every packet, in order.
-    pub fn names(&mut self, seen: &Seen) -> bool {
+    pub fn names(&mut self, seen: &PacketView) -> bool {
         let mut named = false;
         for (rule, counter) in self.pattern.rules.iter().zip(&mut self.counters) {
             let met = counter.names(rule, seen);
@@ -73,7 +73,7 @@ impl Selector {
 }
 
 impl Counter {
-    fn names(&mut self, rule: &Rule, seen: &Seen) -> bool {
+    fn names(&mut self, rule: &Rule, seen: &PacketView) -> bool {
         match rule {
             Rule::Position { positions, period, scope } => {
                 let number = match (scope, &seen.flow) {
@@ -198,7 +198,7 @@ impl Counter {
     }
 }
 
-fn segment_of(seen: &Seen, port: Option<u16>) -> Option<(&FlowView, SegmentView)> {
+fn segment_of(seen: &PacketView, port: Option<u16>) -> Option<(&FlowView, SegmentView)> {
     let flow = seen.flow.as_ref()?;
     if port.is_some_and(|p| !flow.has_port(p)) {
         return None;

@@ -104,7 +104,7 @@ impl<P: Carried> Station<P> {
 
     /// Takes a packet that comes to the queue at `at`, which may lie ahead. Everything before the present has been
     /// done.
-    pub fn send(&mut self, (now, at): (Instant, Instant), packet: Waiting<P>, around: &mut Around<'_, P>) {
+    pub fn send(&mut self, now: Instant, at: Instant, packet: Waiting<P>, around: &mut Around<'_, P>) {
         if at <= now && self.coming.is_empty() {
             self.enter(at, packet, around);
         } else {
@@ -248,7 +248,7 @@ impl<P: Carried> Station<P> {
         // Behind an outage without an end it stays undecided.
         if departure < Instant::FAR_FUTURE {
             let verdict = Verdict { position, fate: Fate::Delivered { at }, effects };
-            self.judge((verdict, bytes - self.overhead), twin, around.books);
+            self.judge(verdict, bytes - self.overhead, twin, around.books);
         }
     }
 
@@ -259,13 +259,13 @@ impl<P: Carried> Station<P> {
         let mut dropped = std::mem::take(&mut self.dropped);
         for (waiting, fate) in dropped.drain(..) {
             let verdict = Verdict { position: waiting.position, fate, effects: Effects::default() };
-            self.judge((verdict, u64::from(waiting.bytes) - self.overhead), waiting.twin(), around.books);
+            self.judge(verdict, u64::from(waiting.bytes) - self.overhead, waiting.twin(), around.books);
         }
         self.dropped = dropped;
     }
 
     /// A packet's fate is known. Of two, both are waited for.
-    fn judge(&mut self, (verdict, len): (Verdict, u64), twin: Twin, books: &mut Books) {
+    fn judge(&mut self, verdict: Verdict, len: u64, twin: Twin, books: &mut Books) {
         if twin == Twin::No {
             books.settle(verdict, len);
             return;

@@ -1,13 +1,17 @@
 //! Runs: many by their number in a plan, or one with all that it can write down.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rexmit_network::two_hosts::{CLIENT, SERVER};
-use rexmit_sim::{BatchOptions, Resolved, RunOptions, Streams, Target, UnreachedRuns, tables};
+use rexmit_network::two_hosts::{CLIENT, SERVER, by_host, choose};
+use rexmit_sim::{
+    BatchOptions, Caches, Resolved, RunOptions, Sampling, Sequence, Streams, Target, UnreachedRuns, tables,
+};
 use rexmit_tables::Table;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::numbers::Whole;
@@ -27,14 +31,29 @@ pub struct Plan {
 
 #[pymethods]
 impl Plan {
-    /// A plan for `backend`: `model`, `stack:NAME`, `uml` or `kernel`.
+    /// A plan for `backend`: `model`, `stack:NAME`, `uml` or `kernel`. `sequence` is along which factors runs follow each
+    /// other, and the gap between two of them: `(["path.delay", "replication"], "10 s")`.
     #[new]
-    #[pyo3(signature = (base_json, factors, levels_json, backend = "model"))]
-    fn new(base_json: &str, factors: Vec<String>, levels_json: &str, backend: &str) -> PyResult<Self> {
+    #[pyo3(signature = (base_json, factors, levels_json, backend = "model", sequence = None))]
+    fn new(
+        base_json: &str,
+        factors: Vec<String>,
+        levels_json: &str,
+        backend: &str,
+        sequence: Option<(Vec<String>, String)>,
+    ) -> PyResult<Self> {
         let levels: Vec<Vec<Value>> =
             serde_json::from_str(levels_json).map_err(|e| PyValueError::new_err(format!("levels: {e}")))?;
         let plan = rexmit_sim::Plan::new(parse(base_json)?, factors, levels).map_err(value_error)?;
         let plan = plan.with_stacks(stacks_of(backend)?);
+        let plan = match sequence {
+            None => plan,
+            Some((along, gap)) => {
+                let gap =
+                    gap.parse().map_err(|e| PyValueError::new_err(format!("design.sequence.gap: {e}")))?;
+                plan.in_sequence(Sequence { along, gap }).map_err(value_error)?
+            }
+        };
         let target = if matches!(backend, "uml" | "kernel") { Target::Kernel } else { Target::Virtual };
         Ok(Self { plan, target, unreached: Mutex::default() })
     }
@@ -65,6 +84,26 @@ impl Plan {
     fn run_key(&self, run: Whole, replications: Whole) -> String {
         let replications = replications.0.max(1);
         self.plan.run_key(run.0 / replications, run.0 % replications)
+    }
+
+    /// What the hosts keep as a run begins, as JSON for the option `caches` of `run_one`: the runs before it in its sequence
+    /// are run for it. Raises KeyboardInterrupt once `stopped()`, asked now and then.
+    #[pyo3(signature = (run, replications, seed, stopped = None))]
+    #[allow(clippy::too_many_arguments, reason = "Python names them; `self` and `py` are no choice")]
+    fn caches_before(
+        &self,
+        py: Python<'_>,
+        run: Whole,
+        replications: Whole,
+        seed: Whole,
+        stopped: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let options = BatchOptions { replications: replications.0, seed: seed.0, jobs: 1 };
+        let caches = stoppable(py, stopped, |stop| {
+            let caches = self.plan.caches_before(run.0, options, stop);
+            if stop.is_asked() { Err(interrupted()) } else { caches.map_err(value_error) }
+        })??;
+        serde_json::to_string(&caches).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// Runs `runs` (from the first to before the second) on `jobs` threads and returns columns of tables: `runs`, a row a
@@ -119,8 +158,9 @@ pub fn run_one<'py>(
     stopped: Option<Py<PyAny>>,
     backend: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let options: RunOptions =
+    let options: SingleRun =
         serde_json::from_str(options_json).map_err(|e| PyValueError::new_err(format!("options: {e}")))?;
+    let options = RunOptions::from(options);
     let resolved = Resolved::with_stacks(parse(scenario_json)?, stacks_of(backend)?).map_err(value_error)?;
     let streams = Streams::new(seed.0, run_key);
     let outcome = stoppable(py, stopped, |stop| {
@@ -142,6 +182,38 @@ pub fn run_one<'py>(
     add("messages", options.messages, &|| tables::messages_of_run(&outcome.messages))?;
     add("transmissions", options.transmissions, &|| tables::transmissions(&outcome.transmissions))?;
     Ok(answer)
+}
+
+/// What a single run is asked to write down beside its row: [`RunOptions`] with its hosts by their names.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct SingleRun {
+    capture_server: Option<PathBuf>,
+    capture_client: Option<PathBuf>,
+    capture_snap_len: Option<u32>,
+    comment: Option<String>,
+    state: Option<Sampling>,
+    verdicts: bool,
+    transmissions: bool,
+    messages: bool,
+    /// What [`Plan::caches_before`] has answered.
+    caches: Caches,
+}
+
+impl From<SingleRun> for RunOptions {
+    fn from(asked: SingleRun) -> Self {
+        Self {
+            capture_files: by_host(|host| choose(host, &asked.capture_server, &asked.capture_client).clone()),
+            capture_snap_len: asked.capture_snap_len,
+            comment: asked.comment,
+            state: asked.state,
+            verdicts: asked.verdicts,
+            transmissions: asked.transmissions,
+            messages: asked.messages,
+            caches: asked.caches,
+            ..Self::default()
+        }
+    }
 }
 
 /// The hosts (`server`, `client`) that send data in a scenario: whose captures [`retransmissions_of`] looks at.

@@ -6,10 +6,10 @@ use std::path::Path;
 use rexmit_analysis::repeats::{Class, Counts, Repeated, Repeats, Sums, Watcher};
 use rexmit_analysis::{Options, Run, RunOptions};
 use rexmit_capture::{ReadError, Reader};
-use rexmit_network::two_hosts::{by_host, host_name};
+use rexmit_network::two_hosts::by_host;
 use rexmit_network::{ByHost, EndId, EndIndex, Ends, HostId};
 use rexmit_path::Carried;
-use rexmit_sim::{Observer, Resolved, RetransmissionRow, Watch, connection_of_ports, open_capture};
+use rexmit_sim::{HostCell, Observer, Resolved, RetransmissionRow, Watch, connection_of_ports, open_capture};
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
 
@@ -69,7 +69,7 @@ impl Observer for Interfaces {
     fn packet(&mut self, host: HostId, now: Instant, packet: &Packet) {
         let Some(watcher) = &mut self.watchers[host] else { return };
         let (.., source, destination) = packet.flow();
-        if self.senders.end(host, (source, destination)).is_some_and(|at| self.senders.0[at].1) {
+        if self.senders.end(host, source, destination).is_some_and(|at| self.senders.0[at].1) {
             watcher.packet(now, packet);
         }
     }
@@ -95,7 +95,7 @@ impl Senders {
 
     /// The end at `host` of the connection of these two ports.
     #[inline]
-    fn end(&self, host: HostId, (one, other): (u16, u16)) -> Option<EndIndex> {
+    fn end(&self, host: HostId, one: u16, other: u16) -> Option<EndIndex> {
         self.0.find(EndId { connection: connection_of_ports(one, other)?, host })
     }
 
@@ -104,14 +104,14 @@ impl Senders {
         let mut sorted: BTreeMap<(EndId, u32, Class), Counts> = BTreeMap::new();
         for (host, repeated) in found.iter() {
             for one in repeated {
-                let Some(at) = self.end(host, (one.from.port(), one.to.port())) else { continue };
+                let Some(at) = self.end(host, one.from.port(), one.to.port()) else { continue };
                 if self.0[at] == (one.from.port(), true) {
                     let key = (self.0.id(at), one.number, one.class);
                     sorted.entry(key).or_default().merge(&one.counts);
                 }
             }
         }
-        sorted.into_iter().map(|((end, n, class), c)| row(end, (n, class), &c)).collect()
+        sorted.into_iter().map(|((end, n, class), c)| row(end, n, class, &c)).collect()
     }
 }
 
@@ -121,7 +121,7 @@ fn options(resolved: &Resolved) -> Options {
     Options { missing_reports, ..default }
 }
 
-fn row(end: EndId, (number, class): (u32, Class), counts: &Counts) -> RetransmissionRow {
+fn row(end: EndId, number: u32, class: Class, counts: &Counts) -> RetransmissionRow {
     let ms = |ns: f64| ns / 1e6;
     let of = |sums: &Sums| {
         let (min, max) = sums.range();
@@ -131,7 +131,7 @@ fn row(end: EndId, (number, class): (u32, Class), counts: &Counts) -> Retransmis
         (of(&counts.cumulative), of(&counts.consecutive));
     RetransmissionRow {
         connection: end.connection.number(),
-        host: host_name(end.host).to_string(),
+        host: HostCell(end.host),
         protocol: class.protocol().to_string(),
         number,
         class: class.name().to_string(),

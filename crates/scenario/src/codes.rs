@@ -1,14 +1,15 @@
 //! Whose protocol code each host runs, and what the registry of stacks adds to a scenario.
 
 use std::any::Any;
+use std::fmt;
 
 use rexmit_network::two_hosts::{HOSTS, host_name, try_by_host};
 use rexmit_network::{ByHost, HostId};
 use rexmit_stack::{HostSettings, Registry, StackFactory, unknown_name};
 use serde_json::{Value, json};
 
-use crate::profiles::Stack;
-use crate::scenario::Hosts;
+use crate::profiles::StackProfile;
+use crate::scenario::{HostSpec, Hosts};
 use crate::{Resolved, SpecError};
 
 /// The keys of a host that no stack adds.
@@ -29,7 +30,7 @@ impl Hosts {
                     let known: Vec<&str> = HOST_KEYS.into_iter().chain(tables).collect();
                     return Err(SpecError::new(place, unknown_name("key", key, &known)));
                 };
-                crate::error::refuse_list(table, &place)?;
+                crate::error::refuse_list(table, || place.clone())?;
                 stack.check_settings(table).map_err(|e| SpecError::from(e).within(&place))?;
             }
         }
@@ -40,7 +41,7 @@ impl Hosts {
     pub(crate) fn codes(
         &self,
         registry: Registry,
-        profiles: &ByHost<Stack>,
+        profiles: &ByHost<StackProfile>,
     ) -> Result<ByHost<&'static dyn StackFactory>, SpecError> {
         try_by_host(|host| {
             let (spec, protocol) = (self.of(host), profiles[host].protocol());
@@ -52,13 +53,41 @@ impl Hosts {
     }
 }
 
+impl HostSpec {
+    /// What the tables of stacks set, of a host that is this one.
+    pub(crate) fn settings_of_stacks(&self, host: HostId) -> impl Iterator<Item = IdleSetting> {
+        self.tables.iter().flat_map(move |(stack, table)| {
+            let keys = table.as_object().into_iter().flat_map(|table| table.keys());
+            keys.map(move |key| IdleSetting { host, stack: stack.clone(), key: key.clone() })
+        })
+    }
+}
+
+/// A setting of a stack at a host that does not run its code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleSetting {
+    /// The host.
+    pub host: HostId,
+    /// The stack's name.
+    pub stack: String,
+    /// The key in its table.
+    pub key: String,
+}
+
+impl fmt::Display for IdleSetting {
+    /// Its key in a scenario.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "hosts.{}.{}.{}", host_name(self.host), self.stack, self.key)
+    }
+}
+
 impl Resolved {
     /// What the scenario says of `host`, for whose code it runs.
     pub fn host_settings(&self, host: HostId) -> HostSettings<'_> {
         let (spec, profile) = (self.scenario.hosts.of(host), &self.stacks[host]);
         let profile_of_its_crate: &dyn Any = match profile {
-            Stack::Tcp(profile) => profile,
-            Stack::Sctp(profile) => profile,
+            StackProfile::Tcp(profile) => profile,
+            StackProfile::Sctp(profile) => profile,
         };
         HostSettings {
             name: host_name(host),
@@ -70,6 +99,12 @@ impl Resolved {
             address: self.address(host),
             alternate_address: self.scenario.alternate.as_ref().map(|_| self.alternate_address(host)),
         }
+    }
+
+    /// Settings of stacks whose code their host does not run.
+    pub fn idle_settings(&self) -> impl Iterator<Item = IdleSetting> {
+        let all = self.scenario.hosts.iter().flat_map(|(host, _, spec)| spec.settings_of_stacks(host));
+        all.filter(|setting| setting.stack != self.codes[setting.host].about().name)
     }
 
     /// What of the scenario the hosts' code cannot have, by its keys.
@@ -123,7 +158,6 @@ pub(crate) fn add_to_schema(schema: &mut Value, registry: Registry) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::HostSpec;
 
     #[test]
     fn a_host_has_the_keys_that_its_errors_name() {

@@ -54,10 +54,10 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> 
 }
 
 /// Refuses a list where a table belongs: serde would take its entries for the keys in their order.
-pub(crate) fn refuse_list(value: &serde_json::Value, key: &str) -> Result<(), SpecError> {
+pub(crate) fn refuse_list(value: &serde_json::Value, key: impl FnOnce() -> String) -> Result<(), SpecError> {
     if value.is_array() {
         let text = format!("a list does not fit here; allowed: {}", rexmit_stack::TABLE);
-        return Err(SpecError::new(key, text));
+        return Err(SpecError::new(key(), text));
     }
     Ok(())
 }

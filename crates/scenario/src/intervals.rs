@@ -5,12 +5,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use rexmit_network::EndId;
-use rexmit_network::two_hosts::host_name;
-use rexmit_stack::{Counters, Snapshot};
+use rexmit_stack::{Snapshot, ToldCounters};
 use rexmit_tables::row;
 use rexmit_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::HostCell;
 
 #[cfg(test)]
 mod tests;
@@ -98,7 +99,7 @@ row! {
         from_ns: u64 = ns("where it begins, from the start of the run"),
         to_ns: u64 = ns("where it ends, at the end of the run at the latest"),
         connection: u32 = plain("number of the connection, from 0"),
-        host: String = plain("server or client: who sends"),
+        host: HostCell = plain("server or client: who sends"),
         bytes: u64 = bytes("bytes that the other end's application read"),
         goodput_bit_s: Option<f64> =
             bit_s("bytes read, over the length of the interval") or "the interval has no length",
@@ -127,8 +128,8 @@ pub struct Tally {
     pub written: u64,
     /// Bytes that the other end's application read.
     pub delivered: u64,
-    /// Its connection's; the largest number stands for what is not known.
-    pub counters: Counters,
+    /// Its connection's.
+    pub counters: ToldCounters,
 }
 
 /// The intervals of a run as it goes on.
@@ -236,13 +237,13 @@ impl IntervalLog {
         for (n, sender) in self.senders.iter().enumerate() {
             let (before, after) = (&open.base[n], &tallies[n]);
             let (first, last) = (&before.counters, &after.counters);
-            let known = |from: u64, to: u64| (to != u64::MAX).then(|| to.saturating_sub(from));
+            let known = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from.unwrap_or(0)));
             let mut row = IntervalRow {
                 interval: open.number,
                 from_ns: open.from.as_nanos(),
                 to_ns: to.as_nanos(),
                 connection: sender.connection.number(),
-                host: host_name(sender.host).to_string(),
+                host: HostCell(sender.host),
                 bytes: after.delivered - before.delivered,
                 goodput_bit_s: goodput(
                     after.delivered - before.delivered,

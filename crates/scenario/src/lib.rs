@@ -7,6 +7,7 @@
 mod codes;
 mod connections;
 mod error;
+mod host_cell;
 mod inputs;
 mod intervals;
 mod kernel;
@@ -24,15 +25,17 @@ mod streams;
 pub mod tables;
 mod verdicts;
 
+pub use codes::IdleSetting;
 pub use connections::{ConnectionPlan, FIRST_PORT, PlannedEnd, SERVICE_PORT, connection_of_ports};
 pub use error::SpecError;
+pub use host_cell::HostCell;
 pub use inputs::{MOST_PROFILE_BYTES, open_capture, open_regular, read_text};
 pub use intervals::{IntervalLog, IntervalRow, Intervals, Tally};
 pub use kernel::KernelSettings;
 pub use linux::{LinuxSpec, SysctlValue};
 pub use messages::{Message, MessageLog, MessageRow};
 pub use meter::{Measured, Meter, Post, roles};
-pub use profiles::{Stack, builtin_profiles, resolve_profile};
+pub use profiles::{StackProfile, builtin_profiles, resolve_profile};
 pub use retransmissions::RetransmissionRow;
 pub use rexmit_network::two_hosts;
 pub use row::{Dropped, LinkCounts, Row, StateRow, VerdictRow};

@@ -3,12 +3,13 @@
 
 use std::collections::VecDeque;
 
-use rexmit_network::two_hosts::host_name;
 use rexmit_network::{ConnectionId, EndId, HostId};
 use rexmit_tables::row;
 use rexmit_traffic::{Read, Written};
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
+
+use crate::HostCell;
 
 row! {
     /// Latencies of the messages of one connection, in the direction of its transfer.
@@ -17,7 +18,7 @@ row! {
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct MessageRow {
         connection: u32 = plain("number of the connection, from 0"),
-        host: String = plain("server or client: who sends"),
+        host: HostCell = plain("server or client: who sends"),
         written: u64 = plain("messages that the application began to write"),
         delivered: u64 = plain("those that the other application has read whole"),
         latency_min_ms: Option<f64> =
@@ -162,7 +163,7 @@ impl Flow {
         };
         MessageRow {
             connection: self.sender.connection.number(),
-            host: host_name(self.sender.host).to_string(),
+            host: HostCell(self.sender.host),
             written: self.written,
             delivered: n as u64,
             latency_min_ms: self.latencies.first().map(|ns| ms(*ns as f64)),
@@ -207,7 +208,7 @@ mod tests {
     #[test]
     fn a_message_is_delivered_with_its_last_byte() {
         let (row, all) = log(&[(0, 100), (10, 100), (20, 50)], &[(30, 0, 150), (45, 150, 50), (60, 200, 40)]);
-        assert_eq!((row.connection, row.host.as_str(), row.written, row.delivered), (3, "client", 3, 2));
+        assert_eq!((row.connection, row.host.name(), row.written, row.delivered), (3, "client", 3, 2));
         assert_eq!((row.latency_min_ms, row.latency_max_ms), (Some(30.0), Some(35.0)));
         assert_eq!(all.iter().map(|m| m.delivered).collect::<Vec<_>>(), [Some(ms(30)), Some(ms(45)), None]);
     }

@@ -2,7 +2,7 @@
 //! them.
 
 use rexmit_network::{ByConnection, EndIndex, Ends};
-use rexmit_stack::{Counters, Snapshot};
+use rexmit_stack::{Snapshot, ToldCounters};
 use rexmit_traffic::App;
 use rexmit_units::Instant;
 
@@ -20,7 +20,7 @@ pub trait Measured {
     fn snapshot(&self) -> Option<Snapshot>;
 
     /// What its connection has done since the run began; `None` where nobody tells any more.
-    fn counters(&self) -> Option<Counters> {
+    fn counters(&self) -> Option<ToldCounters> {
         self.snapshot().map(|state| state.counters)
     }
 }
@@ -47,7 +47,7 @@ struct Sending {
     /// Bytes that it had written when it was last looked at.
     written: u64,
     /// What its connection had done when last asked, for a connection that tells no more.
-    counters: Counters,
+    counters: ToldCounters,
 }
 
 impl Meter {
@@ -57,7 +57,7 @@ impl Meter {
         let place = |(at, end): (EndIndex, &E)| {
             // A pure receiver writes nothing.
             end.app().sends().then(|| {
-                senders.push(Sending { at, written: 0, counters: Counters::default() });
+                senders.push(Sending { at, written: 0, counters: ToldCounters::default() });
                 senders.len() - 1
             })
         };

@@ -19,7 +19,7 @@ impl Resolved {
     /// By host, the phase of its kernel's ticks in a run with these streams.
     pub fn phases(&self, streams: &Streams) -> ByHost<Duration> {
         let drawn = |host: HostId| {
-            streams.phase(&format!("hosts.{}.tick", host_name(host)), self.stacks[host].clock_period())
+            streams.phase_of(["hosts.", host_name(host), ".tick"], self.stacks[host].clock_period())
         };
         by_host(|host| self.scenario.hosts.of(host).tick_phase.unwrap_or_else(|| drawn(host)))
     }
@@ -38,7 +38,7 @@ impl Streams {
         alternate: Option<&PathSpec>,
         log: bool,
     ) -> Result<ByLink<Direction<P>>, SpecError> {
-        let mut links = ByLink::new();
+        let mut links = ByLink::with_capacity(if alternate.is_some() { 4 } else { 2 });
         self.add_links(&mut links, "", path, log)?;
         if let Some(path) = alternate {
             self.add_links(&mut links, "alternate.", path, log)?;
@@ -54,14 +54,16 @@ impl Streams {
         path: &PathSpec,
         log: bool,
     ) -> Result<(), SpecError> {
-        let mut stream = |name: &str| self.get(&format!("{prefix}{name}"));
+        let mut stream = |name: &str| self.get_of([prefix, name]);
         let mut direction = |spec: DirectionSpec, name: &str| {
             // Where both directions pass one machine, its ticks have one phase.
-            let own = spec.shaper.has_ticks_for_each_direction().then(|| format!("path.{name}.tick"));
-            let phase = self.phase(&format!("{prefix}{}", own.as_deref().unwrap_or("path.tick")), spec.tick);
+            let own = if spec.shaper.has_ticks_for_each_direction() { [".", name] } else { [""; 2] };
+            let phase = self.phase_of([prefix, "path", own[0], own[1], ".tick"], spec.tick);
             let built = Direction::new(&spec, name, phase, &mut stream);
-            let built = built.map_err(|e| SpecError::new("", e.to_string()))?;
-            links.push(if log { built.with_log() } else { built });
+            let link = links.push(built.map_err(|e| SpecError::new("", e.to_string()))?);
+            if log {
+                links[link].keep_log();
+            }
             Ok::<_, SpecError>(())
         };
         direction(path.down(), "down")?;

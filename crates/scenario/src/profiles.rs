@@ -21,14 +21,14 @@ const MAX_DEPTH: usize = 8;
 
 /// A host's transport as its profile describes it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Stack {
+pub enum StackProfile {
     /// TCP.
     Tcp(Arc<rexmit_tcp::Profile>),
     /// SCTP: a profile with `protocol = "sctp"`.
     Sctp(Arc<rexmit_sctp::Profile>),
 }
 
-impl Stack {
+impl StackProfile {
     /// One line that says which system this is.
     pub fn summary(&self) -> &str {
         match self {
@@ -66,7 +66,7 @@ impl Stack {
     }
 }
 
-static BUILTIN: LazyLock<HashMap<&'static str, Stack>> = LazyLock::new(|| {
+static BUILTIN: LazyLock<HashMap<&'static str, StackProfile>> = LazyLock::new(|| {
     let resolve = |name: &&str| tables(&Value::String(name.to_string()), 0);
     FILES
         .iter()
@@ -84,26 +84,26 @@ pub fn builtin_profiles() -> Vec<(&'static str, String)> {
 ///
 /// # Errors
 /// An unknown name, a file that cannot be read, a key or a value that does not fit.
-pub fn resolve_profile(stack: &Value) -> Result<Stack, SpecError> {
+pub fn resolve_profile(stack: &Value) -> Result<StackProfile, SpecError> {
     if let Some(profile) = stack.as_str().and_then(|name| BUILTIN.get(name)) {
         return Ok(profile.clone());
     }
     finish(tables(stack, 0)?)
 }
 
-fn finish(mut table: Value) -> Result<Stack, SpecError> {
+fn finish(mut table: Value) -> Result<StackProfile, SpecError> {
     let protocol = table.as_object_mut().and_then(|table| table.remove("protocol"));
     let wrong = |(key, message): (&'static str, String)| SpecError::new(key, message);
     match protocol.as_ref().map_or(Some("tcp"), Value::as_str) {
         Some("tcp") => {
             let profile: rexmit_tcp::Profile = whole(table)?;
             profile.check().map_err(wrong)?;
-            Ok(Stack::Tcp(Arc::new(profile)))
+            Ok(StackProfile::Tcp(Arc::new(profile)))
         }
         Some("sctp") => {
             let profile: rexmit_sctp::Profile = whole(table)?;
             profile.check().map_err(wrong)?;
-            Ok(Stack::Sctp(Arc::new(profile)))
+            Ok(StackProfile::Sctp(Arc::new(profile)))
         }
         _ => Err(SpecError::new("protocol", "no protocol of a profile; allowed: \"tcp\" or \"sctp\"")),
     }

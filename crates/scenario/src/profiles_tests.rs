@@ -38,7 +38,7 @@ fn every_value_of_every_profile_has_its_source() {
 #[test]
 fn a_table_inherits_and_changes_single_values() {
     let stack = json!({ "inherits": "freebsd-6.0", "recovery": { "dupack_threshold": 2 } });
-    let Stack::Tcp(profile) = resolve_profile(&stack).unwrap() else { panic!("a TCP") };
+    let StackProfile::Tcp(profile) = resolve_profile(&stack).unwrap() else { panic!("a TCP") };
     assert_eq!(profile.recovery.dupack_threshold, 2);
     assert_eq!(profile.recovery.limited_transmit, 2);
 }

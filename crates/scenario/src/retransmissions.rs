@@ -3,13 +3,15 @@
 use rexmit_tables::row;
 use serde::{Deserialize, Serialize};
 
+use crate::HostCell;
+
 row! {
     /// Retransmissions of one end that have the same number and class. Standard deviations are of the sample, so that
     /// rows can be pooled with nothing lost.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct RetransmissionRow {
         connection: u32 = plain("number of the connection, from 0"),
-        host: String = plain("server or client: who sent them"),
+        host: HostCell = plain("server or client: who sent them"),
         protocol: String = plain("tcp or sctp"),
         number: u32 = plain("1 for the first retransmission of a segment or chunk"),
         class: String =

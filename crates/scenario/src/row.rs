@@ -5,7 +5,7 @@ use std::iter::Sum;
 use rexmit_network::two_hosts::{SERVER, down_and_up};
 use rexmit_network::{ByHost, ByLink, ConnectionId, HostId, LinkId};
 use rexmit_path::{Drops, LogRow};
-use rexmit_stack::Snapshot;
+use rexmit_stack::{Cached, Snapshot};
 use rexmit_tables::row;
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -66,6 +66,16 @@ row! {
         unreached_up: u64 = plain("patterns of the path, client to server, that met no packet"),
         deliveries: u64 = packets("packets delivered to a host"),
         virtual_ns: u64 = ns("virtual time at which the run ended, that of closing included"),
+        #[serde(default)]
+        cached_ssthresh: Option<u64> = bytes(
+            "slow-start threshold that the sender of connection 0 found in its host's cache, headers included"
+        ) or "it found none, or the host keeps no cache",
+        #[serde(default)]
+        cached_rtt_ns: Option<u64> = ns("smoothed round-trip time that it found there")
+            or "it found none, or the host keeps no cache",
+        #[serde(default)]
+        cached_cwnd: Option<u64> = bytes("congestion window that it found there")
+            or "it found none, or the host keeps no cache",
         error: Option<String> = plain("why the run failed") or "it did not",
     }
     beside {
@@ -133,6 +143,13 @@ pub struct LinkCounts {
 }
 
 impl Row {
+    /// Sets what a connection found in its host's cache.
+    pub fn set_cached(&mut self, found: Cached) {
+        self.cached_ssthresh = found.ssthresh;
+        self.cached_rtt_ns = found.rtt.map(|rtt| rtt.as_nanos());
+        self.cached_cwnd = found.cwnd;
+    }
+
     /// Sets the columns of timeouts from the expiries of each host's retransmission timers.
     pub fn set_timeouts(&mut self, hosts: &ByHost<u64>) {
         self.timeouts = hosts.values().sum();

@@ -18,7 +18,7 @@ use crate::codes::add_to_schema;
 use crate::error::{read, refuse_list};
 use crate::intervals::Intervals;
 use crate::linux::LinuxSpec;
-use crate::profiles::{Stack, resolve_profile};
+use crate::profiles::{StackProfile, resolve_profile};
 
 /// Every connection has a port of its own from 10000 on.
 const MAX_CONNECTIONS: u64 = 55_000;
@@ -164,7 +164,7 @@ pub struct Resolved {
     /// The scenario.
     pub scenario: Scenario,
     /// The hosts' transports, all of one protocol.
-    pub stacks: ByHost<Stack>,
+    pub stacks: ByHost<StackProfile>,
     /// What is sent.
     pub transfers: Vec<Transfer>,
     /// Whose protocol code each host runs.
@@ -283,7 +283,7 @@ impl Resolved {
 
     /// The protocol is TCP.
     fn is_tcp(&self) -> bool {
-        matches!(self.stacks[SERVER], Stack::Tcp(_))
+        matches!(self.stacks[SERVER], StackProfile::Tcp(_))
     }
 
     /// Address of a host.
@@ -334,7 +334,8 @@ impl Resolved {
             both.then(|| format!("transfers.{i}.max_retransmits"))
         });
         let alternate = self.scenario.alternate.is_some().then(|| "alternate".to_string());
-        let hosts = self.scenario.hosts.iter().flat_map(of);
+        let stacks = self.scenario.hosts.iter().flat_map(|(host, _, spec)| spec.settings_of_stacks(host));
+        let hosts = self.scenario.hosts.iter().flat_map(of).chain(stacks.map(|setting| setting.to_string()));
         hosts.chain(limits).chain(self.scenario.path.beyond_netem()).chain(alternate).collect()
     }
 
@@ -361,7 +362,7 @@ impl Resolved {
 }
 
 /// Refuses hosts that do not speak one protocol.
-fn check_protocols(stacks: &ByHost<Stack>) -> Result<(), SpecError> {
+fn check_protocols(stacks: &ByHost<StackProfile>) -> Result<(), SpecError> {
     let [server, client] = [SERVER, CLIENT].map(|host| stacks[host].protocol());
     if server == client {
         return Ok(());
@@ -383,37 +384,39 @@ pub fn read_path(value: Value) -> Result<PathSpec, SpecError> {
 
 /// Refuses lists where a scenario has tables.
 fn refuse_lists(scenario: &Value) -> Result<(), SpecError> {
-    for key in [
-        "hosts",
-        "hosts.server",
-        "hosts.client",
-        "path",
-        "path.down",
-        "path.up",
-        "alternate",
-        "alternate.down",
-        "alternate.up",
-    ] {
-        let value = key.split('.').try_fold(scenario, |value, part| value.get(part));
-        value.map_or(Ok(()), |value| refuse_list(value, key))?;
+    let hosts = HOSTS.map(|host| ["hosts", host_name(host)]);
+    let hosts = [&["hosts"][..]].into_iter().chain(hosts.iter().map(|keys| &keys[..]));
+    for keys in hosts.chain(TABLES_OF_PATHS) {
+        let value = keys.iter().try_fold(scenario, |value, key| value.get(key));
+        value.map_or(Ok(()), |value| refuse_list(value, || keys.join(".")))?;
     }
     let transfers = scenario.get("transfers").and_then(Value::as_array);
     for (i, transfer) in transfers.into_iter().flatten().enumerate() {
-        refuse_list(transfer, &format!("transfers.{i}"))?;
+        refuse_list(transfer, || format!("transfers.{i}"))?;
         for key in ["read", "bursts", "requests"] {
             let table = transfer.get(key);
-            table.map_or(Ok(()), |table| refuse_list(table, &format!("transfers.{i}.{key}")))?;
+            table.map_or(Ok(()), |table| refuse_list(table, || format!("transfers.{i}.{key}")))?;
         }
     }
-    for table in ["path", "path.down", "path.up", "alternate", "alternate.down", "alternate.up"] {
-        let pointer = format!("/{}/changes", table.replace('.', "/"));
-        let changes = scenario.pointer(&pointer).and_then(Value::as_array);
+    for keys in TABLES_OF_PATHS {
+        let table = keys.iter().try_fold(scenario, |value, key| value.get(key));
+        let changes = table.and_then(|table| table.get("changes")).and_then(Value::as_array);
         for (i, change) in changes.into_iter().flatten().enumerate() {
-            refuse_list(change, &format!("{table}.changes.{i}"))?;
+            refuse_list(change, || format!("{}.changes.{i}", keys.join(".")))?;
         }
     }
     Ok(())
 }
+
+/// Where a scenario has settings of paths.
+const TABLES_OF_PATHS: [&[&str]; 6] = [
+    &["path"],
+    &["path", "down"],
+    &["path", "up"],
+    &["alternate"],
+    &["alternate", "down"],
+    &["alternate", "up"],
+];
 
 /// The JSON Schema of a scenario.
 pub fn schema() -> Value {

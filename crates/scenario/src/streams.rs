@@ -26,8 +26,13 @@ impl Streams {
 
     /// The stream called `name`, for instance `path.down.loss`.
     pub fn get(&self, name: &str) -> Xoshiro256PlusPlus {
+        self.get_of([name])
+    }
+
+    /// The stream whose name is these parts, one after another.
+    pub(crate) fn get_of<const N: usize>(&self, parts: [&str; N]) -> Xoshiro256PlusPlus {
         let mut hasher = SipHasher13::new_with_keys(self.key.0, self.key.1);
-        hasher.write(name.as_bytes());
+        parts.iter().for_each(|part| hasher.write(part.as_bytes()));
         let seed = hasher.finish128();
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.h1.to_le_bytes());
@@ -44,7 +49,12 @@ impl Streams {
 
     /// A phase below `tick`, evenly distributed.
     pub fn phase(&self, name: &str, tick: Duration) -> Duration {
-        rexmit_stack::phase(self.number(name), tick)
+        self.phase_of([name], tick)
+    }
+
+    /// The same from the stream whose name is these parts.
+    pub(crate) fn phase_of<const N: usize>(&self, parts: [&str; N], tick: Duration) -> Duration {
+        rexmit_stack::phase(self.get_of(parts).next_u64(), tick)
     }
 }
 
@@ -59,6 +69,16 @@ mod tests {
         assert_ne!(draw(1, "a", "x"), draw(2, "a", "x"));
         assert_ne!(draw(1, "a", "x"), draw(1, "b", "x"));
         assert_ne!(draw(1, "a", "x"), draw(1, "a", "y"));
+    }
+
+    #[test]
+    fn a_name_in_parts_is_the_same_name() {
+        let streams = Streams::new(1, "a");
+        let draw = |mut stream: Xoshiro256PlusPlus| stream.next_u64();
+        let whole = draw(streams.get("hosts.server.tick"));
+        assert_eq!(draw(streams.get_of(["hosts.", "server", ".tick"])), whole);
+        assert_eq!(draw(streams.get_of(["", "hosts.server", ".", "tick"])), whole);
+        assert_ne!(draw(streams.get_of(["hosts.", "server"])), whole);
     }
 
     #[test]

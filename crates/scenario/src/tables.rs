@@ -53,6 +53,7 @@ const CONNECTION: &str = "number of the connection, from 0";
 /// The table `state`: states of the hosts over time.
 pub fn states(rows: &[StateRow]) -> Table {
     table("state", rows, |t: &mut Block<'_, StateRow>| {
+        let untold = "its kernel or library does not tell";
         t.add("time_ns", ns("time since the start of the run"), |r| r.time);
         t.add("host", "server or client: whose state it is", |r| host_name(r.host));
         t.add("connection", CONNECTION, |r| r.connection.number());
@@ -63,32 +64,41 @@ pub fn states(rows: &[StateRow]) -> Table {
         t.add("cwnd", bytes("congestion window"), |r| r.state.cwnd);
         t.add(
             "ssthresh",
-            bytes("slow-start threshold").or_null("it is unlimited, or a kernel does not tell"),
-            |r| known(r.state.ssthresh),
+            bytes("slow-start threshold").or_null("it is unlimited, or its kernel or library does not tell"),
+            |r| r.state.ssthresh,
         );
-        t.add("in_flight", bytes("bytes sent and not acknowledged cumulatively"), |r| r.state.in_flight);
+        t.add("in_flight", bytes("bytes sent and not acknowledged cumulatively").or_null(untold), |r| {
+            r.state.in_flight
+        });
         t.add("snd_wnd", bytes("window that the peer allows"), |r| r.state.snd_wnd);
         t.add("send_queue", bytes("bytes in the send buffer, sent or not"), |r| r.state.send_queue);
-        t.add("recv_queue", bytes("bytes in order that the application has not read"), |r| {
+        t.add("recv_queue", bytes("bytes in order that the application has not read").or_null(untold), |r| {
             r.state.recv_queue
         });
         t.add("srtt_ns", ns("smoothed round-trip time").or_null("nothing was timed yet"), |r| r.state.srtt);
         t.add("rttvar_ns", ns("its variation").or_null("nothing was timed yet"), |r| r.state.rttvar);
-        t.add("rto_ns", ns("retransmission timeout as it would be set now"), |r| r.state.rto);
+        t.add("rto_ns", ns("retransmission timeout as it would be set now").or_null(untold), |r| r.state.rto);
         t.add("retransmits", "segments with data sent again so far", |r| r.state.counters.retransmits);
-        let untold = "a kernel does not tell";
         t.add("timeouts", plain("expiries of the retransmission timer so far").or_null(untold), |r| {
-            known(r.state.counters.timeouts)
+            r.state.counters.timeouts
         });
         t.add("fast_retransmits", plain("entries into fast recovery so far").or_null(untold), |r| {
-            known(r.state.counters.fast_retransmits)
+            r.state.counters.fast_retransmits
+        });
+        let none = "it found none, or the host keeps no cache";
+        t.add(
+            "cached_ssthresh",
+            bytes("slow-start threshold that the connection found in its host's cache, headers included")
+                .or_null(none),
+            |r| r.state.cached.ssthresh,
+        );
+        t.add("cached_rtt_ns", ns("smoothed round-trip time that it found there").or_null(none), |r| {
+            r.state.cached.rtt
+        });
+        t.add("cached_cwnd", bytes("congestion window that it found there").or_null(none), |r| {
+            r.state.cached.cwnd
         });
     })
-}
-
-/// A number of a [`Snapshot`](rexmit_stack::Snapshot), of which the largest stands for none.
-fn known(number: u64) -> Option<u64> {
-    (number != u64::MAX).then_some(number)
 }
 
 /// The table `verdicts`: what the path did to each packet.

@@ -4,11 +4,14 @@
 //! bursts (Max.Burst), idle times and what is sent again are the association's business. [`Congestion::own`] takes a
 //! controller from outside this crate.
 //!
-//! Not here: samples of the rate of delivery, which TCP's controllers may ask for.
+//! [`RateControl`] is for those that go by the rate of delivery, pace, or heed ECN (BBR), and costs nothing else. Samples
+//! are a path's own: what left on it last. A chunk that is packed once more beside new ones (SC-E-6) is told to nobody.
 
 use std::fmt::Debug;
 
-use rexmit_units::{Duration, Instant, Rate};
+use rexmit_units::{Duration, Instant};
+
+pub use rexmit_stack::rate::{EcnEcho, RateControl, RateSample, SentData};
 
 use crate::profile::{CongestionConfig, PartialBytes};
 
@@ -21,19 +24,6 @@ pub struct Window {
     pub ssthresh: u64,
     /// One step: the PMDCS or the PMTU.
     pub unit: u64,
-}
-
-/// A chunk leaves on the path, for the first time or again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SentChunk {
-    /// When.
-    pub now: Instant,
-    /// Bytes of user data.
-    pub len: u32,
-    /// Bytes in flight on the path before it.
-    pub flight: u64,
-    /// It has been sent before.
-    pub again: bool,
 }
 
 /// A SACK that newly acknowledges data of the path.
@@ -64,18 +54,12 @@ pub trait CongestionControl {
     /// T3 has expired: sets both windows.
     fn on_timeout(&mut self, window: &mut Window, now: Instant);
 
-    /// A chunk leaves.
-    fn on_sent(&mut self, _window: &mut Window, _sent: &SentChunk) {}
-
     /// Everything on the path is acknowledged.
     fn on_drained(&mut self) {}
 
-    /// The peer saw a mark (ECNE, RFC 9260 appendix A). No profile offers ECN, so that only a peer that sends it unasked
-    /// is heard.
-    fn on_ecn(&mut self, _window: &mut Window, _now: Instant) {}
-
-    /// The rate at which user data may leave; `None`: as the window allows.
-    fn pacing_rate(&self) -> Option<Rate> {
+    /// Itself, if it goes by the rate of delivery, paces, or heeds ECN. Asked when a path begins, and then at each call of
+    /// [`RateControl`].
+    fn rate_control(&mut self) -> Option<&mut dyn RateControl<Window>> {
         None
     }
 

@@ -7,12 +7,14 @@
 //!
 //! # What is not modelled, and why
 //!
-//! - ECN (RFC 9260 appendix A), authentication (RFC 4895) and address changes (RFC 5061): no study uses them.
+//! - ECN (RFC 4960 appendix A; [`rexmit_stack::rate`] says what there is of it), authentication (RFC 4895) and address
+//!   changes (RFC 5061): no study uses them.
 //! - Path MTU discovery: the MTU of a path is known and never changes during a run.
 //! - Schedulers of streams (RFC 8260 section 3): messages leave in the order in which they were written.
 //! - CPU time: an endpoint answers at the instant at which a packet arrives.
 
 mod association;
+mod by_rate;
 pub mod congestion;
 mod cookie;
 mod factory;

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use rexmit_units::{Duration, Instant};
 
-use crate::congestion::{Congestion, SentChunk, Window};
+use crate::by_rate::PathRate;
+use crate::congestion::{Congestion, Window};
 use crate::profile::{BurstRule, CongestionConfig, Profile};
 use crate::rto::Rto;
 
@@ -22,9 +23,9 @@ pub(crate) struct Path {
     pub congestion: Congestion,
     /// While one thing is answered, data leave up to this flight (Max.Burst).
     burst: u64,
-    /// When the next data may leave, where they are paced.
-    release: Instant,
-    /// When data that wait for that leave.
+    /// What a controller that goes by rate needs.
+    pub by_rate: Option<Box<PathRate>>,
+    /// When data that wait for their time leave, where they are paced.
     pub pace: Instant,
     /// Bytes of user data in flight: sent, neither acknowledged nor marked for retransmission.
     pub flight: u64,
@@ -62,7 +63,13 @@ pub(crate) struct Tally {
 }
 
 impl Path {
-    pub fn new(profile: &Profile, local: IpAddr, remote: IpAddr, mtu: u32, congestion: Congestion) -> Self {
+    pub fn new(
+        profile: &Profile,
+        local: IpAddr,
+        remote: IpAddr,
+        mtu: u32,
+        mut congestion: Congestion,
+    ) -> Self {
         let ip_header = if remote.is_ipv4() { 20 } else { 40 };
         // A packet holds at least a byte of data beside all headers.
         let room = mtu.saturating_sub(ip_header).max(LEAST_ROOM);
@@ -72,9 +79,9 @@ impl Path {
             room,
             rto: Rto::new(&profile.rto, profile.clock.tick),
             window: first_window(&profile.congestion, room, ip_header),
+            by_rate: congestion.inner().rate_control().is_some().then(Box::default),
             congestion,
             burst: u64::MAX,
-            release: Instant::ZERO,
             pace: Instant::FAR_FUTURE,
             flight: 0,
             timing: false,
@@ -120,31 +127,15 @@ impl Path {
 
     /// May a chunk leave (RFC 9260 section 6.1 B and D; SC-S-1, SC-S-3)?
     #[inline]
-    pub fn allows(&mut self, config: &CongestionConfig, now: Instant) -> bool {
+    pub fn allows(&mut self, config: &CongestionConfig) -> bool {
         if config.burst_rule == BurstRule::Permanent {
             let most = self.flight + u64::from(config.max_burst) * self.window.unit;
             self.window.cwnd = self.window.cwnd.min(most);
         }
-        if self.release > now {
-            self.pace = self.release;
-            return false;
+        if self.by_rate.is_some() {
+            self.keep_own_window();
         }
         self.flight < self.window.cwnd.min(self.burst)
-    }
-
-    /// A chunk of `len` bytes leaves.
-    #[inline]
-    pub fn note_sent(&mut self, now: Instant, len: u32, again: bool) {
-        let sent = SentChunk { now, len, flight: self.flight, again };
-        self.flight += u64::from(len);
-        // That of the RFC neither listens nor paces.
-        let Congestion::Own(control) = &mut self.congestion else { return };
-        control.on_sent(&mut self.window, &sent);
-        if let Some(rate) = control.pacing_rate() {
-            let nanos = u128::from(len) * 8 * 1_000_000_000 / u128::from(rate.bits_per_second());
-            let gap = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX >> 1));
-            self.release = self.release.max(now) + gap;
-        }
     }
 }
 

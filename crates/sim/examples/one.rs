@@ -39,14 +39,14 @@ fn main() {
     }
     for s in outcome.states.iter().filter(|s| s.host == SERVER) {
         println!(
-            "S {:10.3} {} {} cwnd {} ssthresh {} flight {} rto {:?} wnd {}",
+            "S {:10.3} {} {} cwnd {} ssthresh {:?} flight {:?} rto {:?} wnd {}",
             s.time.as_nanos() as f64 / 1e6,
             s.state.state,
             s.state.phase,
             s.state.cwnd,
-            s.state.ssthresh as i64,
+            s.state.ssthresh,
             s.state.in_flight,
-            s.state.rto.as_millis_f64(),
+            s.state.rto.map(rexmit_units::Duration::as_millis_f64),
             s.state.snd_wnd
         );
     }

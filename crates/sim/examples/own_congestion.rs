@@ -23,12 +23,11 @@ fn transfer(control: Option<Congestion>, queue: u32) -> Outcome {
         "transfers": [{ "from": "server", "to": "client", "writes": "50 x 100000 bytes" }],
     });
     let resolved = Resolved::from_value(value).expect("a scenario");
-    let options = RunOptions {
-        state: Some(Sampling::Changes),
-        // `None` leaves the server what its profile names: Reno.
-        congestion_server: control,
-        ..RunOptions::default()
-    };
+    let mut options = RunOptions { state: Some(Sampling::Changes), ..RunOptions::default() };
+    // Without it the server has what its profile names: Reno.
+    if let Some(control) = control {
+        options = options.with_congestion(SERVER, control);
+    }
     run(&resolved, &Streams::new(1, ""), &options).expect("a run")
 }
 fn aimd(increase: u32, keep: u32, queue: u32) -> Outcome {
@@ -85,19 +84,4 @@ fn every_choice_delivers() {
         let row = aimd(increase, keep, 10).row;
         assert_eq!((row.bytes, row.error), (5_000_000, None), "AIMD({increase}, {keep})");
     }
-}
-
-/// SCTP has a congestion control of its own, and says so.
-#[test]
-fn an_association_refuses() {
-    let value = json!({
-        "hosts": { "server": { "stack": "rfc9260" }, "client": { "stack": "rfc9260" } },
-        "path": { "rate": "10 Mbit/s", "delay": "20 ms", "queue": "50 packets" },
-        "transfers": [{ "from": "server", "to": "client", "writes": "1 x 1000 bytes" }],
-    });
-    let resolved = Resolved::from_value(value).expect("a scenario");
-    let own = Some(Congestion::own(Aimd::new(1000, 500)));
-    let options = RunOptions { congestion_client: own, ..RunOptions::default() };
-    let error = run(&resolved, &Streams::new(1, ""), &options).expect_err("SCTP").to_string();
-    assert!(error.contains("hosts.client.stack"), "{error}");
 }

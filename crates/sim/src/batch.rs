@@ -1,18 +1,23 @@
 //! Many runs from one call: a full factorial of settings with replications, on all cores.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
+use crate::caches::Caches;
 use crate::observer::{Unwatched, Watch};
 use crate::options::RunOptions;
+use crate::outcome::Outcome;
 use crate::run::run_observed;
+use crate::sequence::{self, Memory, Order, Sequence};
 use crate::stop::Stop;
 use crate::unreached::UnreachedRuns;
-use rexmit_network::ByHost;
+use rexmit_network::{ByHost, HostId};
+use rexmit_scenario::IdleSetting;
 use rexmit_scenario::Resolved;
 use rexmit_scenario::Row;
 use rexmit_scenario::SpecError;
@@ -29,6 +34,8 @@ pub struct Plan {
     factors: Vec<String>,
     levels: Vec<Vec<Value>>,
     stacks: Registry,
+    sequence: Option<Sequence>,
+    pub(crate) memory: Arc<Memory>,
 }
 
 /// What is to run a plan.
@@ -74,6 +81,19 @@ pub struct Checked {
 /// The runs of the chunk with this number.
 type Chunk = (u64, Result<Batch, SpecError>);
 
+/// A combination of levels, ready for its replications.
+struct Point {
+    number: u64,
+    resolved: Resolved,
+    /// What names it for the random streams of its runs.
+    key: String,
+}
+
+/// What names a replication of a point.
+fn key_of_run(point: &str, replication: u64) -> String {
+    [point, ";replication=", &replication.to_string()].concat()
+}
+
 /// Runs that a thread takes at a time: whole points, so that a scenario is resolved once for its
 /// replications.
 const POINTS_AT_A_TIME: u64 = 8;
@@ -116,7 +136,57 @@ impl Plan {
                 return Err(SpecError::new(factor.as_str(), "a factor needs at least one level"));
             }
         }
-        Ok(Self { base, factors, levels, stacks: rexmit_stacks::registry() })
+        let (stacks, memory) = (rexmit_stacks::registry(), Arc::default());
+        Ok(Self { base, factors, levels, stacks, sequence: None, memory })
+    }
+
+    /// The same plan, whose runs follow each other: each begins with what its hosts kept of the runs before it in its
+    /// sequence.
+    ///
+    /// # Errors
+    /// A sequence along what is no factor of the plan.
+    pub fn in_sequence(self, sequence: Sequence) -> Result<Self, SpecError> {
+        let plan = Self { sequence: Some(sequence), memory: Arc::default(), ..self };
+        plan.order(1)?;
+        Ok(plan)
+    }
+
+    /// Which runs follow which, if any do.
+    fn order(&self, replications: u64) -> Result<Option<Order>, SpecError> {
+        let Some(sequence) = &self.sequence else { return Ok(None) };
+        let levels: Vec<usize> = self.levels.iter().map(Vec::len).collect();
+        Order::new(sequence, &self.factors, &levels, replications).map(Some)
+    }
+
+    /// What the hosts keep as run `number` begins, by running those before it in its sequence; nothing where runs are no
+    /// sequence, and where it is asked to stop.
+    ///
+    /// # Errors
+    /// A run before it that cannot be run.
+    pub fn caches_before(
+        &self,
+        number: u64,
+        options: BatchOptions,
+        stop: &Stop,
+    ) -> Result<Caches, SpecError> {
+        let options = BatchOptions { replications: options.replications.max(1), ..options };
+        let Some(order) = self.order(options.replications)? else { return Ok(Caches::default()) };
+        Ok(sequence::before(self, &order, number, options, stop)?.unwrap_or_default())
+    }
+
+    /// Runs the run of this number by itself.
+    pub(crate) fn run_one(
+        &self,
+        number: u64,
+        batch: BatchOptions,
+        options: &RunOptions,
+        watch: &dyn Watch,
+    ) -> Result<Outcome, SpecError> {
+        let (point, replication) = (number / batch.replications, number % batch.replications);
+        let resolved = self.resolve(self.scenario(point)?)?;
+        let streams = Streams::new(batch.seed, &self.run_key(point, replication));
+        let observer = watch.begin(&resolved);
+        run_observed(&resolved, &streams, options, observer)
     }
 
     /// The same plan, whose hosts choose from these stacks instead of those that are built in.
@@ -127,11 +197,17 @@ impl Plan {
 
     /// The stacks that hosts have in some run of the plan, by their names. A scenario that cannot be resolved has none.
     pub fn stacks(&self) -> Vec<&'static dyn StackFactory> {
-        let mut found: BTreeMap<&str, &'static dyn StackFactory> = BTreeMap::new();
+        let codes = self.codes().into_values().map(|code| (code.about().name, code));
+        codes.collect::<BTreeMap<_, _>>().into_values().collect()
+    }
+
+    /// The same by host and name.
+    fn codes(&self) -> BTreeMap<(HostId, &'static str), &'static dyn StackFactory> {
+        let mut found = BTreeMap::new();
         let mut note = |indices: &[usize]| {
             let resolved = self.scenario_at(indices).and_then(|value| self.resolve(value));
             let codes = resolved.map_or_else(|_| ByHost::new(), |resolved| resolved.codes);
-            found.extend(codes.into_values().map(|code| (code.about().name, code)));
+            found.extend(codes.iter().map(|(host, code)| ((host, code.about().name), *code)));
         };
         let mut indices = vec![0; self.levels.len()];
         note(&indices);
@@ -142,7 +218,12 @@ impl Plan {
             }
             indices[factor] = 0;
         }
-        found.into_values().collect()
+        found
+    }
+
+    fn point(&self, number: u64) -> Result<Point, SpecError> {
+        let resolved = self.resolve(self.scenario(number)?)?;
+        Ok(Point { number, resolved, key: self.point_key(number) })
     }
 
     fn resolve(&self, scenario: Value) -> Result<Resolved, SpecError> {
@@ -190,6 +271,11 @@ impl Plan {
     /// What names run (point, replication) for its random streams: the factors in alphabetic order with
     /// their levels, so that neither their order nor other levels matter.
     pub fn run_key(&self, point: u64, replication: u64) -> String {
+        key_of_run(&self.point_key(point), replication)
+    }
+
+    /// The part of it that the runs of a point share.
+    fn point_key(&self, point: u64) -> String {
         let mut parts: Vec<String> = self
             .factors
             .iter()
@@ -198,7 +284,7 @@ impl Plan {
             .map(|((factor, levels), i)| format!("{factor}={}", levels[i]))
             .collect();
         parts.sort();
-        format!("{};replication={replication}", parts.join(";"))
+        parts.join(";")
     }
 
     /// Resolves the points of `range`; the warnings that they give and the keys that what is
@@ -212,14 +298,19 @@ impl Plan {
         if range.start == 0 {
             self.check_levels()?;
         }
-        let mut checked = Checked::default();
-        let mut seen = BTreeSet::new();
+        let (mut checked, mut seen) = (Checked::default(), BTreeSet::new());
+        let codes = LazyCell::new(|| self.codes());
+        let idle = |setting: &IdleSetting| !codes.contains_key(&(setting.host, &*setting.stack));
         for n in range.start..range.end.min(self.points()) {
             let resolved = self.resolve(self.scenario(n)?)?;
-            let unsupported = match on {
+            let mut unsupported = match on {
                 Target::Virtual => resolved.unsupported_in_virtual_time()?,
                 Target::Kernel => resolved.unsupported_by_kernel(),
             };
+            if on == Target::Virtual {
+                // Where its code is a factor, a host has in other runs what it lacks in this one.
+                unsupported.extend(resolved.idle_settings().filter(idle).map(|setting| setting.to_string()));
+            }
             checked.protocols.insert(resolved.protocol());
             checked.warnings.extend(resolved.warnings().into_iter().filter(|w| seen.insert(w.clone())));
             checked.unsupported.extend(unsupported.into_iter().filter(|key| seen.insert(key.clone())));
@@ -263,6 +354,10 @@ impl Plan {
         let replications = options.replications.max(1);
         let total = self.points().saturating_mul(replications);
         let range = range.start.min(total)..range.end.min(total);
+        if let Some(order) = self.order(replications)? {
+            let options = BatchOptions { replications, ..options };
+            return sequence::run(self, &order, range, options, (watch, stop));
+        }
         let chunk = POINTS_AT_A_TIME.saturating_mul(replications);
         let runs_of = |n: u64| (n * chunk).max(range.start)..(n + 1).saturating_mul(chunk).min(range.end);
         let first = range.start / chunk;
@@ -323,23 +418,23 @@ impl Plan {
         let BatchOptions { replications, seed, .. } = options;
         let mut batch = Batch::default();
         batch.rows.reserve((runs.end - runs.start) as usize);
-        let mut at: Option<(u64, Resolved)> = None;
+        let mut at: Option<Point> = None;
         for n in runs {
             let (point, replication) = (n / replications, n % replications);
-            let resolved = match at.take() {
-                Some((p, resolved)) if p == point => resolved,
-                _ => self.resolve(self.scenario(point)?)?,
+            let point = match at.take() {
+                Some(same) if same.number == point => same,
+                _ => self.point(point)?,
             };
-            let streams = Streams::new(seed, &self.run_key(point, replication));
-            let observer = watch.begin(&resolved);
+            let streams = Streams::new(seed, &key_of_run(&point.key, replication));
+            let observer = watch.begin(&point.resolved);
             let options = RunOptions { stop: stop.clone(), ..RunOptions::default() };
-            let outcome = match run_observed(&resolved, &streams, &options, observer) {
+            let outcome = match run_observed(&point.resolved, &streams, &options, observer) {
                 Err(_) if stop.is_asked() => break,
                 outcome => outcome?,
             };
             batch.unreached.add(&outcome.unreached);
             batch.rows.push(outcome.row);
-            at = Some((point, resolved));
+            at = Some(point);
         }
         Ok(batch)
     }

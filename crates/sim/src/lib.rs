@@ -17,12 +17,14 @@
 #![doc = include_str!("../example.md")]
 
 mod batch;
+mod caches;
 mod capture_file;
 mod observer;
 mod options;
 mod outcome;
 mod recorder;
 mod run;
+mod sequence;
 mod stack;
 mod stop;
 pub mod tables;
@@ -33,13 +35,15 @@ mod unreached;
 mod world;
 
 pub use batch::{Batch, BatchOptions, Checked, Plan, Target};
+pub use caches::Caches;
 pub use observer::{Observer, Unwatched, Watch};
 pub use options::RunOptions;
 pub use outcome::Outcome;
 pub use rexmit_scenario::*;
 pub use rexmit_stack::{Registry, StackFactory};
-pub use rexmit_stacks::registry;
+pub use rexmit_stacks::{OwnCongestion, OwnParts, registry};
 pub use run::{run, run_observed};
+pub use sequence::Sequence;
 pub use stop::Stop;
 pub use truth::{Earlier, TransmissionRow};
 pub use unreached::UnreachedRuns;

@@ -1,23 +1,21 @@
 //! What a run is asked to write down.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rexmit_network::HostId;
-use rexmit_network::two_hosts::choose;
+use rexmit_network::{ByHost, HostId};
 use rexmit_scenario::Sampling;
-use rexmit_tcp::congestion::Congestion;
-use serde::{Deserialize, Serialize};
+use rexmit_stacks::{OwnCongestion, OwnParts};
+use rexmit_tcp::recovery::OwnRecovery;
 
+use crate::caches::Caches;
 use crate::stop::Stop;
 
 /// What a single run writes down beside its row.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Capture at the server, as pcapng.
-    pub capture_server: Option<PathBuf>,
-    /// Capture at the client, as pcapng.
-    pub capture_client: Option<PathBuf>,
+    /// By host, the file of its capture, as pcapng; empty for none.
+    pub capture_files: ByHost<Option<PathBuf>>,
     /// Most bytes of a packet that the captures keep. Absent: all.
     pub capture_snap_len: Option<u32>,
     /// Comment of the captures.
@@ -30,29 +28,35 @@ pub struct RunOptions {
     pub transmissions: bool,
     /// Every message that an application wrote, and when it was delivered.
     pub messages: bool,
+    /// What the hosts kept of connections before this run.
+    pub caches: Caches,
     /// Captures of both hosts as bytes in [`crate::Outcome::captures`]; no file then.
-    #[serde(skip)]
     pub captures: bool,
     /// Ends the run early: it is then an error.
-    #[serde(skip)]
     pub stop: Stop,
-    /// Congestion control of each of the server's connections, in place of the one that its profile names: a
-    /// TCP's of the model. Each connection gets a copy.
-    #[serde(skip)]
-    pub congestion_server: Option<Congestion>,
-    /// The same for the client.
-    #[serde(skip)]
-    pub congestion_client: Option<Congestion>,
+    /// Parts of the models that come from outside, in place of those that a host's profile names. Each connection of the
+    /// host gets a copy.
+    pub own: BTreeMap<HostId, OwnParts>,
 }
 
 impl RunOptions {
     /// Where the capture at a host goes, if it goes to a file.
     pub fn capture_at(&self, host: HostId) -> Option<&Path> {
-        choose(host, &self.capture_server, &self.capture_client).as_deref()
+        self.capture_files.get(host)?.as_deref()
     }
 
-    /// The congestion control of a host's connections, where it is not that of its profile.
-    pub fn congestion_at(&self, host: HostId) -> Option<&Congestion> {
-        choose(host, &self.congestion_server, &self.congestion_client).as_ref()
+    /// Gives the connections of a host this congestion control: [`rexmit_tcp::congestion::Congestion::own`], or
+    /// `rexmit_sctp::congestion::Congestion::own`, of which each path of an association gets a copy.
+    #[must_use]
+    pub fn with_congestion(mut self, host: HostId, own: impl Into<OwnCongestion>) -> Self {
+        self.own.entry(host).or_default().congestion = Some(own.into());
+        self
+    }
+
+    /// Gives the TCP connections of a host this way to recover from loss.
+    #[must_use]
+    pub fn with_recovery(mut self, host: HostId, own: OwnRecovery) -> Self {
+        self.own.entry(host).or_default().recovery = Some(own);
+        self
     }
 }

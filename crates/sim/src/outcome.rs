@@ -4,6 +4,7 @@ use rexmit_network::ByHost;
 use rexmit_path::Unreached;
 use rexmit_scenario::{Message, Row, StateRow, VerdictRow};
 
+use crate::caches::Caches;
 use crate::truth::TransmissionRow;
 
 /// All that a run was asked to give.
@@ -23,4 +24,6 @@ pub struct Outcome {
     pub captures: ByHost<Vec<u8>>,
     /// What patterns name and no packet was.
     pub unreached: Vec<Unreached>,
+    /// What the hosts keep of connections as the run ends.
+    pub caches: Caches,
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use rexmit_capture::{Options, Writer};
-use rexmit_network::two_hosts::{by_host, host_name, try_by_host};
+use rexmit_network::two_hosts::{HOSTS, by_host, host_name, try_by_host};
 use rexmit_network::{ByHost, EndId, HostId, LinkId};
 use rexmit_path::Verdict;
 use rexmit_stack::{Endpoint, Transmission};
@@ -52,11 +52,11 @@ impl Default for Recorded {
 impl Recorder {
     /// `None` where nothing is to be written down.
     pub fn new(options: &RunOptions) -> io::Result<Option<Self>> {
-        let files = by_host(|host| options.capture_at(host));
-        let captures = options.captures || files.values().any(Option::is_some);
+        let captures = options.captures || HOSTS.into_iter().any(|host| options.capture_at(host).is_some());
         if !captures && options.state.is_none() && !options.transmissions {
             return Ok(None);
         }
+        let files = by_host(|host| options.capture_at(host));
         let tape = |host: HostId| {
             let name = host_name(host);
             let about = Options {

@@ -44,6 +44,7 @@ pub fn run_observed(
         row.messages.clear();
     }
     let messages = world.take_messages();
+    let caches = world.caches();
     let (links, recorder) = world.into_logs();
     let recorded = recorder.map_or_else(|| Ok(Recorded::default()), Recorder::finish).map_err(io)?;
     let mut verdicts = if options.verdicts { VerdictLog::of(resolved) } else { VerdictLog::default() };
@@ -53,5 +54,5 @@ pub fn run_observed(
     let verdicts = verdicts.into_rows();
     let unreached = links.values().flat_map(rexmit_path::Direction::unreached).collect();
     let Recorded { states, transmissions, captures } = recorded;
-    Ok(Outcome { row, states, verdicts, transmissions, captures, messages, unreached })
+    Ok(Outcome { row, states, verdicts, transmissions, captures, messages, unreached, caches })
 }

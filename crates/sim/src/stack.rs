@@ -7,6 +7,8 @@ use rexmit_stack::{EndSettings, Role, RunSettings, SettingError};
 use rexmit_stacks::AnyRun;
 use rexmit_units::Duration;
 
+use crate::caches::Caches;
+
 pub(crate) use rexmit_stacks::AnyEnd as Stack;
 
 /// The stacks that the hosts of a run have. It outlives their ends.
@@ -48,6 +50,30 @@ impl Stacks {
         }
         stacks.mixed = stacks.runs.len() > 1;
         Ok(stacks)
+    }
+
+    /// Gives the hosts what they kept before this run.
+    pub fn set_caches(&mut self, caches: &Caches) {
+        for host in HOSTS {
+            let Seat { run, place } = self.seats[host];
+            if let (AnyRun::Tcp(run), Some(kept)) = (&mut self.runs[run], caches.of(host)) {
+                run.set_host_cache(place, kept.clone());
+            }
+        }
+    }
+
+    /// What the hosts keep.
+    pub fn caches(&self) -> Caches {
+        let mut caches = Caches::default();
+        for host in HOSTS {
+            let Seat { run, place } = self.seats[host];
+            if let AnyRun::Tcp(run) = &self.runs[run]
+                && let Some(kept) = run.host_cache(place)
+            {
+                caches.set(host, kept);
+            }
+        }
+        caches
     }
 
     /// The end of a connection at `host`, whose ticks have this phase.

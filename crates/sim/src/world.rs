@@ -3,17 +3,17 @@
 use std::collections::VecDeque;
 
 use rexmit_network::two_hosts::host_name;
-use rexmit_network::{ByHost, ByLink, ConnectionId, EndId, EndIndex, Ends, LinkId, Network};
+use rexmit_network::{ByHost, ByLink, EndId, EndIndex, Ends, LinkId, Network};
 use rexmit_path::Direction;
 use rexmit_scenario::{
-    LinkCounts, Measured, Message, Meter, PlannedEnd, Post, Resolved, Row, SpecError, Streams,
-    connection_of_ports, roles,
+    LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, connection_of_ports, roles,
 };
-use rexmit_stack::{Counters, Endpoint, Snapshot, Socket, Transmission};
+use rexmit_stack::{Endpoint, Snapshot, Socket, ToldCounters, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::{PROTOCOL_SCTP, Packet, Transport};
+use rexmit_wire::Packet;
 
+use crate::caches::Caches;
 use crate::observer::Observer;
 use crate::options::RunOptions;
 use crate::recorder::{Recorder, Sent};
@@ -21,22 +21,6 @@ use crate::stack::{Stack, Stacks};
 use crate::stop::Stop;
 use crate::timers::Timers;
 use crate::truth::Seen;
-
-/// The connection that a packet belongs to, by its ports; `None` without ports, or with those of no scenario.
-#[inline]
-fn connection_of(packet: &Packet) -> Option<ConnectionId> {
-    let (source, destination) = match &packet.transport {
-        Transport::Tcp(segment) => (segment.src_port, segment.dst_port),
-        Transport::Sctp(packet) => (packet.src_port, packet.dst_port),
-        Transport::Other { protocol: PROTOCOL_SCTP, payload } => {
-            let bytes = payload.bytes();
-            let port = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
-            (port(0)?, port(2)?)
-        }
-        Transport::Udp(_) | Transport::Other { .. } => return None,
-    };
-    connection_of_ports(source, destination)
-}
 
 /// One end of a connection with its application.
 #[derive(Debug)]
@@ -63,8 +47,8 @@ impl Measured for End {
         Some(self.connection.snapshot())
     }
 
-    fn counters(&self) -> Option<Counters> {
-        Some(*self.connection.counters())
+    fn counters(&self) -> Option<ToldCounters> {
+        Some((*self.connection.counters()).into())
     }
 }
 
@@ -72,7 +56,7 @@ impl Measured for End {
 pub(crate) struct World {
     pub now: Instant,
     network: Network,
-    links: ByLink<Direction>,
+    links: ByLink<Direction<Box<Packet>>>,
     ends: Ends<End>,
     timers: Timers,
     /// The queue that the end at work lends from.
@@ -124,23 +108,19 @@ impl World {
     ) -> Result<(), SpecError> {
         let phases = resolved.phases(streams);
         let stacks = self.stacks.insert(Stacks::start(resolved, streams)?);
+        stacks.set_caches(&options.caches);
         for plan in resolved.connections() {
-            let mut end = |planned: &PlannedEnd| {
-                let host = planned.host;
-                let mut app = planned.app.clone();
+            self.ends.push_with(plan.ends.each_ref().map(|end| end.host), |host| {
+                let mut app = plan.end(host).app.clone();
                 let messages = || streams.get(&format!("connections.{}.messages", plan.id.number()));
                 app.prepare(phases[host], messages);
                 let mut connection = stacks.end(resolved, &plan, host, phases[host])?;
-                let own = options.congestion_at(host);
-                if own.is_some_and(|own| !connection.set_congestion(own.clone())) {
-                    let text = "a congestion control of one's own goes with a TCP of the model only";
-                    return Err(SpecError::new(format!("hosts.{}.stack", host_name(host)), text));
+                if let Some(own) = options.own.get(&host) {
+                    let refused = |text| SpecError::new(format!("hosts.{}.stack", host_name(host)), text);
+                    connection.set_own_parts(own).map_err(refused)?;
                 }
-                let end = End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false };
-                Ok::<_, SpecError>((host, end))
-            };
-            let [first, second] = &plan.ends;
-            self.ends.push([end(first)?, end(second)?]);
+                Ok::<_, SpecError>(End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false })
+            })?;
         }
         if resolved.scenario.messages {
             self.post = Some(Post::new(&mut self.ends, false));
@@ -222,7 +202,9 @@ impl World {
         if packet.damaged {
             return; // the host finds the checksum wrong and drops it
         }
-        let Some(connection) = connection_of(&packet) else { return };
+        let connection =
+            packet.ports().and_then(|(source, destination)| connection_of_ports(source, destination));
+        let Some(connection) = connection else { return };
         let Some(at) = self.ends.find(EndId { connection, host }) else { return };
         let now = self.now;
         let seen = self.recorder.is_some().then(|| Seen::of(&packet)).flatten();
@@ -347,8 +329,12 @@ impl World {
             unreached: direction.unmet(),
         });
         row.set_links(&links.collect());
+        let mut first = true;
         for pair in self.ends.pairs() {
             let (from, to) = roles(pair);
+            if std::mem::take(&mut first) {
+                row.set_cached(from.connection.snapshot().cached);
+            }
             match total_time(from.app.progress(), to.app.progress()) {
                 Some(time) => row.time_ns = row.time_ns.max(time.as_nanos()),
                 None => row.completed = false,
@@ -409,8 +395,15 @@ impl World {
         std::mem::take(&mut self.messages)
     }
 
+    /// What the hosts keep of connections as the run ends.
+    pub fn caches(&self) -> Caches {
+        let mut caches = self.stacks.as_ref().map(Stacks::caches).unwrap_or_default();
+        caches.pass(self.now - Instant::ZERO);
+        caches
+    }
+
     /// The links with their verdict logs and their patterns that were never reached, and what was written down.
-    pub fn into_logs(self) -> (ByLink<Direction>, Option<Recorder>) {
+    pub fn into_logs(self) -> (ByLink<Direction<Box<Packet>>>, Option<Recorder>) {
         (self.links, self.recorder)
     }
 }

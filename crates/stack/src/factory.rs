@@ -150,7 +150,7 @@ pub struct HostSettings<'a> {
 impl HostSettings<'_> {
     /// The scenario's name of one of this host's keys: `hosts.server.mtu`.
     pub fn key(&self, key: &str) -> String {
-        format!("hosts.{}.{key}", self.name)
+        ["hosts.", self.name, ".", key].concat()
     }
 
     /// The profile, for the model whose it is.

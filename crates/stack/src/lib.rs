@@ -10,7 +10,8 @@
 //! 3. [`Endpoint::poll_timer`] at last: when to call [`Endpoint::handle_timer`].
 //!
 //! Endpoints come from a [`StackFactory`], an entry of a [`Registry`] from which each host of a scenario chooses; one that
-//! an engine can run is a [`StackEnd`].
+//! an engine can run is a [`StackEnd`]. What the models share beside that is in [`rate`] (the rate of delivery, pacing) and
+//! [`Clock`] (a kernel's tick).
 
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
@@ -18,6 +19,7 @@ use rexmit_wire::Packet;
 mod clock;
 mod end;
 mod factory;
+pub mod rate;
 mod registry;
 mod settings;
 mod snapshot;
@@ -32,13 +34,13 @@ pub use factory::{
 pub use rand_core::RngCore;
 pub use registry::{MODEL, Registry};
 pub use settings::{SettingError, TABLE, changed_values, nearest, read, unknown_name, write_error};
-pub use snapshot::{Counters, Snapshot};
+pub use snapshot::{Cached, Counters, Snapshot, ToldCounters};
 pub use transmission::{Reason, Transmission};
 
 /// One end of one connection.
 pub trait Endpoint {
     /// Takes a packet that has arrived. Its checksum is good: hosts drop damaged packets before.
-    fn handle_packet(&mut self, now: Instant, packet: Packet);
+    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>);
 
     /// Acts on every timer that is due at `now`. Calling it early does nothing.
     fn handle_timer(&mut self, now: Instant);

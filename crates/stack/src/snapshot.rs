@@ -2,7 +2,7 @@
 
 use rexmit_units::{Duration, Instant};
 
-/// State at an instant. Windows are in bytes.
+/// State at an instant. Windows are in bytes. `None` is what a kernel or a library does not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// Name of the connection's state (RFC 9293 section 3.3.2), e.g. `ESTABLISHED`.
@@ -11,43 +11,69 @@ pub struct Snapshot {
     pub phase: &'static str,
     /// Congestion window.
     pub cwnd: u64,
-    /// Slow-start threshold; `u64::MAX` while unlimited.
-    pub ssthresh: u64,
+    /// Slow-start threshold; `None` while it is unlimited, too.
+    pub ssthresh: Option<u64>,
     /// Bytes sent and not cumulatively acknowledged.
-    pub in_flight: u64,
+    pub in_flight: Option<u64>,
     /// Peer's window.
     pub snd_wnd: u64,
     /// Bytes in the send buffer, sent or not.
     pub send_queue: u64,
     /// Bytes in order that the application has not read.
-    pub recv_queue: u64,
+    pub recv_queue: Option<u64>,
     /// Smoothed RTT, once there is a sample.
     pub srtt: Option<Duration>,
     /// RTT variation.
     pub rttvar: Option<Duration>,
     /// Retransmission timeout as it would be set now, backoff included.
-    pub rto: Duration,
+    pub rto: Option<Duration>,
     /// When the retransmission timer is due.
     pub rexmt_due: Option<Instant>,
     /// Counters since the start.
-    pub counters: Counters,
+    pub counters: ToldCounters,
+    /// What the connection took from its host's cache as it began.
+    pub cached: Cached,
 }
 
-/// What happened at an endpoint since the start.
+/// What a connection took from its host's cache of earlier ones as it began; `None` for what it did not find.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct Cached {
+    /// Slow-start threshold in bytes, as it was cached.
+    pub ssthresh: Option<u64>,
+    /// Smoothed round-trip time.
+    pub rtt: Option<Duration>,
+    /// Congestion window in bytes.
+    pub cwnd: Option<u64>,
+}
+
+/// What happened at an endpoint since the start. `N` is [`u64`] where a stack counts, and an [`Option`] where somebody
+/// who tells of one need not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters<N = u64> {
     /// Segments sent with data, first transmissions; of SCTP, DATA chunks.
     pub data_segments: u64,
     /// Segments sent again with data, for whatever reason; of SCTP, DATA chunks.
     pub retransmits: u64,
     /// Expiries of the retransmission timer, SYN timers included.
-    pub timeouts: u64,
+    pub timeouts: N,
     /// Entries into fast recovery; of SCTP, fast retransmits.
-    pub fast_retransmits: u64,
+    pub fast_retransmits: N,
     /// Data-less segments sent (SYN, FIN alone and ACKs).
     pub pure_acks: u64,
     /// Duplicate ACKs taken as such.
     pub dup_acks: u64,
     /// Packets sent in all.
     pub packets: u64,
+}
+
+/// Counters of an endpoint as they are told; `None` is what is not known.
+pub type ToldCounters = Counters<Option<u64>>;
+
+impl From<Counters> for ToldCounters {
+    fn from(own: Counters) -> Self {
+        let Counters { data_segments, retransmits, timeouts, fast_retransmits, pure_acks, dup_acks, packets } =
+            own;
+        let (timeouts, fast_retransmits) = (Some(timeouts), Some(fast_retransmits));
+        Self { data_segments, retransmits, timeouts, fast_retransmits, pure_acks, dup_acks, packets }
+    }
 }

@@ -6,8 +6,8 @@ use rexmit_wire::Packet;
 /// packet carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// The packet.
-    pub packet: Packet,
+    /// The packet: in memory of its own, so that on its way through queues it is not copied.
+    pub packet: Box<Packet>,
     /// Why it is sent.
     pub reason: Reason,
 }

@@ -8,7 +8,6 @@ use rexmit_stack::{
     Counters, Delivery, EndSettings, Endpoint, Event, SettingError, Snapshot, Socket, StackEnd, StackRun,
     Transmission,
 };
-use rexmit_tcp::congestion::Congestion;
 use rexmit_tcp::{Connection, TcpRun};
 use rexmit_units::Instant;
 use rexmit_wire::{Packet, SeqNumber};
@@ -75,13 +74,6 @@ macro_rules! each {
 }
 
 impl AnyEnd {
-    /// Takes another congestion control, which only a TCP of ours has; false of any other.
-    pub fn set_congestion(&mut self, own: Congestion) -> bool {
-        let Self::Tcp(connection) = self else { return false };
-        connection.set_congestion(own);
-        true
-    }
-
     /// Lends it a queue for what it sends; swap it back after polling.
     #[inline]
     pub fn swap_queue(&mut self, now: Instant, queue: &mut VecDeque<Transmission>) {
@@ -130,7 +122,7 @@ impl AnyEnd {
 
 impl Endpoint for AnyEnd {
     #[inline]
-    fn handle_packet(&mut self, now: Instant, packet: Packet) {
+    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>) {
         each!(self, end => end.handle_packet(now, packet));
     }
 

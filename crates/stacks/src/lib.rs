@@ -9,8 +9,10 @@ use rexmit_stack::{Registry, StackFactory};
 use rexmit_stack::About;
 
 mod end;
+mod own;
 
 pub use end::{AnyEnd, AnyRun};
+pub use own::{OwnCongestion, OwnParts};
 
 /// Every stack that is built in.
 pub static STACKS: &[&dyn StackFactory] =

@@ -1,6 +1,8 @@
 //! The model as an entry of the registry of stacks.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rexmit_stack::{
@@ -10,6 +12,7 @@ use rexmit_stack::{
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
+use crate::host_cache::{HostCache, SharedHostCache};
 use crate::{Connection, ConnectionConfig, Profile};
 
 /// The TCP model; a host's profile says how it behaves.
@@ -27,7 +30,10 @@ impl StackFactory for TcpModel {
         let mut hosts = Vec::with_capacity(run.hosts.len());
         for host in run.hosts {
             let numbers = (run.streams)(&host.key("iss"));
-            hosts.push(Host { profile: host.profile_of()?, mtu: host.mtu, numbers });
+            let profile: Arc<Profile> = host.profile_of()?;
+            let keeps = profile.host_cache.as_ref().is_some_and(|kept| kept.on);
+            let host_cache = keeps.then(SharedHostCache::default);
+            hosts.push(Host { profile, mtu: host.mtu, numbers, host_cache });
         }
         Ok(Box::new(TcpRun { hosts }))
     }
@@ -43,6 +49,8 @@ struct Host {
     mtu: u32,
     /// Initial sequence numbers, one after the other.
     numbers: RandomStream,
+    /// What it keeps of connections that have ended, where it does.
+    host_cache: Option<SharedHostCache>,
 }
 
 impl StackRun for TcpRun {
@@ -64,7 +72,20 @@ impl TcpRun {
             mtu: host.mtu,
             phase: end.phase,
             role: end.role,
+            host_cache: host.host_cache.clone(),
         })
+    }
+
+    /// What a host keeps of connections that have ended; `None` of one that keeps nothing.
+    pub fn host_cache(&self, host: usize) -> Option<HostCache> {
+        self.hosts[host].host_cache.as_ref().map(|cache| cache.borrow().clone())
+    }
+
+    /// Gives a host what it kept in a run before this one, where it keeps something. Call it before the first end is made.
+    pub fn set_host_cache(&mut self, host: usize, kept: HostCache) {
+        if let Some(cache) = &mut self.hosts[host].host_cache {
+            *cache = Rc::new(RefCell::new(kept));
+        }
     }
 }
 

@@ -19,14 +19,15 @@
 
 pub mod congestion;
 mod connection;
-mod delayed_ack;
 mod factory;
+pub mod host_cache;
 pub mod profile;
 mod receive;
-mod recovery;
+pub mod recovery;
 pub mod rtt;
 mod send_buffer;
 
 pub use connection::{Connection, ConnectionConfig, Role, State};
 pub use factory::{TcpModel, TcpRun};
+pub use host_cache::HostCache;
 pub use profile::Profile;

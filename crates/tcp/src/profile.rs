@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::congestion::CongestionConfig;
+use crate::host_cache::HostCacheConfig;
 use crate::rtt::{EstimatorKind, RttConfig};
 
 /// A whole TCP, resolved: every value is there.
@@ -49,6 +50,9 @@ pub struct Profile {
     pub delayed_ack: DelayedAckConfig,
     /// When a segment shorter than the MSS may leave.
     pub output: OutputConfig,
+    /// What the host keeps of connections that have ended, for the next ones to the same address; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_cache: Option<HostCacheConfig>,
 }
 
 impl Profile {
@@ -69,6 +73,13 @@ impl Profile {
             return Err(("clock", "a tick and a timestamp unit are longer than zero".into()));
         }
         self.check_packets()?;
+        if let Some(kept) = &self.host_cache {
+            kept.check()?;
+            if kept.on && self.rtt.estimator != EstimatorKind::Bsd {
+                let text = "keeps times as the estimator `bsd` has them: leave the cache off, or take rtt.estimator = \"bsd\"";
+                return Err(("host_cache.on", text.into()));
+            }
+        }
         if recovery.dupack_threshold == 0 {
             return Err(("recovery.dupack_threshold", "must be at least 1".into()));
         }

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::{TcpSegment, sctp};
+use crate::header::be16;
+use crate::{PROTOCOL_SCTP, TcpSegment, sctp};
 
 /// Data carried by a packet.
 ///
@@ -184,6 +185,37 @@ impl Packet {
             Transport::Other { payload, .. } => payload.len() as usize,
         };
         (header + body) as u64
+    }
+
+    /// Source and destination port; `None` where its protocol has none. Those of SCTP that is not a value are read from
+    /// its bytes.
+    #[inline]
+    pub fn ports(&self) -> Option<(u16, u16)> {
+        match &self.transport {
+            Transport::Tcp(t) => Some((t.src_port, t.dst_port)),
+            Transport::Sctp(s) => Some((s.src_port, s.dst_port)),
+            Transport::Udp(u) => Some((u.src_port, u.dst_port)),
+            Transport::Other { protocol: PROTOCOL_SCTP, payload } => {
+                let bytes = payload.bytes();
+                (bytes.len() >= 4).then(|| (be16(&bytes, 0), be16(&bytes, 2)))
+            }
+            Transport::Other { .. } => None,
+        }
+    }
+
+    /// Bytes of data that it carries: the payload of TCP and UDP, the user data of SCTP's DATA chunks, and all of what is
+    /// not read.
+    pub fn data_len(&self) -> u32 {
+        match &self.transport {
+            Transport::Tcp(t) => t.payload.len(),
+            Transport::Udp(u) => u.payload.len(),
+            Transport::Sctp(s) => s.user_len(),
+            Transport::Other { protocol: PROTOCOL_SCTP, payload } => {
+                let bytes = payload.bytes();
+                sctp::Header::new(&bytes, bytes.len()).map_or(0, |header| header.user_len())
+            }
+            Transport::Other { payload, .. } => payload.len(),
+        }
     }
 
     /// The SCTP packet that it carries as a value, if it does.

@@ -72,6 +72,15 @@ impl<'a> Header<'a> {
         (self.bytes.len() == self.wire_len).then(|| checksum(self.bytes) == self.checksum())
     }
 
+    /// Bytes of user data in its DATA and I-DATA chunks.
+    pub fn user_len(&self) -> u32 {
+        let data = |chunk: RawChunk<'_>| match chunk.body() {
+            Body::Data(data) => Some(data.user_len()),
+            _ => None,
+        };
+        self.chunks().filter_map(data).sum()
+    }
+
     /// The chunks, as far as they are there.
     pub fn chunks(&self) -> Chunks<'a> {
         Chunks::new(&self.bytes[HEADER_LEN..], self.wire_len - HEADER_LEN)

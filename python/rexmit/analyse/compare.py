@@ -28,6 +28,8 @@ TOO_WIDE = "too wide"
 """Inside our interval, which is so wide (:data:`rexmit.analyse.score.WIDE`) that this says nothing."""
 UNREACHED = "not reached"
 """Computed from runs in which a pattern met no packet: it says nothing, whatever the number."""
+CELLS = ("id", "quantity", "published", "ours", "difference", "tolerance", "verdict")
+"""The heads of :meth:`Check.cells`."""
 
 MEASURED, DERIVED = "measured", "derived"
 """What a row is: measured in runs, or derived without one (arithmetic, a unit test), and then not counted."""
@@ -199,6 +201,28 @@ class Check:
         allowed = float(self.published.tolerance or 0) + 1e-9
         return self.difference if abs(self.difference) <= allowed else None
 
+    def cells(self) -> list[str]:
+        """The check as a row of text under the heads `CELLS`."""
+        published = self.published
+        value = f"{published.value} {published.unit}".strip() if published.value else "holds"
+        difference = "" if self.shown_difference is None else f"{self.shown_difference:+.3g}"
+        tolerance = f"±{published.tolerance}" if published.tolerance else ""
+        return [published.id, published.what, value, self.ours, difference, tolerance, self.verdict]
+
+    def reasons(self) -> list[str]:
+        """What there is to say of the row: what it is made of, the tolerance, the recorded deviation."""
+        published = self.published
+        reasons = [self.note] if self.note else []
+        if published.role == DERIVED:
+            reasons.append("derived without a run: not counted")
+        if published.tolerance_reason:
+            reasons.append(f"tolerance: {published.tolerance_reason}")
+        if published.history:
+            reasons.append(f"set after a result was seen: {published.history}")
+        if published.deviation_reason and self.verdict == RECORDED:
+            reasons.append(f"recorded difference: {published.deviation_reason}")
+        return reasons
+
     def row(self) -> dict[str, Any]:
         """The check as a flat row for a table or for JSON."""
         row = asdict(self.published)
@@ -225,6 +249,12 @@ class Comparison:
     def counts(self) -> Counter[str]:
         """How many checks of measured rows have each verdict; derived rows are not counted."""
         return Counter(check.verdict for check in self.checks if check.published.role == MEASURED)
+
+    def to_markdown(self) -> str:
+        """The checks as a Markdown table, with notes and the reason of each tolerance."""
+        rows = [["", *CELLS[1:], "notes"], ["---"] * (len(CELLS) + 1)]
+        rows += [[*check.cells(), "; ".join(check.reasons())] for check in self.checks]
+        return "".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |\n" for row in rows)
 
 
 E = TypeVar("E")

@@ -13,20 +13,35 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self
 
 from rexmit.analyse.compare import MEASURED, NOT_COVERED, OUTSIDE, RECORDED, WITHIN, Check, Comparison
 from rexmit.analyse.study_code import comparison_of, study_module
-from rexmit.api import Study
 from rexmit.errors import StudyError
 from rexmit.inputs import PUBLISHED, read_text
+from rexmit.run import Results
 
 POWER = "power.csv"
 CAUGHT, KEPT = "x", "="
 """A row's mark for a system that it catches, and for one that it lets pass; empty where it is not covered."""
 
 Settings = Mapping[str, Any]
-Change = Callable[[str, Study], Study]
+
+
+class Part(Protocol):
+    """A part of a study as it is to be run: a :class:`rexmit.Study`."""
+
+    def set(self, name: str, value: Any, /) -> Self:
+        """The same with one setting changed."""
+
+    def run(self, *, progress: bool) -> Results:
+        """Runs it."""
+
+
+Change = Callable[[str, Any], Any]
+"""Of the name of a part and the :class:`rexmit.Study` that it is: the wrong study."""
+Load = Callable[[str], Part]
+"""Such as :meth:`rexmit.Study.load`."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +59,12 @@ class System:
     parts: Sequence[str] = ()
     """The parts in which it differs; empty: all of the sample. The others are taken from the right system."""
 
-    def of(self, part: str, study: Study) -> Study:
+    def of(self, part: str, study: Part) -> Part:
         """A part of this system."""
         for name, value in self.settings.items():
             study = study.set(name, value)
-        return self.change(part, study) if self.change else study
+        changed: Part = self.change(part, study) if self.change else study
+        return changed
 
 
 @dataclass(frozen=True)
@@ -116,34 +132,29 @@ def systems_of(study: str) -> Sequence[System]:
     return systems
 
 
-def sample_of(study: str) -> dict[str, Study]:
+def sample_of(study: str, load: Load) -> dict[str, Part]:
     """The parts and the sample of them on which wrong systems run: `SAMPLE` of the study's `systems.py`."""
     chosen: Mapping[str, Settings] = study_module(study, "systems").SAMPLE
-    parts = {}
+    parts: dict[str, Part] = {}
     for part, settings in chosen.items():
-        parts[part] = Study.load(f"{study}/{part}")
+        parts[part] = load(f"{study}/{part}")
         for name, value in settings.items():
             parts[part] = parts[part].set(name, value)
     return parts
 
 
-def compared(study: str, parts: Mapping[str, Study], progress: bool = False) -> Comparison:
-    """Runs these parts and compares them with the published numbers."""
-    results = [part.run(progress=progress) for part in parts.values()]
-    return comparison_of(results[0])(results)
-
-
-def measure(study: str, names: Sequence[str] = ()) -> Iterator[tuple[System | None, Comparison]]:
+def measure(study: str, load: Load, names: Sequence[str] = ()) -> Iterator[tuple[System | None, Comparison]]:
     """The comparison of the right system (None), then that of each wrong one, or of those named.
 
-    Parts in which a system does not differ are run once. Raises StudyError for a name that no system has.
+    `load` is :meth:`rexmit.Study.load`, which stands above this module. Parts in which a system does not
+    differ are run once. Raises StudyError for a name that no system has.
     """
     systems = systems_of(study)
     unknown = sorted(set(names) - {system.name for system in systems})
     if unknown:
         known = ", ".join(system.name for system in systems)
         raise StudyError(f"{study}: no wrong system is named {unknown[0]}; there are {known}")
-    parts = sample_of(study)
+    parts = sample_of(study, load)
     results = {name: part.run(progress=False) for name, part in parts.items()}
     compare = comparison_of(next(iter(results.values())))
     yield None, compare(list(results.values()))

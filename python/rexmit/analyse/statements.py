@@ -27,7 +27,7 @@ class Statement:
     """One statement of a text, in words of our own."""
 
     id: str
-    """Such as `S-000-17`."""
+    """`S-`, the three digits of the text, and a number in its order."""
     place: str
     """Section, page, table or figure."""
     kind: str

@@ -73,7 +73,10 @@ def comparison_of(results: Results) -> CompareFunction:
     """
     folder = _folder_of(results)
     if not has_module(folder.name):
-        raise StudyError(f"{results.name}: has no published numbers to compare with")
+        package = f"{_package(folder.name)}/__init__.py"
+        raise StudyError(
+            f"{folder.name}: {package} with `compare` is missing; without it nothing is compared"
+        )
     compare: CompareFunction = study_module(folder.name).compare
     return _of_reached(compare)
 
@@ -109,6 +112,10 @@ def _load(name: str, package: Path) -> None:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        told = f"{type(error).__name__}: {one_line(error)}"
+        raise StudyError(f"{package / '__init__.py'}: cannot be loaded: {told}") from error
     except BaseException:
         del sys.modules[name]
         raise

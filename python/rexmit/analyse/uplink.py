@@ -249,9 +249,9 @@ def _largest_cwnd(rows: pl.DataFrame, where: str, what: str) -> Measured:
     if known.is_empty():
         option = "--max-window-down" if what == "download" else "--max-window-up"
         raise UsageError(f"{where}: knows no cwnd of the {what}; give {option}")
-    most, flight = (max(known[column].to_list()) for column in ("cwnd", "in_flight"))
+    most, flights = max(known["cwnd"].to_list()), known["in_flight"].drop_nulls().to_list()
     doubts: tuple[str, ...] = ()
-    if most > UNFILLED * flight:
+    if flights and most > UNFILLED * (flight := max(flights)):
         doubts = (
             f"at most {size(flight)} were ever in flight: cwnd grew beyond what was sent, and something else "
             "(a window, a buffer, the application) was the limit",

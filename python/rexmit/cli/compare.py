@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from rexmit.analyse.compare import DERIVED, OUTSIDE, RECORDED, UNREACHED, WITHIN, Check, Comparison
+from rexmit.analyse.compare import CELLS, OUTSIDE, RECORDED, UNREACHED, WITHIN, Comparison
 from rexmit.analyse.study_code import check_parts, comparison_of, own_code
 from rexmit.cli.common import console, json_option, print_json, warn, warn_of_part
 from rexmit.errors import UsageError
@@ -63,57 +63,23 @@ def compare(
             }
         )
     elif markdown:
-        click.echo(to_markdown(comparison), nl=False)
+        click.echo(comparison.to_markdown(), nl=False)
     else:
         _print(comparison, notes)
     context.exit(0 if comparison.passed else 1)
 
 
-def to_markdown(comparison: Comparison) -> str:
-    """The checks as a Markdown table, with notes and the reason of each tolerance."""
-    rows = [
-        ["", "quantity", "published", "ours", "difference", "tolerance", "verdict", "notes"],
-        ["---"] * 8,
-    ]
-    for check in comparison.checks:
-        rows.append([*map(str, _cells(check)), "; ".join(_reasons(check))])
-    return "".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |\n" for row in rows)
-
-
 def _print(comparison: Comparison, notes: bool) -> None:
     table = Table(box=None, pad_edge=False)
-    for title in ("id", "quantity", "published", "ours", "difference", "tolerance", "verdict"):
+    for title in CELLS:
         table.add_column(title, justify="right" if title in ("difference", "tolerance") else "left")
     for check in comparison.checks:
-        table.add_row(*_cells(check))
+        *cells, verdict = check.cells()
+        table.add_row(*cells, Text(verdict, style=_STYLES.get(verdict, "dim")))
         if notes or check.verdict in (OUTSIDE, RECORDED, UNREACHED):
-            for text in _reasons(check):
+            for text in check.reasons():
                 if text:
                     table.add_row("", Text(text, style="dim"))
     console().print(table)
     counts = comparison.counts()
     click.echo(f"{comparison.study}: " + ", ".join(f"{n} {verdict}" for verdict, n in sorted(counts.items())))
-
-
-def _reasons(check: Check) -> list[str]:
-    """What there is to say of a row: what it is made of, the tolerance, the recorded deviation."""
-    published = check.published
-    reasons = [check.note] if check.note else []
-    if published.role == DERIVED:
-        reasons.append("derived without a run: not counted")
-    if published.tolerance_reason:
-        reasons.append(f"tolerance: {published.tolerance_reason}")
-    if published.history:
-        reasons.append(f"set after a result was seen: {published.history}")
-    if published.deviation_reason and check.verdict == RECORDED:
-        reasons.append(f"recorded difference: {published.deviation_reason}")
-    return reasons
-
-
-def _cells(check: Check) -> list[str | Text]:
-    published = check.published
-    value = f"{published.value} {published.unit}".strip() if published.value else "holds"
-    difference = "" if check.shown_difference is None else f"{check.shown_difference:+.3g}"
-    tolerance = f"±{published.tolerance}" if published.tolerance else ""
-    verdict = Text(check.verdict, style=_STYLES.get(check.verdict, "dim"))
-    return [published.id, published.what, value, check.ours, difference, tolerance, verdict]

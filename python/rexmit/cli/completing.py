@@ -41,7 +41,7 @@ def settings(context: click.Context, parameter: click.Parameter, word: str) -> l
     helps = {
         factor.name: f"a factor with {plural(len(factor.levels), 'level')}" for factor in spec.design.factors
     }
-    names += ["design.replications", "design.seed", *_keys(spec.base())]
+    names += ["design.replications", "design.seed", "design.sequence", *_keys(spec.base())]
     return [
         CompletionItem(f"{name}=", help=helps.get(name))
         for name in dict.fromkeys(names)

@@ -75,6 +75,8 @@ def sql(
         for source in sources:
             for note in source.notes:
                 warn(note)
+            if (warning := source.warning(query or "")) is not None:
+                warn(warning)
         with Database(sources, process) as database:
             if query is None:
                 tables = database.tables()

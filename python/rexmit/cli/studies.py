@@ -53,6 +53,8 @@ def _show(spec: StudySpec, as_json: bool) -> None:
         shown = f"{labels[0]} ... {labels[-1]}" if len(labels) > 12 else ", ".join(labels)
         click.echo(f"varies {factor.name}: {plural(len(labels), 'level')}: {shown}")
     click.echo(f"{_size(design)}, seed {design.seed}")
+    if design.sequence is not None:
+        click.echo(f"runs: {design.sequence}")
     click.echo(f"file: {spec.path}")
 
 

@@ -21,9 +21,6 @@ from rexmit.places import temporary_folder
 MEMORY = "128M"
 """Memory of a guest: enough for Python and a few namespaces. What is not touched costs nothing."""
 
-SEED_FILE = "/sys/module/random/parameters/seed"
-"""In the guest: an integer from 0 to 2^64 - 1, written here in decimal, seeds its random numbers anew."""
-
 _PATIENCE = 60.0
 """Seconds of the host until a boot counts as hung; one takes about half a second."""
 

@@ -33,11 +33,6 @@ def not_negative(name: str, value: ArrayLike) -> Floats:
     return _checked(name, value, lambda array: array >= 0, "0 or more")
 
 
-def at_least(name: str, value: ArrayLike, least: float) -> Floats:
-    """Finite numbers from `least` on."""
-    return _checked(name, value, lambda array: array >= least, f"at least {least:g}")
-
-
 def between(name: str, value: ArrayLike, low: float, high: float) -> Floats:
     """Numbers strictly between two bounds."""
     wanted = f"above {low:g} and below {high:g}"

@@ -133,7 +133,8 @@ def _runs(results: Results) -> str:
     parts = [f"{plural(len(factor.levels), 'level')} of {factor.name}" for factor in design.factors]
     if design.replications > 1:
         parts.append(f"{design.replications} replications")
-    return f"{told}: {' x '.join(parts)}" if parts else told
+    told = f"{told}: {' x '.join(parts)}" if parts else told
+    return told if design.sequence is None else f"{told}, {design.sequence}"
 
 
 def _provenance(results: Results, notices: list[str]) -> dict[str, Any]:

@@ -117,6 +117,13 @@ class ModelBackend:
         self._where = spec.path or spec.name
         self._plan = self._plan_of(self._design.factors)
         self._details = details_of(spec)
+        if "transmissions" in self.table_kinds and self._sends_silently():
+            self.table_kinds = tuple(kind for kind in self.table_kinds if kind != "transmissions")
+
+    def _sends_silently(self) -> bool:
+        """Whether no stack that a host has in some run says why it sends a packet."""
+        known, names = third_parties(), self._plan.stacks()
+        return bool(names) and not any(name not in known or known[name].transmissions for name in names)
 
     def check(self, step: Step) -> list[str]:
         """Warnings of the native code, which builds every run's scenario to find errors."""
@@ -139,7 +146,19 @@ class ModelBackend:
             step(points, points)
         except ValueError as error:
             raise self._wrong(error) from None
-        return [*warnings, *self._judge(list(unsupported))]
+        return [*warnings, *self._judge(list(unsupported)), *self._needless_sequence()]
+
+    def _needless_sequence(self) -> list[str]:
+        """A warning where runs follow each other and no host can have kept anything."""
+        levels = [list(factor.levels) for factor in self._design.factors]
+        said = to_json([self._spec.base(), [factor.name for factor in self._design.factors], levels])
+        # Off in every profile of the package; a profile of the user's stands in the study with its content.
+        if self._design.sequence is None or "host_cache" in said:
+            return []
+        return [
+            "design.sequence: no host keeps anything of a run for the next; give such as "
+            "hosts.server.stack.host_cache.on = true"
+        ]
 
     def _can_speak(self, protocols: Sequence[str]) -> None:
         """Raises StudyError where this backend lacks one of these protocols (`tcp`, `sctp`)."""
@@ -155,12 +174,14 @@ class ModelBackend:
         raise StudyError(f"{self._where}: {text}; leave {leave} out, or give --allow-unsupported")
 
     def _plan_of(self, factors: Sequence[Factor]) -> _native.Plan:
+        sequence = self._design.sequence
         try:
             return _native.Plan(
                 to_json(self._spec.base()),
                 [factor.name for factor in factors],
                 to_json([list(factor.levels) for factor in factors]),
                 self.name,
+                None if sequence is None else (list(sequence.along), sequence.gap),
             )
         except ValueError as error:
             raise self._wrong(error) from None
@@ -223,9 +244,13 @@ class ModelBackend:
         return {kind: from_native(answer[kind], single(kind)) for kind in kinds}
 
     def _again(self, run: int, options: dict[str, Any]) -> dict[str, Any]:
-        key = self._plan.run_key(run, self._design.replications)
+        design = self._design
+        key = self._plan.run_key(run, design.replications)
         scenario = to_json(self._spec.scenario_of(run))
-        return _native.run_one(scenario, self._design.seed, key, to_json(options), asked, self.name)
+        if design.sequence is not None:
+            kept = self._plan.caches_before(run, design.replications, design.seed, asked)
+            options = {**options, "caches": json.loads(kept)}
+        return _native.run_one(scenario, design.seed, key, to_json(options), asked, self.name)
 
     def _wrong(self, error: ValueError) -> StudyError:
         return StudyError(f"{self._where}: {one_line(error)}")
@@ -236,8 +261,6 @@ class StackBackend(ModelBackend):
 
     def __init__(self, stack: Stack, spec: StudySpec, options: BackendOptions) -> None:
         self.name = stack.backend
-        if not stack.transmissions:
-            self.table_kinds = tuple(kind for kind in self.table_kinds if kind != "transmissions")
         super().__init__(spec, options)
 
 

@@ -26,11 +26,11 @@ from rexmit.run.backends import BackendOptions, ModelBackend, is_real_time
 from rexmit.run.beside import keep_files, merged_provenance, provenance_of, written_beside
 from rexmit.run.columns import SEED_COLUMNS, factor_columns, with_factors
 from rexmit.run.details import DETAILS, Detail, split
+from rexmit.run.merge_shards import merge_shards, shards_among
 from rexmit.run.provenance import now
 from rexmit.run.record import STUDY_JSON, factors_of
 from rexmit.run.results import Results, open_results
 from rexmit.run.schema import KEY, layout_of
-from rexmit.run.shards import merge_shards, shards_among
 from rexmit.run.store import (
     PROVENANCE,
     RUNS,
@@ -70,6 +70,7 @@ def merge_results(
     if shards_among(places):
         return merge_shards(places, None if out is None else Path(out), skip_duplicates)
     sources = _open(places)
+    _check_apart(sources)
     _check_same_study(sources)
     factors = _joined_factors(sources)
     _check_same_scenario(sources)
@@ -121,6 +122,16 @@ def _open(folders: Sequence[Path]) -> list[_Source]:
 
 
 # What must agree
+
+
+def _check_apart(sources: Sequence[_Source]) -> None:
+    """Runs of a sequence depend on those before them, which others would come between."""
+    for source in sources:
+        if "sequence" in source.results.study:
+            raise StoreError(
+                f"{source.folder}: its runs follow each other (design.sequence), so that other seeds "
+                "or levels would be another study; merge the shards of one"
+            )
 
 
 def _check_same_study(sources: Sequence[_Source]) -> None:

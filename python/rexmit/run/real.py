@@ -51,6 +51,11 @@ class RealBackend(ModelBackend):
 
     def check(self, step: Step) -> list[str]:
         """Warnings about the study. Raises StudyError where a run of it could not be built here."""
+        if self._spec.design.sequence is not None:
+            raise StudyError(
+                f"{self._where}: design.sequence: on backend {self.name} every run begins at hosts that "
+                "know of no other; leave it out, or take backend model"
+            )
         warnings = super().check(step)
         scenario = self._spec.scenario_of(0)
         names = {

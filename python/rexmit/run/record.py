@@ -59,7 +59,12 @@ def factors_of(record: Mapping[str, Any]) -> tuple[Factor, ...]:
 
 def design_of(record: Mapping[str, Any]) -> Design:
     """The design of a record that has been checked."""
-    return Design(factors_of(record), record["replications"], record["seed"])
+    return parse_design(_design_table(record), factors_of(record))
+
+
+def _design_table(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record has of the table `[design]`."""
+    return {key: record[key] for key in ("replications", "seed", "sequence") if key in record}
 
 
 def check_columns(schema: pa.Schema, record: Mapping[str, Any], path: Path) -> None:
@@ -160,8 +165,7 @@ def _of_design(record: dict[str, Any]) -> Iterator[str]:
         if times > 1:
             yield f"factors: {_short(name)} stands there twice"
     try:
-        given = {"replications": record["replications"], "seed": record["seed"]}
-        runs = parse_design(given, factors).runs
+        runs = parse_design(_design_table(record), factors).runs
     except RexmitError as error:
         yield str(error)
         return

@@ -107,8 +107,8 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
     )
     if options.transmissions != "none" and "transmissions" not in backend.table_kinds:
         raise UsageError(
-            f"backend {backend.name}: its stack does not say why it sends a packet; leave transmissions "
-            "out, and analyze captures of the runs"
+            f"backend {backend.name}: no stack that the hosts have says why it sends a packet; leave "
+            "transmissions out, and analyze captures of the runs"
         )
     _check_cluster(backend, options)
     cores = 1 if backend.real_time or options.cluster else usable_cores()
@@ -292,8 +292,7 @@ class _Session:
             **self._backend.facts(),
             "scenario": self._backend.resolved(),
             "factors": [factor_to_record(factor) for factor in spec.design.factors],
-            "replications": spec.design.replications,
-            "seed": spec.design.seed,
+            **spec.design.to_table(),
             "runs": spec.design.runs,
             **({"shard": list(self._options.shard)} if self._options.shard else {}),
         }

@@ -84,6 +84,12 @@ STUDY_KEYS: Mapping[str, tuple[str, bool, str]] = {
     ),
     "replications": ("integer", True, "runs with the same levels"),
     "seed": ("integer", True, "seed of the random streams; of merged results the smallest"),
+    "sequence": (
+        "object",
+        False,
+        "where runs follow each other at the same hosts: `along` which factors (or replication), and the "
+        "`gap` between two",
+    ),
     "seeds": ("array", False, "of merged results: the seeds of the runs"),
     "shard": (
         "array",

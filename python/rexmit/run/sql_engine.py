@@ -10,6 +10,7 @@ memory and no more, whatever a query does, and may be killed at any moment.
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import resource
@@ -23,8 +24,10 @@ import pyarrow as pa
 
 from rexmit.errors import RexmitError, UsageError, one_line
 from rexmit.files import make_folder, put
+from rexmit.run.details import DETAILS
 from rexmit.run.sql_process import MEMORY, WRONG, too_large
 from rexmit.run.sql_tables import ABOUT, Source, Sourced, folder_source, memory_source
+from rexmit.tables import single_kinds
 
 SORTING = 512 << 20
 """Bytes that DuckDB plans with. What it sorts or joins beyond that goes to a temporary folder."""
@@ -198,6 +201,16 @@ class Engine:
         meanings = self._meanings[name]
         return tuple((column, kind, meanings.get(column, "")) for column, kind, *_ in told)
 
+    def _there(self, table: str) -> str:
+        """What there is instead of a table, and how to have it where it is one that was not kept."""
+        near = difflib.get_close_matches(table.lower(), self._tables, n=1)
+        if near:
+            return f'Did you mean "{near[0]}"'
+        hints = {kind: f"`rexmit run --{kind} all` keeps {kind} of all runs" for kind in single_kinds()}
+        hints |= {detail.name: f"a scenario with {detail.hint} gives it" for detail in DETAILS}
+        hint = hints.get(table.lower())
+        return f"There are: {', '.join(self._tables)}" + (f"; {hint}" if hint else "")
+
     def _add_columns(self) -> None:
         """The table `columns`, which has itself in it."""
         name = "columns"
@@ -215,6 +228,9 @@ class Engine:
     def _wrong(self, error: duckdb.Error, text: str) -> UsageError:
         """The error on one line, and what to write instead where a name with a dot has no quotes."""
         said = _first(error).removeprefix("Catalog Error: ").removeprefix("Binder Error: ")
+        missing = re.match(r"Table with name (\S+) does not exist!", said)
+        if missing is not None:
+            return UsageError(f"query: {missing[0]} {self._there(missing[1])}")
         known = {column[0] for columns in self._tables.values() for column in columns}
         dotted = [name for name in sorted(known, key=len, reverse=True) if "." in name and name in text]
         bare = [name for name in dotted if f'"{name}"' not in text]

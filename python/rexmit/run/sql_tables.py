@@ -68,14 +68,24 @@ class Sourced:
 class Source:
     """The tables of one `folder`, or of results in memory and their `study`.
 
-    `notes` say what is not there as one would expect.
+    `notes` say what is not there as one would expect; `unmarked` are tables of an older layout, in which a
+    number stands for null.
     """
 
     name: str
     tables: dict[str, Sourced]
     notes: list[str] = field(default_factory=list)
+    unmarked: list[str] = field(default_factory=list)
     folder: Path | None = None
     study: Mapping[str, Any] = field(default_factory=dict)
+
+    def warning(self, query: str) -> str | None:
+        """What is not, in the tables that a query names, as one would expect; a line."""
+        asked = [name for name in self.unmarked if re.search(rf"\b{name}\b", query, re.IGNORECASE)]
+        if not asked:
+            return None
+        told = f"written by an older rexmit, where {2**64 - 1} stands for null"
+        return f"{self.name}: {', '.join(asked)}: {told}"
 
 
 def folder_source(folder: Path) -> Source:
@@ -105,9 +115,7 @@ def folder_source(folder: Path) -> Source:
             # `messages` of single runs beside the table of that name, which has a row a connection.
             source.tables.setdefault(kind, found)
             if layout_of(study) < UNMARKED:
-                source.notes.append(
-                    f"{folder}: {kind}: was written by an older rexmit: {2**64 - 1} stands for null there"
-                )
+                source.unmarked.append(kind)
     source.tables["captures"] = _captures(folder / "captures")
     source.tables["factors"] = factors_table(factors)
     return source

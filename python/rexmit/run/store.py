@@ -170,12 +170,12 @@ class Store:
             ) from None
         except OSError as error:
             raise StoreError(f"{path}: cannot be read ({error.strerror}); choose another --out") from None
-        difference = first_difference(decisive(before), decisive(json.loads(json.dumps(record))))
-        if difference:
-            raise StoreError(f"{self.folder}: holds another study: {difference}; choose another --out")
         if layout_of(before) != layout_of(record) and not (self.folder / RUNS).exists():
             layouts = f"{KEY} {layout_of(before)}, this one writes {layout_of(record)}"
             raise StoreError(f"{self.folder}: was begun by another rexmit ({layouts}); choose another --out")
+        difference = first_difference(decisive(before), decisive(json.loads(json.dumps(record))))
+        if difference:
+            raise StoreError(f"{self.folder}: holds another study: {difference}; choose another --out")
 
 
 def write_tables(tables: Iterable[pa.Table], file: IO[bytes]) -> None:

@@ -1,6 +1,6 @@
 """Studies: a scenario, what varies, and the design. Reads files; runs nothing."""
 
-from rexmit.study.design import Design, Point
+from rexmit.study.design import Design, Point, RunSequence
 from rexmit.study.factors import Factor
 from rexmit.study.find import StudyEntry, find_study, list_studies
 from rexmit.study.schema import study_schema
@@ -10,6 +10,7 @@ __all__ = [
     "Design",
     "Factor",
     "Point",
+    "RunSequence",
     "StudyEntry",
     "StudySpec",
     "find_study",

@@ -209,10 +209,15 @@ def _check_together(name: str, levels: Sequence[Any]) -> None:
 
 
 def _check_name(name: str, labels: Sequence[Label]) -> None:
-    """The name of several settings is free, but for those of the columns and tables of results."""
+    """The name of several settings is free, but for those of the columns and tables of results.
+
+    Case tells no two of them apart: SQL does not see it.
+    """
+    if not name.strip():
+        raise StudyError('vary."": settings that vary together need a name; write [vary.NAME.together]')
     numbers = as_numbers(labels)
     for column in (name, *([f"{name}_{numbers[0]}"] if numbers else [])):
-        if column in reserved():
+        if column.lower() in reserved():
             raise StudyError(f"vary.{name}: {column} is the name of a column of the results; choose another")
 
 

@@ -72,7 +72,33 @@ def _design() -> Schema:
         "properties": {
             "replications": {**whole, "minimum": 1, "maximum": MOST_RUNS, "description": replications},
             "seed": {**whole, "minimum": 0, "maximum": LARGEST_SEED, "description": seed},
+            "sequence": _sequence(),
         },
+        "additionalProperties": False,
+    }
+
+
+def _sequence() -> Schema:
+    """Runs one after the other at the same hosts."""
+    along = (
+        "Factors, or replication: runs that differ in nothing else follow each other, in the order of the "
+        "levels. The last one named varies fastest."
+    )
+    gap = "Virtual time from the end of a run to the start of the next."
+    return {
+        "type": "object",
+        "description": "Runs one after the other: each begins with what its hosts kept of those before it.",
+        "properties": {
+            "along": {
+                "type": "array",
+                "items": {"type": "string"},
+                "minItems": 1,
+                "uniqueItems": True,
+                "description": along,
+            },
+            "gap": {"type": "string", "default": "0 s", "description": gap},
+        },
+        "required": ["along"],
         "additionalProperties": False,
     }
 

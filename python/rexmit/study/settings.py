@@ -1,4 +1,11 @@
-"""Dotted names of settings in nested tables: `path.down.rate`, `transfers.0.writes`."""
+"""Dotted names of settings in nested tables: `path.down.rate`, `transfers.0.writes`.
+
+The native code has the same rule (`crates/scenario/src/settings.rs`), by which it sets a run's levels. It is
+not asked here: these are tables of a study as its file says it, in TOML's types, before files of profiles
+are read into them, and they are written again as TOML; what goes to the native code is JSON. That both give
+one scenario is held wherever a run is repeated (`run/again.py`): its scenario is made here, and its row must
+be the stored one.
+"""
 
 from __future__ import annotations
 

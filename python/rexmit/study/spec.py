@@ -41,15 +41,15 @@ class StudySpec:
     def with_set(self, key: str, value: Any) -> StudySpec:
         """Returns a study with one setting changed.
 
-        `key` is `design.seed`, `design.replications`, the name of a factor (a list or table replaces its
-        levels, one value leaves just that level), `vary.NAME` for a new factor, or a setting of the
-        scenario. A profile's file is named as seen from the working directory. Raises StudyError where the
-        key cannot be set.
+        `key` is `design.seed`, `design.replications`, `design.sequence`, the name of a factor (a list or
+        table replaces its levels, one value leaves just that level), `vary.NAME` for a new factor, or a
+        setting of the scenario. A profile's file is named as seen from the working directory. Raises
+        StudyError where the key cannot be set.
         """
         names = [factor.name for factor in self.design.factors]
         own, _, rest = key.partition(".")
         if own == "design":
-            given = {"replications": self.design.replications, "seed": self.design.seed, rest: value}
+            given = with_setting(self.design.to_table(), rest, value)
             return replace(self, design=parse_design(given, self.design.factors))
         if own == "scenario" and rest:
             key = rest
@@ -99,12 +99,11 @@ class StudySpec:
         table: Table = {key: self.texts[key] for key in _TEXTS if key in self.texts}
         table["scenario"] = self.scenario if scenario is None else scenario
         table["vary"] = _in_order({factor.name: factor_to_toml(factor) for factor in self.design.factors})
-        table["design"] = {"replications": self.design.replications, "seed": self.design.seed}
+        table["design"] = self.design.to_table()
         return table
 
     def _with_factors(self, factors: list[Factor]) -> StudySpec:
-        given: dict[str, object] = {"replications": self.design.replications, "seed": self.design.seed}
-        return replace(self, design=parse_design(given, factors))
+        return replace(self, design=parse_design(self.design.to_table(), factors))
 
 
 def load_spec(name: str | Path) -> StudySpec:
@@ -144,8 +143,10 @@ def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
     folder = path.parent if path is not None else Path()
     factors = [inline_levels(parse_factor(key, value), folder) for key, value in _flat(_table(table, "vary"))]
     names = [name for factor in factors for name in (factor.name, *factor.settings)]
+    # SQL tells columns apart without their case.
+    folded = [name.lower() for name in names]
     for factor_name in names:
-        if names.count(factor_name) > 1:
+        if folded.count(factor_name.lower()) > 1:
             raise StudyError(f"vary.{factor_name}: stands there twice")
     design = parse_design(_table(table, "design"), factors)
     return StudySpec(name, path, texts, inline_stacks(scenario, folder), design)

@@ -93,41 +93,42 @@ CAPTURES = _columns(
 
 
 @cache
-def _native_tables() -> dict[str, dict[str, Columns]]:
+def _native_tables() -> dict[str, dict[str, list[dict[str, Any]]]]:
     found: dict[str, dict[str, list[dict[str, Any]]]] = json.loads(_native.table_descriptions())
-    return {
-        kind: {name: _columns(Column(**column) for column in columns) for name, columns in tables.items()}
-        for kind, tables in found.items()
-    }
+    return found
+
+
+@cache
+def _table(kind: str, name: str) -> Columns:
+    """A table, whose columns are made when somebody first asks: a command needs few of all that there are."""
+    return _columns(Column(**column) for column in _native_tables()[kind][name])
 
 
 def run_columns() -> Columns:
     """How every table of a study begins: `run` and `replication`. The columns of the factors follow."""
-    runs = _native_tables()["study"]["runs"]
+    runs = _table("study", "runs")
     return {name: runs[name] for name in ("run", "replication")}
 
 
 def responses() -> Columns:
     """Every column of `runs.parquet` but those that say which run it is; :data:`SEEDS` are the last."""
-    runs = _native_tables()["study"]["runs"]
-    own = {name: column for name, column in runs.items() if name not in run_columns()}
+    own = {name: column for name, column in _table("study", "runs").items() if name not in run_columns()}
     return {**own, **lateness(), **SEEDS}
 
 
 def lateness() -> Columns:
     """The columns that runs on a real kernel have beside a model's."""
-    return _native_tables()["study"]["late"]
+    return _table("study", "late")
 
 
 def detail(name: str) -> Columns:
     """The own columns of a table of which a run has several rows, such as `intervals`."""
-    columns = _native_tables()["study"][name]
-    return {name: column for name, column in columns.items() if name != "run"}
+    return {name: column for name, column in _table("study", name).items() if name != "run"}
 
 
 def single(kind: str) -> Columns:
     """The columns of a table of a single run: `state`, `verdicts`, `transmissions` or `messages`."""
-    return _native_tables()["single"][kind]
+    return _table("single", kind)
 
 
 def single_kinds() -> tuple[str, ...]:
@@ -137,12 +138,15 @@ def single_kinds() -> tuple[str, ...]:
 
 def analysis() -> Mapping[str, Columns]:
     """The tables that an analysis of captures gives, by name."""
-    return _native_tables()["capture"]
+    return {name: _table("capture", name) for name in _native_tables()["capture"]}
 
 
 @cache
 def reserved() -> frozenset[str]:
-    """The names that no factor may have: of the columns beside its own, and of the tables of a study."""
+    """The names that no factor may have, in lower case: of columns beside its own, and of a study's tables.
+
+    `folder` is the column in front where `rexmit sql` has several folders.
+    """
     tables = _native_tables()["study"]
-    columns = (name for table in tables.values() for name in table)
-    return frozenset((*columns, *SEEDS, *tables)) - {"runs"}
+    columns = (column["name"] for table in tables.values() for column in table)
+    return frozenset(map(str.lower, (*columns, *SEEDS, *tables, "folder"))) - {"runs"}

@@ -6,22 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rexmit import Results
-from rexmit.analyse import Check, Comparison, Published, load_published
+from rexmit.analyse import Comparison, check_all
 
 from .checks import CHECKS
-from .throughput import Evidence, Uncovered
+from .throughput import Evidence
 
 PUBLISHED = Path(__file__).parent.parent / "published.csv"
 
 
 def compare(results: Sequence[Results]) -> Comparison:
     """Checks every row of published.csv that these results (of any of the study's files) cover."""
-    evidence = Evidence(results)
-    return Comparison("deboer-2005", [_check(published, evidence) for published in load_published(PUBLISHED)])
-
-
-def _check(published: Published, evidence: Evidence) -> Check:
-    try:
-        return CHECKS[published.id](published, evidence)
-    except Uncovered as gap:
-        return Check.not_covered(published, str(gap))
+    return check_all("deboer-2005", PUBLISHED, CHECKS, Evidence(results))

@@ -9,7 +9,7 @@ the data alone: half of what the label says, as the script halves it for two pip
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -138,6 +138,27 @@ def draw_reassembly(frame: pl.DataFrame, limit: str, out: Path, formats: Sequenc
         return style.save(sheet, out / "reassembly", formats)
 
 
+def draw_both_ways(
+    frames: dict[str, pl.DataFrame], number: str, out: Path, formats: Sequence[str] = ()
+) -> list[Path]:
+    """Figure 5.3, 5.4 or 5.5 side by side: a panel for each way to average, by its name."""
+    with style.styled(style.LIGHT):
+        sheet = Figure(figsize=(10, 4.8), layout="constrained")
+        axes = sheet.subplots(1, len(frames), sharey=True)
+        for one, (name, frame) in zip(axes, frames.items(), strict=True):
+            lines = []
+            for latency in frame["latency"].unique(maintain_order=True):
+                line = _by_loss(latency, frame.filter(pl.col("latency") == latency), latency)
+                lines.append(Line(line.label, line.points))
+            handles = _lines(one, lines)
+            _loss_axes(one, lines)
+            one.set_title(name, loc="left")
+        axes[-1].set_ylabel("")
+        sheet.suptitle(f"Figure {number}: {TITLES[number]}", x=0.01, ha="left")
+        style.legend_below(sheet, handles)
+        return style.save(sheet, out / f"both-ways-{_file(number)[7:]}", formats)
+
+
 def draw_queue(frame: pl.DataFrame, out: Path, formats: Sequence[str] = ()) -> list[Path]:
     """Throughput of a window of 16 MB against the first queue, a line a latency."""
     lines = []
@@ -163,6 +184,27 @@ def draw_queue(frame: pl.DataFrame, out: Path, formats: Sequence[str] = ()) -> l
         axes.set_title("Buffers of 16 MB where slow start ends in losses", loc="left", fontweight="bold")
         style.legend_below(sheet, handles)
         return style.save(sheet, out / "queue", formats)
+
+
+def draw_reports(
+    reports: Mapping[str, Sequence[float]], seconds: float, out: Path, formats: Sequence[str] = ()
+) -> list[Path]:
+    """What iperf reports over a test, a line for each, beside the published number."""
+    lines = []
+    for name, values in reports.items():
+        step = seconds / len(values)
+        lines.append(Line(name, [((n + 1) * step, [value]) for n, value in enumerate(values)]))
+    with style.styled(style.LIGHT):
+        sheet = Figure(figsize=(8, 4.8), layout="constrained")
+        axes = sheet.subplots()
+        handles = _lines(axes, lines)
+        handles += _rings(axes, [(seconds, 70.0, "measured in 2005: about 70 Mbit/s")])
+        axes.set_xlabel("End of the report (s)")
+        _mbit(axes, "log")
+        title = "16 MB at 100 ms after a test with losses: reports of 5 s"
+        axes.set_title(title, loc="left", fontweight="bold")
+        style.legend_below(sheet, handles)
+        return style.save(sheet, out / "reports", formats)
 
 
 def draw_levels(
@@ -191,12 +233,23 @@ def draw_levels(
         return style.save(sheet, out / "throughput", formats)
 
 
-_WORDS = {"bufspace": "{} bytes", "path.tick": "tick {}", "sack": "SACK {}"}
+_WORDS = {
+    "bufspace": "{} bytes",
+    "path.tick": "tick {}",
+    "sack": "SACK {}",
+    "rate": "rate {}",
+    "path.queue": "queue {}",
+    "path.up.queue": "queue {}",
+    "base": "{} at 0 ms",
+}
 _ACROSS = {
     "latency": "Latency, both ways",
     "loss": "Loss as the script names it; half of it in each direction",
     "path.down.loss": "Loss of ACKs",
     "bufspace": "Buffers that are asked for (bytes)",
+    "replication": "Test after test",
+    "transfers.0.connections": "Connections at once",
+    "transfers.0.write_size": "Size of a write",
 }
 
 

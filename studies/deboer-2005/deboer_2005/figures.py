@@ -12,11 +12,18 @@ from rexmit import Results, Study
 from rexmit.plot import connections, style, tsg
 
 from . import charts
+from .checks_testbed import FAR
+from .throughput import Evidence
 
 _STUDY = "deboer-2005/"
 _CONGESTION = "hosts.client.linux.congestion"
 _LEVELS = {
-    "tick": ("latency", ("bufspace", "path.tick")),
+    "dummynet": ("latency", ("rate", "path.tick", "path.queue")),
+    "queue-order": ("replication", ("path.up.queue", "latency")),
+    "connections": ("transfers.0.connections", ("latency",)),
+    "writes": ("transfers.0.write_size", ("latency",)),
+    "again": ("loss", ("recovery",)),
+    "base": ("loss", ("recovery", "base")),
     "acks": ("path.down.loss", ("bufspace", "latency")),
     "linux-buffers": ("bufspace", ("latency", _CONGESTION)),
     "linux-loss": ("loss", ("latency", _CONGESTION, "sack")),
@@ -36,12 +43,16 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     elif name == "sack":
         for sack in frame["sack"].unique(maintain_order=True):
             number = "5.4" if sack else "5.3"
-            files += charts.draw_loss(frame.filter(pl.col("sack") == sack), number, out, formats)
+            rows = pl.col("sack") == sack
+            files += charts.draw_loss(frame.filter(rows), number, out, formats)
+            files += charts.draw_both_ways(_both_ways(results, frame, rows), number, out, formats)
     elif name == "newreno":
         files += _draw_newreno(results, frame, out, formats)
     elif name == "reassembly":
         files += charts.draw_reassembly(frame, _LIMIT, out, formats)
         files += _draw_wait(results, out, formats)
+    elif name == "order":
+        files += _draw_order(results, out, formats)
     elif name == "queue":
         files += charts.draw_queue(frame, out, formats)
     else:
@@ -55,11 +66,28 @@ def _draw_newreno(results: Results, frame: pl.DataFrame, out: Path, formats: Seq
     newreno = frame.filter(pl.col("newreno") == 1)
     if len(newreno):
         files += charts.draw_loss(newreno, "5.5", out, formats)
+        ways = _both_ways(results, frame, pl.col("newreno") == 1)
+        files += charts.draw_both_ways(ways, "5.5", out, formats)
     if "0 ms" in frame["latency"] and {0, 1} <= set(frame["newreno"]):
         plain = frame.filter(pl.col("newreno") == 0)
         frames = {"plain Reno": plain, "NewReno": newreno, "SACK": _sack_beside(results)}
         files += charts.draw_options(frames, out, formats)
     return files
+
+
+def _draw_order(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
+    test = Evidence([results]).of("order")
+    reports = {
+        f"{n} at once": test.reports(connections=n, test=FAR) for n in test.levels("transfers.0.connections")
+    }
+    return charts.draw_reports(reports, test.seconds, out, formats)
+
+
+def _both_ways(results: Results, frame: pl.DataFrame, rows: pl.Expr) -> dict[str, pl.DataFrame]:
+    """The runs with their true mean, and with what averages.pl makes of them."""
+    found = Evidence([results]).by_script(results.name.removeprefix(_STUDY), heading=False)
+    script = frame.with_columns(pl.Series("mbit_s", [found[run] for run in frame["run"]]))
+    return {"True means": frame.filter(rows), "By averages.pl": script.filter(rows)}
 
 
 def _sack_beside(results: Results) -> pl.DataFrame:

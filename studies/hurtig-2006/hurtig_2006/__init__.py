@@ -6,25 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rexmit import Results
-from rexmit.analyse import Check, Comparison, Published, load_published
+from rexmit.analyse import Comparison, check_all
 
-from .flows import Evidence, Uncovered
+from .bursts import BURSTS
+from .flows import Evidence
 from .numbers import NUMBERS
 from .packets import PACKETS
-from .statements import STATEMENTS
+from .regions import REGIONS
+from .shapes import SHAPES
 
 PUBLISHED = Path(__file__).parent.parent / "published.csv"
+CHECKS = NUMBERS | REGIONS | SHAPES | PACKETS | BURSTS
 
 
 def compare(results: Sequence[Results]) -> Comparison:
-    """Checks every row of published.csv that these results (short flows, long flows or both) cover."""
-    evidence = Evidence(results)
-    return Comparison("hurtig-2006", [_check(published, evidence) for published in load_published(PUBLISHED)])
-
-
-def _check(published: Published, evidence: Evidence) -> Check:
-    check = (NUMBERS | STATEMENTS | PACKETS)[published.id]
-    try:
-        return check(published, evidence)
-    except Uncovered as gap:
-        return Check.not_covered(published, str(gap))
+    """Checks every row of published.csv that these results (short, long and earlier flows) cover."""
+    return check_all("hurtig-2006", PUBLISHED, CHECKS, Evidence(results))

@@ -235,7 +235,7 @@ def _published(figure: LossFigure) -> list[tuple[float, float]]:
         (float(row.place["delay_ms"]), row.interval()[0])
         for row in rows
         if (row.place["flow"], row.place["position"]) == (packets, position)
-        and row.quantity.startswith(quantity)
+        and row.quantity == quantity
         and row.place["kbit_s"].isdecimal()
         and row.place["delay_ms"].isdecimal()
         and row.interval()[0] == row.interval()[1]

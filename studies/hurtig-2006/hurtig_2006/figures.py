@@ -9,6 +9,9 @@ from pathlib import Path
 from rexmit import Results, Study
 
 from . import charts, linux
+from .earlier import PATH, draw_earlier, on_path
+from .flows import EARLIER, PATHS, Flow
+from .products import draw_products
 
 _HURTIG = "hurtig-2006/"
 _LINUX = "linux-"
@@ -20,8 +23,23 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     if flow.startswith(_LINUX):
         reference = reference_of(results)
         return linux.draw(results.table(), reference.table(), out, formats)
+    if flow == EARLIER:
+        return _earlier(results, out, formats)
     files = [file for drawn in charts.draw_table(results.table(), flow, out, formats) for file in drawn]
+    whole = Flow(results)
+    if results.table()["path.down.drop"].n_unique() == 1 + whole.packets and whole.packets in PATHS:
+        files += draw_products(whole, flow, out, formats)
     return files + _sequences(results, flow, out, formats)
+
+
+def _earlier(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
+    """Figure 4.25, where its path was run, beside FreeBSD 6.0, which is run now, in a second."""
+    table = results.table()
+    if on_path(table).is_empty():
+        return []
+    study = Study.load(_HURTIG + "short").set("vary.path.rate", [f"{PATH[0]} kbit/s"])
+    now = study.set("vary.path.delay", [f"{PATH[1]} ms"]).run(progress=False)
+    return draw_earlier(table, now.table(), out, formats)
 
 
 def reference_of(results: Results) -> Results:

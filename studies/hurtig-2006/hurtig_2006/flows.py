@@ -9,28 +9,36 @@ from pathlib import Path
 
 import polars as pl
 import rexmit
-from rexmit.analyse import PositionCosts, position_costs, position_times
+from rexmit.analyse import PositionCosts, Uncovered, position_costs, position_times
+from rexmit.analyse.positions import NEEDS_TIMEOUT
 
 POSITION = "path.down.drop"
 SHORT, LONG = 20, 100
 PATHS = {SHORT: 10 * 11, LONG: 7 * 8}
 """Combinations of bandwidth and delay in Table 3.1."""
 LEFT_OUT = {(40, 5), (40, 10), (40, 20)}
-"""Paths that the thesis leaves out of its averages, because of the spurious timeouts there (M-000-3)."""
+"""Paths that the thesis leaves out of its averages, for the spurious timeouts there (section 4.1.1)."""
+LOW = (5, 10)
+"""Delays in ms taken for the thesis's "low delay"."""
+EARLIER = "earlier"
+"""The part that repeats figure 4.25, of the study before."""
 
-
-class Uncovered(Exception):  # noqa: N818 - no error: the results given say nothing about a row
-    """These results say nothing about a published row."""
+Pair = tuple[int, int]
+"""A path: kbit/s and ms."""
 
 
 class Evidence:
-    """The results given: short flows, long flows or both."""
+    """The results given: short flows, long flows, those of the earlier study, or all of them."""
 
     def __init__(self, results: Sequence[rexmit.Results]) -> None:
         self._flows: dict[int, Flow] = {}
+        self._earlier: Flow | None = None
         for result in results:
             flow = Flow(result)
-            self._flows[flow.packets] = flow
+            if result.name.endswith(f"/{EARLIER}"):
+                self._earlier = flow
+            else:
+                self._flows[flow.packets] = flow
 
     @property
     def short(self) -> Flow:
@@ -41,6 +49,13 @@ class Evidence:
     def long(self) -> Flow:
         """The flows of 100 packets. Raises Uncovered without them."""
         return self._of(LONG, "long")
+
+    @property
+    def earlier(self) -> Flow:
+        """The flows of the earlier study, on FreeBSD 4.6. Raises Uncovered without them."""
+        if self._earlier is None:
+            raise Uncovered("needs a folder of hurtig-2006/earlier")
+        return self._earlier
 
     def _of(self, packets: int, name: str) -> Flow:
         if packets not in self._flows:
@@ -59,6 +74,7 @@ class Flow:
             (pl.col("path.delay_ns") // 1_000_000).alias("ms"),
         )
         self.packets = int(self._frame[POSITION].max())  # type: ignore[arg-type]
+        self._captures: dict[tuple[int, int, int], rexmit.Connection] = {}
 
     @cached_property
     def costs(self) -> dict[tuple[int, int], PositionCosts]:
@@ -68,13 +84,13 @@ class Flow:
         return {path: cost for path, cost in keyed.items() if path not in LEFT_OUT}
 
     def additional(self) -> dict[tuple[int, int], float]:
-        """Additional time of a late loss, in percent (M-000-1)."""
+        """Additional time of a late loss, in percent."""
         return {
             path: 100 * cost.additional for path, cost in self.costs.items() if cost.additional is not None
         }
 
     def average(self) -> dict[tuple[int, int], float]:
-        """Average additional time of a loss anywhere, in percent (M-000-2)."""
+        """Average additional time of a loss anywhere, in percent."""
         return {path: 100 * cost.average for path, cost in self.costs.items() if cost.average is not None}
 
     def whole(self) -> Flow:
@@ -90,6 +106,35 @@ class Flow:
     def timeouts(self, kbit_s: int, ms: int, position: int) -> float:
         """Mean number of timeouts."""
         return self._mean("timeouts", kbit_s, ms, position)
+
+    def fast_retransmits(self, kbit_s: int, ms: int, position: int) -> float:
+        """Mean number of fast retransmits."""
+        return self._mean("fast_retransmits", kbit_s, ms, position)
+
+    def waits(self, path: Pair, position: int) -> bool:
+        """Whether the loss of a position takes more timeouts than the flow without loss has."""
+        return self.timeouts(*path, position) - self.timeouts(*path, 0) >= NEEDS_TIMEOUT
+
+    def calm(self) -> list[Pair]:
+        """The paths that the thesis does not leave out."""
+        return [path for path in self.paths() if path not in LEFT_OUT]
+
+    def spread(self) -> pl.DataFrame:
+        """The standard deviation of the time over replications, ms, by `kbit_s`, `ms` and `position`."""
+        return self._frame.group_by(["kbit_s", "ms", POSITION], maintain_order=True).agg(
+            (pl.col("time_ns").std() / 1e6).alias("sd_ms")
+        )
+
+    def total(self, column: str) -> int:
+        """The sum of a column over all runs."""
+        return int(self._frame[column].sum())
+
+    def packets_without_loss(self) -> list[int]:
+        """How many packets the server sent in runs without loss, of the paths that the thesis uses."""
+        calm = self._frame.filter(
+            (pl.col(POSITION) == 0) & ~((pl.col("kbit_s") == 40) & (pl.col("ms") <= max(LEFT_OUT)[1]))
+        )
+        return sorted(set(calm["packets_down"].to_list()))
 
     def paths(
         self, kbit_s: Iterable[int] | None = None, ms: Iterable[int] | None = None
@@ -107,6 +152,12 @@ class Flow:
 
     def connection(self, kbit_s: int, ms: int, position: int) -> rexmit.Connection:
         """The run (first replication) again, as captured at the server."""
+        key = kbit_s, ms, position
+        if key not in self._captures:
+            self._captures[key] = self._capture(kbit_s, ms, position)
+        return self._captures[key]
+
+    def _capture(self, kbit_s: int, ms: int, position: int) -> rexmit.Connection:
         run = self._frame.filter(
             (pl.col("kbit_s") == kbit_s) & (pl.col("ms") == ms) & (pl.col(POSITION) == position)
         )

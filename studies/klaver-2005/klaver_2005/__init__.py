@@ -6,23 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rexmit import Results
-from rexmit.analyse import Check, Comparison, Published, load_published
+from rexmit.analyse import Comparison, check_all
 
-from .checks import CHECKS, point
-from .evidence import Evidence, Uncovered
+from .checks import CHECKS
+from .evidence import Evidence
 
 PUBLISHED = Path(__file__).parent.parent / "published.csv"
 
 
 def compare(results: Sequence[Results]) -> Comparison:
     """Checks every row of published.csv that these parts of the study cover."""
-    evidence = Evidence(results)
-    return Comparison("klaver-2005", [_check(published, evidence) for published in load_published(PUBLISHED)])
-
-
-def _check(published: Published, evidence: Evidence) -> Check:
-    check = CHECKS.get(published.id, point)
-    try:
-        return check(published, evidence)
-    except Uncovered as gap:
-        return Check.not_covered(published, str(gap))
+    return check_all("klaver-2005", PUBLISHED, CHECKS, Evidence(results))

@@ -1,7 +1,7 @@
 """The figures of klaver-2005 that come from a table of measured runs: chapter 5, and what we add to it.
 
-`frame` is what `rexmit.tcp_friendly_runs` returns. Errors are of formulas against the measured F, both at the
-loss events over delivered segments.
+`frame` is what `rexmit.tcp_friendly_runs` returns. Figure 5.1 has loss events over segments transmitted, as
+(3.1); errors are of formulas against the measured F at loss events over delivered segments, as chapter 4.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from rexmit.models.tcp_friendly import (
     mathis_window,
 )
 from rexmit.plot import style
+
+from .windows import Spread
 
 CASE, RATE, DELAY, QUEUE = "case", "path.down.rate_bit_s", "path.down.delay_ns", "path.down.queue"
 COUNTS, POLICY = "hosts.server.stack.congestion.counts", "hosts.client.stack.delayed_ack.policy"
@@ -89,11 +91,11 @@ def figure_5_1(frame: pl.DataFrame) -> Figure:
     large = np.array(large_rtt(points))
     small = points["w"].to_numpy() < KLAVER_SMALLEST_WINDOW
     sheet, axes = _log_log("Mean segments outstanding, rate x RTT / MSS")
-    handles = _curves(axes, points["p_delivered"].to_numpy())
+    handles = _curves(axes, points["p"].to_numpy())
     looks = (
         (~large & ~small, "o", "none", "controlled"),
         (large & ~small, "^", style.LIGHT.ink, f"controlled, {LARGE_RTT}"),
-        (small, "x", style.LIGHT.ink, "W = 3: outside the model of chapter 4"),
+        (small, "x", style.LIGHT.ink, "W = 3"),
     )
     for chosen, marker, face, label in looks:
         if chosen.any():
@@ -144,7 +146,7 @@ def figure_linux(frame: pl.DataFrame, title: str) -> Figure:
     """The points of Reno and CUBIC of another system beside the curves."""
     points = mean_by(frame, [ALGORITHM, CASE]).filter(pl.col("f").is_not_null())
     sheet, axes = _log_log("Mean segments outstanding, rate x RTT / MSS")
-    handles = _curves(axes, points["p_delivered"].to_numpy())
+    handles = _curves(axes, points["p"].to_numpy())
     for algorithm, (marker, colour, name) in CONTROLS.items():
         chosen = points.filter(pl.col(ALGORITHM) == algorithm)
         if chosen.height:
@@ -196,7 +198,7 @@ def _log_log(quantity: str) -> tuple[Figure, Axes]:
     axes = sheet.add_subplot()
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel("Loss events for each segment delivered, p")
+    axes.set_xlabel("Loss events for each segment transmitted, p (3.1)")
     axes.set_ylabel(quantity)
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     return sheet, axes
@@ -214,9 +216,44 @@ def _curves(axes: Axes, p: np.ndarray[Any, Any]) -> list[Line2D]:
 def _points(
     axes: Axes, points: pl.DataFrame, marker: str, face: str, label: str, colour: str = style.LIGHT.ink
 ) -> list[Line2D]:
-    (line,) = axes.plot(points["p_delivered"], points["f"], marker, color=colour, markerfacecolor=face)
+    (line,) = axes.plot(points["p"], points["f"], marker, color=colour, markerfacecolor=face)
     line.set(linestyle="none", markersize=6, markeredgewidth=1.1, label=label, zorder=4)
     return [line]
+
+
+def figure_spreads(frame: pl.DataFrame, spreads: dict[str, Spread]) -> Figure:
+    """How p varies over random windows with the same cwnd at both ends, by the number of cycles."""
+    sheet = Figure(figsize=(7.2, 4.2), layout="constrained")
+    axes = sheet.add_subplot()
+    for spread in spreads.values():
+        middle = float(np.median(spread.p))
+        axes.plot(
+            np.full(len(spread.p), spread.cycles),
+            100 * (spread.p / middle - 1),
+            ".",
+            alpha=0.25,
+            markersize=3,
+            color=style.LIGHT.segment,
+        )
+    axes.axhspan(-3, 3, color=style.LIGHT.grid, alpha=0.5, linewidth=0, zorder=0)
+    axes.axhspan(-1, 1, color=style.LIGHT.grid, alpha=0.9, linewidth=0, zorder=0)
+    axes.set_xscale("log")
+    axes.set_xlabel("Cycles in the measurement")
+    axes.set_ylabel("p against the median (%)")
+    axes.set_title("Windows drawn at random with equal cwnd at both ends; grey: 1 and 3 %", loc="left")
+    return sheet
+
+
+def draw_controlled(
+    frame: pl.DataFrame, spreads: dict[str, Spread], out: Path, formats: Sequence[str]
+) -> list[Path]:
+    """Draws the figures of table 5.1 into the folder `out` and returns the files."""
+    drawn = [
+        ("figure-5-1", figure_5_1(frame)),
+        ("relative-errors", figure_errors(frame)),
+        ("windows", figure_spreads(frame, spreads)),
+    ]
+    return [file for stem, sheet in drawn for file in style.save(sheet, out / stem, formats)]
 
 
 def draw_table(name: str, frame: pl.DataFrame, out: Path, formats: Sequence[str], kernel: str) -> list[Path]:
@@ -224,9 +261,7 @@ def draw_table(name: str, frame: pl.DataFrame, out: Path, formats: Sequence[str]
 
     `kernel` names what ran it where the part is `linux`.
     """
-    if name == "controlled":
-        drawn = [("figure-5-1", figure_5_1(frame)), ("relative-errors", figure_errors(frame))]
-    elif name == "acks":
+    if name == "acks":
         drawn = [("constant", figure_acks(frame))]
     elif name == "linux":
         drawn = [

@@ -145,7 +145,7 @@ def figure_pipe(cycle: Cycle) -> Figure:
 
 
 def figure_start(one: Judged, seconds: float) -> Figure:
-    """The window from the first packet: slow start, its losses, and cycles (figures 2.1 and 2.2)."""
+    """The window from the first packet: slow start, its losses, and cycles, of which figure 2.2 shows two."""
     sent = one.flow.sent
     time = (sent.time - one.flow.connection["start_ns"]) / 1e9
     shown = time <= seconds
@@ -157,7 +157,7 @@ def figure_start(one: Judged, seconds: float) -> Figure:
     rows = rows[time[rows] <= seconds]
     (marks,) = axes.plot(time[rows], sent.cwnd[rows], "v", color=style.LIGHT.retransmission, markersize=5)
     marks.set_label("loss event")
-    axes.set_title("Figures 2.1 and 2.2: slow start, then congestion avoidance", loc="left")
+    axes.set_title("Figure 2.2: cycles of congestion avoidance, after slow start", loc="left")
     axes.set_ylabel("Congestion window (segments)")
     axes.set_xlabel("Time since the first packet (s)")
     axes.set_ylim(bottom=0)
@@ -175,7 +175,7 @@ def draw_cycles(judged: dict[str, Judged], out: Path, formats: Sequence[str]) ->
             drawn.append((f"figure-{sent.replace('.', '-')}", figure_cycle(cycle, sent)))
             drawn.append((f"figure-{rtt.replace('.', '-')}", figure_rtt(cycle, rtt)))
     if PIPE in judged:
-        drawn.append(("figure-2-1", figure_start(judged[PIPE], 30.0)))
+        drawn.append(("figure-2-2", figure_start(judged[PIPE], 30.0)))
         drawn.append(("figure-4-5", figure_pipe(cycle_of(judged[PIPE], SHOWN))))
     return [file for stem, sheet in drawn for file in style.save(sheet, out / stem, formats)]
 

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from rexmit import Results
-from rexmit.analyse import Check, Comparison, Published, load_published
+from rexmit.analyse import Comparison, check_all
 
-from .checks import CHECKS, drain
-from .links import Evidence, Uncovered
-
-PUBLISHED = Path(__file__).parent.parent / "published.csv"
+from .checks import PUBLISHED, TABLES
+from .dynamics import DYNAMICS
+from .links import Evidence
 
 
 def compare(results: Sequence[Results]) -> Comparison:
     """Checks every row of published.csv that these results cover."""
-    evidence = Evidence(results)
-    return Comparison(
-        "merritt-2010", [_check(published, evidence) for published in load_published(PUBLISHED)]
-    )
+    return check_all("merritt-2010", PUBLISHED, TABLES | DYNAMICS, Evidence(compared(results)))
 
 
-def _check(published: Published, evidence: Evidence) -> Check:
-    check = drain if published.id.startswith("T-001-5.1") else CHECKS[published.id]
-    try:
-        return check(published, evidence)
-    except Uncovered as gap:
-        return Check.not_covered(published, str(gap))
+def compared(results: Sequence[Results]) -> Sequence[Results]:
+    """The results that rows are compared with: the experiments in order only where they come alone."""
+    return [one for one in results if one.name != "merritt-2010/in-order"] or results

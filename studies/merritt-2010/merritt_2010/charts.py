@@ -1,7 +1,7 @@
 """The figures of the study merritt-2010 (chapters 1, 5 and 6 of the thesis), numbered as there.
 
-Those over buffers come from :func:`rexmit.analyse.two_way`, those over time from
-intervals of single runs.
+Those over buffers come from :func:`.scripts.runs_of`, those over time from intervals
+of single runs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SHARES = (
     ("down_share", "download: goodput / rate", "o", "-", LIGHT.ink),
     ("down_script", "download by the scripts: cwnd / RTT / rate", "s", "--", LIGHT.late),
     ("up_share", "upload: goodput / rate", "^", "-.", LIGHT.window),
-    ("performance", "equation 1.2: the smaller share", "D", ":", LIGHT.sack),
+    ("performance_script", "equation 1.2 by the scripts, as compared", "D", ":", LIGHT.sack),
 )
 BANDS = ("down_share", "up_share")
 """Of these the single runs are shown as well."""
@@ -62,18 +62,18 @@ States = Callable[[int], pl.DataFrame]
 def draw_buffers(
     runs: pl.DataFrame, published: Sequence[Published], numbered: bool, out: Path, formats: Sequence[str]
 ) -> Iterator[list[Path]]:
-    """Draws the figures over buffers; `runs` are those of `two_way`, with `buffer` in packets."""
+    """Draws the figures over buffers; `runs` are those of `runs_of`, with `buffer` in packets."""
 
     def number(text: str) -> str:
         return f"Figure {text}: " if numbered else ""
 
-    yield _save(_performance(runs, published, number("5.1")), "5.1" if numbered else "", out, formats)
-    yield _save(_phase(runs), "", out, formats)
+    yield save(_performance(runs, published, number("5.1")), "5.1" if numbered else "", out, formats)
+    yield save(_phase(runs), "", out, formats)
     deviation = _over_links(
-        runs, "down_rtt_sd_ms", f"{number('5.12')}RTT variability", "Standard deviation of the RTT (ms)"
+        runs, "rtt_sd_log", f"{number('5.12')}RTT variability", "Standard deviation of the RTT (ms)"
     )
-    yield _save(deviation, "5.12" if numbered else "", out, formats)
-    yield _save(_estimates(runs, published, number("6.2")), "6.2" if numbered else "", out, formats)
+    yield save(deviation, "5.12" if numbered else "", out, formats)
+    yield save(_estimates(runs, published, number("6.2")), "6.2" if numbered else "", out, formats)
 
 
 def draw_times(
@@ -101,8 +101,8 @@ def draw_times(
                 axes.set_title(f"{letter}uplink buffer {buffer} packets", loc="left", fontweight="normal")
             for axes in sheet.axes[:-1]:
                 axes.set_xlabel("")
-            style.legend_below(sheet, _handles(sheet))
-        yield _save(sheet, figure.number, out, formats)
+            style.legend_below(sheet, handles(sheet))
+        yield save(sheet, figure.number, out, formats)
 
 
 def _performance(runs: pl.DataFrame, published: Sequence[Published], number: str) -> Figure:
@@ -116,7 +116,7 @@ def _performance(runs: pl.DataFrame, published: Sequence[Published], number: str
                 if column in BANDS:
                     _band(axes, part, column, colour)
             _rings(axes, _points(published, rates, "performance"))
-            estimate = crossing(_means(part, "bound"))
+            estimate = crossing(_means(part, "bound_log"))
             if estimate is not None:
                 axes.axvline(estimate, color=LIGHT.ink, linewidth=0.9, linestyle=(0, (1, 2)), zorder=1)
                 axes.annotate(
@@ -128,7 +128,7 @@ def _performance(runs: pl.DataFrame, published: Sequence[Published], number: str
             axes.set_ylim(0, 1.02)
         grid[0, 0].set_ylabel("Share of the link's rate")
         sheet.suptitle(f"{number}Performance against the uplink's buffer", x=0.01, ha="left")
-        style.legend_below(sheet, _handles(sheet))
+        style.legend_below(sheet, handles(sheet))
         sheet.text(0.995, 0.955, "bands: least to greatest of single runs", ha="right", fontsize=7)
     return sheet
 
@@ -141,7 +141,7 @@ def _phase(runs: pl.DataFrame) -> Figure:
             ("correlation", "Correlation of the two windows", "each less its straight line"),
         )
         for axes, (column, title, note) in zip(sheet.subplots(1, 2, sharey=True), titles, strict=True):
-            _link_lines(axes, runs, column)
+            link_lines(axes, runs, column)
             axes.axhline(0, color=LIGHT.ink, linewidth=0.8)
             axes.set_title(f"{title}\n({note})", loc="left", fontweight="normal")
             axes.set_xlabel(BUFFER_TITLE)
@@ -149,7 +149,7 @@ def _phase(runs: pl.DataFrame) -> Figure:
             axes.set_ylim(-1, 1)
         sheet.axes[0].set_ylabel("out of phase < 0 < in phase")
         sheet.suptitle("Phase of the two windows over all buffers", x=0.01, ha="left")
-        style.legend_below(sheet, _handles(sheet))
+        style.legend_below(sheet, handles(sheet))
     return sheet
 
 
@@ -157,13 +157,13 @@ def _over_links(runs: pl.DataFrame, column: str, title: str, y_title: str) -> Fi
     with style.styled(LIGHT):
         sheet = Figure(figsize=(7, 4.4), layout="constrained")
         axes = sheet.add_subplot()
-        _link_lines(axes, runs, column)
+        link_lines(axes, runs, column)
         axes.set_xlabel(BUFFER_TITLE)
         axes.set_ylabel(y_title)
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=0)
         axes.set_title(title, loc="left")
-        style.legend_below(sheet, _handles(sheet))
+        style.legend_below(sheet, handles(sheet))
     return sheet
 
 
@@ -171,7 +171,7 @@ def _estimates(runs: pl.DataFrame, published: Sequence[Published], number: str) 
     with style.styled(LIGHT):
         sheet = Figure(figsize=(7, 5), layout="constrained")
         axes = sheet.add_subplot()
-        _link_lines(axes, runs, "bound")
+        link_lines(axes, runs, "bound_log")
         most = float(runs["buffer"].max())  # type: ignore[arg-type]
         (line,) = axes.plot([0, most], [0, most], color=LIGHT.ink, linewidth=0.9, linestyle=(0, (1, 2)))
         line.set_label("estimate = buffer")
@@ -186,7 +186,7 @@ def _estimates(runs: pl.DataFrame, published: Sequence[Published], number: str) 
         axes.set_ylabel("Estimate by equation 6.6 (packets)")
         axes.set_xlim(left=0)
         axes.set_title(f"{number}Estimated against actual buffer", loc="left")
-        style.legend_below(sheet, _handles(sheet))
+        style.legend_below(sheet, handles(sheet))
     return sheet
 
 
@@ -299,7 +299,8 @@ def _band(axes: Axes, part: pl.DataFrame, column: str, colour: Any) -> None:
         axes.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0, zorder=1)
 
 
-def _link_lines(axes: Axes, runs: pl.DataFrame, column: str) -> None:
+def link_lines(axes: Axes, runs: pl.DataFrame, column: str) -> None:
+    """A measure against the buffer, a line for each link, with the range of single runs."""
     links = _links(runs)
     lines = ("-", "--", "-.", ":")
     for at, ((rates, part), colour) in enumerate(zip(links, style.family(LIGHT, len(links)), strict=True)):
@@ -316,9 +317,10 @@ def _points(
     for row in published:
         if (row.place["down_kbit_s"], row.place["up_kbit_s"]) != tuple(str(rate // 1000) for rate in rates):
             continue
-        if row.quantity.startswith(quantity):
+        buffer = row.place["buffer"]
+        if row.value and row.quantity.startswith(quantity) and (not buffer or buffer.isdigit()):
             value = row.interval()[0]
-            found.append((float(row.place["buffer"] or value), value))
+            found.append((float(buffer or value), value))
     return found
 
 
@@ -331,12 +333,14 @@ def _rings(axes: Axes, points: Sequence[tuple[float, float]]) -> None:
         )
 
 
-def _handles(sheet: Figure) -> list[Line2D]:
+def handles(sheet: Figure) -> list[Line2D]:
+    """The lines of all axes that a legend names."""
     found = [line for axes in sheet.axes for line in axes.get_lines()]
     return [line for line in found if not str(line.get_label()).startswith("_")]
 
 
-def _save(sheet: Figure, number: str, out: Path, formats: Sequence[str]) -> list[Path]:
+def save(sheet: Figure, number: str, out: Path, formats: Sequence[str]) -> list[Path]:
+    """Stores a figure under its number in the thesis, if it has one, and its title."""
     return style.save(sheet, out / _file(sheet, number), formats)
 
 

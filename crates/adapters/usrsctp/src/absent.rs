@@ -62,7 +62,7 @@ impl Association {
 }
 
 impl Endpoint for Association {
-    fn handle_packet(&mut self, _now: Instant, _packet: Packet) {
+    fn handle_packet(&mut self, _now: Instant, _packet: Box<Packet>) {
         match self.never {}
     }
 

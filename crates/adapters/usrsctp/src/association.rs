@@ -146,7 +146,7 @@ impl Association {
         let (reason, closing) = self.traffic.leaves(&sent.bytes, gained);
         self.closing |= closing;
         let ident = self.traffic.counters.packets as u16;
-        let packet = Packet {
+        let packet = Box::new(Packet {
             src: self.config.local.ip(),
             dst: self.config.remote.ip(),
             ip: IpFields { tos: sent.tos, ident, ..IpFields::default() },
@@ -155,7 +155,7 @@ impl Association {
                 payload: Payload::Bytes(sent.bytes.into()),
             },
             damaged: false,
-        };
+        });
         self.out.push_back(Transmission { packet, reason });
     }
 
@@ -264,7 +264,7 @@ const EVENTS: [Event; 7] = [
 ];
 
 impl Endpoint for Association {
-    fn handle_packet(&mut self, now: Instant, packet: Packet) {
+    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>) {
         let ecn = packet.ip.tos & 3;
         let number = self.number;
         let arrival = match &packet.transport {
@@ -320,9 +320,9 @@ impl Endpoint for Association {
     /// much waits for a read. What is in flight and in the send buffer comes from the packets; messages that were given
     /// up before they were sent stay in the latter.
     fn snapshot(&self) -> Snapshot {
-        let counters = *self.counters();
-        let over =
-            Snapshot { state: "CLOSED", phase: "open", ssthresh: u64::MAX, counters, ..Snapshot::default() };
+        let counters = (*self.counters()).into();
+        let in_flight = Some(self.traffic.in_flight());
+        let over = Snapshot { state: "CLOSED", phase: "open", in_flight, counters, ..Snapshot::default() };
         let Some(status) = self.socket.status() else {
             return Snapshot {
                 state: if self.state == State::Listening { "LISTEN" } else { "CLOSED" },
@@ -334,11 +334,10 @@ impl Endpoint for Association {
             state: name(&status),
             phase: self.traffic.phase(),
             cwnd: status.primary.cwnd.into(),
-            in_flight: self.traffic.in_flight(),
             send_queue: self.written.saturating_sub(self.traffic.delivered()),
             snd_wnd: status.rwnd.into(),
             srtt: (status.primary.srtt_ms > 0).then(|| ms(status.primary.srtt_ms)),
-            rto: ms(status.primary.rto_ms),
+            rto: (status.primary.rto_ms > 0).then(|| ms(status.primary.rto_ms)),
             ..over
         }
     }

@@ -35,7 +35,7 @@ enum Rival {
     Plain,
     /// Going back after a timeout.
     GoBack,
-    /// A fast retransmit that waited in a queue before it came here.
+    /// A fast retransmit that waited, at its sender or in a queue before it came here.
     Queued,
     /// The beginning of another recovery.
     Another,
@@ -47,6 +47,8 @@ enum Rival {
     OtherPath,
     /// Another number of reports makes this sender send again.
     Threshold,
+    /// The timer of a sender that waits for reordering (RACK, RFC 8985 sections 6.2 and 6.3).
+    Reordering,
 }
 
 /// What excludes a rival: something that the packets show.
@@ -94,7 +96,7 @@ pub(crate) enum Exclusion {
     SackUsed,
     /// Data above it were reported by SACK.
     SackedAbove,
-    /// Fewer duplicates had come than start a fast retransmit.
+    /// Fewer duplicates or missing reports had come than start a fast retransmit.
     FewReports,
     /// Nothing was sent again for a round trip.
     NothingLately,
@@ -112,6 +114,10 @@ pub(crate) enum Exclusion {
     Silence,
     /// The packet carries nothing new.
     NothingNew,
+    /// Nothing that was sent after it was reported.
+    NothingPassed,
+    /// It waited longer than a timer for reordering runs.
+    BeyondReordering,
 }
 
 impl Rival {
@@ -128,12 +134,13 @@ impl Rival {
             Self::Follower => "no follower of a timeout",
             Self::Plain => "no recovery without SACK",
             Self::GoBack => "no go-back-N",
-            Self::Queued => "no fast retransmit behind a queue",
+            Self::Queued => "no late fast retransmit",
             Self::Another => "no other recovery",
             Self::Data => "no new data",
             Self::Expiry => "no earlier expiry",
             Self::OtherPath => "no change of path",
             Self::Threshold => "no other threshold",
+            Self::Reordering => "no reordering timer",
         }
     }
 }
@@ -162,7 +169,7 @@ impl Exclusion {
             Self::LeaderCertain => "what it follows is certain",
             Self::SackUsed => "its sender was seen to use SACK",
             Self::SackedAbove => "data above it reported by SACK",
-            Self::FewReports => "fewer duplicates than start one",
+            Self::FewReports => "fewer reports than start one",
             Self::NothingLately => "nothing sent again for a round trip",
             Self::BelowTimeout => "sooner than any T3",
             Self::ExactReports => "as many reports as start it",
@@ -171,6 +178,8 @@ impl Exclusion {
             Self::OnePath => "its sender uses one path",
             Self::Silence => "no SACK for long",
             Self::NothingNew => "the packet carries none",
+            Self::NothingPassed => "nothing sent after it was reported",
+            Self::BeyondReordering => "it waited longer than RACK does",
         }
     }
 }
@@ -222,13 +231,21 @@ static TCP: &[(Cause, &[Rule])] = &[
             (Rival::Elsewhere, &[E::AtSender]),
         ],
     ),
-    (Cause::TailProbe, &[(Rival::Timer, &[E::OnlyTail]), (Rival::Elsewhere, &[E::AtSender])]),
+    (
+        Cause::TailProbe,
+        &[
+            (Rival::Timer, &[E::OnlyTail]),
+            (Rival::Answer, &[E::NoAnswer]),
+            (Rival::Elsewhere, &[E::AtSender]),
+        ],
+    ),
     (
         Cause::Timeout,
         &[
             (Rival::Answer, &[E::NoAnswer]),
             (Rival::Recovery, &[E::TimerRan]),
-            (Rival::Queued, &[E::FewReports, E::Recovering]),
+            (Rival::Reordering, &[E::NothingPassed, E::BeyondReordering]),
+            (Rival::Queued, &[E::FewReports]),
             (Rival::Probe, &[E::NotTail, E::Recovering]),
             (Rival::Elsewhere, &[E::AtSender]),
         ],
@@ -265,6 +282,7 @@ static SCTP: &[(SctpCause, &[Rule])] = &[
         SctpCause::Timeout,
         &[
             (Rival::Answer, &[E::Silence]),
+            (Rival::Queued, &[E::FewReports]),
             (Rival::Recovery, &[E::TimerRan]),
             (Rival::Data, &[E::NothingNew]),
             (Rival::Expiry, &[E::NotMarked]),

@@ -2,7 +2,9 @@
 //!
 //! [`Policy::STANDARD`] is given to an analysis by its [`Options`](crate::Options), and by that to the judges of TCP, of
 //! SCTP and of pairs. No judge has a time, a ratio or a count of its own. Each threshold has a test of its own name in
-//! `policy/tests`, in which an answer changes when it moves.
+//! `policy/tests`, in which an answer changes when it moves. Three kinds of numbers stand beside what they serve, as
+//! named constants: those that a protocol fixes, the bounds of memory and work (`limits`), and the numerical method by
+//! which pairs are matched and the line of their clocks is fitted (`pair/clock`, `pair/lane`, `pair/holes`).
 //!
 //! A source that says `inferred` stands in no document: it follows from the reason beside it, and from captures whose
 //! truth is known (`crates/sim/tests/causes`, `tests/captures`).
@@ -220,6 +222,10 @@ thresholds! {
         probe_ack_delay: Duration = ms(200), "RFC 8985 section 7.2, as Linux TCP_RTO_MIN in tcp_schedule_loss_probe";
         /// And for the granularity of timers.
         probe_margin: Duration = ms(50), "inferred: timers of 100 and 250 Hz, and packets that waited at the interface";
+        /// No timer that waits for reordering runs for longer than so many of the greatest RTTs that were seen
+        reordering_rtts: u64 = 2, "RFC 8985 sections 6.2 and 6.3: RACK.rtt, and a reordering window of SRTT at most";
+        /// and this.
+        reordering_margin: Duration = ms(50), "inferred: Linux TCP_TIMEOUT_MIN, 20 ms at 100 Hz, and packets that waited at the interface";
         /// A recovery is over, elsewhere than at the sender, if nothing was sent again for so many RTTs.
         settled_rtts: u64 = 2, "inferred: one for the repair, one for its answer";
     }
@@ -288,12 +294,18 @@ thresholds! {
         overtaken_share: Ratio = Ratio::new(9, 10), "inferred: no answer can have prompted it; a tenth for jitter";
         /// That loop, where the handshake does not show it.
         overtaken: Duration = ms(3), "inferred: reordering in a network rarely takes longer";
+        /// Identifications of packets sent near each other are no farther apart.
+        idents: u64 = 4096, "inferred: more than a window of packets, and less than an eighth of the 32,768 that order them";
         /// No SYN is repeated sooner.
         syn_again: Duration = ms(100), "inferred: below any initial timeout; more than a tap or a network's copy takes";
     }
 
     /// What was lost before it came to the capture of TCP.
     TcpMissing in "tcp.missing" {
+        /// Identifications count packets where other steps than one are this many times rarer,
+        leaps: u64 = 3, "inferred: losses are rarer than what arrives";
+        /// and packets without data so many times rarer than all.
+        bare: u64 = 8, "inferred: what is missing is then seldom one of these";
         /// What was lost together comes again within so many round trips.
         burst_rtts: u64 = 2, "inferred: slow start after a timeout leaves no longer pauses";
         /// After a retransmission, what is missing may be another for so many round trips.
@@ -316,6 +328,8 @@ thresholds! {
     TcpCounts in "tcp.counts" {
         /// What follows the end of a connection within that belongs to it.
         linger: Duration = s(120), "RFC 9293 section 3.4.2: twice an MSL of a minute";
+        /// A wrong checksum means damage where good ones are so many times as many.
+        damaged: u64 = 4, "inferred: where a network card fills checksums in, nearly all are wrong";
         /// Nothing outstanding for longer is an idle period.
         idle: Duration = s(1), "RFC 5681 section 4.1 has the RTO, whose lower bound RFC 6298 section 2.4 sets at 1 s";
         /// Answers of a receiver that come as soon show its own delay, and no way.
@@ -341,7 +355,7 @@ thresholds! {
     /// When T3 of SCTP can have run out.
     SctpTimer in "sctp.timer" {
         /// Lower bound of the retransmission timeout, where no other was seen.
-        min_rto: Duration = s(1), "RFC 9260 section 16, RTO.Min";
+        min_rto: Duration = s(1), "RFC 9260 section 16, RTO.Min; Linux net.sctp.rto_min has the same";
         /// No timer is shorter without an RTT sample.
         unsampled: Duration = ms(200), "inferred: the shortest lower bound that is known, Linux TCP's";
         /// Few senders take a lower bound below this, a tenth allowed.
@@ -366,10 +380,14 @@ thresholds! {
         loop_share: Ratio = Ratio::new(1, 4), "inferred: jitter of that loop";
         /// Missing reports that start a fast retransmit, where no other number was seen.
         reports: u64 = 3, "RFC 9260 section 7.2.4";
+        /// And the most that a standard has.
+        reports_most: u64 = 4, "RFC 2960 section 7.2.4";
         /// SACKs that came together may report so many more.
         together: u64 = 2, "inferred: two SACKs wait for their interrupt together";
-        /// SACKs are few where no more came in twice the time of an answer.
+        /// SACKs are few where no more came
         few: u64 = 2, "inferred: an acknowledgment for each second packet";
+        /// in so many times the time of an answer.
+        few_answers: u64 = 2, "inferred: one for the SACK that prompted it, one for the SACK before";
         /// A SACK comes no later than this after it could.
         latest: Duration = s(5), "inferred: longer than any queue that is known";
     }
@@ -380,6 +398,10 @@ thresholds! {
         longest: Duration = s(1), "inferred: longer than any queue between two ports";
         /// So does one whose sender does not number its packets.
         at_once: Duration = ms(10), "inferred: no T3 is so short";
+        /// Identifications of neighbours are no farther apart where their sender counts its packets.
+        idents: u64 = 256, "inferred: more than a burst of packets; far less than a step of numbers at random";
+        /// After more than so many of them its sender does count.
+        counted: u64 = 4, "inferred: four such steps at random in a row come once in 10^8 packets";
     }
 
     /// Whether a retransmission of SCTP was needed.
@@ -420,6 +442,8 @@ thresholds! {
         tap_numbered: Duration = ms(10), "inferred: a timer tick between the two ports";
         /// Of a hundred packets, so many are copies in a capture that shows each twice.
         doubled: u64 = 40, "inferred: nearly every second one";
+        /// A receiver knows what arrived after so many times the way from the capture to it.
+        beyond_ways: u64 = 2, "inferred: there, and back to the capture again in a queue as long";
         /// A receiver answers at once within that.
         answer: Duration = ms(1), "inferred: a host takes so long at most to answer";
         /// A capture is at the receiver if answers take no more than so much of the round trip.

@@ -14,7 +14,7 @@ pub enum Confidence {
 /// Whether the retransmission was needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Need {
-    /// Nothing speaks against it.
+    /// Nothing disproves it: of one capture no more than that, since an earlier copy may have arrived.
     Needed,
     /// The original had arrived or was on its way.
     Spurious,

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
+use super::crossing::Span;
 use super::digest::{Head, nanos};
 use super::flow::Flow;
 use crate::analyzer::Analyzer;
@@ -26,7 +27,7 @@ pub(super) struct Capture {
     /// By number of the connection, less one.
     pub flows: Vec<Flow>,
     /// Times of its first and last packet.
-    pub span: Option<(i64, i64)>,
+    pub span: Option<Span>,
 }
 
 impl Capture {
@@ -50,8 +51,8 @@ impl Capture {
     pub(super) fn push(&mut self, batch: &Batch) {
         for packet in &batch.packets {
             let time = nanos(packet.time);
-            let (first, last) = self.span.unwrap_or((time, time));
-            self.span = Some((first.min(time), last.max(time)));
+            let span = self.span.unwrap_or(Span { from: time, to: time });
+            self.span = Some(Span { from: span.from.min(time), to: span.to.max(time) });
             if let Transport::Tcp(tcp) = &packet.transport {
                 self.waiting.insert(packet.number, Head::new(packet, tcp));
             }

@@ -325,7 +325,8 @@ fn settled(slope: Slope) -> f64 {
     if slope.value.abs() <= slope.error { 0.0 } else { slope.value.clamp(-LARGEST, LARGEST) }
 }
 
-/// No clock that counts seconds is farther off than this; more is a step.
+/// The range in which the slope of a clock is looked for: no clock that counts seconds is farther off (RFC 5905
+/// appendix A, MAXFREQ, allows half of it); more is a step.
 const LARGEST: f64 = 1e-3;
 
 #[cfg(test)]

@@ -17,11 +17,29 @@ pub(super) struct Crossing<'a> {
     pub sent: &'a [Digest],
     pub got: &'a [Digest],
     /// Times of the first and last packet of the capture near the sender, and of the other one.
-    pub spans: [(i64, i64); 2],
+    pub spans: [Span; 2],
     /// Both captures were running all the time.
     pub whole: bool,
     pub delays: &'a Delays,
     pub clocks: &'a Clocks,
+}
+
+/// A span of time by the clock of a capture, nanoseconds; both ends are in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
+    pub from: i64,
+    pub to: i64,
+}
+
+impl Span {
+    const ALWAYS: Self = Self { from: i64::MIN, to: i64::MAX };
+}
+
+/// Indices, in one capture, of the first and the last packet that is in both.
+#[derive(Clone, Copy, Debug)]
+struct Common {
+    first: Option<u32>,
+    last: Option<u32>,
 }
 
 /// Matched packets with what became of each.
@@ -47,8 +65,9 @@ impl Crossing<'_> {
         let first = parts.iter().filter(|part| part.got.is_some()).filter_map(|part| part.sent).min();
         let last = parts.iter().filter(|part| part.got.is_some()).filter_map(|part| part.sent).max();
         let arrivals = parts.iter().filter(|part| part.sent.is_some()).filter_map(|part| part.got);
-        let gots = (arrivals.clone().min(), arrivals.max());
-        let fates = parts.iter().map(|part| self.fate(part, (first, last), gots)).collect();
+        let sent = Common { first, last };
+        let got = Common { first: arrivals.clone().min(), last: arrivals.max() };
+        let fates = parts.iter().map(|part| self.fate(part, sent, got)).collect();
         // Those come last.
         let alone = parts.iter().rev().take_while(|part| part.sent.is_none());
         let mut alone: Vec<u32> = alone.filter_map(|part| part.got).collect();
@@ -56,7 +75,7 @@ impl Crossing<'_> {
         Crossed { reordered: reordered(&parts), fates, alone, parts }
     }
 
-    fn fate(&self, part: &Part, sents: (Option<u32>, Option<u32>), gots: (Option<u32>, Option<u32>)) -> Fate {
+    fn fate(&self, part: &Part, common_sent: Common, common_got: Common) -> Fate {
         match (part.sent, part.got) {
             (Some(sent), Some(got)) => {
                 let (sent, got) = (&self.sent[sent as usize], &self.got[got as usize]);
@@ -65,14 +84,14 @@ impl Crossing<'_> {
             }
             (Some(_), None) if part.tie == Tie::Tap => Fate::NotComparable,
             (Some(sent), None) => {
-                if self.was_running(sent, sents, self.arrival(sent), self.spans[1]) {
+                if self.was_running(sent, common_sent, self.arrival(sent), self.spans[1]) {
                     Fate::Lost
                 } else {
                     Fate::NotComparable
                 }
             }
             (None, Some(got)) => {
-                if self.was_running(got, gots, self.departure(got), self.spans[0]) {
+                if self.was_running(got, common_got, self.departure(got), self.spans[0]) {
                     Fate::NotSent
                 } else {
                     Fate::NotComparable
@@ -84,24 +103,18 @@ impl Crossing<'_> {
 
     /// True if the capture that misses a packet was running: it has packets from before and from after it, or from
     /// when it should have been there.
-    fn was_running(
-        &self,
-        index: u32,
-        (first, last): (Option<u32>, Option<u32>),
-        (early, late): (i64, i64),
-        span: (i64, i64),
-    ) -> bool {
-        let began = first.is_some_and(|first| first < index) || early >= span.0;
-        let goes_on = last.is_some_and(|last| index < last) || late <= span.1;
+    fn was_running(&self, index: u32, common: Common, due: Span, running: Span) -> bool {
+        let began = common.first.is_some_and(|first| first < index) || due.from >= running.from;
+        let goes_on = common.last.is_some_and(|last| index < last) || due.to <= running.to;
         self.whole || (began && goes_on)
     }
 
     /// When a packet should have arrived, at the earliest and at the latest, by the receiver's clock.
-    fn arrival(&self, sent: u32) -> (i64, i64) {
+    fn arrival(&self, sent: u32) -> Span {
         let time = self.sent[sent as usize].time;
         match self.delays.around(time) {
-            Some(usual) => (time + usual.low, time + usual.high),
-            None => (i64::MIN, i64::MAX),
+            Some(usual) => Span { from: time + usual.low, to: time + usual.high },
+            None => Span::ALWAYS,
         }
     }
 
@@ -118,11 +131,11 @@ impl Crossing<'_> {
     }
 
     /// When an arrival should have been sent, by the sender's clock.
-    fn departure(&self, got: u32) -> (i64, i64) {
+    fn departure(&self, got: u32) -> Span {
         let time = self.got[got as usize].time;
         match self.delays.around(time - self.delays.any().unwrap_or(0)) {
-            Some(usual) => (time - usual.high, time - usual.low),
-            None => (i64::MIN, i64::MAX),
+            Some(usual) => Span { from: time - usual.high, to: time - usual.low },
+            None => Span::ALWAYS,
         }
     }
 

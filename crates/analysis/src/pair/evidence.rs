@@ -133,7 +133,8 @@ impl<'a> Evidence<'a> {
         let from = acks.partition_point(|ack| ack.number < arrived.number);
         let sacks = self.answers.sacks;
         let mut blocks = &sacks[sacks.partition_point(|sack| sack.0 < arrived.number)..];
-        let patience = self.beyond.map(|beyond| 2 * beyond + self.slack());
+        let ways = self.crossing.clocks.policy().beyond_ways as i64;
+        let patience = self.beyond.map(|beyond| ways * beyond + self.slack());
         for ack in acks[from..].iter().take_while(|ack| ack.number < until).take(ANSWERS) {
             let own = blocks.partition_point(|sack| sack.0 <= ack.number);
             let reported = &blocks[..own];

@@ -178,7 +178,7 @@ impl Judge<'_> {
             };
             let mut summary = crossing.summary(crossed, &about);
             let shift = shift(crossing.sent, crossing.got);
-            self.causes(pair, (crossing, crossed, shift), &mut summary, rows);
+            self.causes(pair, &Matched { crossing, crossed, shift }, &mut summary, rows);
             rows.summaries.push(summary);
             if self.options.crossings {
                 crossing.rows(crossed, &mut rows.crossings);
@@ -233,13 +233,8 @@ impl Judge<'_> {
     }
 
     /// The retransmissions of a side.
-    fn causes(
-        &self,
-        pair: &Pair<'_>,
-        (crossing, crossed, shift): (&Crossing<'_>, &Crossed, i64),
-        summary: &mut PairSummary,
-        rows: &mut PairRows,
-    ) {
+    fn causes(&self, pair: &Pair<'_>, matched: &Matched<'_>, summary: &mut PairSummary, rows: &mut PairRows) {
+        let &Matched { crossing, crossed, shift } = matched;
         let side = crossing.side as usize;
         let (near, far) = (crossing.near as usize, crossing.near.other() as usize);
         let receiver = pair.sides[crossing.side.other()][far];
@@ -285,6 +280,14 @@ impl Judge<'_> {
         };
         rows.retransmissions[from..].sort_by_key(time);
     }
+}
+
+/// A direction of a pair whose packets have been matched.
+struct Matched<'a> {
+    crossing: &'a Crossing<'a>,
+    crossed: &'a Crossed,
+    /// By how much sequence numbers of the second capture differ from those of the first.
+    shift: i64,
 }
 
 fn count(summary: &mut PairSummary, lost_at: LostAt, need: Need) {

@@ -1,6 +1,6 @@
 //! Stories of packets between two captures, and what must be said of them.
 
-mod story;
+pub(crate) mod story;
 
 use rexmit_units::Instant;
 

@@ -109,9 +109,9 @@ impl Repeats {
     }
 
     fn segment(&mut self, row: &RetransmissionRow) {
-        let Some(delays) = row.delay_first.zip(row.delay_previous) else { return };
+        let Some((first, previous)) = row.delay_first.zip(row.delay_previous) else { return };
         let key = (Flow::Tcp(row.connection), row.side, row.transmission - 1, Class::Tcp(row.cause));
-        self.counts.entry(key).or_default().add(delays, row.need, false);
+        self.counts.entry(key).or_default().add(first, previous, row.need, false);
     }
 
     fn chunk(&mut self, row: &SctpRetransmissionRow) {
@@ -121,9 +121,9 @@ impl Repeats {
         }
         let bundled = row.position > 0
             && self.leads.get(&(flow, side)).is_some_and(|lead| *lead == (row.number, TraceClass::Fast));
-        let Some(delays) = row.delay_first.zip(row.delay_previous) else { return };
+        let Some((first, previous)) = row.delay_first.zip(row.delay_previous) else { return };
         let key = (flow, side, row.retransmission, Class::Sctp(row.class));
-        self.counts.entry(key).or_default().add(delays, row.need, bundled);
+        self.counts.entry(key).or_default().add(first, previous, row.need, bundled);
     }
 }
 
@@ -155,7 +155,7 @@ impl Counts {
         self.consecutive.merge(&other.consecutive);
     }
 
-    fn add(&mut self, (first, previous): (u64, u64), need: Need, bundled: bool) {
+    fn add(&mut self, first: u64, previous: u64, need: Need, bundled: bool) {
         self.count += 1;
         self.not_needed += u64::from(matches!(need, Need::Spurious | Need::Unnecessary));
         self.bundled_in_fast += u64::from(bundled);

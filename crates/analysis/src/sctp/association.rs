@@ -335,7 +335,7 @@ impl Association {
         };
         let sample = side.half.sack(time, sack, sender_loop, &mut out);
         if self.options.tables.chunks
-            && let Some(row) = side.half.sack_row((look.packet.number, time), sack)
+            && let Some(row) = side.half.sack_row(look.packet.number, time, sack)
         {
             look.rows.lists += (size_of_val(&*row.gaps) + size_of_val(&*row.duplicates)) as u64;
             look.rows.sacks.push(SctpSackRow { association: self.number, side: from, ..row });

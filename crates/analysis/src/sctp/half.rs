@@ -121,7 +121,7 @@ impl Half {
             self.view.unlearn(&again, sender_loop == Some(Duration::ZERO), &mut self.board, &mut self.work);
         }
         self.trace.packet();
-        let order = self.order.packet(seen.ident);
+        let order = self.order.packet(seen.ident, &self.policy.copies);
         let mut occasion = self.occasion(seen, sender_loop, order);
         occasion.has_new = with_new || again.iter().any(|tsn| self.is_first(*tsn, &occasion));
         if let Some(lowest) = again.first() {
@@ -187,7 +187,7 @@ impl Half {
     }
 
     /// What the other side's SACK says, its TSNs relative; `None` where no initial TSN is known.
-    pub(super) fn sack_row(&self, (number, time): (u64, Instant), sack: &Sack<'_>) -> Option<SctpSackRow> {
+    pub(super) fn sack_row(&self, number: u64, time: Instant, sack: &Sack<'_>) -> Option<SctpSackRow> {
         self.initial?;
         let cumulative = self.unwrap(sack.cumulative());
         let at = |offset: u16| cumulative + i64::from(offset);

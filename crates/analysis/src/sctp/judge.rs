@@ -216,6 +216,11 @@ impl Times {
         self.rto.is_some_and(|rto| self.longest >= at.policy.timer.run_share.of(rto))
     }
 
+    /// T3 has run for the estimated timeout, however a sender starts it.
+    fn ran(&self, at: &Occasion) -> bool {
+        self.rto.is_some_and(|rto| self.timer >= at.policy.timer.run_share.of(rto))
+    }
+
     /// T3 should have run out about now, doubled or not.
     fn on_time(&self, at: &Occasion) -> bool {
         let Some(rto) = self.rto else { return false };
@@ -237,7 +242,8 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     let together = prompt.together.max(view.sacks_within(at.time, at.tolerance()));
     let crossed = u64::from(entry.strikes) < u64::from(threshold) + together;
     // A sender that takes fewer while its stream is thin takes as many as others otherwise (SC-F-2, RFC 9260).
-    let exact = crossed || at.at_sender() && matches!(entry.strikes, 3 | 4);
+    let standard = prompt.reports..=prompt.reports_most;
+    let exact = crossed || at.at_sender() && standard.contains(&u64::from(entry.strikes));
     if entry.strikes >= threshold {
         let no_timer = at.floor.is_some_and(|floor| times.age < floor);
         let facts = Facts::of(&[
@@ -258,7 +264,7 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
         }
         // Away from the sender some of the reports were lost, so their number says little; but where SACKs are few, one
         // just before is no chance.
-        let few = view.sacks_within(at.time, at.tolerance() * 2) <= prompt.few;
+        let few = view.sacks_within(at.time, at.tolerance() * prompt.few_answers) <= prompt.few;
         if !exact && !at.at_sender() && few {
             return (again(entry), Likely);
         }
@@ -315,6 +321,10 @@ fn quiet(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     if times.too_soon(at) {
         return early(at, entry, view);
     }
+    if at.at_sender() && !few_reports(at, entry, view) && !times.due(at) {
+        // The answer to these was late.
+        return (again(entry), Likely);
+    }
     let shortest = at.policy.timer.shortest;
     if times.longest < view.shortest_timer.unwrap_or(shortest).min(shortest) && !at.at_sender() {
         // Too soon for any timer that is known; farther off, the answer to a SACK may be late.
@@ -323,7 +333,8 @@ fn quiet(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
     let long_silent = view.last_sack.is_none_or(|sack| at.since(sack) > at.policy.timer.silence);
     let facts = Facts::of(&[
         (Exclusion::Silence, long_silent),
-        (Exclusion::TimerRan, at.timeout.is_some() && times.longest >= shortest),
+        (Exclusion::FewReports, few_reports(at, entry, view)),
+        (Exclusion::TimerRan, times.ran(at)),
         (Exclusion::NothingNew, !at.has_new),
         (Exclusion::NotMarked, !entry.marked),
         (Exclusion::OnePath, !at.paths),
@@ -331,6 +342,12 @@ fn quiet(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
         (Exclusion::AtSender, at.at_sender()),
     ]);
     (SctpCause::Timeout, certain::sctp(SctpCause::Timeout, facts))
+}
+
+/// Since it was last sent, fewer reports have come than start a fast retransmit by any standard, or by what was seen.
+fn few_reports(at: &Occasion, entry: &Entry, view: &View) -> bool {
+    let least = at.policy.prompt.reports.min(u64::from(view.threshold()));
+    u64::from(entry.strikes) < least
 }
 
 fn again(entry: &Entry) -> SctpCause {

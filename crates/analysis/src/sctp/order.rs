@@ -1,5 +1,7 @@
 //! Whether a packet was sent after those seen before it, by the steps of the IP identification.
 
+use crate::core::policy::SctpCopies;
+
 /// Where a packet stands in the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
@@ -20,12 +22,12 @@ pub(super) struct Orders {
 
 impl Orders {
     /// Takes the next packet; `None` where its sender does not count its packets.
-    pub(super) fn packet(&mut self, ident: u16) -> Option<Order> {
+    pub(super) fn packet(&mut self, ident: u16, policy: &SctpCopies) -> Option<Order> {
         if ident == 0 && self.regular == 0 {
             return None;
         }
         let step = ident.wrapping_sub(self.last.unwrap_or(ident)) as i16;
-        if step == 0 && self.last.is_some() || step.unsigned_abs() > FARTHEST {
+        if step == 0 && self.last.is_some() || u64::from(step.unsigned_abs()) > policy.idents {
             self.regular = 0;
             self.last = Some(ident);
             return None;
@@ -35,7 +37,7 @@ impl Orders {
             self.last = Some(ident);
         }
         let order = if step >= 0 { Order::Next } else { Order::Overtaken };
-        (self.regular > ENOUGH).then_some(order)
+        (u64::from(self.regular) > policy.counted).then_some(order)
     }
 }
 
@@ -44,11 +46,6 @@ pub(super) fn is_before(one: u16, other: u16) -> bool {
     (one.wrapping_sub(other) as i16) < 0
 }
 
-/// Identifications of neighbours are not farther apart.
-const FARTHEST: u16 = 256;
-/// So many packets show that a sender counts.
-const ENOUGH: u32 = 4;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,7 +53,9 @@ mod tests {
     #[test]
     fn a_sender_that_counts_shows_what_was_overtaken() {
         let mut orders = Orders::default();
-        let seen: Vec<_> = [65_530, 65_532, 65_533, 65_534, 2, 65_535, 3].map(|n| orders.packet(n)).into();
+        let seen: Vec<_> = [65_530, 65_532, 65_533, 65_534, 2, 65_535, 3]
+            .map(|n| orders.packet(n, &SctpCopies::STANDARD))
+            .into();
         let next = Some(Order::Next);
         assert_eq!(seen, [None, None, None, None, next, Some(Order::Overtaken), next]);
     }
@@ -65,7 +64,7 @@ mod tests {
     fn identifications_at_random_or_none_say_nothing() {
         let mut orders = Orders::default();
         for ident in [0, 0, 0, 0, 0, 0, 5, 40_000, 300, 17_000, 60_001, 9, 20_000] {
-            assert_eq!(orders.packet(ident), None);
+            assert_eq!(orders.packet(ident, &SctpCopies::STANDARD), None);
         }
     }
 }

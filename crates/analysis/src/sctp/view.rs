@@ -88,7 +88,7 @@ impl View {
     pub(super) fn new(policy: &'static SctpPolicy) -> Self {
         Self {
             policy,
-            una: i64::MIN / 4,
+            una: UNKNOWN,
             behind: false,
             window: None,
             last_sack: None,
@@ -256,8 +256,11 @@ impl View {
         // RFC 9260 section 7.2.4: in a recovery, a SACK that moves the cumulative TSN counts for all that it reports.
         let all = report.una > self.una && self.recover.is_some();
         if report.una > self.una {
+            // The first SACK may acknowledge nothing yet.
+            if self.una != UNKNOWN || report.una > board.base() {
+                self.advanced = Some(report.due);
+            }
             self.una = report.una;
-            self.advanced = Some(report.due);
         }
         self.recover = self.recover.filter(|recover| report.una < *recover);
         if sampled {
@@ -285,5 +288,7 @@ impl View {
     }
 }
 
+/// Stands for the cumulative TSN before the first SACK: below any other.
+const UNKNOWN: i64 = i64::MIN / 4;
 /// So many times of SACKs are kept.
 const RECENT: usize = 8;

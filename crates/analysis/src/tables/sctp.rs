@@ -221,7 +221,9 @@ pub(super) fn retransmissions(table: &mut Block<'_, SctpRetransmissionRow>) {
     table.add("excluded", "where it is certain, what excludes each other reading", |r| {
         r.certain.as_ref().map(Certain::words)
     });
-    table.add("need", "whether it was needed", |r| r.need);
+    table.add("need", "whether it was needed; one capture says `needed` where nothing disproves it", |r| {
+        r.need
+    });
     table.add("proof", "what proves that it was not", |r| r.proof);
     table.add("moved", "it took another path than the transmission before", |r| r.moved);
     table.add("reports", "SACKs with gap blocks above it since it was last sent", |r| r.evidence.reports);

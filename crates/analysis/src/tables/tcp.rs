@@ -83,7 +83,9 @@ pub(super) fn judged<R>(table: &mut Block<'_, R>, get: impl Fn(&R) -> &Retransmi
         plain("what excludes each other reading").or_null("the cause is not certain"),
         |r| get(r).certain.as_ref().map(Certain::words),
     );
-    table.add("need", "whether it was needed", |r| get(r).need);
+    table.add("need", "whether it was needed; one capture says `needed` where nothing disproves it", |r| {
+        get(r).need
+    });
     table.add("proof", "what proves that it was not", |r| get(r).proof);
     table.add("duplicates", "duplicate acknowledgments in a row that the sender had seen", |r| {
         get(r).evidence.duplicates

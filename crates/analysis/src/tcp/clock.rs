@@ -10,6 +10,8 @@ pub(super) struct Clock {
     policy: &'static TcpPolicy,
     /// Smallest sample of the way from here to the receiver and back.
     pub min: Option<Duration>,
+    /// Greatest one; zero without a sample.
+    max: Duration,
     /// Smoothed as RFC 6298 section 2 has it, nanoseconds.
     srtt: f64,
     rttvar: f64,
@@ -43,6 +45,7 @@ impl Clock {
             self.srtt += (r - self.srtt) / 8.0;
         }
         self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
+        self.max = self.max.max(rtt);
     }
 
     /// The soonest that an answer came back from the receiver.
@@ -92,6 +95,15 @@ impl Clock {
     /// The sender's smallest round-trip time.
     pub(super) fn min_rtt(&self) -> Option<Duration> {
         self.min.map(|min| min + self.delay())
+    }
+
+    /// The greatest round-trip time that was seen, the handshake's included.
+    pub(super) fn greatest(&self) -> Option<Duration> {
+        self.min
+            .into_iter()
+            .chain(self.opening)
+            .max()
+            .map(|time| time.min(LONGEST).max(self.max) + self.delay())
     }
 
     /// The retransmission timeout of RFC 6298 section 2 from these samples, with the usual lower bound in place of its

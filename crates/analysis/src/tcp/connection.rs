@@ -8,7 +8,7 @@ use rexmit_wire::{Checksum, Flags};
 use super::acks::Ack;
 use super::board::Stamp;
 use super::copies::Copies;
-use super::half::{Half, Sent, Terms};
+use super::half::{AckPacket, Half, Sent, Terms};
 use super::key::Key;
 use super::opening::Opening;
 use super::passed::{Passed, Placed};
@@ -22,6 +22,14 @@ use crate::rows::{
     Capabilities, Cause, ConnectionRow, Evidence, Kind, Need, Proof, RetransmissionRow, Rows, SackRow,
     SegmentRow, SideRow,
 };
+
+/// A packet of a connection with its note.
+pub(super) struct Arrived<'a> {
+    pub packet: &'a Packet,
+    pub tcp: &'a Tcp,
+    /// The comment that the capture has on it.
+    pub note: Option<&'a str>,
+}
 
 /// A connection that is open, or was lately.
 #[derive(Debug)]
@@ -135,24 +143,19 @@ impl Connection {
     }
 
     /// Takes the next packet; it takes the steps of work that it needs.
-    pub(super) fn push(
-        &mut self,
-        packet: &Packet,
-        tcp: &Tcp,
-        note: Option<&str>,
-        (rows, steps): (&mut Rows, &mut Steps),
-    ) {
-        let from = self.sender(packet);
+    pub(super) fn push(&mut self, arrived: &Arrived<'_>, rows: &mut Rows, steps: &mut Steps) {
+        let from = self.sender(arrived.packet);
         self.halves[from].begin(steps.pool);
-        self.judge(packet, tcp, note, rows);
+        self.judge(arrived, rows);
         self.halves[from].end(steps);
     }
 
-    fn judge(&mut self, packet: &Packet, tcp: &Tcp, note: Option<&str>, rows: &mut Rows) {
+    fn judge(&mut self, arrived: &Arrived<'_>, rows: &mut Rows) {
+        let &Arrived { packet, tcp, .. } = arrived;
         self.packets += 1;
         self.end = self.end.max(packet.time);
         let from = self.sender(packet);
-        let damaged = self.checksums[from].is_damage(packet.checksum);
+        let damaged = self.checksums[from].is_damage(packet.checksum, self.options.policy.tcp.counts.damaged);
         let copy = !damaged && self.copies[from].is_copy(packet, tcp);
         let effect = if damaged || copy {
             self.ignored(from, tcp, damaged)
@@ -163,7 +166,7 @@ impl Connection {
         let Effect { ref placed, seq, end, .. } = effect;
         self.halves[from].measure(&Passed { time: packet.time, tcp, placed, seq, end, damaged, mss });
         if self.options.tables.segments {
-            self.write(from, (packet, tcp, note), &effect, rows);
+            self.write(from, arrived, &effect, rows);
         }
     }
 
@@ -271,7 +274,7 @@ impl Connection {
         }
         let known = self.window_is_known();
         self.halves[from.other()].window_known = known;
-        self.halves[from].measures.offered(packet.time, window, (tcp.flags.has(Flags::SYN), known));
+        self.halves[from].measures.offered(packet.time, window, tcp.flags.has(Flags::SYN), known);
         if !tcp.flags.has(Flags::ACK) {
             return (None, window);
         }
@@ -288,11 +291,11 @@ impl Connection {
             ack.blocks += 1;
         }
         let echo = tcp.timestamps.map(|stamps| stamps.echo);
-        let news = half.acknowledged(&ack, (packet.number, echo), &terms, &mut out);
+        let news = half.acknowledged(&ack, &AckPacket { number: packet.number, echo }, &terms, &mut out);
         half.release(packet.time, &mut out);
         if self.options.tables.segments && ack.blocks > 0 {
             let dsack = news.dsack.is_some();
-            self.write_sacks((from, packet.number), &ack, dsack, rows);
+            rows.sacks.extend(self.sack_rows(from, packet.number, &ack, dsack));
         }
         (Some(number), window)
     }
@@ -361,8 +364,8 @@ impl Connection {
         }
     }
 
-    fn write(&self, from: SideName, seen: (&Packet, &Tcp, Option<&str>), effect: &Effect, rows: &mut Rows) {
-        let (packet, tcp, note) = seen;
+    fn write(&self, from: SideName, arrived: &Arrived<'_>, effect: &Effect, rows: &mut Rows) {
+        let &Arrived { packet, tcp, note } = arrived;
         rows.notes += note.map_or(0, str::len) as u64;
         rows.segments.push(SegmentRow {
             connection: self.number,
@@ -385,31 +388,32 @@ impl Connection {
         });
     }
 
-    fn write_sacks(&self, (from, number): (SideName, u64), ack: &Ack, dsack: bool, rows: &mut Rows) {
-        for (at, &(left, right)) in ack.sack[..usize::from(ack.blocks)].iter().enumerate() {
-            rows.sacks.push(SackRow {
-                connection: self.number,
-                side: self.halves[from].side,
-                number,
-                time: ack.time,
-                left,
-                right,
-                duplicate: at == 0 && dsack,
-            });
-        }
+    fn sack_rows(
+        &self,
+        from: SideName,
+        number: u64,
+        ack: &Ack,
+        dsack: bool,
+    ) -> impl Iterator<Item = SackRow> {
+        let (connection, side) = (self.number, self.halves[from].side);
+        let row = move |(at, &(left, right))| {
+            let duplicate = at == 0 && dsack;
+            SackRow { connection, side, number, time: ack.time, left, right, duplicate }
+        };
+        ack.sack[..usize::from(ack.blocks)].iter().enumerate().map(row)
     }
 }
 
 impl Checksums {
     /// Counts a packet; true if its wrong checksum means damage. Where most are wrong, a network card was to fill
     /// them in.
-    fn is_damage(&mut self, checksum: Checksum) -> bool {
+    fn is_damage(&mut self, checksum: Checksum, times: u64) -> bool {
         match checksum {
             Checksum::Good => self.good += 1,
             Checksum::Bad => self.bad += 1,
             Checksum::Unknown => {}
         }
-        checksum == Checksum::Bad && self.bad * 4 <= self.good
+        checksum == Checksum::Bad && self.bad.saturating_mul(times) <= self.good
     }
 }
 

@@ -65,6 +65,21 @@ pub(super) struct Half {
     given_up: u64,
 }
 
+/// The packet that brought an acknowledgment.
+pub(super) struct AckPacket {
+    pub number: u64,
+    /// Its TSecr.
+    pub echo: Option<u32>,
+}
+
+/// A retransmission and its cause.
+struct Judged {
+    /// Which transmission of its data it is, from 1.
+    transmission: u32,
+    before: Before,
+    verdict: Verdict,
+}
+
 /// A packet that takes sequence space, or probes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
@@ -104,7 +119,7 @@ impl Half {
             acks: AckState::default(),
             clock: Clock::new(policy),
             measures: Measures::default(),
-            missing: Missing::default(),
+            missing: Missing::new(&policy.missing),
             asked_again: false,
             window_known: false,
             lost_to: 0,
@@ -218,11 +233,11 @@ impl Half {
         }
     }
 
-    /// The other side acknowledged, in packet `number`; `echo` is its TSecr.
+    /// The other side acknowledged.
     pub(super) fn acknowledged(
         &mut self,
         ack: &Ack,
-        (number, echo): (u64, Option<u32>),
+        packet: &AckPacket,
         terms: &Terms,
         out: &mut Out<'_>,
     ) -> News {
@@ -245,8 +260,8 @@ impl Half {
         self.space.reached(ack.ack.min(self.edge));
         let answered = Answered {
             ack,
-            number,
-            echo,
+            number: packet.number,
+            echo: packet.echo,
             news: &news,
             had,
             duplicates: self.acks.duplicates,
@@ -262,7 +277,7 @@ impl Half {
         }
         self.measures.acknowledged(&answered, &self.level(), out);
         if !self.pending.is_empty() {
-            let answer = Answer { time: ack.time, ack: ack.ack, echo, news: &news };
+            let answer = Answer { time: ack.time, ack: ack.ack, echo: packet.echo, news: &news };
             self.pending.answer(&answer);
         }
         news
@@ -277,7 +292,7 @@ impl Half {
         let patience = (self.clock.rtt().unwrap_or_default() * need.patience_rtts).max(need.patience);
         let early = self.early();
         let measures = &mut self.measures;
-        self.pending.release((now, patience), early, |waiting| {
+        self.pending.release(now, patience, early, |waiting| {
             measures.judged(&waiting.row, &waiting.lost, out);
             out.rows.retransmissions.push(waiting.row);
         });
@@ -338,7 +353,7 @@ impl Half {
         let before = Before { count: 0, unseen: sent.end - sent.seq, first: None, last: None };
         let verdict = self.ask(sent, &before, terms);
         self.edge = known;
-        self.wait(sent, (2, &before, &verdict), terms);
+        self.wait(sent, &Judged { transmission: 2, before, verdict }, terms);
         Placed { kind: Kind::Retransmission, transmission: 2, fresh: sent.len, again: sent.len }
     }
 
@@ -368,7 +383,7 @@ impl Half {
             self.board.append(self.edge, self.edge..sent.end, &sent.stamp);
         }
         let transmission = u32::from(before.count.max(1)) + 1;
-        self.wait(sent, (transmission, &before, &verdict), terms);
+        self.wait(sent, &Judged { transmission, before, verdict }, terms);
         let fresh = sent.len - again + again.min(before.unseen as u32);
         Placed { kind: Kind::Retransmission, transmission, fresh, again }
     }
@@ -398,12 +413,8 @@ impl Half {
     }
 
     /// Writes the row, which waits for its answer.
-    fn wait(
-        &mut self,
-        sent: &Sent,
-        (transmission, before, verdict): (u32, &Before, &Verdict),
-        terms: &Terms,
-    ) {
+    fn wait(&mut self, sent: &Sent, judged: &Judged, terms: &Terms) {
+        let Judged { transmission, before, verdict } = judged;
         let view = self.view.state(&self.acks);
         let acked = sent.end <= view.una || view.sacked.covers(&(sent.seq..sent.end));
         let since = |time: Instant| sent.stamp.time.saturating_since(time).as_nanos();
@@ -422,7 +433,7 @@ impl Half {
             seq: sent.seq,
             end: sent.end,
             len: sent.len,
-            transmission,
+            transmission: *transmission,
             first_number: before.first.map(|piece| piece.number),
             delay_first: before.first.map(|piece| since(piece.first)),
             delay_previous: before.last.map(|stamp| since(stamp.time)),

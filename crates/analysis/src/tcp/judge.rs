@@ -30,6 +30,7 @@ impl Judge {
     pub(super) fn judge(&mut self, trial: &Trial<'_>) -> Verdict {
         self.leave_phase(trial);
         self.memory.learn_sack(trial);
+        self.memory.elsewhere |= trial.before.unseen > 0;
         let signs = Signs::of(trial, self.memory.expired_at);
         let (cause, certainty) = match self.decide(trial, &signs) {
             Reading::Unknown => (Cause::Unknown, Certainty::Unknown),
@@ -167,7 +168,7 @@ fn answered(trial: &Trial<'_>, signs: &Signs) -> Option<Reading> {
         // RACK: what was sent later has arrived.
         return Some(Reading::Likely(Cause::SackRecovery));
     }
-    if trial.sack && signs.disorder && signs.timer_possible && !signs.timer_likely {
+    if trial.sack && signs.disorder && signs.timer_possible && (!signs.timer_likely || signs.reordering) {
         // RACK's reordering timer.
         return Some(Reading::Likely(Cause::Fast));
     }

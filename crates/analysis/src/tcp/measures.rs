@@ -57,8 +57,8 @@ impl Measures {
 
     /// The side offered a window of so many bytes, in its SYN or later; `known` if the SYNs told how windows are
     /// scaled.
-    pub(super) fn offered(&mut self, time: Instant, window: u64, (syn, known): (bool, bool)) {
-        self.windows.offered(time, window, (syn, known));
+    pub(super) fn offered(&mut self, time: Instant, window: u64, syn: bool, known: bool) {
+        self.windows.offered(time, window, syn, known);
     }
 
     /// Data of the side passed that are not a copy. Returns how many segments are outstanding now. A silence counts as idle from `idle` on.

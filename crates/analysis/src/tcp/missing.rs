@@ -4,9 +4,12 @@
 //! are missing. That tells a retransmission from new data where the first transmission was lost before it came here,
 //! which nothing else does at the end of the data.
 
+use crate::core::policy::TcpMissing;
+
 /// The identifications of one side's packets.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Missing {
+    policy: &'static TcpMissing,
     last: Option<u16>,
     /// Steps of one.
     steps: u32,
@@ -19,6 +22,11 @@ pub(super) struct Missing {
 }
 
 impl Missing {
+    /// Of a side that has sent nothing yet.
+    pub(super) fn new(policy: &'static TcpMissing) -> Self {
+        Self { policy, last: None, steps: 0, leaps: 0, bare: 0, all: 0 }
+    }
+
     /// The next packet, or super-packet of `packets` packets, with its identification; returns how many with data are
     /// missing before it, as far as that is sure.
     pub(super) fn before(&mut self, ident: u16, packets: u16, bare: bool) -> u16 {
@@ -49,8 +57,10 @@ impl Missing {
 
     /// Steps of one are the rule, and packets without data the exception.
     fn is_regular(&self) -> bool {
-        let rare = self.leaps.saturating_mul(3) <= self.steps;
-        rare && self.steps >= 2 && self.bare.saturating_mul(8) <= self.all.saturating_add(8)
+        let of = |count: u32, times: u64| u64::from(count).saturating_mul(times);
+        let rare = of(self.leaps, self.policy.leaps) <= u64::from(self.steps);
+        let bare = self.policy.bare;
+        rare && self.steps >= 2 && of(self.bare, bare) <= u64::from(self.all).saturating_add(bare)
     }
 }
 
@@ -60,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_leap_among_steps_of_one_counts_the_missing() {
-        let mut missing = Missing::default();
+        let mut missing = Missing::new(&TcpMissing::STANDARD);
         let counts: Vec<_> =
             [1, 2, 3, 6, 5, 7, 9].into_iter().map(|ident| missing.before(ident, 1, false)).collect();
         assert_eq!(counts, [0, 0, 0, 2, 0, 0, 1]);
@@ -68,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_super_packet_takes_an_identification_for_each_of_its_packets() {
-        let mut missing = Missing::default();
+        let mut missing = Missing::new(&TcpMissing::STANDARD);
         let counts: Vec<_> =
             [(1, 10), (11, 10), (21, 1), (23, 1)].map(|(at, n)| missing.before(at, n, false)).to_vec();
         assert_eq!(counts, [0, 0, 0, 1]);
@@ -76,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_host_that_numbers_at_random_tells_nothing() {
-        let mut missing = Missing::default();
+        let mut missing = Missing::new(&TcpMissing::STANDARD);
         for ident in [5, 900, 12_000, 12_001, 30_000, 31_000] {
             assert_eq!(missing.before(ident, 1, false), 0);
         }

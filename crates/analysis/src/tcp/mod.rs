@@ -35,6 +35,7 @@ use crate::limits::{FLOWS, Limit, OPEN, Steps};
 use crate::options::Options;
 use crate::packet::{Batch, Packet, Tcp};
 use crate::rows::Rows;
+use connection::Arrived;
 use key::Key;
 use place::Place;
 
@@ -114,9 +115,9 @@ impl Connections {
             return;
         }
         let (rows, steps) = (&mut self.rows, &mut self.steps);
-        let Some(connection) = self.open[place as usize].open(&self.options, (rows, steps)) else { return };
+        let Some(connection) = self.open[place as usize].open(&self.options, rows, steps) else { return };
         let was_over = connection.is_over();
-        connection.push(packet, tcp, note, (rows, steps));
+        connection.push(&Arrived { packet, tcp, note }, rows, steps);
         // Not with every packet: what a few add is little.
         let packets = connection.packets();
         let weighed = packets.is_power_of_two() || packets.is_multiple_of(WEIGHED);
@@ -263,7 +264,7 @@ impl Connections {
 
     fn end(&mut self, place: u32) {
         // Also those that were never answered have a row.
-        self.open[place as usize].open(&self.options, (&mut self.rows, &mut self.steps));
+        self.open[place as usize].open(&self.options, &mut self.rows, &mut self.steps);
         if let Place::Open(connection) = std::mem::replace(&mut self.open[place as usize], Place::Free) {
             connection.finish(&mut self.rows);
             self.weigh(place);

@@ -88,7 +88,8 @@ impl Pending {
     /// ago, or too many wait. An answer within `early` is that of an earlier transmission.
     pub(super) fn release(
         &mut self,
-        (now, patience): (Instant, Duration),
+        now: Instant,
+        patience: Duration,
         early: Option<Duration>,
         mut out: impl FnMut(Waiting),
     ) {

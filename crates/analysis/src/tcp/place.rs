@@ -3,7 +3,7 @@
 //! A scan of a network or a flood makes a million connections of one SYN. Until something else is seen of it, such a
 //! connection is no more than its packets, a fifth of what a whole one takes.
 
-use super::connection::Connection;
+use super::connection::{Arrived, Connection};
 use super::key::Key;
 use crate::limits::Steps;
 use crate::options::Options;
@@ -63,10 +63,11 @@ impl Place {
     pub(super) fn open(
         &mut self,
         options: &Options,
-        (rows, steps): (&mut Rows, &mut Steps),
+        rows: &mut Rows,
+        steps: &mut Steps,
     ) -> Option<&mut Connection> {
         if let Self::Unanswered(waiting) = self {
-            *self = Self::Open(waiting.open(options, (rows, steps)));
+            *self = Self::Open(waiting.open(options, rows, steps));
         }
         match self {
             Self::Open(connection) => Some(connection),
@@ -127,13 +128,13 @@ impl Unanswered {
         std::iter::once(&self.first).chain(&self.more)
     }
 
-    fn open(&self, options: &Options, (rows, steps): (&mut Rows, &mut Steps)) -> Box<Connection> {
+    fn open(&self, options: &Options, rows: &mut Rows, steps: &mut Steps) -> Box<Connection> {
         let mut connection: Option<Box<Connection>> = None;
         for (packet, note) in self.all() {
             let Transport::Tcp(tcp) = &packet.transport else { continue };
             connection
                 .get_or_insert_with(|| Box::new(Connection::new(self.number, packet, tcp, options)))
-                .push(packet, tcp, note.as_deref(), (&mut *rows, &mut *steps));
+                .push(&Arrived { packet, tcp, note: note.as_deref() }, rows, steps);
         }
         connection.expect("the first packet is a SYN")
     }

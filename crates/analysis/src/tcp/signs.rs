@@ -35,6 +35,10 @@ pub(super) struct Signs {
     pub timer_likely: bool,
     /// It had run for that long, also where each retransmission starts it again.
     pub timer_sure: bool,
+    /// What was sent after it was reported so shortly before that a timer for reordering may have run out.
+    pub reordering: bool,
+    /// It waited longer than such a timer runs.
+    pub beyond_reordering: bool,
     /// A tail loss probe would have left long before.
     pub probe_overdue: bool,
     /// It was seen more than once before.
@@ -96,6 +100,8 @@ impl Signs {
             timer_possible: ran(by_first, policy.timer.soonest_share.of(round_trip)),
             timer_likely: ran(by_first, timeout),
             timer_sure: ran(by_last, timeout),
+            reordering: may_wait_for_reordering(trial),
+            beyond_reordering: waited_beyond_reordering(trial),
             probe_overdue: latest_probe(trial).is_some_and(|latest| ran(by_first, latest)),
             again: trial.before.count > 1,
             overdue: is_first && trial.before.count > 1 && ran(by_first, timeout),
@@ -112,13 +118,16 @@ impl Signs {
     pub(super) fn facts(&self, trial: &Trial<'_>, memory: &Memory) -> Facts {
         let last = trial.before.last.map(|stamp| trial.since(stamp.time));
         let round_trip = trial.clock.rtt().unwrap_or_default();
+        // Who goes by SACK counts each report, who goes by duplicates only such as leave the window where it is
+        // (RFC 5681 section 2).
+        let counted = memory.sack == SackUse::Used || trial.reaches(trial.view.duplicates);
         Facts::of(&[
-            (Exclusion::AtSender, trial.clock.is_surely_near()),
+            (Exclusion::AtSender, trial.clock.is_surely_near() && !memory.elsewhere),
             (Exclusion::LaterThanCopies, last.is_none_or(|since| since > trial.policy.timer.syn)),
             (Exclusion::SeenBefore, trial.before.count > 0),
             (Exclusion::NoAnswer, !self.prompted),
             (Exclusion::Answer, self.prompted),
-            (Exclusion::JustReported, self.crossing),
+            (Exclusion::JustReported, self.crossing && self.at_once && counted),
             (Exclusion::TimerYoung, !self.timer_possible),
             (Exclusion::TimerRan, self.timer_sure),
             (Exclusion::NotOverdue, !self.overdue),
@@ -133,6 +142,8 @@ impl Signs {
             (Exclusion::SackUsed, memory.sack == SackUse::Used),
             (Exclusion::SackedAbove, self.sacked > 0),
             (Exclusion::FewReports, !self.entitled),
+            (Exclusion::NothingPassed, !is_passed(trial)),
+            (Exclusion::BeyondReordering, self.beyond_reordering),
             (Exclusion::NothingLately, memory.last.is_none_or(|last| trial.since(last.time) > round_trip)),
         ])
     }
@@ -167,6 +178,32 @@ fn latest_probe(trial: &Trial<'_>) -> Option<Duration> {
     let timer = &trial.policy.timer;
     let round_trips = |rtt: Duration| rtt * timer.probe_rtts + timer.probe_rtt_error.of(rtt);
     trial.clock.rtt().map(|rtt| round_trips(rtt) + timer.probe_ack_delay + timer.probe_margin)
+}
+
+/// What was sent after it has been reported, as far as acknowledgments show: they told of data out of order since it was
+/// last sent, or acknowledged what was sent later.
+fn is_passed(trial: &Trial<'_>) -> bool {
+    let Some(stamp) = trial.before.last else { return true };
+    stamp.time < trial.delivered || trial.view.disorder_at.is_some_and(|time| time > stamp.time)
+}
+
+/// A report of what was sent after it is so recent that the usual reordering window has just passed (RFC 8985 section
+/// 6.2: a quarter of the shortest RTT).
+fn may_wait_for_reordering(trial: &Trial<'_>) -> bool {
+    let policy = trial.policy;
+    let window = policy.far.reordering.of(trial.clock.min_rtt().unwrap_or_default());
+    let reported = trial.view.disorder_at.filter(|_| trial.sack && is_passed(trial));
+    let since = reported.map(|time| trial.sent_at.time.saturating_since(time));
+    since.is_some_and(|since| since <= window + policy.timer.reordering_margin)
+}
+
+/// The time of RACK.rtt and of the longest reordering window has passed since it was last sent. RACK.rtt is no longer
+/// than from there to the last acknowledgment, which may tell of a queue that no sample shows.
+fn waited_beyond_reordering(trial: &Trial<'_>) -> bool {
+    let (timer, Some(stamp)) = (&trial.policy.timer, trial.before.last) else { return false };
+    let answered = trial.view.last.map(|last| last.saturating_since(stamp.time));
+    let longest = trial.clock.greatest().map(|greatest| greatest.max(answered.unwrap_or_default()));
+    longest.is_some_and(|rtt| trial.since(stamp.time) > rtt * timer.reordering_rtts + timer.reordering_margin)
 }
 
 /// How long after an acknowledgment a packet counts as its answer.

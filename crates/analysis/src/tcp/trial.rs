@@ -136,6 +136,8 @@ pub(super) struct Memory {
     pub sure: bool,
     /// What its sender makes of SACK.
     pub sack: SackUse,
+    /// It sent what did not come here, so that the capture is not its own, however near it seems.
+    pub elsewhere: bool,
     /// What was outstanding at the last expiry goes up to here, while it is not acknowledged.
     pub expired_to: i64,
 }
@@ -152,7 +154,8 @@ impl Memory {
         }
         let Some(last) = self.last.filter(|last| view.una < last.end && last.end < trial.seq) else { return };
         let passed_over = view.sacked.bytes_above(last.end) > view.sacked.bytes_above(trial.seq);
-        if passed_over && self.sack == SackUse::Unknown {
+        // What goes back after a timeout goes on behind a fast retransmit of what is below it, whatever was reported.
+        if passed_over && self.sack == SackUse::Unknown && !self.is_left(trial) {
             self.sack = SackUse::Used;
         }
     }

@@ -28,7 +28,7 @@ use crate::port::Side;
 use crate::sys::clock;
 use crate::sys::process::{die_with, kill_children, signals};
 use crate::sys::thread::set_nice;
-use crate::tap::Tap;
+use crate::tap::{Heading, Tap};
 use crate::watch::Watch;
 
 /// Memory that is touched before the run, bytes.
@@ -168,7 +168,7 @@ impl<'a> Session<'a> {
             let mut looked = Ok(true);
             let mut glance = Glance::default();
             while !driver.is_finished() {
-                looked = look(watcher, taps, (start, &watch));
+                looked = look(watcher, taps, start, &watch);
                 if !matches!(looked, Ok(true)) {
                     break;
                 }
@@ -231,7 +231,9 @@ impl<'a> Session<'a> {
                 ..Options::default()
             };
             let verdicts = self.emulator.verdicts_on(host);
-            let written = tap.drain().and_then(|()| tap.write((file, name), start, verdicts, &about));
+            let written = tap.drain().and_then(|()| {
+                tap.write(file, &Heading { interface: name, start, options: &about }, verdicts)
+            });
             written.map_err(|e| SpecError::writing(&file.display().to_string(), &e))?;
             let sent = tap.outgoing();
             if sent != verdicts.len() as u64 || tap.missed().is_ok_and(|n| n > 0) {
@@ -272,7 +274,8 @@ impl Glance {
 fn look(
     watcher: &mut Watcher<'_>,
     taps: &mut ByHost<Option<Tap>>,
-    (start, watch): (u64, &Watch),
+    start: u64,
+    watch: &Watch,
 ) -> Result<bool, End> {
     for tap in taps.values_mut().flatten() {
         tap.drain()?;
@@ -300,7 +303,7 @@ fn taps(wanted: &Emulation, ends: &Ends) -> Result<ByHost<Option<Tap>>, SpecErro
             return Ok(None);
         }
         let end = &ends.ends[host];
-        let tap = Tap::open((&end.namespace, &end.interface), None, &[]);
+        let tap = Tap::open(&end.namespace, &end.interface, None, &[]);
         let tap = tap.map_err(|e| crate::host::system(host_name(host), &e))?;
         Ok(Some(if ends.addresses.is_some() { tap } else { tap.facing_the_host() }))
     };

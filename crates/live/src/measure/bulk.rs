@@ -53,7 +53,8 @@ pub fn bulk(
     kind: Kind,
     path: &PathSpec,
     options: &DriveOptions,
-    (warm, time): (Duration, Duration),
+    warm: Duration,
+    time: Duration,
 ) -> io::Result<Bulk> {
     let testbed = Testbed::new(kind, path, options)?;
     for name in ["net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"] {

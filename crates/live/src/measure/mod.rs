@@ -87,7 +87,7 @@ fn measure(time: Duration, core: usize) -> io::Result<Accuracy> {
     Ok(Accuracy {
         delays: delay_errors,
         rate_error: rate_error(&busy, time)?,
-        packets_per_second: throughput(Kind::Tun, &busy, (64, time))?.round() as u64,
+        packets_per_second: throughput(Kind::Tun, &busy, 64, time)?.round() as u64,
     })
 }
 

@@ -133,21 +133,21 @@ pub fn shaped(kind: Kind, path: &PathSpec, options: &DriveOptions, load: Load) -
 ///
 /// # Errors
 /// As [`super::accuracy`].
-pub fn throughput(kind: Kind, options: &DriveOptions, (bytes, time): (usize, Duration)) -> io::Result<f64> {
+pub fn throughput(kind: Kind, options: &DriveOptions, bytes: usize, time: Duration) -> io::Result<f64> {
     let queue = Some(QueueLimit::Packets(1_000_000).into());
     let path = PathSpec { delay: Some(Duration::from_millis(1)), queue, ..PathSpec::default() };
-    passing(Testbed::new(kind, &path, options)?, (bytes, time))
+    passing(Testbed::new(kind, &path, options)?, bytes, time)
 }
 
 /// The same through nothing but reads and writes of TUN devices.
 ///
 /// # Errors
 /// As [`super::accuracy`].
-pub fn floor(options: &DriveOptions, (bytes, time): (usize, Duration)) -> io::Result<f64> {
-    passing(Testbed::without_emulator(options)?, (bytes, time))
+pub fn floor(options: &DriveOptions, bytes: usize, time: Duration) -> io::Result<f64> {
+    passing(Testbed::without_emulator(options)?, bytes, time)
 }
 
-fn passing(testbed: Testbed, (bytes, time): (usize, Duration)) -> io::Result<f64> {
+fn passing(testbed: Testbed, bytes: usize, time: Duration) -> io::Result<f64> {
     let receiver = receiver(&testbed)?;
     // Unread, they would be dropped at the socket in the end, which is cheaper than to be received. A reader that waited
     // would be woken for each, in the emulator's time.

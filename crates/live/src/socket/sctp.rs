@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use rexmit_stack::{Counters, Delivery, Event, Snapshot};
+use rexmit_stack::{Cached, Delivery, Event, Snapshot, ToldCounters};
 use rexmit_units::Duration;
 use rexmit_wire::Payload;
 
@@ -39,7 +39,7 @@ pub struct SctpSocket {
     /// Where the bytes of the last read began.
     read_at: u64,
     /// What the kernel told last; it forgets with the association.
-    counters: Counters,
+    counters: ToldCounters,
 }
 
 impl SctpSocket {
@@ -54,7 +54,7 @@ impl SctpSocket {
             others,
             reading: None,
             read_at: 0,
-            counters: Counters::default(),
+            counters: ToldCounters::default(),
         };
         [end(one, other.0, ones.clone(), others.clone()), end(other, one.0, others, ones)]
     }
@@ -78,17 +78,15 @@ impl SctpSocket {
     }
 
     /// What it has done, in chunks where not said otherwise.
-    fn statistics(&self) -> Option<Counters> {
+    fn statistics(&self) -> Option<ToldCounters> {
         let found = sctp::statistics(self.common.fd()?).ok()?;
-        Some(Counters {
+        Some(ToldCounters {
             data_segments: found.oodchunks + found.ouodchunks,
             retransmits: found.rtxchunks,
             packets: found.opackets,
             dup_acks: found.gapcnt,
-            // Linux 6.1 counts these for the host, not for an association.
-            timeouts: u64::MAX,
-            fast_retransmits: u64::MAX,
-            ..Counters::default()
+            // Linux 6.1 counts timeouts and fast retransmits for the host, not for an association.
+            ..ToldCounters::default()
         })
     }
 
@@ -109,16 +107,17 @@ impl SctpSocket {
             state: state.unwrap_or("UNKNOWN"),
             phase,
             cwnd: path.cwnd.into(),
-            ssthresh: more.map_or(u64::MAX, |more| more.ssthresh.into()),
-            in_flight: more.map_or(0, |more| more.flight.into()),
+            ssthresh: more.map(|more| more.ssthresh.into()),
+            in_flight: more.map(|more| more.flight.into()),
             snd_wnd: status.rwnd.into(),
             send_queue: sctp::queued(fd).unwrap_or(0),
-            recv_queue: self.common.readable(),
+            recv_queue: Some(self.common.readable()),
             srtt: self.host.hz.filter(|_| path.srtt > 0).map(|hz| ticks(path.srtt, hz)),
             rttvar: None,
-            rto: Duration::from_millis(path.rto.into()),
+            rto: Some(Duration::from_millis(path.rto.into())),
             rexmt_due: None,
             counters: self.statistics().unwrap_or(self.counters),
+            cached: Cached::default(),
         })
     }
 

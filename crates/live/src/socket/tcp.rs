@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 
-use rexmit_stack::{Counters, Event, Snapshot};
+use rexmit_stack::{Cached, Event, Snapshot, ToldCounters};
 use rexmit_units::Duration;
 use rexmit_wire::Payload;
 
@@ -30,7 +30,7 @@ impl TcpSocket {
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         let (info, fd) = (self.info()?, self.common.fd()?);
         let unacknowledged = tcp_info::unacknowledged(fd).unwrap_or(0);
-        Some(snapshot(&info, (unacknowledged, self.common.readable())))
+        Some(snapshot(&info, unacknowledged, self.common.readable()))
     }
 
     pub(super) fn sent(&self) -> Sent {
@@ -86,7 +86,7 @@ fn synchronised(info: &TcpInfo) -> bool {
 }
 
 /// What the kernel tells, in the model's words. It counts segments where the model counts bytes.
-fn snapshot(info: &TcpInfo, (send_queue, recv_queue): (u64, u64)) -> Snapshot {
+fn snapshot(info: &TcpInfo, send_queue: u64, recv_queue: u64) -> Snapshot {
     /// TCP_INFINITE_SSTHRESH.
     const INFINITE: u32 = 0x7fff_ffff;
     let bytes = |segments: u32| u64::from(segments) * u64::from(info.snd_mss);
@@ -95,23 +95,22 @@ fn snapshot(info: &TcpInfo, (send_queue, recv_queue): (u64, u64)) -> Snapshot {
         state: STATES.get(usize::from(info.state)).copied().unwrap_or(STATES[0]),
         phase: PHASES.get(usize::from(info.ca_state)).copied().unwrap_or(PHASES[0]),
         cwnd: bytes(info.snd_cwnd),
-        ssthresh: if info.snd_ssthresh >= INFINITE { u64::MAX } else { bytes(info.snd_ssthresh) },
-        in_flight: bytes(info.unacked),
+        ssthresh: (info.snd_ssthresh < INFINITE).then(|| bytes(info.snd_ssthresh)),
+        in_flight: Some(bytes(info.unacked)),
         snd_wnd: info.snd_wnd.into(),
         send_queue,
-        recv_queue,
+        recv_queue: Some(recv_queue),
         srtt: measured.then(|| Duration::from_micros(info.rtt.into())),
         rttvar: measured.then(|| Duration::from_micros(info.rttvar.into())),
-        rto: Duration::from_micros(info.rto.into()),
+        rto: Some(Duration::from_micros(info.rto.into())),
         rexmt_due: None,
-        counters: Counters {
+        counters: ToldCounters {
             data_segments: u64::from(info.data_segs_out.saturating_sub(info.total_retrans)),
             retransmits: info.total_retrans.into(),
             packets: info.segs_out.into(),
-            // Linux 6.1 counts these for the host, not for a socket.
-            timeouts: u64::MAX,
-            fast_retransmits: u64::MAX,
-            ..Counters::default()
+            // Linux 6.1 counts timeouts and fast retransmits for the host, not for a socket.
+            ..ToldCounters::default()
         },
+        cached: Cached::default(),
     }
 }

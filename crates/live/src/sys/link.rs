@@ -114,7 +114,7 @@ impl Links {
     ///
     /// # Errors
     /// Where one of the names is taken.
-    pub fn add_veth(&self, name: &str, (peer, namespace): (&str, &Namespace)) -> io::Result<()> {
+    pub fn add_veth(&self, name: &str, peer: &str, namespace: &Namespace) -> io::Result<()> {
         let mut other = LinkMessage::default();
         other.attributes.push(LinkAttribute::IfName(peer.to_string()));
         other.attributes.push(LinkAttribute::NetNsFd(namespace.as_fd().as_raw_fd()));
@@ -153,7 +153,7 @@ impl Links {
     /// Where there is no such interface, or it refuses.
     pub fn add_route(&self, name: &str, to: IpAddr, metrics: &Metrics) -> io::Result<()> {
         let prefix = if to.is_ipv4() { 32 } else { 128 };
-        self.route(name, (to, prefix), metrics)
+        self.route(name, to, prefix, metrics)
     }
 
     /// Sends what no other route is for through the interface: packets of the family of `like`.
@@ -162,10 +162,10 @@ impl Links {
     /// Where there is no such interface, or it refuses.
     pub fn add_default_route(&self, name: &str, like: IpAddr) -> io::Result<()> {
         let any = if like.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-        self.route(name, (any, 0), &Metrics::default())
+        self.route(name, any, 0, &Metrics::default())
     }
 
-    fn route(&self, name: &str, (to, prefix): (IpAddr, u8), metrics: &Metrics) -> io::Result<()> {
+    fn route(&self, name: &str, to: IpAddr, prefix: u8, metrics: &Metrics) -> io::Result<()> {
         let mut message = RouteMessage::default();
         message.header.address_family = family(to);
         message.header.destination_prefix_length = prefix;

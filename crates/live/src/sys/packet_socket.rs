@@ -11,7 +11,7 @@ pub struct PacketSocket(OwnedFd);
 
 /// One packet as the tap saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct Captured {
     /// The kernel's stamp, CLOCK_REALTIME, nanoseconds.
     pub time: u64,
     /// Bytes of it in the buffer.
@@ -82,7 +82,7 @@ impl PacketSocket {
     ///
     /// # Errors
     /// Those of the interface, such as that it is gone.
-    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Seen>> {
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Captured>> {
         let mut address = zeroed_address();
         let mut control = [0_u64; 16];
         let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
@@ -111,7 +111,7 @@ impl PacketSocket {
                 at = libc::CMSG_NXTHDR(&raw const message, at);
             }
             let outgoing = address.sll_pkttype == libc::PACKET_OUTGOING;
-            Ok(Some(Seen { time, len, outgoing }))
+            Ok(Some(Captured { time, len, outgoing }))
         }
     }
 

@@ -1,7 +1,7 @@
 //! Patterns that name SCTP packets by their chunks, as values and as bytes.
 
 use crate::common::{down, ms};
-use rexmit_path::Fate;
+use rexmit_path::{Fate, Summary};
 use rexmit_wire::sctp::{self, Chunk, DataChunk, InitChunk, SackChunk};
 use rexmit_wire::{IpFields, Packet, Payload, Transport};
 
@@ -78,4 +78,17 @@ fn packets_are_named_by_their_chunks() {
     ] {
         assert_eq!(named(pattern), expected, "{pattern}");
     }
+}
+
+#[test]
+fn the_log_says_the_same_of_bytes_as_of_values() {
+    for (chunks, bytes) in [(vec![sack()], 0), (vec![sack(), data(1), data(2)], 200), (vec![init(7)], 0)] {
+        let [value, read] = [false, true].map(|as_bytes| Summary::from(&packet(chunks.clone(), as_bytes)));
+        assert_eq!(value, read);
+        assert_eq!((read.src_port, read.dst_port, read.payload), (5001, 10_000, bytes));
+    }
+    let cut =
+        Transport::Other { protocol: 132, payload: Payload::Bytes([0x13, 0x89, 0x27].as_slice().into()) };
+    let cut = Packet { transport: cut, ..packet(Vec::new(), true) };
+    assert_eq!(Summary::from(&cut), Summary { ip_len: 23, protocol: 132, ..Summary::default() });
 }

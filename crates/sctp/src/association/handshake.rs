@@ -291,6 +291,7 @@ impl Association {
     /// Everything begins anew; what was written and not acknowledged is lost (RFC 9260 section 5.2.4 A).
     fn restart_from(&mut self, now: Instant, ends: Ends, cookie: &Cookie) {
         self.out = Outbound { marks_places: self.out.marks_places, ..Outbound::new(cookie.local_tsn) };
+        self.departures = self.departures.take().map(|_| Box::default());
         self.initial_tsn = cookie.local_tsn;
         self.forwarded = SeqNumber(cookie.local_tsn) - 1;
         self.recovery_exit = None;

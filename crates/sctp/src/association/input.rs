@@ -116,11 +116,9 @@ impl Association {
                 true
             }
             kind::I_FORWARD_TSN if self.peer.interleaving => self.on_i_forward_tsn(value, seen),
-            // ECN is not offered, so these say nothing to RFC 9260's control (its appendix A).
+            // ECN is not offered, so these say nothing to RFC 9260's control.
             kind::ECNE => {
-                if let Some(path) = self.paths.get_mut(self.primary) {
-                    path.congestion.inner().on_ecn(&mut path.window, now);
-                }
+                self.on_marks(now, value);
                 true
             }
             kind::CWR => true,

@@ -4,11 +4,14 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use rexmit_stack::{Clock, Counters, Delivery, Endpoint, Event, Reason, Snapshot, Socket, Transmission};
+use rexmit_stack::{
+    Cached, Clock, Counters, Delivery, Endpoint, Event, Reason, Snapshot, Socket, Transmission,
+};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::sctp::{self, Chunk};
 use rexmit_wire::{IpFields, Packet, SeqNumber, Transport};
 
+use crate::by_rate::Departures;
 use crate::congestion::{Congestion, Rfc9260};
 use crate::faults::Faults;
 use crate::inbound::Inbound;
@@ -19,6 +22,7 @@ use crate::thin::InFlight;
 
 mod abandon;
 mod blue;
+mod by_rate;
 mod handshake;
 mod heartbeat;
 mod input;
@@ -133,6 +137,8 @@ pub struct Association {
     paths: Vec<Path>,
     /// What each path's congestion control begins as.
     congestion: Congestion,
+    /// When chunks left, where congestion control goes by the rate of delivery.
+    departures: Option<Box<Departures>>,
     primary: usize,
     out: Outbound,
     inb: Inbound,
@@ -183,6 +189,7 @@ impl Association {
             peer: Peer::default(),
             paths: Vec::new(),
             congestion: Congestion::Rfc9260(Rfc9260::new(&profile.congestion)),
+            departures: None,
             primary: 0,
             out: Outbound::new(config.initial_tsn),
             inb: Inbound::new(0),
@@ -209,7 +216,8 @@ impl Association {
 
     /// Takes this congestion control in place of the profile's, a copy of it for each path; call it before the first
     /// packet. What the profile says of recovery, bursts and the first window holds all the same.
-    pub fn set_congestion(&mut self, congestion: Congestion) {
+    pub fn set_congestion(&mut self, mut congestion: Congestion) {
+        self.departures = congestion.inner().rate_control().is_some().then(Box::default);
         self.congestion = congestion;
     }
 
@@ -277,8 +285,8 @@ impl Association {
         let ip = IpFields { ident: self.counters.packets as u16, ..IpFields::default() };
         let (src_port, dst_port) = (self.local.port(), self.remote.port());
         let transport = Transport::Sctp(sctp::Packet { src_port, dst_port, tag, chunks });
-        self.queue
-            .push_back(Transmission { packet: Packet { src, dst, ip, transport, damaged: false }, reason });
+        let packet = Box::new(Packet { src, dst, ip, transport, damaged: false });
+        self.queue.push_back(Transmission { packet, reason });
     }
 
     /// The same on a path of the association.
@@ -321,7 +329,7 @@ fn event_bit(event: Event) -> u8 {
 }
 
 impl Endpoint for Association {
-    fn handle_packet(&mut self, now: Instant, packet: Packet) {
+    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>) {
         let ends = (packet.src, packet.dst);
         match packet.transport {
             Transport::Sctp(packet) => self.on_packet(now, ends, packet),
@@ -375,16 +383,17 @@ impl Endpoint for Association {
                 () => "open",
             },
             cwnd: path.map_or(0, |path| path.window.cwnd),
-            ssthresh: path.map_or(u64::MAX, |path| path.window.ssthresh),
-            in_flight: self.out.outstanding,
+            ssthresh: path.map(|path| path.window.ssthresh).filter(|ssthresh| *ssthresh != u64::MAX),
+            in_flight: Some(self.out.outstanding),
             snd_wnd: self.out.peer_window,
             send_queue: self.out.buffered,
-            recv_queue: self.inb.readable,
+            recv_queue: Some(self.inb.readable),
             srtt: path.and_then(|path| path.rto.srtt()),
             rttvar: path.and_then(|path| path.rto.rttvar()),
-            rto: path.map_or(self.profile.rto.initial, |path| path.rto.get()),
+            rto: Some(path.map_or(self.profile.rto.initial, |path| path.rto.get())),
             rexmt_due: path.filter(|path| path.t3_runs()).map(|path| path.t3),
-            counters: self.counters,
+            counters: self.counters.into(),
+            cached: Cached::default(),
         }
     }
 }

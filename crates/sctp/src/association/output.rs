@@ -48,6 +48,9 @@ impl Association {
                 self.finish(now, draft);
             }
         }
+        if self.departures.is_some() {
+            self.note_app_limited();
+        }
         self.send_due_sack();
     }
 
@@ -127,7 +130,8 @@ impl Association {
         if u64::from(len) > self.out.peer_window && self.out.outstanding > 0 {
             return false;
         }
-        self.paths[path].allows(&self.profile.congestion, now) || fast
+        let path = &mut self.paths[path];
+        !path.waits_for_pace(now) && (path.allows(&self.profile.congestion) || fast)
     }
 
     /// Marks an outstanding chunk for retransmission on a path.

@@ -49,7 +49,10 @@ impl Association {
         let tsn = self.out.base + at as u32;
         let again = self.out.sent[at].again > 0;
         let len = self.out.sent[at].len;
-        self.paths[path].note_sent(now, len, again);
+        if self.departures.is_some() {
+            self.note_departure(now, at, path);
+        }
+        self.paths[path].flight += u64::from(len);
         if !again && !self.paths[path].timing {
             self.paths[path].timing = true; // SC-S-8
             self.out.sent[at].timed = true;
@@ -162,6 +165,9 @@ impl Association {
             chunk.sent_at = now;
             if std::mem::take(&mut chunk.timed) {
                 self.paths[draft.path].timing = false;
+            }
+            if self.departures.is_some() {
+                self.note_departure_beside(now, at, draft.path);
             }
         }
         let front = usize::from(draft.sack);

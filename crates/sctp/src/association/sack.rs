@@ -68,6 +68,9 @@ impl Association {
         // Steps 2 to 4.
         self.acknowledge_to(now, cumulative, &mut news);
         self.acknowledge_gaps(now, blocks, &mut news);
+        if let Some(departures) = &mut self.departures {
+            departures.forget_below(self.out.base);
+        }
         if self.recovery_exit.is_some_and(|exit| exit <= cumulative) {
             self.recovery_exit = None;
         }
@@ -131,6 +134,9 @@ impl Association {
             let tsn = self.out.base;
             self.out.base += 1;
             self.out.buffered -= u64::from(chunk.len);
+            if self.departures.is_some() {
+                self.note_arrival(now, tsn, chunk.len, chunk.place != Place::Abandoned);
+            }
             let tally = &mut self.paths[usize::from(chunk.path)].tally;
             match chunk.place {
                 Place::Outstanding => {
@@ -171,6 +177,10 @@ impl Association {
 
     fn acknowledge_gap(&mut self, now: Instant, tsn: SeqNumber, news: &mut News) {
         let at = self.out.index(tsn);
+        if self.departures.is_some() {
+            let (len, arrived) = (self.out.sent[at].len, self.out.sent[at].place != Place::Abandoned);
+            self.note_arrival(now, tsn, len, arrived);
+        }
         let chunk = &mut self.out.sent[at];
         let path = usize::from(chunk.path);
         match chunk.place {
@@ -230,6 +240,9 @@ impl Association {
         for at in 0..self.paths.len() {
             let path = &mut self.paths[at];
             let Tally { acked, reneged, restart } = std::mem::take(&mut path.tally);
+            if self.departures.is_some() {
+                path.take_rate_sample(now, path.flight + reneged - acked);
+            }
             if acked > 0 {
                 lively = true;
                 path.errors = 0;

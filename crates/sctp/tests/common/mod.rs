@@ -113,7 +113,7 @@ pub struct Script {
     pub now: Instant,
     sent: VecDeque<(Instant, String, Reason)>,
     /// The last packet that left, as it was.
-    pub last: Option<Packet>,
+    pub last: Option<Box<Packet>>,
     events: Vec<Event>,
     log: Vec<String>,
     /// Tags that the next packets of the peer carry, and the one it expects.
@@ -246,7 +246,7 @@ impl Script {
     fn handle(&mut self, transport: Transport) -> &mut Self {
         let packet =
             Packet { src: self.from, dst: self.to, ip: IpFields::default(), transport, damaged: false };
-        self.assoc.handle_packet(self.now, packet);
+        self.assoc.handle_packet(self.now, Box::new(packet));
         self.collect();
         self
     }
@@ -354,19 +354,26 @@ impl Script {
 
     pub fn expect_ssthresh(&mut self, want: u64) -> &mut Self {
         let ssthresh = self.snap().ssthresh;
-        self.check(ssthresh == want, &format!("ssthresh {want} expected, {ssthresh}"));
+        self.check(ssthresh == Some(want), &format!("ssthresh {want} expected, {ssthresh:?}"));
+        self
+    }
+
+    /// The slow-start threshold is unlimited.
+    pub fn expect_no_ssthresh(&mut self) -> &mut Self {
+        let ssthresh = self.snap().ssthresh;
+        self.check(ssthresh.is_none(), &format!("no ssthresh expected, {ssthresh:?}"));
         self
     }
 
     pub fn expect_rto_ms(&mut self, want: u64) -> &mut Self {
         let rto = self.snap().rto;
-        self.check(rto == Duration::from_millis(want), &format!("RTO {want} ms expected, {rto:?}"));
+        self.check(rto == Some(Duration::from_millis(want)), &format!("RTO {want} ms expected, {rto:?}"));
         self
     }
 
     pub fn expect_flight(&mut self, want: u64) -> &mut Self {
         let flight = self.snap().in_flight;
-        self.check(flight == want, &format!("{want} in flight expected, {flight}"));
+        self.check(flight == Some(want), &format!("{want} in flight expected, {flight:?}"));
         self
     }
 

@@ -106,7 +106,7 @@ pub struct End {
 }
 
 enum What {
-    Arrives(Packet),
+    Arrives(Box<Packet>),
     Wakes,
 }
 

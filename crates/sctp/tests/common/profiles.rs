@@ -1,4 +1,7 @@
 //! Profiles read from `profiles/*.toml`, with single values changed.
+//!
+//! Profiles inherit as in `crates/scenario/src/profiles.rs`, which these tests do without: it uses this crate, so that
+//! all that it needs would be compiled before any of them.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -137,7 +137,7 @@ fn a_silent_peer() {
         .expect_event(Event::TimedOut)
         .expect_state(State::Closed)
         .expect_nothing_until_ms(900_000);
-    assert_eq!((t.snap().counters.timeouts, PEER_TSN, TAG), (4, 5_000, 0x0a0a_0a0a));
+    assert_eq!((t.assoc.counters().timeouts, PEER_TSN, TAG), (4, 5_000, 0x0a0a_0a0a));
 }
 
 /// RFC 9260 section 9.2: a SHUTDOWN acknowledges cumulatively, and takes no block back.

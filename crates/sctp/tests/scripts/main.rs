@@ -8,6 +8,7 @@ mod life;
 mod lksctp;
 mod own;
 mod paths;
+mod rate;
 mod receiver;
 mod rfc;
 mod streams;

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use rexmit_sctp::Role;
-use rexmit_sctp::congestion::{Congestion, CongestionControl, Sacked, SentChunk, Window};
+use rexmit_sctp::congestion::{
+    Congestion, CongestionControl, EcnEcho, RateControl, RateSample, Sacked, SentData, Window,
+};
 use rexmit_stack::{Event, Reason};
 use rexmit_units::{Instant, Rate};
 use rexmit_wire::sctp::Chunk;
@@ -39,30 +41,36 @@ impl CongestionControl for Fixed {
         self.note("timeout".into());
     }
 
-    fn on_sent(&mut self, _window: &mut Window, sent: &SentChunk) {
-        let at = sent.now.as_nanos() / 1_000_000;
-        self.note(format!(
-            "{} at {at} behind {}{}",
-            sent.len,
-            sent.flight,
-            if sent.again { ", again" } else { "" }
-        ));
-    }
-
     fn on_drained(&mut self) {
         self.note("drained".into());
     }
 
-    fn on_ecn(&mut self, _window: &mut Window, _now: Instant) {
-        self.note("mark".into());
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.rate
+    fn rate_control(&mut self) -> Option<&mut dyn RateControl<Window>> {
+        Some(self)
     }
 
     fn name(&self) -> &'static str {
         "fixed"
+    }
+}
+
+impl RateControl<Window> for Fixed {
+    fn on_sent(&mut self, _window: &mut Window, sent: &SentData) {
+        let at = sent.now.as_nanos() / 1_000_000;
+        let again = if sent.again { ", again" } else { "" };
+        self.note(format!("{} at {at} behind {}{again}", sent.len, sent.in_flight));
+    }
+
+    fn on_rate_sample(&mut self, _window: &mut Window, sample: &RateSample) {
+        self.note(format!("{} of {} bytes", sample.newly_delivered, sample.total_delivered));
+    }
+
+    fn on_ecn(&mut self, _window: &mut Window, echo: &EcnEcho) {
+        self.note(format!("{} marked of {}", echo.marks, echo.in_flight));
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.rate
     }
 }
 
@@ -103,10 +111,19 @@ fn a_controller_is_told_of_all_that_concerns_it() {
     t.recv(gaps(1, &[(3, 5)]));
     t.expect_for("2:1000", Reason::Fast { duplicates: 3, sacked: 3 }).drain();
     t.expect_cwnd(3000);
-    t.recv(Chunk::Other { kind: 12, flags: 0, value: [0, 0, 0, 1].into() }).drain();
+    // ECNE with the lowest TSN that was marked; the longer form counts packets.
+    t.recv(Chunk::Other { kind: 12, flags: 0, value: [0, 0, 3, 0xed].into() }).drain();
+    t.recv(Chunk::Other { kind: 12, flags: 0, value: [0, 0, 3, 0xed, 0, 0, 0, 4].into() }).drain();
     t.at_ms(5_000).drain();
     let heard = control.heard.lock().unwrap().clone();
-    for what in ["sack of 1000 of 5000, recovering false", "loss, 1000 left", "mark", "timeout"] {
+    for what in [
+        "sack of 1000 of 5000, recovering false",
+        "1000 of 1000 bytes",
+        "loss, 1000 left",
+        "1 marked of 2000",
+        "4 marked of 2000",
+        "timeout",
+    ] {
         assert!(heard.iter().any(|h| h == what), "{what}: {heard:#?}");
     }
     assert!(heard.iter().any(|h| h.ends_with(", again")), "{heard:#?}");

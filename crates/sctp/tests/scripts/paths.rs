@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use rexmit_sctp::congestion::Congestion;
 use rexmit_sctp::{AssociationConfig, Role, State};
 use rexmit_stack::Event;
 use rexmit_wire::sctp::{Chunk, InitChunk};
@@ -9,15 +10,23 @@ use serde_json::{Value, json};
 
 use crate::common::{Script, config, init, rfc, sack};
 
-fn ip(text: &str) -> IpAddr {
+pub fn ip(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
 /// Two addresses at each end, both confirmed.
 fn two(changes: Value) -> Script {
+    two_with(changes, None)
+}
+
+/// The same, with this congestion control.
+pub fn two_with(changes: Value, own: Option<Congestion>) -> Script {
     let more_local = vec![ip("10.1.0.1")];
     let config = AssociationConfig { more_local, ..config(rfc(changes), Role::Active) };
     let mut t = Script::new(config);
+    if let Some(own) = own {
+        t.assoc.set_congestion(own);
+    }
     let addresses = vec![ip("10.0.0.2"), ip("10.1.0.2")];
     let answer = InitChunk { addresses, cookie: Some([7; 8].into()), ..init() };
     t.connect().expect("INIT");
@@ -58,7 +67,7 @@ fn an_unconfirmed_address() {
     t.at_ms(999).expect_nothing().at_ms(1000);
     let sent = t.drain();
     assert!(sent.iter().any(|(_, text)| text == "1:100"), "{sent:?}");
-    assert!(t.snap().counters.timeouts == 1);
+    assert!(t.assoc.counters().timeouts == 1);
     // A wrong nonce, or one from elsewhere, confirms nothing.
     t.recv(Chunk::HeartbeatAck([0; 20].into()));
     assert_eq!(t.assoc.faults().bad_heartbeat_acks, 1);

@@ -70,7 +70,7 @@ fn a_restart_less_the_age() {
     t.writes(8, 100).drain();
     // The chunk after the one that is acknowledged left 80 ms ago.
     t.at_ms(120).recv(sack(2));
-    let rto = t.snap().rto.as_nanos() / 1_000_000;
+    let rto = t.snap().rto.unwrap().as_nanos() / 1_000_000;
     t.expect_at_ms(40 + rto, "3:100 + 4:100 + 5:100 + 6:100 + 7:100 + 8:100 + 9:100");
 }
 

@@ -33,11 +33,8 @@ fn capture(name: &str, scenario: Value) -> (PathBuf, [PathBuf; 2]) {
     let dir = std::env::temp_dir().join(format!("rexmit-captures-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     let files = [dir.join("server.pcapng"), dir.join("client.pcapng")];
-    let options = RunOptions {
-        capture_server: Some(files[0].clone()),
-        capture_client: Some(files[1].clone()),
-        ..RunOptions::default()
-    };
+    let options =
+        RunOptions { capture_files: files.iter().cloned().map(Some).collect(), ..RunOptions::default() };
     let row = run_with(scenario, &options).row;
     assert!(row.completed, "{:?}", row.error);
     (dir, files)

@@ -53,7 +53,10 @@ fn a_capture_is_the_same_to_the_byte() {
     std::fs::create_dir_all(&dir).unwrap();
     let capture = |name: &str| {
         let path = dir.join(name);
-        let options = RunOptions { capture_server: Some(path.clone()), ..RunOptions::default() };
+        let options = RunOptions {
+            capture_files: [Some(path.clone()), None].into_iter().collect(),
+            ..RunOptions::default()
+        };
         let mut scenario = hurtig("320 kbit/s", "20 ms", 9);
         scenario["path"]["up"] = json!({ "loss": "5 %" });
         crate::common::run_with(scenario, &options);

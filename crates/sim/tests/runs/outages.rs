@@ -1,6 +1,7 @@
 //! Dips and outages of the rate as a transfer meets them.
 
 use crate::common::run_with;
+use rexmit_network::two_hosts::SERVER;
 use rexmit_path::Fate;
 use rexmit_sim::RunOptions;
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ fn scenario(down: Value) -> Value {
 fn by_second(down: Value) -> Vec<u64> {
     let row = run_with(scenario(down), &RunOptions::default()).row;
     assert!(row.error.is_none(), "{:?}", row.error);
-    row.intervals.iter().filter(|interval| interval.host == "server").map(|interval| interval.bytes).collect()
+    row.intervals.iter().filter(|interval| interval.host.0 == SERVER).map(|interval| interval.bytes).collect()
 }
 
 /// What 20 Mbit/s bring in a second, without headers.

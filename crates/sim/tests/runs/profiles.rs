@@ -23,9 +23,17 @@ fn every_profile_repairs_every_single_loss() {
     let reno = json!({ "inherits": "linux-2.6.15", "congestion": { "algorithm": "reno" } });
     let plain61 = json!({ "inherits": "linux-6.1", "options": { "sack": false } });
     let reno61 = json!({ "inherits": "linux-6.1", "congestion": { "algorithm": "reno" } });
-    let known =
-        ["freebsd-5.4", "freebsd-6.0", "freebsd-7.2", "rfc", "linux-2.6.9", "linux-2.6.15", "linux-6.1"]
-            .map(|name| json!(name));
+    let known = [
+        "freebsd-4.6",
+        "freebsd-5.4",
+        "freebsd-6.0",
+        "freebsd-7.2",
+        "rfc",
+        "linux-2.6.9",
+        "linux-2.6.15",
+        "linux-6.1",
+    ]
+    .map(|name| json!(name));
     for stack in known.into_iter().chain([plain, cubic, reno, plain61, reno61]) {
         for position in 0..=20 {
             time(&stack, position);

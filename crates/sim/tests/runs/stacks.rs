@@ -1,7 +1,8 @@
 //! Third-party stacks of the registry: the same scenarios as the model's, against themselves and against the model.
 
 use crate::common::{run_once, run_with};
-use rexmit_network::two_hosts::SERVER;
+use rexmit_network::ConnectionId;
+use rexmit_network::two_hosts::{DOWN, SERVER, UP};
 use rexmit_sim::{Plan, Resolved, RunOptions, StackFactory, Target, registry};
 use serde_json::{Value, json};
 
@@ -73,6 +74,30 @@ fn the_same_scenarios_against_itself_and_against_the_model() {
     }
 }
 
+/// Whoever sends: each packet in the log is of its connection, and holds the data that it holds.
+#[test]
+fn verdicts_know_the_connections_and_the_data_of_all_packets() {
+    let path = json!({ "rate": "10 Mbit/s", "delay": "20 ms" });
+    let transfer = |from: &str, to: &str| json!({ "from": from, "to": to, "writes": "40 x 1400 bytes" });
+    for entry in third_parties() {
+        let (name, protocol) = (entry.about().name, entry.about().protocols[0]);
+        for codes in [[name, name], ["model", name], [name, "model"]] {
+            let mut value = scenario(protocol, codes, path.clone(), transfer("server", "client"));
+            value["transfers"] = json!([transfer("server", "client"), transfer("client", "server")]);
+            let outcome = run_with(value, &RunOptions { verdicts: true, ..RunOptions::default() });
+            assert_eq!((outcome.row.error, outcome.row.retransmits), (None, 0), "{codes:?}");
+            let data = |connection: u32, link| -> u64 {
+                let own = outcome.verdicts.iter().filter(|row| row.link == link);
+                let own = own.filter(|row| row.connection == Some(ConnectionId::new(connection)));
+                own.map(|row| u64::from(row.row.packet.payload)).sum()
+            };
+            assert!(outcome.verdicts.iter().all(|row| row.connection.is_some()), "{codes:?}");
+            assert_eq!((data(0, DOWN), data(0, UP)), (56_000, 0), "{codes:?}");
+            assert_eq!((data(1, DOWN), data(1, UP)), (0, 56_000), "{codes:?}");
+        }
+    }
+}
+
 /// Messages without order are where they belong whoever reads them: the one that is lost is late, those behind are not.
 #[test]
 fn a_lost_message_without_order_holds_up_no_other() {
@@ -138,6 +163,36 @@ fn the_code_of_a_host_is_a_factor() {
         let both = registry().with_default(name).unwrap();
         let short = Plan::new(base, Vec::new(), Vec::new()).unwrap().with_stacks(both);
         assert_eq!(names(&short), ["model", name], "the server has said what it wants");
+    }
+}
+
+/// Settings of code that a host has in no run are told, as are those of real kernels; a real kernel has no such code.
+#[test]
+fn settings_of_code_that_no_run_has_are_told() {
+    let writes = json!({ "from": "server", "to": "client", "writes": "10 bytes" });
+    for entry in third_parties().into_iter().filter(|entry| entry.about().settings.is_some()) {
+        let (name, protocol) = (entry.about().name, entry.about().protocols[0]);
+        let schema = entry.about().settings.expect("it has settings")();
+        let of_bool = |(_, value): &(&String, &Value)| value["type"].to_string().contains("boolean");
+        let key = schema["properties"].as_object().unwrap().iter().find(of_bool).expect("one is a switch").0;
+        let mut base = scenario(protocol, ["model", "model"], json!({ "delay": "10 ms" }), writes.clone());
+        base["hosts"]["client"][name] = json!({ key: true });
+        let told = |base: &Value, factor: &str, levels: Value, on| {
+            let levels = vec![levels.as_array().unwrap().clone()];
+            let plan = Plan::new(base.clone(), vec![factor.to_string()], levels).unwrap();
+            plan.check(0..2, on).unwrap().unsupported
+        };
+        let (both, setting) = (json!(["model", name]), format!("hosts.client.{name}.{key}"));
+        assert_eq!(
+            told(&base, "hosts.client.mtu", json!([1500, 1400]), Target::Virtual),
+            std::slice::from_ref(&setting)
+        );
+        assert_eq!(
+            told(&base, "hosts.server.code", both.clone(), Target::Virtual),
+            std::slice::from_ref(&setting)
+        );
+        assert_eq!(told(&base, "hosts.client.code", both, Target::Virtual), [""; 0]);
+        assert!(told(&base, "hosts.client.mtu", json!([1500, 1400]), Target::Kernel).contains(&setting));
     }
 }
 

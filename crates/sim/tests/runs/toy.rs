@@ -175,7 +175,7 @@ impl End {
         self.counters.pure_acks += u64::from(len == 0);
         let ip = IpFields { ident: self.counters.packets as u16, ..IpFields::default() };
         let (src, dst) = (self.settings.local.ip(), self.settings.remote.ip());
-        let packet = Packet { src, dst, ip, transport: Transport::Tcp(segment), damaged: false };
+        let packet = Box::new(Packet { src, dst, ip, transport: Transport::Tcp(segment), damaged: false });
         self.out.push_back(Transmission { packet, reason });
     }
 
@@ -233,7 +233,7 @@ impl End {
 }
 
 impl Endpoint for End {
-    fn handle_packet(&mut self, now: Instant, packet: Packet) {
+    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>) {
         let Transport::Tcp(segment) = packet.transport else { return };
         if segment.flags.has(Flags::RST) {
             self.state = State::Closed;
@@ -281,7 +281,7 @@ impl Endpoint for End {
     }
 
     fn snapshot(&self) -> Snapshot {
-        Snapshot { state: "OPEN", phase: "open", counters: self.counters, ..Snapshot::default() }
+        Snapshot { state: "OPEN", phase: "open", counters: self.counters.into(), ..Snapshot::default() }
     }
 }
 

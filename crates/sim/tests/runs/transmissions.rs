@@ -144,11 +144,8 @@ fn captures_in_memory_are_those_of_files_and_hold_no_trace_of_the_log() {
     let dir = std::env::temp_dir().join(format!("rexmit-transmissions-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     let files = ["server", "client"].map(|host| dir.join(host));
-    let on_disk = RunOptions {
-        capture_server: Some(files[0].clone()),
-        capture_client: Some(files[1].clone()),
-        ..RunOptions::default()
-    };
+    let on_disk =
+        RunOptions { capture_files: files.iter().cloned().map(Some).collect(), ..RunOptions::default() };
     run_with(hurtig("1 Mbit/s", "20 ms", 9), &on_disk);
     let in_memory = RunOptions { captures: true, transmissions: true, ..RunOptions::default() };
     let outcome = run_with(hurtig("1 Mbit/s", "20 ms", 9), &in_memory);

@@ -6,7 +6,7 @@
 use rexmit_units::Instant;
 
 use super::config::{CongestionConfig, CubicConfig, GrowthCondition};
-use super::hystart::Hystart;
+use super::hystart::{Hystart, RoundTrip};
 use super::reno::{add_packets, slow_start_packets};
 use super::{Ack, CongestionControl, LinuxControl, Loss, Note, Window};
 
@@ -187,7 +187,11 @@ impl LinuxControl for CubicInteger {
                 *least = if *least == 0 { rtt } else { rtt.min(*least) };
                 if let Some(config) = &self.config.hystart
                     && w.cwnd < w.ssthresh
-                    && self.hystart.ends_slow_start(config, w.cwnd / w.mss, (now, una, nxt), (rtt, *least))
+                    && self.hystart.ends_slow_start(
+                        config,
+                        w.cwnd / w.mss,
+                        &RoundTrip { now, una, nxt, rtt, least: *least },
+                    )
                 {
                     w.ssthresh = w.cwnd;
                 }

@@ -34,21 +34,26 @@ struct Round {
     samples: u32,
 }
 
+/// A sample of the round-trip time, and the acknowledgment that gave it.
+pub(super) struct RoundTrip {
+    pub now: Instant,
+    pub una: SeqNumber,
+    pub nxt: SeqNumber,
+    /// Microseconds.
+    pub rtt: u64,
+    /// The connection's least, in microseconds.
+    pub least: u64,
+}
+
 impl Hystart {
     /// After a timeout slow start is watched anew.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// A sample `rtt` arrived at `now`, of connection-wide least `delay_min`, both in microseconds: is it time
-    /// to leave slow start?
-    pub fn ends_slow_start(
-        &mut self,
-        config: &HystartConfig,
-        cwnd: u32,
-        (now, una, nxt): (Instant, SeqNumber, SeqNumber),
-        (rtt, delay_min): (u64, u64),
-    ) -> bool {
+    /// Is it time to leave slow start? `cwnd` is in segments.
+    pub fn ends_slow_start(&mut self, config: &HystartConfig, cwnd: u32, sample: &RoundTrip) -> bool {
+        let &RoundTrip { now, una, nxt, rtt, least: delay_min } = sample;
         if self.found {
             return false;
         }

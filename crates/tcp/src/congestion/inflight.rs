@@ -46,6 +46,22 @@ impl Inflight {
         self.since.0 = now;
     }
 
+    /// Bytes a second, as far as is known.
+    pub fn bandwidth(&self) -> u32 {
+        self.bandwidth.clamp(0, u32::MAX.into()) as u32
+    }
+
+    /// Begins from the bandwidth of an earlier connection, in bytes a second, and its smoothed round-trip time, in 1/32 of
+    /// a tick; 0 for what is not known (FB-HC-7).
+    pub fn begin_from(&mut self, bandwidth: u32, srtt: u32) {
+        if srtt != 0 {
+            self.best = Some(i64::from(srtt) + 32);
+        }
+        if bandwidth != 0 {
+            self.bandwidth = bandwidth.into();
+        }
+    }
+
     /// The greatest number of bytes that may be out.
     #[inline]
     pub fn window(&self) -> u32 {

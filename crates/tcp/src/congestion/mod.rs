@@ -25,11 +25,9 @@ pub mod bounds;
 mod config;
 mod cubic;
 mod cubic_integer;
-mod delivery_rate;
 mod hystart;
 mod inflight;
 mod own;
-mod rate;
 mod reno;
 #[cfg(test)]
 mod tests;
@@ -44,11 +42,10 @@ pub use config::{
 };
 pub use cubic::Cubic;
 pub use cubic_integer::CubicInteger;
-pub(crate) use delivery_rate::DeliveryRate;
 pub use inflight::{Inflight, RttView};
 pub use own::OwnControl;
-pub use rate::{EcnEcho, RateControl, RateSample, SentData};
 pub use reno::Reno;
+pub use rexmit_stack::rate::{EcnEcho, RateControl, RateSample, SentData};
 
 // --8<-- [start:window]
 /// The windows of a sender, in bytes.
@@ -174,7 +171,7 @@ pub trait CongestionControl {
 
     /// Itself, if it goes by the rate of delivery, paces, or heeds ECN. Asked when a connection begins, and then at
     /// each call of [`RateControl`].
-    fn rate_control(&mut self) -> Option<&mut dyn RateControl> {
+    fn rate_control(&mut self) -> Option<&mut dyn RateControl<Window>> {
         None
     }
 
@@ -219,7 +216,7 @@ pub enum Congestion {
     /// CUBIC in whole packets.
     CubicInteger(Box<CubicInteger>),
     /// BIC.
-    Bic(Bic),
+    Bic(Box<Bic>),
     /// One from outside this crate.
     Own(Box<dyn OwnControl>),
 }
@@ -234,7 +231,7 @@ impl Congestion {
                 Self::CubicInteger(Box::new(CubicInteger::new(config)))
             }
             AlgorithmKind::Cubic => Self::Cubic(Box::new(Cubic::new(config))),
-            AlgorithmKind::Bic => Self::Bic(Bic::new(config)),
+            AlgorithmKind::Bic => Self::Bic(Box::new(Bic::new(config))),
         }
     }
 
@@ -322,7 +319,7 @@ impl CongestionControl for Congestion {
         }
     }
 
-    fn rate_control(&mut self) -> Option<&mut dyn RateControl> {
+    fn rate_control(&mut self) -> Option<&mut dyn RateControl<Window>> {
         match self {
             Self::Own(c) => c.rate_control(),
             Self::Reno(_) | Self::Cubic(_) | Self::CubicInteger(_) | Self::Bic(_) => None,

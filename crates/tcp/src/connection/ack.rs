@@ -11,11 +11,12 @@ use crate::recovery::{Arrival, LossRecovery, Rest};
 
 /// By what an ACK of new data makes the window grow.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Growth {
+pub struct Growth {
     /// Bytes newly acknowledged.
     pub acked: u32,
     /// Bytes in flight before it.
     pub in_flight: u32,
+    /// What the sender is doing.
     pub during: During,
     /// How often the window grows.
     pub steps: u32,
@@ -23,7 +24,7 @@ pub(crate) struct Growth {
 
 /// An ACK of new data.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct NewAck {
+pub struct NewAck {
     /// Sequence numbers newly acknowledged.
     pub acked: u32,
     /// All that was sent is acknowledged.
@@ -61,7 +62,7 @@ impl Tcb {
 
     /// The first steps of an ACK of new data: its sample, and the timer, which `keeps` leaves as it is.
     #[inline]
-    pub(crate) fn take_new_ack(&mut self, now: Instant, segment: &TcpSegment, keeps: bool) -> NewAck {
+    pub fn take_new_ack(&mut self, now: Instant, segment: &TcpSegment, keeps: bool) -> NewAck {
         let ack = segment.ack;
         self.sample_rtt(now, segment);
         self.measure_bandwidth(now, ack);
@@ -78,7 +79,7 @@ impl Tcb {
 
     /// The window grows.
     #[inline]
-    pub(crate) fn grow(&mut self, now: Instant, growth: &Growth) {
+    pub fn grow(&mut self, now: Instant, growth: &Growth) {
         let info = Ack {
             acked: growth.acked,
             now,
@@ -94,7 +95,7 @@ impl Tcb {
 
     /// The last steps of an ACK of new data: una and what follows it.
     #[inline]
-    pub(crate) fn move_una(&mut self, now: Instant, segment: &TcpSegment, new: &NewAck) {
+    pub fn move_una(&mut self, now: Instant, segment: &TcpSegment, new: &NewAck) {
         let ack = segment.ack;
         self.take_acknowledged(new.acked - u32::from(new.syn), segment);
         self.snd.una = ack;
@@ -106,14 +107,14 @@ impl Tcb {
     }
 
     /// A congestion event with so many bytes in flight.
-    pub(crate) fn lower_ssthresh(&mut self, now: Instant, in_flight: u32) {
+    pub fn lower_ssthresh(&mut self, now: Instant, in_flight: u32) {
         let loss = Loss { in_flight, snd_wnd: self.snd.wnd, now };
         self.window.ssthresh = self.congestion.ssthresh_on_loss(&self.window, &loss);
     }
 
     /// Fast recovery begins, for so many duplicates and SACKed segments; its first retransmission may have to wait
     /// (FB-FR-3).
-    pub(crate) fn begin_fast_retransmit(&mut self, duplicates: u32, sacked: u32) {
+    pub fn begin_fast_retransmit(&mut self, duplicates: u32, sacked: u32) {
         let count = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
         self.stop_timing();
         self.counters.fast_retransmits += 1;
@@ -121,13 +122,13 @@ impl Tcb {
     }
 
     /// Fast recovery is over, and the window is set.
-    pub(crate) fn end_recovery(&mut self, now: Instant) {
+    pub fn end_recovery(&mut self, now: Instant) {
         self.decision = Reason::New;
         self.congestion.on_recovery_exit(&self.window, now);
     }
 
     /// The window with which fast recovery ends, at an ACK of new data up to `ack`.
-    pub(crate) fn exit_window(&self, ack: SeqNumber) -> u32 {
+    pub fn exit_window(&self, ack: SeqNumber) -> u32 {
         let (mss, ssthresh) = (self.snd.mss, self.window.ssthresh);
         let flight = self.snd.max.diff(ack) as u32;
         match self.profile.recovery.exit {
@@ -140,7 +141,7 @@ impl Tcb {
     }
 
     /// Does this expiry of the retransmission timer lower ssthresh? The interval has not been doubled for it.
-    pub(crate) fn timeout_lowers_ssthresh(&self, in_recovery: bool) -> bool {
+    pub fn timeout_lowers_ssthresh(&self, in_recovery: bool) -> bool {
         let config = &self.profile.recovery;
         let repeats = self.rtt.shift() > 0 && config.ssthresh_once_per_segment;
         let kept = in_recovery && config.ssthresh_kept_in_recovery;
@@ -150,7 +151,7 @@ impl Tcb {
     /// How often an ACK of `acked` bytes makes the window grow (LX-ACK-5); `undisturbed`: the kernel's undisturbed
     /// path, an ACK without news of SACK while nothing is suspected (LX-ST-2).
     #[inline]
-    pub(crate) fn growth_steps(&self, acked: u32, undisturbed: bool) -> u32 {
+    pub fn growth_steps(&self, acked: u32, undisturbed: bool) -> u32 {
         match self.profile.congestion.counts {
             GrowthCount::Segments if undisturbed => acked.div_ceil(self.snd.mss),
             _ => 1,
@@ -211,7 +212,7 @@ impl Tcb {
             };
             let unit = self.profile.clock.timestamp_unit;
             self.timed = None;
-            self.take_sample(unit * u64::from(units), (segment.ack, nxt), unit * u64::from(age));
+            self.take_sample(unit * u64::from(units), segment.ack, nxt, unit * u64::from(age));
             return;
         }
         if let Some((seq, sent)) = self.timed
@@ -220,7 +221,7 @@ impl Tcb {
             self.timed = None;
             let ticks = self.clock.ticks(now) - self.clock.ticks(sent);
             let rtt = self.clock.span(ticks.max(1));
-            self.take_sample(rtt, (segment.ack, nxt), self.clock.span(ticks));
+            self.take_sample(rtt, segment.ack, nxt, self.clock.span(ticks));
         }
     }
 
@@ -244,7 +245,7 @@ impl Tcb {
     }
 
     /// Hands a sample to the estimator; `ticks` of it are what was measured.
-    fn take_sample(&mut self, rtt: Duration, (ack, nxt): (SeqNumber, SeqNumber), measured: Duration) {
+    fn take_sample(&mut self, rtt: Duration, ack: SeqNumber, nxt: SeqNumber, measured: Duration) {
         self.rtt.sample(rtt, ack, nxt);
         if self.inflight.is_none() {
             return;
@@ -270,7 +271,7 @@ impl Tcb {
     }
 
     /// Karn's rule: nothing that has been sent again is timed.
-    pub(crate) fn stop_timing(&mut self) {
+    pub fn stop_timing(&mut self) {
         self.timed = None;
     }
 

@@ -1,32 +1,27 @@
 //! What a connection does for a controller that goes by the rate of delivery, paces, or heeds ECN
 //! ([`crate::congestion::RateControl`]).
 
-use rexmit_units::{Duration, Instant};
+use rexmit_stack::rate::Pace;
+use rexmit_units::Instant;
 use rexmit_wire::{Flags, TcpSegment};
 
+use super::departures::Departures;
 use super::{Tcb, Timers};
-use crate::congestion::{CongestionControl, DeliveryRate, EcnEcho, SentData};
+use crate::congestion::{CongestionControl, EcnEcho, SentData};
 use crate::recovery::{LossRecovery, Resume, Sent};
 
 /// What is kept for such a controller.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ByRate {
-    delivery: DeliveryRate,
-    /// When the next data may leave.
-    release: Instant,
-}
-
-impl ByRate {
-    pub fn new() -> Self {
-        Self { delivery: DeliveryRate::new(), release: Instant::ZERO }
-    }
+    departures: Departures,
+    pace: Pace,
 }
 
 impl Tcb {
     /// Do data have to wait for their time? If so, a timer is set for it.
     #[inline]
     pub(crate) fn waits_for_pace(&mut self, now: Instant) -> bool {
-        let Some(release) = self.by_rate.as_ref().map(|b| b.release).filter(|release| *release > now) else {
+        let Some(release) = self.by_rate.as_ref().and_then(|b| b.pace.waits_until(now)) else {
             return false;
         };
         self.timers.pace = release;
@@ -45,13 +40,11 @@ impl Tcb {
         let in_flight = self.flight();
         let Some(by_rate) = self.by_rate.as_mut().filter(|_| sent.len > 0) else { return };
         let Some(control) = self.congestion.rate_control() else { return };
-        by_rate.delivery.on_sent(now, sent.seq, sent.seq + sent.len, in_flight == 0);
-        let data = SentData { now, len: sent.len, in_flight, again: !sent.is_new };
+        by_rate.departures.on_sent(now, sent.seq, sent.seq + sent.len, in_flight == 0);
+        let data = SentData { now, len: sent.len, in_flight: in_flight.into(), again: !sent.is_new };
         control.on_sent(&mut self.window, &data);
         if let Some(rate) = control.pacing_rate() {
-            let nanos = u128::from(sent.len) * 8 * 1_000_000_000 / u128::from(rate.bits_per_second());
-            let gap = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX >> 1));
-            by_rate.release = by_rate.release.max(now) + gap;
+            by_rate.pace.on_sent(now, sent.len, rate);
         }
     }
 
@@ -61,9 +54,9 @@ impl Tcb {
         if self.has_unsent() || self.flight() >= self.window.cwnd {
             return;
         }
-        let in_flight = self.flight();
+        let in_flight = self.flight().into();
         if let Some(by_rate) = &mut self.by_rate {
-            by_rate.delivery.on_app_limited(in_flight);
+            by_rate.departures.rate.on_app_limited(in_flight);
         }
     }
 
@@ -75,10 +68,11 @@ impl Tcb {
         let Some(by_rate) = &mut self.by_rate else { return };
         let Some(control) = self.congestion.rate_control() else { return };
         if segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::SYN) {
-            control.on_ecn(&mut self.window, &EcnEcho { now, acked, in_flight: before });
+            let echo = EcnEcho { now, acked: acked.into(), marks: 1, in_flight: before.into() };
+            control.on_ecn(&mut self.window, &echo);
         }
         let blocks = segment.sack.as_slice();
-        if let Some(sample) = by_rate.delivery.on_ack(now, una, blocks, before - acked) {
+        if let Some(sample) = by_rate.departures.on_ack(now, una, blocks, (before - acked).into()) {
             control.on_rate_sample(&mut self.window, &sample);
         }
     }
@@ -87,7 +81,7 @@ impl Tcb {
     #[cold]
     pub(super) fn keep_own_window(&mut self) {
         if let Some(cwnd) = self.congestion.rate_control().and_then(|control| control.cwnd()) {
-            self.window.cwnd = cwnd.max(self.window.mss);
+            self.window.cwnd = u32::try_from(cwnd).unwrap_or(u32::MAX).max(self.window.mss);
         }
     }
 }

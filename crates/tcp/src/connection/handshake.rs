@@ -223,6 +223,7 @@ impl Tcb {
             return;
         }
         self.note_peer_syn(segment);
+        self.begin_from_cache(now, u32::from(segment.window));
         self.rcv.adv = match self.profile.window.tuning {
             Some(_) => self.rcv.nxt + self.first_window(self.mtu_segment()),
             None => self.rcv.nxt + self.rcv.limit.min(MAX_WINDOW << self.rcv.scale),
@@ -259,6 +260,10 @@ impl Tcb {
         self.state = if self.marks.close_wanted { State::FinWait1 } else { State::Established };
         self.rtt.handshake_complete();
         self.timers.other = Timers::OFF;
+        if self.role == Role::Passive {
+            // FreeBSD makes the connection only now, from its syncache.
+            self.begin_from_cache(now, 0);
+        }
         if self.marks.syn_ack_timed_out && self.profile.handshake.one_segment_after_syn_ack_timeout {
             self.window.cwnd = self.snd.mss;
         }
@@ -324,6 +329,7 @@ impl Tcb {
             mtu: self.mtu,
             phase: Duration::ZERO,
             role: self.role,
+            host_cache: self.host_cache.as_ref().map(|access| access.share()),
         });
         let old = std::mem::replace(self, fresh);
         // A controller from outside is no part of the profile.

@@ -9,11 +9,15 @@ use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Packet, SeqNumber, Transport};
 
 use crate::congestion::Congestion;
+use crate::host_cache::SharedHostCache;
 use crate::profile::Profile;
-use crate::recovery::{Recovery, with_recovery};
+use crate::recovery::{OwnRecovery, Recovery, with_recovery};
 
 mod ack;
 mod by_rate;
+mod cached;
+mod delayed_ack;
+mod departures;
 mod device;
 mod growth;
 mod handshake;
@@ -25,10 +29,11 @@ mod state;
 mod tcb;
 mod timeout;
 
-pub(crate) use ack::Growth;
+pub use ack::{Growth, NewAck};
 pub use rexmit_stack::Role;
 pub use state::State;
-pub(crate) use tcb::{Tcb, Timers};
+pub(crate) use tcb::Timers;
+pub use tcb::{SendState, Tcb};
 
 /// What a connection is made from.
 #[derive(Clone, Debug)]
@@ -47,6 +52,8 @@ pub struct ConnectionConfig {
     pub phase: Duration,
     /// Which side opens.
     pub role: Role,
+    /// What the host keeps of earlier connections, where the profile has that on.
+    pub host_cache: Option<SharedHostCache>,
 }
 
 /// One end of a TCP connection; see [`Endpoint`] for the order of calls.
@@ -67,6 +74,12 @@ impl Connection {
     /// profile says of recovery, and of the first window, holds all the same.
     pub fn set_congestion(&mut self, congestion: Congestion) {
         self.tcb.set_congestion(congestion);
+    }
+
+    /// Takes this way to recover in place of the profile's; call it before the first packet. What the profile says of
+    /// thresholds, timers and windows holds all the same, as far as the strategy asks.
+    pub fn set_recovery(&mut self, own: &OwnRecovery) {
+        self.recovery = Recovery::own(own, &self.tcb);
     }
 
     /// The connection's state.
@@ -105,21 +118,23 @@ impl Connection {
 }
 
 impl Endpoint for Connection {
-    fn handle_packet(&mut self, now: Instant, mut packet: Packet) {
+    fn handle_packet(&mut self, now: Instant, mut packet: Box<Packet>) {
         let Transport::Tcp(segment) = &mut packet.transport else { return };
         if matches!(self.tcb.state, State::Listen | State::SynSent) {
             if self.tcb.on_opening(now, segment) {
                 // Whether there is SACK decides how losses are repaired.
-                self.recovery = Recovery::new(&self.tcb);
+                self.recovery.begin(&self.tcb);
                 with_recovery!(self, |tcb, recovery| tcb.output(now, recovery));
             }
             return;
         }
         with_recovery!(self, |tcb, recovery| tcb.on_segment(now, segment, recovery));
+        self.tcb.leave_to_cache(now);
     }
 
     fn handle_timer(&mut self, now: Instant) {
         with_recovery!(self, |tcb, recovery| tcb.on_timer(now, recovery));
+        self.tcb.leave_to_cache(now);
     }
 
     fn poll_transmit(&mut self, _now: Instant) -> Option<Transmission> {
@@ -165,5 +180,6 @@ impl Socket for Connection {
 
     fn abort(&mut self, now: Instant) {
         self.tcb.reset(now);
+        self.tcb.leave_to_cache(now);
     }
 }

@@ -25,9 +25,17 @@ struct Plan {
     again: bool,
 }
 
+/// A segment that has left.
+struct Transmitted {
+    /// More may follow at once.
+    more: bool,
+    /// Sequence numbers that it took.
+    space: u32,
+}
+
 impl Tcb {
     /// Sends all that may be sent now.
-    pub(crate) fn output<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
+    pub fn output<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
         if !self.state.is_synchronised() {
             return;
         }
@@ -61,7 +69,7 @@ impl Tcb {
                 self.keep_a_timer(now);
                 return;
             }
-            if !self.transmit(now, &plan, recovery).0 {
+            if !self.transmit(now, &plan, recovery).more {
                 // Also where only an ACK left: its answer may be all that opens a closed window.
                 self.keep_a_timer(now);
                 return;
@@ -84,7 +92,7 @@ impl Tcb {
 
     /// What the smallest of the windows leaves.
     #[inline]
-    pub(crate) fn permit_by_window(&self) -> Permit {
+    pub fn permit_by_window(&self) -> Permit {
         Permit::next(i64::from(self.buffer.len().min(self.send_window())) - self.off())
     }
 
@@ -101,7 +109,7 @@ impl Tcb {
     }
 
     /// FB-OUT-1 and FB-OUT-2: is the sender idle, and does it start slowly again?
-    #[inline]
+    #[inline(always)]
     fn note_idle(&mut self, now: Instant) -> bool {
         let mut idle = self.marks.last_idle || self.snd.max == self.snd.una;
         self.marks.last_idle = false;
@@ -203,7 +211,7 @@ impl Tcb {
     }
 
     /// The tests of FB-OUT-7, in their order.
-    #[inline]
+    #[inline(always)]
     fn is_due(&self, plan: &Plan, idle: bool) -> bool {
         if plan.len > 0 && self.is_data_due(plan, idle) {
             return true;
@@ -271,7 +279,7 @@ impl Tcb {
     }
 
     /// `len` bytes from `seq` leave again, outside the order of nxt. Returns how many numbers left.
-    pub(crate) fn send_hole<R: LossRecovery + ?Sized>(
+    pub fn send_hole<R: LossRecovery + ?Sized>(
         &mut self,
         now: Instant,
         seq: SeqNumber,
@@ -282,7 +290,7 @@ impl Tcb {
         let data = (i64::from(self.buffer.len()) - off).max(0);
         let len = i64::from(len.min(self.snd.mss)).min(data);
         let fin = self.marks.sent_fin && off + len >= i64::from(self.buffer.len());
-        self.transmit(now, &Plan { seq, off, len: len as u32, fin, hole: true, again: false }, recovery).1
+        self.transmit(now, &Plan { seq, off, len: len as u32, fin, hole: true, again: false }, recovery).space
     }
 
     /// Why new data leave.
@@ -311,13 +319,13 @@ impl Tcb {
         }
     }
 
-    /// Sends one segment: may more follow at once, and how many numbers did it take?
+    /// Sends one segment.
     fn transmit<R: LossRecovery + ?Sized>(
         &mut self,
         now: Instant,
         plan: &Plan,
         recovery: &mut R,
-    ) -> (bool, u32) {
+    ) -> Transmitted {
         let (mut len, mut fin) = (plan.len, plan.fin);
         let sack = self.sack_option();
         let sack_len = if sack.is_empty() { 0 } else { 4 + 8 * sack.len() as u32 };
@@ -375,7 +383,7 @@ impl Tcb {
         }
         self.after_ack_sent(segment.window);
         self.emit(reason, segment);
-        (plan.again || len < plan.len, len + u32::from(fin))
+        Transmitted { more: plan.again || len < plan.len, space: len + u32::from(fin) }
     }
 
     #[inline]
@@ -440,7 +448,8 @@ impl Tcb {
         }
     }
 
-    pub(crate) fn stop_rexmt(&mut self) {
+    /// Stops the retransmission timer.
+    pub fn stop_rexmt(&mut self) {
         self.timers.rexmt = Timers::OFF;
     }
 

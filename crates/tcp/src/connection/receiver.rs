@@ -1,11 +1,10 @@
-//! Data and FIN taken in order; when they are acknowledged (FB-ACK-1 to FB-ACK-8).
+//! Data and FIN taken in order (FB-ACK-1 to FB-ACK-8); when they are acknowledged is in `delayed_ack.rs`.
 
 use rexmit_stack::Event;
-use rexmit_units::{Duration, Instant};
+use rexmit_units::Instant;
 use rexmit_wire::{Flags, Payload, TcpSegment};
 
-use super::{State, Tcb, Timers};
-use crate::profile::{AckPolicy, CompressionConfig};
+use super::{State, Tcb};
 
 impl Tcb {
     /// Takes the data and the FIN of a segment cut to the window.
@@ -34,7 +33,7 @@ impl Tcb {
                 self.rcv.sacks.advance(self.rcv.nxt);
             }
         } else if let Some(config) = self.profile.delayed_ack.compression {
-            fin = self.take_compressed(now, (segment, len, fin), &config);
+            fin = self.take_compressed(now, segment, fin, &config);
         } else {
             self.marks.ack_now = true;
             if !in_order && !self.profile.delayed_ack.order_keeps_credit {
@@ -45,36 +44,6 @@ impl Tcb {
         if fin {
             self.on_peer_fin(now);
         }
-    }
-
-    /// Data out of order, or that fill a hole in part, may be acknowledged a little later (LK-ACK-5). True if
-    /// a FIN has been reached.
-    fn take_compressed(
-        &mut self,
-        now: Instant,
-        (segment, len, fin): (&TcpSegment, u32, bool),
-        config: &CompressionConfig,
-    ) -> bool {
-        let in_order = segment.seq == self.rcv.nxt;
-        let quick = if in_order {
-            self.is_quick_ack_due(now, len)
-        } else {
-            if !self.profile.delayed_ack.order_keeps_credit {
-                self.note_trouble();
-            }
-            self.rcv.quick.is_due(self.unacked())
-        };
-        let fin = self.take_out_of_order(segment, len, fin);
-        let filled = in_order && self.rcv.out_of_order.is_empty();
-        if filled || quick || !self.marks.sack || self.rcv.compressed.is_due(config, self.rcv.nxt) {
-            self.marks.ack_now = true;
-        } else if self.timers.compressed == Timers::OFF {
-            let rtt = self.rcv.rtt.as_ref().and_then(|rtt| rtt.get()).unwrap_or_default().as_nanos();
-            let rtt = self.rtt.srtt().map_or(rtt, |srtt| rtt.min(srtt.as_nanos()));
-            let wait = config.delay.as_nanos().min(rtt / 20) + config.slack.as_nanos();
-            self.timers.compressed = now + Duration::from_nanos(wait);
-        }
-        fin
     }
 
     /// The round-trip time that the receiver sees, where something asks for it.
@@ -118,64 +87,6 @@ impl Tcb {
         }
     }
 
-    /// Is the ACK of an in-order segment held?
-    fn decide_ack(&mut self, now: Instant, len: u32) {
-        let policy = self.profile.delayed_ack.policy;
-        let due = match policy {
-            AckPolicy::Immediate => true,
-            AckPolicy::TimerToggle => self.timers.delack_runs() || self.marks.zero_window_sent,
-            AckPolicy::EverySecond => self.is_second_segment(len),
-            AckPolicy::QuickAck => self.is_quick_ack_due(now, len),
-        };
-        if due || self.is_timer_nearly_due(now) {
-            self.marks.ack_now = true;
-        } else if !self.timers.delack_runs() || policy == AckPolicy::QuickAck {
-            self.marks.delay_ack = true;
-        }
-    }
-
-    /// LX-ACK-1. That the window can be kept is taken for granted: the applications here read at once.
-    fn is_quick_ack_due(&mut self, now: Instant, len: u32) -> bool {
-        let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
-        self.rcv.quick.on_data(&self.profile.delayed_ack, now, (len, window), self.rtt.rto());
-        self.marks.zero_window_sent || self.rcv.quick.is_due(self.unacked() + len)
-    }
-
-    /// The timer of a held ACK has a quarter of the delay to go, or less (`tcp_send_delayed_ack`).
-    fn is_timer_nearly_due(&self, now: Instant) -> bool {
-        let config = &self.profile.delayed_ack;
-        if !config.due_timer_answers || !self.timers.delack_runs() {
-            return false;
-        }
-        let quarter = Duration::from_nanos(self.rcv.quick.delay(config, self.rtt.srtt()).as_nanos() / 4);
-        self.timers.delack <= self.clock.deadline(now, quarter)
-    }
-
-    /// Bytes in order that no ACK has covered yet.
-    pub(super) fn unacked(&self) -> u32 {
-        self.rcv.nxt.diff(self.rcv.last_ack_sent) as u32
-    }
-
-    /// Out-of-order or repeated data have come (LX-ACK-2).
-    pub(super) fn note_trouble(&mut self) {
-        let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
-        self.rcv.quick.on_trouble(&self.profile.delayed_ack, window);
-    }
-
-    /// When a held ACK leaves at the latest.
-    pub(super) fn ack_deadline(&self, now: Instant) -> Instant {
-        let config = &self.profile.delayed_ack;
-        if config.policy != AckPolicy::QuickAck {
-            return self.clock.deadline(now, config.timeout);
-        }
-        let delay = self.rcv.quick.delay(config, self.rtt.srtt());
-        self.clock.deadline(now, delay).min(self.timers.delack)
-    }
-
-    fn is_second_segment(&self, len: u32) -> bool {
-        self.marks.zero_window_sent || self.unacked() + len >= 2 * self.snd.mss
-    }
-
     fn accept(&mut self, len: u32) {
         self.rcv.nxt += len;
         self.rcv.offset += u64::from(len);
@@ -186,7 +97,7 @@ impl Tcb {
     }
 
     /// Queues the segment; true if a FIN has been reached.
-    fn take_out_of_order(&mut self, segment: &TcpSegment, len: u32, fin: bool) -> bool {
+    pub(super) fn take_out_of_order(&mut self, segment: &TcpSegment, len: u32, fin: bool) -> bool {
         let fills = segment.seq == self.rcv.nxt;
         let full = self
             .profile

@@ -9,28 +9,33 @@ use rexmit_units::Instant;
 use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
 
 use super::by_rate::ByRate;
+use super::cached::CacheAccess;
 use super::device::Device;
 use super::growth;
 use super::{ConnectionConfig, Role, State};
 use crate::congestion::{Congestion, CongestionControl, Inflight, Window};
-use crate::delayed_ack::{Compressed, QuickAck};
 use crate::profile::{Profile, PushRule};
-use crate::receive::{Reassembly, ReceiveTuning, ReceiverRtt, SackList};
+use crate::receive::{Compressed, QuickAck, Reassembly, ReceiveTuning, ReceiverRtt, SackList};
 use crate::recovery::Few;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
 /// The sending half's sequence variables (RFC 9293 section 3.3.1; BSD's names).
 #[derive(Clone, Debug)]
-pub(crate) struct SendState {
+pub struct SendState {
+    /// Initial sequence number.
     pub iss: SeqNumber,
+    /// Oldest number not acknowledged.
     pub una: SeqNumber,
+    /// Next number to send.
     pub nxt: SeqNumber,
     /// Highest sent plus one.
     pub max: SeqNumber,
     /// The peer's window in bytes.
     pub wnd: u32,
+    /// Sequence number of the segment of the last window update.
     pub wl1: SeqNumber,
+    /// Its acknowledgment number.
     pub wl2: SeqNumber,
     /// Largest window that the peer has offered.
     pub max_wnd: u32,
@@ -182,7 +187,7 @@ impl Address {
 ///
 /// Whatever may send takes the connection's way to recover as an argument, for only that says what may leave.
 #[derive(Debug)]
-pub(crate) struct Tcb {
+pub struct Tcb {
     pub(crate) profile: Arc<Profile>,
     pub(crate) clock: Clock,
     pub(super) local: Address,
@@ -190,7 +195,8 @@ pub(crate) struct Tcb {
     pub(super) mtu: u32,
     pub(super) role: Role,
     pub(crate) state: State,
-    pub(crate) snd: SendState,
+    /// The sending half.
+    pub snd: SendState,
     pub(crate) buffer: SendBuffer,
     pub(super) rcv: ReceiveState,
     pub(crate) timers: Timers,
@@ -198,8 +204,10 @@ pub(crate) struct Tcb {
     pub(crate) rtt: RttEstimator,
     /// The segment being timed: its sequence number and the tick at which it left.
     pub(super) timed: Option<(SeqNumber, Instant)>,
-    pub(crate) window: Window,
-    pub(crate) congestion: Congestion,
+    /// The windows that congestion control keeps.
+    pub window: Window,
+    /// The congestion control.
+    pub congestion: Congestion,
     /// A window by the measured bandwidth.
     pub(crate) inflight: Option<Box<Inflight>>,
     /// What a controller that goes by rate needs.
@@ -210,7 +218,7 @@ pub(crate) struct Tcb {
     pub(crate) few: Option<Box<Few>>,
     /// Why the next segment that is sent again is sent, or new data, where something has just decided on that;
     /// else [`Reason::New`].
-    pub(crate) decision: Reason,
+    pub decision: Reason,
     /// When the last packet arrived.
     pub(super) last_arrival: Instant,
     /// When the last data left.
@@ -224,6 +232,8 @@ pub(crate) struct Tcb {
     pub(super) growth: growth::Growth,
     /// Bytes for which a blocked writer waits.
     pub(crate) writer_needs: u32,
+    /// What the host keeps of earlier connections, where it keeps something.
+    pub(super) host_cache: Option<Box<CacheAccess>>,
     pub(super) events: u8,
     pub(crate) counters: Counters,
     pub(super) out: VecDeque<Transmission>,
@@ -302,6 +312,7 @@ impl Tcb {
             persist_shift: 0,
             growth: growth::Growth::default(),
             writer_needs: 0,
+            host_cache: CacheAccess::new(&profile, config.host_cache),
             events: 0,
             counters: Counters::default(),
             out: VecDeque::new(),
@@ -311,7 +322,7 @@ impl Tcb {
 
     /// Takes this congestion control in place of the profile's.
     pub(super) fn set_congestion(&mut self, mut congestion: Congestion) {
-        self.by_rate = congestion.rate_control().is_some().then(|| Box::new(ByRate::new()));
+        self.by_rate = congestion.rate_control().is_some().then(Box::default);
         self.congestion = congestion;
     }
 
@@ -321,16 +332,17 @@ impl Tcb {
             state: self.state.name(),
             phase,
             cwnd: u64::from(self.window.cwnd),
-            ssthresh: if self.window.ssthresh == u32::MAX { u64::MAX } else { self.window.ssthresh.into() },
-            in_flight: u64::from(self.flight()),
+            ssthresh: (self.window.ssthresh != u32::MAX).then_some(self.window.ssthresh.into()),
+            in_flight: Some(self.flight().into()),
             snd_wnd: u64::from(self.snd.wnd),
             send_queue: u64::from(self.buffer.len()),
-            recv_queue: u64::from(self.rcv.unread),
+            recv_queue: Some(self.rcv.unread.into()),
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),
-            rto: self.rtt.rto(),
+            rto: Some(self.rtt.rto()),
             rexmt_due: self.timers.rexmt_runs().then_some(self.timers.rexmt),
-            counters: self.counters,
+            counters: self.counters.into(),
+            cached: self.cached(),
         }
     }
 
@@ -350,7 +362,7 @@ impl Tcb {
 
     /// Bytes outstanding.
     #[inline]
-    pub(crate) fn flight(&self) -> u32 {
+    pub fn flight(&self) -> u32 {
         self.snd.max.diff(self.snd.una) as u32
     }
 
@@ -368,13 +380,13 @@ impl Tcb {
         self.counters.packets += 1;
         let ip = rexmit_wire::IpFields { ident: self.counters.packets as u16, ..Default::default() };
         self.out.push_back(Transmission {
-            packet: Packet {
+            packet: Box::new(Packet {
                 src: self.local.ip,
                 dst: self.remote.ip,
                 ip,
                 transport: Transport::Tcp(segment),
                 damaged: false,
-            },
+            }),
             reason,
         });
     }

@@ -61,7 +61,7 @@ impl Tcb {
     }
 
     /// Has the present segment been sent again too often? If so, the connection ends.
-    pub(crate) fn gives_up(&mut self) -> bool {
+    pub fn gives_up(&mut self) -> bool {
         let too_often = self.rtt.shift() >= self.profile.recovery.max_retransmits;
         if too_often {
             self.enter_closed(Event::TimedOut);
@@ -70,7 +70,7 @@ impl Tcb {
     }
 
     /// An expiry lets out what it may.
-    pub(crate) fn output_after_timeout(&mut self, now: Instant, recovery: &mut impl LossRecovery) {
+    pub fn output_after_timeout(&mut self, now: Instant, recovery: &mut impl LossRecovery) {
         self.decision = Reason::Timeout { backoff: self.rtt.shift() };
         self.output(now, recovery);
         self.decision = Reason::New;

@@ -10,7 +10,7 @@ use crate::connection::Tcb;
 
 /// What an ACK that acknowledges nothing new is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Duplicate {
+pub enum Duplicate {
     /// No duplicate, or an old one.
     No,
     /// One of the first.
@@ -23,7 +23,8 @@ pub(super) enum Duplicate {
 
 /// Duplicates of the present una.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Duplicates {
+pub struct Duplicates {
+    /// How many.
     pub count: u32,
     /// Segments sent by limited transmit in this episode.
     pub limited: u32,

@@ -80,7 +80,7 @@ impl Tcb {
     }
 
     /// What a way to recover in bytes does when it may go on.
-    pub(super) fn resume_in_bytes(&mut self, now: Instant, why: Resume, recovery: &mut impl LossRecovery) {
+    pub fn resume_in_bytes(&mut self, now: Instant, why: Resume, recovery: &mut impl LossRecovery) {
         if why == Resume::Pace {
             self.output(now, recovery);
             return;
@@ -103,7 +103,7 @@ impl Tcb {
     }
 
     /// The retransmission timer has expired: the next interval is twice as long, but not for a thin stream.
-    pub(crate) fn back_off(&mut self) {
+    pub fn back_off(&mut self) {
         let linear = self.profile.thin.linear_timeouts && self.rtt.shift() < LINEAR;
         if linear && self.segments_out() < FEW {
             self.rtt.hold();

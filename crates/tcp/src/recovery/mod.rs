@@ -5,16 +5,17 @@
 //!
 //! | file | source |
 //! |---|---|
-//! | [`newreno`] | RFC 5681 section 3.2, RFC 6582, and FreeBSD's order of steps; without SACK |
-//! | [`bsd_sack`] | FreeBSD 5.4 to 7.2, tcp_input.c and tcp_sack.c |
-//! | [`rfc6675`] | RFC 6675 |
-//! | [`linux_2_6_9`] | the same kernels in bytes, with SACK: FACK and rate halving |
-//! | [`linux_2_6_15`] | net/ipv4/tcp_input.c of Linux 2.6.15: rate halving, in packets |
-//! | [`linux_6_1`] | net/ipv4/tcp_input.c of Linux 6.1: proportional rate reduction (RFC 6937), F-RTO (RFC 5682) |
+//! | `newreno` | RFC 5681 section 3.2, RFC 6582, and FreeBSD's order of steps; without SACK |
+//! | `bsd_sack` | FreeBSD 5.4 to 7.2, tcp_input.c and tcp_sack.c |
+//! | `rfc6675` | RFC 6675 |
+//! | `linux_2_6_9` | the same kernels in bytes, with SACK: FACK and rate halving |
+//! | `linux_2_6_15` | net/ipv4/tcp_input.c of Linux 2.6.15: rate halving, in packets |
+//! | `linux_6_1` | net/ipv4/tcp_input.c of Linux 6.1: proportional rate reduction (RFC 6937), F-RTO (RFC 5682) |
 //!
-//! What several of them are made of: the holes that SACK leaves ([`scoreboard`]), duplicates as BSD counts them
-//! ([`duplicates`]), the undo of a first timeout ([`bad_retransmit`]), packets as Linux counts them ([`packets`]).
-//! [`few`] and [`probe`] are rules for few segments, whatever the way to recover.
+//! What several of them are made of: the holes that SACK leaves (`scoreboard`), duplicates as BSD counts them
+//! (`duplicates`), the undo of a first timeout (`bad_retransmit`), packets as Linux counts them (`packets`).
+//! `few` and `probe` are rules for few segments, whatever the way to recover. [`OwnRecovery`] takes a strategy from outside
+//! this crate; it sees of a connection what [`Tcb`] shows publicly.
 
 mod bad_retransmit;
 mod bsd_sack;
@@ -24,29 +25,35 @@ mod linux_2_6_15;
 mod linux_2_6_9;
 mod linux_6_1;
 mod newreno;
+mod own;
 mod packets;
 mod probe;
 mod rfc6675;
 mod scoreboard;
 
+use std::fmt::Debug;
+
 use rexmit_units::Instant;
 use rexmit_wire::{SeqNumber, TcpSegment};
 
 use crate::congestion::During;
-use crate::connection::Tcb;
+pub use crate::connection::{Growth, NewAck, SendState, Tcb};
 use crate::profile::SackRecovery;
 
 use bsd_sack::BsdSack;
+pub use duplicates::{Duplicate, Duplicates};
 pub(crate) use few::Few;
 use linux_2_6_9::Linux269;
 use linux_2_6_15::Linux2615;
 use linux_6_1::Linux61;
 use newreno::NewReno;
+use own::Own;
+pub use own::OwnRecovery;
 use rfc6675::Rfc6675;
 
 /// What the sender is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub enum Phase {
     /// Nothing is suspected.
     Open,
     /// Duplicates have come, fewer than the threshold.
@@ -58,6 +65,7 @@ pub(crate) enum Phase {
 }
 
 impl Phase {
+    /// As tables have it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -79,12 +87,22 @@ impl Phase {
 
 /// What the next segment may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Permit {
+pub enum Permit {
     /// From a hole: `len` bytes from `seq`.
-    Hole { seq: SeqNumber, len: u32 },
+    Hole {
+        /// The first of them.
+        seq: SeqNumber,
+        /// How many.
+        len: u32,
+    },
     /// From nxt: so many bytes; negative where more is outstanding than allowed. `again`: when they have left, what
     /// may follow is asked for anew.
-    Next { len: i64, again: bool },
+    Next {
+        /// How many.
+        len: i64,
+        /// See above.
+        again: bool,
+    },
 }
 
 impl Permit {
@@ -97,9 +115,10 @@ impl Permit {
 
 /// An acceptable segment, whose acknowledgment is not above what was sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival<'a> {
+pub struct Arrival<'a> {
     /// When it arrived.
     pub now: Instant,
+    /// The segment.
     pub segment: &'a TcpSegment,
     /// Its window in bytes.
     pub window: u32,
@@ -107,7 +126,7 @@ pub(crate) struct Arrival<'a> {
 
 /// What becomes of a segment whose acknowledgment has been taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub enum Rest {
     /// The rest of it is not looked at.
     Skip,
     /// Its window and its data are taken.
@@ -118,7 +137,7 @@ pub(crate) enum Rest {
 
 /// What lets a sender go on, beside acknowledgments and the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resume {
+pub enum Resume {
     /// The last segment that is out leaves again, as a probe for a lost tail.
     TailProbe,
     /// The pause of a paced sender is over: as much leaves as may.
@@ -127,10 +146,12 @@ pub(crate) enum Resume {
 
 /// A segment that leaves.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub struct Sent {
+    /// Its first sequence number.
     pub seq: SeqNumber,
     /// Bytes of data.
     pub len: u32,
+    /// It carries the FIN.
     pub fin: bool,
     /// From a hole: nxt stays where it is.
     pub hole: bool,
@@ -147,7 +168,8 @@ impl Sent {
 
 /// The state of recovery as others see it. What counts packets tells of them; else there are none.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Status {
+pub struct Status {
+    /// What the sender is doing.
     pub phase: Phase,
     /// Packets sent and not acknowledged (`packets_out`).
     pub out: u32,
@@ -171,7 +193,7 @@ impl Status {
 /// 3. *what leaves*: each segment is asked for ([`Self::next_unsacked`], [`Self::permit`]) and told
 ///    ([`Self::on_sent`]); [`Self::after_round`] when no more may follow;
 /// 4. *what others ask*: [`Self::status`].
-pub(crate) trait LossRecovery {
+pub trait LossRecovery: Debug + Send + Sync {
     /// Takes the acknowledgment of a segment.
     fn on_ack(&mut self, tcb: &mut Tcb, arrival: &Arrival<'_>) -> Rest;
 
@@ -215,9 +237,11 @@ pub(crate) enum Recovery {
     NewReno(NewReno),
     BsdSack(BsdSack),
     Rfc6675(Rfc6675),
-    Linux269(Linux269),
+    Linux269(Box<Linux269>),
     Linux2615(Box<Linux2615>),
     Linux61(Box<Linux61>),
+    /// One from outside this crate.
+    Own(Box<Own>),
 }
 
 impl Recovery {
@@ -226,15 +250,27 @@ impl Recovery {
         Self::NewReno(NewReno::new(tcb))
     }
 
-    /// As the profile says, for the options that are agreed on.
-    pub fn new(tcb: &Tcb) -> Self {
+    /// One from outside, from the start.
+    pub fn own(own: &OwnRecovery, tcb: &Tcb) -> Self {
+        Self::Own(Box::new(Own::new(own, tcb)))
+    }
+
+    /// The options are agreed on: recovery begins as the profile says, or as whoever gave their own.
+    pub fn begin(&mut self, tcb: &Tcb) {
+        match self {
+            Self::Own(own) => own.begin(tcb),
+            _ => *self = Self::of_profile(tcb),
+        }
+    }
+
+    fn of_profile(tcb: &Tcb) -> Self {
         match tcb.profile.recovery.sack {
             SackRecovery::Prr => Self::Linux61(Box::new(Linux61::new(tcb))),
             SackRecovery::CountedHalving => Self::Linux2615(Box::new(Linux2615::new(tcb))),
             _ if !tcb.marks.sack => Self::NewReno(NewReno::new(tcb)),
             SackRecovery::Bsd => Self::BsdSack(BsdSack::new(tcb)),
             SackRecovery::Rfc6675 => Self::Rfc6675(Rfc6675::new(tcb)),
-            SackRecovery::RateHalving => Self::Linux269(Linux269::new(tcb)),
+            SackRecovery::RateHalving => Self::Linux269(Box::new(Linux269::new(tcb))),
         }
     }
 
@@ -247,6 +283,7 @@ impl Recovery {
             Self::Linux269(way) => way.status(),
             Self::Linux2615(way) => way.status(),
             Self::Linux61(way) => way.status(),
+            Self::Own(own) => own.way.status(),
         };
         status.phase
     }
@@ -261,13 +298,20 @@ macro_rules! with_recovery {
             Recovery::NewReno($recovery) => $call,
             Recovery::BsdSack($recovery) => $call,
             Recovery::Rfc6675($recovery) => $call,
-            Recovery::Linux269($recovery) => $call,
+            Recovery::Linux269($recovery) => {
+                let $recovery = &mut **$recovery;
+                $call
+            }
             Recovery::Linux2615($recovery) => {
                 let $recovery = &mut **$recovery;
                 $call
             }
             Recovery::Linux61($recovery) => {
                 let $recovery = &mut **$recovery;
+                $call
+            }
+            Recovery::Own(own) => {
+                let $recovery = &mut *own.way;
                 $call
             }
         }

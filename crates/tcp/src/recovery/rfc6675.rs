@@ -153,7 +153,7 @@ impl Rfc6675 {
     /// Where "lost" ends (IsLost): holes that start below this are lost. `None` before any SACK.
     fn lost_boundary(&self, tcb: &Tcb) -> Option<SeqNumber> {
         let fack = self.board.fack()?;
-        Some(self.board.tail(tcb.dup_thresh(), tcb.snd.mss).1.unwrap_or(fack))
+        Some(self.board.tail(tcb.dup_thresh(), tcb.snd.mss).start.unwrap_or(fack))
     }
 
     /// SetPipe (section 4): bytes above the highest SACKed one, of holes not lost, and resent ones.
@@ -162,7 +162,7 @@ impl Rfc6675 {
         let above = tcb.snd.max.diff(fack).max(0) as u32;
         let holes = match self.phase {
             Phase::Loss => self.board.bytes_from(self.recover),
-            _ => self.board.tail(tcb.dup_thresh(), tcb.snd.mss).0,
+            _ => self.board.tail(tcb.dup_thresh(), tcb.snd.mss).bytes,
         };
         above + holes + self.board.resent_bytes()
     }

@@ -31,6 +31,15 @@ impl Hole {
     }
 }
 
+/// The holes at the end of the scoreboard that are not yet lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tail {
+    /// Bytes of them.
+    pub bytes: u32,
+    /// Where the first of them begins; `None` if there are none.
+    pub start: Option<SeqNumber>,
+}
+
 /// The sender's view of what the receiver holds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
@@ -274,10 +283,9 @@ impl Scoreboard {
     }
 
     /// Bytes of holes that are not yet lost by RFC 6675's IsLost: fewer than `threshold` discontiguous
-    /// ranges and at most (`threshold` - 1) `mss` bytes SACKed above them; and the start of the first such
-    /// hole. Looks at no more than `threshold` holes from the end.
-    pub fn tail(&self, threshold: u32, mss: u32) -> (u32, Option<SeqNumber>) {
-        let Some(fack) = self.fack else { return (0, None) };
+    /// ranges and at most (`threshold` - 1) `mss` bytes SACKed above them. Looks at no more than `threshold` holes from the end.
+    pub fn tail(&self, threshold: u32, mss: u32) -> Tail {
+        let Some(fack) = self.fack else { return Tail::default() };
         let (mut ranges, mut sacked, mut bytes, mut first) = (0, 0u32, 0, None);
         let mut upper = fack;
         for hole in self.holes.iter().rev() {
@@ -290,7 +298,7 @@ impl Scoreboard {
             first = Some(hole.start);
             upper = hole.start;
         }
-        (bytes, first)
+        Tail { bytes, start: first }
     }
 
     #[cfg(test)]

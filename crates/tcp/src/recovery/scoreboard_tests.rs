@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use rexmit_wire::{SackBlocks, SeqNumber};
 
-use super::{Hole, Scoreboard};
+use super::{Hole, Scoreboard, Tail};
 
 fn s(n: u32) -> SeqNumber {
     SeqNumber(n)
@@ -45,11 +45,11 @@ fn blocks_below_the_acknowledgment_or_beyond_max_are_not_believed() {
 fn only_holes_with_enough_above_them_are_lost() {
     let mut b = Scoreboard::default();
     b.on_ack(s(0), s(0), &blocks(&[(1000, 2000)]), s(9000));
-    assert_eq!(b.tail(3, 1000), (1000, Some(s(0))));
+    assert_eq!(b.tail(3, 1000), Tail { bytes: 1000, start: Some(s(0)) });
     b.on_ack(s(0), s(0), &blocks(&[(1000, 3000)]), s(9000));
-    assert_eq!(b.tail(3, 1000), (1000, Some(s(0))));
+    assert_eq!(b.tail(3, 1000), Tail { bytes: 1000, start: Some(s(0)) });
     b.on_ack(s(0), s(0), &blocks(&[(1000, 3001)]), s(9000));
-    assert_eq!(b.tail(3, 1000), (0, None));
+    assert_eq!(b.tail(3, 1000), Tail::default());
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub struct Bsd {
     shift: u32,
     /// Expiries that left the interval as it was.
     held: u32,
+    /// Samples taken.
+    samples: u32,
 }
 
 impl Bsd {
@@ -58,12 +60,14 @@ impl Bsd {
             current: initial,
             shift: 0,
             held: 0,
+            samples: 0,
         }
     }
 
     /// See [`super::RttEstimator::sample`]. `rtt` is now - echo + 1 in ticks: at least 1.
     pub fn sample(&mut self, rtt: Duration) {
         let r = in_ticks(rtt, self.tick).clamp(1, MAX_SAMPLE);
+        self.samples = self.samples.saturating_add(1);
         if self.srtt == 0 {
             // FB-RTT-2
             self.srtt = r << RTT_SHIFT;
@@ -79,6 +83,26 @@ impl Bsd {
         (self.shift, self.held) = (0, 0);
         // FB-RTO-1: never less than two ticks more than what was just seen.
         self.current = self.within(i64::from(self.value()), self.min.max(r + 2));
+    }
+
+    /// See [`super::RttEstimator::begin_from`].
+    pub(crate) fn begin_from(&mut self, srtt: u32, rttvar: u32) {
+        let fixed = |n: u32| n.min(MAX_SAMPLE as u32) as i32;
+        self.srtt = fixed(srtt);
+        // Without a variation, one round trip.
+        self.rttvar = if rttvar == 0 { self.srtt >> (RTT_SHIFT - RTTVAR_SHIFT) } else { fixed(rttvar) };
+        // FB-HC-5: the shifts are those of an older scaling, and give four times the timeout of FB-RTO-1.
+        self.current = self.within(i64::from(((self.srtt >> 2) + self.rttvar) >> 1), self.min);
+    }
+
+    /// See [`super::RttEstimator::fixed_point`].
+    pub(crate) fn fixed_point(&self) -> (u32, u32) {
+        (self.srtt as u32, self.rttvar as u32)
+    }
+
+    /// See [`super::RttEstimator::samples`].
+    pub(crate) fn samples(&self) -> u32 {
+        self.samples
     }
 
     /// See [`super::RttEstimator::rto`].

@@ -8,8 +8,9 @@
 //!    each expiry of the retransmission timer; [`RttEstimator::handshake_complete`] when data may flow;
 //! 3. *getters*: [`RttEstimator::rto`] whenever the timer starts.
 //!
-//! Not modelled: values kept from earlier connections (host cache, route metrics), as every study of the
-//! historical profiles had them off; the newer BSD minima.
+//! Values kept from earlier connections (host cache, route metrics) are BSD's alone: [`RttEstimator::begin_from`].
+//!
+//! Not modelled: the newer BSD minima.
 
 mod bsd;
 mod config;
@@ -36,7 +37,7 @@ pub enum RttEstimator {
     /// RFC 6298 in nanoseconds.
     Rfc6298(Rfc6298),
     /// Linux: 2.6 in jiffies, 6.1 in microseconds.
-    Linux(Linux),
+    Linux(Box<Linux>),
 }
 
 impl RttEstimator {
@@ -46,7 +47,7 @@ impl RttEstimator {
         match config.estimator {
             EstimatorKind::Bsd => Self::Bsd(Bsd::new(config)),
             EstimatorKind::Rfc6298 => Self::Rfc6298(Rfc6298::new(config)),
-            EstimatorKind::Linux | EstimatorKind::LinuxMicro => Self::Linux(Linux::new(config)),
+            EstimatorKind::Linux | EstimatorKind::LinuxMicro => Self::Linux(Box::new(Linux::new(config))),
         }
     }
 
@@ -147,6 +148,24 @@ impl RttEstimator {
             Self::Rfc6298(e) => e.rttvar(),
             Self::Linux(e) => e.rttvar(),
         }
+    }
+
+    /// Begins from the smoothed time and variation of an earlier connection, as [`Self::fixed_point`] gave them (FB-HC-5).
+    pub(crate) fn begin_from(&mut self, srtt: u32, rttvar: u32) {
+        if let Self::Bsd(e) = self {
+            e.begin_from(srtt, rttvar);
+        }
+    }
+
+    /// Smoothed time in 1/32 and its variation in 1/16 of a tick, as FreeBSD keeps them; 0 before the first sample, and of
+    /// other estimators.
+    pub(crate) fn fixed_point(&self) -> (u32, u32) {
+        if let Self::Bsd(e) = self { e.fixed_point() } else { (0, 0) }
+    }
+
+    /// Samples taken so far, of FreeBSD's estimator.
+    pub(crate) fn samples(&self) -> u32 {
+        if let Self::Bsd(e) = self { e.samples() } else { 0 }
     }
 
     /// Half the smoothed round-trip time in the estimator's own resolution: how long after a first expiry

@@ -413,3 +413,18 @@ proptest! {
         prop_assert!(e.rto() <= rtt + extra, "{:?} for {:?}", e.rto(), rtt);
     }
 }
+
+#[test]
+fn bsd_begins_from_what_an_earlier_connection_left() {
+    // FB-HC-5: 10 ms, varying by 5 ms, in 1/32 and 1/16 of a tick: (320/4 + 80)/2 ticks, and 200 of slop.
+    let mut e = RttEstimator::new(&bsd());
+    e.begin_from(320, 80);
+    assert_eq!((e.srtt(), e.rttvar(), e.rto()), (Some(ms(10)), Some(ms(5)), ms(280)));
+    // The first sample is no first one (FB-RTT-3): 11 - 1 ticks are what was expected.
+    e.sample(ms(11), UNA, NXT);
+    assert_eq!((e.fixed_point(), e.rto(), e.samples()), ((320, 60), ms(225), 1));
+    // Without a variation: one round trip.
+    let mut e = RttEstimator::new(&bsd());
+    e.begin_from(320, 0);
+    assert_eq!((e.rttvar(), e.rto()), (Some(ms(10)), ms(320)));
+}

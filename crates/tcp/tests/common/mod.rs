@@ -24,6 +24,8 @@ use std::sync::Arc;
 
 use rexmit_stack::{Endpoint, Event, Snapshot, Socket, Transmission};
 use rexmit_tcp::congestion::Congestion;
+use rexmit_tcp::host_cache::SharedHostCache;
+use rexmit_tcp::recovery::OwnRecovery;
 use rexmit_tcp::{Connection, ConnectionConfig, Profile, Role, State};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{
@@ -100,6 +102,20 @@ impl Script {
 
     /// With chosen initial sequence numbers of the connection and of the peer.
     pub fn new(profile: Arc<Profile>, role: Role, iss: u32, irs: u32) -> Self {
+        Self::at_host(profile, role, (iss, irs), None)
+    }
+
+    /// A connection whose host keeps what this cache holds.
+    pub fn keeping(profile: Arc<Profile>, role: Role, cache: &SharedHostCache) -> Self {
+        Self::at_host(profile, role, (1_000, 5_000), Some(cache.clone()))
+    }
+
+    fn at_host(
+        profile: Arc<Profile>,
+        role: Role,
+        (iss, irs): (u32, u32),
+        host_cache: Option<SharedHostCache>,
+    ) -> Self {
         let address = |s: &str| s.parse::<SocketAddr>().expect("an address");
         let conn = Connection::new(ConnectionConfig {
             profile,
@@ -109,6 +125,7 @@ impl Script {
             mtu: 1500,
             phase: Duration::ZERO,
             role,
+            host_cache,
         });
         Self {
             conn,
@@ -135,6 +152,12 @@ impl Script {
     /// The connection has this congestion control in place of its profile's.
     pub fn with_congestion(mut self, congestion: Congestion) -> Self {
         self.conn.set_congestion(congestion);
+        self
+    }
+
+    /// The connection has this way to recover in place of its profile's.
+    pub fn with_recovery(mut self, recovery: &OwnRecovery) -> Self {
+        self.conn.set_recovery(recovery);
         self
     }
 
@@ -216,7 +239,7 @@ impl Script {
             transport: Transport::Tcp(segment),
             damaged: false,
         };
-        self.conn.handle_packet(self.now, packet);
+        self.conn.handle_packet(self.now, Box::new(packet));
         self.collect();
         self
     }
@@ -393,8 +416,15 @@ impl Script {
     }
 
     pub fn expect_ssthresh(&mut self, want: u64) -> &mut Self {
-        let ssthresh = self.snap().ssthresh;
-        self.check(ssthresh == want, &format!("ssthresh {want} expected, {ssthresh}"));
+        let ssthresh = self.ssthresh();
+        self.check(ssthresh == Some(want), &format!("ssthresh {want} expected, {ssthresh:?}"));
+        self
+    }
+
+    /// The slow-start threshold is unlimited.
+    pub fn expect_no_ssthresh(&mut self) -> &mut Self {
+        let ssthresh = self.ssthresh();
+        self.check(ssthresh.is_none(), &format!("no ssthresh expected, {ssthresh:?}"));
         self
     }
 
@@ -405,20 +435,35 @@ impl Script {
     }
 
     pub fn expect_rto_ms(&mut self, want: u64) -> &mut Self {
-        let rto = self.snap().rto;
+        let rto = self.rto();
         self.check(rto == Duration::from_millis(want), &format!("RTO {want} ms expected, {rto:?}"));
         self
     }
 
     /// The timeout in whole milliseconds.
     pub fn snd_rto(&self) -> u64 {
-        self.snap().rto.as_nanos() / 1_000_000
+        self.rto().as_nanos() / 1_000_000
     }
 
     pub fn expect_snd_wnd(&mut self, want: u64) -> &mut Self {
         let wnd = self.snap().snd_wnd;
         self.check(wnd == want, &format!("snd_wnd {want} expected, {wnd}"));
         self
+    }
+
+    /// The retransmission timeout as it would be set now.
+    pub fn rto(&self) -> Duration {
+        self.snap().rto.expect("a model tells its own")
+    }
+
+    /// Bytes in flight.
+    pub fn flight(&self) -> u64 {
+        self.snap().in_flight.expect("a model tells its own")
+    }
+
+    /// The slow-start threshold; `None` while unlimited.
+    pub fn ssthresh(&self) -> Option<u64> {
+        self.snap().ssthresh
     }
 
     pub fn snap(&self) -> Snapshot {

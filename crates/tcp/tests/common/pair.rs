@@ -79,7 +79,7 @@ pub struct End {
 }
 
 enum What {
-    Arrives(Packet),
+    Arrives(Box<Packet>),
     Wakes,
 }
 
@@ -127,6 +127,7 @@ impl Pair {
                     iss: SeqNumber(setup.iss[i]),
                     mtu: setup.mtu,
                     phase: Duration::ZERO,
+                    host_cache: None,
                     role: if i == SERVER && !setup.both_active { Role::Passive } else { Role::Active },
                 });
                 let end = End::new(conn, setup.iss[i], app);

@@ -132,11 +132,11 @@ fn rfc_8985_a_probe_for_the_tail() {
         let due = (40 + 200).min(t.snd_rto());
         let probe = next(&mut t);
         assert!(probe.0.abs_diff(20 + due) <= 8 && probe.1 == 1, "{stack}: {due} {probe:?}");
-        assert_eq!(t.snap().counters.timeouts, 0, "{stack}");
+        assert_eq!(t.conn.counters().timeouts, 0, "{stack}");
         // Then the timer, not doubled.
         let head = next(&mut t);
         assert!(head.0.abs_diff(probe.0 + rto) <= 8 && head.1 == 1, "{stack}: {probe:?} {head:?}");
-        assert_eq!(t.snap().counters.timeouts, 1, "{stack}");
+        assert_eq!(t.conn.counters().timeouts, 1, "{stack}");
     }
 }
 

@@ -97,7 +97,7 @@ fn t_lx_5_the_rto_settles_at_the_round_trip_and_200_ms() {
         t.write(1448);
         t.expect(seg(n)).advance_ms(104).recv(ack(at(n + 1)));
     }
-    let rto = t.snap().rto.as_nanos() / 1_000_000;
+    let rto = t.rto().as_nanos() / 1_000_000;
     assert!((304..=316).contains(&rto), "{rto}");
 }
 
@@ -165,7 +165,7 @@ fn lx_st_3_no_growth_below_the_window() {
 fn lx_idle_1_the_window_decays() {
     let mut t = server(linux(json!({ "initial_window": 20 })), Peer::default(), 20, 20);
     t.at_ms(40).recv(ack(at(21)));
-    let (rto, cwnd) = (t.snap().rto.as_nanos() / 1_000_000, t.snap().cwnd);
+    let (rto, cwnd) = (t.rto().as_nanos() / 1_000_000, t.snap().cwnd);
     // Data left at 20 ms; two whole RTOs and a little have passed.
     t.at_ms(20 + 2 * rto + 4).write(1);
     t.expect(data(at(21)..at(21) + 1)).expect_cwnd((cwnd / 4).max(3 * 1448));

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use common::*;
 use rexmit_tcp::Profile;
+use rexmit_tcp::profile::{BsdPipe, HalvingFloor, PlainRecovery, RecoveryExit, SackRecovery};
 
 /// A full segment with timestamps.
 const MSS: u32 = 1448;
@@ -53,4 +54,42 @@ fn expect_segments(t: &mut Script, numbers: RangeInclusive<u32>) {
 /// An ACK of all before segment `una` that reports segments `left` to `right`, both included.
 fn sack(una: u32, left: u32, right: u32) -> Seg {
     ack(at(una)).sack([(at(left), at(right + 1))])
+}
+
+/// What no profile uses goes: each way to recover, window at its end and the like that a profile may name, one names.
+#[test]
+fn every_choice_of_recovery_serves_a_profile() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../profiles");
+    let mut used = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("profiles") {
+        let path = entry.expect("a file").path();
+        let text = std::fs::read_to_string(&path).expect("a profile");
+        if path.extension().is_some_and(|kind| kind == "toml") && !text.contains("protocol = \"sctp\"") {
+            let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+            let recovery = profile(name, serde_json::json!({})).recovery.clone();
+            used.push([
+                serde_json::to_value(recovery.sack),
+                serde_json::to_value(recovery.plain),
+                serde_json::to_value(recovery.exit),
+                serde_json::to_value(recovery.bsd_pipe),
+                serde_json::to_value(recovery.halving_floor),
+            ]);
+        }
+    }
+    assert!(used.len() >= 7, "{used:?}");
+    let schemas = [
+        schemars::schema_for!(SackRecovery),
+        schemars::schema_for!(PlainRecovery),
+        schemars::schema_for!(RecoveryExit),
+        schemars::schema_for!(BsdPipe),
+        schemars::schema_for!(HalvingFloor),
+    ];
+    for (place, schema) in schemas.iter().enumerate() {
+        let choices = schema.get("oneOf").and_then(|all| all.as_array()).expect("choices");
+        assert!(choices.len() > 1);
+        for choice in choices {
+            let named = used.iter().any(|of| of[place].as_ref().is_ok_and(|value| *value == choice["const"]));
+            assert!(named, "no profile has {}", choice["const"]);
+        }
+    }
 }

@@ -88,5 +88,5 @@ fn step_4_no_fast_retransmit_after_a_timeout() {
     for _ in 0..5 {
         t.recv(ack(1)).drain();
     }
-    assert_eq!(t.snap().counters.fast_retransmits, 0);
+    assert_eq!(t.conn.counters().fast_retransmits, 0);
 }

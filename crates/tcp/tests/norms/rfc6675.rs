@@ -67,7 +67,7 @@ fn section_2_a_changed_window_is_no_obstacle_twin() {
         for (i, last) in (2..=4).enumerate() {
             t.recv(sack(1, 2, last).win(WIN - 1 - i as u16)).drain();
         }
-        t.snap().counters.fast_retransmits
+        t.conn.counters().fast_retransmits
     };
     assert_eq!(play(&mut ten(json!({}))), 1);
     let ten_of_freebsd = json!({ "initial_window": 10, "handshake": { "third_segment_opens_cwnd": false } });
@@ -168,7 +168,7 @@ fn section_5_1_no_recovery_before_recovery_point() {
     t.recv(sack(2, 4, 10)).expect_nothing();
     t.expect_phase("loss");
     t.at_ms(1_060).recv(ack(at(11))).expect_phase("open");
-    assert_eq!(t.snap().counters.fast_retransmits, 0);
+    assert_eq!(t.conn.counters().fast_retransmits, 0);
 }
 
 /// RFC 6298 section 5.5, RFC 5681 section 3.1: the interval doubles, ssthresh falls once.

@@ -1,20 +1,25 @@
-//! A congestion control from outside the crate: AIMD through the shared body of operations and through packet
-//! scripts. The how-to guide of the documentation quotes this file.
+//! Congestion control and recovery from outside the crate: AIMD through the shared body of operations and through packet
+//! scripts, a controller by rate, and Tahoe. The how-to guide of the documentation quotes this file.
 
 #[path = "../common/mod.rs"]
 mod common;
 
 mod aimd;
 mod rate_based;
+mod tahoe;
+#[path = "../../../stack/tests/toys/rate_based.rs"]
+mod toy;
 
 use aimd::Aimd;
 use common::*;
-use rate_based::RateBased;
 use rexmit_tcp::State;
 use rexmit_tcp::congestion::bounds::{self, Bound, Step};
 use rexmit_tcp::congestion::{Ack, Congestion, CongestionControl, Loss, Window};
+use rexmit_tcp::recovery::OwnRecovery;
 use rexmit_units::{Duration, Instant, Rate};
 use serde_json::json;
+use tahoe::Tahoe;
+use toy::RateBased;
 
 /// A full segment with timestamps.
 const MSS: u32 = 1448;
@@ -74,7 +79,7 @@ fn a_timeout_is_repaired_as_with_reno() {
         let mut windows = Vec::new();
         for n in 1..=10 {
             t.advance_ms(40).recv(ack(1 + n * MSS)).drain();
-            windows.push((t.snap().cwnd, t.snap().ssthresh));
+            windows.push((t.snap().cwnd, t.ssthresh()));
         }
         windows
     };
@@ -165,7 +170,7 @@ fn data_leave_at_the_controller_s_rate() {
     t.expect_nothing_until_ms(89);
     let sent = control.heard.lock().unwrap().sent.clone();
     assert!(sent.iter().all(|s| !s.again));
-    assert_eq!(sent.iter().map(|s| s.in_flight / MSS).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    assert_eq!(sent.iter().map(|s| s.in_flight / u64::from(MSS)).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
 }
 
 /// What is sent again in recovery is paced, too, and its ACKs are samples.
@@ -228,7 +233,9 @@ fn an_echo_of_a_mark_is_told() {
     t.recv(ack(1 + MSS).ece());
     t.recv(ack(1 + 2 * MSS));
     let echoes = control.heard.lock().unwrap().echoes.clone();
-    assert_eq!(echoes.iter().map(|e| (e.acked, e.in_flight)).collect::<Vec<_>>(), [(MSS, 2 * MSS)]);
+    let mss = u64::from(MSS);
+    let told: Vec<_> = echoes.iter().map(|e| (e.acked, e.marks, e.in_flight)).collect();
+    assert_eq!(told, [(mss, 1, 2 * mss)]);
 }
 
 /// A reset in the handshake sends a server back to LISTEN, and its controller with it.
@@ -244,4 +251,63 @@ fn a_server_that_listens_again_keeps_its_controller() {
     t.expect(data(1..1 + MSS));
     t.expect_at_ms(t.now_ms() + 10, data(1 + MSS..1 + 2 * MSS));
     assert_eq!(control.heard.lock().unwrap().sent.len(), 2);
+}
+
+/// A server with ten segments out, without SACK, and two more to send.
+fn ten_out(own: Option<&OwnRecovery>) -> Script {
+    let mut t = Script::server(profile("rfc", json!({ "options": { "sack": false } })));
+    if let Some(own) = own {
+        t = t.with_recovery(own);
+    }
+    t.establish(40);
+    t.write(u64::from(12 * MSS));
+    for n in 0..10 {
+        t.expect(data(1 + n * MSS..1 + (n + 1) * MSS));
+    }
+    t.at_ms(80);
+    t
+}
+
+/// Twins: the same duplicates make NewReno send new data and end at half the flight, and Tahoe begin anew with one
+/// segment, silent until it is acknowledged.
+#[test]
+fn tahoe_and_newreno_answer_the_same_duplicates() {
+    let mut t = ten_out(None);
+    t.recv(ack(1)).expect(data(1 + 10 * MSS..1 + 11 * MSS));
+    t.recv(ack(1)).expect(data(1 + 11 * MSS..1 + 12 * MSS));
+    t.recv(ack(1)).expect(data(1..1 + MSS)).expect_ssthresh(u64::from(5 * MSS));
+    t.expect_cwnd(u64::from(8 * MSS));
+    t.recv(ack(1)).expect_cwnd(u64::from(9 * MSS));
+    t.at_ms(120).recv(ack(1 + 12 * MSS)).expect_cwnd(u64::from(2 * MSS));
+
+    let mut t = ten_out(Some(&OwnRecovery::new(Tahoe::new)));
+    t.recv(ack(1)).recv(ack(1)).recv(ack(1));
+    t.expect(data(1..1 + MSS)).expect_ssthresh(u64::from(5 * MSS)).expect_cwnd(u64::from(MSS));
+    t.recv(ack(1)).expect_cwnd(u64::from(MSS));
+    assert_eq!(t.snap().phase, "loss");
+    t.at_ms(120).recv(ack(1 + 10 * MSS)).expect_cwnd(u64::from(2 * MSS));
+    t.expect(data(1 + 10 * MSS..1 + 11 * MSS)).expect(data(1 + 11 * MSS..1 + 12 * MSS));
+    assert_eq!(t.snap().phase, "open");
+}
+
+/// Its timer: everything goes again from the first segment on, as the windows allow.
+#[test]
+fn tahoe_goes_back_at_a_timeout() {
+    let mut t = ten_out(Some(&OwnRecovery::new(Tahoe::new)));
+    t.expect_at_ms(1_040, data(1..1 + MSS)).expect_cwnd(u64::from(MSS));
+    t.advance_ms(40).recv(ack(1 + MSS));
+    t.expect(data(1 + MSS..1 + 2 * MSS)).expect(data(1 + 2 * MSS..1 + 3 * MSS));
+}
+
+/// A reset in the handshake sends a server back to LISTEN, and its way to recover with it.
+#[test]
+fn a_server_that_listens_again_keeps_its_recovery() {
+    let own = OwnRecovery::new(Tahoe::new);
+    let mut t = Script::server(profile("rfc", json!({ "options": { "sack": false } }))).with_recovery(&own);
+    t.recv(syn()).expect(syn_ack());
+    t.recv(rst(1)).expect_state(State::Listen);
+    t.establish(40);
+    t.write(u64::from(4 * MSS));
+    t.drain();
+    t.recv(ack(1)).recv(ack(1)).recv(ack(1)).expect(data(1..1 + MSS)).expect_cwnd(u64::from(MSS));
 }

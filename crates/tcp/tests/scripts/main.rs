@@ -6,6 +6,7 @@ mod common;
 
 mod duplicates;
 mod handshake;
+mod host_cache;
 mod life;
 mod output;
 mod pathology;

@@ -42,7 +42,7 @@ fn fb_out_2_twins() {
     t.write(14_480);
     assert_eq!(t.drain().len(), 4);
     let mut t = serve(json!({}));
-    let rto = t.snap().rto.as_nanos() / 1_000_000;
+    let rto = t.rto().as_nanos() / 1_000_000;
     t.advance_ms(rto - 1);
     t.write(5792);
     assert_eq!(t.drain().len(), 4);
@@ -173,5 +173,5 @@ fn fb_ackp_1_an_ack_above_max_is_answered() {
     t.write(1448);
     t.expect(data(1..1449));
     t.recv(ack(1450)).expect(ack(1).seq(1449));
-    assert_eq!(t.snap().in_flight, 1448);
+    assert_eq!(t.flight(), 1448);
 }

@@ -81,7 +81,7 @@ fn t_fb_9_a_lost_syn_ack_costs_3_s() {
 fn fb_bad_1_and_3_spurious_timeouts_at_40_kbit() {
     for delay in [5, 10, 20] {
         let pair = flow(json!({}), 10, (40_000, delay), vec![]);
-        let c = pair.ends[SERVER].conn.snapshot().counters;
+        let c = pair.ends[SERVER].conn.counters();
         assert!(c.timeouts >= 1 && c.retransmits >= 4, "{delay}: {c:?}");
         assert!(c.fast_retransmits >= 1, "{delay}: {c:?}");
         assert!(data_less(&pair) > 1, "{delay}: {}", pair.log());
@@ -99,7 +99,7 @@ fn fb_bad_1_and_3_spurious_timeouts_at_40_kbit() {
 fn fb_bad_2_none_from_40_ms_on() {
     for delay in [40, 60, 100] {
         let pair = flow(json!({}), 10, (40_000, delay), vec![]);
-        assert_eq!(pair.ends[SERVER].conn.snapshot().counters.timeouts, 0, "{delay}");
+        assert_eq!(pair.ends[SERVER].conn.counters().timeouts, 0, "{delay}");
         assert_eq!(sizes(&pair).len(), 20);
     }
 }
@@ -108,7 +108,7 @@ fn fb_bad_2_none_from_40_ms_on() {
 #[test]
 fn fb_bad_2_twin_without_delayed_acks() {
     let pair = flow(json!({ "delayed_ack": { "policy": "immediate" } }), 10, (40_000, 20), vec![]);
-    assert_eq!(pair.ends[SERVER].conn.snapshot().counters.timeouts, 0, "{}", pair.log());
+    assert_eq!(pair.ends[SERVER].conn.counters().timeouts, 0, "{}", pair.log());
 }
 
 /// Without SACK the guard of RFC 6582 stops the recovery after the spurious timeout; without the answers fewer
@@ -116,7 +116,7 @@ fn fb_bad_2_twin_without_delayed_acks() {
 #[test]
 fn fb_bad_3_twins() {
     let guarded = flow(json!({ "options": { "sack": false } }), 10, (40_000, 5), vec![]);
-    assert_eq!(guarded.ends[SERVER].conn.snapshot().counters.fast_retransmits, 0);
+    assert_eq!(guarded.ends[SERVER].conn.counters().fast_retransmits, 0);
     let silent = flow(json!({ "recovery": { "partial_ack_answers": false } }), 10, (40_000, 5), vec![]);
     assert!(data_less(&silent) < data_less(&flow(json!({}), 10, (40_000, 5), vec![])));
 }
@@ -144,7 +144,7 @@ fn fb_bad_3_the_peak_at_14() {
 fn fb_ack_7_the_inhibited_end() {
     let timeouts = |bits, position| {
         let pair = flow(json!({}), 10, (bits, 5), vec![(SERVER, position)]);
-        pair.ends[SERVER].conn.snapshot().counters.timeouts
+        pair.ends[SERVER].conn.counters().timeouts
     };
     assert_eq!([15, 16, 17, 18, 19].map(|p| timeouts(160_000, p)), [0, 1, 1, 1, 1]);
     assert_eq!([15, 16, 17, 18, 19].map(|p| timeouts(80_000, p)), [0, 0, 1, 1, 1]);
@@ -171,5 +171,5 @@ fn fb_fr_10_slow_start_after_recovery_of_a_long_flow() {
     });
     assert!(recovered);
     assert_eq!(least, 1448);
-    assert_eq!(pair.ends[SERVER].conn.snapshot().counters.timeouts, 0);
+    assert_eq!(pair.ends[SERVER].conn.counters().timeouts, 0);
 }

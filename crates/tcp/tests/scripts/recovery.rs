@@ -25,7 +25,7 @@ fn sender(changes: Value, sack: bool) -> Script {
     t.drain();
     t.at_ms(20).recv(ack(1449)).expect_cwnd(12 * MSS);
     t.drain();
-    assert_eq!(t.snap().in_flight, 12 * MSS);
+    assert_eq!(t.flight(), 12 * MSS);
     t
 }
 
@@ -43,8 +43,8 @@ fn sack_entry(changes: Value) -> Script {
 #[test]
 fn fb_fr_2_and_3_entry_with_sack() {
     let t = sack_entry(json!({}));
-    assert_eq!((t.snap().ssthresh, t.snap().cwnd), (6 * MSS, MSS));
-    assert_eq!(t.snap().counters.fast_retransmits, 1);
+    assert_eq!((t.ssthresh(), t.snap().cwnd), (Some(6 * MSS), MSS));
+    assert_eq!(t.conn.counters().fast_retransmits, 1);
     assert!(t.snap().rexmt_due.is_some());
 }
 
@@ -313,7 +313,7 @@ fn fb_cw_3_and_fb_rto_9_the_timer_after_an_ack() {
     t.drain();
     t.at_ms(30).recv(ack(1449));
     let due = t.snap().rexmt_due.expect("runs").as_nanos();
-    assert_eq!(due, 30_000_000 + t.snap().rto.as_nanos());
+    assert_eq!(due, 30_000_000 + t.rto().as_nanos());
     t.recv(ack(2897));
     assert_eq!(t.snap().rexmt_due, None);
 }
@@ -327,5 +327,5 @@ fn fb_rto_9_the_timer_in_recovery() {
     let before = t.snap().rexmt_due;
     t.recv(ack(1449).sack([(2897, 7241)])).expect(data(1449..2897));
     assert!(t.snap().rexmt_due > before);
-    assert_eq!(t.snap().rexmt_due.expect("runs").as_nanos(), 100_000_000 + t.snap().rto.as_nanos());
+    assert_eq!(t.snap().rexmt_due.expect("runs").as_nanos(), 100_000_000 + t.rto().as_nanos());
 }

@@ -87,7 +87,7 @@ fn fb_win_7_the_send_buffer_grows() {
     assert_eq!(t.drain().len(), 3);
     let (mut una, mut greatest, mut steps) = (1, 33_304, Vec::new());
     for _ in 0..400 {
-        let sent = t.snap().in_flight as u32;
+        let sent = t.flight() as u32;
         una += sent.min(2 * MSS);
         t.advance_ms(1).recv(ack(una).win(65_535));
         t.drain();
@@ -254,7 +254,7 @@ fn fb_54_5_windows_of_each_bufspace() {
 fn fb_54_3_half_milliseconds() {
     let mut t = Script::client(v54(json!({})));
     t.establish(1);
-    assert_eq!(t.snap().rto.as_nanos(), 204_500_000);
+    assert_eq!(t.rto().as_nanos(), 204_500_000);
 }
 
 /// Each switch of the script turns what its sysctl turned.
@@ -377,7 +377,7 @@ fn flights(changes: Value, rtt: u64) -> Vec<u32> {
         t.recv(ack(una).ts_val(100_000 + t.now_ms() as u32, stamp).win(65_535));
         t.write(1 << 20);
         t.drain();
-        out.push(t.snap().in_flight as u32);
+        out.push(t.flight() as u32);
     }
     out
 }

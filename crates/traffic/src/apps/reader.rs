@@ -12,7 +12,7 @@ use crate::spec::ReadSpec;
 pub(super) struct Reader {
     /// Most bytes that one read takes.
     size: u64,
-    pace: Option<Pace>,
+    pace: Option<Box<Pace>>,
     pub journal: Journal<Read>,
 }
 
@@ -28,7 +28,8 @@ struct Pace {
 
 impl Reader {
     pub fn new(spec: ReadSpec) -> Self {
-        let pace = |rate| Pace { rate, clock: TransmitClock::default(), next: Instant::ZERO, waits: false };
+        let clock = TransmitClock::default();
+        let pace = |rate| Box::new(Pace { rate, clock, next: Instant::ZERO, waits: false });
         Self {
             size: spec.size.map_or(u64::MAX, |size| size.as_u64()),
             pace: spec.rate.map(pace),

@@ -23,15 +23,27 @@ pub struct Sender {
     pause: Duration,
     /// The next write does not begin before.
     resumes_at: Instant,
-    sleep: Option<SleepSpec>,
-    sleeper: Option<Sleeper>,
-    /// The sleep that begins when the write that is going on has been taken.
-    sleeps: Option<Duration>,
+    sleep: Option<Box<Sleep>>,
     streams: u16,
     delivery: Delivery,
     close: bool,
     progress: Progress,
     pub(super) journal: Journal<Written>,
+}
+
+/// How it sleeps, on a host with ticks.
+#[derive(Clone, Debug)]
+struct Sleep {
+    spec: SleepSpec,
+    sleeper: Sleeper,
+    /// The sleep that begins when the write that is going on has been taken.
+    begins: Option<Duration>,
+}
+
+impl Sleep {
+    fn new(spec: SleepSpec) -> Self {
+        Self { spec, sleeper: Sleeper::new(spec, Duration::ZERO), begins: None }
+    }
 }
 
 /// Which write comes next.
@@ -74,9 +86,7 @@ impl Sender {
             pending: 0,
             pause: transfer.pause,
             resumes_at: Instant::ZERO,
-            sleep: transfer.sleep,
-            sleeper: transfer.sleep.map(|spec| Sleeper::new(spec, Duration::ZERO)),
-            sleeps: None,
+            sleep: transfer.sleep.map(|spec| Box::new(Sleep::new(spec))),
             streams: transfer.streams,
             delivery: transfer.delivery,
             close: transfer.close,
@@ -87,7 +97,9 @@ impl Sender {
 
     /// See [`super::App::prepare`].
     pub(super) fn prepare(&mut self, phase: Duration, stream: impl FnOnce() -> Xoshiro256PlusPlus) {
-        self.sleeper = self.sleep.map(|spec| Sleeper::new(spec, phase));
+        if let Some(sleep) = &mut self.sleep {
+            sleep.sleeper = Sleeper::new(sleep.spec, phase);
+        }
         if let Script::Drawn(drawn) = &mut self.script {
             drawn.restart(stream());
         }
@@ -157,8 +169,10 @@ impl Sender {
                 return;
             }
             self.delivery.stream = (self.delivery.stream + 1) % self.streams;
-            if let (Some(wait), Some(sleeper)) = (self.sleeps.take(), &self.sleeper) {
-                self.resumes_at = sleeper.until(now, wait);
+            if let Some(sleep) = &mut self.sleep
+                && let Some(wait) = sleep.begins.take()
+            {
+                self.resumes_at = sleep.sleeper.until(now, wait);
             }
         }
     }
@@ -167,10 +181,10 @@ impl Sender {
         self.pending = write.size;
         let (offset, len) = (self.progress.bytes_written, write.size);
         self.journal.note(|| Written { at: now, offset, len });
-        match &self.sleeper {
+        match &mut self.sleep {
             None => self.resumes_at = write.next.unwrap_or(now + write.pause),
-            Some(sleeper) if sleeper.follows_write() => self.sleeps = Some(write.pause),
-            Some(sleeper) => self.resumes_at = sleeper.until(now, write.pause),
+            Some(sleep) if sleep.sleeper.follows_write() => sleep.begins = Some(write.pause),
+            Some(sleep) => self.resumes_at = sleep.sleeper.until(now, write.pause),
         }
     }
 

@@ -54,7 +54,7 @@ pub struct Pair {
     pub to_write: [Vec<(u64, Delivery)>; 2],
     /// An end closes when the other has.
     pub polite: bool,
-    under_way: BTreeMap<(Instant, usize), (usize, Packet)>,
+    under_way: BTreeMap<(Instant, usize), (usize, Box<Packet>)>,
     counts: [usize; 2],
     order: usize,
     library: Usrsctp,

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use rexmit_capture::Reader;
 
 use super::*;
-use crate::pair::{self, PairRun};
+use crate::pair::tests::story;
+use crate::pair::{self, PairRows, PairRun};
 use crate::rows::{Rows, Tables};
 use crate::tcp::script::analyse_with;
 use crate::{Options, Run, RunOptions};
@@ -19,10 +20,21 @@ enum By {
     Capture(&'static str),
     /// Two captures of `tests/captures/linux`, of a client and of its server.
     Pair(&'static str),
+    /// A story of packets between two captures, made by one clock or by two.
+    Story(Clock, &'static str),
     /// A packet script of TCP.
     Tcp(fn() -> String),
     /// A packet script of SCTP.
     Sctp(&'static str),
+    /// A long one.
+    LongSctp(fn() -> String),
+}
+
+/// How many clocks made two captures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Clock {
+    One,
+    Two,
 }
 
 impl By {
@@ -44,14 +56,20 @@ impl By {
                 let options = pair::Options { analysis: options, crossings: true, ..Default::default() };
                 let mut run = PairRun::new(reader("client"), reader("server"), None, &options);
                 while run.step(10_000) {}
-                let rows = run.finish().0;
-                format!(
-                    "{:?} {:?} {:?} {:?}",
-                    rows.clock, rows.retransmissions, rows.summaries, rows.crossings
-                )
+                tell_pair(&run.finish().0)
+            }
+            Self::Story(clock, text) => {
+                let options = pair::Options {
+                    analysis: options,
+                    same_clock: clock == Clock::One,
+                    crossings: true,
+                    ..Default::default()
+                };
+                tell_pair(&story::pair(&story::captures(text), &options))
             }
             Self::Tcp(script) => tell(&analyse_with(&options, &script())),
-            Self::Sctp(script) => format!("{:?}", crate::sctp::script::play_by(&options, script)),
+            Self::Sctp(script) => tell_sctp(&options, script),
+            Self::LongSctp(script) => tell_sctp(&options, &script()),
         }
     }
 }
@@ -59,6 +77,15 @@ impl By {
 fn tell(rows: &Rows) -> String {
     let Rows { connections, segments, retransmissions, loss_events, sctp, .. } = rows;
     format!("{connections:?} {segments:?} {retransmissions:?} {loss_events:?} {sctp:?}")
+}
+
+fn tell_sctp(options: &Options, script: &str) -> String {
+    format!("{:?}", crate::sctp::script::play_by(options, script))
+}
+
+fn tell_pair(rows: &PairRows) -> String {
+    let PairRows { clock, retransmissions, summaries, crossings, .. } = rows;
+    format!("{clock:?} {retransmissions:?} {summaries:?} {crossings:?}")
 }
 
 fn open(name: &str) -> Reader<BufReader<File>> {
@@ -119,10 +146,12 @@ const HELD: &[Held] = &[
     ("tcp.timer.probe_rtt_error", (10, 1), By::Capture("linux/tail-probe-lost.client.pcap.gz")),
     ("tcp.timer.probe_ack_delay", (1, 2), By::Capture("linux/tail-1-2ms.client.pcap.gz")),
     ("tcp.timer.probe_margin", (10, 1), By::Capture("linux/tail-probe-lost.client.pcap.gz")),
+    ("tcp.timer.reordering_rtts", (2, 1), By::Tcp(|| reordered(560.0))),
+    ("tcp.timer.reordering_margin", (2, 1), By::Tcp(|| reordered(560.0))),
     ("tcp.timer.settled_rtts", (1, 2), By::Capture("linux/timeout-long-bare.client.pcap.gz")),
-    ("tcp.prompt.share", (1, 2), By::Tcp(script!(USUAL, "254 s . 1001+1000 ack 1"))),
-    ("tcp.prompt.least", (1, 2), By::Tcp(script!(QUICK, "34.8 s . 1001+1000 ack 1"))),
-    ("tcp.prompt.most", (1, 2), By::Tcp(script!(SLOW, "615 s . 1001+1000 ack 1"))),
+    ("tcp.prompt.share", (1, 2), By::Tcp(script!(USUAL, "251.9 s . 1001+1000 ack 1"))),
+    ("tcp.prompt.least", (1, 2), By::Tcp(script!(QUICK, "34.2 s . 1001+1000 ack 1"))),
+    ("tcp.prompt.most", (1, 2), By::Tcp(script!(SLOW, "612.2 s . 1001+1000 ack 1"))),
     (
         "tcp.prompt.at_once_share",
         (4, 1),
@@ -262,6 +291,39 @@ const HELD: &[Held] = &[
     ("tcp.far.lost_share", (9, 10), By::Capture("linux/timeout-flight.client.pcap.gz")),
     ("tcp.far.pause_gaps", (9, 10), By::Capture("hard/thin-timeout.client.pcapng.gz")),
     ("tcp.far.gap_growth", (10, 1), By::Capture("hard/thin-timeout.client.pcapng.gz")),
+    (
+        "tcp.far.soonest_stamped",
+        (1, 2),
+        By::Tcp(script!(
+            "0 c S 0+0 sackok ts 0/0\n 50 s S 0+0 ack 1 sackok ts 0/0\n 50.1 c . 1+0 ack 1 ts 50/0\n",
+            "110 s . 1001+1000 ack 1 ts 60/50\n 110.1 c . 1+0 ack 1 ts 110/0 sack 1001-2001\n",
+            "110.2 s . 2001+1000 ack 1 ts 60/50\n 110.3 c . 1+0 ack 1 ts 110/0 sack 1001-3001\n",
+            "110.4 s . 3001+1000 ack 1 ts 60/50\n 260 c . 1+0 ack 1 ts 260/0 sack 1001-4001\n",
+            "290 s . 1+1000 ack 1 ts 240/50"
+        )),
+    ),
+    (
+        "tcp.far.reordering",
+        (0, 1),
+        By::Tcp(script!(
+            "0 c S 0+0 sackok\n 50 s S 0+0 ack 1 sackok\n 50.1 c . 1+0 ack 1\n",
+            "110 s . 1001+1000 ack 1\n 110.1 c . 1+0 ack 1 sack 1001-2001\n",
+            "110.2 s . 2001+1000 ack 1\n 110.3 c . 1+0 ack 1 sack 1001-3001\n 232 s . 1+1000 ack 1"
+        )),
+    ),
+    ("tcp.far.queues_grown", (1000, 1), By::Capture("hard/backoff.client.pcapng.gz")),
+    ("tcp.far.pause", (1000, 1), By::Capture("hard/lost-retransmission.client.pcapng.gz")),
+    ("tcp.missing.leaps", (100, 1), By::Capture("linux/timeout-long-bare.client.pcap.gz")),
+    ("tcp.missing.bare", (0, 1), By::Capture("hard/fin-lost.server.pcapng.gz")),
+    ("tcp.counts.damaged", (100, 1), By::Capture("hard/damaged.client.pcapng.gz")),
+    (
+        "tcp.copies.idents",
+        (1, 4),
+        By::Tcp(script!(
+            FAR,
+            "110 s . 1+1000 ack 1 ident 2001\n 300 s . 1+1000 ack 1 ident 1\n 310 c . 1+0 ack 1001"
+        )),
+    ),
     ("tcp.missing.burst_rtts", (9, 10), By::Capture("hard/ends-twice.client.pcapng.gz")),
     ("sctp.place.at_side", (100, 1), By::Capture("usrsctp/thin.receiver.pcap.gz")),
     ("sctp.place.at_side_share", (100, 1), By::Capture("usrsctp/thin.receiver.pcap.gz")),
@@ -270,11 +332,22 @@ const HELD: &[Held] = &[
     ("sctp.timer.shortest", (1, 4), By::Capture("usrsctp/reordering.receiver.pcap.gz")),
     ("sctp.timer.run_share", (9, 10), By::Capture("usrsctp/thin-heavy-loss.sender.pcap.gz")),
     ("sctp.timer.granularity", (9, 10), By::Capture("usrsctp/small-messages.sender.pcap.gz")),
-    ("sctp.timer.silence", (4, 1), By::Capture("usrsctp/thin.sender.pcap.gz")),
+    (
+        "sctp.timer.silence",
+        (4, 1),
+        By::Sctp(
+            "0 c init 1\n 100 s initack 1\n 100.1 c cookie\n 200 s cookieack\n 300 c data 1\n 400 s sack 1
+             500 c data 2\n 1480 s sack 1\n 1500 c data 2\n 1600 s sack 2",
+        ),
+    ),
     ("sctp.prompt.at_once", (4, 1), By::Capture("usrsctp/bursts-of-four.receiver.pcap.gz")),
     ("sctp.prompt.loop_share", (1, 2), By::Capture("usrsctp/thin-heavy-loss.receiver.pcap.gz")),
     ("sctp.prompt.reports", (9, 10), By::Capture("usrsctp/thin.receiver.pcap.gz")),
     ("sctp.prompt.few", (9, 10), By::Capture("usrsctp/thin-heavy-loss.receiver.pcap.gz")),
+    ("sctp.prompt.few_answers", (2, 1), By::Capture("usrsctp/bursts-of-four.receiver.pcap.gz")),
+    ("sctp.prompt.reports_most", (3, 4), By::Sctp(FEWER_THEN_FOUR)),
+    ("sctp.copies.idents", (0, 1), By::Sctp(COUNTED)),
+    ("sctp.copies.counted", (4, 1), By::Sctp(COUNTED)),
     ("sctp.prompt.latest", (5, 4), By::Capture("usrsctp/thin-heavy-loss.receiver.pcap.gz")),
     ("sctp.need.early_share", (1, 2), By::Capture("usrsctp/bursts-of-four.sender.pcap.gz")),
     ("pair.tolerance", (9, 10), By::Pair("thin-2ms")),
@@ -302,7 +375,134 @@ const HELD: &[Held] = &[
              3100 s sack 6\n 4500 s sack 6\n 4550 s sack 6 dup 6",
         ),
     ),
+    ("sctp.timer.late_share", (9, 10), By::Sctp(REPORTED_ONCE)),
+    ("sctp.timer.doublings", (1, 6), By::Sctp(REPORTED_ONCE_LATER)),
+    ("sctp.prompt.together", (1, 2), By::Sctp(FOUR_REPORTS)),
+    ("sctp.ends.linger", (1, 10), By::LongSctp(|| swept("c data 5", "9 c abort\n 3000 c data 6"))),
+    ("sctp.ends.half_open", (1, 2), By::LongSctp(|| swept("c init 5", "9 c init 5\n 400000 c init 5"))),
+    (
+        "tcp.missing.repair_rtts",
+        (1, 2),
+        By::Tcp(script!(
+            FAR,
+            "110 s . 1+1000 ack 1 ident 1\n 110.1 c . 1+0 ack 1001\n 111 s . 1001+1000 ack 1 ident 2\n",
+            "111.1 c . 1+0 ack 2001\n 112 s . 2001+1000 ack 1 ident 3\n 112.1 c . 1+0 ack 3001\n",
+            "500 s . 2001+1000 ack 1 ident 4\n 500.1 c . 1+0 ack 3001\n",
+            "560 s . 3001+1000 ack 1 ident 6\n 560.1 c . 1+0 ack 4001"
+        )),
+    ),
+    (
+        "pair.tap",
+        (1, 1000),
+        By::Story(
+            Clock::One,
+            "0 c S 100+0 > 10 10.005\n 10 s S 900+0 ack 101 > 10\n 20 c . 101+1000 ack 901 > 10 10.005
+             21 c . 1101+1000 ack 901 > 10 10.005\n 22 c . 2101+1000 ack 901 > 10 10.005
+             23 c . 3101+1000 ack 901 > 10 10.005\n 34 s . 901+0 ack 4101 > 10",
+        ),
+    ),
+    (
+        "pair.tap_numbered",
+        (1, 10),
+        By::Story(
+            Clock::One,
+            "0 c S 100+0 ident 1 > 10 13\n 10 s S 900+0 ack 101 ident 50 > 10\n
+             20 c . 101+1000 ack 901 ident 2 > 10 13\n 25 c . 1101+1000 ack 901 ident 3 > 10 13
+             30 c . 2101+1000 ack 901 ident 4 > 10 13\n 35 c . 3101+1000 ack 901 ident 5 > 10 13
+             50 s . 901+0 ack 4101 ident 51 > 10",
+        ),
+    ),
+    (
+        "pair.patience",
+        (1, 10),
+        By::Story(
+            Clock::One,
+            "0 c S 100+0 > 10\n 10 s S 900+0 ack 101 > 10\n 20 c . 101+1000 ack 901 > 10
+             40 s . 901+0 ack 1101 > lost\n 43 s . 901+0 ack 1101 > 10
+             540 s . 901+0 ack 1101 > unsent 10
+             600 c . 1101+1000 ack 901 > 10\n 611 s . 901+0 ack 2101 > 10",
+        ),
+    ),
+    (
+        "pair.slack",
+        (10, 1),
+        By::Story(
+            Clock::One,
+            "0 c S 100+0 > 10\n 10 s S 900+0 ack 101 > 10\n 20 c . 101+1000 ack 901 > 10
+             85 s . 901+0 ack 1101 > unsent 10\n 100 s . 901+0 ack 1101 > lost
+             103 s . 901+0 ack 1101 > 10
+             600 c . 1101+1000 ack 901 > 10\n 611 s . 901+0 ack 2101 > 10",
+        ),
+    ),
+    (
+        "pair.resolution",
+        (100_000, 1),
+        By::Story(Clock::Two, "0 c S 100+0 > 10\n 10 s S 900+0 ack 101 > 10\n 20 c . 101+0 ack 901 > 10"),
+    ),
+    ("pair.under_way", (1, 1000), By::Story(Clock::Two, SET)),
+    ("pair.beyond_ways", (2, 1), By::Story(Clock::One, ANSWERED_SOON)),
+    ("pair.answer", (1, 2), By::Story(Clock::One, UNANSWERED)),
+    ("pair.at_receiver_share", (1, 2), By::Story(Clock::Two, FAR_UNANSWERED)),
 ];
+
+/// The second of two captures has its clock set by 25 ms after 2 s. A little later a packet takes 20 ms longer than usual.
+const SET: &str = "1000 c S 100+0 ident 1 > 10\n 1010 s S 900+0 ack 101 ident 50 > 10
+    1020 c . 101+1000 ack 901 ident 2 > 10\n 1030 s . 901+0 ack 1101 ident 51 > 10
+    2000 c . 1101+1000 ack 901 ident 3 > 10\n 2010 s . 901+0 ack 2101 ident 52 > 10
+    3000 c . 2101+1000 ack 901 ident 4 > 35\n 3035 s . 901+0 ack 3101 ident 53 > -15
+    3100 c . 3101+1000 ack 901 ident 5 > 35\n 3135 s . 901+0 ack 4101 ident 54 > -15
+    3200 c . 4101+1000 ack 901 ident 6 > 35\n 3235 s . 901+0 ack 5101 ident 55 > 5
+    5200 c . 5101+1000 ack 901 ident 7 > 35\n 5235 s . 901+0 ack 6101 ident 56 > -15";
+
+/// The receiver, 10 ms away, answers within 0.8 ms, and once only when the segment comes again.
+const UNANSWERED: &str = "0 c S 100+0 ident 1 > 5\n 5.8 s S 900+0 ack 101 ident 50 > 5
+    20 c . 101+1000 ack 901 ident 2 > 5\n 25.8 s . 901+0 ack 1101 ident 51 > 5
+    40 c . 1101+1000 ack 901 ident 3 > 5\n 340 c . 1101+1000 ack 901 ident 4 > 5
+    345.8 s . 901+0 ack 2101 ident 52 > 5";
+
+/// The receiver, 10 ms away, answers the segment after the next one as if that had not come, and does so soon.
+const ANSWERED_SOON: &str = "0 c S 100+0 ident 1 > 5\n 5.8 s S 900+0 ack 101 ident 50 > 5
+    20 c . 101+1000 ack 901 ident 2 > 5\n 25.8 s . 901+0 ack 1101 ident 51 > 5
+    40 c . 1101+1000 ack 901 ident 3 > 5\n 43 c . 2101+1000 ack 901 ident 4 > 5
+    48.8 s . 901+0 ack 1101 ident 52 > 5\n 340 c . 1101+1000 ack 901 ident 5 > 5
+    345.8 s . 901+0 ack 3101 ident 53 > 5";
+
+/// The receiver, 100 ms away, answers within 3 ms, and once only when the segment comes again.
+const FAR_UNANSWERED: &str = "0 c S 100+0 ident 1 > 50\n 53 s S 900+0 ack 101 ident 50 > 50
+    120 c . 101+1000 ack 901 ident 2 > 50\n 173 s . 901+0 ack 1101 ident 51 > 50
+    240 c . 1101+1000 ack 901 ident 3 > 50\n 640 c . 1101+1000 ack 901 ident 4 > 50
+    693 s . 901+0 ack 2101 ident 52 > 50";
+
+/// A chunk that one SACK has reported missing goes again with another one, 1.15 s after it was sent.
+const REPORTED_ONCE: &str = "0 c init 1\n 100 s initack 1\n 100.1 c cookie\n 200 s cookieack\n 300 c data 1\n
+    400 s sack 1\n 500 c data 2\n 1550 c data 3\n 1650 s sack 1 3-3\n 1650.1 c data 2\n 1750 s sack 3";
+
+/// The same after 2.1 s, when a timer may have run out that was doubled.
+const REPORTED_ONCE_LATER: &str =
+    "0 c init 1\n 100 s initack 1\n 100.1 c cookie\n 200 s cookieack\n 300 c data 1\n
+    400 s sack 1\n 500 c data 2\n 2500 c data 3\n 2600 s sack 1 3-3\n 2600.1 c data 2\n 2700 s sack 3";
+
+/// A sender that was seen to take one report answers four.
+const FEWER_THEN_FOUR: &str =
+    "0 c init 1\n 100 s initack 1\n 100.1 c cookie\n 200 s cookieack\n 300 c data 1\n
+    400 s sack 1\n 410 c data 2\n 410 c data 3\n 510 s sack 1 3-3\n 510.1 c data 2\n 610.1 s sack 3\n
+    620 c data 4\n 620 c data 5\n 620 c data 6\n 620 c data 7\n 620 c data 8\n 720 s sack 3 5-5\n
+    721.1 s sack 3 5-6\n 722.2 s sack 3 5-7\n 723.3 s sack 3 5-8\n 723.35 c data 4\n 823.4 s sack 8";
+
+/// A sender that counts its packets, of which one comes late.
+const COUNTED: &str = "10 c data 1 | ident 1\n 11 c data 2 | ident 2\n 12 c data 3 | ident 3\n
+    13 c data 4 | ident 4\n 15 c data 6 | ident 6\n 1600 c data 5 | ident 5";
+
+/// A chunk goes again after four reports, seen on the way, when its timer may have run out as well.
+const FOUR_REPORTS: &str = "0 c init 1\n 0.1 s initack 1\n 100 c cookie\n 100.1 s cookieack\n 500 c data 1\n
+    500.1 s sack 1\n 1000 c data 2\n 2000 c data 3\n 2000.1 s sack 1 3-3\n 2105 c data 4\n 2105.1 s sack 1 3-4\n
+    2110 c data 5\n 2110.1 s sack 1 3-5\n 2112 s sack 1 3-5\n 2113 s sack 1 3-5\n 2150 c data 6\n 2150.1 s sack 1 3-6\n 2250.2 c data 2\n 2250.3 s sack 6";
+
+/// As many packets as there are between two looks for associations that are over, the last one of them late.
+fn swept(first: &str, last: &str) -> String {
+    let many = (0..8_190).map(|n| format!("{} {first}\n", n as f64 / 1e3));
+    many.collect::<String>() + last
+}
 
 /// Three reports of a segment, 10 ms from the client.
 const QUICK: &str = "0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n 10 c . 1+0 ack 1\n 12 s . 1+1000 ack 1\n
@@ -322,6 +522,19 @@ const SLOW: &str = "0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n 200 c . 1+0 ac
     410 s . 4001+1000 ack 1\n 610 c . 1+0 ack 1001 sack 2001-3001\n 610.5 c . 1+0 ack 1001 sack 2001-4001\n
     611 c . 1+0 ack 1001 sack 2001-5001\n";
 
+/// A connection of 250 ms, long in use, of which a segment goes again after so many milliseconds, two above it reported.
+fn reordered(after: f64) -> String {
+    let mut script =
+        String::from("0 c S 0+0 sackok ws 0\n 0.1 s S 0+0 ack 1 sackok ws 0\n 250 c . 1+0 ack 1\n");
+    for n in 0..20 {
+        let (at, seq) = (300 + 251 * n, 1 + 1000 * n);
+        script += &format!("{at} s . {seq}+1000 ack 1\n{} c . 1+0 ack {}\n", at + 250, seq + 1000);
+    }
+    script += "6000 s . 20001+1000 ack 1\n 6000 s . 21001+1000 ack 1\n 6000 s . 22001+1000 ack 1\n
+        6250 c . 1+0 ack 20001 sack 21001-22001\n 6250 c . 1+0 ack 20001 sack 21001-23001\n";
+    script + &format!("{} s . 20001+1000 ack 1", 6000.0 + after)
+}
+
 /// A receiver that answers at once, and once after 40 ms.
 const DELAYED: &str = "110 s . 1+1000 ack 1\n 111 c . 1+0 ack 1001\n 160 s . 1001+1000 ack 1\n
     200 c . 1+0 ack 2001\n";
@@ -335,31 +548,9 @@ fn an_answer_changes_when_a_threshold_moves() {
     assert!(same.is_empty(), "nothing changes: {same:?}");
 }
 
-/// Thresholds that no packets hold so far. This list only gets shorter.
-const OPEN: &[&str] = &[
-    "tcp.far.soonest_stamped",
-    "tcp.far.queues_grown",
-    "tcp.far.reordering",
-    "tcp.far.pause",
-    "tcp.missing.repair_rtts",
-    "sctp.timer.late_share",
-    "sctp.timer.doublings",
-    "sctp.prompt.together",
-    "sctp.ends.linger",
-    "sctp.ends.half_open",
-    "pair.resolution",
-    "pair.slack",
-    "pair.patience",
-    "pair.under_way",
-    "pair.tap",
-    "pair.tap_numbered",
-    "pair.answer",
-    "pair.at_receiver_share",
-];
-
 #[test]
-fn every_threshold_is_held_or_known_not_to_be() {
-    let mut told: Vec<_> = HELD.iter().map(|(name, ..)| *name).chain(OPEN.iter().copied()).collect();
+fn every_threshold_is_held() {
+    let mut told: Vec<_> = HELD.iter().map(|(name, ..)| *name).collect();
     let mut all: Vec<_> = Policy::STANDARD.thresholds().map(|threshold| threshold.name).collect();
     told.sort_unstable();
     all.sort_unstable();

@@ -93,47 +93,39 @@ impl Lane<'_> {
 
     /// The cheapest matching in order: as many pairs as can be, then the least difference of delays.
     fn align(&self, sent: &[Entry], got: &[Entry]) -> Vec<(usize, usize)> {
-        let width = got.len() + 1;
-        // Of what is left from (i, j) on: pairs, and differences of delays.
-        let mut best = vec![(0_u32, 0_i64); (sent.len() + 1) * width];
+        let mut grid = Grid::new(sent, got);
         for i in (0..sent.len()).rev() {
             for j in (0..got.len()).rev() {
-                best[i * width + j] = self.options(&best, (i, j), width, (sent, got)).1;
+                *grid.at_mut(i, j) = self.choose(&grid, i, j).worth;
             }
         }
         let (mut i, mut j) = (0, 0);
         let mut pairs = Vec::new();
         while i < sent.len() && j < got.len() {
-            match self.options(&best, (i, j), width, (sent, got)).0 {
-                Move::Pair => {
+            match self.choose(&grid, i, j).step {
+                Step::Pair => {
                     pairs.push((i, j));
                     (i, j) = (i + 1, j + 1);
                 }
-                Move::SkipSent => i += 1,
-                Move::SkipGot => j += 1,
+                Step::SkipSent => i += 1,
+                Step::SkipGot => j += 1,
             }
         }
         pairs
     }
 
-    fn options(
-        &self,
-        best: &[(u32, i64)],
-        (i, j): (usize, usize),
-        width: usize,
-        (sent, got): (&[Entry], &[Entry]),
-    ) -> (Move, (u32, i64)) {
-        let at = |i: usize, j: usize| best[i * width + j];
-        let mut choice = (Move::SkipSent, at(i + 1, j));
-        let other = at(i, j + 1);
-        if better(other, choice.1) {
-            choice = (Move::SkipGot, other);
+    /// The best step from a place, and what it leads to.
+    fn choose(&self, grid: &Grid<'_>, i: usize, j: usize) -> Choice {
+        let mut choice = Choice { step: Step::SkipSent, worth: grid.at(i + 1, j) };
+        let other = grid.at(i, j + 1);
+        if other.is_better_than(choice.worth) {
+            choice = Choice { step: Step::SkipGot, worth: other };
         }
-        if let Some(cost) = self.cost(sent[i].1, got[j].1) {
-            let (pairs, costs) = at(i + 1, j + 1);
-            let pair = (pairs + 1, costs + cost);
-            if better(pair, choice.1) {
-                choice = (Move::Pair, pair);
+        if let Some(cost) = self.cost(grid.sent[i].1, grid.got[j].1) {
+            let rest = grid.at(i + 1, j + 1);
+            let pair = Worth { pairs: rest.pairs + 1, difference: rest.difference + cost };
+            if pair.is_better_than(choice.worth) {
+                choice = Choice { step: Step::Pair, worth: pair };
             }
         }
         choice
@@ -168,17 +160,52 @@ impl Lane<'_> {
     }
 }
 
-/// What an alignment does next.
+/// What the best matching of all that is left is worth, from each place in two groups on.
+struct Grid<'a> {
+    sent: &'a [Entry],
+    got: &'a [Entry],
+    worths: Vec<Worth>,
+}
+
+impl<'a> Grid<'a> {
+    fn new(sent: &'a [Entry], got: &'a [Entry]) -> Self {
+        Self { sent, got, worths: vec![Worth::default(); (sent.len() + 1) * (got.len() + 1)] }
+    }
+
+    fn at(&self, i: usize, j: usize) -> Worth {
+        self.worths[i * (self.got.len() + 1) + j]
+    }
+
+    fn at_mut(&mut self, i: usize, j: usize) -> &mut Worth {
+        &mut self.worths[i * (self.got.len() + 1) + j]
+    }
+}
+
+/// Of a matching: its pairs, and the sum of the differences of their delays.
+#[derive(Clone, Copy, Debug, Default)]
+struct Worth {
+    pairs: u32,
+    difference: i64,
+}
+
+impl Worth {
+    /// More pairs, or as many and less difference.
+    fn is_better_than(self, other: Self) -> bool {
+        self.pairs > other.pairs || (self.pairs == other.pairs && self.difference < other.difference)
+    }
+}
+
+/// What an alignment does next, and what that leads to.
+struct Choice {
+    step: Step,
+    worth: Worth,
+}
+
 #[derive(Clone, Copy, Debug)]
-enum Move {
+enum Step {
     Pair,
     SkipSent,
     SkipGot,
-}
-
-/// More pairs, or as many and less difference.
-fn better(a: (u32, i64), b: (u32, i64)) -> bool {
-    a.0 > b.0 || (a.0 == b.0 && a.1 < b.1)
 }
 
 /// Products of group sizes up to this are matched exactly.

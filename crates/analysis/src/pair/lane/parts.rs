@@ -42,7 +42,7 @@ impl Lane<'_> {
         for open in open.iter_mut().filter(|open| !open.parts.is_empty()) {
             state.sent_done[open.sent as usize] = true;
             open.parts.sort_unstable();
-            for (seq, end) in gaps((open.seq, open.end), &open.parts) {
+            for (seq, end) in gaps(open.seq, open.end, &open.parts) {
                 state.parts.push(Part { sent: Some(open.sent), got: None, seq, end, tie: Tie::First });
             }
         }
@@ -135,13 +135,17 @@ impl Lane<'_> {
 /// Segments in a super-packet; one that claims more, as a header of a hostile capture may, stays whole.
 const MOST_SEGMENTS: i64 = 64;
 
+/// Timestamps of segments that are put together are no farther apart: a second of the finest clock that RFC 7323 section
+/// 5.4 allows.
+const MERGED_TICKS: u32 = 1000;
+
 /// Segments that a receiver puts together have the timestamp of one of them.
 fn merged(sent: &Digest, got: &Digest) -> bool {
-    got.len > sent.len && (got.tsval.wrapping_sub(sent.tsval) as i32).unsigned_abs() < 1000
+    got.len > sent.len && (got.tsval.wrapping_sub(sent.tsval) as i32).unsigned_abs() < MERGED_TICKS
 }
 
 /// What of a range no part covers; the parts are in order.
-fn gaps((seq, end): (i64, i64), parts: &[(i64, i64)]) -> Vec<(i64, i64)> {
+fn gaps(seq: i64, end: i64, parts: &[(i64, i64)]) -> Vec<(i64, i64)> {
     let mut gaps = Vec::new();
     let mut at = seq;
     for part in parts {

@@ -12,7 +12,7 @@ use crate::pair::{End, Options, PairRows, Pairing};
 use crate::tcp::script;
 
 /// Both captures, A first; times of both by one clock.
-pub(super) fn captures(story: &str) -> [Batch; 2] {
+pub(crate) fn captures(story: &str) -> [Batch; 2] {
     let mut ends = [Batch::default(), Batch::default()];
     for line in story.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(';')) {
         let (packet, fate) = line.split_once('>').unwrap_or_else(|| panic!("no > in: {line}"));
@@ -39,8 +39,9 @@ fn tell(packet: Packet, fate: &str, near: usize, ends: &mut [Batch; 2]) {
             "damaged" => far.last_mut().expect("an arrival").checksum = Checksum::Bad,
             delay => {
                 let delay: f64 = delay.parse().unwrap_or_else(|_| panic!("{delay} is no time"));
-                let time = packet.time.as_nanos() + (delay * 1e6).round() as u64;
-                far.push(Packet { time: Instant::from_nanos(time), ..packet.clone() });
+                // Below zero where the other clock is behind.
+                let time = packet.time.as_nanos().checked_add_signed((delay * 1e6).round() as i64);
+                far.push(Packet { time: Instant::from_nanos(time.expect("a time")), ..packet.clone() });
             }
         }
     }
@@ -50,7 +51,7 @@ fn tell(packet: Packet, fate: &str, near: usize, ends: &mut [Batch; 2]) {
 }
 
 /// What is said of two captures.
-pub(super) fn pair(ends: &[Batch; 2], options: &Options) -> PairRows {
+pub(crate) fn pair(ends: &[Batch; 2], options: &Options) -> PairRows {
     let mut pairing = Pairing::new(options);
     pairing.push(End::A, &ends[0]);
     pairing.push(End::B, &ends[1]);
@@ -58,17 +59,17 @@ pub(super) fn pair(ends: &[Batch; 2], options: &Options) -> PairRows {
 }
 
 /// What is said of a story, every crossing kept, by captures of one clock that ran all the time.
-pub(super) fn tale(story: &str) -> PairRows {
+pub(crate) fn tale(story: &str) -> PairRows {
     pair(&captures(story), &known())
 }
 
 /// Captures of one clock that ran all the time.
-pub(super) fn known() -> Options {
+pub(crate) fn known() -> Options {
     Options { same_clock: true, whole: true, crossings: true, ..Options::default() }
 }
 
 /// Changes each packet of a capture.
-pub(super) fn change(batch: &mut Batch, mut with: impl FnMut(&mut Packet, &mut Tcp)) {
+pub(crate) fn change(batch: &mut Batch, mut with: impl FnMut(&mut Packet, &mut Tcp)) {
     for packet in &mut batch.packets {
         let mut transport = std::mem::replace(&mut packet.transport, Transport::Tcp(Tcp::default()));
         if let Transport::Tcp(tcp) = &mut transport {
@@ -79,7 +80,7 @@ pub(super) fn change(batch: &mut Batch, mut with: impl FnMut(&mut Packet, &mut T
 }
 
 /// The crossings in short: side, numbers, delay in ms, fate, and what else is to be said.
-pub(super) fn told(rows: &PairRows) -> Vec<String> {
+pub(crate) fn told(rows: &PairRows) -> Vec<String> {
     rows.crossings
         .iter()
         .map(|row| {

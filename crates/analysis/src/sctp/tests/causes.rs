@@ -34,7 +34,7 @@ fn fast_retransmit() {
 }
 
 /// A thick stream whose fast retransmit is lost too. A sender that sends again once only (RFC 9260) waits for T3, while
-/// sctp_trace sees hundreds of reports and calls it fast.
+/// sctp_trace sees hundreds of reports and calls it fast. Another sender may have answered them late.
 #[test]
 fn timeout_in_a_thick_stream_though_many_reports_came() {
     let mut script = lines(2_000.0, 0.5, 140..150, |tsn| format!("c data {tsn}"))
@@ -49,7 +49,36 @@ fn timeout_in_a_thick_stream_though_many_reports_came() {
     let rows = play(&thick(&script));
     let row = &rows.retransmissions[1];
     assert_eq!((row.class.name(), row.cause, row.class_reports), ("fast", SctpCause::Timeout, 400));
-    assert_eq!((row.retransmission, row.confidence, row.evidence.backoff), (2, Confidence::Certain, 1));
+    assert_eq!((row.retransmission, row.confidence, row.evidence.backoff), (2, Confidence::Likely, 1));
+}
+
+/// What makes the count of missing reports full is answered 11 ms later, long before T3: RFC 9260 section 6.3.1 has 1 s
+/// at least.
+#[test]
+fn a_late_fast_retransmit_is_no_timeout() {
+    let script = lines(2_000.0, 0.1, 140..145, |tsn| format!("c data {tsn}"))
+        + &lines(2_300.2, 0.1, 141..144, |tsn| format!("s sack 139 141-{tsn}"))
+        + "2311.4 c data 140
+           2411 s sack 144";
+    let rows = play(&thick(&script));
+    assert_eq!(rows.retransmissions[0].evidence.strikes, 3);
+    assert_eq!(judged(&rows), ["93 40 r1 timeout fast likely"]);
+}
+
+/// Fewer reports than start a fast retransmit, and no SACK for 100 ms: a timer, but sooner than the one that is estimated.
+/// Later than that it is certain.
+#[test]
+fn a_timeout_sooner_than_is_estimated_is_not_certain() {
+    let judged_after = |after: f64| {
+        let script = lines(2_000.0, 0.1, 140..143, |tsn| format!("c data {tsn}"))
+            + &format!(
+                "2100.2 s sack 139 141-141\n2100.3 s sack 139 141-142\n{} c data 140\n",
+                2_000.0 + after
+            );
+        judged(&play(&thick(&(script + "3300 s sack 142"))))
+    };
+    assert_eq!(judged_after(400.0), ["90 40 r1 timeout timeout likely"]);
+    assert_eq!(judged_after(1_000.0), ["90 40 r1 timeout timeout certain"]);
 }
 
 /// T3, then the rest of what was outstanding when the window allows.

@@ -84,7 +84,7 @@ impl Half {
     /// Data that a packet sent later overtook on their way here.
     pub(super) fn is_overtaken(&self, sent: &Sent) -> bool {
         if let Some(known) = self.board.recall(sent.seq).filter(|piece| piece.count > 0) {
-            return is_earlier(&sent.stamp, known);
+            return is_earlier(&sent.stamp, known, self.policy.copies.idents);
         }
         let Some(hole) = self.board.piece_at(sent.seq).filter(|piece| piece.count == 0) else { return false };
         if sent.end > hole.end {
@@ -101,7 +101,10 @@ impl Half {
             return true;
         }
         let later_ident = sent.stamp.ident.wrapping_sub(after.ident) as i16;
-        if sent.stamp.ident != 0 && after.ident != 0 && after.count == 1 && later_ident.unsigned_abs() < 4096
+        if sent.stamp.ident != 0
+            && after.ident != 0
+            && after.count == 1
+            && u64::from(later_ident.unsigned_abs()) < self.policy.copies.idents
         {
             return later_ident < 0;
         }
@@ -113,11 +116,11 @@ impl Half {
 }
 
 /// True if the packet is marked as sent before the one that `piece` was last seen in.
-fn is_earlier(stamp: &Stamp, piece: &Piece) -> bool {
+fn is_earlier(stamp: &Stamp, piece: &Piece, idents: u64) -> bool {
     let later = stamp.tsval.wrapping_sub(piece.tsval) as i32;
     if stamp.tsval != 0 && later != 0 {
         return later < 0;
     }
     let later = stamp.ident.wrapping_sub(piece.ident) as i16;
-    stamp.ident != 0 && piece.ident != 0 && (-4096..0).contains(&later)
+    stamp.ident != 0 && piece.ident != 0 && later < 0 && u64::from(later.unsigned_abs()) <= idents
 }

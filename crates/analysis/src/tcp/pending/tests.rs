@@ -38,7 +38,7 @@ fn answer(pending: &mut Pending, ms: u64, ack: i64) {
 /// Numbers of those that are released, and how each was judged.
 fn released(pending: &mut Pending, ms: u64) -> Vec<(u64, Need)> {
     let mut out = Vec::new();
-    pending.release((at(ms), Duration::from_millis(1)), None, |waiting| {
+    pending.release(at(ms), Duration::from_millis(1), None, |waiting| {
         out.push((waiting.row.number, waiting.row.need))
     });
     out

@@ -9,7 +9,7 @@ use super::{Linux2615, Phase};
 use crate::congestion::{Ack, CongestionControl};
 use crate::connection::Tcb;
 use crate::recovery::Arrival;
-use crate::recovery::packets::{self, Blocks, News, rtt_by_echo};
+use crate::recovery::packets::{self, Blocks, PacketReport, rtt_by_echo};
 
 /// What is known of an acknowledgment (the FLAG_ constants of tcp_input.c).
 #[derive(Clone, Copy, Debug, Default)]
@@ -148,7 +148,7 @@ impl Linux2615 {
 }
 
 /// A sample for an ACK of new data: by the echo, else of what was sent once only (`tcp_ack_update_rtt`).
-fn sample(tcb: &mut Tcb, now: Instant, segment: &TcpSegment, acked: &News) {
+fn sample(tcb: &mut Tcb, now: Instant, segment: &TcpSegment, acked: &PacketReport) {
     if acked.acked == 0 {
         return;
     }

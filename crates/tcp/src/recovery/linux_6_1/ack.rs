@@ -9,7 +9,7 @@ use super::{Linux61, Phase};
 use crate::congestion::{Ack, CongestionControl, Note};
 use crate::connection::Tcb;
 use crate::recovery::Arrival;
-use crate::recovery::packets::{Blocks, News, rtt_by_echo};
+use crate::recovery::packets::{Blocks, PacketReport, rtt_by_echo};
 
 /// What is known of an acknowledgment (the FLAG_ constants of tcp_input.c).
 #[derive(Clone, Copy, Debug, Default)]
@@ -104,8 +104,8 @@ impl Linux61 {
     }
 
     /// `tcp_sacktag_write_queue`.
-    fn take_blocks(&mut self, tcb: &Tcb, segment: &TcpSegment, told: &mut Told) -> News {
-        let Some(blocks) = Blocks::of(tcb, segment, told.prior_una) else { return News::default() };
+    fn take_blocks(&mut self, tcb: &Tcb, segment: &TcpSegment, told: &mut Told) -> PacketReport {
+        let Some(blocks) = Blocks::of(tcb, segment, told.prior_una) else { return PacketReport::default() };
         if let Some(duplicate) = blocks.duplicate {
             self.take_duplicate(tcb, duplicate, told);
         }
@@ -144,7 +144,13 @@ impl Linux61 {
 
     /// A sample from the times at which packets left, else from the echoed timestamp
     /// (`tcp_ack_update_rtt`). True if there was one.
-    fn sample_packets(&self, tcb: &mut Tcb, arrival: &Arrival<'_>, acked: &News, sacked: &News) -> bool {
+    fn sample_packets(
+        &self,
+        tcb: &mut Tcb,
+        arrival: &Arrival<'_>,
+        acked: &PacketReport,
+        sacked: &PacketReport,
+    ) -> bool {
         let &Arrival { now, segment, .. } = arrival;
         let (una, nxt) = (tcb.snd.una, tcb.snd.nxt);
         let micros = |from: Instant| Duration::from_micros(now.as_nanos() / 1_000 - from.as_nanos() / 1_000);
@@ -168,7 +174,7 @@ impl Linux61 {
     }
 
     /// The end of `tcp_clean_rtx_queue`: duplicates are used up, reordering is noticed.
-    fn settle_queue(&mut self, tcb: &Tcb, acked: &News, prior_fack: Option<SeqNumber>) {
+    fn settle_queue(&mut self, tcb: &Tcb, acked: &PacketReport, prior_fack: Option<SeqNumber>) {
         if !tcb.marks.sack {
             self.delivered += u64::from(self.packets.use_up_duplicates(acked.acked));
             self.limit_duplicates(tcb, acked.acked);

@@ -11,7 +11,7 @@ use rexmit_wire::{SeqNumber, TcpSegment};
 
 use super::{LossRecovery, Permit, Phase, Sent, Status};
 use crate::connection::{Tcb, Timers};
-pub(super) use queue::{News, SentQueue};
+pub(super) use queue::{PacketReport, SentQueue};
 
 /// What every version keeps in `struct tcp_sock`.
 #[derive(Clone, Debug)]
@@ -200,7 +200,7 @@ pub(super) fn resend(way: &mut impl Counting, tcb: &mut Tcb, now: Instant, i: us
     let seq = packet.start.max(una);
     let sent = tcb.send_hole(now, seq, packet.end.diff(seq) as u32, way);
     let p = way.packets();
-    p.queue.send_again(i, una, sent, (now, tcb.snd.max));
+    p.queue.send_again(i, seq + sent, now, tcb.snd.max);
     p.undo_resent = p.undo_resent.max(0) + 1;
     p.first_resent.get_or_insert_with(|| tcb.timestamp(now));
 }

@@ -4,6 +4,7 @@
 //! differs from that is looked at.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
@@ -30,7 +31,7 @@ pub(crate) struct Sent {
 
 /// What one acknowledgment, or its SACK blocks, told.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct PacketReport {
     /// Packets that left the queue.
     pub acked: u32,
     /// Packets that arrived, as far as was not known before.
@@ -47,7 +48,7 @@ pub(crate) struct News {
     pub sacked: bool,
 }
 
-impl News {
+impl PacketReport {
     fn note_original(&mut self, packet: &Sent, mark: SeqNumber) {
         let first = self.times.map_or(packet.at, |(first, _)| first);
         self.times = Some((first, packet.at));
@@ -106,8 +107,8 @@ impl SentQueue {
 
     /// Everything before `una` has arrived; `mark` ends the present episode. With `sack`, what was not reported
     /// counts as delivered now.
-    pub fn acknowledge(&mut self, una: SeqNumber, mark: SeqNumber, sack: bool) -> News {
-        let mut news = News::default();
+    pub fn acknowledge(&mut self, una: SeqNumber, mark: SeqNumber, sack: bool) -> PacketReport {
+        let mut news = PacketReport::default();
         while let Some(packet) = self.packets.front().copied().filter(|p| p.end <= una) {
             self.packets.pop_front();
             news.acked += 1;
@@ -132,16 +133,21 @@ impl SentQueue {
     }
 
     /// Takes the SACK blocks of an acknowledgment; `una` is from before it.
-    pub fn report(&mut self, blocks: &[(SeqNumber, SeqNumber)], una: SeqNumber, mark: SeqNumber) -> News {
-        let mut news = News::default();
+    pub fn report(
+        &mut self,
+        blocks: &[(SeqNumber, SeqNumber)],
+        una: SeqNumber,
+        mark: SeqNumber,
+    ) -> PacketReport {
+        let mut news = PacketReport::default();
         for &(left, right) in blocks {
             let known = self.known.iter().copied().find(|k| k.0 < right && left < k.1);
             match known {
                 Some((from, to)) => {
-                    self.report_range(left, from.min(right), (una, mark), &mut news);
-                    self.report_range(to.max(left), right, (una, mark), &mut news);
+                    self.report_range(left..from.min(right), una, mark, &mut news);
+                    self.report_range(to.max(left)..right, una, mark, &mut news);
                 }
-                None => self.report_range(left, right, (una, mark), &mut news),
+                None => self.report_range(left..right, una, mark, &mut news),
             }
         }
         self.known.clear();
@@ -151,13 +157,13 @@ impl SentQueue {
 
     fn report_range(
         &mut self,
-        left: SeqNumber,
-        right: SeqNumber,
-        (una, mark): (SeqNumber, SeqNumber),
-        news: &mut News,
+        block: Range<SeqNumber>,
+        una: SeqNumber,
+        mark: SeqNumber,
+        news: &mut PacketReport,
     ) {
-        let mut i = self.packets.partition_point(|p| p.start < left);
-        while let Some(packet) = self.packets.get_mut(i).filter(|p| p.end <= right) {
+        let mut i = self.packets.partition_point(|p| p.start < block.start);
+        while let Some(packet) = self.packets.get_mut(i).filter(|p| p.end <= block.end) {
             i += 1;
             if packet.sacked || packet.end <= una {
                 continue;
@@ -341,11 +347,10 @@ impl SentQueue {
         })
     }
 
-    /// The packet at `i` leaves again with its first `len` numbers; the rest, if any, is a packet of its own. All
+    /// The packet at `i` leaves again at `at`, its numbers before `end`; the rest, if any, is a packet of its own. All
     /// before `mark` has been sent.
-    pub fn send_again(&mut self, i: usize, una: SeqNumber, len: u32, (at, mark): (Instant, SeqNumber)) {
+    pub fn send_again(&mut self, i: usize, end: SeqNumber, at: Instant, mark: SeqNumber) {
         let packet = &mut self.packets[i];
-        let end = packet.start.max(una) + len;
         if end < packet.end {
             let rest = Sent { start: end, ..*packet };
             packet.end = end;

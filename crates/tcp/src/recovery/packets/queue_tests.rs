@@ -45,7 +45,7 @@ fn packets_below_the_threshold_are_lost_and_sent_again() {
     assert_eq!((q.lost, q.next_lost(0)), (3, Some(0)));
     for i in [0, 1, 3] {
         assert_eq!(q.next_lost(0), Some(i));
-        q.send_again(i, s(0), 100, (Instant::from_nanos(50), s(1_000)));
+        q.send_again(i, s(100 * (i as u32 + 1)), Instant::from_nanos(50), s(1_000));
     }
     assert_eq!((q.resent, q.next_lost(0), q.in_flight()), (3, None, 6));
     q.lose_all();
@@ -60,7 +60,7 @@ fn packets_below_the_threshold_are_lost_and_sent_again() {
 fn a_packet_may_be_split() {
     let mut q = ten();
     q.lose(0);
-    q.send_again(0, s(0), 60, (Instant::ZERO, s(1_000)));
+    q.send_again(0, s(60), Instant::ZERO, s(1_000));
     assert_eq!((q.len(), q.lost, q.resent, q.next_lost(0)), (11, 2, 1, Some(1)));
     q.check();
 }

@@ -202,3 +202,219 @@ fn a_hole_just_after_a_recovery_may_belong_to_it() {
     ]);
     assert_eq!(found, [(13, Fast, Certain), (22, Fast, Likely)]);
 }
+
+/// Three reports of the second segment, 1 s after it was sent, and the segment again `after` ms later; the first report
+/// comes with this window, which was 1000 before.
+fn reported_late(window: u32, after: f64) -> Vec<(u64, Cause, Confidence)> {
+    causes(&[&format!(
+        "0 c S 0+0 sackok
+         0.1 s S 0+0 ack 1 sackok
+         80 c . 1+0 ack 1
+         81 s . 1+1000 ack 1
+         161 c . 1+0 ack 1001
+         170 s . 1001+1000 ack 1
+         535 s . 2001+1000 ack 1
+         615 c . 1+0 ack 1001 win {window} sack 2001-3001
+         810 s . 3001+1000 ack 1
+         890 c . 1+0 ack 1001 win {window} sack 2001-4001
+         1088 s . 4001+1000 ack 1
+         1168.4 c . 1+0 ack 1001 win {window} sack 2001-5001
+         {} s . 1001+1000 ack 1
+         1250 c . 1+0 ack 5001",
+        1168.4 + after
+    )])
+}
+
+#[test]
+fn a_timer_that_expires_soon_after_the_third_report_makes_no_certain_fast_retransmit() {
+    assert_eq!(reported_late(1000, 1.6), [(13, Fast, Likely)]);
+    assert_eq!(reported_late(1000, 0.1), [(13, Fast, Certain)]);
+}
+
+#[test]
+fn a_report_that_moves_the_window_is_no_duplicate_to_all_senders() {
+    // To one that counts duplicates as RFC 5681 section 2 has them there were two, so its timer may have run out.
+    assert_eq!(reported_late(1100, 0.1), [(13, Fast, Likely)]);
+}
+
+#[test]
+fn going_on_behind_a_fast_retransmit_is_no_use_of_sack() {
+    // After a timeout the sender goes back, up to 3001. Three duplicates make it send the first segment, and what it
+    // goes on with lies behind reported data, which it has no eye for. So its next recovery is a plain one.
+    let found = causes(&[
+        SACK_OPENING,
+        SIX,
+        "110 c . 1+0 ack 1 sack 4001-5001
+         410 s . 1+1000 ack 1
+         460 c . 1+0 ack 1001 sack 4001-5001
+         460.01 s . 1001+1000 ack 1
+         460.02 s . 2001+1000 ack 1
+         461 c . 1+0 ack 1001 sack 2001-3001,4001-5001
+         462 c . 1+0 ack 1001 sack 2001-4001,4001-5001
+         463 c . 1+0 ack 1001 sack 2001-5001
+         463.01 s . 1001+1000 ack 1
+         463.02 s . 5001+1000 ack 1
+         520 c . 1+0 ack 6001
+         530 s . 6001+1000 ack 1
+         530 s . 7001+1000 ack 1
+         530 s . 8001+1000 ack 1
+         530 s . 9001+1000 ack 1
+         530 s . 10001+1000 ack 1
+         530 s . 11001+1000 ack 1
+         580 c . 1+0 ack 6001 sack 7001-8001
+         581 c . 1+0 ack 6001 sack 7001-9001
+         582 c . 1+0 ack 6001 sack 7001-10001
+         582.01 s . 6001+1000 ack 1
+         632 c . 1+0 ack 10001 sack 11001-12001
+         632.01 s . 10001+1000 ack 1
+         690 c . 1+0 ack 12001",
+    ]);
+    assert!(found.iter().all(|row| row.1 != SackRecovery || row.2 == Likely), "{found:?}");
+}
+
+#[test]
+fn a_capture_that_misses_a_first_transmission_is_not_its_senders() {
+    // By the handshake the capture is 0.5 ms from the sender. In between is a queue: the first segment was lost in it,
+    // and its fast retransmit waits there for 2 ms, so that it seems to answer nothing.
+    let found = causes(&["0 s S 0+0 sackok
+         4 c S 0+0 ack 1 sackok
+         4.9 s . 1+0 ack 1
+         10 s . 1+1000 ack 1
+         14 c . 1+0 ack 1001
+         20 s . 2001+1000 ack 1
+         24 c . 1+0 ack 1001 sack 2001-3001
+         27 s . 3001+1000 ack 1
+         30 s . 4001+1000 ack 1
+         31 c . 1+0 ack 1001 sack 2001-4001
+         34 c . 1+0 ack 1001 sack 2001-5001
+         1020 s . 2001+1000 ack 1
+         1023 s . 4001+1000 ack 1
+         1024 c . 1+0 ack 1001 sack 2001-5001
+         1027 c . 1+0 ack 1001 sack 2001-5001
+         1029.3 s . 1001+1000 ack 1
+         1034 c . 1+0 ack 5001"]);
+    assert!(found.iter().all(|row| row.2 == Likely), "{found:?}");
+    assert_eq!(found.last().map(|row| row.0), Some(16), "{found:?}");
+}
+
+#[test]
+fn behind_a_queue_a_fast_retransmit_in_a_recovery_is_no_certain_timeout() {
+    // By the handshake the capture is 0.25 ms from the sender; what is sent waits for 1.5 ms in between. The sender
+    // begins another fast retransmit before the first one has repaired all.
+    let found = causes(&["0 s S 0+0 sackok
+         4 c S 0+0 ack 1 sackok
+         4.5 s . 1+0 ack 1
+         10 s . 1+1000 ack 1
+         14 c . 1+0 ack 1001
+         20 s . 1001+1000 ack 1
+         20 s . 2001+1000 ack 1
+         20 s . 3001+1000 ack 1
+         20 s . 4001+1000 ack 1
+         20 s . 5001+1000 ack 1
+         24 c . 1+0 ack 1001 sack 2001-3001
+         24.5 c . 1+0 ack 1001 sack 2001-4001
+         25 c . 1+0 ack 1001 sack 2001-5001
+         26.5 s . 1001+1000 ack 1
+         30.5 c . 1+0 ack 5001
+         400 s . 6001+1000 ack 1
+         400 s . 7001+1000 ack 1
+         400 s . 8001+1000 ack 1
+         404 c . 1+0 ack 5001 sack 6001-7001
+         404.5 c . 1+0 ack 5001 sack 6001-8001
+         405 c . 1+0 ack 5001 sack 6001-9001
+         406.5 s . 5001+1000 ack 1
+         410 c . 1+0 ack 9001"]);
+    assert_eq!(found, [(14, Fast, Likely), (22, Timeout, Likely)]);
+}
+
+#[test]
+fn a_tail_that_goes_again_as_the_window_opens_is_no_certain_probe() {
+    // The byte that fits the window is lost, and the FIN behind it was in a probe of the closed window. When that opens,
+    // the sender goes on with its last segment.
+    let found = causes(&[
+        SACK_OPENING,
+        "60 s . 1+1000 ack 1
+         110 c . 1+0 ack 1001 win 1
+         110.1 s . 1001+1 ack 1
+         111 c . 1+0 ack 1001 win 0
+         1110 s F 1002+1 ack 1
+         1160 c . 1+0 ack 1001 win 0
+         2500 c . 1+0 ack 1001 win 3000
+         2500.01 s F 1002+1 ack 1
+         2550 c . 1+0 ack 1001 win 3000 sack 1002-1003
+         3500 s F 1001+2 ack 1
+         3550 c . 1+0 ack 1004 win 3000",
+    ]);
+    assert!(!found.is_empty() && certain(&found).is_empty(), "{found:?}");
+}
+
+/// A connection of 250 ms, long in use: 20 segments, each answered.
+fn long_used() -> String {
+    let mut script = String::from(
+        "0 c S 0+0 sackok ws 0
+         0.1 s S 0+0 ack 1 sackok ws 0
+         250 c . 1+0 ack 1\n",
+    );
+    for n in 0..20 {
+        let (at, seq) = (300.0 + 251.0 * f64::from(n), 1 + 1000 * n);
+        script += &format!("{at} s . {seq}+1000 ack 1\n{} c . 1+0 ack {}\n", at + 250.0, seq + 1000);
+    }
+    script
+}
+
+/// On that, a segment goes again after `after` ms, two above it reported by SACK `reported` ms after they were sent.
+fn two_reported(reported: f64, after: f64) -> Vec<RetransmissionRow> {
+    let mut script = long_used();
+    script += "6000 s . 20001+1000 ack 1\n 6000 s . 21001+1000 ack 1\n 6000 s . 22001+1000 ack 1\n";
+    let (told, again) = (6000.0 + reported, 6000.0 + after);
+    script += &format!("{told} c . 1+0 ack 20001 sack 21001-22001\n");
+    script += &format!("{told} c . 1+0 ack 20001 sack 21001-23001\n");
+    script += &format!("{again} s . 20001+1000 ack 1\n{} c . 1+0 ack 23001\n", again + 250.0);
+    rows(&[&script])
+}
+
+#[test]
+fn a_timer_for_reordering_is_no_certain_timeout() {
+    // RACK (RFC 8985 section 6.2): the RTT and a quarter of the shortest one.
+    let found = two_reported(250.0, 312.5);
+    assert_eq!((found[0].cause, found[0].confidence), (Fast, Likely));
+    // Twice the RTT bounds what the reordering window grows to, and timers are late.
+    let found = two_reported(250.0, 540.0);
+    assert_eq!((found[0].cause, found[0].confidence), (Timeout, Likely));
+    // A queue that no sample shows: what is reported shows it.
+    let found = two_reported(400.0, 640.0);
+    assert_eq!((found[0].cause, found[0].confidence), (Timeout, Likely));
+}
+
+#[test]
+fn later_than_any_timer_for_reordering_the_timeout_is_certain() {
+    let found = two_reported(250.0, 560.0);
+    assert_eq!((found[0].cause, found[0].confidence), (Timeout, Certain));
+    assert!(
+        found[0].certain.is_some_and(|proof| proof
+            .words()
+            .contains("no reordering timer: it waited longer than RACK does"))
+    );
+}
+
+#[test]
+fn what_follows_a_timer_for_reordering_is_no_surer() {
+    // Two of three are lost, and the second goes again when the first is acknowledged.
+    let followed = |after: f64| {
+        let again = 6000.0 + after;
+        let answer = again + 250.0;
+        causes(&[
+            &long_used(),
+            "6000 s . 20001+1000 ack 1
+             6000 s . 21001+1000 ack 1
+             6000 s . 22001+1000 ack 1
+             6250 c . 1+0 ack 20001 sack 21001-22001",
+            &format!("{again} s . 20001+1000 ack 1\n{answer} c . 1+0 ack 22001"),
+            &format!("{} s . 22001+1000 ack 1\n{} c . 1+0 ack 23001", answer + 0.01, answer + 250.0),
+        ])
+    };
+    let sure =
+        |found: Vec<(u64, Cause, Confidence)>| -> Vec<_> { found.iter().map(|row| (row.1, row.2)).collect() };
+    assert_eq!(sure(followed(540.0)), [(Timeout, Likely), (GoBackN, Likely)]);
+    assert_eq!(sure(followed(560.0)), [(Timeout, Certain), (GoBackN, Certain)]);
+}

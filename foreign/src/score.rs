@@ -1,0 +1,238 @@
+//! What the analysis says beside what the sender says.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io::Cursor;
+
+use rexmit_analysis::rows::{Cause, Confidence, RetransmissionRow};
+use rexmit_analysis::{Run, RunOptions};
+use rexmit_capture::Reader;
+use rexmit_wire::{Flags, SeqNumber};
+
+use crate::answers::{Expected, expected, family};
+use crate::world::{Place, Ran, Truth};
+
+/// What was found at one place, as seen from the host that retransmits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Score {
+    /// Retransmissions that passed, of which a capture can know: something of them or above them had passed before.
+    pub in_truth: u64,
+    /// Those of them that are not listed.
+    pub missed: u64,
+    /// Packets that are listed and repeat nothing.
+    pub extra: u64,
+    /// Retransmissions with a cause of the right family.
+    pub family: u64,
+    /// Those with the right cause.
+    pub exact: u64,
+    /// Listed ones that are called certain.
+    pub certain: u64,
+    /// Those of them whose family is wrong.
+    pub certain_family_wrong: u64,
+    /// Those of them whose cause is wrong.
+    pub certain_exact_wrong: u64,
+}
+
+/// A judgement that was not right.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The scenario.
+    pub seed: u64,
+    /// Where.
+    pub place: Place,
+    /// The packet's number in the capture, from 1.
+    pub number: u64,
+    /// What was judged of it; `None` if it is not listed.
+    pub judged: Option<RetransmissionRow>,
+    /// Its family is right.
+    pub family: bool,
+}
+
+/// Scores by place, and what was not right.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// By place.
+    pub scores: [Score; 3],
+    /// By place, what the sender did and what is said of it (`None`: not listed), with `true` if certain.
+    pub causes: BTreeMap<(Place, String, Option<Cause>, bool), u64>,
+    /// Judgements that were not right.
+    pub findings: Vec<Finding>,
+}
+
+impl Tally {
+    /// Adds another one.
+    pub fn add(&mut self, other: Self) {
+        for (into, from) in self.scores.iter_mut().zip(other.scores) {
+            into.add(from);
+        }
+        for (key, count) in other.causes {
+            *self.causes.entry(key).or_default() += count;
+        }
+        self.findings.extend(other.findings);
+    }
+
+    /// Judgements called certain, at all places.
+    pub fn certain(&self) -> u64 {
+        self.scores.iter().map(|score| score.certain).sum()
+    }
+
+    /// Those of them whose family is wrong.
+    pub fn certain_family_wrong(&self) -> u64 {
+        self.scores.iter().map(|score| score.certain_family_wrong).sum()
+    }
+
+    /// Those of them whose cause is wrong.
+    pub fn certain_exact_wrong(&self) -> u64 {
+        self.scores.iter().map(|score| score.certain_exact_wrong).sum()
+    }
+
+    /// The scores as rows of a table in Markdown, each with the name of the sender.
+    pub fn table(&self, sender: &str) -> String {
+        let mut out = String::from(HEAD);
+        for (place, score) in Place::ALL.into_iter().zip(self.scores) {
+            let share = |part: u64| 100.0 * part as f64 / score.in_truth.max(1) as f64;
+            let _ = writeln!(
+                out,
+                "| {sender}, {} | {} | {} | {} | {:.1} % | {:.1} % | {} | {} | {} |",
+                place.name(),
+                grouped(score.in_truth),
+                grouped(score.missed),
+                grouped(score.extra),
+                share(score.family),
+                share(score.exact),
+                grouped(score.certain),
+                grouped(score.certain_family_wrong),
+                grouped(score.certain_exact_wrong),
+            );
+        }
+        out
+    }
+
+    /// Truth by judged cause, with how many of it are certain.
+    pub fn matrix(&self) -> String {
+        let mut out = String::new();
+        for ((place, truth, cause, certain), count) in &self.causes {
+            let said = cause.map_or("(not listed)", Cause::name);
+            let sure = if *certain { "certain" } else { "" };
+            let _ = writeln!(out, "{:9} {truth:12} {said:14} {sure:8} {count:8}", place.name());
+        }
+        out
+    }
+}
+
+const HEAD: &str = "\
+| sender, place | in truth | missed | extra | family right | exact | certain | certain, family wrong | certain, cause wrong |
+|---|---|---|---|---|---|---|---|---|
+";
+
+impl Score {
+    fn add(&mut self, other: Self) {
+        self.in_truth += other.in_truth;
+        self.missed += other.missed;
+        self.extra += other.extra;
+        self.family += other.family;
+        self.exact += other.exact;
+        self.certain += other.certain;
+        self.certain_family_wrong += other.certain_family_wrong;
+        self.certain_exact_wrong += other.certain_exact_wrong;
+    }
+}
+
+/// Judges the captures of a run.
+pub fn judge(ran: &Ran, seed: u64) -> Tally {
+    let mut tally = Tally::default();
+    for place in Place::ALL {
+        let mut found = analyse(&ran.captures[place as usize]);
+        // One past the highest number that has passed, of the sender and of the receiver.
+        let mut edges: [Option<SeqNumber>; 2] = [None; 2];
+        for (number, &index) in (1..).zip(&ran.passed[place as usize]) {
+            let truth = &ran.truths[index];
+            let visible = passes(truth, &mut edges[usize::from(!truth.by_sender)]);
+            let spot = Spot { seed, place, number, truth, visible };
+            tally.take(&spot, found.remove(&number));
+        }
+        assert!(found.is_empty(), "rows of packets that are not there: {found:?}");
+    }
+    tally
+}
+
+/// A packet of a capture.
+struct Spot<'a> {
+    seed: u64,
+    place: Place,
+    number: u64,
+    truth: &'a Truth,
+    /// Something of it or above it has passed before.
+    visible: bool,
+}
+
+impl Tally {
+    fn take(&mut self, spot: &Spot<'_>, judged: Option<RetransmissionRow>) {
+        let segment = spot.truth.packet.tcp().expect("TCP alone is sent");
+        let bare_fin = segment.flags.has(Flags::FIN) && segment.payload.is_empty();
+        let place = spot.place.seen_from(spot.truth.by_sender);
+        let score = &mut self.scores[place as usize];
+        let expected = expected(spot.truth.sending, bare_fin);
+        let causes = match (expected, &judged) {
+            (Expected::Nothing | Expected::Either(_), None) => return,
+            (Expected::Retransmission(_), None) if !spot.visible => return,
+            (Expected::Nothing, Some(_)) => {
+                score.extra += 1;
+                &[][..]
+            }
+            (Expected::Either(causes), Some(_)) => causes,
+            (Expected::Retransmission(causes), _) => {
+                score.in_truth += 1;
+                score.missed += u64::from(judged.is_none());
+                causes
+            }
+        };
+        let said = judged.as_ref().map(|row| row.cause);
+        let exact = said.is_some_and(|cause| causes.contains(&cause));
+        let families = || causes.iter().filter_map(|cause| family(*cause));
+        let right = said.and_then(family).is_some_and(|said| families().any(|family| family == said));
+        let certain = judged.as_ref().is_some_and(|row| row.confidence == Confidence::Certain);
+        if matches!(expected, Expected::Retransmission(_)) {
+            score.family += u64::from(right);
+            score.exact += u64::from(exact);
+        }
+        score.certain += u64::from(certain);
+        score.certain_family_wrong += u64::from(certain && !right);
+        score.certain_exact_wrong += u64::from(certain && !exact);
+        let did = format!("{:?}", spot.truth.sending).replace("Again(", "").replace(')', "");
+        *self.causes.entry((place, did, said, certain)).or_default() += 1;
+        if !exact {
+            let &Spot { seed, place, number, .. } = spot;
+            self.findings.push(Finding { seed, place, number, judged, family: right });
+        }
+    }
+}
+
+/// Notes that a packet passes; true if something of it or above it has passed before.
+fn passes(truth: &Truth, edge: &mut Option<SeqNumber>) -> bool {
+    let segment = truth.packet.tcp().expect("TCP alone is sent");
+    let controls = [Flags::SYN, Flags::FIN].into_iter().filter(|flag| segment.flags.has(*flag));
+    let end = segment.seq + segment.payload.len() + controls.count() as u32;
+    let visible = edge.is_some_and(|edge| segment.seq < edge);
+    if end > segment.seq {
+        *edge = Some(edge.map_or(end, |edge| edge.max(end)));
+    }
+    visible
+}
+
+/// The retransmissions that the analysis finds in a capture, by the number of their packet.
+fn analyse(capture: &[u8]) -> BTreeMap<u64, RetransmissionRow> {
+    let reader = Reader::new(Cursor::new(capture.to_vec())).expect("a capture of ours");
+    let mut run = Run::new(reader, &RunOptions::default());
+    let rows = std::iter::from_fn(|| run.step(4096)).flat_map(|rows| rows.retransmissions);
+    let found = rows.map(|row| (row.number, row)).collect();
+    let broken_off = run.finish().broken_off;
+    assert!(broken_off.is_none(), "{broken_off:?}");
+    found
+}
+
+/// A number with commas between thousands.
+fn grouped(number: u64) -> String {
+    let (rest, last) = (number / 1_000, number % 1_000);
+    if rest == 0 { last.to_string() } else { format!("{},{last:03}", grouped(rest)) }
+}

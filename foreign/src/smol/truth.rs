@@ -1,0 +1,82 @@
+//! Why smoltcp sent a packet: its log, laid beside the packets in the order in which its code wrote both.
+//!
+//! smoltcp 0.14 repairs in two ways, both in `Socket::dispatch`, and logs each just before the packet of the same call:
+//!
+//! - "retransmitting after rto": it sets its next sequence number back to the first byte that is not acknowledged, and
+//!   sends on from there as if nothing of it had been sent;
+//! - "retransmitting for fast-retransmit": it sends the first segment that is not acknowledged, and no other. It has no
+//!   recovery after that: neither a partial ACK nor a SACK block makes it send anything.
+//!
+//! Nothing else moves the next sequence number back. So a segment below the highest number that was sent is the fast
+//! retransmit if that line came since the packet before, the timeout's if it is the first one after the other line, and
+//! else one that follows the timeout. [`Truth::sending`] panics if there is none of these lines, and [`Truth::rest`] if
+//! a fast retransmit was logged that did not leave: a release of smoltcp that does otherwise cannot be taken for this one.
+
+use rexmit_wire::{Flags, SeqNumber, TcpSegment};
+
+use super::log::Line;
+use crate::host::{Sending, Why};
+
+/// What one sender has said and sent so far.
+#[derive(Debug, Default)]
+pub struct Truth {
+    /// One past the highest number sent, probes left out.
+    edge: Option<SeqNumber>,
+    /// One past the highest number sent in a probe.
+    probed: Option<SeqNumber>,
+    /// The timer has expired at least once; true if nothing has left since.
+    expired: Option<bool>,
+    /// A fast retransmit is about to leave.
+    fast: bool,
+}
+
+impl Truth {
+    /// What the packet is that leaves after `lines` were logged; the sender has sent all packets before that were given
+    /// here.
+    pub fn sending(&mut self, lines: &[Line], segment: &TcpSegment) -> Sending {
+        let mut probe = false;
+        for line in lines {
+            match line {
+                Line::AfterRto => self.expired = Some(true),
+                Line::FastRetransmit => self.fast = true,
+                Line::Probe => probe = true,
+            }
+        }
+        let control = [Flags::SYN, Flags::FIN].map(|flag| u32::from(segment.flags.has(flag)));
+        let len = segment.payload.len() + control[0] + control[1];
+        if len == 0 {
+            return Sending::New;
+        }
+        let end = segment.seq + len;
+        if probe {
+            return self.probe(end);
+        }
+        let edge = *self.edge.get_or_insert(segment.seq);
+        self.edge = Some(edge.max(end));
+        if segment.seq >= edge {
+            let around = self.probed.is_some_and(|probed| probed > segment.seq);
+            return if around { Sending::AroundProbe } else { Sending::New };
+        }
+        if std::mem::take(&mut self.fast) {
+            return Sending::Again(Why::Fast);
+        }
+        let first = self.expired.replace(false).expect("a retransmission is logged before it leaves");
+        Sending::Again(match first {
+            _ if segment.flags.has(Flags::SYN.with(Flags::ACK)) => Why::SynAck,
+            _ if segment.flags.has(Flags::SYN) => Why::Syn,
+            true => Why::Timeout,
+            false => Why::GoBackN,
+        })
+    }
+
+    /// The host has sent all that it can.
+    pub fn rest(&self) {
+        assert!(!self.fast, "a fast retransmit leaves as it is logged");
+    }
+
+    fn probe(&mut self, end: SeqNumber) -> Sending {
+        let before = [self.probed, self.edge].into_iter().flatten().any(|sent| sent >= end);
+        self.probed = Some(self.probed.map_or(end, |probed| probed.max(end)));
+        if before { Sending::Again(Why::Probe) } else { Sending::AroundProbe }
+    }
+}

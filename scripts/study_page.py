@@ -1,0 +1,106 @@
+"""A published study from nothing to its page of the documentation: `study_page.py STUDY`.
+
+Runs what is not there yet, draws, and writes what of the study's README or page comes from results: its
+tables between their marks, its figures in docs/img. What that is, the study says: `make` in `page.py` of its
+own package. Results stay in results/STUDY and are gone on with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import rexmit
+from rexmit.analyse import Comparison
+from rexmit.analyse.study_code import comparison_of, has_module, study_module
+from rexmit.report import draw_figures
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+
+
+def main() -> int:
+    """Make the page of one study; stops at the first failure."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("study", choices=studies_with_pages(), help="the study")
+    options.add_argument("--results", type=Path, help="where the results are kept; default: results/STUDY")
+    options.add_argument(
+        "--linux",
+        action="store_true",
+        help="also the parts on Linux 6.1 of a study on the model (--backend uml)",
+    )
+    given = options.parse_args()
+    started = time.monotonic()
+    page = Page(given.study, given.results or ROOT / "results" / given.study, given.linux)
+    study_module(given.study, "page").make(page)
+    print(f"{given.study}: written, {time.monotonic() - started:.0f} s")
+    return 0
+
+
+def studies_with_pages() -> list[str]:
+    """The studies whose own package says how their page is made."""
+    return sorted(path.name for path in (ROOT / "studies").iterdir() if has_module(path.name, "page"))
+
+
+class Page:
+    """What a study makes its page with: runs, figures, tables in marks, a filled template."""
+
+    def __init__(self, study: str, results: Path, linux: bool = False) -> None:
+        self.study = study
+        self.results = results
+        self.linux = linux
+        """Whether the parts on Linux 6.1 are asked for as well."""
+        self.readme = ROOT / "studies" / study / "README.md"
+
+    def run(
+        self, part: str, backend: str = "model", *, study: rexmit.Study | None = None, capture: str = "none"
+    ) -> rexmit.Results:
+        """The results of a part, run or gone on with; `study` stands in for the study's file of that name."""
+        folder, started = self.results / part, time.monotonic()
+        study = study or rexmit.Study.load(f"{self.study}/{part}")
+        found = study.run(folder, backend=backend, resume=folder.exists(), capture=capture)
+        print(f"{part}: {len(found)} runs, {time.monotonic() - started:.1f} s")
+        return found
+
+    def compare(self, results: Sequence[rexmit.Results]) -> Comparison:
+        """The published numbers beside those of these results."""
+        return comparison_of(results[0])(results)
+
+    def draw(self, part: str, results: rexmit.Results, shown: Callable[[str], str | None]) -> None:
+        """Draws the figures of a part and copies those that the page shows.
+
+        `shown` says the name that a figure has in the documentation, or None where no page shows it.
+        """
+        for file in draw_figures(results, self.results / part / "figures"):
+            name = shown(file.stem)
+            if file.suffix == ".png" and name is not None:
+                shutil.copyfile(file, DOCS / "img" / f"{name}.png")
+
+    def put(self, tables: Mapping[str, str]) -> None:
+        """Puts each table between the marks of its name in the study's README."""
+        text = self.readme.read_text()
+        for name, table in tables.items():
+            text = between_marks(text, name, table, self.readme)
+        self.readme.write_text(text)
+
+    def fill(self, name: str, facts: Mapping[str, str]) -> None:
+        """Writes a page of the documentation from its template in the study's folder."""
+        template = self.readme.with_name(f"{name}.md.in")
+        (DOCS / "studies" / f"{name}.md").write_text(template.read_text().format_map(facts))
+
+
+def between_marks(text: str, name: str, content: str, where: Path) -> str:
+    """The text with the content between the marks of this name."""
+    begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    if not all(mark in text for mark in (begin, end)):
+        raise SystemExit(f"{where}: has no marks for {name}")
+    return re.sub(f"{begin}.*?{end}", lambda _: begin + content + end, text, flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""The page of merritt-2010: what `scripts/study_page.py merritt-2010` writes.
+
+Puts the tables into the study's README and the figures into its page. Power has a script of its own, which
+takes longer: `scripts/power.py merritt-2010`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rexmit import Results, Study
+from rexmit.analyse.score import score
+from rexmit.analyse.statements import load_statements
+
+from . import compare
+from .tables import estimates, in_order, readings
+
+if TYPE_CHECKING:
+    from study_page import Page
+
+FOLDER = Path(__file__).parent.parent
+SHOWN = {
+    "figure-5-01": "performance",
+    "figure-1-01": "throughput",
+    "figure-5-06": "windows",
+    "phase": "phase",
+    "figure-6-02": "estimates",
+    "figure-3-02": "sequence",
+    "figure-5-02": "throughput-buffers",
+    "figure-5-08": "tracking",
+    "figure-5-12": "variability",
+    "ratios": "ratios",
+}
+"""Figures of the page: how their files begin, and their names in docs/img after `merritt-`."""
+REPLICATIONS = 10
+
+
+def make(page: Page) -> None:
+    """Run what is not there yet, draw, write the tables."""
+    alone, together = page.run("two-way"), page.run("in-order")
+    many = Study.load("merritt-2010/two-way").set("design.replications", REPLICATIONS)
+    page.put(tables(alone, together) | {"score": scored(page.run("two-way-30", study=many))})
+    page.draw("two-way", alone, shown)
+
+
+def tables(alone: Results, together: Results) -> dict[str, str]:
+    """What the README has between its marks from the ninety runs, and from those in order."""
+    coverage = load_statements(FOLDER)
+    return {
+        "compare": compare([alone]).to_markdown(),
+        "readings": readings(alone, together),
+        "estimates": estimates(alone),
+        "in-order": in_order(alone, together),
+        "coverage": f"{coverage.text()}\n",
+        "gaps": coverage.table(),
+    }
+
+
+def scored(results: Results) -> str:
+    """How well 30 runs of each point foretell what the thesis prints of one."""
+    return f"{score(compare([results]).checks).text()}\n"
+
+
+def shown(stem: str) -> str | None:
+    """The name in the documentation of a figure that the page shows."""
+    return next((f"merritt-{name}" for begin, name in SHOWN.items() if stem.startswith(begin)), None)
