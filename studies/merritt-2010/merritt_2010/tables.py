@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 import polars as pl
 from rexmit import Results
@@ -79,10 +80,10 @@ def timeouts(results: Results) -> str:
     for rates, buffer in TIMED:
         link = evidence.link(*rates)
         runs = link.runs.filter(pl.col("buffer") == buffer)
-        for (count,), part in sorted(runs.group_by("timeouts_at_start")):
-            found = part[COMPARED]
-            span = f"{found.min():.2f} to {found.max():.2f}"
-            lines.append([f"{link.name}, {buffer}", f"{count}", f"{len(part)}", f"{found.mean():.2f}", span])
+        for count in sorted(runs["timeouts_at_start"].unique().to_list()):
+            found = runs.filter(pl.col("timeouts_at_start") == count)[COMPARED].to_list()
+            span = f"{min(found):.2f} to {max(found):.2f}"
+            lines.append([f"{link.name}, {buffer}", f"{count}", f"{len(found)}", f"{fmean(found):.2f}", span])
     return _markdown(lines)
 
 
