@@ -25,7 +25,7 @@ power: setup  ## Run wrong systems through the comparison of each published stud
 	@$(BIN)/python scripts/power.py
 
 linux: kernel  ## Run hurtig-2006 on Linux 6.1 in virtual time and write the page about it; some 8 minutes.
-	@$(BIN)/python scripts/study_page.py hurtig-2006
+	@$(BIN)/python scripts/study_page.py hurtig-2006 --linux
 
 test: setup  ## Everything that continuous integration checks; lists what it had to skip.
 	@$(BIN)/python scripts/check.py

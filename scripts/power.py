@@ -11,10 +11,9 @@ import time
 from pathlib import Path
 
 from rexmit import Study
-from rexmit.analyse.power import POWER, Power, measure, power_of
+from rexmit.analyse.power import POWER, STUDIES, Power, measure, power_of
 
 ROOT = Path(__file__).resolve().parent.parent
-STUDIES = ("hurtig-2006", "klaver-2005", "merritt-2010", "deboer-2005", "pedersen-2006")
 MARKS = ("<!-- power -->\n", "<!-- /power -->")
 
 

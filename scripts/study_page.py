@@ -56,6 +56,8 @@ class Page:
         self.linux = linux
         """Whether the parts on Linux 6.1 are asked for as well."""
         self.readme = ROOT / "studies" / study / "README.md"
+        self.images = DOCS / "img"
+        """Where figures of the documentation lie."""
 
     def run(
         self, part: str, backend: str = "model", *, study: rexmit.Study | None = None, capture: str = "none"
@@ -79,14 +81,15 @@ class Page:
         for file in draw_figures(results, self.results / part / "figures"):
             name = shown(file.stem)
             if file.suffix == ".png" and name is not None:
-                shutil.copyfile(file, DOCS / "img" / f"{name}.png")
+                shutil.copyfile(file, self.images / f"{name}.png")
 
-    def put(self, tables: Mapping[str, str]) -> None:
-        """Puts each table between the marks of its name in the study's README."""
-        text = self.readme.read_text()
+    def put(self, tables: Mapping[str, str], page: str = "") -> None:
+        """Puts each table between the marks of its name in the README, or in this page of docs/studies."""
+        file = DOCS / "studies" / f"{page}.md" if page else self.readme
+        text = file.read_text()
         for name, table in tables.items():
-            text = between_marks(text, name, table, self.readme)
-        self.readme.write_text(text)
+            text = between_marks(text, name, table, file)
+        file.write_text(text)
 
     def fill(self, name: str, facts: Mapping[str, str]) -> None:
         """Writes a page of the documentation from its template in the study's folder."""

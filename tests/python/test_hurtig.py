@@ -80,13 +80,13 @@ def _shown(name: str, page: Path = STUDY / "README.md") -> str:
 
 
 def test_the_readme_of_the_study_shows_these_numbers(comparison: Comparison) -> None:
-    assert _shown("compare") == comparison.to_markdown(), "run scripts/hurtig_study.py"
+    assert _shown("compare") == comparison.to_markdown(), "run scripts/study_page.py hurtig-2006"
 
 
 def test_the_page_shows_every_figure_beside_its_rows(comparison: Comparison) -> None:
     captions = study_module("hurtig-2006", "captions")
     page = STUDY.parents[1] / "docs" / "studies" / "hurtig-2006.md"
-    assert _shown("figures", page) == captions.figures(comparison), "run scripts/hurtig_study.py"
+    assert _shown("figures", page) == captions.figures(comparison), "run scripts/study_page.py hurtig-2006"
     assert list(captions.FIGURES) == [f"4-{number:02}" for number in range(1, 26)]
     for name in re.findall(r"\(\.\./img/(\S+)\)", page.read_text()):
         assert (page.parents[1] / "img" / name).exists()
@@ -106,6 +106,10 @@ def test_no_definition_of_the_average_meets_all_that_the_text_states(short: Resu
     assert (len(found), max(sum(one.meets()) for one in found)) == (25, 6)
     assert _shown("definitions") == searches.definitions_table(*flows)
     assert _shown("subsets") == searches.subsets_table(flows[0])
+
+
+def test_half_of_the_lost_syn_acks_are_repaired_by_the_client(short: Results) -> None:
+    assert _shown("handshakes") == study_module("hurtig-2006", "handshakes").handshakes_table(short)
 
 
 def test_the_searches_of_other_systems_come_out_again() -> None:
@@ -140,3 +144,21 @@ def test_bursts_do_not_hang_on_the_threshold(comparison: Comparison, short: Resu
         sent = flow.connection(kbit_s, 300, at).server.segments
         pauses = np.diff(sent.time_ns[sent.len > 0]) / 600e6
         assert {1 + int(np.count_nonzero(pauses > part)) for part in np.arange(0.53, 0.68, 0.01)} == {bursts}
+
+
+@pytest.mark.parametrize(
+    ("part", "bounds"), [("short", range(300, 5801, 500)), ("long", range(400, 5501, 300))]
+)
+def test_peaks_do_not_hang_on_the_bound(
+    part: str, bounds: range, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study_module("hurtig-2006")
+    regions = sys.modules["rexmit_study_hurtig_2006.regions"]
+    flow = sys.modules["rexmit_study_hurtig_2006.flows"].Flow(request.getfixturevalue(part))
+    for bound in bounds:
+        monkeypatch.setattr(regions, "PEAK_MS", bound)
+        for ms in (5, 10, 20):
+            assert [at for at in regions._peaks(flow, (40, ms)) if at <= 20] == [14, 20]
+    monkeypatch.setattr(regions, "PEAK_MS", 0.2)
+    faster = [path for path in flow.paths() if path[0] >= 80] if part == "short" else []
+    assert not [path for path in faster if {14, 20} & set(regions._peaks(flow, path))]

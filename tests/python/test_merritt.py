@@ -93,8 +93,10 @@ def test_a_wrong_system_is_caught_as_power_csv_says() -> None:
 def test_thirty_runs_foretell_the_printed_values_as_the_readme_says() -> None:
     page = study_module("merritt-2010", "page")
     many = Study.load("merritt-2010/two-way").set("design.replications", page.REPLICATIONS)
-    told = page.scored(many.run(progress=False))
-    assert f"<!-- score -->\n{told}<!-- /score -->" in (STUDY / "README.md").read_text()
+    results = many.run(progress=False)
+    readme = (STUDY / "README.md").read_text()
+    assert f"<!-- score -->\n{page.scored(results)}<!-- /score -->" in readme
+    assert f"<!-- timeouts -->\n{page.timeouts(results)}<!-- /timeouts -->" in readme
 
 
 def test_rows_do_not_mix_experiments_in_order_with_those_by_themselves(

@@ -77,6 +77,22 @@ def test_coverage_counts_numbers_and_lists_what_no_row_holds(study: Path) -> Non
     assert coverage.table().splitlines()[-1] == "| S-3 | 2 | the CPU is idle | no processor is modelled |"
 
 
+def test_a_recorded_row_is_open_where_its_reason_or_the_row_that_it_names_says_so(study: Path) -> None:
+    head = HEAD + ",deviation,deviation_reason,role"
+    reasons = ("Open: by a tick", "", "as P-1: the other host", "2 ticks more", "as P-6", "as P-5", "open")
+    rows = [
+        f"P-{number},,time,3,ms,text,here,1,why,{'5 to 6' if reason else ''},{reason},"
+        for number, reason in enumerate(reasons, 1)
+    ]
+    rows[-1] += "derived"
+    (study / "published.csv").write_text("\n".join((head, *rows)) + "\n")
+    _state(study, *(f"S-{n},1,result,it takes 3 ms,3,ms,,1,P-{n}," for n in range(1, 8)))
+    coverage = load_statements(study)
+    assert len(coverage.measured) == 6
+    assert [row.id for row in coverage.recorded] == ["P-1", "P-3", "P-4", "P-5", "P-6"]
+    assert [row.id for row in coverage.unexplained] == ["P-1", "P-3"]
+
+
 @pytest.mark.parametrize(
     ("line", "text"),
     [

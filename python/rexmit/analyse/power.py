@@ -22,6 +22,8 @@ from rexmit.inputs import PUBLISHED, read_text
 from rexmit.run import Results
 
 POWER = "power.csv"
+STUDIES = ("hurtig-2006", "klaver-2005", "merritt-2010", "deboer-2005", "pedersen-2006")
+"""The published studies, which have wrong systems."""
 CAUGHT, KEPT = "x", "="
 """A row's mark for a system that it catches, and for one that it lets pass; empty where it is not covered."""
 

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from rexmit.analyse.compare import DERIVED, Published, load_published
+from rexmit.analyse.compare import DERIVED, MEASURED, Published, load_published
 from rexmit.errors import StudyError
 from rexmit.inputs import PUBLISHED, read_text
 from rexmit.units import plural
 
 STATEMENTS, ROWS = "statements.csv", "published.csv"
+_OPEN = re.compile(r"\bopen\b", re.IGNORECASE)
+_AS_ROW = re.compile(r"(?:as|follows from|the run of) ([A-Z]-[\w.-]*\w)")
+"""A deviation's reason that refers to that of another row."""
 KINDS = ("result", "mechanism", "setup", "arithmetic", "background")
 
 
@@ -73,6 +77,22 @@ class Coverage:
         """Statements without a row."""
         return [one for one in self.statements if not one.is_held]
 
+    @property
+    def measured(self) -> Sequence[Published]:
+        """Rows that are measured in runs."""
+        return [row for row in self.rows if row.role == MEASURED]
+
+    @property
+    def recorded(self) -> Sequence[Published]:
+        """Measured rows whose difference is recorded; tests of each study hold that the others are within."""
+        return [row for row in self.measured if row.deviation]
+
+    @property
+    def unexplained(self) -> Sequence[Published]:
+        """Recorded rows whose reason, or that of a row that it refers to, says *open*."""
+        reasons = {row.id: row.deviation_reason for row in self.rows}
+        return [row for row in self.recorded if _is_open(row.id, reasons)]
+
     def text(self) -> str:
         """One sentence for a page."""
         derived = sum(row.role == DERIVED for row in self.rows)
@@ -91,6 +111,17 @@ class Coverage:
         head = "| | place | statement | why no row holds it |\n| --- | --- | --- | --- |\n"
         lines = (f"| {one.id} | {one.place} | {one.statement} | {one.reason} |" for one in self.open)
         return head + "".join(line.replace("\n", " ") + "\n" for line in lines)
+
+
+def _is_open(row: str, reasons: Mapping[str, str]) -> bool:
+    seen: set[str] = set()
+    while row in reasons and row not in seen:
+        seen.add(row)
+        if _OPEN.search(reasons[row]):
+            return True
+        referred = _AS_ROW.search(reasons[row])
+        row = referred[1] if referred else ""
+    return False
 
 
 def load_statements(folder: Path) -> Coverage:

@@ -1,12 +1,12 @@
 """What chapter 5 of the thesis asks for and no one had run: SCTP, the send buffer, the threshold.
 
-Each has a page of the documentation with a table and a figure; `scripts/hurtig_beyond.py` writes them.
+Each has a page of the documentation with a table and a figure: `scripts/study_page.py hurtig-2006`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 
@@ -17,15 +17,11 @@ from rexmit import Study
 from rexmit.analyse import position_costs, position_times
 from rexmit.plot import figures, style
 
+from .captions import table
 from .charts import POSITION
 from .flows import Flow, Pair
 
 SIZED = ["path.rate_bit_s", "path.delay_ns"]
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    return "".join(f"| {' | '.join(line)} |\n" for line in [head, ["---"] * len(head), *rows])
 
 
 SCTP: Mapping[str, tuple[str, str]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rexmit.analyse import WITHIN, Check, Comparison
 from rexmit.analyse.power import CAUGHT, Power
@@ -37,6 +37,11 @@ FIGURES: Mapping[str, tuple[str, str]] = {
 """By number: the title, and the rows of published.csv that the text states of it."""
 
 
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    return "".join(f"| {' | '.join(line)} |\n" for line in [head, ["---"] * len(head), *rows])
+
+
 def figures(comparison: Comparison) -> str:
     """The figures and, below each, what the text states of it and what ours is, as Markdown."""
     checks = {check.published.id: check for check in comparison.checks}
@@ -52,6 +57,12 @@ def weak(power: Power) -> str:
         f"Rows that are within, and so catch by the published value, catch {len(caught)} of the "
         f"{len(power.systems)}, all but {'; '.join(missed) or 'none'}. Weak: {', '.join(power.weak)}.\n"
     )
+
+
+def name_of(stem: str) -> str:
+    """The name in the documentation of a figure, of the stem of its file."""
+    words = stem.split("-")
+    return f"hurtig-figure-{'-'.join(words[1:3]) if words[0] == 'figure' else stem}"
 
 
 def _figure(number: str, checks: Mapping[str, Check]) -> str:

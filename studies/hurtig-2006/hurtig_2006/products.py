@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import mean
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from rexmit.plot import style
 
+from .captions import table
 from .flows import Flow, Pair
 from .shapes import early
 
@@ -38,6 +40,19 @@ def spread(flow: Flow, quantity: Callable[[Flow, Pair], float | None]) -> list[t
         if len(values) > 1:
             rows.append((product, min(values), max(values)))
     return rows
+
+
+def products_table(short: Flow, long: Flow) -> str:
+    """How far apart paths of equal product are: the mean and the greatest distance."""
+    rows = []
+    for name, flow in (("20 packets", short), ("100 packets", long)):
+        for title, quantity in QUANTITIES.items():
+            found = spread(flow, quantity)
+            small = [high - low for product, low, high in found if product <= SMALL]
+            large = [high - low for product, low, high in found if product > SMALL]
+            cells = (f"{mean(gaps):.1f}, at most {max(gaps):.1f}" if gaps else "" for gaps in (small, large))
+            rows.append([name, title.partition(" (")[0], str(len(found)), *cells])
+    return table(["", "quantity", "products", "apart to 5 kB, points: mean", "above 5 kB"], rows)
 
 
 def draw_products(flow: Flow, name: str, out: Path, formats: Sequence[str] = ()) -> list[Path]:

@@ -12,6 +12,7 @@ import polars as pl
 from rexmit import Study
 from rexmit.analyse import PositionCosts, position_costs
 
+from .captions import table
 from .charts import POSITION
 from .earlier import PATH
 from .flows import Flow, Pair
@@ -101,7 +102,8 @@ def definitions_table(short: Flow, long: Flow) -> str:
     """The definitions as a Markdown table, each value with a mark where it meets its row."""
     titles = ("1000 kbit/s, 5 ms", "worst at", "second least, 5 ms", "5 to 10 %, 300 ms", "40 kbit/s")
     head = ["compared with, over", *titles, "long: least", "long: greatest", "long, 300 ms", "met"]
-    lines = [head, ["---"] * len(head)]
+    published = ("20.4", "1000 kbit/s, 5 ms", "about 20", "most of 10", "10 to 20", "0.3", "<=4", "<1")
+    lines = [["published", *published, ""]]
     for one in definitions(short, long):
         met = one.meets()
         texts = [
@@ -114,28 +116,13 @@ def definitions_table(short: Flow, long: Flow) -> str:
         ]
         marked = [f"{text} ✓" if holds else text for text, holds in zip(texts, met, strict=True)]
         lines.append([one.name, *marked, f"{sum(met)} of {len(met)}"])
-    published = [
-        "published",
-        "20.4",
-        "1000 kbit/s, 5 ms",
-        "about 20",
-        "most of 10",
-        "10 to 20",
-        "0.3",
-        "<=4",
-        "<1",
-        "",
-    ]
-    lines.insert(2, published)
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return table(head, lines)
 
 
 def subsets_table(flow: Flow) -> str:
     """The subsets as a Markdown table."""
-    rows = "".join(
-        f"| {', '.join(map(str, chosen))} | {near:.1f} | {far:.1f} |\n" for chosen, near, far in subsets(flow)
-    )
-    return f"| late positions | 5 ms | 300 ms |\n| --- | --- | --- |\n| published | 117 | 47 |\n{rows}"
+    rows = [[", ".join(map(str, at)), f"{near:.1f}", f"{far:.1f}"] for at, near, far in subsets(flow)]
+    return table(["late positions", "5 ms", "300 ms"], [["published", "117", "47"], *rows])
 
 
 def _averages(flow: Flow, of: Reference, first: int, beyond: int) -> dict[Pair, float]:
@@ -207,6 +194,15 @@ def perturbed(settings: Mapping[str, Any]) -> list[float | None]:
     return [None if value is None else 100 * value for value in found]
 
 
+def perturbed_table() -> str:
+    """The additional time with one change at a time, as a Markdown table."""
+    rows = []
+    for name, settings in PERTURBED.items():
+        rows.append([name, *("none waits" if v is None else f"{v:.1f}" for v in perturbed(settings))])
+    paths = [f"{kbit_s} kbit/s, {ms} ms" for kbit_s, ms in PERTURBED_AT]
+    return table(["short flows with", *paths], rows)
+
+
 EARLIER: dict[str, Mapping[str, Any]] = {
     "nothing changed": {},
     "receive buffer of 16384 bytes": both("buffers.receive", "16384 bytes"),
@@ -233,6 +229,15 @@ def earlier_ends(settings: Mapping[str, Any]) -> tuple[int, ...]:
     return Flow(study.run(progress=False)).costs[PATH].inhibited
 
 
+def earlier_table() -> str:
+    """The positions that wait in figure 4.25 with one change at a time, as a Markdown table."""
+    rows = [[name, ", ".join(map(str, earlier_ends(settings)))] for name, settings in EARLIER.items()]
+    return table(["figure 4.25 with", "positions that wait"], rows)
+
+
+TRIPLES = 100
+"""Other draws of three replications."""
+
 REPLICATED = (
     ("short", 10000, 5),
     ("short", 80, 5),
@@ -241,6 +246,18 @@ REPLICATED = (
     ("long", 10000, 5),
 )
 """Paths of P-000-1, -3, -4, -5 and -23."""
+
+
+def replicates_table() -> str:
+    """Additional and average additional time of other draws of three, as a Markdown table."""
+    rows = []
+    for part, kbit_s, ms in REPLICATED:
+        found = replicated(part, (kbit_s, ms), TRIPLES)
+        cells = (f"{mean(v):.2f}, {min(v):.2f} to {max(v):.2f}" for v in zip(*found, strict=True))
+        rows.append([f"{part}, {kbit_s} kbit/s, {ms} ms", str(len(found)), *cells])
+    head = ["path", "draws", "additional time, %: mean, range", "average additional time, %"]
+    whole = ["additional, of whole ms", "average, of whole ms", "additional, a ms more"]
+    return table([*head, *whole], rows)
 
 
 def replicated(part: str, path: Pair, triples: int) -> list[tuple[float, ...]]:

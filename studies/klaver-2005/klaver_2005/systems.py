@@ -107,4 +107,34 @@ SYSTEMS = (
         parts=LINES,
     ),
     System("short", "100 s instead of 300", {"transfers.0.bulk": "100 s"}, parts=("enschede",)),
+    System(
+        "random-delayed",
+        "random loss with every second segment acknowledged",
+        {f"{CLIENT}.delayed_ack.policy": "every-second"},
+        parts=("random",),
+    ),
+    System(
+        "random-no-sack", "random loss without SACK", {f"{CLIENT}.options.sack": False}, parts=("random",)
+    ),
+    System(
+        "random-bic", "random loss with BIC", {f"{SERVER}.congestion.algorithm": "bic"}, parts=("random",)
+    ),
+    System(
+        "conditions-patient",
+        "the hosts that break a condition: retransmission at the twentieth duplicate",
+        {f"{SERVER}.recovery.dupack_threshold": 20},
+        parts=("conditions",),
+    ),
+    System(
+        "conditions-small-window",
+        "the same with a receiver window of 16 kB",
+        {f"{CLIENT}.buffers.receive": "17856 bytes"},
+        parts=("conditions",),
+    ),
+    System(
+        "conditions-no-timestamps",
+        "the same without timestamps",
+        {f"{CLIENT}.options.timestamps": False},
+        parts=("conditions",),
+    ),
 )

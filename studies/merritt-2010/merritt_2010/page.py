@@ -14,7 +14,7 @@ from rexmit.analyse.score import score
 from rexmit.analyse.statements import load_statements
 
 from . import compare
-from .tables import estimates, in_order, readings
+from .tables import estimates, in_order, readings, timeouts
 
 if TYPE_CHECKING:
     from study_page import Page
@@ -40,7 +40,8 @@ def make(page: Page) -> None:
     """Run what is not there yet, draw, write the tables."""
     alone, together = page.run("two-way"), page.run("in-order")
     many = Study.load("merritt-2010/two-way").set("design.replications", REPLICATIONS)
-    page.put(tables(alone, together) | {"score": scored(page.run("two-way-30", study=many))})
+    thirty = page.run("two-way-30", study=many)
+    page.put(tables(alone, together) | {"score": scored(thirty), "timeouts": timeouts(thirty)})
     page.draw("two-way", alone, shown)
 
 

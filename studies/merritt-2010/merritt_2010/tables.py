@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
+import polars as pl
 from rexmit import Results
 from rexmit.analyse import Check, Published, load_published
 from rexmit.analyse.compare import MEASURED, WITHIN
@@ -17,6 +19,8 @@ from .scripts import COMPARED, READINGS
 PERFORMANCE = ("P-001-4b", "P-001-5b", "P-001-6b", "P-001-7", "P-001-8")
 COLUMNS = (*PERFORMANCE, "P-001-9", "P-001-20")
 ESTIMATES = ("P-001-4a", "P-001-5a", "P-001-6a")
+TIMED = (((3000, 100), 30), ((3000, 100), 50), ((2400, 196), 50))
+"""Link and buffer of P-001-6b, P-001-8 and P-001-7."""
 WINDOWS = {"bound_log": "whole logs (appendix G)", "bound_both": "from the upload's start on"}
 
 
@@ -66,6 +70,20 @@ def estimates(results: Results) -> str:
     for measure, words in WINDOWS.items():
         found = [evidence.link(*rates).estimate(measure) for rates in LINKS]
         lines.append([words, *("none" if one is None else f"{one:.1f}" for one in found)])
+    return _markdown(lines)
+
+
+def timeouts(results: Results) -> str:
+    """Performance of single runs by how often the download's timer expires as the upload starts."""
+    lines = [["link, buffer", "timeouts of the download within 15 s", "runs", "performance, mean", "range"]]
+    evidence = Evidence([results])
+    for rates, buffer in TIMED:
+        link = evidence.link(*rates)
+        runs = link.runs.filter(pl.col("buffer") == buffer)
+        for count in sorted(runs["timeouts_at_start"].unique().to_list()):
+            found = runs.filter(pl.col("timeouts_at_start") == count)[COMPARED].to_list()
+            span = f"{min(found):.2f} to {max(found):.2f}"
+            lines.append([f"{link.name}, {buffer}", f"{count}", f"{len(found)}", f"{fmean(found):.2f}", span])
     return _markdown(lines)
 
 

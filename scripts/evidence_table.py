@@ -1,0 +1,40 @@
+"""The front page's table of the published studies: what their texts state, and what the comparisons catch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rexmit.analyse.power import POWER, STUDIES, read_power
+from rexmit.analyse.statements import STATEMENTS, load_statements
+from study_page import between_marks
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+_HEAD = (
+    *("study", "numbers in its text", "with a row", "with a reason why not", "rows from runs"),
+    *("within", "recorded", "of these open", "wrong systems caught", "weak rows"),
+)
+
+
+def front_page() -> str:
+    """README.md with the table between its marks."""
+    return between_marks(README.read_text(), "evidence", evidence_table(ROOT / "studies"), README)
+
+
+def evidence_table(folder: Path) -> str:
+    """A line for each study of which the text has been listed, as a Markdown table."""
+    rows = [_HEAD, ["---"] + ["---:"] * (len(_HEAD) - 1)]
+    rows += [_line(folder / name) for name in STUDIES if (folder / name / STATEMENTS).is_file()]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _line(study: Path) -> list[str]:
+    coverage = load_statements(study)
+    measured, recorded = len(coverage.measured), len(coverage.recorded)
+    counts = [coverage.stated, coverage.held, coverage.stated - coverage.held]
+    counts += [measured, measured - recorded, recorded, len(coverage.unexplained)]
+    cells = [f"[{study.name}](docs/studies/{study.name}.md)", *(f"{count:,}" for count in counts)]
+    if not (study / POWER).is_file():
+        return [*cells, "not measured", ""]
+    power = read_power(study.name, study)
+    return [*cells, f"{power.caught} of {len(power.systems)}", f"{len(power.weak)} of {len(power.rows)}"]
