@@ -204,6 +204,21 @@ def test_figures_of_every_part_are_drawn(results: dict[str, Results], part: Part
     assert 'id="published"' in (tmp_path / "figure-3-04-thin-rtt-100.svg").read_text()
 
 
+@pytest.mark.parametrize("run", [0, 10])
+def test_samples_of_the_sender_are_those_that_its_estimator_took(results: dict[str, Results], run: int) -> None:
+    rtts = study_module("pedersen-2006", "rtts")
+    taken = [rtt / 1e6 for rtt in rtts.samples(results["rto"], run)["rtt_ns"]]
+    assert len(taken) > 1000
+    expected = list(rtts.estimates(rtts.in_ticks, taken))
+    state = results["rto"].trace(run)["state"].filter(pl.col("host") == "client").drop_nulls("srtt_ns")
+    seen = state.select(pl.col("srtt_ns", "rttvar_ns") / 1e6).rows()
+
+    def changes(rows: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        return [row for row, before in zip(rows, [None, *rows], strict=False) if row != before]
+
+    assert changes(expected) == changes(seen)
+
+
 def test_the_page_has_the_tables_of_the_thesis(comparison: Comparison) -> None:
     tables = study_module("pedersen-2006", "page").tables(comparison)
     assert "| 1 | timeout | 275; " in tables["table-3.3"]
