@@ -10,6 +10,7 @@ from rexmit import Results
 from rexmit.analyse import load_published, retransmission_delays
 
 from . import charts, rtts
+from .causes import draw_clocks, draw_window
 from .charts import CLASSES, EXTENSIONS, Cell, Group
 from .messages import draw_switches, draw_today
 from .single import figure_3_9, figure_4_3, figure_5_1
@@ -47,6 +48,8 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
         "enhancements": _enhancements,
         "burst": _burst,
         "restart": _restart,
+        "window": draw_window,
+        "clocks": draw_clocks,
         "rto": _rto,
         "switches": draw_switches,
         "switches-today": draw_switches,

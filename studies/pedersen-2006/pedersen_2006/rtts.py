@@ -1,7 +1,8 @@
-"""The RTT samples of a thin stream's sender: it times one chunk at a time (SC-S-8), and none that was sent again."""
+"""RTT samples of a thin stream's sender: it times one chunk at a time, none that was sent again (SC-S-8)."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
 import polars as pl
@@ -27,7 +28,8 @@ def samples(results: Results, run: int) -> pl.DataFrame:
     resent = dict(
         chunks.filter(pl.col("transmission") > 1).group_by("seq").agg(pl.col("time_ns").min()).iter_rows()
     )
-    arrived = acks.filter(pl.col("arrived_ns").is_not_null()).select("time_ns", "arrived_ns").rows()
+    acks = acks.filter(pl.col("arrived_ns").is_not_null())
+    left, arrived = acks["time_ns"].to_list(), acks["arrived_ns"].to_list()
     found, free = [], 0
     for seq, began, reached in (
         chunks.filter(pl.col("transmission") == 1).select("seq", "time_ns", "arrived_ns").iter_rows()
@@ -35,7 +37,8 @@ def samples(results: Results, run: int) -> pl.DataFrame:
         if began < free:
             continue
         ended = resent.get(seq)
-        answer = next((at for left, at in arrived if reached is not None and left >= reached), None)
+        after = len(left) if reached is None else bisect_left(left, reached)
+        answer = arrived[after] if after < len(left) else None
         if answer is not None and (ended is None or answer <= ended):
             found.append((answer, answer - began))
             free = answer
