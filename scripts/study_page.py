@@ -80,16 +80,22 @@ class Page:
         """
         for file in draw_figures(results, self.results / part / "figures"):
             name = shown(file.stem)
-            if file.suffix == ".png" and name is not None:
+            if name is not None:
+                self.keep([file], name)
+
+    def keep(self, files: Sequence[Path], name: str) -> None:
+        """Copies a figure, if it was drawn as PNG, to the documentation under this name."""
+        for file in files:
+            if file.suffix == ".png":
                 shutil.copyfile(file, self.images / f"{name}.png")
 
-    def put(self, tables: Mapping[str, str], page: str = "") -> None:
-        """Puts each table between the marks of its name in the README, or in this page of docs/studies."""
-        file = DOCS / "studies" / f"{page}.md" if page else self.readme
-        text = file.read_text()
+    def put(self, tables: Mapping[str, str], page: str | None = None) -> None:
+        """Puts each table between the marks of its name in the study's README, or in a page on studies."""
+        where = self.readme if page is None else DOCS / "studies" / f"{page}.md"
+        text = where.read_text()
         for name, table in tables.items():
-            text = between_marks(text, name, table, file)
-        file.write_text(text)
+            text = between_marks(text, name, table, where)
+        where.write_text(text)
 
     def fill(self, name: str, facts: Mapping[str, str]) -> None:
         """Writes a page of the documentation from its template in the study's folder."""

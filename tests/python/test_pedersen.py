@@ -190,6 +190,8 @@ def test_figures_of_every_part_are_drawn(results: dict[str, Results], part: Part
     some = dict(results)
     some["switches"] = part("switches", transfers__0__sleep={"tick": "4 ms", "rule": "nanosleep"})
     some["today"] = part("today", design__replications=1, path__delay=["100 ms"])
+    some["window"] = part("window", design__replications=1, transfers__0__bulk="60 s")
+    some["clocks"] = part("clocks", design__replications=1)
     drawn = [file.name for found in some.values() for file in draw_figures(found, tmp_path, ["svg"])]
     assert sorted(drawn) == [
         "counts-thin.svg",
@@ -198,10 +200,28 @@ def test_figures_of_every_part_are_drawn(results: dict[str, Results], part: Part
         *("figure-4-01-rto-with-sack-delay.svg", "figure-4-02-rto-without-sack-delay.svg"),
         *("figure-4-03-restart.svg", "figure-5-01-restart.svg"),
         *("figure-5-02-enhancements.svg", "figure-5-03-bursts.svg", "restart.svg"),
-        *("switches-alone.svg", "switches-effects.svg", "today-100-ms.svg"),
+        "sixth-chunk.svg",
+        *("switches-alone.svg", "switches-effects.svg", "today-100-ms.svg", "two-kinds.svg"),
     ]
     # Published means and counts are marked wherever the thesis has them.
     assert 'id="published"' in (tmp_path / "figure-3-04-thin-rtt-100.svg").read_text()
+
+
+@pytest.mark.parametrize("run", [0, 10])
+def test_samples_of_the_sender_are_those_that_its_estimator_took(
+    results: dict[str, Results], run: int
+) -> None:
+    rtts = study_module("pedersen-2006", "rtts")
+    taken = [rtt / 1e6 for rtt in rtts.samples(results["rto"], run)["rtt_ns"]]
+    assert len(taken) > 1000
+    expected = list(rtts.estimates(rtts.in_ticks, taken))
+    state = results["rto"].trace(run)["state"].filter(pl.col("host") == "client").drop_nulls("srtt_ns")
+    seen = state.select(pl.col("srtt_ns", "rttvar_ns") / 1e6).rows()
+
+    def changes(rows: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        return [row for row, before in zip(rows, [None, *rows], strict=False) if row != before]
+
+    assert changes(expected) == changes(seen)
 
 
 def test_the_page_has_the_tables_of_the_thesis(comparison: Comparison) -> None:

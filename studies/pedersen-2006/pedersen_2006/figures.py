@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
-from rexmit import Results, analyze
+from rexmit import Results
 from rexmit.analyse import load_published, retransmission_delays
 
-from . import charts
+from . import charts, rtts
+from .causes import draw_clocks, draw_window
 from .charts import CLASSES, EXTENSIONS, Cell, Group
 from .messages import draw_switches, draw_today
 from .single import figure_3_9, figure_4_3, figure_5_1
@@ -48,6 +48,8 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
         "enhancements": _enhancements,
         "burst": _burst,
         "restart": _restart,
+        "window": draw_window,
+        "clocks": draw_clocks,
         "rto": _rto,
         "switches": draw_switches,
         "switches-today": draw_switches,
@@ -220,21 +222,14 @@ def _rto(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
 
 
 def timer(results: Results, run: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The RTT samples of a run's packets and the calculated RTO, both with columns `time_s` and `ms`."""
-    with tempfile.TemporaryDirectory() as folder:
-        capture = Path(folder) / "client.pcapng"
-        results.capture(run, client=capture)
-        found = analyze(capture, tables=("sctp_rtt", "chunks"))
-    start = found.chunks["time_ns"].min()
-    rtt = found.sctp_rtt.filter(pl.col("side") == "client")
-    samples = rtt.select(
-        ((pl.col("time_ns") - start) / 1e9).alias("time_s"), (pl.col("rtt_ns") / 1e6).alias("ms")
-    )
+    """The RTT samples of a run's sender and the calculated RTO, both with columns `time_s` and `ms`."""
+    own = rtts.samples(results, run)
+    measured = own.select((pl.col("time_ns") / 1e9).alias("time_s"), (pl.col("rtt_ns") / 1e6).alias("ms"))
     state = results.trace(run)["state"].filter((pl.col("host") == "client") & pl.col("srtt_ns").is_not_null())
     # What the timer would be without its least and greatest value, and without backoff.
     calculated = pl.col("srtt_ns") + 4 * pl.col("rttvar_ns")
     rto = state.select((pl.col("time_ns") / 1e9).alias("time_s"), (calculated / 1e6).alias("ms"))
-    return samples, rto.filter(pl.col("ms") != pl.col("ms").shift(1).fill_null(0))
+    return measured, rto.filter(pl.col("ms") != pl.col("ms").shift(1).fill_null(0))
 
 
 def _by_run(frame: pl.DataFrame, kind: str = "cumulative") -> pl.DataFrame:

@@ -1,7 +1,8 @@
 """The page of pedersen-2006: what `scripts/study_page.py pedersen-2006` writes.
 
 Puts the tables into the study's README and the figures into its page. The parts on Linux 6.1 are run with
-`--linux`. Every number of a table comes from the results.
+`--linux`; without it the table of all stacks, which has them too, stays as it is. Every number of a table
+comes from the results.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import polars as pl
 from rexmit import Results, RexmitError, Study
 from rexmit.analyse import NOT_COVERED, OUTSIDE, RECORDED, TOO_WIDE, Check, Comparison, lateness
 
-from . import compare, compare_literally, messages, parts
+from . import addresses, compare, compare_another, compare_literally, eifel, messages, parts
 
 if TYPE_CHECKING:
     from study_page import Page
@@ -35,6 +36,18 @@ MODEL = (
 )
 MANY, RUNS = ("thin", "enhancements", "burst"), 199
 """Parts that are also run so often that one more run's interval needs no assumption."""
+TIMINGS: Mapping[str, Mapping[str, object]] = {
+    "16, 1004 ms (nanosleep)": {},
+    "12, 1000 ms (interval timer)": {"transfers.0.sleep.rule": "itimer"},
+    "16, 964 ms (nanosleep, 960)": {"transfers.0.bursts.every": "990 ms", "transfers.0.bursts.count": 1780},
+    "10, 1000 ms (no ticks)": {"transfers.0.sleep": {"tick": "1 us", "rule": "itimer"}},
+    "10, 960 ms (no ticks)": {
+        "transfers.0.sleep": {"tick": "1 us", "rule": "itimer"},
+        "transfers.0.bursts.every": "990 ms",
+        "transfers.0.bursts.count": 1818,
+    },
+}
+"""How bursts of four messages can be timed: 10 and 1000 ms in 5.1.2; 5.3.2 has 960 ms to the next burst."""
 LINUX = ("linux", "linux-tcp")
 LOSS = 0.05
 TABLES = ("3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "5.1", "5.2")
@@ -51,7 +64,7 @@ SHOWN = (
     *("figure-3-03-thin-rtt-0", "figure-3-04-thin-rtt-100", "figure-3-05-thin-rtt-200"),
     *("figure-3-06-thin-rtt-400", "figure-4-01-rto-with-sack-delay", "figure-4-02-rto-without-sack-delay"),
     *("figure-5-02-enhancements", "figure-5-03-bursts", "switches-today-effects", "switches-today-alone"),
-    "today-100-ms",
+    *("today-100-ms", "sixth-chunk", "two-kinds"),
     *("figure-3-09-again", "figure-4-03-restart", "figure-5-01-restart", "figure-3-07-tcp-thick-reno"),
 )
 """Figures that the page shows."""
@@ -74,15 +87,35 @@ def make(page: Page) -> None:
     for name, found in results.items():
         page.draw(name, found, lambda figure: f"pedersen-{figure}" if figure in SHOWN else None)
     comparison = page.compare([results[name] for name in COMPARED])
-    today = [results[name] for name in ("today", "usrsctp", *LINUX) if name in results]
+    if page.linux:
+        today = [results[name] for name in ("today", "usrsctp", *LINUX) if name in results]
+        page.put({"today": stacks(today)})
     page.put(
         {
             **tables(comparison),
             **strict(page, results, comparison),
             **{name: switches(results[name]) for name in ("switches", "switches-today")},
-            "today": stacks(today),
         }
     )
+    beyond(page, results["rto"])
+
+
+def beyond(page: Page, results: Results) -> None:
+    """Pages of the two experiments that section 6.2 proposes."""
+    rtts = eifel.by_delay(results)
+    page.keep(eifel.draw(rtts, page.results / "eifel"), "pedersen-eifel")
+    page.put({"timers": eifel.table(rtts)}, "pedersen-eifel")
+    events = {
+        least: addresses.events_of(page.run(f"addresses-{least}", study=addresses.study(least)))
+        for least in addresses.LEAST
+    }
+    found = {
+        (least, pair): addresses.outcomes(events[least], pair, least)
+        for least in addresses.LEAST
+        for pair in addresses.PAIRS
+    }
+    page.keep(addresses.draw(events, page.results / "addresses"), "pedersen-lowest-rto")
+    page.put({"addresses": addresses.table(found)}, "pedersen-lowest-rto")
 
 
 def strict(page: Page, results: Mapping[str, Results], comparison: Comparison) -> dict[str, str]:
@@ -94,6 +127,7 @@ def strict(page: Page, results: Mapping[str, Results], comparison: Comparison) -
         "misprints": parts.misprints(),
         "window": parts.window(results["window"]),
         "clocks": parts.clocks(results["clocks"]),
+        "timings": parts.timings({name: compare_another([timed(page, name)]) for name in TIMINGS}),
         "scores": scores,
         "readings": parts.readings(comparison, compare_literally(list(results.values()))),
     }
@@ -103,6 +137,14 @@ def many(page: Page, name: str) -> Results:
     """A part run so often that one more run's interval needs no assumption."""
     study = Study.load(f"{page.study}/{name}").set("design.replications", RUNS)
     return page.run(f"{name}-{RUNS}", study=study)
+
+
+def timed(page: Page, name: str) -> Results:
+    """The bursts of table 5.2 timed in another way."""
+    study = Study.load(f"{page.study}/burst")
+    for key, value in TIMINGS[name].items():
+        study = study.set(key, value)
+    return page.run(f"burst-{list(TIMINGS).index(name)}", study=study)
 
 
 def tables(comparison: Comparison) -> dict[str, str]:

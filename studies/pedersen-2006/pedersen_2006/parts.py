@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -62,13 +62,11 @@ def cells(comparison: Comparison, stem: str) -> list[Check]:
 def verdicts(comparison: Comparison) -> str:
     """How many measured rows have each verdict, table by table, and of what is said in words."""
     rows = [[number, *_counted(cells(comparison, number))] for number in TABLES]
-    said = [
-        check
-        for check in comparison.checks
-        if check.published.id.startswith(("P-002-S", "P-002-T")) and check.published.role == MEASURED
-    ]
+    of_tables = tuple(f"P-002-{number}-" for number in TABLES)
+    measured = [check for check in comparison.checks if check.published.role == MEASURED]
+    said = [check for check in measured if not check.published.id.startswith(of_tables)]
     rows.append(["text and figures", *_counted(said)])
-    rows.append(["all", *_counted([c for c in comparison.checks if c.published.role == MEASURED])])
+    rows.append(["all", *_counted(measured)])
     return markdown(["", "numbers", *VERDICTS], rows)
 
 
@@ -127,24 +125,35 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def window(results: Results) -> str:
-    """What each change does to the delays of table 3.1 and to the rate that figure 3.9 shows."""
-    rows = [["published", "7.5", "168.9", "225.8", "245.8", "0"]]
+TRIED_TO_MATCH = (7.5, 168.9, 225.8, 245.8)
+"""New chunks each RTT by figure 3.9, and the mean delays of table 3.1 at RTT 100 ms."""
+
+
+def tried(results: Results) -> Iterator[tuple[str, float, list[float], float]]:
+    """Of each change in `window`: new chunks each RTT, the first three mean delays, timeouts a run."""
     runs, frame = results.table(), results.retransmissions()
     for name in runs["changed"].unique(maintain_order=True):
         own = runs.filter(pl.col("changed") == name)
-        chunks = own["data_segments"].mean() / 600 * 0.104  # type: ignore[operator]
+        chunks = statistics.fmean(own["data_segments"].to_list()) / 600 * 0.104
         delays = retransmission_delays(frame.filter(pl.col("changed") == name), ["number"])
-        means = [f"{delay:.1f}" for delay in delays.sort("number")["mean"].to_list()[:3]]
-        rows.append(
-            [str(name), f"{chunks:.1f}", *means, f"{statistics.fmean(own['timeouts'].to_list()):.1f}"]
-        )
+        means = delays.sort("number")["mean"].to_list()[:3]
+        yield str(name), chunks, means, statistics.fmean(own["timeouts"].to_list())
+
+
+def window(results: Results) -> str:
+    """What each change does to the delays of table 3.1 and to the rate that figure 3.9 shows."""
+    rows = [["published", *map(str, TRIED_TO_MATCH), "0"]]
+    for name, chunks, means, timeouts in tried(results):
+        rows.append([name, f"{chunks:.1f}", *(f"{mean:.1f}" for mean in means), f"{timeouts:.1f}"])
     return markdown(["changed", "new chunks an RTT", "first", "second", "third", "timeouts a run"], rows)
 
 
-def clocks(results: Results) -> str:
-    """The runs of each clock by their mean first timeout, and what those between the two kinds have."""
-    rows = [["published", "", "", "", "282.9", "425", "47.1"]]
+LAST_BLOCK = (282.9, 425, 47.1)
+"""The last block of table 5.1: mean first timeout, chunks bundled in flight, their mean delay."""
+
+
+def by_clock(results: Results) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Runs of each clock: mean first timeout (`mean`), chunks bundled (`count`), their delay (`bundled`)."""
     frame = results.retransmissions().filter(pl.col("number") == 1)
     for tick in results.table()["path.tick"].unique(maintain_order=True):
         own = frame.filter(pl.col("path.tick") == tick)
@@ -152,15 +161,44 @@ def clocks(results: Results) -> str:
             retransmission_delays(own.filter(pl.col("class") == kind), ["run"])
             for kind in ("timeout", "bundled-in-flight")
         )
-        both = timeouts.select("run", "mean").join(
+        joined = timeouts.select("run", "mean").join(
             bundled.select("run", "count", pl.col("mean").alias("bundled")), on="run"
         )
+        yield str(tick), joined
+
+
+def clocks(results: Results) -> str:
+    """The runs of each clock by their mean first timeout, and what those between the two kinds have."""
+    rows = [["published", "", "", "", *map(str, LAST_BLOCK)]]
+    for tick, both in by_clock(results):
         between = both.filter(pl.col("mean").is_between(262, 325))
         counts = [both.filter(pl.col("mean") < 262), between, both.filter(pl.col("mean") > 325)]
         spans = [_span(between[name].to_list()) for name in ("mean", "count", "bundled")]
-        rows.append([str(tick), *(str(len(one)) for one in counts), *spans])
+        rows.append([tick, *(str(len(one)) for one in counts), *spans])
     head = ["emulator's tick", "below 262 ms", "between", "above 325 ms"]
     return markdown([*head, "between: mean timeout", "bundled", "mean of these"], rows)
+
+
+TOLD = ("P-002-5.2-1-BF-min", "P-002-5.2-1-BF-max", "P-002-5.2-2-FR-min", "P-002-5.2-2-FR-avg")
+"""The cells of table 5.2 that tell one timing of bursts from another best: 1 and 2 are its blocks."""
+
+
+def timings(comparisons: Mapping[str, Comparison]) -> str:
+    """How table 5.2 comes out with bursts that are timed in other ways."""
+    rows: list[list[str]] = []
+    for name, comparison in comparisons.items():
+        own = cells(comparison, "5.2")
+        if not rows:
+            rows.append(["published", "", "", "", *_of(own, "value")])
+        counts = [sum(check.verdict == verdict for check in own) for verdict in (WITHIN, TOO_WIDE, OUTSIDE)]
+        rows.append([name, *map(str, counts), *_of(own, "ours")])
+    names = (told.removeprefix("P-002-5.2-") for told in TOLD)
+    return markdown(["between messages, between bursts", WITHIN, TOO_WIDE, OUTSIDE, *names], rows)
+
+
+def _of(checks: Sequence[Check], what: str) -> list[str]:
+    by_id = {check.published.id: check for check in checks}
+    return [by_id[told].published.value if what == "value" else by_id[told].ours for told in TOLD]
 
 
 def _span(values: Sequence[float]) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import polars as pl
 from rexmit.analyse import Check, Published, Uncovered
 
-from .evidence import Evidence, listed
+from .evidence import Evidence
 from .packets import mode
+from .rtts import samples
 
 Function = Callable[[Published, Evidence], Check]
 START_NS = 20 * 10**9
@@ -29,34 +30,16 @@ def _only_fast(published: Published, evidence: Evidence) -> Check:
 
 
 def _rtt(low: float, high: float) -> Function:
-    """The most frequent RTT sample in a range, ms."""
+    """The most frequent of the sender's RTT samples in a range, ms."""
 
     def check(published: Published, evidence: Evidence) -> Check:
-        results = evidence.part("rto")
-        found = listed(results, _run(evidence, DELAYED), ["sctp_rtt"]).sctp_rtt
-        rtt = found.filter(pl.col("side") == "client")["rtt_ns"] / 1e6
+        rtt = samples(evidence.part("rto"), _run(evidence, DELAYED))["rtt_ns"] / 1e6
         some = rtt.filter((rtt >= low) & (rtt < high)).to_list()
         if not some:
             raise Uncovered(f"no RTT sample from {low:g} to {high:g} ms")
         return Check.of_number(published, mode(some), f"mode of {len(some)} of {len(rtt)} samples")
 
     return check
-
-
-def _long_sample(published: Published, evidence: Evidence) -> Check:
-    """The sender's own samples above 500 ms.
-
-    The analysis times the newest chunk that a SACK acknowledges; a sender that times one chunk at a time gets
-    the longer sample where a SACK was lost (SC-S-8). RTTVAR moves by a quarter of the distance from SRTT.
-    """
-    own = _state(evidence, DELAYED)
-    srtt, before, after = own["srtt_ns"].shift(1), own["rttvar_ns"].shift(1), own["rttvar_ns"]
-    distance = 4 * (after.cast(pl.Float64) - 0.75 * before.cast(pl.Float64)) / 1e6
-    sample = (distance + srtt.cast(pl.Float64) / 1e6).filter(after != before)
-    long = sample.filter((sample > 500) & (sample < 800)).to_list()
-    if not long:
-        raise Uncovered("no sample from 500 to 800 ms")
-    return Check.of_number(published, statistics.median(long), f"median of {len(long)} samples above 500 ms")
 
 
 def _rto(delay: str, of: str) -> Function:
@@ -119,7 +102,7 @@ def _all_timeouts(published: Published, evidence: Evidence) -> Check:
 STATEMENTS: dict[str, Function] = {
     "P-002-S5-1": _rtt(300, 500),
     "P-002-S5-2": _rtt(100, 300),
-    "P-002-S5-3": _long_sample,
+    "P-002-S5-3": _rtt(500, 800),
     "P-002-S6": _rto(DELAYED, "greatest"),
     "P-002-S7-1": _rto(AT_ONCE, "median"),
     "P-002-S7-2": _rto(AT_ONCE, "greatest"),
