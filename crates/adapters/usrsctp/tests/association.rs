@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{CLIENT, Pair, SERVER, Sent, config};
+use common::{CLIENT, Pair, SERVER, Sent, config, configs};
+use rexmit_network::two_hosts::{peer, server_and_client};
 use rexmit_stack::{Delivery, Endpoint, Event, Reason, Socket};
 use rexmit_units::{Bytes, Duration, Instant};
 use rexmit_usrsctp::{Role, Usrsctp, UsrsctpConfig};
@@ -252,8 +253,9 @@ fn each_end_has_its_settings() {
     let answer = |sack_delay: u64| {
         let receiver =
             UsrsctpConfig { sack_delay: Duration::from_millis(sack_delay), ..UsrsctpConfig::default() };
-        let ends = [config(Role::Active, &UsrsctpConfig::default()), config(Role::Passive, &receiver)];
-        let mut pair = Pair::with(Duration::ZERO, ends);
+        let mut ends = configs(&receiver);
+        ends[CLIENT] = config(Role::Active, &UsrsctpConfig::default());
+        let mut pair = Pair::with(Duration::ZERO, &ends);
         pair.connect();
         pair.run_until(ms(1_000));
         // The first packet with data is acknowledged at once (RFC 9260 section 5.1); the second shows the delay.
@@ -276,12 +278,11 @@ fn each_end_has_its_settings() {
 fn packets_fill_the_mtu() {
     for mtu in [576, 1_500, 9_000] {
         let settings = UsrsctpConfig::default();
-        let ends = [Role::Active, Role::Passive].map(|role| {
-            let mut end = config(role, &settings);
+        let ends = configs(&settings).map(|mut end| {
             end.mtu = mtu;
             end
         });
-        let mut pair = Pair::with(Duration::ZERO, ends);
+        let mut pair = Pair::with(Duration::ZERO, &ends);
         pair.connect();
         pair.to_write[CLIENT] = messages(1, 50_000);
         pair.write(CLIENT);
@@ -383,16 +384,18 @@ fn packets_that_lie_do_no_harm() {
             }
             let payload = Payload::Bytes(bytes.into());
             let transport = Transport::Other { protocol: 132, payload };
-            let ends = ["10.0.0.2", "10.0.0.1"].map(|text| text.parse().expect("an address"));
+            let ends =
+                server_and_client("10.0.0.1", "10.0.0.2").map(|text| text.parse().expect("an address"));
+            let to = peer(*from);
             let packet = Packet {
                 src: ends[*from],
-                dst: ends[1 - from],
+                dst: ends[to],
                 ip: IpFields::default(),
                 transport,
                 damaged: false,
             };
-            pair.ends[1 - from].handle_packet(now, Box::new(packet));
-            pair.settle(1 - from);
+            pair.ends[to].handle_packet(now, Box::new(packet));
+            pair.settle(to);
         }
         pair.run_until(now + Duration::from_secs(2));
     }
@@ -421,14 +424,11 @@ fn associations_do_not_touch() {
     for _ in 0..4 {
         now += Duration::from_millis(10);
         for pair in ends.chunks_exact_mut(2) {
-            let sent: Vec<_> =
-                (0..2).map(|i| std::iter::from_fn(|| pair[i].poll_transmit(now)).collect()).collect();
-            for (i, sent) in sent.into_iter().enumerate() {
-                let sent: Vec<_> = sent;
-                for transmission in sent {
-                    pair[1 - i].handle_packet(now, transmission.packet);
-                }
-            }
+            let [client, server] = pair else { panic!("two ends") };
+            let [asked, answered] = [&mut *client, &mut *server]
+                .map(|end| std::iter::from_fn(|| end.poll_transmit(now)).collect::<Vec<_>>());
+            asked.into_iter().for_each(|sent| server.handle_packet(now, sent.packet));
+            answered.into_iter().for_each(|sent| client.handle_packet(now, sent.packet));
         }
     }
     for end in &mut ends {
