@@ -1,17 +1,17 @@
 """Forbid arithmetic on hosts, ends and links: who is whose peer is known in the crate `network` alone.
 
-A host that is 0 or 1 and a peer that is 1 minus it cannot be three. So in every Rust file but those of `HOME`, tests
-and examples too:
+A host that is 0 or 1 and a peer that is 1 minus it cannot be three. So in every Rust file but those of
+`HOME`, tests and examples too:
 
 - no number is made from another one's oddness: `PATTERNS` lists the ways that there once were;
 - no table is read at place 0 or 1 where `HostId`, `LinkId` or `EndIndex` say which place it is.
 
-And in the library code of `CRATES`, those that know hosts, no host is made from a number or named by a literal:
-`rexmit_network::two_hosts` has numbers and names. (Elsewhere "client" and "server" are the sides of a connection in a
-capture, and a test writes scenario files, which name hosts.)
+And in the library code of `CRATES`, those that know hosts, no host is made from a number or named by a
+literal: `rexmit_network::two_hosts` has numbers and names. (Elsewhere "client" and "server" are the sides
+of a connection in a capture, and a test writes scenario files, which name hosts.)
 
-A pair `[T; 2]` that says which two things it is of, such as two captures in the order in which they were given, is taken
-apart (`let [a, b] = pair`) and not indexed.
+A pair `[T; 2]` that says which two things it is of, such as two captures in the order in which they were
+given, is taken apart (`let [a, b] = pair`) and not indexed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ALL = r"(?:hosts|ends|ports|links|directions|captures|sockets|apps|addresses|ta
 
 # What is looked for in code without comments and literals, and what to write instead.
 PATTERNS: dict[str, str] = {
-    rf"(?<![\w.])(?<!- )1 - \*?(?:\w+\.)*{_FEW}\b(?!\.\d)": "ask for the peer: two_hosts::peer, ConnectionPlan::peer",
+    rf"(?<![\w.])(?<!- )1 - \*?(?:\w+\.)*{_FEW}\b(?!\.\d)": "ask for the peer: two_hosts::peer",
     rf"\b{_FEW} \^ 1\b": "ask for the peer: EndIndex::peer",
     rf"\b(?:\w+\.)*{_ONE} [/%] 2\b": "ask EndIndex::connection, Ends::host or Network::link",
     rf"\b2 \* \(?\*?{_ONE}\b": "look in Ends, by EndId",
