@@ -108,7 +108,7 @@ fn fault(pair: &Pair) -> Option<String> {
             ),
         ];
         if let Some((text, _)) = rules.iter().find(|(_, holds)| !holds) {
-            return Some(format!("{} at {:?}: {text}: {s:?} {f:?}", host_name(host), pair.now));
+            return Some(format!("{} at {:?}: {text}: {s:?} {f:?}", host_name(host), pair.now()));
         }
     }
     None
@@ -131,7 +131,7 @@ fn run(
     let tail = |p: &Pair| p.log(60);
     prop_assert!(wrong.is_none(), "{}\n{}", wrong.unwrap_or_default(), tail(&pair));
     prop_assert!(pair.wrong.is_none(), "{:?}\n{}", pair.wrong, tail(&pair));
-    prop_assert!(finished, "{} packets and no end at {:?}\n{}", pair.sent.len(), pair.now, tail(&pair));
+    prop_assert!(finished, "{} packets and no end at {:?}\n{}", pair.sent.len(), pair.now(), tail(&pair));
     let deaf = pair.ends[SERVER].assoc.state() == State::Listen;
     let given_up = deaf
         || pair
@@ -207,7 +207,7 @@ proptest! {
         let mut pair = Pair::new(&profiles, &apps, channel(&harm), &Setup::default());
         let finished = pair.run(Duration::from_secs(40_000), 40_000, |_| true);
         prop_assert!(pair.wrong.is_none(), "{:?}\n{}", pair.wrong, pair.log(60));
-        prop_assert!(finished, "no end at {:?}\n{}", pair.now, pair.log(60));
+        prop_assert!(finished, "no end at {:?}\n{}", pair.now(), pair.log(60));
         let given_up = |e: &common::pair::End| e.events.contains(&Event::TimedOut) || e.events.contains(&Event::Reset);
         let client = pair.ends[CLIENT].assoc.state();
         prop_assert!(client == State::Closed, "{client:?}\n{}", pair.log(60));

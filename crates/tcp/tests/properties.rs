@@ -101,7 +101,7 @@ fn fault(pair: &Pair, profiles: &ByHost<Arc<Profile>>) -> Option<String> {
             ("a receive buffer beyond its limit", s.recv_queue <= Some(receive.max(grown) + 1460)),
         ];
         if let Some((text, _)) = rules.iter().find(|(_, holds)| !holds) {
-            return Some(format!("{} at {:?}: {text}: {s:?}", host_name(host), pair.now));
+            return Some(format!("{} at {:?}: {text}: {s:?}", host_name(host), pair.now()));
         }
     }
     None
@@ -133,7 +133,7 @@ fn run(
         lines[lines.len().saturating_sub(60)..].join("\n")
     };
     prop_assert!(wrong.is_none(), "{}\n{}", wrong.unwrap_or_default(), tail(&pair));
-    prop_assert!(finished, "{} packets and no end at {:?}\n{}", pair.sent.len(), pair.now, tail(&pair));
+    prop_assert!(finished, "{} packets and no end at {:?}\n{}", pair.sent.len(), pair.now(), tail(&pair));
     // A server that gives up its SYN-ACK listens again, and the client may not learn of it.
     let deaf = pair.ends[SERVER].conn.state() == rexmit_tcp::State::Listen;
     let given_up = deaf || pair.ends.values().any(|e| e.events.contains(&rexmit_stack::Event::TimedOut));

@@ -1,5 +1,8 @@
 //! Two associations with delays between them, moved by events alone.
 
+#[path = "../../../stack/test-support/under_way.rs"]
+mod under_way;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,6 +13,7 @@ use rexmit_sctp::{Association, AssociationConfig, Profile, Role, State};
 use rexmit_stack::{Delivery, Endpoint, Event, Socket, Transmission};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Packet, Transport, sctp};
+use under_way::UnderWay;
 
 use super::text::describe;
 
@@ -105,19 +109,12 @@ pub struct End {
     expected: u64,
 }
 
-enum What {
-    Arrives(Box<Packet>),
-    Wakes,
-}
-
 pub struct Pair {
     pub ends: ByHost<End>,
-    pub now: Instant,
     pub sent: Vec<Sent>,
     tsns: ByHost<u32>,
     channel: Channel,
-    queue: BTreeMap<(Instant, u64), (HostId, What)>,
-    count: u64,
+    under_way: UnderWay,
     positions: ByHost<u64>,
     /// The first thing that was read wrongly.
     pub wrong: Option<String>,
@@ -147,12 +144,10 @@ impl Pair {
         });
         Self {
             ends,
-            now: Instant::ZERO,
             sent: Vec::new(),
             tsns: setup.tsns.clone(),
             channel,
-            queue: BTreeMap::new(),
-            count: 0,
+            under_way: UnderWay::new(),
             positions: by_host(|_| 0),
             wrong: None,
         }
@@ -163,41 +158,27 @@ impl Pair {
     pub fn run(&mut self, limit: Duration, max_packets: usize, mut look: impl FnMut(&Self) -> bool) -> bool {
         for host in [CLIENT, SERVER] {
             if self.ends[host].assoc.state() == State::Closed {
-                self.ends[host].assoc.connect(self.now);
+                self.ends[host].assoc.connect(self.under_way.now);
                 self.settle(host);
             }
         }
-        loop {
-            let timer = HOSTS
-                .into_iter()
-                .filter_map(|host| self.ends[host].assoc.poll_timer().map(|at| (at, host)))
-                .min();
-            let event = self.queue.keys().next().copied();
-            let timer_first = match (timer, event) {
-                (None, None) => return true,
-                (Some((at, _)), Some((due, _))) => at < due,
-                (timer, _) => timer.is_some(),
-            };
-            let at = if timer_first { timer.expect("there").0 } else { event.expect("there").0 };
-            if at > Instant::ZERO + limit || self.sent.len() > max_packets {
+        while let Some(due) = self.under_way.due(self.timers()) {
+            if due > Instant::ZERO + limit || self.sent.len() > max_packets {
                 return false;
             }
-            self.now = self.now.max(at);
-            if timer_first {
-                let host = timer.expect("there").1;
-                self.ends[host].assoc.handle_timer(self.now);
-                self.settle(host);
-            } else {
-                let (_, (host, what)) = self.queue.pop_first().expect("there");
-                if let What::Arrives(packet) = what {
-                    self.ends[host].assoc.handle_packet(self.now, packet);
-                }
-                self.settle(host);
-            }
+            let timers = self.timers();
+            let Some((host, what)) = self.under_way.next(timers) else { break };
+            what.tell(&mut self.ends[host].assoc, self.under_way.now);
+            self.settle(host);
             if self.wrong.is_some() || !look(self) {
                 return false;
             }
         }
+        true
+    }
+
+    fn timers(&self) -> [(HostId, Option<Instant>); 2] {
+        HOSTS.map(|host| (host, self.ends[host].assoc.poll_timer()))
     }
 
     /// Lets the application act and moves what the association sends into the channel.
@@ -205,13 +186,12 @@ impl Pair {
         loop {
             self.ship(host);
             let peer = self.ends[peer(host)].written.clone();
-            let wake = self.ends[host].act(self.now, &peer).unwrap_or_else(|text| {
+            let wake = self.ends[host].act(self.under_way.now, &peer).unwrap_or_else(|text| {
                 self.wrong.get_or_insert(text);
                 None
             });
             if let Some(at) = wake {
-                self.count += 1;
-                self.queue.insert((at, self.count), (host, What::Wakes));
+                self.under_way.wake(host, at);
             }
             if !self.ship(host) {
                 return;
@@ -221,20 +201,23 @@ impl Pair {
 
     fn ship(&mut self, host: HostId) -> bool {
         let mut any = false;
-        while let Some(transmission) = self.ends[host].assoc.poll_transmit(self.now) {
+        while let Some(transmission) = self.ends[host].assoc.poll_transmit(self.under_way.now) {
             any = true;
             self.positions[host] += 1;
             let packet = transmission.packet.clone();
             let Transport::Sctp(p) = &packet.transport else { panic!("no SCTP") };
             let text = describe(p, self.tsns[host], self.tsns[peer(host)]);
-            let arrivals = (self.channel)(self.now, host, self.positions[host], &packet);
-            self.sent.push(Sent { at: self.now, from: host, text, transmission });
+            let arrivals = (self.channel)(self.under_way.now, host, self.positions[host], &packet);
+            self.sent.push(Sent { at: self.under_way.now, from: host, text, transmission });
             for wait in arrivals {
-                self.count += 1;
-                self.queue.insert((self.now + wait, self.count), (peer(host), What::Arrives(packet.clone())));
+                self.under_way.send(peer(host), wait, packet.clone());
             }
         }
         any
+    }
+
+    pub fn now(&self) -> Instant {
+        self.under_way.now
     }
 
     pub fn from(&self, host: HostId) -> impl Iterator<Item = &Sent> {

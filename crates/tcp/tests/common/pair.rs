@@ -1,6 +1,8 @@
 //! Two connections with delays between them, moved by events alone.
 
-use std::collections::BTreeMap;
+#[path = "../../../stack/test-support/under_way.rs"]
+mod under_way;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -10,6 +12,7 @@ use rexmit_stack::{Endpoint, Event, Socket, Transmission};
 use rexmit_tcp::{Connection, ConnectionConfig, Profile, Role, State};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Packet, Payload, SeqNumber, TcpSegment, Transport};
+use under_way::UnderWay;
 
 /// The active end and the passive one; each also names the direction in which it sends.
 pub use rexmit_network::two_hosts::{CLIENT, SERVER};
@@ -78,18 +81,11 @@ pub struct End {
     pub end_of_stream: Option<Instant>,
 }
 
-enum What {
-    Arrives(Box<Packet>),
-    Wakes,
-}
-
 pub struct Pair {
     pub ends: ByHost<End>,
-    pub now: Instant,
     pub sent: Vec<Sent>,
     channel: Channel,
-    queue: BTreeMap<(Instant, u64), (HostId, What)>,
-    count: u64,
+    under_way: UnderWay,
     positions: ByHost<u64>,
 }
 
@@ -134,15 +130,7 @@ impl Pair {
             });
             End::new(conn, setup.iss[host], apps[host].clone())
         });
-        Self {
-            ends,
-            now: Instant::ZERO,
-            sent: Vec::new(),
-            channel,
-            queue: BTreeMap::new(),
-            count: 0,
-            positions: by_host(|_| 0),
-        }
+        Self { ends, sent: Vec::new(), channel, under_way: UnderWay::new(), positions: by_host(|_| 0) }
     }
 
     /// Runs until nothing is left to happen, or `limit`, or too many packets, or `look` (called after
@@ -150,51 +138,36 @@ impl Pair {
     pub fn run(&mut self, limit: Duration, max_packets: usize, mut look: impl FnMut(&Self) -> bool) -> bool {
         for host in [CLIENT, SERVER] {
             if self.ends[host].conn.state() == State::Closed {
-                self.ends[host].conn.connect(self.now);
+                self.ends[host].conn.connect(self.under_way.now);
                 self.settle(host);
             }
         }
-        loop {
-            let timer = HOSTS
-                .into_iter()
-                .filter_map(|host| self.ends[host].conn.poll_timer().map(|at| (at, host)))
-                .min();
-            let event = self.queue.keys().next().copied();
-            let timer_first = match (timer, event) {
-                (None, None) => return true,
-                (Some((at, _)), Some((due, _))) => at < due,
-                (timer, _) => timer.is_some(),
-            };
-            let at = if timer_first { timer.expect("there").0 } else { event.expect("there").0 };
-            if at > Instant::ZERO + limit || self.sent.len() > max_packets {
+        while let Some(due) = self.under_way.due(self.timers()) {
+            if due > Instant::ZERO + limit || self.sent.len() > max_packets {
                 return false;
             }
-            self.now = self.now.max(at);
-            if timer_first {
-                let host = timer.expect("there").1;
-                self.ends[host].conn.handle_timer(self.now);
-                self.settle(host);
-            } else {
-                let (_, (host, what)) = self.queue.pop_first().expect("there");
-                if let What::Arrives(packet) = what {
-                    self.ends[host].conn.handle_packet(self.now, packet);
-                }
-                self.settle(host);
-            }
+            let timers = self.timers();
+            let Some((host, what)) = self.under_way.next(timers) else { break };
+            what.tell(&mut self.ends[host].conn, self.under_way.now);
+            self.settle(host);
             if !look(self) {
                 return false;
             }
         }
+        true
+    }
+
+    fn timers(&self) -> [(HostId, Option<Instant>); 2] {
+        HOSTS.map(|host| (host, self.ends[host].conn.poll_timer()))
     }
 
     /// Lets the application act and moves what the connection sends into the channel.
     fn settle(&mut self, host: HostId) {
         loop {
             self.ship(host);
-            let wake = self.ends[host].act(self.now);
+            let wake = self.ends[host].act(self.under_way.now);
             if let Some(at) = wake {
-                self.count += 1;
-                self.queue.insert((at, self.count), (host, What::Wakes));
+                self.under_way.wake(host, at);
             }
             if !self.ship(host) {
                 return;
@@ -204,7 +177,7 @@ impl Pair {
 
     fn ship(&mut self, host: HostId) -> bool {
         let mut any = false;
-        while let Some(Transmission { packet, .. }) = self.ends[host].conn.poll_transmit(self.now) {
+        while let Some(Transmission { packet, .. }) = self.ends[host].conn.poll_transmit(self.under_way.now) {
             any = true;
             self.positions[host] += 1;
             let Transport::Tcp(segment) = packet.transport.clone() else { panic!("no TCP") };
@@ -213,20 +186,23 @@ impl Pair {
                 let log = || self.log();
                 assert!(len == 0 || offset as u32 == place, "{offset} at {place}\n{}", log());
             }
-            let arrivals = (self.channel)(self.now, host, self.positions[host], &segment);
+            let arrivals = (self.channel)(self.under_way.now, host, self.positions[host], &segment);
             self.sent.push(Sent {
-                at: self.now,
+                at: self.under_way.now,
                 from: host,
                 position: self.positions[host],
                 ip_len: packet.ip_len(),
                 segment,
             });
             for wait in arrivals {
-                self.count += 1;
-                self.queue.insert((self.now + wait, self.count), (peer(host), What::Arrives(packet.clone())));
+                self.under_way.send(peer(host), wait, packet.clone());
             }
         }
         any
+    }
+
+    pub fn now(&self) -> Instant {
+        self.under_way.now
     }
 
     pub fn from(&self, host: HostId) -> impl Iterator<Item = &Sent> {

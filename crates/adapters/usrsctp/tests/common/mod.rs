@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use std::collections::BTreeMap;
+#[path = "../../../../stack/test-support/under_way.rs"]
+mod under_way;
+
 use std::sync::Arc;
 
 use rexmit_network::two_hosts::{ORDER_OF_ENDS, by_host, peer, server_and_client};
@@ -10,8 +12,9 @@ use rexmit_network::{ByHost, HostId};
 use rexmit_stack::{Delivery, Endpoint, Event, Reason, Socket};
 use rexmit_units::{Duration, Instant};
 use rexmit_usrsctp::{Association, AssociationConfig, Role, Usrsctp, UsrsctpConfig};
+use rexmit_wire::Transport;
 use rexmit_wire::sctp::{Body, Header};
-use rexmit_wire::{Packet, Transport};
+use under_way::UnderWay;
 
 pub use rexmit_network::two_hosts::{CLIENT, SERVER};
 
@@ -43,7 +46,6 @@ pub type Loses = Box<dyn FnMut(HostId, usize, &Sent) -> bool>;
 /// Client and server with a delay between them.
 pub struct Pair {
     pub ends: ByHost<Association>,
-    pub now: Instant,
     pub delay: Duration,
     /// Which packets the path loses.
     pub loses: Loses,
@@ -55,9 +57,8 @@ pub struct Pair {
     pub to_write: ByHost<Vec<(u64, Delivery)>>,
     /// An end closes when the other has.
     pub polite: bool,
-    under_way: BTreeMap<(Instant, usize), (HostId, Box<Packet>)>,
+    under_way: UnderWay,
     counts: ByHost<usize>,
-    order: usize,
     library: Usrsctp,
 }
 
@@ -90,7 +91,6 @@ impl Pair {
             ORDER_OF_ENDS.map(|host| library.association(configs[host].clone()).expect("good settings"));
         Self {
             ends: server_and_client(server, client),
-            now: Instant::ZERO,
             delay: Duration::from_millis(50),
             loses: Box::new(|_, _, _| false),
             log: Vec::new(),
@@ -98,16 +98,15 @@ impl Pair {
             reads: by_host(|_| Vec::new()),
             to_write: by_host(|_| Vec::new()),
             polite: true,
-            under_way: BTreeMap::new(),
+            under_way: UnderWay::new(),
             counts: by_host(|_| 0),
-            order: 0,
             library,
         }
     }
 
     /// Connects, and goes on until the association is up.
     pub fn connect(&mut self) {
-        let now = self.now;
+        let now = self.under_way.now;
         self.ends[CLIENT].connect(now);
         self.settle(CLIENT);
         while self.events.values().any(|events| !events.iter().any(|(_, event)| *event == Event::Connected)) {
@@ -117,44 +116,34 @@ impl Pair {
 
     /// One packet or timer; false if there is none.
     pub fn step(&mut self) -> bool {
-        let due = |end: HostId| self.ends[end].poll_timer().unwrap_or(Instant::FAR_FUTURE);
-        let timer = ORDER_OF_ENDS.into_iter().map(|end| (due(end), end)).min_by_key(|(due, _)| *due);
-        let (due, end) = timer.expect("two ends");
-        let packet = self.under_way.keys().next().map_or(Instant::FAR_FUTURE, |(at, _)| *at);
-        let next = due.min(packet);
-        if next == Instant::FAR_FUTURE {
-            return false;
-        }
-        assert!(next >= self.now, "time goes on");
-        self.now = next;
-        if packet == next {
-            let (_, (to, packet)) = self.under_way.pop_first().expect("it was there");
-            self.ends[to].handle_packet(next, packet);
-            self.settle(to);
-        } else {
-            self.ends[end].handle_timer(next);
-            self.settle(end);
-        }
+        let timers = self.timers();
+        let due = self.under_way.due(timers);
+        assert!(due.is_none_or(|due| due >= self.under_way.now), "time goes on");
+        let Some((end, what)) = self.under_way.next(timers) else { return false };
+        what.tell(&mut self.ends[end], self.under_way.now);
+        self.settle(end);
         true
     }
 
     pub fn run_until(&mut self, end: Instant) {
-        while self.peek().is_some_and(|next| next <= end) {
+        while self.under_way.due(self.timers()).is_some_and(|next| next <= end) {
             self.step();
         }
-        self.now = end;
+        self.under_way.now = end;
     }
 
-    fn peek(&self) -> Option<Instant> {
-        let timers = self.ends.values().filter_map(Endpoint::poll_timer).min();
-        let packet = self.under_way.keys().next().map(|(at, _)| *at);
-        [timers, packet].into_iter().flatten().min()
+    fn timers(&self) -> [(HostId, Option<Instant>); 2] {
+        ORDER_OF_ENDS.map(|end| (end, self.ends[end].poll_timer()))
+    }
+
+    pub fn now(&self) -> Instant {
+        self.under_way.now
     }
 
     /// Writes what is to be written as far as it is taken.
     pub fn write(&mut self, end: HostId) {
         while let Some((len, how)) = self.to_write[end].first().copied() {
-            let taken = self.ends[end].send(self.now, len, how);
+            let taken = self.ends[end].send(self.under_way.now, len, how);
             assert!(taken == len || taken == 0, "whole or not at all");
             if taken == 0 {
                 break;
@@ -165,37 +154,37 @@ impl Pair {
     }
 
     pub fn close(&mut self, end: HostId) {
-        self.ends[end].close(self.now);
+        self.ends[end].close(self.under_way.now);
         self.settle(end);
     }
 
     /// Lets the application react, and hands out what leaves.
     pub fn settle(&mut self, end: HostId) {
         while let Some(event) = self.ends[end].poll_event() {
-            self.events[end].push((self.now, event));
+            self.events[end].push((self.under_way.now, event));
             match event {
                 Event::Readable => self.read(end),
                 Event::EndOfStream => {
                     self.read(end);
                     if self.polite {
-                        self.ends[end].close(self.now);
+                        self.ends[end].close(self.under_way.now);
                     }
                 }
                 Event::Writable => self.write(end),
                 _ => {}
             }
         }
-        while let Some(sent) = self.ends[end].poll_transmit(self.now) {
+        while let Some(sent) = self.ends[end].poll_transmit(self.under_way.now) {
             let Transport::Other { protocol: 132, payload } = &sent.packet.transport else {
                 panic!("an SCTP packet");
             };
             let bytes = payload.bytes().into_owned();
-            let mut record = Sent { at: self.now, from: end, bytes, reason: sent.reason, lost: false };
+            let mut record =
+                Sent { at: self.under_way.now, from: end, bytes, reason: sent.reason, lost: false };
             record.lost = (self.loses)(end, self.counts[end], &record);
             self.counts[end] += 1;
             if !record.lost {
-                self.order += 1;
-                self.under_way.insert((self.now + self.delay, self.order), (peer(end), sent.packet));
+                self.under_way.send(peer(end), self.delay, sent.packet);
             }
             self.log.push(record);
         }
@@ -203,7 +192,7 @@ impl Pair {
 
     fn read(&mut self, end: HostId) {
         while self.ends[end].readable() > 0 {
-            let got = self.ends[end].read(self.now, u64::MAX);
+            let got = self.ends[end].read(self.under_way.now, u64::MAX);
             assert!(got > 0, "what is readable can be read");
             self.reads[end].push((self.ends[end].read_offset().expect("messages have places"), got));
         }
