@@ -1,4 +1,4 @@
-//! What is under way between two ends in virtual time, and what happens next: the tests of `tcp`, `sctp` and `usrsctp`
+//! What is under way between two ends in virtual time, and what happens next: the tests of `tcp`, of `sctp` and of adapters
 //! include this file.
 
 use std::collections::BTreeMap;
