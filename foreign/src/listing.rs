@@ -10,7 +10,7 @@ use rexmit_wire::{Flags, SeqNumber, TcpSegment};
 
 use crate::host::Sending;
 use crate::score::Finding;
-use crate::world::{Place, Ran};
+use crate::world::{Ends, Place, Ran};
 
 /// Packets that are shown before and after the one in question.
 const AROUND: (u64, u64) = (40, 4);
@@ -35,21 +35,20 @@ pub fn listing(ran: &Ran, finding: &Finding) -> String {
 /// The packets of a capture with these numbers, and those of the handshake.
 pub fn packets(ran: &Ran, place: Place, numbers: Range<u64>) -> String {
     let mut out = String::new();
-    // The initial sequence numbers, of the sender and of the receiver.
-    let mut initial: [Option<SeqNumber>; 2] = [None; 2];
+    let mut initial: Ends<Option<SeqNumber>> = Ends::default();
     let passed = &ran.passed[place as usize];
     let times = Reader::new(Cursor::new(&ran.captures[place as usize][..])).expect("a capture of ours");
     for ((number, &index), record) in (1..).zip(passed).zip(times) {
         let truth = &ran.truths[index];
         let segment = truth.packet.tcp().expect("TCP alone is sent");
-        let side = usize::from(!truth.by_sender);
-        let first = *initial[side].get_or_insert(segment.seq);
+        let (own, peer) = initial.of_packet(truth);
+        let first = *own.get_or_insert(segment.seq);
         if !numbers.contains(&number) && !segment.flags.has(Flags::SYN) && number > 3 {
             continue;
         }
         let ns = record.expect("a whole capture").time.as_nanos() - DEFAULT_EPOCH_NS;
-        let name = ["s", "c"][side];
-        let peer = initial[1 - side].unwrap_or_default();
+        let name = if truth.by_sender { "s" } else { "c" };
+        let peer = peer.unwrap_or_default();
         let _ = write!(out, "{:.3} {name} {}", ns as f64 / 1e6, line(segment, first, peer));
         match truth.sending {
             Sending::New => out.push('\n'),

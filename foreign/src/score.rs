@@ -10,7 +10,7 @@ use rexmit_capture::Reader;
 use rexmit_wire::{Flags, SeqNumber};
 
 use crate::answers::{Expected, expected, family};
-use crate::world::{Place, Ran, Truth};
+use crate::world::{Ends, Place, Ran, Truth};
 
 /// What was found at one place, as seen from the host that retransmits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -143,11 +143,11 @@ pub fn judge(ran: &Ran, seed: u64) -> Tally {
     let mut tally = Tally::default();
     for place in Place::ALL {
         let mut found = analyse(&ran.captures[place as usize]);
-        // One past the highest number that has passed, of the sender and of the receiver.
-        let mut edges: [Option<SeqNumber>; 2] = [None; 2];
+        // One past the highest number that has passed.
+        let mut edges: Ends<Option<SeqNumber>> = Ends::default();
         for (number, &index) in (1..).zip(&ran.passed[place as usize]) {
             let truth = &ran.truths[index];
-            let visible = passes(truth, &mut edges[usize::from(!truth.by_sender)]);
+            let visible = passes(truth, edges.of_packet(truth).0);
             let spot = Spot { seed, place, number, truth, visible };
             tally.take(&spot, found.remove(&number));
         }

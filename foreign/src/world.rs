@@ -57,6 +57,26 @@ pub struct Truth {
     pub packet: Packet,
 }
 
+/// Something for the sender of the data and for its receiver.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ends<T> {
+    /// The sender's.
+    pub sender: T,
+    /// The receiver's.
+    pub receiver: T,
+}
+
+impl<T> Ends<T> {
+    /// What is for the end that sent a packet, and what is for its peer.
+    pub fn of_packet(&mut self, truth: &Truth) -> (&mut T, &mut T) {
+        if truth.by_sender {
+            (&mut self.sender, &mut self.receiver)
+        } else {
+            (&mut self.receiver, &mut self.sender)
+        }
+    }
+}
+
 /// What a run came to.
 #[derive(Debug)]
 pub struct Ran {

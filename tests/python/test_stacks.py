@@ -173,7 +173,7 @@ def test_a_worker_says_what_it_lacks_for_a_host(name: str, monkeypatch: pytest.M
 
 def test_a_code_that_nobody_knows_is_refused() -> None:
     with pytest.raises(
-        StudyError, match=r"hosts\.client\.code: unknown stack `modle`: did you mean `model`\?"
+        StudyError, match=r"hosts\.client\.code: unknown code `modle`: did you mean `model`\?"
     ):
         study(None, "modle").run(progress=False)
 

@@ -39,16 +39,6 @@ impl Mode {
     /// [`Self::Hybrid`], awake from 150 us before a packet is due until 2 ms after the last one.
     pub const HYBRID: Self = Self::Hybrid { early: EARLY, linger: LINGER };
 
-    /// The mode by its name: `busy-poll`, `hybrid` or `sleep`.
-    pub fn by_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "busy-poll" => Self::BusyPoll,
-            "hybrid" => Self::HYBRID,
-            "sleep" => Self::Sleep,
-            _ => return None,
-        })
-    }
-
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

@@ -102,6 +102,11 @@ pub fn choose<T>(host: HostId, server: T, client: T) -> T {
     }
 }
 
+/// What is for the server and what is for the client.
+pub fn server_and_client<T>(server: T, client: T) -> ByHost<T> {
+    [server, client].into_iter().collect()
+}
+
 /// What `make` makes for each host, in the order of their numbers.
 pub fn by_host<T>(make: impl FnMut(HostId) -> T) -> ByHost<T> {
     HOSTS.into_iter().map(make).collect()

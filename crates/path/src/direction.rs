@@ -69,7 +69,7 @@ impl<P: Carried> Direction<P> {
         phase: Duration,
         streams: &mut dyn FnMut(&str) -> Xoshiro256PlusPlus,
     ) -> Result<Self, PathError> {
-        PathError::check(spec, name, phase)?;
+        PathError::check(spec, &format!("path.{name}"), phase)?;
         let ticks = Ticks::new(spec.tick, phase);
         let (schedule, ingress) = (Schedule::new(spec), Ingress::new(&spec.impairments, name, streams));
         let bottleneck = Bottleneck::new(spec, ticks, || streams(&format!("path.{name}.aqm")));

@@ -220,26 +220,32 @@ impl PathSpec {
         }
     }
 
-    /// What is odd about the path before any packet has come, a line each, with the key.
-    pub fn warnings(&self) -> Vec<String> {
+    /// Both directions with their keys, where the path's key in a scenario is `key`.
+    pub(crate) fn directions(&self, key: &str) -> [(DirectionSpec, String); 2] {
+        [(self.down(), format!("{key}.down")), (self.up(), format!("{key}.up"))]
+    }
+
+    /// What is odd about the path before any packet has come, a line each, with the setting; `key` is the path's in a
+    /// scenario, such as `path`.
+    pub fn warnings(&self, key: &str) -> Vec<String> {
         let mut all = Vec::new();
         let ticks = [self.down(), self.up()].map(|direction| direction.has_ticks());
         let given = [
-            ("path.tick", self.tick, ticks[0] || ticks[1]),
-            ("path.down.tick", self.down.tick, ticks[0]),
-            ("path.up.tick", self.up.tick, ticks[1]),
+            ("tick", self.tick, ticks[0] || ticks[1]),
+            ("down.tick", self.down.tick, ticks[0]),
+            ("up.tick", self.up.tick, ticks[1]),
         ];
-        for (key, tick, used) in given {
+        for (setting, tick, used) in given {
             if tick.is_some() && !used {
                 all.push(format!(
-                    "{key}: neither the shaper nor the delay works at ticks; name one that does, such as \
-                     path.shaper = \"dummynet\" or path.delay_rule = \"netem-2.6\""
+                    "{key}.{setting}: neither the shaper nor the delay works at ticks; name one that does, such as \
+                     {key}.shaper = \"dummynet\" or {key}.delay_rule = \"netem-2.6\""
                 ));
             }
         }
-        for (name, direction) in [("path.down", self.down()), ("path.up", self.up())] {
-            for (key, pattern) in direction.impairments.patterns() {
-                all.extend(pattern.warnings().iter().map(|w| format!("{name}.{key}: {w}")));
+        for (direction, key) in self.directions(key) {
+            for (setting, pattern) in direction.impairments.patterns() {
+                all.extend(pattern.warnings().iter().map(|w| format!("{key}.{setting}: {w}")));
             }
         }
         all

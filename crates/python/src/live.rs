@@ -84,7 +84,7 @@ pub fn check_path(path_json: &str) -> PyResult<(String, Vec<String>)> {
     let path = rexmit_sim::read_path(parse(path_json)?).map_err(value_error)?;
     let whole =
         serde_json::to_string(&path.with_defaults()).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    Ok((whole, path.warnings()))
+    Ok((whole, path.warnings("path")))
 }
 
 /// Whether this process could emulate, and how, as JSON: of `Probe`, or `{"wrong": "..."}`. For a process of one thread that

@@ -210,10 +210,7 @@ mod tests {
     #[test]
     fn an_unknown_code_is_told_the_nearest() {
         let told = refused(json!({ "stack": "rfc9260", "code": "modle" }));
-        assert!(
-            told.starts_with("hosts.server.code: unknown stack `modle`: did you mean `model`?"),
-            "{told}"
-        );
+        assert!(told.starts_with("hosts.server.code: unknown code `modle`: did you mean `model`?"), "{told}");
     }
 
     #[test]

@@ -106,7 +106,7 @@ pub struct LinuxSpec {
 
 /// The value of a sysctl: a number, or text where it has several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "no value of a sysctl; allowed: a whole number, or a text in quotes")]
 pub enum SysctlValue {
     /// One number.
     Number(i64),

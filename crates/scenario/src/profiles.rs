@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use rexmit_stack::nearest;
+use rexmit_stack::unknown_name;
 use rexmit_units::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -141,9 +141,7 @@ fn named(name: &str, depth: usize) -> Result<Value, SpecError> {
         return inherited(parse(name, &text)?, depth);
     }
     let known: Vec<&str> = FILES.iter().map(|(n, _)| *n).collect();
-    let hint =
-        nearest(name, known.iter().copied()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
-    Err(SpecError::new("", format!("unknown stack `{name}`: {hint}known: {}", known.join(", "))))
+    Err(SpecError::new("", unknown_name("profile", name, &known)))
 }
 
 fn inherited(mut map: Map<String, Value>, depth: usize) -> Result<Value, SpecError> {

@@ -46,11 +46,39 @@ fn a_table_inherits_and_changes_single_values() {
 #[test]
 fn an_unknown_name_or_key_is_told_with_the_nearest() {
     let error = |v: Value| resolve_profile(&v).unwrap_err().to_string();
-    assert!(error(json!("freebsd-6.1")).contains("did you mean `freebsd-6.0`?"));
+    for stack in [json!("freebsd-6.1"), json!({ "inherits": "freebsd-6.1" })] {
+        let text = error(stack);
+        let told = "unknown profile `freebsd-6.1`: did you mean `freebsd-6.0`?; known here: ";
+        assert!(text.contains(told), "{text}");
+    }
     let text = error(json!({ "inherits": "freebsd-6.0", "recovery": { "dupack_treshold": 2 } }));
     assert!(text.contains("did you mean `dupack_threshold`?") && text.contains("recovery"), "{text}");
     let text = error(json!({ "inherits": "freebsd-6.0", "rtt": { "slop": "200" } }));
     assert!(text.contains("rtt.slop"), "{text}");
+}
+
+/// Each of these may be a number or a text: the error says what, and where.
+#[test]
+fn what_may_be_a_number_or_a_text_says_so() {
+    let window = |value: Value| {
+        resolve_profile(&json!({ "inherits": "rfc", "initial_window": value })).map_err(|e| e.to_string())
+    };
+    for name in ["rfc3390", "rfc6928", "rfc3390-segments"] {
+        assert!(window(json!(name)).is_ok(), "{name}");
+    }
+    assert!(window(json!(10)).is_ok());
+    for wrong in [json!("rfc3391"), json!(-1), json!(2.5), json!(true), json!([1])] {
+        assert_eq!(
+            window(wrong).unwrap_err(),
+            "initial_window: no initial window; allowed: a number of segments, such as 10, or \"rfc3390\", \
+             \"rfc6928\" or \"rfc3390-segments\""
+        );
+    }
+    let sysctl = crate::error::read::<crate::linux::LinuxSpec>(json!({ "sysctl": { "net.x": true } }));
+    assert_eq!(
+        sysctl.unwrap_err().to_string(),
+        "sysctl.net.x: no value of a sysctl; allowed: a whole number, or a text in quotes"
+    );
 }
 
 #[test]

@@ -242,7 +242,7 @@ impl Resolved {
             return Err(SpecError::new("hosts", "the two addresses must differ and be of one family"));
         }
         let mtu = HOSTS.map(|host| scenario.hosts.of(host).mtu.into());
-        scenario.path.check(Some(mtu)).map_err(|e| SpecError::new("", e.to_string()))?;
+        check_path(&scenario.path, "path", Some(mtu))?;
         self.check_alternate(mtu)
     }
 
@@ -270,10 +270,7 @@ impl Resolved {
             let text = "the addresses of both paths must differ and be of one family";
             return Err(SpecError::new("hosts", text));
         }
-        path.check(Some(mtu)).map_err(|e| {
-            let text = e.to_string();
-            SpecError::new("", text.replacen("path.", "alternate.", 1))
-        })
+        check_path(path, "alternate", Some(mtu))
     }
 
     /// The protocol that the hosts speak: `tcp` or `sctp`.
@@ -355,9 +352,8 @@ impl Resolved {
 
     /// What is not wrong but probably not meant.
     pub fn warnings(&self) -> Vec<String> {
-        let alternate = self.scenario.alternate.iter().flat_map(PathSpec::warnings);
-        let renamed = alternate.map(|text| text.replacen("path.", "alternate.", 1));
-        self.scenario.path.warnings().into_iter().chain(renamed).collect()
+        let alternate = self.scenario.alternate.iter().flat_map(|path| path.warnings("alternate"));
+        self.scenario.path.warnings("path").into_iter().chain(alternate).collect()
     }
 }
 
@@ -378,8 +374,13 @@ fn check_protocols(stacks: &ByHost<StackProfile>) -> Result<(), SpecError> {
 pub fn read_path(value: Value) -> Result<PathSpec, SpecError> {
     refuse_lists(&serde_json::json!({ "path": &value }))?;
     let path: PathSpec = read(value).map_err(|e| e.within("path"))?;
-    path.check(None).map_err(|e| SpecError::new("", e.to_string()))?;
+    check_path(&path, "path", None)?;
     Ok(path)
+}
+
+/// Checks a path whose key in the scenario this is; with the MTUs of the hosts, where they are known.
+fn check_path(path: &PathSpec, key: &str, mtu: Option<[u64; 2]>) -> Result<(), SpecError> {
+    path.check(key, mtu).map_err(|e| SpecError::new("", e.to_string()))
 }
 
 /// Refuses lists where a scenario has tables.

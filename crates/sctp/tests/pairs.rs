@@ -6,6 +6,8 @@ use std::net::IpAddr;
 
 use common::pair::{App, CLIENT, Channel, Message, Pair, SERVER, Setup};
 use common::{lksctp, rfc};
+use rexmit_network::ByHost;
+use rexmit_network::two_hosts::{by_host, server_and_client};
 use rexmit_stack::{Endpoint, Reason};
 use rexmit_units::Duration;
 use rexmit_wire::Packet;
@@ -17,7 +19,7 @@ fn thin(count: usize, period: u64) -> App {
 }
 
 /// When the chunk in the packet at `position` of the client left again, counted from when it left first, in ms; and why.
-fn first_repeat(changes: &Value, position: u64, phases: [u64; 2]) -> (f64, Reason) {
+fn first_repeat(changes: &Value, position: u64, phases: ByHost<u64>) -> (f64, Reason) {
     let channel: Channel =
         Box::new(
             move |_, from, at, _| {
@@ -25,8 +27,9 @@ fn first_repeat(changes: &Value, position: u64, phases: [u64; 2]) -> (f64, Reaso
             },
         );
     let setup = Setup { phases: phases.map(Duration::from_micros), ..Setup::default() };
-    let profiles = [lksctp(changes.clone()), lksctp(changes.clone())];
-    let mut pair = Pair::new(profiles, [App::new(Vec::new()), thin(40, 256)], channel, &setup);
+    let profiles = by_host(|_| lksctp(changes.clone()));
+    let mut pair =
+        Pair::new(&profiles, &server_and_client(App::new(Vec::new()), thin(40, 256)), channel, &setup);
     assert!(pair.run(Duration::from_secs(100), 1_000, |_| true), "{}", pair.log(90));
     let sent: Vec<_> = pair.from(CLIENT).collect();
     let lost = sent[position as usize - 1];
@@ -44,7 +47,7 @@ fn late_restarts() {
     let mut seen = Vec::new();
     for phase in [0, 700, 1_900, 3_300] {
         for position in 12..16 {
-            let (delay, reason) = first_repeat(&json!({}), position, [phase, phase / 2]);
+            let (delay, reason) = first_repeat(&json!({}), position, server_and_client(phase, phase / 2));
             if reason.name() == "timeout" {
                 seen.push(delay);
             } else {
@@ -69,12 +72,12 @@ fn the_enhancements() {
         "sack": { "delay": "0 ns" },
     });
     for position in 12..16 {
-        let (delay, _) = first_repeat(&changes, position, [0, 0]);
+        let (delay, _) = first_repeat(&changes, position, by_host(|_| 0));
         assert!((200.0..420.0).contains(&delay), "{delay}");
         let mut all = changes.clone();
         all["thin"]["bundle_with_new"] = json!("outstanding");
         // Where RTT and timeout are below the period the timer is first; else the next message takes it along.
-        let (with_new, reason) = first_repeat(&all, position, [0, 0]);
+        let (with_new, reason) = first_repeat(&all, position, by_host(|_| 0));
         assert!(with_new <= delay, "{with_new} {reason:?}");
     }
 }
@@ -91,7 +94,7 @@ fn a_path_dies() {
             if gone && first { Vec::new() } else { vec![Duration::from_millis(20)] }
         })
     };
-    let more = [vec![ip("10.1.0.1")], vec![ip("10.1.0.2")]];
+    let more = server_and_client(vec![ip("10.1.0.1")], vec![ip("10.1.0.2")]);
     let setup = Setup { more, ..Setup::default() };
     for profile in [rfc as fn(Value) -> _, lksctp] {
         let changes = json!({
@@ -99,9 +102,9 @@ fn a_path_dies() {
             "heartbeat": { "interval": "5 s" },
             "rto": { "max": "10 s" },
         });
-        let profiles = [profile(changes.clone()), profile(changes)];
-        let apps = [thin(100, 500), thin(400, 250)];
-        let mut pair = Pair::new(profiles, apps, channel(), &setup);
+        let profiles = by_host(|_| profile(changes.clone()));
+        let apps = server_and_client(thin(100, 500), thin(400, 250));
+        let mut pair = Pair::new(&profiles, &apps, channel(), &setup);
         assert!(pair.run(Duration::from_secs(300), 10_000, |_| true), "{}", pair.log(90));
         for (me, other) in [(SERVER, CLIENT), (CLIENT, SERVER)] {
             assert_eq!(pair.ends[me].read, pair.ends[other].offset, "{}", pair.log(60));

@@ -11,6 +11,8 @@ use common::pair::{App, CLIENT, Message, Pair, SERVER, Setup};
 use common::profile;
 use harmful_channel::{Harm, channel, harm};
 use proptest::prelude::*;
+use rexmit_network::ByHost;
+use rexmit_network::two_hosts::{by_host, host_name, server_and_client};
 use rexmit_sctp::{Profile, State};
 use rexmit_stack::{Delivery, Endpoint, Event};
 use rexmit_units::Duration;
@@ -79,7 +81,7 @@ fn cases(usual: u32) -> u32 {
 
 /// What must hold at every instant; the first thing that does not.
 fn fault(pair: &Pair) -> Option<String> {
-    for (i, end) in pair.ends.iter().enumerate() {
+    for (host, end) in pair.ends.iter() {
         let s = end.assoc.snapshot();
         let f = end.assoc.faults();
         // Not `reneged`: of two SACKs that overtook each other the older one seems to take back blocks.
@@ -106,16 +108,21 @@ fn fault(pair: &Pair) -> Option<String> {
             ),
         ];
         if let Some((text, _)) = rules.iter().find(|(_, holds)| !holds) {
-            return Some(format!("end {i} at {:?}: {text}: {s:?} {f:?}", pair.now));
+            return Some(format!("{} at {:?}: {text}: {s:?} {f:?}", host_name(host), pair.now()));
         }
     }
     None
 }
 
-fn run(profiles: [Arc<Profile>; 2], apps: [App; 2], harm: &Harm, setup: &Setup) -> Result<(), TestCaseError> {
-    let total: Vec<u64> = apps.iter().map(|a| a.messages.iter().map(|m| m.len).sum()).collect();
+fn run(
+    profiles: &ByHost<Arc<Profile>>,
+    apps: &ByHost<App>,
+    harm: &Harm,
+    setup: &Setup,
+) -> Result<(), TestCaseError> {
+    let total: ByHost<u64> = apps.values().map(|app| app.messages.iter().map(|m| m.len).sum()).collect();
     let mut pair = Pair::new(profiles, apps, channel(harm), setup);
-    let most = 6_000 + (total.iter().sum::<u64>() / 20) as usize;
+    let most = 6_000 + (total.values().sum::<u64>() / 20) as usize;
     let mut wrong = None;
     let finished = pair.run(Duration::from_secs(40_000), most, |p| {
         wrong = fault(p);
@@ -124,10 +131,13 @@ fn run(profiles: [Arc<Profile>; 2], apps: [App; 2], harm: &Harm, setup: &Setup) 
     let tail = |p: &Pair| p.log(60);
     prop_assert!(wrong.is_none(), "{}\n{}", wrong.unwrap_or_default(), tail(&pair));
     prop_assert!(pair.wrong.is_none(), "{:?}\n{}", pair.wrong, tail(&pair));
-    prop_assert!(finished, "{} packets and no end at {:?}\n{}", pair.sent.len(), pair.now, tail(&pair));
+    prop_assert!(finished, "{} packets and no end at {:?}\n{}", pair.sent.len(), pair.now(), tail(&pair));
     let deaf = pair.ends[SERVER].assoc.state() == State::Listen;
     let given_up = deaf
-        || pair.ends.iter().any(|e| e.events.contains(&Event::TimedOut) || e.events.contains(&Event::Reset));
+        || pair
+            .ends
+            .values()
+            .any(|e| e.events.contains(&Event::TimedOut) || e.events.contains(&Event::Reset));
     if given_up {
         // A packet that arrives after the end is out of the blue, and the ABORT that answers it may meet a peer that
         // still waits for SHUTDOWN-COMPLETE.
@@ -160,7 +170,9 @@ proptest! {
         tsns in prop_oneof![Just([1u32, 1]), any::<[u32; 2]>(), (0u32..100).prop_map(|n| [0u32.wrapping_sub(n), u32::MAX - n])],
         mtu in prop_oneof![Just(1500u32), 300u32..1500],
     ) {
-        run([resolve(server), resolve(client)], [server_app, client_app], &harm, &Setup { tsns, both_active, mtu, ..Setup::default() })?;
+        let profiles = server_and_client(resolve(server), resolve(client));
+        let tsns = server_and_client(tsns[0], tsns[1]);
+        run(&profiles, &server_and_client(server_app, client_app), &harm, &Setup { tsns, both_active, mtu, ..Setup::default() })?;
     }
 }
 
@@ -190,16 +202,16 @@ proptest! {
             "buffers": { "send": "1 MiB", "receive": "1 MiB" },
             "heartbeat": { "enabled": false },
         });
-        let profiles = [profile(base, changes.clone()), profile(base, changes)];
-        let apps = [App::new(Vec::new()), App::new(messages)];
-        let mut pair = Pair::new(profiles, apps, channel(&harm), &Setup::default());
+        let profiles = by_host(|_| profile(base, changes.clone()));
+        let apps = server_and_client(App::new(Vec::new()), App::new(messages));
+        let mut pair = Pair::new(&profiles, &apps, channel(&harm), &Setup::default());
         let finished = pair.run(Duration::from_secs(40_000), 40_000, |_| true);
         prop_assert!(pair.wrong.is_none(), "{:?}\n{}", pair.wrong, pair.log(60));
-        prop_assert!(finished, "no end at {:?}\n{}", pair.now, pair.log(60));
+        prop_assert!(finished, "no end at {:?}\n{}", pair.now(), pair.log(60));
         let given_up = |e: &common::pair::End| e.events.contains(&Event::TimedOut) || e.events.contains(&Event::Reset);
         let client = pair.ends[CLIENT].assoc.state();
         prop_assert!(client == State::Closed, "{client:?}\n{}", pair.log(60));
-        if pair.ends[SERVER].assoc.state() == State::Closed && !pair.ends.iter().any(given_up) {
+        if pair.ends[SERVER].assoc.state() == State::Closed && !pair.ends.values().any(given_up) {
             let (server, client) = (&pair.ends[SERVER], &pair.ends[CLIENT]);
             for (offset, message) in &client.written {
                 let got = server.got.get(offset).copied();
@@ -216,9 +228,10 @@ proptest! {
 #[test]
 fn a_clean_channel_loses_nothing() {
     for base in ["rfc9260", "lksctp-2.6.15"] {
-        let profiles = [resolve((base, "{}")), resolve((base, "{}"))];
-        let apps = [App::new(vec![Message::new(1_000); 100]), App::new(vec![Message::new(50_000)])];
+        let profiles = by_host(|_| resolve((base, "{}")));
+        let apps =
+            server_and_client(vec![Message::new(1_000); 100], vec![Message::new(50_000)]).map(App::new);
         let clean = Harm { seed: 1, loss: 0, duplicate: 0, reorder: 0, delay_ms: 10, harmful: 0 };
-        run(profiles, apps, &clean, &Setup::default()).expect("a clean channel");
+        run(&profiles, &apps, &clean, &Setup::default()).expect("a clean channel");
     }
 }

@@ -73,6 +73,6 @@ impl Registry {
     }
 
     fn unknown(&self, name: &str) -> SettingError {
-        SettingError::new("", unknown_name("stack", name, &self.names().collect::<Vec<_>>()))
+        SettingError::new("", unknown_name("code", name, &self.names().collect::<Vec<_>>()))
     }
 }

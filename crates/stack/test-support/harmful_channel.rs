@@ -2,6 +2,7 @@
 //! `tcp` and `sctp` include this file.
 
 use proptest::prelude::*;
+use rexmit_network::HostId;
 use rexmit_units::{Duration, Instant};
 
 /// What the channel does to packets. A value, so that proptest can shrink it.
@@ -35,7 +36,7 @@ pub fn harm() -> impl Strategy<Value = Harm> {
 
 /// When the copies of a packet `P` arrive, counted from now: a function of the present, the sending host, the packet's
 /// position in its direction, and the packet.
-type Channel<P> = Box<dyn FnMut(Instant, usize, u64, &P) -> Vec<Duration>>;
+type Channel<P> = Box<dyn FnMut(Instant, HostId, u64, &P) -> Vec<Duration>>;
 
 /// The channel that does this harm.
 pub fn channel<P>(harm: &Harm) -> Channel<P> {

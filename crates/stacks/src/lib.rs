@@ -70,7 +70,7 @@ mod tests {
         let told = |name, protocol| registry().find(name, protocol).unwrap_err().to_string();
         assert!(
             told("modle", "tcp")
-                .starts_with("unknown stack `modle`: did you mean `model`?; known here: model, ")
+                .starts_with("unknown code `modle`: did you mean `model`?; known here: model, ")
         );
         assert!(registry().with_default("modle").is_err());
         let entry =

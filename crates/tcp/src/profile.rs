@@ -301,7 +301,11 @@ pub struct HandshakeConfig {
 
 /// The first congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "no initial window; allowed: a number of segments, such as 10, or \"rfc3390\", \"rfc6928\" or \
+                 \"rfc3390-segments\""
+)]
 pub enum InitialWindow {
     /// min(4 MSS, max(2 MSS, 4380 bytes)) (RFC 3390 section 1).
     Rfc3390,

@@ -10,6 +10,8 @@ use common::pair::{App, CLIENT, Pair, SERVER, Setup};
 use common::{freebsd, profile};
 use harmful_channel::{Harm, channel, harm};
 use proptest::prelude::*;
+use rexmit_network::ByHost;
+use rexmit_network::two_hosts::{by_host, host_name, server_and_client};
 use rexmit_tcp::Profile;
 use rexmit_units::Duration;
 use serde_json::{Value, json};
@@ -81,8 +83,8 @@ fn cases(usual: u32) -> u32 {
 }
 
 /// What must hold at every instant; the first thing that does not.
-fn fault(pair: &Pair, profiles: &[Arc<Profile>; 2]) -> Option<String> {
-    for (i, (end, profile)) in pair.ends.iter().zip(profiles).enumerate() {
+fn fault(pair: &Pair, profiles: &ByHost<Arc<Profile>>) -> Option<String> {
+    for (host, (end, profile)) in pair.ends.iter().map(|(host, end)| (host, (end, &profiles[host]))) {
         let s = rexmit_stack::Endpoint::snapshot(&end.conn);
         let grown = profile.buffers.receive_growth.map_or(0, |g| g.most.0);
         let receive = profile.window.tuning.map_or(profile.buffers.receive, |tuning| tuning.most).0;
@@ -99,25 +101,30 @@ fn fault(pair: &Pair, profiles: &[Arc<Profile>; 2]) -> Option<String> {
             ("a receive buffer beyond its limit", s.recv_queue <= Some(receive.max(grown) + 1460)),
         ];
         if let Some((text, _)) = rules.iter().find(|(_, holds)| !holds) {
-            return Some(format!("end {i} at {:?}: {text}: {s:?}", pair.now));
+            return Some(format!("{} at {:?}: {text}: {s:?}", host_name(host), pair.now()));
         }
     }
     None
 }
 
-fn run(profiles: [Arc<Profile>; 2], apps: [App; 2], harm: &Harm, setup: &Setup) -> Result<(), TestCaseError> {
-    let total: Vec<u64> = apps.iter().map(|a| a.writes.iter().sum()).collect();
+fn run(
+    profiles: &ByHost<Arc<Profile>>,
+    apps: ByHost<App>,
+    harm: &Harm,
+    setup: &Setup,
+) -> Result<(), TestCaseError> {
+    let total: ByHost<u64> = apps.values().map(|app| app.writes.iter().sum()).collect();
     // At least one of the two closes by itself.
     let mut apps = apps;
-    if apps.iter().all(|a| a.close_after_peer) {
+    if apps.values().all(|a| a.close_after_peer) {
         apps[SERVER].close_after_peer = false;
     }
-    let mut pair = Pair::set_up(profiles.clone(), apps, channel(harm), setup);
+    let mut pair = Pair::set_up(profiles, &apps, channel(harm), setup);
     // A segment or a window update for each 100 bytes, and as many again for repairs.
-    let most = 4_000 + (total.iter().sum::<u64>() / 20) as usize;
+    let most = 4_000 + (total.values().sum::<u64>() / 20) as usize;
     let mut wrong = None;
     let finished = pair.run(Duration::from_secs(40_000), most, |p| {
-        wrong = fault(p, &profiles);
+        wrong = fault(p, profiles);
         wrong.is_none()
     });
     let tail = |p: &Pair| {
@@ -126,10 +133,10 @@ fn run(profiles: [Arc<Profile>; 2], apps: [App; 2], harm: &Harm, setup: &Setup) 
         lines[lines.len().saturating_sub(60)..].join("\n")
     };
     prop_assert!(wrong.is_none(), "{}\n{}", wrong.unwrap_or_default(), tail(&pair));
-    prop_assert!(finished, "{} packets and no end at {:?}\n{}", pair.sent.len(), pair.now, tail(&pair));
+    prop_assert!(finished, "{} packets and no end at {:?}\n{}", pair.sent.len(), pair.now(), tail(&pair));
     // A server that gives up its SYN-ACK listens again, and the client may not learn of it.
     let deaf = pair.ends[SERVER].conn.state() == rexmit_tcp::State::Listen;
-    let given_up = deaf || pair.ends.iter().any(|e| e.events.contains(&rexmit_stack::Event::TimedOut));
+    let given_up = deaf || pair.ends.values().any(|e| e.events.contains(&rexmit_stack::Event::TimedOut));
     if given_up {
         // What was lost too often; the counts still may not be wrong.
         prop_assert!(harm.loss > 0);
@@ -159,18 +166,25 @@ proptest! {
         both_active in prop::bool::weighted(0.1),
         iss in prop_oneof![Just([1u32, 1]), any::<[u32; 2]>(), (0u32..60_000).prop_map(|n| [0u32.wrapping_sub(n), u32::MAX - n])],
     ) {
-        run([resolve(server), resolve(client)], [server_app, client_app], &harm, &Setup { iss, both_active, ..Setup::default() })?;
+        let profiles = server_and_client(resolve(server), resolve(client));
+        let iss = server_and_client(iss[0], iss[1]);
+        run(&profiles, server_and_client(server_app, client_app), &harm, &Setup { iss, both_active, ..Setup::default() })?;
     }
 }
 
 /// A plain transfer through a clean channel, so that a fault of the harness shows by itself.
 #[test]
 fn a_clean_channel_loses_nothing() {
-    let profiles = [freebsd(json!({})), freebsd(json!({}))];
-    let apps =
-        [App { writes: vec![100_000], ..App::default() }, App { writes: vec![50_000], ..App::default() }];
+    let profiles = by_host(|_| freebsd(json!({})));
+    let apps = server_and_client(100_000, 50_000).map(|len| App { writes: vec![len], ..App::default() });
     let clean = Harm { seed: 1, loss: 0, duplicate: 0, reorder: 0, delay_ms: 10, harmful: 0 };
-    run(profiles, apps, &clean, &Setup::default()).expect("a clean channel");
+    run(&profiles, apps, &clean, &Setup::default()).expect("a clean channel");
+}
+
+/// A case that the property found: both ends alike, with these applications.
+fn found(profile: impl Fn() -> Arc<Profile>, apps: ByHost<App>, harm: &Harm) {
+    let setup = Setup { iss: by_host(|_| 1), ..Setup::default() };
+    run(&by_host(|_| profile()), apps, harm, &setup).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// Found by the property above.
@@ -186,8 +200,7 @@ fn cases_found_before() {
         read_pause: Duration::from_millis(12),
         ..App::default()
     };
-    run([p(), p()], [server, client], &h, &Setup { iss: [1, 1], ..Setup::default() })
-        .unwrap_or_else(|e| panic!("{e}"));
+    found(p, server_and_client(server, client), &h);
 }
 
 /// Each ACK carried the FIN again, each FIN ahead of a hole was answered at once: both ends answered each
@@ -198,8 +211,7 @@ fn fins_ahead_of_holes_make_no_storm() {
     let p = || resolve(("rfc", r#"{"congestion":{"algorithm":"cubic"}}"#));
     let server = App { writes: vec![1449], ..App::default() };
     let client = App { writes: vec![19_822, 17_322, 19_618], ..App::default() };
-    run([p(), p()], [server, client], &h, &Setup { iss: [1, 1], ..Setup::default() })
-        .unwrap_or_else(|e| panic!("{e}"));
+    found(p, server_and_client(server, client), &h);
 }
 
 /// More than 4 GiB through large segments: every number wraps.
@@ -209,13 +221,14 @@ fn more_than_all_sequence_numbers() {
         "output": { "nagle": "minshall" },
         "buffers": { "send": "1 MiB", "receive": "1 MiB", "max": "1 MiB" },
     });
-    let profiles = [freebsd(changes.clone()), freebsd(changes)];
+    let profiles = by_host(|_| freebsd(changes.clone()));
     let writes = vec![100, 3 << 30, 70, 70, 2 << 30, 70];
     let total: u64 = writes.iter().sum();
-    let apps = [App { writes, ..App::default() }, App { close_after_peer: true, ..App::default() }];
+    let reader = App { close_after_peer: true, ..App::default() };
+    let apps = server_and_client(App { writes, ..App::default() }, reader);
     let setup = Setup { mtu: 60_000, ..Setup::default() };
     let channel = Box::new(|_, _, _, _: &_| vec![Duration::from_millis(1)]);
-    let mut pair = Pair::set_up(profiles, apps, channel, &setup);
+    let mut pair = Pair::set_up(&profiles, &apps, channel, &setup);
     assert!(pair.run(Duration::from_secs(100), 1_000_000, |_| true));
     assert_eq!(pair.ends[CLIENT].read, total);
     assert_eq!(pair.ends[CLIENT].conn.misplaced_bytes(), 0);

@@ -126,7 +126,10 @@ pub enum Distribution<T> {
 
 /// A distribution as text, or a bare number.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "no distribution; allowed: a whole number from 0 on, or a text such as \"exponential 5\""
+)]
 enum Text {
     Number(u64),
     Text(String),

@@ -268,6 +268,8 @@ impl TransferSpec {
         given.into_iter().filter_map(|(key, given)| given.then_some(key))
     }
 
+    /// Which of the four it is. In a file they are keys of one table, and serde cannot put keys of an enum into a table
+    /// that refuses unknown ones; so they stand beside each other until here, and nothing else reads them.
     fn workload(&self) -> Result<Workload, TransferError> {
         let given = [
             ("writes", self.writes.is_some()),

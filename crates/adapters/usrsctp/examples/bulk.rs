@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant as WallClock;
 
+use rexmit_network::two_hosts::{CLIENT, ORDER_OF_ENDS, SERVER, choose, peer, server_and_client};
 use rexmit_stack::{Delivery, Endpoint, Event, Socket};
 use rexmit_units::{Bytes, Duration, Instant};
 use rexmit_usrsctp::{AssociationConfig, Role, Usrsctp, UsrsctpConfig, UsrsctpError};
@@ -33,28 +34,29 @@ fn transfer(total: u64) -> Result<(u64, f64), UsrsctpError> {
         receive_buffer: Bytes(1 << 20),
         ..UsrsctpConfig::default()
     });
-    let mut ends = Vec::new();
-    let ports = ["10.0.0.2:40000", "10.0.0.1:5001"].map(|text| text.parse().expect("an address"));
-    for (i, role) in [Role::Active, Role::Passive].into_iter().enumerate() {
-        let config = AssociationConfig {
+    let ports =
+        server_and_client("10.0.0.1:5001", "10.0.0.2:40000").map(|text| text.parse().expect("an address"));
+    let end = |host| {
+        library.association(AssociationConfig {
             settings: settings.clone(),
-            local: ports[i],
-            remote: ports[1 - i],
+            local: ports[host],
+            remote: ports[peer(host)],
             mtu: 1500,
-            role,
-            seed: i as u64,
-        };
-        ends.push(library.association(config)?);
-    }
+            role: choose(host, Role::Passive, Role::Active),
+            seed: choose(host, 1, 0),
+        })
+    };
+    let client = end(CLIENT)?;
+    let mut ends = server_and_client(end(SERVER)?, client);
     let (mut now, mut left, mut received) = (Instant::ZERO, total, 0);
     let mut under_way = VecDeque::new();
-    ends[0].connect(now);
+    ends[CLIENT].connect(now);
     while received < total * MESSAGE {
-        for end in 0..2 {
+        for end in ORDER_OF_ENDS {
             while let Some(event) = ends[end].poll_event() {
                 match event {
-                    Event::Connected | Event::Writable if end == 0 => {
-                        while left > 0 && ends[0].send(now, MESSAGE, Delivery::default()) > 0 {
+                    Event::Connected | Event::Writable if end == CLIENT => {
+                        while left > 0 && ends[CLIENT].send(now, MESSAGE, Delivery::default()) > 0 {
                             left -= 1;
                         }
                     }
@@ -67,10 +69,11 @@ fn transfer(total: u64) -> Result<(u64, f64), UsrsctpError> {
                 }
             }
             while let Some(sent) = ends[end].poll_transmit(now) {
-                under_way.push_back((now + DELAY, 1 - end, sent.packet));
+                under_way.push_back((now + DELAY, peer(end), sent.packet));
             }
         }
-        let timer = ends.iter().enumerate().filter_map(|(i, end)| Some((end.poll_timer()?, i))).min();
+        let timers = ORDER_OF_ENDS.into_iter().filter_map(|end| Some((ends[end].poll_timer()?, end)));
+        let timer = timers.min_by_key(|(due, _)| *due);
         match (under_way.front(), timer) {
             (Some((at, _, _)), timer) if timer.is_none_or(|(due, _)| *at <= due) => {
                 let (at, to, packet) = under_way.pop_front().expect("it is there");
@@ -84,7 +87,7 @@ fn transfer(total: u64) -> Result<(u64, f64), UsrsctpError> {
             _ => break,
         }
     }
-    assert_eq!(ends[1].misplaced_bytes(), 0, "every byte is where it belongs");
-    let packets = ends.iter().map(|end| end.counters().packets).sum();
+    assert_eq!(ends[SERVER].misplaced_bytes(), 0, "every byte is where it belongs");
+    let packets = ends.values().map(|end| end.counters().packets).sum();
     Ok((packets, now.as_secs_f64()))
 }

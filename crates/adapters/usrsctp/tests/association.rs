@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{CLIENT, Pair, SERVER, Sent, config};
+use common::{CLIENT, Pair, SERVER, Sent, config, configs};
+use rexmit_network::two_hosts::{peer, server_and_client};
 use rexmit_stack::{Delivery, Endpoint, Event, Reason, Socket};
 use rexmit_units::{Bytes, Duration, Instant};
 use rexmit_usrsctp::{Role, Usrsctp, UsrsctpConfig};
@@ -139,7 +140,8 @@ fn a_shutdown_closes_both_ends_and_leaves_nothing() {
     pair.to_write[CLIENT] = messages(3, 5_000);
     pair.write(CLIENT);
     pair.close(CLIENT);
-    assert_eq!(pair.ends[CLIENT].write(pair.now, 10), 0, "nothing is taken after a close");
+    let now = pair.now();
+    assert_eq!(pair.ends[CLIENT].write(now, 10), 0, "nothing is taken after a close");
     while pair.step() {}
     assert_eq!(pair.bytes_read(SERVER), 15_000);
     for end in [CLIENT, SERVER] {
@@ -156,7 +158,7 @@ fn a_shutdown_closes_both_ends_and_leaves_nothing() {
 fn an_abort_resets_the_peer() {
     let mut pair = Pair::new(&UsrsctpConfig::default());
     pair.connect();
-    let now = pair.now;
+    let now = pair.now();
     pair.ends[CLIENT].abort(now);
     pair.settle(CLIENT);
     while pair.step() {}
@@ -192,9 +194,10 @@ fn a_write_that_finds_no_room_waits() {
     while pair.bytes_read(SERVER) < 60_000 && pair.step() {}
     assert!(pair.has(CLIENT, Event::Writable));
     assert_eq!(pair.bytes_read(SERVER), 60_000);
-    let later = pair.now + Duration::from_secs(1);
+    let later = pair.now() + Duration::from_secs(1);
     pair.run_until(later);
-    assert_eq!(pair.ends[CLIENT].write(pair.now, 1 << 20), 10_000, "the beginning of one that never fits");
+    let now = pair.now();
+    assert_eq!(pair.ends[CLIENT].write(now, 1 << 20), 10_000, "the beginning of one that never fits");
 }
 
 /// RFC 9260 section 6.6: an unordered message does not wait for one before it that was lost.
@@ -213,7 +216,7 @@ fn unordered_messages_and_other_streams_do_not_wait() {
     ] {
         pair.to_write[CLIENT].push((100, how));
         pair.write(CLIENT);
-        let next = pair.now + Duration::from_millis(10);
+        let next = pair.now() + Duration::from_millis(10);
         pair.run_until(next);
     }
     while pair.bytes_read(SERVER) < 400 && pair.step() {}
@@ -252,15 +255,16 @@ fn each_end_has_its_settings() {
     let answer = |sack_delay: u64| {
         let receiver =
             UsrsctpConfig { sack_delay: Duration::from_millis(sack_delay), ..UsrsctpConfig::default() };
-        let ends = [config(Role::Active, &UsrsctpConfig::default()), config(Role::Passive, &receiver)];
-        let mut pair = Pair::with(Duration::ZERO, ends);
+        let mut ends = configs(&receiver);
+        ends[CLIENT] = config(Role::Active, &UsrsctpConfig::default());
+        let mut pair = Pair::with(Duration::ZERO, &ends);
         pair.connect();
         pair.run_until(ms(1_000));
         // The first packet with data is acknowledged at once (RFC 9260 section 5.1); the second shows the delay.
         for _ in 0..2 {
             pair.to_write[CLIENT] = messages(1, 100);
             pair.write(CLIENT);
-            let next = pair.now + Duration::from_millis(1_000);
+            let next = pair.now() + Duration::from_millis(1_000);
             pair.run_until(next);
         }
         pair.log.iter().rfind(|sent| sent.from == SERVER).map(|sent| sent.at)
@@ -276,12 +280,11 @@ fn each_end_has_its_settings() {
 fn packets_fill_the_mtu() {
     for mtu in [576, 1_500, 9_000] {
         let settings = UsrsctpConfig::default();
-        let ends = [Role::Active, Role::Passive].map(|role| {
-            let mut end = config(role, &settings);
+        let ends = configs(&settings).map(|mut end| {
             end.mtu = mtu;
             end
         });
-        let mut pair = Pair::with(Duration::ZERO, ends);
+        let mut pair = Pair::with(Duration::ZERO, &ends);
         pair.connect();
         pair.to_write[CLIENT] = messages(1, 50_000);
         pair.write(CLIENT);
@@ -312,7 +315,7 @@ fn a_snapshot_shows_windows_and_the_timeout() {
     assert!(snapshot.cwnd > 3 * 1_480, "three packets at first, then slow start: {snapshot:?}");
     assert_eq!((snapshot.rto, snapshot.recv_queue), (Some(Duration::from_secs(1)), None));
     assert_eq!(snapshot.srtt, Some(Duration::from_millis(100)));
-    let later = pair.now + Duration::from_secs(1);
+    let later = pair.now() + Duration::from_secs(1);
     pair.run_until(later);
     let snapshot = pair.ends[CLIENT].snapshot();
     assert_eq!((snapshot.in_flight, snapshot.send_queue), (Some(0), 0));
@@ -347,7 +350,7 @@ fn a_tail_loss_can_wait_less_than_the_smallest_timeout() {
     for _ in 0..8 {
         pair.to_write[CLIENT] = messages(1, 100);
         pair.write(CLIENT);
-        let next = pair.now + Duration::from_millis(80);
+        let next = pair.now() + Duration::from_millis(80);
         pair.run_until(next);
     }
     while pair.bytes_read(SERVER) < 800 && pair.step() {}
@@ -368,7 +371,7 @@ fn packets_that_lie_do_no_harm() {
     for (number, (from, bytes)) in packets.iter().enumerate() {
         let mut pair = Pair::new(&UsrsctpConfig::default());
         pair.connect();
-        let now = pair.now;
+        let now = pair.now();
         for turn in 0..3 {
             let mut bytes = bytes.clone();
             let at = (number * 37 + turn * 11) % bytes.len();
@@ -383,16 +386,18 @@ fn packets_that_lie_do_no_harm() {
             }
             let payload = Payload::Bytes(bytes.into());
             let transport = Transport::Other { protocol: 132, payload };
-            let ends = ["10.0.0.2", "10.0.0.1"].map(|text| text.parse().expect("an address"));
+            let ends =
+                server_and_client("10.0.0.1", "10.0.0.2").map(|text| text.parse().expect("an address"));
+            let to = peer(*from);
             let packet = Packet {
                 src: ends[*from],
-                dst: ends[1 - from],
+                dst: ends[to],
                 ip: IpFields::default(),
                 transport,
                 damaged: false,
             };
-            pair.ends[1 - from].handle_packet(now, Box::new(packet));
-            pair.settle(1 - from);
+            pair.ends[to].handle_packet(now, Box::new(packet));
+            pair.settle(to);
         }
         pair.run_until(now + Duration::from_secs(2));
     }
@@ -421,14 +426,11 @@ fn associations_do_not_touch() {
     for _ in 0..4 {
         now += Duration::from_millis(10);
         for pair in ends.chunks_exact_mut(2) {
-            let sent: Vec<_> =
-                (0..2).map(|i| std::iter::from_fn(|| pair[i].poll_transmit(now)).collect()).collect();
-            for (i, sent) in sent.into_iter().enumerate() {
-                let sent: Vec<_> = sent;
-                for transmission in sent {
-                    pair[1 - i].handle_packet(now, transmission.packet);
-                }
-            }
+            let [client, server] = pair else { panic!("two ends") };
+            let [asked, answered] = [&mut *client, &mut *server]
+                .map(|end| std::iter::from_fn(|| end.poll_transmit(now)).collect::<Vec<_>>());
+            asked.into_iter().for_each(|sent| server.handle_packet(now, sent.packet));
+            answered.into_iter().for_each(|sent| client.handle_packet(now, sent.packet));
         }
     }
     for end in &mut ends {

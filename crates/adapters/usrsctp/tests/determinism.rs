@@ -7,10 +7,10 @@ mod common;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::Command;
 
-use common::{CLIENT, Pair, SERVER, config};
+use common::{CLIENT, Pair, SERVER, configs};
 use rexmit_stack::Delivery;
 use rexmit_units::Duration;
-use rexmit_usrsctp::{Role, UsrsctpConfig};
+use rexmit_usrsctp::UsrsctpConfig;
 
 /// Set in the process that a test starts, which prints its digest.
 const CHILD: &str = "REXMIT_USRSCTP_TEST_CHILD";
@@ -18,12 +18,11 @@ const CHILD: &str = "REXMIT_USRSCTP_TEST_CHILD";
 /// A digest of all packets with their times and reasons of a run with losses on both sides.
 fn digest(seed: u64, phase_us: u64) -> u64 {
     let settings = UsrsctpConfig::default();
-    let ends = [Role::Active, Role::Passive].map(|role| {
-        let mut end = config(role, &settings);
+    let ends = configs(&settings).map(|mut end| {
         end.seed += 10 * seed;
         end
     });
-    let mut pair = Pair::with(Duration::from_micros(phase_us), ends);
+    let mut pair = Pair::with(Duration::from_micros(phase_us), &ends);
     pair.connect();
     pair.loses = Box::new(|from, number, _| number % if from == CLIENT { 17 } else { 29 } == 7);
     for stream in 0..5 {
@@ -36,7 +35,7 @@ fn digest(seed: u64, phase_us: u64) -> u64 {
     while (!pair.to_write[CLIENT].is_empty() || pair.bytes_read(SERVER) < 60 * 6_500) && pair.step() {}
     pair.close(CLIENT);
     while pair.step() {}
-    assert_eq!(pair.ends.iter().map(rexmit_usrsctp::Association::misplaced_bytes).sum::<u64>(), 0);
+    assert_eq!(pair.ends.values().map(rexmit_usrsctp::Association::misplaced_bytes).sum::<u64>(), 0);
     assert!(pair.ends[CLIENT].counters().retransmits > 0);
     let mut hasher = DefaultHasher::new();
     for sent in &pair.log {

@@ -223,7 +223,7 @@ thresholds! {
         /// And for the granularity of timers.
         probe_margin: Duration = ms(50), "inferred: timers of 100 and 250 Hz, and packets that waited at the interface";
         /// No timer that waits for reordering runs for longer than so many of the greatest RTTs that were seen
-        reordering_rtts: u64 = 2, "RFC 8985 sections 6.2 and 6.3: RACK.rtt, and a reordering window of SRTT at most";
+        reordering_rtts: u64 = 2, "RFC 8985 section 6.2, steps 4 and 5: RACK.rtt, and a reordering window of SRTT at most";
         /// and this.
         reordering_margin: Duration = ms(50), "inferred: Linux TCP_TIMEOUT_MIN, 20 ms at 100 Hz, and packets that waited at the interface";
         /// A recovery is over, elsewhere than at the sender, if nothing was sent again for so many RTTs.
@@ -321,13 +321,13 @@ thresholds! {
         /// and for this at least.
         patience: Duration = ms(500), "RFC 5681 section 4.2: an acknowledgment is delayed no longer";
         /// An answer within so much of the shortest round trip is that of an earlier transmission.
-        early_share: Ratio = Ratio::new(1, 2), "RFC 3522 without timestamps; the queues of our samples may have drained";
+        early_share: Ratio = Ratio::new(1, 2), "inferred: what RFC 3522 tells by timestamps, told by time; the queues of our samples may have drained";
     }
 
     /// What is counted of TCP.
     TcpCounts in "tcp.counts" {
         /// What follows the end of a connection within that belongs to it.
-        linger: Duration = s(120), "RFC 9293 section 3.4.2: twice an MSL of a minute";
+        linger: Duration = s(120), "inferred: twice an MSL of a minute, as systems have it; RFC 9293 section 3.4.2 has one of two minutes";
         /// A wrong checksum means damage where good ones are so many times as many.
         damaged: u64 = 4, "inferred: where a network card fills checksums in, nearly all are wrong";
         /// Nothing outstanding for longer is an idle period.
@@ -339,7 +339,7 @@ thresholds! {
         /// The initial window is over so much of the loop to the sender after the first acknowledgment.
         first_answer_share: Ratio = Ratio::new(9, 10), "inferred: no answer can have prompted data before; a tenth for jitter";
         /// A SYN with a window of so many whole segments is of a system that probes for tail losses.
-        probing_window: u64 = 20, "Linux tcp_select_initial_window: 65535 bytes by default, whole segments";
+        probing_window: u64 = 20, "Linux tcp_default_init_rwnd until 4.19: twice TCP_INIT_CWND of 10; tcp_select_initial_window since: 65535 bytes in whole segments";
     }
 
     /// Where a capture of SCTP was made.
@@ -419,7 +419,7 @@ thresholds! {
         /// What follows the end of an association within that belongs to it.
         linger: Duration = s(5), "inferred: what was on its way";
         /// An opening that nobody answers is given up.
-        half_open: Duration = s(600), "RFC 9260 section 16: Max.Init.Retransmits of 8, doubled up to 60 s, take 363 s";
+        half_open: Duration = s(600), "RFC 9260 section 16: Max.Init.Retransmits of 8, from 1 s doubled up to 60 s, take 243 s; from the 3 s of RFC 4960, 333 s";
     }
 
     /// Two captures of the same flows.

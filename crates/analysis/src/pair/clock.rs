@@ -326,7 +326,7 @@ fn settled(slope: Slope) -> f64 {
 }
 
 /// The range in which the slope of a clock is looked for: no clock that counts seconds is farther off (RFC 5905
-/// appendix A, MAXFREQ, allows half of it); more is a step.
+/// appendix A, MAXFREQ, allows half of it, 500 ppm); more is a step.
 const LARGEST: f64 = 1e-3;
 
 #[cfg(test)]

@@ -17,11 +17,11 @@ use crate::core::policy::PairPolicy;
 use crate::core::side::Sides;
 use crate::rows::{Need, RetransmissionRow, SideName};
 
-/// Judges what both captures hold.
+/// Judges what both captures hold. Here and below a pair `[T; 2]` is of A and B, the captures as they were given.
 pub(super) fn judge(options: &Options, captures: [Capture; 2]) -> PairRows {
     let mut rows = PairRows::default();
     {
-        let ends = [&captures[0], &captures[1]];
+        let ends = captures.each_ref();
         let policy = &options.analysis.policy.pair;
         let mut pairs: Vec<Pair<'_>> =
             partners(ends).into_iter().map(|found| Pair::new(found, ends, policy)).collect();
@@ -29,7 +29,7 @@ pub(super) fn judge(options: &Options, captures: [Capture; 2]) -> PairRows {
         let clocks =
             if options.same_clock { Clocks::same(policy) } else { Clocks::estimate(sights(&pairs), policy) };
         rows.clock = clocks.row();
-        let retransmissions = [by_side(&captures[0]), by_side(&captures[1])];
+        let retransmissions = ends.map(by_side);
         let judge = Judge { options, ends, clocks: &clocks, retransmissions: &retransmissions };
         for (pair, number) in pairs.iter().zip(1..) {
             judge.pair(pair, number, &mut rows);
@@ -75,8 +75,10 @@ impl<'a> Pair<'a> {
     }
 
     fn hosts(&self, ends: [&Capture; 2]) -> Option<[std::net::IpAddr; 2]> {
-        let flow = &ends[0].flows[self.partners.connections[0] as usize - 1];
-        let sides = self.partners.sides[0];
+        let [in_a, _] = ends;
+        let [number, _] = self.partners.connections;
+        let [sides, _] = self.partners.sides;
+        let flow = &in_a.flows[number as usize - 1];
         flow.addresses.map(|addresses| sides.map(|side| addresses[side].ip()))
     }
 }

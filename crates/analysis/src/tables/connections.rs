@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use rexmit_tables::{Block, Named, bit_s, bytes, ns, plain, share};
 
-use crate::rows::{Cause, ConnectionRow, Need, RetransmissionRow, SideName, SideRow, Spread};
+use crate::core::side::Sides;
+use crate::rows::{Cause, ConnectionRow, Need, RetransmissionRow, SideRow, Spread};
 
 /// Number of causes.
 const CAUSES: usize = Cause::NAMES.len();
@@ -12,7 +13,7 @@ const CAUSES: usize = Cause::NAMES.len();
 /// Retransmissions of connections that have not ended, counted by what was judged of them.
 #[derive(Debug, Default)]
 pub struct Tally {
-    open: HashMap<u32, [Counts; 2]>,
+    open: HashMap<u32, Sides<Counts>>,
 }
 
 /// Retransmissions of one side.
@@ -34,7 +35,7 @@ impl Tally {
     pub(super) fn count(&mut self, rows: &[RetransmissionRow]) {
         for row in rows {
             let sides = self.open.entry(row.connection).or_default();
-            let counts = &mut sides[usize::from(row.side == SideName::Server)];
+            let counts = &mut sides[row.side];
             counts.causes[usize::from(row.cause.code())] += 1;
             counts.spurious += u64::from(row.need == Need::Spurious);
             counts.unnecessary += u64::from(row.need == Need::Unnecessary);
@@ -44,7 +45,7 @@ impl Tally {
     /// Puts what was counted beside connections that have ended, and forgets it.
     pub(super) fn join<'a>(&mut self, rows: &'a [ConnectionRow]) -> Vec<Counted<'a>> {
         let counted = |row: &'a ConnectionRow| {
-            let [client, server] = self.open.remove(&row.connection).unwrap_or_default();
+            let Sides { client, server } = self.open.remove(&row.connection).unwrap_or_default();
             Counted { row, client, server }
         };
         rows.iter().map(counted).collect()

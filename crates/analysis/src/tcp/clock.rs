@@ -107,7 +107,8 @@ impl Clock {
     }
 
     /// The retransmission timeout of RFC 6298 section 2 from these samples, with the usual lower bound in place of its
-    /// one second.
+    /// one second. Linux bounds what is added to the smoothed RTT instead (`tcp_rtt_estimator`, net/ipv4/tcp_input.c), and
+    /// so waits longer: of the two rules this is the one that no timer is sooner by.
     pub(super) fn rto(&self) -> Option<Duration> {
         let least = self.policy.timer.min_rto.as_nanos() as f64;
         let of = |rtt: Duration| (rtt.as_nanos() as f64 + 4.0 * self.rttvar).max(least) as u64;

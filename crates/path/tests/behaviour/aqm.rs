@@ -296,7 +296,7 @@ fn texts() {
     assert!(wrong("aqm = \"cake\"").contains("write \"none\", \"codel\", \"fq-codel\", \"pie\" or \"red\""));
     assert!(wrong("aqm = { codel = {}, pie = {} }").contains("exactly one"));
     assert!(wrong("aqm = { codel = { targe = \"5 ms\" } }").contains("target"));
-    let refused = |toml: &str| path(toml).check(None).expect_err("refused").to_string();
+    let refused = |toml: &str| path(toml).check("path", None).expect_err("refused").to_string();
     assert_eq!(
         refused("shaper = \"dummynet\"\naqm = \"codel\""),
         "path.down.aqm: the shaper dummynet has a plain queue; allowed: the shapers exact, tbf and cisco"

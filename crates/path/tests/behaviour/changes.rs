@@ -317,7 +317,7 @@ fn another_rate_fills_the_bucket_of_tbf() {
 /// What the shapers cannot do is refused in a line.
 #[test]
 fn outages_that_cannot_be() {
-    let message = |toml: &str| crate::common::path(toml).check(None).expect_err(toml).to_string();
+    let message = |toml: &str| crate::common::path(toml).check("path", None).expect_err(toml).to_string();
     let cut = "changes = [{ at = \"1 s\", rate = \"0 bit/s\" }]";
     assert_eq!(
         message(&format!("rate = \"1 Mbit/s\"\nshaper = \"dummynet\"\n{cut}")),

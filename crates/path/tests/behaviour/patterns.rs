@@ -51,8 +51,8 @@ fn t_em_12_retransmissions_count() {
 #[test]
 fn position_0_loses_nothing() {
     assert!(dropped("0", &flow(5000, 10)).is_empty());
-    assert_eq!(path("down.drop = 0").warnings().len(), 1);
-    assert_eq!(path("down.drop = 1").warnings(), Vec::<String>::new());
+    assert_eq!(path("down.drop = 0").warnings("path").len(), 1);
+    assert_eq!(path("down.drop = 1").warnings("path"), Vec::<String>::new());
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn run(direction: &mut Direction, packets: &[(u64, u32)]) -> Vec<Instant> {
 }
 
 fn refused(toml: &str) -> String {
-    path(toml).check(None).expect_err("refused").to_string()
+    path(toml).check("path", None).expect_err("refused").to_string()
 }
 
 const TBF: &str = "rate = \"10 Mbit/s\"\noverhead = \"14 bytes\"\nshaper = \"tbf\"\n";
@@ -133,10 +133,15 @@ fn packets_longer_than_the_bucket() {
     assert!(!tbf.send(ms(0), udp(1499, 2)).is_drop());
     assert_eq!((tbf.counters().too_long, tbf.counters().drops(), tbf.counters().dropped_bytes), (1, 1, 1500));
     let spec = path(&format!("{TBF}burst = \"1513 bytes\""));
-    assert_eq!(spec.check(Some([1499, 1499])), Ok(()));
-    assert!(spec.check(Some([1499, 1500])).expect_err("too long").to_string().starts_with("path.up.burst"));
+    assert_eq!(spec.check("path", Some([1499, 1499])), Ok(()));
+    assert!(
+        spec.check("path", Some([1499, 1500]))
+            .expect_err("too long")
+            .to_string()
+            .starts_with("path.up.burst")
+    );
     assert_eq!(
-        spec.check(Some([1500, 1499])).expect_err("too long").to_string(),
+        spec.check("path", Some([1500, 1499])).expect_err("too long").to_string(),
         "path.down.burst: packets of 1500 bytes (the sender's MTU) with 14 of overhead do not fit into 1513 bytes; \
          allowed: at least 1514 bytes"
     );
@@ -151,12 +156,15 @@ fn refusals() {
     let only = "only the shaper tbf has a bucket; leave it out";
     assert_eq!(refused("burst = \"2 kB\""), format!("path.burst: {only}"));
     assert_eq!(refused("down.burst = \"2 kB\""), format!("path.down.burst: {only}"));
-    assert_eq!(path("rate = \"1 Mbit/s\"\nburst = \"2 kB\"\nup.shaper = \"tbf\"").check(None), Ok(()));
+    assert_eq!(
+        path("rate = \"1 Mbit/s\"\nburst = \"2 kB\"\nup.shaper = \"tbf\"").check("path", None),
+        Ok(())
+    );
     assert_eq!(
         refused(&format!("{TBF}burst = \"81 bytes\"")),
         "path.down.burst: no packet fits in; allowed: at least 82 bytes"
     );
-    assert_eq!(refused(&format!("{TBF}tick = \"0 s\"")), PathError::NoTick("down".into()).to_string());
+    assert_eq!(refused(&format!("{TBF}tick = \"0 s\"")), PathError::NoTick("path.down".into()).to_string());
     assert!(refused("rate = \"1 Mbit/s\"\nshaper = \"cisco\"\ntick = \"0 s\"").contains("tick"));
 }
 

@@ -288,9 +288,9 @@ fn paths_round_trip_and_show_defaults() {
     assert_eq!(json, expected);
     let ticking = path("shaper = \"dummynet\"").with_defaults();
     assert_eq!(ticking.tick, Some(rexmit_units::Duration::from_millis(1)));
-    assert!(ticking.warnings().is_empty() && full.warnings().is_empty());
+    assert!(ticking.warnings("path").is_empty() && full.warnings("path").is_empty());
     let idle = path("tick = \"5 ms\"\n[up]\nshaper = \"tbf\"\n[down]\ntick = \"2 ms\"");
-    let warned = idle.warnings();
+    let warned = idle.warnings("path");
     assert!(warned.len() == 1 && warned[0].starts_with("path.down.tick: "), "{warned:?}");
 }
 
@@ -331,4 +331,21 @@ fn what_netem_cannot_do_is_named_by_the_key_that_was_written() {
     assert_eq!(beyond(one), ["path.down.link", "path.up.drop"]);
     let overridden = "emulator = \"netem\"\naqm = \"codel\"\ndown.aqm = \"none\"\nup.aqm = \"none\"";
     assert!(beyond(overridden).is_empty());
+}
+
+/// The keys of an error and of a warning, and what they advise, are those of the path that is meant.
+#[test]
+fn keys_are_those_of_the_path_that_is_meant() {
+    let refused = |toml: &str| path(toml).check("alternate", None).expect_err(toml).to_string();
+    assert_eq!(
+        refused("up.queue = \"10 ms\""),
+        "alternate.up.queue: a queue in time needs a rate that fills it, such as alternate.rate = \"10 Mbit/s\""
+    );
+    assert!(refused("burst = \"2 kB\"").starts_with("alternate.burst: only the shaper tbf"));
+    let warned = path("tick = \"1 ms\"\ndown.drop = 0").warnings("alternate");
+    assert!(
+        warned[0].starts_with("alternate.tick: ") && warned[0].contains(" alternate.shaper = "),
+        "{warned:?}"
+    );
+    assert!(warned[1].starts_with("alternate.down.drop: ") && warned.len() == 2, "{warned:?}");
 }

@@ -41,13 +41,13 @@ impl Association {
         self.answer(Reason::Reset, ends, tag, Chunk::Abort { reflected: false, causes: Vec::new() });
     }
 
-    fn answer(&mut self, reason: Reason, (from, to): Ends, tag: u32, chunk: Chunk) {
+    fn answer(&mut self, reason: Reason, ends: Ends, tag: u32, chunk: Chunk) {
         self.counters.pure_acks += 1;
-        self.emit_to(reason, (to, from), tag, vec![chunk]);
+        self.emit_to(reason, ends.back(), tag, vec![chunk]);
     }
 
     /// A chunk of unknown type: its high bits say whether the rest is looked at, and whether an ERROR tells the peer.
-    pub(super) fn on_unknown(&mut self, (from, to): Ends, kind: u8, value: &[u8]) -> bool {
+    pub(super) fn on_unknown(&mut self, ends: Ends, kind: u8, value: &[u8]) -> bool {
         self.faults.unknown_chunks += 1;
         if kind & 0x40 != 0 && self.peer.tag != 0 {
             let most = (self.mtu as usize).saturating_sub(64);
@@ -58,7 +58,7 @@ impl Association {
             cause.extend((4 + value.len() as u16).to_be_bytes());
             cause.extend(&value[..len - 4]);
             let chunk = Chunk::Other { kind: kind::ERROR, flags: 0, value: cause.into() };
-            self.answer(Reason::Control { backoff: 0 }, (from, to), self.peer.tag, chunk);
+            self.answer(Reason::Control { backoff: 0 }, ends, self.peer.tag, chunk);
         }
         kind & 0x80 != 0
     }

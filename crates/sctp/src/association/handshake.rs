@@ -16,8 +16,19 @@ use crate::outbound::Outbound;
 use crate::path::Path;
 use crate::profile::InitialSsthresh;
 
-/// Where a packet came from, and to which of our addresses.
-pub(super) type Ends = (IpAddr, IpAddr);
+/// From where to where a packet goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub from: IpAddr,
+    pub to: IpAddr,
+}
+
+impl Ends {
+    /// Those of an answer.
+    pub(super) fn back(self) -> Self {
+        Self { from: self.to, to: self.from }
+    }
+}
 
 impl Association {
     /// Active open: the first INIT.
@@ -44,7 +55,7 @@ impl Association {
         let chunk = Chunk::Init(Box::new(self.init_chunk(self.tag, self.initial_tsn)));
         let backoff = self.control.expiries;
         let path = self.control_path();
-        let ends = (self.paths[path].local, self.paths[path].remote);
+        let ends = self.ends(path);
         self.counters.pure_acks += 1;
         self.emit_to(Reason::Control { backoff }, ends, 0, vec![chunk]);
     }
@@ -83,19 +94,19 @@ impl Association {
     }
 
     /// An INIT: it is answered and nothing is kept of it, whatever the state (RFC 9260 sections 5.1 and 5.2).
-    pub(super) fn on_init(&mut self, now: Instant, (from, to): Ends, init: &InitChunk) {
+    pub(super) fn on_init(&mut self, now: Instant, ends: Ends, init: &InitChunk) {
         if init.initiate_tag == 0
             || init.outbound_streams == 0
             || init.inbound_streams == 0
             || u64::from(init.window) < 1_500
         {
             self.faults.malformed_chunks += 1;
-            self.abort_init((from, to), init.initiate_tag);
+            self.abort_init(ends, init.initiate_tag);
             return;
         }
         let (tag, tsn) = match self.state {
             State::Closed => {
-                self.out_of_the_blue((from, to), init.initiate_tag);
+                self.out_of_the_blue(ends, init.initiate_tag);
                 return;
             }
             State::Listen => (self.tag, self.initial_tsn),
@@ -113,9 +124,9 @@ impl Association {
         if self.state != State::Listen {
             self.faults.unexpected_inits += 1;
         }
-        if self.state.is_up() && self.adds_addresses(from, init) {
+        if self.state.is_up() && self.adds_addresses(ends.from, init) {
             // RFC 9260 section 5.2.2: a restart may not add addresses.
-            self.abort_init((from, to), init.initiate_tag);
+            self.abort_init(ends, init.initiate_tag);
             return;
         }
         let rules = &self.profile.association;
@@ -135,13 +146,13 @@ impl Association {
             ties: if self.state > State::Listen { [self.tag, self.peer.tag] } else { [0; 2] },
             created: now,
             life: rules.cookie_life,
-            addresses: init.addresses.iter().filter(|a| **a != from).copied().collect(),
+            addresses: init.addresses.iter().filter(|a| **a != ends.from).copied().collect(),
         };
         let mut answer = self.init_chunk(tag, tsn);
         answer.cookie = Some(cookie.seal(self.secret));
         self.counters.pure_acks += 1;
         let reason = Reason::Control { backoff: 0 };
-        self.emit_to(reason, (to, from), init.initiate_tag, vec![Chunk::InitAck(Box::new(answer))]);
+        self.emit_to(reason, ends.back(), init.initiate_tag, vec![Chunk::InitAck(Box::new(answer))]);
     }
 
     fn adds_addresses(&self, from: IpAddr, init: &InitChunk) -> bool {
@@ -149,11 +160,11 @@ impl Association {
         all.any(|address| self.paths.iter().all(|path| path.remote != *address))
     }
 
-    fn abort_init(&mut self, (from, to): Ends, tag: u32) {
+    fn abort_init(&mut self, ends: Ends, tag: u32) {
         self.counters.pure_acks += 1;
         // Invalid mandatory parameter (RFC 9260 section 3.3.10.7).
         let chunk = Chunk::Abort { reflected: false, causes: vec![7] };
-        self.emit_to(Reason::Reset, (to, from), tag, vec![chunk]);
+        self.emit_to(Reason::Reset, ends.back(), tag, vec![chunk]);
     }
 
     /// A tag or TSN that nobody can guess and that is not given twice.
@@ -164,7 +175,7 @@ impl Association {
     }
 
     /// An INIT-ACK in COOKIE-WAIT; elsewhere it means nothing (RFC 9260 section 5.2.3).
-    pub(super) fn on_init_ack(&mut self, now: Instant, (from, _): Ends, init: &InitChunk) {
+    pub(super) fn on_init_ack(&mut self, now: Instant, from: IpAddr, init: &InitChunk) {
         if self.state != State::CookieWait {
             self.faults.unexpected_init_acks += 1;
             return;
@@ -235,7 +246,7 @@ impl Association {
                 self.out_of_the_blue(ends, cookie.peer_tag);
                 return false;
             }
-            (State::Listen, ..) => self.establish_from(now, ends, &cookie),
+            (State::Listen, ..) => self.establish_from(now, ends.from, &cookie),
             // Action D: our COOKIE-ACK was lost, or both opened.
             (_, true, true) => {
                 if self.state == State::CookieEchoed {
@@ -243,7 +254,9 @@ impl Association {
                 }
             }
             // Action B: both opened at the same time.
-            (_, true, false) if self.state <= State::CookieEchoed => self.establish_from(now, ends, &cookie),
+            (_, true, false) if self.state <= State::CookieEchoed => {
+                self.establish_from(now, ends.from, &cookie)
+            }
             // Action A: the peer began anew.
             (_, false, false) if cookie.ties == [self.tag, self.peer.tag] && self.state.is_up() => {
                 self.faults.restarts += 1;
@@ -251,7 +264,7 @@ impl Association {
                     self.send_shutdown_ack(now, 0);
                     return false;
                 }
-                self.restart_from(now, ends, &cookie);
+                self.restart_from(now, ends.from, &cookie);
             }
             // Action C, and all that the table does not have.
             _ => {
@@ -259,21 +272,21 @@ impl Association {
                 return false;
             }
         }
-        let path = self.path_of(ends.0).unwrap_or(self.primary);
+        let path = self.path_of(ends.from).unwrap_or(self.primary);
         self.emit_control(Reason::Control { backoff: 0 }, path, vec![Chunk::CookieAck]);
         true
     }
 
     /// Stale cookie error, with how much too old it is in microseconds (RFC 9260 section 3.3.10.3).
-    fn refuse_stale(&mut self, (from, to): Ends, tag: u32, over: u32) {
+    fn refuse_stale(&mut self, ends: Ends, tag: u32, over: u32) {
         let mut value = vec![0, 3, 0, 8];
         value.extend(over.to_be_bytes());
         let chunk = Chunk::Other { kind: kind::ERROR, flags: 0, value: value.into() };
         self.counters.pure_acks += 1;
-        self.emit_to(Reason::Control { backoff: 0 }, (to, from), tag, vec![chunk]);
+        self.emit_to(Reason::Control { backoff: 0 }, ends.back(), tag, vec![chunk]);
     }
 
-    fn establish_from(&mut self, now: Instant, (from, _): Ends, cookie: &Cookie) {
+    fn establish_from(&mut self, now: Instant, from: IpAddr, cookie: &Cookie) {
         self.tag = cookie.local_tag;
         self.peer.tag = cookie.peer_tag;
         self.peer.partial_reliability = cookie.partial_reliability;
@@ -289,7 +302,7 @@ impl Association {
     }
 
     /// Everything begins anew; what was written and not acknowledged is lost (RFC 9260 section 5.2.4 A).
-    fn restart_from(&mut self, now: Instant, ends: Ends, cookie: &Cookie) {
+    fn restart_from(&mut self, now: Instant, from: IpAddr, cookie: &Cookie) {
         self.out = Outbound { marks_places: self.out.marks_places, ..Outbound::new(cookie.local_tsn) };
         self.departures = self.departures.take().map(|_| Box::default());
         self.initial_tsn = cookie.local_tsn;
@@ -301,7 +314,7 @@ impl Association {
         self.timers = super::Timers { control: OFF, sack: OFF, guard: OFF };
         self.paths.clear();
         self.state = State::CookieEchoed;
-        self.establish_from(now, ends, cookie);
+        self.establish_from(now, from, cookie);
         self.wake_writer();
     }
 

@@ -68,10 +68,10 @@ impl Association {
     }
 
     /// A heartbeat is answered to where it came from.
-    pub(super) fn on_heartbeat(&mut self, (from, to): Ends, info: Box<[u8]>) {
+    pub(super) fn on_heartbeat(&mut self, ends: Ends, info: Box<[u8]>) {
         self.counters.pure_acks += 1;
         let reason = Reason::Control { backoff: 0 };
-        self.emit_to(reason, (to, from), self.peer.tag, vec![Chunk::HeartbeatAck(info)]);
+        self.emit_to(reason, ends.back(), self.peer.tag, vec![Chunk::HeartbeatAck(info)]);
     }
 
     /// An answer with the right nonce: the path works, and its round-trip time is known.

@@ -82,22 +82,22 @@ impl Association {
         let ends = seen.ends;
         match chunk {
             Chunk::Data(data) => return self.on_data(&data, seen),
-            Chunk::Sack(sack) => self.on_sack(now, ends.0, &sack),
+            Chunk::Sack(sack) => self.on_sack(now, ends.from, &sack),
             Chunk::Init(init) => self.on_init(now, ends, &init),
             Chunk::InitAck(init) => {
-                self.on_init_ack(now, ends, &init);
+                self.on_init_ack(now, ends.from, &init);
                 return false;
             }
             Chunk::CookieEcho(cookie) => return self.on_cookie_echo(now, ends, seen.tag, &cookie),
             Chunk::CookieAck => self.on_cookie_ack(now),
             Chunk::Heartbeat(info) => self.on_heartbeat(ends, info),
-            Chunk::HeartbeatAck(info) => self.on_heartbeat_ack(now, ends.0, &info),
+            Chunk::HeartbeatAck(info) => self.on_heartbeat_ack(now, ends.from, &info),
             Chunk::Abort { .. } => {
                 self.on_abort();
                 return false;
             }
-            Chunk::Shutdown { cumulative } => self.on_shutdown(now, ends.0, cumulative),
-            Chunk::ShutdownAck => self.on_shutdown_ack(now, ends),
+            Chunk::Shutdown { cumulative } => self.on_shutdown(now, ends.from, cumulative),
+            Chunk::ShutdownAck => self.on_shutdown_ack(ends.from),
             Chunk::ShutdownComplete { .. } => self.on_shutdown_complete(),
             Chunk::Error { causes } => self.on_error(now, &causes),
             Chunk::ForwardTsn { cumulative, skipped } => {

@@ -39,6 +39,8 @@ mod timeout;
 pub use rexmit_stack::Role;
 pub use state::State;
 
+use handshake::Ends;
+
 /// What an association is made from.
 #[derive(Clone, Debug)]
 pub struct AssociationConfig {
@@ -280,19 +282,23 @@ impl Association {
     }
 
     /// Hands a packet to the host, and says why.
-    fn emit_to(&mut self, reason: Reason, (src, dst): (IpAddr, IpAddr), tag: u32, chunks: Vec<Chunk>) {
+    fn emit_to(&mut self, reason: Reason, ends: Ends, tag: u32, chunks: Vec<Chunk>) {
         self.counters.packets += 1;
         let ip = IpFields { ident: self.counters.packets as u16, ..IpFields::default() };
         let (src_port, dst_port) = (self.local.port(), self.remote.port());
         let transport = Transport::Sctp(sctp::Packet { src_port, dst_port, tag, chunks });
-        let packet = Box::new(Packet { src, dst, ip, transport, damaged: false });
+        let packet = Box::new(Packet { src: ends.from, dst: ends.to, ip, transport, damaged: false });
         self.queue.push_back(Transmission { packet, reason });
     }
 
-    /// The same on a path of the association.
+    /// From where to where a packet goes that leaves on a path of the association.
+    fn ends(&self, path: usize) -> Ends {
+        Ends { from: self.paths[path].local, to: self.paths[path].remote }
+    }
+
+    /// Hands a packet to the host, for a path of the association.
     fn emit(&mut self, reason: Reason, path: usize, chunks: Vec<Chunk>) {
-        let ends = (self.paths[path].local, self.paths[path].remote);
-        self.emit_to(reason, ends, self.peer.tag, chunks);
+        self.emit_to(reason, self.ends(path), self.peer.tag, chunks);
     }
 
     /// A packet without data.
@@ -330,7 +336,7 @@ fn event_bit(event: Event) -> u8 {
 
 impl Endpoint for Association {
     fn handle_packet(&mut self, now: Instant, packet: Box<Packet>) {
-        let ends = (packet.src, packet.dst);
+        let ends = Ends { from: packet.src, to: packet.dst };
         match packet.transport {
             Transport::Sctp(packet) => self.on_packet(now, ends, packet),
             Transport::Other { protocol: rexmit_wire::PROTOCOL_SCTP, payload } => {

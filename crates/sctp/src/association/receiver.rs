@@ -101,7 +101,7 @@ impl Association {
         let first = config.first_at_once && !self.owed.begun;
         self.owed.begun = true;
         self.owed.packets += 1;
-        self.owed.path = self.path_of(seen.ends.0).unwrap_or(self.primary);
+        self.owed.path = self.path_of(seen.ends.from).unwrap_or(self.primary);
         let due = first
             || seen.at_once
             || seen.new == 0
@@ -110,7 +110,7 @@ impl Association {
             || self.owed.packets >= config.packets
             || config.delay.is_zero();
         if self.state == State::ShutdownSent {
-            self.answer_in_shutdown(now, seen.ends.0);
+            self.answer_in_shutdown(now, seen.ends.from);
         } else if due {
             self.owed.now = true;
         } else if self.timers.sack == OFF {

@@ -22,8 +22,15 @@ pub(super) struct News {
     pub moved: bool,
 }
 
-/// A cumulative TSN, and the first and last TSNs of blocks above it.
-type Acked = (SeqNumber, Vec<(SeqNumber, SeqNumber)>);
+/// What a peer says that it has.
+struct Report {
+    /// It has everything up to this TSN.
+    cumulative: SeqNumber,
+    /// First and last TSNs of what it has above.
+    blocks: Vec<(SeqNumber, SeqNumber)>,
+    /// Bytes that it can still take, if it says so.
+    window: Option<u32>,
+}
 
 impl News {
     fn acknowledges(&mut self, tsn: SeqNumber) {
@@ -51,7 +58,7 @@ impl Association {
             self.in_flight.sacked(cumulative, !sack.gaps.is_empty());
         }
         self.counters.dup_acks += u64::from(!sack.gaps.is_empty());
-        self.take_in(now, from, (cumulative, blocks), Some(sack.window));
+        self.take_in(now, from, Report { cumulative, blocks, window: Some(sack.window) });
     }
 
     /// The cumulative TSN of a SHUTDOWN: a SACK that says nothing of blocks and window (RFC 9260 section 9.2).
@@ -59,11 +66,12 @@ impl Association {
         if cumulative > self.out.ack_point() && cumulative < self.out.next_tsn() {
             let known = self.out.acked.iter().filter(|(_, last)| *last > cumulative);
             let blocks = known.map(|(first, last)| ((*first).max(cumulative + 1), *last)).collect();
-            self.take_in(now, from, (cumulative, blocks), None);
+            self.take_in(now, from, Report { cumulative, blocks, window: None });
         }
     }
 
-    fn take_in(&mut self, now: Instant, from: IpAddr, (cumulative, blocks): Acked, window: Option<u32>) {
+    fn take_in(&mut self, now: Instant, from: IpAddr, report: Report) {
+        let Report { cumulative, blocks, window } = report;
         let mut news = News { moved: cumulative > self.out.ack_point(), ..News::default() };
         // Steps 2 to 4.
         self.acknowledge_to(now, cumulative, &mut news);

@@ -7,7 +7,6 @@ use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 use rexmit_wire::sctp::Chunk;
 
-use super::handshake::Ends;
 use super::output::Trigger;
 use super::{Association, State};
 
@@ -88,7 +87,7 @@ impl Association {
     }
 
     /// The peer has nothing more either.
-    pub(super) fn on_shutdown_ack(&mut self, _now: Instant, (from, _): Ends) {
+    pub(super) fn on_shutdown_ack(&mut self, from: IpAddr) {
         if !matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
             self.faults.unexpected_chunks += 1;
             return;

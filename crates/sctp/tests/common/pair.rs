@@ -1,20 +1,24 @@
 //! Two associations with delays between them, moved by events alone.
 
+#[path = "../../../stack/test-support/under_way.rs"]
+mod under_way;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use rexmit_network::two_hosts::{HOSTS, by_host, choose, peer, server_and_client};
+use rexmit_network::{ByHost, HostId};
 use rexmit_sctp::{Association, AssociationConfig, Profile, Role, State};
 use rexmit_stack::{Delivery, Endpoint, Event, Socket, Transmission};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Packet, Transport, sctp};
+use under_way::UnderWay;
 
 use super::text::describe;
 
-/// The passive end and the direction in which it sends.
-pub const SERVER: usize = 0;
-/// The active end and the direction in which it sends.
-pub const CLIENT: usize = 1;
+/// The active end and the passive one; each also names the direction in which it sends.
+pub use rexmit_network::two_hosts::{CLIENT, SERVER};
 
 /// A message to write.
 #[derive(Clone, Copy, Debug)]
@@ -50,15 +54,15 @@ impl App {
 
 /// What the channel does to a packet: when its copies arrive, counted from now. None: it is lost.
 /// Arguments: now, the sending host, the packet's position in its direction, the packet.
-pub type Channel = Box<dyn FnMut(Instant, usize, u64, &Packet) -> Vec<Duration>>;
+pub type Channel = Box<dyn FnMut(Instant, HostId, u64, &Packet) -> Vec<Duration>>;
 
 /// What the two ends are made from.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    pub tsns: [u32; 2],
+    pub tsns: ByHost<u32>,
     pub mtu: u32,
-    pub phases: [Duration; 2],
-    pub more: [Vec<IpAddr>; 2],
+    pub phases: ByHost<Duration>,
+    pub more: ByHost<Vec<IpAddr>>,
     /// Both open at the same time.
     pub both_active: bool,
 }
@@ -66,10 +70,10 @@ pub struct Setup {
 impl Default for Setup {
     fn default() -> Self {
         Self {
-            tsns: [super::TSN, super::PEER_TSN],
+            tsns: server_and_client(super::TSN, super::PEER_TSN),
             mtu: 1500,
-            phases: [Duration::ZERO; 2],
-            more: [Vec::new(), Vec::new()],
+            phases: by_host(|_| Duration::ZERO),
+            more: by_host(|_| Vec::new()),
             both_active: false,
         }
     }
@@ -79,7 +83,7 @@ impl Default for Setup {
 #[derive(Clone, Debug)]
 pub struct Sent {
     pub at: Instant,
-    pub from: usize,
+    pub from: HostId,
     pub text: String,
     pub transmission: Transmission,
 }
@@ -105,61 +109,46 @@ pub struct End {
     expected: u64,
 }
 
-enum What {
-    Arrives(Box<Packet>),
-    Wakes,
-}
-
 pub struct Pair {
-    pub ends: [End; 2],
-    pub now: Instant,
+    pub ends: ByHost<End>,
     pub sent: Vec<Sent>,
-    tsns: [u32; 2],
+    tsns: ByHost<u32>,
     channel: Channel,
-    queue: BTreeMap<(Instant, u64), (usize, What)>,
-    count: u64,
-    positions: [u64; 2],
+    under_way: UnderWay,
+    positions: ByHost<u64>,
     /// The first thing that was read wrongly.
     pub wrong: Option<String>,
 }
 
 impl Pair {
-    pub fn new(profiles: [Arc<Profile>; 2], apps: [App; 2], channel: Channel, setup: &Setup) -> Self {
-        let addresses = [super::LOCAL, super::REMOTE].map(|text| text.parse().expect("an address"));
-        let totals = [1, 0].map(|i: usize| apps[i].messages.iter().map(|message| message.len).sum());
-        let mut i = 0;
-        let ends = std::iter::zip(profiles, apps)
-            .map(|(profile, app)| {
-                let active = i == CLIENT || setup.both_active;
-                let assoc = Association::new(AssociationConfig {
-                    profile,
-                    local: addresses[i],
-                    remote: addresses[1 - i],
-                    more_local: setup.more[i].clone(),
-                    more_remote: Vec::new(),
-                    mtu: setup.mtu,
-                    phase: setup.phases[i],
-                    role: if active { Role::Active } else { Role::Passive },
-                    tag: 0x0101_0101 * (i as u32 + 1),
-                    initial_tsn: setup.tsns[i],
-                    secret: 77 + i as u64,
-                });
-                let end = End::new(assoc, app, totals[i]);
-                i += 1;
-                end
-            })
-            .collect::<Vec<_>>()
-            .try_into()
-            .unwrap_or_else(|_| panic!("two ends"));
+    pub fn new(profiles: &ByHost<Arc<Profile>>, apps: &ByHost<App>, channel: Channel, setup: &Setup) -> Self {
+        let addresses =
+            server_and_client(super::LOCAL, super::REMOTE).map(|text| text.parse().expect("an address"));
+        let ends = by_host(|host| {
+            let active = host == CLIENT || setup.both_active;
+            let assoc = Association::new(AssociationConfig {
+                profile: profiles[host].clone(),
+                local: addresses[host],
+                remote: addresses[peer(host)],
+                more_local: setup.more[host].clone(),
+                more_remote: Vec::new(),
+                mtu: setup.mtu,
+                phase: setup.phases[host],
+                role: if active { Role::Active } else { Role::Passive },
+                tag: choose(host, 0x0101_0101, 0x0202_0202),
+                initial_tsn: setup.tsns[host],
+                secret: choose(host, 77, 78),
+            });
+            let expected = apps[peer(host)].messages.iter().map(|message| message.len).sum();
+            End::new(assoc, apps[host].clone(), expected)
+        });
         Self {
             ends,
-            now: Instant::ZERO,
             sent: Vec::new(),
-            tsns: setup.tsns,
+            tsns: setup.tsns.clone(),
             channel,
-            queue: BTreeMap::new(),
-            count: 0,
-            positions: [0; 2],
+            under_way: UnderWay::new(),
+            positions: by_host(|_| 0),
             wrong: None,
         }
     }
@@ -167,80 +156,71 @@ impl Pair {
     /// Runs until nothing is left to happen, or `limit`, or too many packets, or `look` (called after each event) says
     /// no. True if nothing was left.
     pub fn run(&mut self, limit: Duration, max_packets: usize, mut look: impl FnMut(&Self) -> bool) -> bool {
-        for i in [CLIENT, SERVER] {
-            if self.ends[i].assoc.state() == State::Closed {
-                self.ends[i].assoc.connect(self.now);
-                self.settle(i);
+        for host in [CLIENT, SERVER] {
+            if self.ends[host].assoc.state() == State::Closed {
+                self.ends[host].assoc.connect(self.under_way.now);
+                self.settle(host);
             }
         }
-        loop {
-            let timer = (0..2).filter_map(|i| self.ends[i].assoc.poll_timer().map(|at| (at, i))).min();
-            let event = self.queue.keys().next().copied();
-            let timer_first = match (timer, event) {
-                (None, None) => return true,
-                (Some((at, _)), Some((due, _))) => at < due,
-                (timer, _) => timer.is_some(),
-            };
-            let at = if timer_first { timer.expect("there").0 } else { event.expect("there").0 };
-            if at > Instant::ZERO + limit || self.sent.len() > max_packets {
+        while let Some(due) = self.under_way.due(self.timers()) {
+            if due > Instant::ZERO + limit || self.sent.len() > max_packets {
                 return false;
             }
-            self.now = self.now.max(at);
-            if timer_first {
-                let i = timer.expect("there").1;
-                self.ends[i].assoc.handle_timer(self.now);
-                self.settle(i);
-            } else {
-                let (_, (i, what)) = self.queue.pop_first().expect("there");
-                if let What::Arrives(packet) = what {
-                    self.ends[i].assoc.handle_packet(self.now, packet);
-                }
-                self.settle(i);
-            }
+            let timers = self.timers();
+            let Some((host, what)) = self.under_way.next(timers) else { break };
+            what.tell(&mut self.ends[host].assoc, self.under_way.now);
+            self.settle(host);
             if self.wrong.is_some() || !look(self) {
                 return false;
             }
         }
+        true
+    }
+
+    fn timers(&self) -> [(HostId, Option<Instant>); 2] {
+        HOSTS.map(|host| (host, self.ends[host].assoc.poll_timer()))
     }
 
     /// Lets the application act and moves what the association sends into the channel.
-    fn settle(&mut self, i: usize) {
+    fn settle(&mut self, host: HostId) {
         loop {
-            self.ship(i);
-            let peer = self.ends[1 - i].written.clone();
-            let wake = self.ends[i].act(self.now, &peer).unwrap_or_else(|text| {
+            self.ship(host);
+            let peer = self.ends[peer(host)].written.clone();
+            let wake = self.ends[host].act(self.under_way.now, &peer).unwrap_or_else(|text| {
                 self.wrong.get_or_insert(text);
                 None
             });
             if let Some(at) = wake {
-                self.count += 1;
-                self.queue.insert((at, self.count), (i, What::Wakes));
+                self.under_way.wake(host, at);
             }
-            if !self.ship(i) {
+            if !self.ship(host) {
                 return;
             }
         }
     }
 
-    fn ship(&mut self, i: usize) -> bool {
+    fn ship(&mut self, host: HostId) -> bool {
         let mut any = false;
-        while let Some(transmission) = self.ends[i].assoc.poll_transmit(self.now) {
+        while let Some(transmission) = self.ends[host].assoc.poll_transmit(self.under_way.now) {
             any = true;
-            self.positions[i] += 1;
+            self.positions[host] += 1;
             let packet = transmission.packet.clone();
             let Transport::Sctp(p) = &packet.transport else { panic!("no SCTP") };
-            let text = describe(p, self.tsns[i], self.tsns[1 - i]);
-            let arrivals = (self.channel)(self.now, i, self.positions[i], &packet);
-            self.sent.push(Sent { at: self.now, from: i, text, transmission });
+            let text = describe(p, self.tsns[host], self.tsns[peer(host)]);
+            let arrivals = (self.channel)(self.under_way.now, host, self.positions[host], &packet);
+            self.sent.push(Sent { at: self.under_way.now, from: host, text, transmission });
             for wait in arrivals {
-                self.count += 1;
-                self.queue.insert((self.now + wait, self.count), (1 - i, What::Arrives(packet.clone())));
+                self.under_way.send(peer(host), wait, packet.clone());
             }
         }
         any
     }
 
-    pub fn from(&self, host: usize) -> impl Iterator<Item = &Sent> {
+    pub fn now(&self) -> Instant {
+        self.under_way.now
+    }
+
+    pub fn from(&self, host: HostId) -> impl Iterator<Item = &Sent> {
         self.sent.iter().filter(move |s| s.from == host)
     }
 

@@ -211,7 +211,7 @@ fn a_code_that_lacks_the_protocol_or_that_nobody_knows_is_refused() {
         assert_eq!(told, format!("hosts.server.code: {text}"));
     }
     let told = refused(scenario("tcp", ["model", "modell"], json!({}), transfer));
-    assert!(told.starts_with("hosts.client.code: unknown stack `modell`: did you mean `model`?"), "{told}");
+    assert!(told.starts_with("hosts.client.code: unknown code `modell`: did you mean `model`?"), "{told}");
 }
 
 /// Who names no code has the model's, whatever else the registry has.

@@ -415,5 +415,5 @@ fn its_settings_are_checked_and_what_it_cannot_honour_is_told() {
     );
     // Nobody else's registry has it.
     let told = Resolved::from_value(scenario("toy", "toy")).unwrap_err().to_string();
-    assert!(told.starts_with("hosts.server.code: unknown stack `toy`"), "{told}");
+    assert!(told.starts_with("hosts.server.code: unknown code `toy`"), "{told}");
 }

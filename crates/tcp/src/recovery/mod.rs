@@ -8,7 +8,7 @@
 //! | `newreno` | RFC 5681 section 3.2, RFC 6582, and FreeBSD's order of steps; without SACK |
 //! | `bsd_sack` | FreeBSD 5.4 to 7.2, tcp_input.c and tcp_sack.c |
 //! | `rfc6675` | RFC 6675 |
-//! | `linux_2_6_9` | the same kernels in bytes, with SACK: FACK and rate halving |
+//! | `linux_2_6_9` | net/ipv4/tcp_input.c of Linux 2.6.9, with SACK, in bytes where the kernel counts packets: FACK and rate halving |
 //! | `linux_2_6_15` | net/ipv4/tcp_input.c of Linux 2.6.15: rate halving, in packets |
 //! | `linux_6_1` | net/ipv4/tcp_input.c of Linux 6.1: proportional rate reduction (RFC 6937), F-RTO (RFC 5682) |
 //!

@@ -1,18 +1,21 @@
 //! Two connections with delays between them, moved by events alone.
 
-use std::collections::BTreeMap;
+#[path = "../../../stack/test-support/under_way.rs"]
+mod under_way;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use rexmit_network::two_hosts::{HOSTS, by_host, peer, server_and_client};
+use rexmit_network::{ByHost, HostId};
 use rexmit_stack::{Endpoint, Event, Socket, Transmission};
 use rexmit_tcp::{Connection, ConnectionConfig, Profile, Role, State};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Packet, Payload, SeqNumber, TcpSegment, Transport};
+use under_way::UnderWay;
 
-/// The passive end and the direction in which it sends.
-pub const SERVER: usize = 0;
-/// The active end and the direction in which it sends.
-pub const CLIENT: usize = 1;
+/// The active end and the passive one; each also names the direction in which it sends.
+pub use rexmit_network::two_hosts::{CLIENT, SERVER};
 
 /// What an application does: writes, then perhaps closes; reads what comes.
 #[derive(Clone, Debug)]
@@ -34,12 +37,12 @@ impl Default for App {
 
 /// What the channel does to a packet: when its copies arrive, counted from now. None: it is lost.
 /// Arguments: now, the sending host, the packet's position in its direction.
-pub type Channel = Box<dyn FnMut(Instant, usize, u64, &TcpSegment) -> Vec<Duration>>;
+pub type Channel = Box<dyn FnMut(Instant, HostId, u64, &TcpSegment) -> Vec<Duration>>;
 
 /// What the two ends are made from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Setup {
-    pub iss: [u32; 2],
+    pub iss: ByHost<u32>,
     pub mtu: u32,
     /// The server connects as well: a simultaneous open.
     pub both_active: bool,
@@ -47,7 +50,7 @@ pub struct Setup {
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { iss: [1_000, 5_000], mtu: 1500, both_active: false }
+        Self { iss: server_and_client(1_000, 5_000), mtu: 1500, both_active: false }
     }
 }
 
@@ -55,7 +58,7 @@ impl Default for Setup {
 #[derive(Clone, Debug)]
 pub struct Sent {
     pub at: Instant,
-    pub from: usize,
+    pub from: HostId,
     /// 1 is the first packet of its direction.
     pub position: u64,
     pub ip_len: u64,
@@ -78,25 +81,18 @@ pub struct End {
     pub end_of_stream: Option<Instant>,
 }
 
-enum What {
-    Arrives(Box<Packet>),
-    Wakes,
-}
-
 pub struct Pair {
-    pub ends: [End; 2],
-    pub now: Instant,
+    pub ends: ByHost<End>,
     pub sent: Vec<Sent>,
     channel: Channel,
-    queue: BTreeMap<(Instant, u64), (usize, What)>,
-    count: u64,
-    positions: [u64; 2],
+    under_way: UnderWay,
+    positions: ByHost<u64>,
 }
 
 /// A link of `bits` per second and `delay` ms each way with an endless queue, that loses the packets at
 /// `lost` (sending host, position).
-pub fn link(bits: u64, delay: u64, lost: Vec<(usize, u64)>) -> Channel {
-    let mut free = [0u64; 2];
+pub fn link(bits: u64, delay: u64, lost: Vec<(HostId, u64)>) -> Channel {
+    let mut free = by_host(|_| 0u64);
     Box::new(move |now, from, position, segment| {
         if lost.contains(&(from, position)) {
             return Vec::new();
@@ -110,137 +106,122 @@ pub fn link(bits: u64, delay: u64, lost: Vec<(usize, u64)>) -> Channel {
 }
 
 impl Pair {
-    pub fn new(profiles: [Arc<Profile>; 2], apps: [App; 2], channel: Channel) -> Self {
+    pub fn new(profiles: &ByHost<Arc<Profile>>, apps: &ByHost<App>, channel: Channel) -> Self {
         Self::set_up(profiles, apps, channel, &Setup::default())
     }
 
-    pub fn set_up(profiles: [Arc<Profile>; 2], apps: [App; 2], channel: Channel, setup: &Setup) -> Self {
+    pub fn set_up(
+        profiles: &ByHost<Arc<Profile>>,
+        apps: &ByHost<App>,
+        channel: Channel,
+        setup: &Setup,
+    ) -> Self {
         let address = |s: &str| s.parse::<SocketAddr>().expect("an address");
-        let addresses = [address(super::LOCAL), address(super::REMOTE)];
-        let mut i = 0;
-        let ends = std::iter::zip(profiles, apps)
-            .map(|(profile, app)| {
-                let conn = Connection::new(ConnectionConfig {
-                    profile,
-                    local: addresses[i],
-                    remote: addresses[1 - i],
-                    iss: SeqNumber(setup.iss[i]),
-                    mtu: setup.mtu,
-                    phase: Duration::ZERO,
-                    host_cache: None,
-                    role: if i == SERVER && !setup.both_active { Role::Passive } else { Role::Active },
-                });
-                let end = End::new(conn, setup.iss[i], app);
-                i += 1;
-                end
-            })
-            .collect::<Vec<_>>()
-            .try_into()
-            .unwrap_or_else(|_| panic!("two ends"));
-        Self {
-            ends,
-            now: Instant::ZERO,
-            sent: Vec::new(),
-            channel,
-            queue: BTreeMap::new(),
-            count: 0,
-            positions: [0; 2],
-        }
+        let addresses = server_and_client(address(super::LOCAL), address(super::REMOTE));
+        let ends = by_host(|host| {
+            let conn = Connection::new(ConnectionConfig {
+                profile: profiles[host].clone(),
+                local: addresses[host],
+                remote: addresses[peer(host)],
+                iss: SeqNumber(setup.iss[host]),
+                mtu: setup.mtu,
+                phase: Duration::ZERO,
+                host_cache: None,
+                role: if host == SERVER && !setup.both_active { Role::Passive } else { Role::Active },
+            });
+            End::new(conn, setup.iss[host], apps[host].clone())
+        });
+        Self { ends, sent: Vec::new(), channel, under_way: UnderWay::new(), positions: by_host(|_| 0) }
     }
 
     /// Runs until nothing is left to happen, or `limit`, or too many packets, or `look` (called after
     /// each event) says no. True if nothing was left.
     pub fn run(&mut self, limit: Duration, max_packets: usize, mut look: impl FnMut(&Self) -> bool) -> bool {
-        for i in [CLIENT, SERVER] {
-            if self.ends[i].conn.state() == State::Closed {
-                self.ends[i].conn.connect(self.now);
-                self.settle(i);
+        for host in [CLIENT, SERVER] {
+            if self.ends[host].conn.state() == State::Closed {
+                self.ends[host].conn.connect(self.under_way.now);
+                self.settle(host);
             }
         }
-        loop {
-            let timer = (0..2).filter_map(|i| self.ends[i].conn.poll_timer().map(|at| (at, i))).min();
-            let event = self.queue.keys().next().copied();
-            let timer_first = match (timer, event) {
-                (None, None) => return true,
-                (Some((at, _)), Some((due, _))) => at < due,
-                (timer, _) => timer.is_some(),
-            };
-            let at = if timer_first { timer.expect("there").0 } else { event.expect("there").0 };
-            if at > Instant::ZERO + limit || self.sent.len() > max_packets {
+        while let Some(due) = self.under_way.due(self.timers()) {
+            if due > Instant::ZERO + limit || self.sent.len() > max_packets {
                 return false;
             }
-            self.now = self.now.max(at);
-            if timer_first {
-                let i = timer.expect("there").1;
-                self.ends[i].conn.handle_timer(self.now);
-                self.settle(i);
-            } else {
-                let (_, (i, what)) = self.queue.pop_first().expect("there");
-                if let What::Arrives(packet) = what {
-                    self.ends[i].conn.handle_packet(self.now, packet);
-                }
-                self.settle(i);
-            }
+            let timers = self.timers();
+            let Some((host, what)) = self.under_way.next(timers) else { break };
+            what.tell(&mut self.ends[host].conn, self.under_way.now);
+            self.settle(host);
             if !look(self) {
                 return false;
             }
         }
+        true
+    }
+
+    fn timers(&self) -> [(HostId, Option<Instant>); 2] {
+        HOSTS.map(|host| (host, self.ends[host].conn.poll_timer()))
     }
 
     /// Lets the application act and moves what the connection sends into the channel.
-    fn settle(&mut self, i: usize) {
+    fn settle(&mut self, host: HostId) {
         loop {
-            self.ship(i);
-            let wake = self.ends[i].act(self.now);
+            self.ship(host);
+            let wake = self.ends[host].act(self.under_way.now);
             if let Some(at) = wake {
-                self.count += 1;
-                self.queue.insert((at, self.count), (i, What::Wakes));
+                self.under_way.wake(host, at);
             }
-            if !self.ship(i) {
+            if !self.ship(host) {
                 return;
             }
         }
     }
 
-    fn ship(&mut self, i: usize) -> bool {
+    fn ship(&mut self, host: HostId) -> bool {
         let mut any = false;
-        while let Some(Transmission { packet, .. }) = self.ends[i].conn.poll_transmit(self.now) {
+        while let Some(Transmission { packet, .. }) = self.ends[host].conn.poll_transmit(self.under_way.now) {
             any = true;
-            self.positions[i] += 1;
+            self.positions[host] += 1;
             let Transport::Tcp(segment) = packet.transport.clone() else { panic!("no TCP") };
             if let Payload::Stream { offset, len } = segment.payload {
-                let place = segment.seq.0.wrapping_sub(self.ends[i].iss).wrapping_sub(1);
+                let place = segment.seq.0.wrapping_sub(self.ends[host].iss).wrapping_sub(1);
                 let log = || self.log();
                 assert!(len == 0 || offset as u32 == place, "{offset} at {place}\n{}", log());
             }
-            let arrivals = (self.channel)(self.now, i, self.positions[i], &segment);
+            let arrivals = (self.channel)(self.under_way.now, host, self.positions[host], &segment);
             self.sent.push(Sent {
-                at: self.now,
-                from: i,
-                position: self.positions[i],
+                at: self.under_way.now,
+                from: host,
+                position: self.positions[host],
                 ip_len: packet.ip_len(),
                 segment,
             });
             for wait in arrivals {
-                self.count += 1;
-                self.queue.insert((self.now + wait, self.count), (1 - i, What::Arrives(packet.clone())));
+                self.under_way.send(peer(host), wait, packet.clone());
             }
         }
         any
     }
 
-    pub fn from(&self, host: usize) -> impl Iterator<Item = &Sent> {
+    pub fn now(&self) -> Instant {
+        self.under_way.now
+    }
+
+    pub fn from(&self, host: HostId) -> impl Iterator<Item = &Sent> {
         self.sent.iter().filter(move |s| s.from == host)
     }
 
     /// One line a packet.
     pub fn log(&self) -> String {
         let line = |s: &Sent| {
-            let base = |i: usize| self.ends[i].iss;
+            let base = |host: HostId| self.ends[host].iss;
             let t = &s.segment;
-            let rel = |n: SeqNumber, i: usize| n.0.wrapping_sub(base(i));
-            let sack: Vec<_> =
-                t.sack.as_slice().iter().map(|(l, r)| (rel(*l, 1 - s.from), rel(*r, 1 - s.from))).collect();
+            let rel = |n: SeqNumber, host: HostId| n.0.wrapping_sub(base(host));
+            let sack: Vec<_> = t
+                .sack
+                .as_slice()
+                .iter()
+                .map(|(l, r)| (rel(*l, peer(s.from)), rel(*r, peer(s.from))))
+                .collect();
             format!(
                 "{:>12.3} {} {:>3} {}{}{}{}..{} ack {} win {} {:?} {:?}",
                 s.at.as_nanos() as f64 / 1e6,
@@ -251,7 +232,7 @@ impl Pair {
                 if t.flags.has(Flags::RST) { "R " } else { "" },
                 rel(t.seq, s.from),
                 rel(t.seq + t.payload.len(), s.from),
-                rel(t.ack, 1 - s.from),
+                rel(t.ack, peer(s.from)),
                 t.window,
                 sack,
                 t.timestamps.map(|t| (t.value, t.echo)),

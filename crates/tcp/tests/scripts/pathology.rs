@@ -1,5 +1,7 @@
 //! What takes two ends to see: flows of study 000 over a slow link (FB-APP, FB-BAD, FB-SYN-3).
 
+use rexmit_network::HostId;
+use rexmit_network::two_hosts::{by_host, server_and_client};
 use rexmit_stack::Endpoint;
 use rexmit_units::Duration;
 use rexmit_wire::Flags;
@@ -9,16 +11,16 @@ use crate::common::freebsd;
 use crate::common::pair::{App, CLIENT, Pair, SERVER, Sent, link};
 
 /// The server of study 000 (FB-APP-1, FB-APP-4) with `loops` loops, to its end.
-fn flow(changes: Value, loops: usize, (bits, delay): (u64, u64), lost: Vec<(usize, u64)>) -> Pair {
+fn flow(changes: Value, loops: usize, (bits, delay): (u64, u64), lost: Vec<(HostId, u64)>) -> Pair {
     let mut writes = vec![5000];
     writes.resize(loops - 1, 2500);
     let server = App { writes, ..App::default() };
     let client = App { close_after_peer: true, read_size: 50_000, ..App::default() };
-    let profiles = [freebsd(changes.clone()), freebsd(changes)];
-    let mut pair = Pair::new(profiles, [server, client], link(bits, delay, lost));
+    let profiles = by_host(|_| freebsd(changes.clone()));
+    let mut pair = Pair::new(&profiles, &server_and_client(server, client), link(bits, delay, lost));
     assert!(pair.run(Duration::from_secs(1_000), 10_000, |_| true), "{}", pair.log());
     assert_eq!(pair.ends[CLIENT].read, 2500 * loops as u64);
-    assert!(pair.ends.iter().all(|e| e.is_over() && e.conn.misplaced_bytes() == 0));
+    assert!(pair.ends.values().all(|e| e.is_over() && e.conn.misplaced_bytes() == 0));
     pair
 }
 
@@ -158,8 +160,9 @@ fn fb_fr_10_slow_start_after_recovery_of_a_long_flow() {
     writes.resize(55, 2500);
     let server = App { writes, ..App::default() };
     let client = App { close_after_peer: true, ..App::default() };
-    let profiles = [freebsd(json!({})), freebsd(json!({}))];
-    let mut pair = Pair::new(profiles, [server, client], link(2_000_000, 100, vec![(SERVER, 50)]));
+    let profiles = by_host(|_| freebsd(json!({})));
+    let mut pair =
+        Pair::new(&profiles, &server_and_client(server, client), link(2_000_000, 100, vec![(SERVER, 50)]));
     let mut recovered = false;
     pair.run(Duration::from_secs(100), 10_000, |p| {
         let s = p.ends[SERVER].conn.snapshot();

@@ -53,8 +53,9 @@ fn tell(packet: Packet, fate: &str, near: usize, ends: &mut [Batch; 2]) {
 /// What is said of two captures.
 pub(crate) fn pair(ends: &[Batch; 2], options: &Options) -> PairRows {
     let mut pairing = Pairing::new(options);
-    pairing.push(End::A, &ends[0]);
-    pairing.push(End::B, &ends[1]);
+    let [a, b] = ends;
+    pairing.push(End::A, a);
+    pairing.push(End::B, b);
     pairing.finish()
 }
 

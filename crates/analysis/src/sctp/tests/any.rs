@@ -23,14 +23,10 @@ fn play(steps: &[Step], initial: u32) -> SctpRows {
     let mut time = 0;
     for (at, (wait, from_client, chunks, cut)) in steps.iter().enumerate() {
         time += u64::from(*wait) * 1_000_000;
-        let from = usize::from(!from_client);
+        let [client, server] = ends;
+        let (from, to, tag) = if *from_client { (client, server, 7) } else { (server, client, 8) };
         let chunks = chunks.iter().map(|chunk| shift(chunk, initial)).collect();
-        let wire = Wire {
-            src_port: ends[from].port(),
-            dst_port: ends[1 - from].port(),
-            tag: 7 + from as u32,
-            chunks,
-        };
+        let wire = Wire { src_port: from.port(), dst_port: to.port(), tag, chunks };
         let mut bytes = wire.emit();
         let wire_len = bytes.len() as u32;
         bytes.truncate((bytes.len() - cut.min(&bytes.len())).max(12));
@@ -38,8 +34,8 @@ fn play(steps: &[Step], initial: u32) -> SctpRows {
             number: at as u64 + 1,
             time: Instant::from_nanos(time),
             interface: 0,
-            src: ends[from],
-            dst: ends[1 - from],
+            src: from,
+            dst: to,
             ttl: 64,
             tos: 0,
             ident: at as u16,

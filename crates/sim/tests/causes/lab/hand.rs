@@ -1,7 +1,10 @@
 //! A connection written packet by packet, for what no model here does.
 
+use std::net::IpAddr;
+
 use rexmit_capture::{Direction, Writer};
-use rexmit_network::{ConnectionId, HostId, Id, two_hosts};
+use rexmit_network::two_hosts::{self, CLIENT, SERVER, by_host, choose, peer};
+use rexmit_network::{ConnectionId, HostId};
 use rexmit_sim::{Earlier, Outcome, TransmissionRow};
 use rexmit_stack::Reason;
 use rexmit_units::{Duration, Instant};
@@ -11,12 +14,6 @@ use super::ran::Ran;
 
 /// One way between the hosts.
 const DELAY: Duration = Duration::from_millis(30);
-/// Of the server and the client.
-const ADDRESSES: [[u8; 4]; 2] = [[10, 0, 2, 1], [10, 0, 1, 1]];
-const PORTS: [u16; 2] = [5_001, 10_000];
-const INITIAL: [u32; 2] = [1_000_000, 5_000_000];
-const SERVER: usize = 0;
-const CLIENT: usize = 1;
 
 /// A receiver that takes back what it has reported (RFC 2018 section 8), and a sender that finds that out by its
 /// timer. Segments of 1000 bytes; the third of eight is lost, and so is its retransmission; the receiver then drops
@@ -54,10 +51,21 @@ pub fn reneging(name: &str) -> Ran {
     hand.ran(name)
 }
 
+fn address(host: HostId) -> IpAddr {
+    choose(host, [10, 0, 2, 1], [10, 0, 1, 1]).into()
+}
+
+fn port(host: HostId) -> u16 {
+    choose(host, 5_001, 10_000)
+}
+
+fn initial(host: HostId) -> u32 {
+    choose(host, 1_000_000, 5_000_000)
+}
+
 /// A packet before it is written.
 struct Sent {
     row: TransmissionRow,
-    from: usize,
     packet: Packet,
     lost: bool,
 }
@@ -74,13 +82,13 @@ impl Hand {
     /// A packet that leaves at this millisecond from this host: its first number and its bytes, and SACK blocks.
     fn packet(
         &mut self,
-        (ms, from): (u64, usize),
+        (ms, from): (u64, HostId),
         (seq, len): (i64, u32),
         reason: Reason,
         sack: &[(i64, i64)],
     ) -> &mut Sent {
-        let number = |host: usize, at: i64| SeqNumber(INITIAL[host].wrapping_add(at as u32));
-        let peer = 1 - from;
+        let number = |host, at: i64| SeqNumber(initial(host).wrapping_add(at as u32));
+        let to = peer(from);
         let opening = matches!(reason, Reason::Syn { .. } | Reason::SynAck { .. });
         let first = matches!(reason, Reason::Syn { .. });
         let flags = match (opening, first) {
@@ -90,7 +98,7 @@ impl Hand {
         };
         let mut blocks = SackBlocks::default();
         for &(left, right) in sack {
-            blocks.push(number(peer, left), number(peer, right));
+            blocks.push(number(to, left), number(to, right));
         }
         let acked = if from == CLIENT { self.acked.max(1) } else { 1 };
         let payload = match len {
@@ -98,10 +106,10 @@ impl Hand {
             len => Payload::Stream { offset: (seq - 1) as u64, len },
         };
         let segment = TcpSegment {
-            src_port: PORTS[from],
-            dst_port: PORTS[peer],
+            src_port: port(from),
+            dst_port: port(to),
             seq: number(from, seq),
-            ack: if first { SeqNumber(0) } else { number(peer, acked) },
+            ack: if first { SeqNumber(0) } else { number(to, acked) },
             flags,
             window: 60_000,
             mss: opening.then_some(1000),
@@ -110,12 +118,12 @@ impl Hand {
             payload,
             ..TcpSegment::default()
         };
-        let position = self.sent.iter().filter(|s| s.from == from).count() as u64 + 1;
+        let position = self.sent.iter().filter(|s| s.row.host == from).count() as u64 + 1;
         let time = Instant::ZERO + Duration::from_millis(ms);
         let ident = position as u16;
         let row = TransmissionRow {
             time,
-            host: HostId::from_index(from),
+            host: from,
             connection: ConnectionId::default(),
             position,
             ident,
@@ -129,13 +137,13 @@ impl Hand {
             arrived: Some(time + DELAY),
         };
         let packet = Packet {
-            src: ADDRESSES[from].into(),
-            dst: ADDRESSES[peer].into(),
+            src: address(from),
+            dst: address(to),
             ip: IpFields { ident, ..IpFields::default() },
             transport: Transport::Tcp(segment),
             damaged: false,
         };
-        self.sent.push(Sent { row, from, packet, lost: false });
+        self.sent.push(Sent { row, packet, lost: false });
         self.sent.last_mut().expect("just pushed")
     }
 
@@ -149,15 +157,15 @@ impl Hand {
 
     fn ran(mut self, name: &str) -> Ran {
         self.sent.sort_by_key(|s| s.row.time);
-        let mut seen: [Vec<(Instant, &Sent, Direction)>; 2] = Default::default();
+        let mut seen = by_host(|_| Vec::new());
         for sent in &self.sent {
-            seen[sent.from].push((sent.row.time, sent, Direction::Outbound));
+            seen[sent.row.host].push((sent.row.time, sent, Direction::Outbound));
             if !sent.lost {
-                seen[1 - sent.from].push((sent.row.time + DELAY, sent, Direction::Inbound));
+                seen[peer(sent.row.host)].push((sent.row.time + DELAY, sent, Direction::Inbound));
             }
         }
-        let captures = two_hosts::by_host(|host| {
-            let records = &mut seen[host.index()];
+        let captures = by_host(|host| {
+            let records: &mut Vec<(Instant, &Sent, Direction)> = &mut seen[host];
             records.sort_by_key(|r| r.0);
             let mut writer = Writer::new(Vec::new(), two_hosts::host_name(host)).expect("memory");
             for (time, sent, direction) in records {
@@ -169,6 +177,6 @@ impl Hand {
         let transmissions =
             self.sent.iter().map(|s| TransmissionRow { arrived: lost(s), ..s.row.clone() }).collect();
         let outcome = Outcome { transmissions, captures, ..Outcome::default() };
-        Ran::of(name, outcome, [ADDRESSES[0].into(), ADDRESSES[1].into()], [DELAY.as_nanos(); 2])
+        Ran::of(name, outcome, by_host(address), by_host(|_| DELAY.as_nanos()))
     }
 }

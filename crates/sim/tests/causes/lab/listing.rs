@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use rexmit_analysis::rows::Confidence;
+use rexmit_network::two_hosts::{SERVER, peer};
+use rexmit_network::{ConnectionId, HostId};
 use rexmit_units::Instant;
 use rexmit_wire::Flags;
 
-use super::ran::{Ran, host};
+use super::ran::Ran;
 use super::score::{Finding, Said, Side, Tally, Verdict};
 use super::view::{Sighting, view};
 
@@ -120,16 +122,16 @@ pub fn whole(ran: &Ran, capture: &[u8]) -> String {
 }
 
 /// The initial sequence numbers by host and connection.
-fn initial_numbers(ran: &Ran, all: &[Sighting]) -> HashMap<(usize, u32), u32> {
+fn initial_numbers(ran: &Ran, all: &[Sighting]) -> HashMap<(HostId, ConnectionId), u32> {
     all.iter()
         .map(|s| ((s.host, s.connection), s.segment.seq.0.wrapping_sub(ran.rows()[s.row].seq as u32)))
         .collect()
 }
 
-fn line(ran: &Ran, sighting: &Sighting, initial: &HashMap<(usize, u32), u32>) -> String {
+fn line(ran: &Ran, sighting: &Sighting, initial: &HashMap<(HostId, ConnectionId), u32>) -> String {
     let row = &ran.rows()[sighting.row];
     let segment = &sighting.segment;
-    let peer = initial.get(&(1 - sighting.host, sighting.connection)).copied().unwrap_or(0);
+    let peer = initial.get(&(peer(sighting.host), sighting.connection)).copied().unwrap_or(0);
     let flags: String =
         [(Flags::SYN, 'S'), (Flags::FIN, 'F'), (Flags::RST, 'R'), (Flags::PSH, 'P'), (Flags::ACK, '.')]
             .iter()
@@ -137,7 +139,7 @@ fn line(ran: &Ran, sighting: &Sighting, initial: &HashMap<(usize, u32), u32>) ->
             .map(|(_, letter)| *letter)
             .collect();
     let ms = |time: Instant| time.as_nanos() as f64 / 1e6;
-    let arrow = if host(row) == 0 { "s->c" } else { "c->s" };
+    let arrow = if row.host == SERVER { "s->c" } else { "c->s" };
     let mut line = format!(
         "{:5} {:11.4} {arrow} {flags:3} {}:{}({}) ack {} win {}",
         sighting.number,

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use rexmit_capture::{DEFAULT_EPOCH_NS, Direction, Reader, Record, Writer};
-use rexmit_network::two_hosts::{CLIENT, HOSTS, SERVER};
-use rexmit_network::{HostId, Id};
+use rexmit_network::two_hosts::{CLIENT, SERVER, by_host, peer, server_and_client};
+use rexmit_network::{ByHost, ConnectionId, HostId};
 use rexmit_sim::{Outcome, Resolved, RunOptions, Streams, TransmissionRow, run};
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
@@ -17,9 +17,9 @@ use super::{Case, view};
 /// Where a capture was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// At the server, the host 0.
+    /// At the server.
     Server,
-    /// At the client, the host 1.
+    /// At the client.
     Client,
     /// On the path, between the bottleneck that loses the packets of `from` and the other host or, with `before`,
     /// between `from` and that bottleneck.
@@ -35,18 +35,19 @@ pub struct Ran {
     pub name: String,
     /// The row, the truth of every packet, the path's verdicts and both captures.
     pub outcome: Outcome,
-    /// Of the server and the client.
-    addresses: [IpAddr; 2],
-    /// By host and connection: the rows of what it sent.
-    flows: Vec<Vec<usize>>,
-    /// Nanoseconds that a packet certainly takes, down and up, less the bottleneck.
-    delays: [u64; 2],
+    addresses: ByHost<IpAddr>,
+    /// The rows of what a host sent on a connection.
+    flows: HashMap<Flow, Vec<usize>>,
+    /// Nanoseconds that a host's packets certainly take, less the bottleneck.
+    delays: ByHost<u64>,
     /// Made where it is needed.
     likes: OnceCell<HashMap<Like, Vec<usize>>>,
 }
 
+/// What one host sends on one connection.
+type Flow = (HostId, ConnectionId);
 /// What a packet looks like: its sender, its segment without the data as text, and its length.
-type Like = (usize, String, u64);
+type Like = (HostId, String, u64);
 
 impl Ran {
     pub fn new(case: &Case) -> Self {
@@ -56,20 +57,17 @@ impl Ran {
             RunOptions { transmissions: true, captures: true, verdicts: true, ..RunOptions::default() };
         let outcome = run(&resolved, &Streams::new(1, &case.name), &options)
             .unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        let addresses = HOSTS.map(|host| resolved.address(host));
+        let addresses = by_host(|host| resolved.address(host));
         let path = &resolved.scenario.path;
-        Self::of(&case.name, outcome, addresses, [least_delay(&path.down()), least_delay(&path.up())])
+        let delays = server_and_client(least_delay(&path.down()), least_delay(&path.up()));
+        Self::of(&case.name, outcome, addresses, delays)
     }
 
     /// A run whose outcome is there already.
-    pub fn of(name: &str, outcome: Outcome, addresses: [IpAddr; 2], delays: [u64; 2]) -> Self {
-        let mut flows = Vec::new();
+    pub fn of(name: &str, outcome: Outcome, addresses: ByHost<IpAddr>, delays: ByHost<u64>) -> Self {
+        let mut flows = HashMap::<Flow, Vec<usize>>::new();
         for (i, row) in outcome.transmissions.iter().enumerate() {
-            let flow = flow(host(row), row.connection.number());
-            if flows.len() <= flow {
-                flows.resize(flow + 1, Vec::new());
-            }
-            flows[flow].push(i);
+            flows.entry((row.host, row.connection)).or_default().push(i);
         }
         Self { name: name.into(), outcome, addresses, flows, delays, likes: OnceCell::new() }
     }
@@ -79,14 +77,14 @@ impl Ran {
         &self.outcome.transmissions
     }
 
-    /// The host with this address: 0 for the server.
-    pub fn host_of(&self, address: IpAddr) -> usize {
-        usize::from(address != self.addresses[0])
+    /// The host with this address; the client, where neither has it.
+    pub fn host_of(&self, address: IpAddr) -> HostId {
+        if address == self.addresses[SERVER] { SERVER } else { CLIENT }
     }
 
     /// The row of the packet with this IP identification that was sent last before `time`.
-    pub fn row_of(&self, host: usize, connection: u32, ident: u16, time: Instant) -> Option<usize> {
-        let rows = self.flows.get(flow(host, connection))?;
+    pub fn row_of(&self, flow: Flow, ident: u16, time: Instant) -> Option<usize> {
+        let rows = self.flows.get(&flow)?;
         let sent = rows.partition_point(|&i| self.rows()[i].time <= time);
         let back = (sent as u16).wrapping_sub(ident);
         sent.checked_sub(usize::from(back) + 1).map(|i| rows[i])
@@ -94,7 +92,7 @@ impl Ran {
 
     /// The same where packets have no identification: a row whose packet was like this one. One that passes at
     /// `time` is preferred to the last one before, and one that is not yet in `seen` to another.
-    pub fn row_like(&self, host: usize, packet: &Packet, time: Instant, seen: &[bool]) -> Option<usize> {
+    pub fn row_like(&self, host: HostId, packet: &Packet, time: Instant, seen: &[bool]) -> Option<usize> {
         let likes = self.likes.get_or_init(|| self.index_likes());
         let rows = likes.get(&like(host, packet))?;
         let now = |i: &usize| {
@@ -108,13 +106,14 @@ impl Ran {
 
     /// The rows by what their packets look like: the senders' captures hold them in order.
     fn index_likes(&self) -> HashMap<Like, Vec<usize>> {
-        let mut next = vec![0; self.flows.len()];
+        let mut next = HashMap::<Flow, usize>::new();
         let mut likes = HashMap::<Like, Vec<usize>>::new();
-        for (host, capture) in self.outcome.captures.values().enumerate() {
+        for (host, capture) in self.outcome.captures.iter() {
             for (_, _, packet) in view::packets(capture).filter(|p| self.host_of(p.2.src) == host) {
-                let flow = flow(host, view::connection_of(packet.tcp().expect("TCP alone is sent")));
-                let row = self.flows[flow][next[flow]];
-                next[flow] += 1;
+                let flow = (host, view::connection_of(packet.tcp().expect("TCP alone is sent")));
+                let next = next.entry(flow).or_default();
+                let row = self.flows[&flow][*next];
+                *next += 1;
                 likes.entry(like(host, &packet)).or_default().push(row);
             }
         }
@@ -135,8 +134,9 @@ impl Ran {
     /// and after those of `up`, and half at the client's. What the emulator does at its entry happens before or
     /// behind the tap all the same, since a constant delay may stand on either side of a bottleneck.
     fn middle(&self) -> Option<Vec<u8>> {
-        let host = self.name.bytes().map(usize::from).sum::<usize>() % 2;
-        let [away, back] = [self.delays[host] * 2 / 5, self.delays[1 - host] * 2 / 5];
+        let at_server = self.name.bytes().map(usize::from).sum::<usize>().is_multiple_of(2);
+        let host = if at_server { SERVER } else { CLIENT };
+        let [away, back] = [host, peer(host)].map(|sender| self.delays[sender] * 2 / 5);
         if away + back == 0 {
             return None;
         }
@@ -154,25 +154,14 @@ impl Ran {
         Some(writer.finish().expect("memory"))
     }
 
-    fn records(&self, host: usize) -> Vec<Record> {
-        let reader =
-            Reader::new(&self.outcome.captures[HostId::from_index(host)][..]).expect("a capture of ours");
+    fn records(&self, host: HostId) -> Vec<Record> {
+        let reader = Reader::new(&self.outcome.captures[host][..]).expect("a capture of ours");
         reader.map(|r| r.expect("a whole capture")).collect()
     }
 }
 
-fn like(host: usize, packet: &Packet) -> Like {
+fn like(host: HostId, packet: &Packet) -> Like {
     (host, format!("{:?}", view::without_data(packet)), packet.ip_len())
-}
-
-/// The number of a flow.
-fn flow(host: usize, connection: u32) -> usize {
-    2 * connection as usize + host
-}
-
-/// The host that sent it: 0 for the server.
-pub fn host(row: &TransmissionRow) -> usize {
-    row.host.index()
 }
 
 fn least_delay(spec: &rexmit_path::DirectionSpec) -> u64 {

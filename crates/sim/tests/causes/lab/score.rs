@@ -6,6 +6,8 @@ use std::io::Cursor;
 use rexmit_analysis::rows::{Cause, Confidence, Need, RetransmissionRow};
 use rexmit_analysis::{Run, RunOptions};
 use rexmit_capture::Reader;
+use rexmit_network::HostId;
+use rexmit_network::two_hosts::{CLIENT, SERVER};
 use rexmit_sim::Earlier;
 
 use super::answers::{Expected, expected};
@@ -23,10 +25,10 @@ pub enum Side {
 impl Side {
     pub const ALL: [Self; 3] = [Self::Sender, Self::Receiver, Self::Middle];
 
-    pub fn of(place: Place, host: usize) -> Self {
+    pub fn of(place: Place, host: HostId) -> Self {
         match (place, host) {
             (Place::Middle, _) => Self::Middle,
-            (Place::Server, 0) | (Place::Client, 1) => Self::Sender,
+            (Place::Server, SERVER) | (Place::Client, CLIENT) => Self::Sender,
             _ => Self::Receiver,
         }
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use rexmit_capture::{DEFAULT_EPOCH_NS, Reader};
+use rexmit_network::{ConnectionId, HostId};
 use rexmit_units::Instant;
 use rexmit_wire::{Packet, Payload, TcpSegment};
 
@@ -15,9 +16,9 @@ pub struct Sighting {
     pub number: u64,
     /// Virtual time.
     pub time: Instant,
-    /// Who sent it: 0 for the server.
-    pub host: usize,
-    pub connection: u32,
+    /// Who sent it.
+    pub host: HostId,
+    pub connection: ConnectionId,
     /// Its row of the truth.
     pub row: usize,
     /// The path made it: the same transmission was seen before.
@@ -41,7 +42,7 @@ pub fn view(ran: &Ran, capture: &[u8]) -> Vec<Sighting> {
         let segment = without_data(&packet);
         let connection = connection_of(&segment);
         let row = match packet.src {
-            IpAddr::V4(_) => ran.row_of(host, connection, packet.ip.ident, seen_at),
+            IpAddr::V4(_) => ran.row_of((host, connection), packet.ip.ident, seen_at),
             IpAddr::V6(_) => ran.row_like(host, &packet, seen_at, &seen),
         };
         let row = row.unwrap_or_else(|| panic!("{}: nobody sent packet {number}", ran.name));
@@ -85,6 +86,6 @@ pub fn without_data(packet: &Packet) -> TcpSegment {
 }
 
 /// The connection that a segment is of.
-pub fn connection_of(segment: &TcpSegment) -> u32 {
-    u32::from(segment.src_port.max(segment.dst_port)) - 10_000
+pub fn connection_of(segment: &TcpSegment) -> ConnectionId {
+    ConnectionId::new(u32::from(segment.src_port.max(segment.dst_port)) - 10_000)
 }

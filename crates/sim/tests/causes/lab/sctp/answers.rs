@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use rexmit_analysis::sctp::SctpCause;
+use rexmit_network::two_hosts::{CLIENT, SERVER};
 use rexmit_sim::TransmissionRow;
 use rexmit_stack::Reason;
 use rexmit_wire::sctp::{Chunk, SackChunk};
@@ -26,7 +27,7 @@ pub struct Answer {
 /// The answers for all chunks that were sent again, by row.
 pub fn answers(ran: &Ran) -> HashMap<usize, Answer> {
     let mut answers = HashMap::new();
-    for (host, place) in [(0, Place::Server), (1, Place::Client)] {
+    for (host, place) in [(SERVER, Place::Server), (CLIENT, Place::Client)] {
         let capture = ran.capture(place).expect("a host's capture");
         let mut sender = Sender::default();
         for sighting in view(ran, &capture) {

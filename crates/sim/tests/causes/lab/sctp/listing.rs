@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use rexmit_network::HostId;
+use rexmit_network::two_hosts::{SERVER, peer};
 use rexmit_wire::sctp::Chunk;
 
 use super::answers::answers;
@@ -41,12 +43,12 @@ pub fn whole(ran: &Ran, capture: &[u8]) -> String {
 }
 
 fn line(ran: &Ran, sighting: &Sighting, all: &[Sighting]) -> String {
-    let initial = |host: usize| {
+    let initial = |host: HostId| {
         let first = all.iter().find(|s| s.host == host && s.packet.data().next().is_some());
         let row = first.map(|s| (s.packet.data().next().map_or(0, |d| d.tsn), ran.rows()[s.rows[0]].seq));
         row.map_or(0, |(tsn, seq)| tsn.wrapping_sub(seq as u32))
     };
-    let arrow = if sighting.host == 0 { "s->c" } else { "c->s" };
+    let arrow = if sighting.host == SERVER { "s->c" } else { "c->s" };
     let mut line = format!("{:5} {:11.4} {arrow}", sighting.number, sighting.time.as_nanos() as f64 / 1e6);
     for chunk in &sighting.packet.chunks {
         match chunk {
@@ -59,7 +61,7 @@ fn line(ran: &Ran, sighting: &Sighting, all: &[Sighting]) -> String {
                 }
             }
             Chunk::Sack(sack) => {
-                let cumulative = sack.cumulative.wrapping_sub(initial(1 - sighting.host)) as i32;
+                let cumulative = sack.cumulative.wrapping_sub(initial(peer(sighting.host))) as i32;
                 let _ = write!(line, " SACK {cumulative} win {}", sack.window);
                 for gap in &sack.gaps {
                     let [from, to] = [gap.start, gap.end].map(|at| cumulative + i32::from(at));

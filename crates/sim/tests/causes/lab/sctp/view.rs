@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use rexmit_capture::{DEFAULT_EPOCH_NS, Reader};
+use rexmit_network::HostId;
+use rexmit_network::two_hosts::by_host;
 use rexmit_units::Instant;
 use rexmit_wire::{Transport, sctp};
 
 use crate::lab::Ran;
-use crate::lab::ran::host;
 
 /// A packet of a capture.
 pub struct Sighting {
@@ -15,8 +16,8 @@ pub struct Sighting {
     pub number: u64,
     /// Virtual time.
     pub time: Instant,
-    /// Who sent it: 0 for the server.
-    pub host: usize,
+    /// Who sent it.
+    pub host: HostId,
     /// Its rows of the truth: one for each DATA chunk, or one.
     pub rows: Vec<usize>,
     /// The path made it: the same transmission was seen before.
@@ -29,14 +30,14 @@ pub struct Sighting {
 
 /// The packets of a capture in order. The runs have one association, of fewer packets than identifications.
 pub fn view(ran: &Ran, capture: &[u8]) -> Vec<Sighting> {
-    let mut sent: HashMap<(usize, u16), Vec<usize>> = HashMap::new();
+    let mut sent: HashMap<(HostId, u16), Vec<usize>> = HashMap::new();
     for (i, row) in ran.rows().iter().enumerate() {
         assert_eq!(row.connection.number(), 0, "{}: one association", ran.name);
         assert!(row.position < 65_000, "{}: too many packets", ran.name);
-        sent.entry((host(row), row.ident)).or_default().push(i);
+        sent.entry((row.host, row.ident)).or_default().push(i);
     }
     let mut seen = vec![false; ran.rows().len()];
-    let mut highest = [0_i64; 2];
+    let mut highest = by_host(|_| 0_i64);
     let reader = Reader::new(capture).expect("a capture of ours");
     (1..)
         .zip(reader)
