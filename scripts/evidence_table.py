@@ -6,13 +6,14 @@ from pathlib import Path
 
 from rexmit.analyse.power import POWER, STUDIES, read_power
 from rexmit.analyse.statements import STATEMENTS, load_statements
+from rexmit.analyse.verdicts import count_verdicts, read_verdicts
 from study_page import between_marks
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 _HEAD = (
-    *("study", "numbers in its text", "with a row", "with a reason why not", "rows from runs"),
-    *("within", "recorded", "of these open", "wrong systems caught", "weak rows"),
+    *("study", "numbers in its text", "with a row", "with a reason why not", "rows from runs", "within"),
+    *("too wide", "recorded", "of these open", "not covered", "wrong systems caught", "weak rows"),
 )
 
 
@@ -30,9 +31,9 @@ def evidence_table(folder: Path) -> str:
 
 def _line(study: Path) -> list[str]:
     coverage = load_statements(study)
-    measured, recorded = len(coverage.measured), len(coverage.recorded)
-    counts = [coverage.stated, coverage.held, coverage.stated - coverage.held]
-    counts += [measured, measured - recorded, recorded, len(coverage.unexplained)]
+    within, wide, recorded, missing = count_verdicts(read_verdicts(study))
+    counts = [coverage.stated, coverage.held, coverage.stated - coverage.held, len(coverage.measured)]
+    counts += [within, wide, recorded, len(coverage.unexplained), missing]
     cells = [f"[{study.name}](docs/studies/{study.name}.md)", *(f"{count:,}" for count in counts)]
     if not (study / POWER).is_file():
         return [*cells, "not measured", ""]

@@ -18,6 +18,7 @@ from pathlib import Path
 import rexmit
 from rexmit.analyse import Comparison
 from rexmit.analyse.study_code import comparison_of, has_module, study_module
+from rexmit.analyse.verdicts import write_verdicts
 from rexmit.report import draw_figures
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,8 +71,10 @@ class Page:
         return found
 
     def compare(self, results: Sequence[rexmit.Results]) -> Comparison:
-        """The published numbers beside those of these results."""
-        return comparison_of(results[0])(results)
+        """The published numbers beside those of these results; what came out goes into `verdicts.csv`."""
+        comparison = comparison_of(results[0])(results)
+        write_verdicts(self.readme.parent, comparison)
+        return comparison
 
     def draw(self, part: str, results: rexmit.Results, shown: Callable[[str], str | None]) -> None:
         """Draws the figures of a part and copies those that the page shows.

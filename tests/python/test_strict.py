@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from rexmit.analyse import Check, Comparison, Published, Uncovered, check_all
 from rexmit.analyse.power import Power, System, power_of, read_power
 from rexmit.analyse.score import score
 from rexmit.analyse.statements import load_statements
+from rexmit.analyse.verdicts import count_verdicts, read_verdicts, write_verdicts
 from rexmit.errors import StudyError
 
 HEAD = "id,where,quantity,value,unit,kind,source,tolerance,tolerance_reason"
@@ -169,3 +171,28 @@ def test_a_power_table_is_read_back_only_for_its_systems(
     monkeypatch.setattr("rexmit.analyse.power.systems_of", lambda study: [slow, late])
     with pytest.raises(StudyError, match="run make power"):
         read_power("study", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (("P-1,within",), "P-2.1 is in one of it and published.csv"),
+        (
+            ("P-1,differs as recorded", "P-2.1,within", "P-2.2,within"),
+            "P-1: 'differs as recorded' is none of within",
+        ),
+        (("P-1,outside", "P-2.1,within", "P-2.2,within"), "P-1: 'outside' is none of within"),
+    ],
+)
+def test_stored_verdicts_are_those_of_the_rows(lines: Sequence[str], text: str, study: Path) -> None:
+    (study / "verdicts.csv").write_text("\n".join(("id,verdict", *lines)) + "\n")
+    with pytest.raises(StudyError, match=re.escape(text)):
+        read_verdicts(study)
+
+
+def test_verdicts_are_read_back_and_counted(study: Path) -> None:
+    rows = [_row("P-1"), _row("P-2.1"), _row("P-2.2")]
+    verdicts = ("within", "too wide", "not covered")
+    checks = [Check(row, verdict, "") for row, verdict in zip(rows, verdicts, strict=True)]
+    write_verdicts(study, Comparison("study", [*checks, Check(_row("P-3", role="derived"), "within", "")]))
+    assert count_verdicts(read_verdicts(study)) == [1, 1, 0, 1]

@@ -41,6 +41,7 @@ def make(page: Page) -> None:
     alone, together = page.run("two-way"), page.run("in-order")
     many = Study.load("merritt-2010/two-way").set("design.replications", REPLICATIONS)
     thirty = page.run("two-way-30", study=many)
+    page.compare([alone])
     page.put(tables(alone, together) | {"score": scored(thirty), "timeouts": timeouts(thirty)})
     page.draw("two-way", alone, shown)
 
