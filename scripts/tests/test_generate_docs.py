@@ -21,17 +21,18 @@ def test_the_front_page_counts_what_the_lists_of_each_study_hold() -> None:
     assert len(lines) == len(list(studies.glob("*/statements.csv"))) >= 4
     for study, *counts in lines:
         name = study[1:].partition("]")[0]
-        stated, held, reasoned, rows, within, recorded, unexplained = (
-            int(count.replace(",", "")) for count in counts[:7]
+        stated, held, reasoned, rows, within, wide, recorded, unexplained, missing = (
+            int(count.replace(",", "")) for count in counts[:9]
         )
         published = list(csv.DictReader((studies / name / "published.csv").read_text().splitlines()))
         assert stated == held + reasoned
-        assert rows == within + recorded == sum(row["role"] != "derived" for row in published)
+        came_out = within + wide + recorded + missing
+        assert rows == came_out == sum(row["role"] != "derived" for row in published)
         assert recorded == sum(bool(row["deviation"]) for row in published if row["role"] != "derived")
         assert unexplained <= recorded
         power = list(csv.reader((studies / name / "power.csv").read_text().splitlines()))
         caught = sum("x" in column for column in list(zip(*power[1:], strict=True))[2:])
-        assert counts[7] == f"{caught} of {len(power[0]) - 2}"
+        assert counts[9] == f"{caught} of {len(power[0]) - 2}"
 
 
 def test_a_stale_page_is_an_error_and_stays_as_it_is(

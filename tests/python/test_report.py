@@ -154,7 +154,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Results:
 def test_the_whole_of_a_published_study_fits(published: Results, tmp_path: Path) -> None:
     text = page_text(published, tmp_path)
     assert len(text.encode()) < 10_000_000
-    assert "18 within, 4 differs as recorded" in text
+    assert "55 within, 13 differs as recorded" in text
     assert "freebsd-6.0 (FreeBSD 6.0-BETA3" in text
     assert Page(text).open == []
 

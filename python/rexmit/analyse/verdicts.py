@@ -22,6 +22,7 @@ from rexmit.analyse.compare import (
     load_published,
 )
 from rexmit.errors import StudyError
+from rexmit.files import write_text
 from rexmit.inputs import PUBLISHED, read_text
 
 VERDICTS = "verdicts.csv"
@@ -39,7 +40,7 @@ def write_verdicts(folder: Path, comparison: Comparison) -> None:
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerows([_HEAD, *verdicts_of(comparison).items()])
-    (folder / VERDICTS).write_text(text.getvalue())
+    write_text(folder / VERDICTS, text.getvalue())
 
 
 def read_verdicts(folder: Path) -> dict[str, str]:

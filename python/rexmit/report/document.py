@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rexmit.analyse.compare import NOT_COVERED, RECORDED, Check, Comparison
+from rexmit.analyse.compare import NOT_COVERED, OUTSIDE, RECORDED, TOO_WIDE, WITHIN, Check, Comparison
 from rexmit.analyse.reached import unreached_of
 from rexmit.analyse.study_code import UnfitError, comparison_of, own_code
 from rexmit.errors import RexmitError, StudyError, one_line
@@ -116,7 +116,7 @@ def document_of(results: Results, notices: Sequence[str] = (), notes: bool = Tru
 def counts_text(comparison: Comparison) -> str:
     """How many numbers lie within their tolerance, outside, and so on."""
     counts = comparison.counts()
-    return ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if verdict != NOT_COVERED)
+    return ", ".join(f"{counts[one]} {one}" for one in (WITHIN, TOO_WIDE, RECORDED, OUTSIDE) if counts[one])
 
 
 def words(name: str) -> str:
