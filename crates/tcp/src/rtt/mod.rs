@@ -8,7 +8,7 @@
 //!    each expiry of the retransmission timer; [`RttEstimator::handshake_complete`] when data may flow;
 //! 3. *getters*: [`RttEstimator::rto`] whenever the timer starts.
 //!
-//! Values kept from earlier connections (host cache, route metrics) are BSD's alone: [`RttEstimator::begin_from`].
+//! Values kept from earlier connections (host cache, route metrics) are BSD's alone: `RttEstimator::begin_from`.
 //!
 //! Not modelled: the newer BSD minima.
 
