@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::Cursor;
+use std::net::IpAddr;
 
 use rexmit_analysis::rows::{Cause, Confidence, RetransmissionRow};
 use rexmit_analysis::{Run, RunOptions};
@@ -86,24 +87,12 @@ impl Tally {
         self.scores.iter().map(|score| score.certain_exact_wrong).sum()
     }
 
-    /// The scores as rows of a table in Markdown, each with the name of the sender.
-    pub fn table(&self, sender: &str) -> String {
-        let mut out = String::from(HEAD);
+    /// The scores, a line a place: its name, and the numbers in the order of [`Score`].
+    pub fn lines(&self) -> String {
+        let mut out = String::new();
         for (place, score) in Place::ALL.into_iter().zip(self.scores) {
-            let share = |part: u64| 100.0 * part as f64 / score.in_truth.max(1) as f64;
-            let _ = writeln!(
-                out,
-                "| {sender}, {} | {} | {} | {} | {:.1} % | {:.1} % | {} | {} | {} |",
-                place.name(),
-                grouped(score.in_truth),
-                grouped(score.missed),
-                grouped(score.extra),
-                share(score.family),
-                share(score.exact),
-                grouped(score.certain),
-                grouped(score.certain_family_wrong),
-                grouped(score.certain_exact_wrong),
-            );
+            let numbers = score.numbers().map(|number| number.to_string()).join(" ");
+            let _ = writeln!(out, "{} {numbers}", place.name());
         }
         out
     }
@@ -120,11 +109,6 @@ impl Tally {
     }
 }
 
-const HEAD: &str = "\
-| sender, place | in truth | missed | extra | family right | exact | certain | certain, family wrong | certain, cause wrong |
-|---|---|---|---|---|---|---|---|---|
-";
-
 impl Score {
     fn add(&mut self, other: Self) {
         self.in_truth += other.in_truth;
@@ -136,6 +120,12 @@ impl Score {
         self.certain_family_wrong += other.certain_family_wrong;
         self.certain_exact_wrong += other.certain_exact_wrong;
     }
+
+    fn numbers(&self) -> [u64; 8] {
+        let &Self { in_truth, missed, extra, family, exact, certain, .. } = self;
+        let wrong = [self.certain_family_wrong, self.certain_exact_wrong];
+        [in_truth, missed, extra, family, exact, certain, wrong[0], wrong[1]]
+    }
 }
 
 /// Judges the captures of a run.
@@ -143,11 +133,11 @@ pub fn judge(ran: &Ran, seed: u64) -> Tally {
     let mut tally = Tally::default();
     for place in Place::ALL {
         let mut found = analyse(&ran.captures[place as usize]);
-        // One past the highest number that has passed, of the sender and of the receiver.
-        let mut edges: [Option<SeqNumber>; 2] = [None; 2];
+        // One past the highest number that has passed, of each host of each connection.
+        let mut edges: BTreeMap<Side, SeqNumber> = BTreeMap::new();
         for (number, &index) in (1..).zip(&ran.passed[place as usize]) {
             let truth = &ran.truths[index];
-            let visible = passes(truth, &mut edges[usize::from(!truth.by_sender)]);
+            let visible = passes(truth, &mut edges);
             let spot = Spot { seed, place, number, truth, visible };
             tally.take(&spot, found.remove(&number));
         }
@@ -208,16 +198,21 @@ impl Tally {
     }
 }
 
+/// A host of a connection: addresses and ports as its packets have them.
+type Side = (IpAddr, IpAddr, u16, u16);
+
 /// Notes that a packet passes; true if something of it or above it has passed before.
-fn passes(truth: &Truth, edge: &mut Option<SeqNumber>) -> bool {
-    let segment = truth.packet.tcp().expect("TCP alone is sent");
+fn passes(truth: &Truth, edges: &mut BTreeMap<Side, SeqNumber>) -> bool {
+    let packet = &truth.packet;
+    let segment = packet.tcp().expect("TCP alone is sent");
+    let side = (packet.src, packet.dst, segment.src_port, segment.dst_port);
     let controls = [Flags::SYN, Flags::FIN].into_iter().filter(|flag| segment.flags.has(*flag));
     let end = segment.seq + segment.payload.len() + controls.count() as u32;
-    let visible = edge.is_some_and(|edge| segment.seq < edge);
+    let edge = edges.get(&side).copied();
     if end > segment.seq {
-        *edge = Some(edge.map_or(end, |edge| edge.max(end)));
+        edges.insert(side, edge.map_or(end, |edge| edge.max(end)));
     }
-    visible
+    edge.is_some_and(|edge| segment.seq < edge)
 }
 
 /// The retransmissions that the analysis finds in a capture, by the number of their packet.
@@ -229,10 +224,4 @@ fn analyse(capture: &[u8]) -> BTreeMap<u64, RetransmissionRow> {
     let broken_off = run.finish().broken_off;
     assert!(broken_off.is_none(), "{broken_off:?}");
     found
-}
-
-/// A number with commas between thousands.
-fn grouped(number: u64) -> String {
-    let (rest, last) = (number / 1_000, number % 1_000);
-    if rest == 0 { last.to_string() } else { format!("{},{last:03}", grouped(rest)) }
 }
