@@ -24,10 +24,10 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "explanation" / "foreign-senders.md"
 # The table stands between these lines of the page.
 BEGIN, END = "<!-- measured by make judge -->\n", "<!-- end -->\n"
-SENDERS = ["smoltcp"]
+SENDERS = ["smoltcp", "ns-3"]
 PLACES = ["sender", "middle", "receiver"]
 # What the program prints of a place, in this order.
-NUMBERS = ["in_truth", "missed", "extra", "family", "exact", "certain", "family_wrong", "exact_wrong"]
+NUMBERS = ["in_truth", "open", "missed", "extra", "family", "exact", "certain", "family_wrong", "exact_wrong"]
 # Scenarios between two looks at what is certain.
 BLOCK = 2_000
 # The program's exit code where a sender cannot be run.
@@ -41,6 +41,7 @@ class Counted:
     sender: str
     version: str = ""
     scenarios: int = 0
+    broken_off: int = 0
     places: dict[str, dict[str, int]] = field(
         default_factory=lambda: {place: dict.fromkeys(NUMBERS, 0) for place in PLACES}
     )
@@ -48,7 +49,8 @@ class Counted:
 
     def add(self, printed: str, scenarios: int) -> None:
         """Add a block, as the program printed it."""
-        self.version, *lines = printed.splitlines()
+        self.version, broken_off, *lines = printed.splitlines()
+        self.broken_off += int(broken_off.removeprefix("broken-off "))
         for line in lines:
             place, *numbers = line.split()
             for name, number in zip(NUMBERS, numbers, strict=True):
@@ -128,19 +130,22 @@ def judged(program: Path, sender: str, chosen: argparse.Namespace) -> Counted | 
 
 def table(counted: list[Counted]) -> str:
     """What was measured, in Markdown."""
-    lines = [f"- {one.version}: {one.scenarios:,} scenarios" for one in counted]
+    lines = []
+    for one in counted:
+        broken = f", of which it broke off {one.broken_off:,} by a fault of its own" if one.broken_off else ""
+        lines.append(f"- {one.version}: {one.scenarios:,} scenarios{broken}")
     lines += [
         "",
-        "| sender, place | in truth | missed | extra | family right | exact | certain "
+        "| sender, place | in truth | no reason | missed | extra | family right | exact | certain "
         "| certain, family wrong | certain, cause wrong |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for one in counted:
         for place, numbers in one.places.items():
             shares = [
                 f"{100 * numbers[name] / max(numbers['in_truth'], 1):.1f} %" for name in ("family", "exact")
             ]
-            whole = [f"{numbers[name]:,}" for name in ("in_truth", "missed", "extra")]
+            whole = [f"{numbers[name]:,}" for name in ("in_truth", "open", "missed", "extra")]
             certain = [f"{numbers[name]:,}" for name in ("certain", "family_wrong", "exact_wrong")]
             lines.append("| " + " | ".join([f"{one.sender}, {place}", *whole, *shares, *certain]) + " |")
     return "\n".join(lines)

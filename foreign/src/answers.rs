@@ -40,9 +40,16 @@ pub fn expected(sending: Sending, bare_fin: bool) -> Expected {
         (Why::Timeout, true) => &[Cause::Fin],
         (Why::GoBackN, true) => &[Cause::Fin, Cause::GoBackN],
         (Why::Fast, true) => &[Cause::Fin, Cause::Fast],
+        (Why::Reported, true) => &[Cause::Fin, Cause::Fast, Cause::SackRecovery],
+        (Why::SackRecovery, true) => &[Cause::Fin, Cause::SackRecovery],
+        (Why::PartialAck, true) => &[Cause::Fin, Cause::PartialAck],
         (Why::Timeout, false) => &[Cause::Timeout],
         (Why::GoBackN, false) => &[Cause::GoBackN],
         (Why::Fast, false) => &[Cause::Fast],
+        (Why::Reported, false) => &[Cause::Fast, Cause::SackRecovery],
+        (Why::SackRecovery, false) => &[Cause::SackRecovery],
+        (Why::PartialAck, false) => &[Cause::PartialAck],
+        (Why::Open, _) => &[Cause::Unknown],
         (Why::Probe, _) => &[Cause::WindowProbe],
     })
 }

@@ -13,8 +13,16 @@ pub enum Why {
     Timeout,
     /// More of what was outstanding when the timer expired.
     GoBackN,
-    /// Duplicate ACKs.
+    /// Duplicate ACKs, or SACK blocks: the first segment of a recovery.
     Fast,
+    /// SACK blocks above it make it count as lost, and its sender does not say whether that begins a recovery.
+    Reported,
+    /// More of a recovery that goes by SACK.
+    SackRecovery,
+    /// More of a recovery without SACK.
+    PartialAck,
+    /// Its sender is in no recovery and no timer has expired: it knows of no reason.
+    Open,
     /// A probe of a closed window, whose byte was sent before.
     Probe,
 }

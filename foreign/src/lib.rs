@@ -10,6 +10,9 @@
 pub mod answers;
 pub mod host;
 pub mod listing;
+pub mod ns3;
+pub mod numbers;
+mod program;
 pub mod scenario;
 pub mod score;
 pub mod senders;

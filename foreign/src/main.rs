@@ -1,13 +1,13 @@
 //! Judges captures of foreign senders and compares with what they say themselves: `make judge`.
 //!
 //! ```text
-//! judge [--sender NAME] [--from N] [--scenarios N] [--threads N] [--matrix] [--wrong certain|family|exact] [--limit N]
+//! judge [--sender NAME] [--from N] [--scenarios N] [--threads N] [--matrix] [--wrong certain|family|exact|extra] [--limit N]
 //!       [--packets sender|middle|receiver]
 //! ```
 //! `--scenarios` of them (default 2,000), the first of which is `--from` (default 0), run on the sender (default smoltcp).
 //! Prints its release and a line for each place with the numbers of `score::Score`. `--matrix` adds how many judgements
 //! there are of each kind. `--wrong` shows the packets around the first judgements that are wrong: those that were certain,
-//! those whose family is wrong, or all whose cause is. `--packets` prints a capture of the first scenario. Exit code 1 if
+//! those whose family is wrong, all whose cause is, or those of packets that repeat nothing. `--packets` prints a capture of the first scenario. Exit code 1 if
 //! something certain was wrong, 3 if the sender cannot be run here.
 
 use std::process::ExitCode;
@@ -15,6 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rexmit_analysis::rows::Confidence;
+use rexmit_foreign::host::Sending;
 use rexmit_foreign::listing;
 use rexmit_foreign::score::{Finding, Tally, judge};
 use rexmit_foreign::senders::{Known, named};
@@ -41,11 +42,11 @@ fn run(args: &[String]) -> Result<ExitCode, String> {
     let mut sender = (known.start)()?;
     if let Some(name) = value("--packets") {
         let place = Place::ALL.into_iter().find(|place| place.name() == name).expect("a place");
-        print!("{}", listing::packets(&sender.ran(from), place, 0..u64::MAX));
+        print!("{}", listing::packets(&sender.ran(from), place, 0..u64::MAX, None));
         return Ok(ExitCode::SUCCESS);
     }
     let all = judge_all(known, from, number("--scenarios", 2_000), number("--threads", 2))?;
-    print!("{}\n{}", (known.version)()?, all.lines());
+    print!("{}\n{}", sender.version(), all.lines());
     if args.iter().any(|arg| arg == "--matrix") {
         print!("{}", all.matrix());
     }
@@ -64,7 +65,8 @@ fn is_wrong(finding: &Finding, kind: &str) -> bool {
         "certain" => certain,
         "family" => !finding.family,
         "exact" => true,
-        other => panic!("--wrong {other}: certain, family or exact"),
+        "extra" => finding.sending == Sending::New,
+        other => panic!("--wrong {other}: certain, family, exact or extra"),
     }
 }
 

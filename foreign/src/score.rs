@@ -11,6 +11,8 @@ use rexmit_capture::Reader;
 use rexmit_wire::{Flags, SeqNumber};
 
 use crate::answers::{Expected, expected, family};
+use crate::host::{Sending, Why};
+use crate::numbers::end;
 use crate::world::{Place, Ran, Truth};
 
 /// What was found at one place, as seen from the host that retransmits.
@@ -18,7 +20,9 @@ use crate::world::{Place, Ran, Truth};
 pub struct Score {
     /// Retransmissions that passed, of which a capture can know: something of them or above them had passed before.
     pub in_truth: u64,
-    /// Those of them that are not listed.
+    /// Packets beside them that repeat what was sent before without a reason of their sender's own ([`Why::Open`]).
+    pub open: u64,
+    /// Retransmissions of `in_truth` that are not listed.
     pub missed: u64,
     /// Packets that are listed and repeat nothing.
     pub extra: u64,
@@ -47,6 +51,8 @@ pub struct Finding {
     pub judged: Option<RetransmissionRow>,
     /// Its family is right.
     pub family: bool,
+    /// What its sender says of it.
+    pub sending: Sending,
 }
 
 /// Scores by place, and what was not right.
@@ -54,6 +60,8 @@ pub struct Finding {
 pub struct Tally {
     /// By place.
     pub scores: [Score; 3],
+    /// Runs that a fault of the sender's ended.
+    pub broken_off: u64,
     /// By place, what the sender did and what is said of it (`None`: not listed), with `true` if certain.
     pub causes: BTreeMap<(Place, String, Option<Cause>, bool), u64>,
     /// Judgements that were not right.
@@ -66,6 +74,7 @@ impl Tally {
         for (into, from) in self.scores.iter_mut().zip(other.scores) {
             into.add(from);
         }
+        self.broken_off += other.broken_off;
         for (key, count) in other.causes {
             *self.causes.entry(key).or_default() += count;
         }
@@ -87,9 +96,9 @@ impl Tally {
         self.scores.iter().map(|score| score.certain_exact_wrong).sum()
     }
 
-    /// The scores, a line a place: its name, and the numbers in the order of [`Score`].
+    /// How many runs were broken off, and the scores, a line a place: its name, and the numbers in the order of [`Score`].
     pub fn lines(&self) -> String {
-        let mut out = String::new();
+        let mut out = format!("broken-off {}\n", self.broken_off);
         for (place, score) in Place::ALL.into_iter().zip(self.scores) {
             let numbers = score.numbers().map(|number| number.to_string()).join(" ");
             let _ = writeln!(out, "{} {numbers}", place.name());
@@ -112,6 +121,7 @@ impl Tally {
 impl Score {
     fn add(&mut self, other: Self) {
         self.in_truth += other.in_truth;
+        self.open += other.open;
         self.missed += other.missed;
         self.extra += other.extra;
         self.family += other.family;
@@ -121,16 +131,16 @@ impl Score {
         self.certain_exact_wrong += other.certain_exact_wrong;
     }
 
-    fn numbers(&self) -> [u64; 8] {
-        let &Self { in_truth, missed, extra, family, exact, certain, .. } = self;
+    fn numbers(&self) -> [u64; 9] {
+        let &Self { in_truth, open, missed, extra, family, exact, certain, .. } = self;
         let wrong = [self.certain_family_wrong, self.certain_exact_wrong];
-        [in_truth, missed, extra, family, exact, certain, wrong[0], wrong[1]]
+        [in_truth, open, missed, extra, family, exact, certain, wrong[0], wrong[1]]
     }
 }
 
 /// Judges the captures of a run.
 pub fn judge(ran: &Ran, seed: u64) -> Tally {
-    let mut tally = Tally::default();
+    let mut tally = Tally { broken_off: u64::from(ran.broken_off), ..Tally::default() };
     for place in Place::ALL {
         let mut found = analyse(&ran.captures[place as usize]);
         // One past the highest number that has passed, of each host of each connection.
@@ -162,6 +172,7 @@ impl Tally {
         let bare_fin = segment.flags.has(Flags::FIN) && segment.payload.is_empty();
         let place = spot.place.seen_from(spot.truth.by_sender);
         let score = &mut self.scores[place as usize];
+        let is_open = spot.truth.sending == Sending::Again(Why::Open);
         let expected = expected(spot.truth.sending, bare_fin);
         let causes = match (expected, &judged) {
             (Expected::Nothing | Expected::Either(_), None) => return,
@@ -171,6 +182,10 @@ impl Tally {
                 &[][..]
             }
             (Expected::Either(causes), Some(_)) => causes,
+            (Expected::Retransmission(causes), _) if is_open => {
+                score.open += 1;
+                causes
+            }
             (Expected::Retransmission(causes), _) => {
                 score.in_truth += 1;
                 score.missed += u64::from(judged.is_none());
@@ -182,7 +197,7 @@ impl Tally {
         let families = || causes.iter().filter_map(|cause| family(*cause));
         let right = said.and_then(family).is_some_and(|said| families().any(|family| family == said));
         let certain = judged.as_ref().is_some_and(|row| row.confidence == Confidence::Certain);
-        if matches!(expected, Expected::Retransmission(_)) {
+        if matches!(expected, Expected::Retransmission(_)) && !is_open {
             score.family += u64::from(right);
             score.exact += u64::from(exact);
         }
@@ -193,7 +208,8 @@ impl Tally {
         *self.causes.entry((place, did, said, certain)).or_default() += 1;
         if !exact {
             let &Spot { seed, place, number, .. } = spot;
-            self.findings.push(Finding { seed, place, number, judged, family: right });
+            let sending = spot.truth.sending;
+            self.findings.push(Finding { seed, place, number, judged, family: right, sending });
         }
     }
 }
@@ -206,8 +222,7 @@ fn passes(truth: &Truth, edges: &mut BTreeMap<Side, SeqNumber>) -> bool {
     let packet = &truth.packet;
     let segment = packet.tcp().expect("TCP alone is sent");
     let side = (packet.src, packet.dst, segment.src_port, segment.dst_port);
-    let controls = [Flags::SYN, Flags::FIN].into_iter().filter(|flag| segment.flags.has(*flag));
-    let end = segment.seq + segment.payload.len() + controls.count() as u32;
+    let end = end(segment);
     let edge = edges.get(&side).copied();
     if end > segment.seq {
         edges.insert(side, edge.map_or(end, |edge| edge.max(end)));

@@ -1,7 +1,7 @@
 //! The foreign TCPs that can be judged, by their names.
 
-use crate::smol;
 use crate::world::Ran;
+use crate::{ns3, smol};
 
 /// Runs scenarios on one foreign TCP. Each thread has its own.
 pub trait Sender {
@@ -10,6 +10,9 @@ pub trait Sender {
     /// # Panics
     /// If the TCP contradicts itself: what it logs does not explain what it sends.
     fn ran(&mut self, seed: u64) -> Ran;
+
+    /// Its name and release.
+    fn version(&self) -> String;
 }
 
 /// A foreign TCP.
@@ -17,17 +20,15 @@ pub trait Sender {
 pub struct Known {
     /// Its name, as `--sender` takes it.
     pub name: &'static str,
-    /// The release that is run, or why it cannot be run here, in one line.
-    pub version: fn() -> Result<String, String>,
     /// Starts it.
     ///
     /// # Errors
-    /// As `version` has them.
+    /// Why it cannot be run here, in one line.
     pub start: fn() -> Result<Box<dyn Sender>, String>,
 }
 
 /// All of them.
-pub const SENDERS: [Known; 1] = [smol::KNOWN];
+pub const SENDERS: [Known; 2] = [smol::KNOWN, ns3::KNOWN];
 
 /// The one with this name.
 ///

@@ -40,8 +40,7 @@ thread_local! {
 const VERSION: &str = "0.14";
 
 /// smoltcp among the senders.
-pub const KNOWN: Known =
-    Known { name: "smoltcp", version: || Ok(format!("smoltcp {VERSION}")), start: || Ok(Box::new(Both)) };
+pub const KNOWN: Known = Known { name: "smoltcp", start: || Ok(Box::new(Both)) };
 
 /// smoltcp at both ends of a path.
 struct Both;
@@ -51,6 +50,10 @@ impl Sender for Both {
         let scenario = Scenario::random(seed);
         let (mut sender, mut receiver) = (Smol::new(&scenario, true), Smol::new(&scenario, false));
         run(&scenario, [&mut sender, &mut receiver])
+    }
+
+    fn version(&self) -> String {
+        format!("smoltcp {VERSION}")
     }
 }
 

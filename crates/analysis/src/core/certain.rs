@@ -31,6 +31,8 @@ enum Rival {
     Recovery,
     /// What follows an expiry of the timer that looked like something else.
     Follower,
+    /// What an expiry left to be sent again, and Nagle's algorithm held back.
+    Held,
     /// A recovery by duplicate ACKs alone.
     Plain,
     /// Going back after a timeout.
@@ -98,8 +100,8 @@ pub(crate) enum Exclusion {
     SackedAbove,
     /// Fewer duplicates or missing reports had come than start a fast retransmit.
     FewReports,
-    /// Nothing was sent again for a round trip.
-    NothingLately,
+    /// All is acknowledged that had been sent when the last retransmission was acknowledged: no recovery reaches farther.
+    RecoveryOver,
     /// Less time had passed than the shortest T3 takes.
     BelowTimeout,
     /// As many reports had come as start a fast retransmit, and no more.
@@ -118,6 +120,12 @@ pub(crate) enum Exclusion {
     NothingPassed,
     /// It waited longer than a timer for reordering runs.
     BeyondReordering,
+    /// It waited longer than a tail loss probe does.
+    BeyondProbe,
+    /// Timestamps show that its sender knew what passed here, and had got nothing for some time.
+    ToldByStamps,
+    /// It was sent since the timer last expired, or was not outstanding then.
+    SentSince,
 }
 
 impl Rival {
@@ -132,6 +140,7 @@ impl Rival {
             Self::Probe => "no tail loss probe",
             Self::Recovery => "no recovery",
             Self::Follower => "no follower of a timeout",
+            Self::Held => "nothing that was held back",
             Self::Plain => "no recovery without SACK",
             Self::GoBack => "no go-back-N",
             Self::Queued => "no late fast retransmit",
@@ -170,7 +179,7 @@ impl Exclusion {
             Self::SackUsed => "its sender was seen to use SACK",
             Self::SackedAbove => "data above it reported by SACK",
             Self::FewReports => "fewer reports than start one",
-            Self::NothingLately => "nothing sent again for a round trip",
+            Self::RecoveryOver => "what an earlier one covered is acknowledged",
             Self::BelowTimeout => "sooner than any T3",
             Self::ExactReports => "as many reports as start it",
             Self::NotMarked => "T3 had not expired",
@@ -180,6 +189,9 @@ impl Exclusion {
             Self::NothingNew => "the packet carries none",
             Self::NothingPassed => "nothing sent after it was reported",
             Self::BeyondReordering => "it waited longer than RACK does",
+            Self::BeyondProbe => "it waited longer than a probe does",
+            Self::ToldByStamps => "timestamps show that nothing had come to its sender for long",
+            Self::SentSince => "nothing of an earlier timeout",
         }
     }
 }
@@ -196,16 +208,16 @@ static TCP: &[(Cause, &[Rule])] = &[
     (
         Cause::Fin,
         &[
-            (Rival::Answer, &[E::NoAnswer]),
+            (Rival::Answer, &[E::ToldByStamps, E::NoAnswer]),
             (Rival::First, &[E::SeenBefore]),
-            (Rival::Elsewhere, &[E::AtSender]),
+            (Rival::Elsewhere, &[E::AtSender, E::ToldByStamps]),
         ],
     ),
     (
         Cause::Fast,
         &[
             (Rival::Timer, &[E::JustReported, E::TimerYoung]),
-            (Rival::Recovery, &[E::JustReported, E::NothingLately]),
+            (Rival::Recovery, &[E::RecoveryOver]),
             (Rival::Elsewhere, &[E::AtSender]),
         ],
     ),
@@ -242,12 +254,13 @@ static TCP: &[(Cause, &[Rule])] = &[
     (
         Cause::Timeout,
         &[
-            (Rival::Answer, &[E::NoAnswer]),
+            (Rival::Answer, &[E::ToldByStamps, E::NoAnswer]),
             (Rival::Recovery, &[E::TimerRan]),
             (Rival::Reordering, &[E::NothingPassed, E::BeyondReordering]),
-            (Rival::Queued, &[E::FewReports]),
-            (Rival::Probe, &[E::NotTail, E::Recovering]),
-            (Rival::Elsewhere, &[E::AtSender]),
+            (Rival::Queued, &[E::FewReports, E::ToldByStamps]),
+            (Rival::Held, &[E::SentSince]),
+            (Rival::Probe, &[E::NotTail, E::Recovering, E::BeyondProbe]),
+            (Rival::Elsewhere, &[E::AtSender, E::ToldByStamps]),
         ],
     ),
     (
