@@ -329,10 +329,12 @@ impl Connection {
             return (nothing, seq, end);
         }
         // A probe of an idle connection, or of a closed window, stands just before what is expected next and has no
-        // data or a byte that was acknowledged long ago.
-        let idle = half.started && half.acks.una == half.edge && half.acks.window.is_some();
-        let no_syn_fin = !tcp.flags.any(Flags::SYN.with(Flags::FIN)) && !self.fins[from];
-        if idle && no_syn_fin && tcp.len <= 1 && seq + 1 == half.edge && !half.is_byte_again(&sent) {
+        // data or a byte that was acknowledged long ago. Data may be outstanding that a window which closed refused.
+        let refused = half.acks.window == Some(0) && half.acks.una < half.edge;
+        let idle = half.acks.window.is_some() && half.acks.una == half.edge && !self.fins[from];
+        let no_syn_fin = !tcp.flags.any(Flags::SYN.with(Flags::FIN));
+        let before = half.started && tcp.len <= 1 && seq + 1 == half.acks.una;
+        if (idle || refused) && before && no_syn_fin && !half.is_byte_again(&sent) {
             rows.retransmissions.push(probe(half, &sent, &terms));
             return (Placed { again: tcp.len, ..Placed::bare(Kind::Probe) }, seq, end);
         }
@@ -445,7 +447,7 @@ fn probe(half: &Half, sent: &Sent, terms: &Terms) -> RetransmissionRow {
     let facts = Facts::of(&[
         (Exclusion::AtSender, half.clock.is_surely_near()),
         (Exclusion::WindowClosed, closed),
-        (Exclusion::NothingOutstanding, true),
+        (Exclusion::NothingOutstanding, half.acks.una == half.edge),
     ]);
     let certainty = certain::tcp(cause, facts);
     let since = |time: Instant| sent.stamp.time.saturating_since(time).as_nanos();

@@ -43,7 +43,7 @@ pub(super) struct Signs {
     pub probe_overdue: bool,
     /// It was seen more than once before.
     pub again: bool,
-    /// It is sent for the third time, after as long as a timer runs.
+    /// It is the first segment that was not acknowledged, after as long as a timer runs.
     pub overdue: bool,
     /// The last acknowledgment was a duplicate for it.
     pub duplicate: bool,
@@ -104,7 +104,7 @@ impl Signs {
             beyond_reordering: waited_beyond_reordering(trial),
             probe_overdue: latest_probe(trial).is_some_and(|latest| ran(by_first, latest)),
             again: trial.before.count > 1,
-            overdue: is_first && trial.before.count > 1 && ran(by_first, timeout),
+            overdue: is_first && ran(by_first, timeout),
             duplicate: is_first && view.last_is_disorder,
             third_report: is_first && view.last_is_disorder && entitled && crossing,
             window_opened: trial.seq + 1 == trial.edge && trial.len > 1 && opened,
@@ -131,6 +131,7 @@ impl Signs {
             (Exclusion::TimerYoung, !self.timer_possible),
             (Exclusion::TimerRan, self.timer_sure),
             (Exclusion::NotOverdue, !self.overdue),
+            (Exclusion::NotLeft, !memory.may_be_left(trial)),
             (Exclusion::NotTail, !(trial.sack && self.is_tail)),
             (Exclusion::OnlyTail, self.is_tail && !self.is_first),
             (Exclusion::Recovering, memory.recovers(trial) != Phase::Open),
