@@ -13,8 +13,16 @@ pub enum Why {
     Timeout,
     /// More of what was outstanding when the timer expired.
     GoBackN,
-    /// Duplicate ACKs.
+    /// Duplicate ACKs, or what else begins a recovery.
     Fast,
+    /// A recovery that begins while what was outstanding when the timer expired is being sent again.
+    FastInLoss,
+    /// A partial ACK, in a recovery without SACK.
+    PartialAck,
+    /// More in a recovery with SACK.
+    SackRecovery,
+    /// The timer of the tail loss probe has expired.
+    TailProbe,
     /// A probe of a closed window, whose byte was sent before.
     Probe,
 }

@@ -1,7 +1,7 @@
 //! The foreign TCPs that can be judged, by their names.
 
-use crate::smol;
 use crate::world::Ran;
+use crate::{gvisor, smol};
 
 /// Runs scenarios on one foreign TCP. Each thread has its own.
 pub trait Sender {
@@ -27,7 +27,7 @@ pub struct Known {
 }
 
 /// All of them.
-pub const SENDERS: [Known; 1] = [smol::KNOWN];
+pub const SENDERS: [Known; 2] = [smol::KNOWN, gvisor::KNOWN];
 
 /// The one with this name.
 ///
