@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "explanation" / "foreign-senders.md"
 # The table stands between these lines of the page.
 BEGIN, END = "<!-- measured by make judge -->\n", "<!-- end -->\n"
-SENDERS = ["smoltcp", "ns-3"]
+SENDERS = ["smoltcp", "ns-3", "gvisor"]
 PLACES = ["sender", "middle", "receiver"]
 # What the program prints of a place, in this order.
 NUMBERS = ["in_truth", "open", "missed", "extra", "family", "exact", "certain", "family_wrong", "exact_wrong"]

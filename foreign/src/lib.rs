@@ -8,6 +8,7 @@
 //! Not modelled: several connections that share a bottleneck, reordering, copies made by the path.
 
 pub mod answers;
+pub mod gvisor;
 pub mod host;
 pub mod listing;
 pub mod ns3;

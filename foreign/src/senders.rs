@@ -1,7 +1,7 @@
 //! The foreign TCPs that can be judged, by their names.
 
 use crate::world::Ran;
-use crate::{ns3, smol};
+use crate::{gvisor, ns3, smol};
 
 /// Runs scenarios on one foreign TCP. Each thread has its own.
 pub trait Sender {
@@ -28,7 +28,7 @@ pub struct Known {
 }
 
 /// All of them.
-pub const SENDERS: [Known; 2] = [smol::KNOWN, ns3::KNOWN];
+pub const SENDERS: [Known; 3] = [smol::KNOWN, ns3::KNOWN, gvisor::KNOWN];
 
 /// The one with this name.
 ///

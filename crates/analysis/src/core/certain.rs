@@ -72,8 +72,10 @@ pub(crate) enum Exclusion {
     TimerYoung,
     /// The timer had run for its time, also where each retransmission starts it again.
     TimerRan,
-    /// It is not sent for the third time after as long as a timer runs.
+    /// It is not the first that is missing, or the timer had not run for its time.
     NotOverdue,
+    /// No timer may have expired since it was sent while it was outstanding.
+    NotLeft,
     /// The last segment was not it, or the sender does not probe.
     NotTail,
     /// It is the last segment, while others before it are missing.
@@ -165,7 +167,8 @@ impl Exclusion {
             Self::JustReported => "the report that starts it just before",
             Self::TimerYoung => "the timer had run for less than a round trip",
             Self::TimerRan => "the timer had run its time",
-            Self::NotOverdue => "not a third time after so long",
+            Self::NotOverdue => "not after as long as a timer runs",
+            Self::NotLeft => "no timer may have expired since it was first sent",
             Self::NotTail => "not the last segment",
             Self::OnlyTail => "a timer sends what is missing first",
             Self::Recovering => "none is sent in a recovery",
@@ -217,6 +220,8 @@ static TCP: &[(Cause, &[Rule])] = &[
         Cause::Fast,
         &[
             (Rival::Timer, &[E::JustReported, E::TimerYoung]),
+            (Rival::Chance, &[E::NotOverdue]),
+            (Rival::GoBack, &[E::NotLeft]),
             (Rival::Recovery, &[E::RecoveryOver]),
             (Rival::Elsewhere, &[E::AtSender]),
         ],
@@ -267,6 +272,7 @@ static TCP: &[(Cause, &[Rule])] = &[
         Cause::GoBackN,
         &[
             (Rival::Timer, &[E::Answer]),
+            (Rival::Chance, &[E::NotOverdue]),
             (Rival::Follower, &[E::LeaderCertain]),
             (Rival::Another, &[E::NoDuplicate]),
             (Rival::Recovery, &[E::NothingSacked]),

@@ -332,20 +332,16 @@ impl Connection {
             return (nothing, seq, end);
         }
         // A probe of an idle connection, or of a closed window, stands just before what is expected next and has no
-        // data or a byte that was acknowledged long ago.
-        let idle = half.started && half.acks.una == half.edge && half.acks.window.is_some();
+        // data or a byte that was acknowledged long ago. Data may be outstanding that a window which closed refused.
+        let refused = half.acks.window == Some(0) && half.acks.una < half.edge;
+        let idle = half.acks.window.is_some() && half.acks.una == half.edge && !self.fins[from];
         // Without data, what follows an acknowledgment answers it: a probe's byte may have left the sender's next number
         // behind what is acknowledged.
         let soon = |last: Instant| packet.time.saturating_since(last) <= self.options.policy.tcp.prompt.most;
         let answers = tcp.len == 0 && half.acks.last.is_some_and(soon);
-        let no_syn_fin = !tcp.flags.any(Flags::SYN.with(Flags::FIN)) && !self.fins[from];
-        if idle
-            && !answers
-            && no_syn_fin
-            && tcp.len <= 1
-            && seq + 1 == half.edge
-            && !half.is_byte_again(&sent)
-        {
+        let no_syn_fin = !tcp.flags.any(Flags::SYN.with(Flags::FIN));
+        let before = half.started && tcp.len <= 1 && seq + 1 == half.acks.una;
+        if (idle || refused) && !answers && before && no_syn_fin && !half.is_byte_again(&sent) {
             rows.retransmissions.push(probe(half, &sent, &terms));
             return (Placed { again: tcp.len, ..Placed::bare(Kind::Probe) }, seq, end);
         }
@@ -458,7 +454,7 @@ fn probe(half: &Half, sent: &Sent, terms: &Terms) -> RetransmissionRow {
     let facts = Facts::of(&[
         (Exclusion::AtSender, half.clock.is_surely_near()),
         (Exclusion::WindowClosed, closed),
-        (Exclusion::NothingOutstanding, true),
+        (Exclusion::NothingOutstanding, half.acks.una == half.edge),
     ]);
     let certainty = certain::tcp(cause, facts);
     let since = |time: Instant| sent.stamp.time.saturating_since(time).as_nanos();

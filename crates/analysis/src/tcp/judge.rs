@@ -55,6 +55,9 @@ impl Judge {
         // What may have been an expiry leaves doubt of all that follows it.
         let chance = signs.overdue || !signs.prompted;
         self.memory.sure = if begins { is_sure } else { self.memory.sure && (is_sure || !chance) };
+        if chance {
+            self.memory.doubted_to = trial.edge;
+        }
         if matches!(cause, Cause::Timeout | Cause::Syn | Cause::SynAck | Cause::Fin) {
             evidence.backoff = self.memory.expiries;
         }

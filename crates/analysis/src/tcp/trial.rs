@@ -150,6 +150,8 @@ pub(super) struct Memory {
     pub repairing: Option<i64>,
     /// How far the data went when what was sent again was acknowledged: a recovery may have begun as late as that.
     pub repaired_to: i64,
+    /// The same of the last retransmission that may have been an expiry.
+    pub doubted_to: i64,
 }
 
 impl Memory {
@@ -165,7 +167,7 @@ impl Memory {
         let Some(last) = self.last.filter(|last| view.una < last.end && last.end < trial.seq) else { return };
         let passed_over = view.sacked.bytes_above(last.end) > view.sacked.bytes_above(trial.seq);
         // What goes back after a timeout goes on behind a fast retransmit of what is below it, whatever was reported.
-        if passed_over && self.sack == SackUse::Unknown && !self.is_left(trial) {
+        if passed_over && self.sack == SackUse::Unknown && !self.may_be_left(trial) {
             self.sack = SackUse::Used;
         }
     }
@@ -186,6 +188,11 @@ impl Memory {
     /// It was outstanding when the timer last expired.
     pub(super) fn is_left(&self, trial: &Trial<'_>) -> bool {
         trial.seq < self.expired_to && trial.view.una < self.expired_to
+    }
+
+    /// It was outstanding when the timer may last have expired.
+    pub(super) fn may_be_left(&self, trial: &Trial<'_>) -> bool {
+        trial.seq < self.doubted_to && trial.view.una < self.doubted_to
     }
 
     /// The phase in which a retransmission belongs to what is recovered, `Open` if in none. With SACK, what was sent since

@@ -281,7 +281,8 @@ const HELD: &[Held] = &[
     ),
     ("tcp.prompt.loop_share", (100, 1), By::Capture("linux/lost-retransmission-nosack.client.pcap.gz")),
     ("tcp.far.silence", (4, 1), By::Capture("linux/random-bare.client.pcap.gz")),
-    ("tcp.far.soonest", (4, 1), By::Capture("hard/partial-acks.client.pcapng.gz")),
+    ("tcp.far.soonest", (4, 1), By::Capture("hard/reordering-unprovable.client.pcapng.gz")),
+    ("tcp.far.stamped_silence", (100, 1), By::Tcp(stamped_silence)),
     ("tcp.far.queues_stamped", (100, 1), By::Capture("hard/backoff.client.pcapng.gz")),
     ("tcp.far.late_share", (100, 1), By::Capture("linux/lost-retransmission-nosack.client.pcap.gz")),
     ("tcp.far.late", (1, 4), By::Capture("linux/random-2ms.client.pcap.gz")),
@@ -533,6 +534,14 @@ fn reordered(after: f64) -> String {
     script += "6000 s . 20001+1000 ack 1\n 6000 s . 21001+1000 ack 1\n 6000 s . 22001+1000 ack 1\n
         6250 c . 1+0 ack 20001 sack 21001-22001\n 6250 c . 1+0 ack 20001 sack 21001-23001\n";
     script + &format!("{} s . 20001+1000 ack 1", 6000.0 + after)
+}
+
+/// A timeout in the middle of the path, with timestamps.
+fn stamped_silence() -> String {
+    "0 c S 0+0 ts 1/0\n 30 s S 0+0 ack 1 ts 31/1\n 60 c . 1+0 ack 1 ts 61/31\n 90 s . 1+1000 ack 1 ts 91/61\n
+    120 c . 1+0 ack 1001 ts 121/91\n 150 s . 1001+1000 ack 1 ts 151/121\n 151 s . 2001+1000 ack 1 ts 152/121\n
+    650 s . 1001+1000 ack 1 ts 651/121\n 680 c . 1+0 ack 3001 ts 681/651"
+        .into()
 }
 
 /// A receiver that answers at once, and once after 40 ms.
