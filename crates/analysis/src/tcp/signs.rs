@@ -46,8 +46,8 @@ pub(super) struct Signs {
     /// A timer may have run out, if the acknowledgments of this recovery did not start it again (RFC 6582 section 4, the
     /// impatient variant).
     pub impatient: bool,
-    /// It is the first segment that was not acknowledged, after as long as a timer runs; or not at once, when one may have
-    /// run out.
+    /// It is the first segment that was not acknowledged, after as long as a timer runs; or, when one may have run
+    /// out, not at once or for the third time.
     pub overdue: bool,
     /// The last acknowledgment was a duplicate for it.
     pub duplicate: bool,
@@ -116,7 +116,8 @@ impl Signs {
             probe_overdue: latest_probe(trial).is_some_and(|latest| ran(by_first, latest)),
             again,
             impatient,
-            overdue: is_first && (ran(by_first, timeout) || (!at_once && (timer_possible || impatient))),
+            overdue: is_first
+                && (ran(by_first, timeout) || ((!at_once || again) && (timer_possible || impatient))),
             duplicate: is_first && view.last_is_disorder,
             third_report: is_first && view.last_is_disorder && entitled && crossing,
             window_opened: trial.seq + 1 == trial.edge && trial.len > 1 && opened,

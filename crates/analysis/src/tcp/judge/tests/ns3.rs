@@ -137,3 +137,21 @@ fn what_an_expiry_left_may_wait_for_nagles_algorithm() {
     ]);
     assert_eq!(found, [(6, Timeout, Certain), (8, Timeout, Likely)]);
 }
+
+#[test]
+fn a_third_transmission_in_a_recovery_is_no_certain_part_of_it() {
+    // The timer expires just as an ACK comes.
+    let found = causes(&[
+        SACK_OPENING,
+        SIX,
+        REPORTED,
+        "113 s . 6001+1000 ack 1
+         114 s . 7001+1000 ack 1
+         163 c . 1+0 ack 1 sack 1001-5001
+         164 c . 1+0 ack 1 sack 1001-7001
+         164.1 s . 1+1000 ack 1
+         214 c . 1+0 ack 8001",
+    ]);
+    assert_eq!(found[0], (13, Fast, Certain));
+    assert_ne!(found[1].2, Certain, "{found:?}");
+}
