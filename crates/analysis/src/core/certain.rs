@@ -102,6 +102,8 @@ pub(crate) enum Exclusion {
     SackedAbove,
     /// Fewer duplicates or missing reports had come than start a fast retransmit.
     FewReports,
+    /// Nothing was sent again for a round trip.
+    NothingLately,
     /// All is acknowledged that had been sent when the last retransmission was acknowledged: no recovery reaches farther.
     RecoveryOver,
     /// Less time had passed than the shortest T3 takes.
@@ -122,8 +124,6 @@ pub(crate) enum Exclusion {
     NothingPassed,
     /// It waited longer than a timer for reordering runs.
     BeyondReordering,
-    /// It waited longer than a tail loss probe does.
-    BeyondProbe,
     /// Timestamps show that its sender knew what passed here, and had got nothing for some time.
     ToldByStamps,
     /// It was sent since the timer last expired, or was not outstanding then.
@@ -182,6 +182,7 @@ impl Exclusion {
             Self::SackUsed => "its sender was seen to use SACK",
             Self::SackedAbove => "data above it reported by SACK",
             Self::FewReports => "fewer reports than start one",
+            Self::NothingLately => "nothing sent again for a round trip",
             Self::RecoveryOver => "what an earlier one covered is acknowledged",
             Self::BelowTimeout => "sooner than any T3",
             Self::ExactReports => "as many reports as start it",
@@ -192,7 +193,6 @@ impl Exclusion {
             Self::NothingNew => "the packet carries none",
             Self::NothingPassed => "nothing sent after it was reported",
             Self::BeyondReordering => "it waited longer than RACK does",
-            Self::BeyondProbe => "it waited longer than a probe does",
             Self::ToldByStamps => "timestamps show that nothing had come to its sender for long",
             Self::SentSince => "nothing of an earlier timeout",
         }
@@ -222,7 +222,8 @@ static TCP: &[(Cause, &[Rule])] = &[
             (Rival::Timer, &[E::JustReported, E::TimerYoung]),
             (Rival::Chance, &[E::NotOverdue]),
             (Rival::GoBack, &[E::NotLeft]),
-            (Rival::Recovery, &[E::RecoveryOver]),
+            (Rival::Recovery, &[E::JustReported, E::NothingLately]),
+            (Rival::Another, &[E::RecoveryOver]),
             (Rival::Elsewhere, &[E::AtSender]),
         ],
     ),
@@ -264,7 +265,7 @@ static TCP: &[(Cause, &[Rule])] = &[
             (Rival::Reordering, &[E::NothingPassed, E::BeyondReordering]),
             (Rival::Queued, &[E::FewReports, E::ToldByStamps]),
             (Rival::Held, &[E::SentSince]),
-            (Rival::Probe, &[E::NotTail, E::Recovering, E::BeyondProbe]),
+            (Rival::Probe, &[E::NotTail, E::Recovering]),
             (Rival::Elsewhere, &[E::AtSender, E::ToldByStamps]),
         ],
     ),

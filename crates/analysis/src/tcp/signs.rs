@@ -130,6 +130,7 @@ impl Signs {
     /// What they exclude.
     pub(super) fn facts(&self, trial: &Trial<'_>, memory: &Memory) -> Facts {
         let last = trial.before.last.map(|stamp| trial.since(stamp.time));
+        let round_trip = trial.clock.rtt().unwrap_or_default();
         let told = self.is_told(trial);
         let silent = trial.silent.unwrap_or_default();
         let beyond = |longest: Option<Duration>| longest.is_some_and(|longest| silent > longest);
@@ -152,7 +153,6 @@ impl Signs {
             (Exclusion::NotTail, !(trial.sack && self.is_tail)),
             (Exclusion::OnlyTail, self.is_tail && !self.is_first),
             (Exclusion::Recovering, self.near && memory.recovers(trial) != Phase::Open),
-            (Exclusion::BeyondProbe, told && beyond(latest_probe(trial))),
             (Exclusion::ToldByStamps, told),
             (Exclusion::SentSince, self.resent || !memory.is_left(trial)),
             (Exclusion::WindowClosed, self.window_closed),
@@ -168,6 +168,7 @@ impl Signs {
                 Exclusion::BeyondReordering,
                 (self.near && self.beyond_reordering) || (told && beyond(longest_reordering(trial))),
             ),
+            (Exclusion::NothingLately, memory.last.is_none_or(|last| trial.since(last.time) > round_trip)),
             (Exclusion::RecoveryOver, memory.is_over(trial)),
         ])
     }
