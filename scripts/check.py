@@ -150,7 +150,7 @@ def tests(scratch: Path) -> list[Check]:
             TESTS,
             # The extension module links only inside an interpreter; pytest covers it.
             cargo("test", "--exclude", "rexmit-python", "--locked", "--", f"--skip={MEMORY}"),
-            uses=["tshark"],
+            uses=["tshark", "go"],
         ),
         # Some two minutes with the build, on two cores; `cargo test` has run what failed in the past.
         Check("fuzz", TESTS, [PYTHON, "scripts/fuzz.py", "--seconds=30"]),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ["crates", "python", "scripts", "benches", "studies", "tests", "foreign", "fuzz", "web"]
-COMMENTS = {".rs": ("//",), ".py": ("#",), ".cc": ("//",), ".ts": ("//", "/*", "*")}
+COMMENTS = {".rs": ("//",), ".py": ("#",), ".cc": ("//",), ".go": ("//",), ".ts": ("//", "/*", "*")}
 BUILT = {"target", "build", ".venv", "node_modules"}
 WARN = 500
 FAIL = 800

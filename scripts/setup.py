@@ -27,7 +27,7 @@ STAMPS = ROOT / ".cache" / "stamps"
 WEB = ROOT / "web"
 PAGES = ROOT / "python" / "rexmit" / "plot" / "web"
 
-# Program that must be on the path (or module of Python), and the Debian package that brings it.
+# Program that must be on the path, or file that must be there, and the Debian package that brings it.
 DEBIAN = {
     "cc": "gcc",
     "c++": "g++",
@@ -37,6 +37,7 @@ DEBIAN = {
     "chromium": "chromium",
     "tshark": "tshark",
     "tcptrace": "tcptrace",
+    "/usr/include/ns3/tcp-socket-base.h": "libns3-dev",
 }
 MODULES = {"ensurepip": "python3-venv"}
 # What `rexmit kernel build` needs, and what experiments in its guests do; by the path where it is no program.

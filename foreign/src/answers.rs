@@ -40,9 +40,21 @@ pub fn expected(sending: Sending, bare_fin: bool) -> Expected {
         (Why::Timeout, true) => &[Cause::Fin],
         (Why::GoBackN, true) => &[Cause::Fin, Cause::GoBackN],
         (Why::Fast, true) => &[Cause::Fin, Cause::Fast],
+        (Why::FastInLoss, true) => &[Cause::Fin, Cause::Fast, Cause::GoBackN],
+        (Why::Reported, true) => &[Cause::Fin, Cause::Fast, Cause::SackRecovery],
+        (Why::PartialAck, true) => &[Cause::Fin, Cause::PartialAck],
+        (Why::SackRecovery, true) => &[Cause::Fin, Cause::SackRecovery],
+        (Why::TailProbe, true) => &[Cause::Fin, Cause::TailProbe],
         (Why::Timeout, false) => &[Cause::Timeout],
         (Why::GoBackN, false) => &[Cause::GoBackN],
         (Why::Fast, false) => &[Cause::Fast],
+        // It begins a recovery, and it is more of what was outstanding at a timeout.
+        (Why::FastInLoss, false) => &[Cause::Fast, Cause::GoBackN],
+        (Why::Reported, false) => &[Cause::Fast, Cause::SackRecovery],
+        (Why::PartialAck, false) => &[Cause::PartialAck],
+        (Why::SackRecovery, false) => &[Cause::SackRecovery],
+        (Why::TailProbe, false) => &[Cause::TailProbe],
+        (Why::Open, _) => &[Cause::Unknown],
         (Why::Probe, _) => &[Cause::WindowProbe],
     })
 }

@@ -13,8 +13,20 @@ pub enum Why {
     Timeout,
     /// More of what was outstanding when the timer expired.
     GoBackN,
-    /// Duplicate ACKs.
+    /// Duplicate ACKs, or what else begins a recovery.
     Fast,
+    /// A recovery that begins while what was outstanding when the timer expired is being sent again.
+    FastInLoss,
+    /// SACK blocks above it make it count as lost, and its sender does not say whether that begins a recovery.
+    Reported,
+    /// A partial ACK, in a recovery without SACK.
+    PartialAck,
+    /// More in a recovery with SACK.
+    SackRecovery,
+    /// The timer of the tail loss probe has expired.
+    TailProbe,
+    /// Its sender is in no recovery and no timer has expired: it knows of no reason.
+    Open,
     /// A probe of a closed window, whose byte was sent before.
     Probe,
 }

@@ -10,7 +10,7 @@ use rexmit_wire::{Flags, SeqNumber, TcpSegment};
 
 use crate::host::Sending;
 use crate::score::Finding;
-use crate::world::{Ends, Place, Ran};
+use crate::world::{Ends, Place, Ran, Truth};
 
 /// Packets that are shown before and after the one in question.
 const AROUND: (u64, u64) = (40, 4);
@@ -29,17 +29,28 @@ pub fn listing(ran: &Ran, finding: &Finding) -> String {
             );
         }
     }
-    out + &packets(ran, *place, number.saturating_sub(AROUND.0)..number + AROUND.1)
+    let index = ran.passed[*place as usize][*number as usize - 1];
+    let numbers = number.saturating_sub(AROUND.0)..number + AROUND.1;
+    out + &packets(ran, *place, numbers, Some(ports(&ran.truths[index])))
 }
 
-/// The packets of a capture with these numbers, and those of the handshake.
-pub fn packets(ran: &Ran, place: Place, numbers: Range<u64>) -> String {
+/// The ports of a connection, the smaller first.
+fn ports(truth: &Truth) -> [u16; 2] {
+    let segment = truth.packet.tcp().expect("TCP alone is sent");
+    [segment.src_port.min(segment.dst_port), segment.src_port.max(segment.dst_port)]
+}
+
+/// The packets of a capture with these numbers, and those of the handshake; of one connection, if its ports are given.
+pub fn packets(ran: &Ran, place: Place, numbers: Range<u64>, connection: Option<[u16; 2]>) -> String {
     let mut out = String::new();
     let mut initial: Ends<Option<SeqNumber>> = Ends::default();
     let passed = &ran.passed[place as usize];
     let times = Reader::new(Cursor::new(&ran.captures[place as usize][..])).expect("a capture of ours");
     for ((number, &index), record) in (1..).zip(passed).zip(times) {
         let truth = &ran.truths[index];
+        if connection.is_some_and(|of| of != ports(truth)) {
+            continue;
+        }
         let segment = truth.packet.tcp().expect("TCP alone is sent");
         let (own, peer) = initial.of_packet(truth);
         let first = *own.get_or_insert(segment.seq);

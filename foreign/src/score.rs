@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::Cursor;
+use std::net::IpAddr;
 
 use rexmit_analysis::rows::{Cause, Confidence, RetransmissionRow};
 use rexmit_analysis::{Run, RunOptions};
@@ -10,14 +11,18 @@ use rexmit_capture::Reader;
 use rexmit_wire::{Flags, SeqNumber};
 
 use crate::answers::{Expected, expected, family};
-use crate::world::{Ends, Place, Ran, Truth};
+use crate::host::{Sending, Why};
+use crate::numbers::end;
+use crate::world::{Place, Ran, Truth};
 
 /// What was found at one place, as seen from the host that retransmits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
     /// Retransmissions that passed, of which a capture can know: something of them or above them had passed before.
     pub in_truth: u64,
-    /// Those of them that are not listed.
+    /// Packets beside them that repeat what was sent before without a reason of their sender's own ([`Why::Open`]).
+    pub open: u64,
+    /// Retransmissions of `in_truth` that are not listed.
     pub missed: u64,
     /// Packets that are listed and repeat nothing.
     pub extra: u64,
@@ -46,6 +51,8 @@ pub struct Finding {
     pub judged: Option<RetransmissionRow>,
     /// Its family is right.
     pub family: bool,
+    /// What its sender says of it.
+    pub sending: Sending,
 }
 
 /// Scores by place, and what was not right.
@@ -53,6 +60,8 @@ pub struct Finding {
 pub struct Tally {
     /// By place.
     pub scores: [Score; 3],
+    /// Runs that a fault of the sender's ended.
+    pub broken_off: u64,
     /// By place, what the sender did and what is said of it (`None`: not listed), with `true` if certain.
     pub causes: BTreeMap<(Place, String, Option<Cause>, bool), u64>,
     /// Judgements that were not right.
@@ -65,6 +74,7 @@ impl Tally {
         for (into, from) in self.scores.iter_mut().zip(other.scores) {
             into.add(from);
         }
+        self.broken_off += other.broken_off;
         for (key, count) in other.causes {
             *self.causes.entry(key).or_default() += count;
         }
@@ -86,24 +96,12 @@ impl Tally {
         self.scores.iter().map(|score| score.certain_exact_wrong).sum()
     }
 
-    /// The scores as rows of a table in Markdown, each with the name of the sender.
-    pub fn table(&self, sender: &str) -> String {
-        let mut out = String::from(HEAD);
+    /// How many runs were broken off, and the scores, a line a place: its name, and the numbers in the order of [`Score`].
+    pub fn lines(&self) -> String {
+        let mut out = format!("broken-off {}\n", self.broken_off);
         for (place, score) in Place::ALL.into_iter().zip(self.scores) {
-            let share = |part: u64| 100.0 * part as f64 / score.in_truth.max(1) as f64;
-            let _ = writeln!(
-                out,
-                "| {sender}, {} | {} | {} | {} | {:.1} % | {:.1} % | {} | {} | {} |",
-                place.name(),
-                grouped(score.in_truth),
-                grouped(score.missed),
-                grouped(score.extra),
-                share(score.family),
-                share(score.exact),
-                grouped(score.certain),
-                grouped(score.certain_family_wrong),
-                grouped(score.certain_exact_wrong),
-            );
+            let numbers = score.numbers().map(|number| number.to_string()).join(" ");
+            let _ = writeln!(out, "{} {numbers}", place.name());
         }
         out
     }
@@ -120,14 +118,10 @@ impl Tally {
     }
 }
 
-const HEAD: &str = "\
-| sender, place | in truth | missed | extra | family right | exact | certain | certain, family wrong | certain, cause wrong |
-|---|---|---|---|---|---|---|---|---|
-";
-
 impl Score {
     fn add(&mut self, other: Self) {
         self.in_truth += other.in_truth;
+        self.open += other.open;
         self.missed += other.missed;
         self.extra += other.extra;
         self.family += other.family;
@@ -136,18 +130,24 @@ impl Score {
         self.certain_family_wrong += other.certain_family_wrong;
         self.certain_exact_wrong += other.certain_exact_wrong;
     }
+
+    fn numbers(&self) -> [u64; 9] {
+        let &Self { in_truth, open, missed, extra, family, exact, certain, .. } = self;
+        let wrong = [self.certain_family_wrong, self.certain_exact_wrong];
+        [in_truth, open, missed, extra, family, exact, certain, wrong[0], wrong[1]]
+    }
 }
 
 /// Judges the captures of a run.
 pub fn judge(ran: &Ran, seed: u64) -> Tally {
-    let mut tally = Tally::default();
+    let mut tally = Tally { broken_off: u64::from(ran.broken_off), ..Tally::default() };
     for place in Place::ALL {
         let mut found = analyse(&ran.captures[place as usize]);
-        // One past the highest number that has passed.
-        let mut edges: Ends<Option<SeqNumber>> = Ends::default();
+        // One past the highest number that has passed, of each host of each connection.
+        let mut edges: BTreeMap<Side, SeqNumber> = BTreeMap::new();
         for (number, &index) in (1..).zip(&ran.passed[place as usize]) {
             let truth = &ran.truths[index];
-            let visible = passes(truth, edges.of_packet(truth).0);
+            let visible = passes(truth, &mut edges);
             let spot = Spot { seed, place, number, truth, visible };
             tally.take(&spot, found.remove(&number));
         }
@@ -172,6 +172,7 @@ impl Tally {
         let bare_fin = segment.flags.has(Flags::FIN) && segment.payload.is_empty();
         let place = spot.place.seen_from(spot.truth.by_sender);
         let score = &mut self.scores[place as usize];
+        let is_open = spot.truth.sending == Sending::Again(Why::Open);
         let expected = expected(spot.truth.sending, bare_fin);
         let causes = match (expected, &judged) {
             (Expected::Nothing | Expected::Either(_), None) => return,
@@ -181,6 +182,10 @@ impl Tally {
                 &[][..]
             }
             (Expected::Either(causes), Some(_)) => causes,
+            (Expected::Retransmission(causes), _) if is_open => {
+                score.open += 1;
+                causes
+            }
             (Expected::Retransmission(causes), _) => {
                 score.in_truth += 1;
                 score.missed += u64::from(judged.is_none());
@@ -192,7 +197,7 @@ impl Tally {
         let families = || causes.iter().filter_map(|cause| family(*cause));
         let right = said.and_then(family).is_some_and(|said| families().any(|family| family == said));
         let certain = judged.as_ref().is_some_and(|row| row.confidence == Confidence::Certain);
-        if matches!(expected, Expected::Retransmission(_)) {
+        if matches!(expected, Expected::Retransmission(_)) && !is_open {
             score.family += u64::from(right);
             score.exact += u64::from(exact);
         }
@@ -203,21 +208,26 @@ impl Tally {
         *self.causes.entry((place, did, said, certain)).or_default() += 1;
         if !exact {
             let &Spot { seed, place, number, .. } = spot;
-            self.findings.push(Finding { seed, place, number, judged, family: right });
+            let sending = spot.truth.sending;
+            self.findings.push(Finding { seed, place, number, judged, family: right, sending });
         }
     }
 }
 
+/// A host of a connection: addresses and ports as its packets have them.
+type Side = (IpAddr, IpAddr, u16, u16);
+
 /// Notes that a packet passes; true if something of it or above it has passed before.
-fn passes(truth: &Truth, edge: &mut Option<SeqNumber>) -> bool {
-    let segment = truth.packet.tcp().expect("TCP alone is sent");
-    let controls = [Flags::SYN, Flags::FIN].into_iter().filter(|flag| segment.flags.has(*flag));
-    let end = segment.seq + segment.payload.len() + controls.count() as u32;
-    let visible = edge.is_some_and(|edge| segment.seq < edge);
+fn passes(truth: &Truth, edges: &mut BTreeMap<Side, SeqNumber>) -> bool {
+    let packet = &truth.packet;
+    let segment = packet.tcp().expect("TCP alone is sent");
+    let side = (packet.src, packet.dst, segment.src_port, segment.dst_port);
+    let end = end(segment);
+    let edge = edges.get(&side).copied();
     if end > segment.seq {
-        *edge = Some(edge.map_or(end, |edge| edge.max(end)));
+        edges.insert(side, edge.map_or(end, |edge| edge.max(end)));
     }
-    visible
+    edge.is_some_and(|edge| segment.seq < edge)
 }
 
 /// The retransmissions that the analysis finds in a capture, by the number of their packet.
@@ -229,10 +239,4 @@ fn analyse(capture: &[u8]) -> BTreeMap<u64, RetransmissionRow> {
     let broken_off = run.finish().broken_off;
     assert!(broken_off.is_none(), "{broken_off:?}");
     found
-}
-
-/// A number with commas between thousands.
-fn grouped(number: u64) -> String {
-    let (rest, last) = (number / 1_000, number % 1_000);
-    if rest == 0 { last.to_string() } else { format!("{},{last:03}", grouped(rest)) }
 }

@@ -19,6 +19,7 @@ use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
 
 use crate::host::{Host, Sent};
 use crate::scenario::{Control, Scenario, Task};
+use crate::senders::{Known, Sender};
 use crate::world::{Ran, run};
 use log::Line;
 use truth::Truth;
@@ -36,13 +37,24 @@ thread_local! {
 }
 
 /// The release that is linked, as `Cargo.toml` asks for it.
-pub const VERSION: &str = "0.14";
+const VERSION: &str = "0.14";
 
-/// Runs the scenario with this number, smoltcp at both ends.
-pub fn ran(seed: u64) -> Ran {
-    let scenario = Scenario::random(seed);
-    let (mut sender, mut receiver) = (Smol::new(&scenario, true), Smol::new(&scenario, false));
-    run(&scenario, [&mut sender, &mut receiver])
+/// smoltcp among the senders.
+pub const KNOWN: Known = Known { name: "smoltcp", start: || Ok(Box::new(Both)) };
+
+/// smoltcp at both ends of a path.
+struct Both;
+
+impl Sender for Both {
+    fn ran(&mut self, seed: u64) -> Ran {
+        let scenario = Scenario::random(seed);
+        let (mut sender, mut receiver) = (Smol::new(&scenario, true), Smol::new(&scenario, false));
+        run(&scenario, [&mut sender, &mut receiver])
+    }
+
+    fn version(&self) -> String {
+        format!("smoltcp {VERSION}")
+    }
 }
 
 /// A host with smoltcp on it.

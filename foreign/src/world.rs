@@ -86,6 +86,8 @@ pub struct Ran {
     pub passed: [Vec<usize>; 3],
     /// The same as captures.
     pub captures: [Vec<u8>; 3],
+    /// A fault of the sender's ended it; what was captured before counts.
+    pub broken_off: bool,
 }
 
 /// A run ends here, whatever is left.
@@ -114,6 +116,7 @@ pub fn run(scenario: &Scenario, hosts: [&mut dyn Host; 2]) -> Ran {
         truths: world.truths,
         passed: world.passed,
         captures: world.taps.map(|tap| tap.finish().expect("memory")),
+        broken_off: false,
     }
 }
 

@@ -12,7 +12,7 @@ from .peers import linux
 # Of the retransmissions that a capture shows. The rest may be likely or unknown, never certain and wrong.
 RIGHT = {"server": 0.99, "client": 0.95}
 # Away from the sender only SYNs, FINs and probes are certain.
-CERTAIN = {"server": 300, "client": 5}
+CERTAIN = {"server": 250, "client": 5}
 
 
 def all_pairs(place: str) -> list[linux.Pair]:

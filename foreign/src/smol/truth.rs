@@ -12,18 +12,16 @@
 //! else one that follows the timeout. [`Truth::sending`] panics if there is none of these lines, and [`Truth::rest`] if
 //! a fast retransmit was logged that did not leave: a release of smoltcp that does otherwise cannot be taken for this one.
 
-use rexmit_wire::{Flags, SeqNumber, TcpSegment};
+use rexmit_wire::{Flags, TcpSegment};
 
 use super::log::Line;
 use crate::host::{Sending, Why};
+use crate::numbers::{Numbered, Numbers};
 
 /// What one sender has said and sent so far.
 #[derive(Debug, Default)]
 pub struct Truth {
-    /// One past the highest number sent, probes left out.
-    edge: Option<SeqNumber>,
-    /// One past the highest number sent in a probe.
-    probed: Option<SeqNumber>,
+    numbers: Numbers,
     /// The timer has expired at least once; true if nothing has left since.
     expired: Option<bool>,
     /// A fast retransmit is about to leave.
@@ -42,20 +40,11 @@ impl Truth {
                 Line::Probe => probe = true,
             }
         }
-        let control = [Flags::SYN, Flags::FIN].map(|flag| u32::from(segment.flags.has(flag)));
-        let len = segment.payload.len() + control[0] + control[1];
-        if len == 0 {
-            return Sending::New;
-        }
-        let end = segment.seq + len;
-        if probe {
-            return self.probe(end);
-        }
-        let edge = *self.edge.get_or_insert(segment.seq);
-        self.edge = Some(edge.max(end));
-        if segment.seq >= edge {
-            let around = self.probed.is_some_and(|probed| probed > segment.seq);
-            return if around { Sending::AroundProbe } else { Sending::New };
+        match self.numbers.take(segment, probe) {
+            Numbered::New => return Sending::New,
+            Numbered::AroundProbe => return Sending::AroundProbe,
+            Numbered::ProbedAgain => return Sending::Again(Why::Probe),
+            Numbered::Again => {}
         }
         if std::mem::take(&mut self.fast) {
             return Sending::Again(Why::Fast);
@@ -72,11 +61,5 @@ impl Truth {
     /// The host has sent all that it can.
     pub fn rest(&self) {
         assert!(!self.fast, "a fast retransmit leaves as it is logged");
-    }
-
-    fn probe(&mut self, end: SeqNumber) -> Sending {
-        let before = [self.probed, self.edge].into_iter().flatten().any(|sent| sent >= end);
-        self.probed = Some(self.probed.map_or(end, |probed| probed.max(end)));
-        if before { Sending::Again(Why::Probe) } else { Sending::AroundProbe }
     }
 }

@@ -31,6 +31,8 @@ enum Rival {
     Recovery,
     /// What follows an expiry of the timer that looked like something else.
     Follower,
+    /// What an expiry left to be sent again, and Nagle's algorithm held back.
+    Held,
     /// A recovery by duplicate ACKs alone.
     Plain,
     /// Going back after a timeout.
@@ -70,8 +72,10 @@ pub(crate) enum Exclusion {
     TimerYoung,
     /// The timer had run for its time, also where each retransmission starts it again.
     TimerRan,
-    /// It is not sent for the third time after as long as a timer runs.
+    /// It is not the first that is missing, or the timer had not run for its time.
     NotOverdue,
+    /// No timer may have expired since it was sent while it was outstanding.
+    NotLeft,
     /// The last segment was not it, or the sender does not probe.
     NotTail,
     /// It is the last segment, while others before it are missing.
@@ -100,6 +104,8 @@ pub(crate) enum Exclusion {
     FewReports,
     /// Nothing was sent again for a round trip.
     NothingLately,
+    /// All is acknowledged that had been sent when the last retransmission was acknowledged: no recovery reaches farther.
+    RecoveryOver,
     /// Less time had passed than the shortest T3 takes.
     BelowTimeout,
     /// As many reports had come as start a fast retransmit, and no more.
@@ -118,6 +124,10 @@ pub(crate) enum Exclusion {
     NothingPassed,
     /// It waited longer than a timer for reordering runs.
     BeyondReordering,
+    /// Timestamps show that its sender knew what passed here, and had got nothing for some time.
+    ToldByStamps,
+    /// It was sent since the timer last expired, or was not outstanding then.
+    SentSince,
 }
 
 impl Rival {
@@ -132,6 +142,7 @@ impl Rival {
             Self::Probe => "no tail loss probe",
             Self::Recovery => "no recovery",
             Self::Follower => "no follower of a timeout",
+            Self::Held => "nothing that was held back",
             Self::Plain => "no recovery without SACK",
             Self::GoBack => "no go-back-N",
             Self::Queued => "no late fast retransmit",
@@ -156,7 +167,8 @@ impl Exclusion {
             Self::JustReported => "the report that starts it just before",
             Self::TimerYoung => "the timer had run for less than a round trip",
             Self::TimerRan => "the timer had run its time",
-            Self::NotOverdue => "not a third time after so long",
+            Self::NotOverdue => "not after as long as a timer runs",
+            Self::NotLeft => "no timer may have expired since it was first sent",
             Self::NotTail => "not the last segment",
             Self::OnlyTail => "a timer sends what is missing first",
             Self::Recovering => "none is sent in a recovery",
@@ -171,6 +183,7 @@ impl Exclusion {
             Self::SackedAbove => "data above it reported by SACK",
             Self::FewReports => "fewer reports than start one",
             Self::NothingLately => "nothing sent again for a round trip",
+            Self::RecoveryOver => "what an earlier one covered is acknowledged",
             Self::BelowTimeout => "sooner than any T3",
             Self::ExactReports => "as many reports as start it",
             Self::NotMarked => "T3 had not expired",
@@ -180,6 +193,8 @@ impl Exclusion {
             Self::NothingNew => "the packet carries none",
             Self::NothingPassed => "nothing sent after it was reported",
             Self::BeyondReordering => "it waited longer than RACK does",
+            Self::ToldByStamps => "timestamps show that nothing had come to its sender for long",
+            Self::SentSince => "nothing of an earlier timeout",
         }
     }
 }
@@ -196,16 +211,19 @@ static TCP: &[(Cause, &[Rule])] = &[
     (
         Cause::Fin,
         &[
-            (Rival::Answer, &[E::NoAnswer]),
+            (Rival::Answer, &[E::ToldByStamps, E::NoAnswer]),
             (Rival::First, &[E::SeenBefore]),
-            (Rival::Elsewhere, &[E::AtSender]),
+            (Rival::Elsewhere, &[E::AtSender, E::ToldByStamps]),
         ],
     ),
     (
         Cause::Fast,
         &[
             (Rival::Timer, &[E::JustReported, E::TimerYoung]),
+            (Rival::Chance, &[E::NotOverdue]),
+            (Rival::GoBack, &[E::NotLeft]),
             (Rival::Recovery, &[E::JustReported, E::NothingLately]),
+            (Rival::Another, &[E::RecoveryOver]),
             (Rival::Elsewhere, &[E::AtSender]),
         ],
     ),
@@ -242,18 +260,20 @@ static TCP: &[(Cause, &[Rule])] = &[
     (
         Cause::Timeout,
         &[
-            (Rival::Answer, &[E::NoAnswer]),
+            (Rival::Answer, &[E::ToldByStamps, E::NoAnswer]),
             (Rival::Recovery, &[E::TimerRan]),
             (Rival::Reordering, &[E::NothingPassed, E::BeyondReordering]),
-            (Rival::Queued, &[E::FewReports]),
+            (Rival::Queued, &[E::FewReports, E::ToldByStamps]),
+            (Rival::Held, &[E::SentSince]),
             (Rival::Probe, &[E::NotTail, E::Recovering]),
-            (Rival::Elsewhere, &[E::AtSender]),
+            (Rival::Elsewhere, &[E::AtSender, E::ToldByStamps]),
         ],
     ),
     (
         Cause::GoBackN,
         &[
             (Rival::Timer, &[E::Answer]),
+            (Rival::Chance, &[E::NotOverdue]),
             (Rival::Follower, &[E::LeaderCertain]),
             (Rival::Another, &[E::NoDuplicate]),
             (Rival::Recovery, &[E::NothingSacked]),

@@ -262,6 +262,8 @@ thresholds! {
         late_share: Ratio = Ratio::new(1, 10), "inferred: jitter of that loop";
         /// and by this.
         late: Duration = ms(10), "inferred: a host's timer tick";
+        /// By its own clock, a sender that has got nothing for so long answers nothing.
+        stamped_silence: Duration = ms(20), "inferred: four times what a host takes to answer, for the ticks of its clock";
         /// RACK waits so much of the RTT for reordering.
         reordering: Ratio = Ratio::new(1, 4), "RFC 8985 section 6.2, RACK_update_reo_wnd: min_RTT/4";
         /// An acknowledgment has arrived after so much less than the loop.

@@ -29,6 +29,8 @@ pub(super) struct Arrived<'a> {
     pub tcp: &'a Tcp,
     /// The comment that the capture has on it.
     pub note: Option<&'a str>,
+    /// The identification of the packet that its host sent before it, if that was another connection's.
+    pub other_ident: Option<u16>,
 }
 
 /// A connection that is open, or was lately.
@@ -157,11 +159,8 @@ impl Connection {
         let from = self.sender(packet);
         let damaged = self.checksums[from].is_damage(packet.checksum, self.options.policy.tcp.counts.damaged);
         let copy = !damaged && self.copies[from].is_copy(packet, tcp);
-        let effect = if damaged || copy {
-            self.ignored(from, tcp, damaged)
-        } else {
-            self.take(from, packet, tcp, rows)
-        };
+        let effect =
+            if damaged || copy { self.ignored(from, tcp, damaged) } else { self.take(from, arrived, rows) };
         let mss = self.terms(from).mss;
         let Effect { ref placed, seq, end, .. } = effect;
         self.halves[from].measure(&Passed { time: packet.time, tcp, placed, seq, end, damaged, mss });
@@ -207,7 +206,8 @@ impl Connection {
         Effect { placed: Placed::bare(kind), seq, end, ack: None, window: 0, damaged }
     }
 
-    fn take(&mut self, from: SideName, packet: &Packet, tcp: &Tcp, rows: &mut Rows) -> Effect {
+    fn take(&mut self, from: SideName, arrived: &Arrived<'_>, rows: &mut Rows) -> Effect {
+        let &Arrived { packet, tcp, .. } = arrived;
         if tcp.flags.has(Flags::SYN) {
             self.take_syn(from, tcp);
         } else if !self.offered[from].syn {
@@ -219,6 +219,9 @@ impl Connection {
         self.halves.server.asked_again |= self.opening.is_repeated();
         self.set_loop_times();
         let (ack, window) = self.take_ack(from, packet, tcp, rows);
+        if let Some(ident) = arrived.other_ident {
+            self.halves[from].missing.other_connection(ident);
+        }
         let (placed, seq, end) = self.take_data(from, packet, tcp, rows);
         self.halves[from].release(packet.time, &mut self.options.out(self.number, rows));
         Effect { placed, seq, end, ack, window, damaged: false }
@@ -329,10 +332,16 @@ impl Connection {
             return (nothing, seq, end);
         }
         // A probe of an idle connection, or of a closed window, stands just before what is expected next and has no
-        // data or a byte that was acknowledged long ago.
-        let idle = half.started && half.acks.una == half.edge && half.acks.window.is_some();
-        let no_syn_fin = !tcp.flags.any(Flags::SYN.with(Flags::FIN)) && !self.fins[from];
-        if idle && no_syn_fin && tcp.len <= 1 && seq + 1 == half.edge && !half.is_byte_again(&sent) {
+        // data or a byte that was acknowledged long ago. Data may be outstanding that a window which closed refused.
+        let refused = half.acks.window == Some(0) && half.acks.una < half.edge;
+        let idle = half.acks.window.is_some() && half.acks.una == half.edge && !self.fins[from];
+        // Without data, what follows an acknowledgment answers it: a probe's byte may have left the sender's next number
+        // behind what is acknowledged.
+        let soon = |last: Instant| packet.time.saturating_since(last) <= self.options.policy.tcp.prompt.most;
+        let answers = tcp.len == 0 && half.acks.last.is_some_and(soon);
+        let no_syn_fin = !tcp.flags.any(Flags::SYN.with(Flags::FIN));
+        let before = half.started && tcp.len <= 1 && seq + 1 == half.acks.una;
+        if (idle || refused) && !answers && before && no_syn_fin && !half.is_byte_again(&sent) {
             rows.retransmissions.push(probe(half, &sent, &terms));
             return (Placed { again: tcp.len, ..Placed::bare(Kind::Probe) }, seq, end);
         }
@@ -365,7 +374,7 @@ impl Connection {
     }
 
     fn write(&self, from: SideName, arrived: &Arrived<'_>, effect: &Effect, rows: &mut Rows) {
-        let &Arrived { packet, tcp, note } = arrived;
+        let &Arrived { packet, tcp, note, .. } = arrived;
         rows.notes += note.map_or(0, str::len) as u64;
         rows.segments.push(SegmentRow {
             connection: self.number,
@@ -445,7 +454,7 @@ fn probe(half: &Half, sent: &Sent, terms: &Terms) -> RetransmissionRow {
     let facts = Facts::of(&[
         (Exclusion::AtSender, half.clock.is_surely_near()),
         (Exclusion::WindowClosed, closed),
-        (Exclusion::NothingOutstanding, true),
+        (Exclusion::NothingOutstanding, half.acks.una == half.edge),
     ]);
     let certainty = certain::tcp(cause, facts);
     let since = |time: Instant| sent.stamp.time.saturating_since(time).as_nanos();

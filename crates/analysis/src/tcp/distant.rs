@@ -11,8 +11,9 @@ use super::signs::Signs;
 use super::trial::{Memory, Phase, Reading, Trial};
 use crate::rows::Cause;
 
-/// Judges a retransmission seen away from its sender. Nothing is certain there: the retransmission that began a
-/// recovery, or the one of which this is the repetition, may have been lost before it came here.
+/// Judges a retransmission seen away from its sender. What answers acknowledgments is never certain there: the
+/// retransmission that began a recovery, or the one of which this is the repetition, may have been lost before it came
+/// here. A timeout is, where timestamps prove it.
 pub(super) fn decide(memory: &Memory, trial: &Trial<'_>, signs: &Signs) -> Reading {
     let sight = Sight::of(memory, trial);
     let cause = match memory.recovers(trial) {
@@ -20,7 +21,7 @@ pub(super) fn decide(memory: &Memory, trial: &Trial<'_>, signs: &Signs) -> Readi
         Phase::Recovery { .. } => in_recovery(&sight, trial),
         Phase::Open => outside(memory, &sight, trial, signs),
     };
-    Reading::Likely(cause)
+    if cause == Cause::Timeout { Reading::Provable(cause) } else { Reading::Likely(cause) }
 }
 
 /// What the packets show.
@@ -42,6 +43,8 @@ struct Sight {
     disordered: bool,
     /// It may answer the first one, with RACK's patience.
     hasty: bool,
+    /// As many reports of the hole that it fills have passed here as start a fast retransmit.
+    reported: bool,
 }
 
 impl Sight {
@@ -78,6 +81,7 @@ impl Sight {
             disordered: trial.seen.crossed.is_some_and(|(at, una)| {
                 una < trial.seq && since(at) >= soonest && since(at) <= latest + round_trip
             }),
+            reported: trial.seq == trial.seen.una && trial.reaches(trial.seen.disorders),
             hasty: trial.seen.first_at.is_some_and(|at| since(at) <= latest + far.reordering.of(round_trip)),
         }
     }
@@ -129,6 +133,10 @@ fn outside(memory: &Memory, sight: &Sight, trial: &Trial<'_>, signs: &Signs) -> 
             // Early retransmit, RACK, or another threshold.
             return Cause::Fast;
         }
+    }
+    if sight.reported && trial.before.count <= 1 && !sight.silent {
+        // It waited in a queue among what other connections sent, which is not to be told from an idle way.
+        return Cause::Fast;
     }
     if signs.is_tail && !sight.first && !sight.here {
         return Cause::TailProbe;

@@ -16,6 +16,7 @@ use super::pace::Pace;
 use super::passed::{Out, Passed, Placed, wire_packets};
 use super::pending::{Answer, Pending, Waiting};
 use super::space::Space;
+use super::stamps::{self, Stamps};
 use super::trial::{Trial, Verdict};
 use super::view::{View, Way};
 use crate::core::policy::TcpPolicy;
@@ -60,6 +61,9 @@ pub(super) struct Half {
     newest_stamp: u32,
     /// The latest transmission of what is acknowledged.
     delivered: Instant,
+    stamps: Stamps,
+    /// How long its sender had got nothing when it sent its last packet, as timestamps prove it.
+    silent: Option<Duration>,
     work: Work,
     /// Times that most of the board was forgotten.
     given_up: u64,
@@ -132,6 +136,8 @@ impl Half {
             last_len: 0,
             newest_stamp: 0,
             delivered: Instant::default(),
+            stamps: Stamps::default(),
+            silent: None,
             work: Work::default(),
             given_up: 0,
         }
@@ -149,6 +155,7 @@ impl Half {
         if !self.clock.delay().is_zero() {
             self.pace.packet(sent.stamp.time, &self.policy.far);
         }
+        self.stamp(sent);
         let way = self.way(sent.stamp.time);
         let longest = self.view.sent(&way, sent.echo);
         if let Some(longest) = longest {
@@ -194,8 +201,14 @@ impl Half {
     /// The side sent a packet that takes none. It shows too what the side had got by then; and a side that sends no
     /// data would otherwise be taken never to get anything.
     pub(super) fn sent_bare(&mut self, sent: &Sent) {
+        self.stamp(sent);
         let way = self.way(sent.stamp.time);
         self.view.sent(&way, sent.echo);
+    }
+
+    fn stamp(&mut self, sent: &Sent) {
+        let &Stamp { time, tsval: value, .. } = &sent.stamp;
+        self.silent = self.stamps.sent(sent.echo.map(|echo| stamps::Packet { time, value, echo }));
     }
 
     /// Of a packet of the side that passes here at `now`.
@@ -250,6 +263,7 @@ impl Half {
             news.advanced = (ack.ack - had).max(0);
         }
         self.view.queue(ack, self.edge, self.clock.delay());
+        self.stamps.acknowledged(ack.stamp);
         if ack.ack > self.edge {
             // Acknowledged data were sent, seen here or not.
             if self.started || self.edge > 0 {
@@ -271,6 +285,7 @@ impl Half {
             side: self.side,
         };
         if news.advanced > 0 {
+            self.judge.progress(self.acks.una, self.edge);
             self.take_progress(&answered, terms.mss, out);
         } else if let Some(piece) = news.sacked_in_order.and_then(|top| self.board.piece_at(top - 1)) {
             self.measures.reported(piece, &answered, out);
@@ -409,7 +424,14 @@ impl Half {
             last_sent: self.last_sent,
             busy_since: self.pace.busy_since,
             delivered: self.delivered,
+            silent: self.silent,
+            after_higher: self.silent.is_some() && self.is_after_higher(sent),
         })
+    }
+
+    fn is_after_higher(&self, sent: &Sent) -> bool {
+        let later = sent.stamp.tsval.wrapping_sub(self.newest_stamp) as i32 > 0;
+        later && self.board.seen_from(sent.end).is_some()
     }
 
     /// Writes the row, which waits for its answer.

@@ -26,26 +26,38 @@ impl Judge {
         self.memory.last
     }
 
+    /// All up to `una` is acknowledged, and data reach up to `edge`.
+    pub(super) fn progress(&mut self, una: i64, edge: i64) {
+        self.memory.progress(una, edge);
+    }
+
     /// Judges the next retransmission.
     pub(super) fn judge(&mut self, trial: &Trial<'_>) -> Verdict {
         self.leave_phase(trial);
         self.memory.learn_sack(trial);
         self.memory.elsewhere |= trial.before.unseen > 0;
-        let signs = Signs::of(trial, self.memory.expired_at);
+        let signs = Signs::of(trial, &self.memory);
         let (cause, certainty) = match self.decide(trial, &signs) {
             Reading::Unknown => (Cause::Unknown, Certainty::Unknown),
             Reading::Likely(cause) => (cause, Certainty::Likely),
             Reading::Provable(cause) => (cause, certain::tcp(cause, signs.facts(trial, &self.memory))),
         };
+        self.memory.repairing = self.memory.repairing.max(Some(trial.end));
         self.memory.last = Some(Last { seq: trial.seq, end: trial.end, time: trial.now });
         let mut evidence = signs.evidence(trial);
         let phase = self.memory.phase;
         self.enter_phase(trial, &signs, cause);
+        if matches!(self.memory.phase, Phase::Recovery { .. }) && self.memory.phase != phase {
+            self.memory.began = Some(trial.now);
+        }
         let is_sure = matches!(certainty, Certainty::Certain(_));
         let begins = self.memory.phase != phase || matches!(cause, Cause::Fast | Cause::Timeout);
         // What may have been an expiry leaves doubt of all that follows it.
         let chance = signs.overdue || !signs.prompted;
         self.memory.sure = if begins { is_sure } else { self.memory.sure && (is_sure || !chance) };
+        if chance {
+            self.memory.doubted_to = trial.edge;
+        }
         if matches!(cause, Cause::Timeout | Cause::Syn | Cause::SynAck | Cause::Fin) {
             evidence.backoff = self.memory.expiries;
         }
@@ -193,7 +205,9 @@ fn in_recovery(trial: &Trial<'_>, signs: &Signs, memory: &Memory) -> Reading {
     }
     // Acknowledgments go on coming in recovery, so that one may precede a timeout by chance. Nothing else sends a
     // segment for the third time, and the timer may have run since the recovery began.
-    let by_chance = signs.timer_possible && !signs.at_once;
+    // Without SACK it is the acknowledgment of new data that makes a recovery go on, and no duplicate.
+    let idle = !trial.sack && signs.duplicate && !signs.third_report;
+    let by_chance = (signs.timer_possible || signs.impatient) && (!signs.at_once || idle);
     if signs.is_first && signs.again && (by_chance || (signs.near && !signs.prompted)) {
         return Reading::Likely(Cause::Timeout);
     }

@@ -7,6 +7,7 @@ mod connection;
 mod copies;
 mod distant;
 mod half;
+mod idents;
 mod judge;
 mod key;
 mod loss;
@@ -22,6 +23,7 @@ mod ranges;
 pub(crate) mod script;
 mod signs;
 mod space;
+mod stamps;
 mod trial;
 mod view;
 
@@ -36,6 +38,7 @@ use crate::options::Options;
 use crate::packet::{Batch, Packet, Tcp};
 use crate::rows::Rows;
 use connection::Arrived;
+use idents::Idents;
 use key::Key;
 use place::Place;
 
@@ -53,6 +56,7 @@ pub(crate) struct Connections {
     used: u64,
     idle: Idle,
     steps: Steps,
+    idents: Idents,
     /// The newest connection between two ends.
     places: HashMap<Key, u32, RandomState>,
     /// The connection of the last packet.
@@ -80,6 +84,7 @@ impl Connections {
             used: 0,
             idle: Idle::default(),
             steps: Steps::default(),
+            idents: Idents::default(),
             places: HashMap::default(),
             last: None,
             over: VecDeque::new(),
@@ -110,6 +115,7 @@ impl Connections {
             None => self.open_at(key, packet, tcp),
         };
         self.last = Some((key, place));
+        let other_ident = self.idents.pass(packet.src.ip(), place, packet.ident);
         if self.open[place as usize].keep(packet, tcp, note) {
             self.weigh(place);
             return;
@@ -117,7 +123,7 @@ impl Connections {
         let (rows, steps) = (&mut self.rows, &mut self.steps);
         let Some(connection) = self.open[place as usize].open(&self.options, rows, steps) else { return };
         let was_over = connection.is_over();
-        connection.push(&Arrived { packet, tcp, note }, rows, steps);
+        connection.push(&Arrived { packet, tcp, note, other_ident }, rows, steps);
         // Not with every packet: what a few add is little.
         let packets = connection.packets();
         let weighed = packets.is_power_of_two() || packets.is_multiple_of(WEIGHED);

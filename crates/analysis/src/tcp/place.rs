@@ -134,7 +134,7 @@ impl Unanswered {
             let Transport::Tcp(tcp) = &packet.transport else { continue };
             connection
                 .get_or_insert_with(|| Box::new(Connection::new(self.number, packet, tcp, options)))
-                .push(&Arrived { packet, tcp, note: note.as_deref() }, rows, steps);
+                .push(&Arrived { packet, tcp, note: note.as_deref(), other_ident: None }, rows, steps);
         }
         connection.expect("the first packet is a SYN")
     }

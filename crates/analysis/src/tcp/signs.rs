@@ -43,7 +43,11 @@ pub(super) struct Signs {
     pub probe_overdue: bool,
     /// It was seen more than once before.
     pub again: bool,
-    /// It is sent for the third time, after as long as a timer runs.
+    /// A timer may have run out, if the acknowledgments of this recovery did not start it again (RFC 6582 section 4, the
+    /// impatient variant).
+    pub impatient: bool,
+    /// It is the first segment that was not acknowledged, after as long as a timer runs; or, when one may have run
+    /// out, not at once or for the third time.
     pub overdue: bool,
     /// The last acknowledgment was a duplicate for it.
     pub duplicate: bool,
@@ -60,8 +64,9 @@ pub(super) struct Signs {
 }
 
 impl Signs {
-    /// Reads the signs; the timer last expired at `expired_at`.
-    pub(super) fn of(trial: &Trial<'_>, expired_at: Option<Instant>) -> Self {
+    /// Reads the signs, with what was remembered before.
+    pub(super) fn of(trial: &Trial<'_>, memory: &Memory) -> Self {
+        let expired_at = memory.expired_at;
         let view = trial.view;
         let sent = &trial.sent_at;
         let policy = trial.policy;
@@ -81,6 +86,12 @@ impl Signs {
         let timeout = policy.timer.run_share.of(trial.clock.rto().unwrap_or(policy.timer.unsampled));
         let ran = |by_data, bound: Duration| running(by_data).is_some_and(|ran| ran >= bound);
         let round_trip = trial.clock.min_rtt().unwrap_or_default();
+        let timer_possible = ran(by_first, policy.timer.soonest_share.of(round_trip));
+        let recovering = memory.began.filter(|_| matches!(memory.phase, Phase::Recovery { .. }));
+        let impatient =
+            recovering.is_some_and(|began| trial.since(began) >= policy.timer.soonest_share.of(round_trip));
+        let at_once = since_ack.is_some_and(|since| since <= policy.prompt.at_once_share.of(slack));
+        let again = trial.before.count > 1;
         let prompted = since_ack.is_some_and(|since| since <= slack);
         let entitled = trial.reaches(sacked) || (is_first && trial.reaches(view.disorders));
         let crossing = view.third_at.is_some_and(|third| view.last == Some(third));
@@ -89,7 +100,7 @@ impl Signs {
         Self {
             near: sent.near,
             prompted,
-            at_once: since_ack.is_some_and(|since| since <= policy.prompt.at_once_share.of(slack)),
+            at_once,
             entitled,
             crossing,
             disorder: view.disorders > 0 || sacked > 0,
@@ -97,14 +108,16 @@ impl Signs {
             is_tail: trial.end >= trial.edge,
             resent: trial.before.last.zip(expired_at).is_some_and(|(stamp, expired)| stamp.time >= expired),
             overtaken: sent.near && trial.before.last.is_some_and(|stamp| stamp.time < trial.delivered),
-            timer_possible: ran(by_first, policy.timer.soonest_share.of(round_trip)),
+            timer_possible,
             timer_likely: ran(by_first, timeout),
             timer_sure: ran(by_last, timeout),
             reordering: may_wait_for_reordering(trial),
             beyond_reordering: waited_beyond_reordering(trial),
             probe_overdue: latest_probe(trial).is_some_and(|latest| ran(by_first, latest)),
-            again: trial.before.count > 1,
-            overdue: is_first && trial.before.count > 1 && ran(by_first, timeout),
+            again,
+            impatient,
+            overdue: is_first
+                && (ran(by_first, timeout) || ((!at_once || again) && (timer_possible || impatient))),
             duplicate: is_first && view.last_is_disorder,
             third_report: is_first && view.last_is_disorder && entitled && crossing,
             window_opened: trial.seq + 1 == trial.edge && trial.len > 1 && opened,
@@ -118,6 +131,11 @@ impl Signs {
     pub(super) fn facts(&self, trial: &Trial<'_>, memory: &Memory) -> Facts {
         let last = trial.before.last.map(|stamp| trial.since(stamp.time));
         let round_trip = trial.clock.rtt().unwrap_or_default();
+        let told = self.is_told(trial);
+        let silent = trial.silent.unwrap_or_default();
+        let beyond = |longest: Option<Duration>| longest.is_some_and(|longest| silent > longest);
+        let timeout =
+            trial.policy.timer.run_share.of(trial.clock.rto().unwrap_or(trial.policy.timer.unsampled));
         // Who goes by SACK counts each report, who goes by duplicates only such as leave the window where it is
         // (RFC 5681 section 2).
         let counted = memory.sack == SackUse::Used || trial.reaches(trial.view.duplicates);
@@ -129,11 +147,14 @@ impl Signs {
             (Exclusion::Answer, self.prompted),
             (Exclusion::JustReported, self.crossing && self.at_once && counted),
             (Exclusion::TimerYoung, !self.timer_possible),
-            (Exclusion::TimerRan, self.timer_sure),
+            (Exclusion::TimerRan, (self.near && self.timer_sure) || (told && silent >= timeout)),
             (Exclusion::NotOverdue, !self.overdue),
+            (Exclusion::NotLeft, !memory.may_be_left(trial)),
             (Exclusion::NotTail, !(trial.sack && self.is_tail)),
             (Exclusion::OnlyTail, self.is_tail && !self.is_first),
-            (Exclusion::Recovering, memory.recovers(trial) != Phase::Open),
+            (Exclusion::Recovering, self.near && memory.recovers(trial) != Phase::Open),
+            (Exclusion::ToldByStamps, told),
+            (Exclusion::SentSince, self.resent || !memory.is_left(trial)),
             (Exclusion::WindowClosed, self.window_closed),
             (Exclusion::NothingSacked, self.sacked == 0),
             (Exclusion::NoDuplicate, !self.duplicate),
@@ -142,10 +163,25 @@ impl Signs {
             (Exclusion::SackUsed, memory.sack == SackUse::Used),
             (Exclusion::SackedAbove, self.sacked > 0),
             (Exclusion::FewReports, !self.entitled),
-            (Exclusion::NothingPassed, !is_passed(trial)),
-            (Exclusion::BeyondReordering, self.beyond_reordering),
+            (Exclusion::NothingPassed, trial.before.count > 0 && !is_passed(trial)),
+            (
+                Exclusion::BeyondReordering,
+                (self.near && self.beyond_reordering) || (told && beyond(longest_reordering(trial))),
+            ),
             (Exclusion::NothingLately, memory.last.is_none_or(|last| trial.since(last.time) > round_trip)),
+            (Exclusion::RecoveryOver, memory.is_over(trial)),
         ])
+    }
+
+    /// Timestamps prove that the sender knew all that has passed here, which is acknowledged up to the segment, and that it
+    /// had got nothing for longer than it takes to answer. The segment was seen before, or what lies above it, and it is no
+    /// probe of a window.
+    fn is_told(&self, trial: &Trial<'_>) -> bool {
+        let silent = trial.silent.is_some_and(|silent| silent >= trial.policy.far.stamped_silence);
+        let una = trial.seen.una;
+        let first = trial.seq <= una && una < trial.end;
+        let whole = trial.before.count > 0 && trial.before.unseen == 0;
+        silent && first && (whole || trial.after_higher) && trial.len != 1 && !self.window_closed
     }
 
     /// The part of the evidence that they hold.
@@ -197,13 +233,26 @@ fn may_wait_for_reordering(trial: &Trial<'_>) -> bool {
     since.is_some_and(|since| since <= window + policy.timer.reordering_margin)
 }
 
-/// The time of RACK.rtt and of the longest reordering window has passed since it was last sent. RACK.rtt is no longer
-/// than from there to the last acknowledgment, which may tell of a queue that no sample shows.
+/// The time of RACK.rtt and of the longest reordering window has passed since it was last sent.
 fn waited_beyond_reordering(trial: &Trial<'_>) -> bool {
-    let (timer, Some(stamp)) = (&trial.policy.timer, trial.before.last) else { return false };
-    let answered = trial.view.last.map(|last| last.saturating_since(stamp.time));
-    let longest = trial.clock.greatest().map(|greatest| greatest.max(answered.unwrap_or_default()));
-    longest.is_some_and(|rtt| trial.since(stamp.time) > rtt * timer.reordering_rtts + timer.reordering_margin)
+    let waited = trial.before.last.map(|stamp| trial.since(stamp.time));
+    waited.zip(longest_reordering(trial)).is_some_and(|(waited, longest)| waited > longest)
+}
+
+/// The time of RACK.rtt and of the longest reordering window. RACK.rtt is no longer than from the last transmission to the
+/// last acknowledgment, which may tell of a queue that no sample shows; of what did not pass here before, than from the
+/// last acknowledgment to the last packet that its sender sent, and from here to the receiver and back.
+fn longest_reordering(trial: &Trial<'_>) -> Option<Duration> {
+    let timer = &trial.policy.timer;
+    let answered = match trial.before.last {
+        Some(stamp) => trial.view.last.map(|last| last.saturating_since(stamp.time)),
+        None => trial
+            .last_sent
+            .zip(trial.seen.last)
+            .map(|(sent, last)| sent.saturating_since(last) + trial.clock.greatest().unwrap_or_default()),
+    };
+    let rtt = trial.clock.greatest()?.max(answered.unwrap_or_default());
+    Some(rtt * timer.reordering_rtts + timer.reordering_margin)
 }
 
 /// How long after an acknowledgment a packet counts as its answer.

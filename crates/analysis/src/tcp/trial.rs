@@ -50,6 +50,10 @@ pub(super) struct Trial<'a> {
     pub busy_since: Option<Instant>,
     /// The latest transmission of what is acknowledged: RACK takes what was sent before for lost.
     pub delivered: Instant,
+    /// How long the sender had got nothing, and knew all that has passed here, as timestamps prove it.
+    pub silent: Option<Duration>,
+    /// It carries a later timestamp than all that passed here before, and some of that lies above it.
+    pub after_higher: bool,
 }
 
 impl Trial<'_> {
@@ -130,6 +134,8 @@ pub(super) struct Memory {
     pub expired_una: i64,
     /// When the timer last expired.
     pub expired_at: Option<Instant>,
+    /// When a recovery last began.
+    pub began: Option<Instant>,
     /// A tail loss probe was seen that can be nothing else.
     pub probes: bool,
     /// What began the phase is certain, and nothing since may have been an expiry of the timer.
@@ -140,6 +146,12 @@ pub(super) struct Memory {
     pub elsewhere: bool,
     /// What was outstanding at the last expiry goes up to here, while it is not acknowledged.
     pub expired_to: i64,
+    /// One past the highest number that was sent again and is not acknowledged.
+    pub repairing: Option<i64>,
+    /// How far the data went when what was sent again was acknowledged: a recovery may have begun as late as that.
+    pub repaired_to: i64,
+    /// The same of the last retransmission that may have been an expiry.
+    pub doubted_to: i64,
 }
 
 impl Memory {
@@ -155,14 +167,32 @@ impl Memory {
         let Some(last) = self.last.filter(|last| view.una < last.end && last.end < trial.seq) else { return };
         let passed_over = view.sacked.bytes_above(last.end) > view.sacked.bytes_above(trial.seq);
         // What goes back after a timeout goes on behind a fast retransmit of what is below it, whatever was reported.
-        if passed_over && self.sack == SackUse::Unknown && !self.is_left(trial) {
+        if passed_over && self.sack == SackUse::Unknown && !self.may_be_left(trial) {
             self.sack = SackUse::Used;
         }
+    }
+
+    /// All up to `una` is acknowledged, and data reach up to `edge`.
+    pub(super) fn progress(&mut self, una: i64, edge: i64) {
+        if self.repairing.is_some_and(|end| una >= end) {
+            self.repairing = None;
+            self.repaired_to = edge;
+        }
+    }
+
+    /// No recovery that began before can reach as far as what is not acknowledged.
+    pub(super) fn is_over(&self, trial: &Trial<'_>) -> bool {
+        self.repairing.is_none() && trial.view.una >= self.repaired_to
     }
 
     /// It was outstanding when the timer last expired.
     pub(super) fn is_left(&self, trial: &Trial<'_>) -> bool {
         trial.seq < self.expired_to && trial.view.una < self.expired_to
+    }
+
+    /// It was outstanding when the timer may last have expired.
+    pub(super) fn may_be_left(&self, trial: &Trial<'_>) -> bool {
+        trial.seq < self.doubted_to && trial.view.una < self.doubted_to
     }
 
     /// The phase in which a retransmission belongs to what is recovered, `Open` if in none. With SACK, what was sent since

@@ -7,10 +7,10 @@ use super::{Half, Sent, Terms};
 use crate::tcp::board::{Piece, Stamp};
 
 impl Half {
-    /// A segment of a single byte once more, and no probe with a byte of a longer one.
+    /// A segment of a single byte once more, and no probe with a byte of a longer one, or of the SYN.
     pub(in crate::tcp) fn is_byte_again(&self, sent: &Sent) -> bool {
         let byte = |piece: &&Piece| piece.count > 0 && piece.end - piece.start == 1;
-        sent.len == 1 && self.board.recall(sent.seq).filter(byte).is_some()
+        sent.len == 1 && sent.seq > 0 && self.board.recall(sent.seq).filter(byte).is_some()
     }
 
     /// Packets are missing before `sent`: how far did their data go?

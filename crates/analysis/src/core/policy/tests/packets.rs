@@ -103,6 +103,14 @@ pub(super) fn reordered(after: f64) -> String {
     script + &format!("{} s . 20001+1000 ack 1", 6000.0 + after)
 }
 
+/// A timeout in the middle of the path, with timestamps.
+pub(super) fn stamped_silence() -> String {
+    "0 c S 0+0 ts 1/0\n 30 s S 0+0 ack 1 ts 31/1\n 60 c . 1+0 ack 1 ts 61/31\n 90 s . 1+1000 ack 1 ts 91/61\n
+    120 c . 1+0 ack 1001 ts 121/91\n 150 s . 1001+1000 ack 1 ts 151/121\n 151 s . 2001+1000 ack 1 ts 152/121\n
+    650 s . 1001+1000 ack 1 ts 651/121\n 680 c . 1+0 ack 3001 ts 681/651"
+        .into()
+}
+
 /// A receiver that answers at once, and once after 40 ms.
 pub(super) const DELAYED: &str = "110 s . 1+1000 ack 1\n 111 c . 1+0 ack 1001\n 160 s . 1001+1000 ack 1\n
     200 c . 1+0 ack 2001\n";

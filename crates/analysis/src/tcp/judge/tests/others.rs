@@ -4,7 +4,7 @@
 use super::*;
 
 /// Six full segments at 60 ms, none acknowledged yet.
-const SIX: &str = "
+pub(super) const SIX: &str = "
     60 s . 1+1000 ack 1
     60 s . 1001+1000 ack 1
     60 s . 2001+1000 ack 1
@@ -13,13 +13,13 @@ const SIX: &str = "
     60 s . 5001+1000 ack 1";
 
 /// Three reports of the first of six, and its fast retransmit.
-const REPORTED: &str = "
+pub(super) const REPORTED: &str = "
     110 c . 1+0 ack 1 sack 1001-2001
     111 c . 1+0 ack 1 sack 1001-3001
     112 c . 1+0 ack 1 sack 1001-4001
     112.01 s . 1+1000 ack 1";
 
-fn certain(found: &[(u64, Cause, Confidence)]) -> Vec<u64> {
+pub(super) fn certain(found: &[(u64, Cause, Confidence)]) -> Vec<u64> {
     found.iter().filter(|row| row.2 == Certain).map(|row| row.0).collect()
 }
 
@@ -175,6 +175,44 @@ fn a_whole_segment_once_the_window_has_opened_is_no_certain_probe() {
 }
 
 #[test]
+fn a_byte_before_what_a_closed_window_refused_is_its_probe() {
+    // The window had closed before the data came that it was to take: they stay outstanding. The probe has a byte that
+    // was acknowledged long ago.
+    let found = causes(&[
+        PLAIN_OPENING,
+        "60 s . 1+1000 ack 1
+         60 s . 1001+1000 ack 1
+         110 c . 1+0 ack 1001 win 0
+         111 c . 1+0 ack 1001 win 0
+         400 s . 1000+1 ack 1
+         900 s . 1000+1 ack 1
+         950 c . 1+0 ack 1001 win 8000
+         950.01 s . 1001+1000 ack 1
+         1000 c . 1+0 ack 2001 win 7000",
+    ]);
+    assert_eq!(found[..2], [(8, WindowProbe, Certain), (9, WindowProbe, Certain)]);
+    // The byte before the first one is the SYN's.
+    let found = causes(&[
+        PLAIN_OPENING,
+        "60 s . 1+1 ack 1
+         110 c . 1+0 ack 1 win 0
+         310 s . 0+1 ack 1
+         360 c . 1+0 ack 1 win 0",
+    ]);
+    assert_eq!(found, [(6, WindowProbe, Certain)]);
+    // The FIN was sent before the window closed.
+    let found = causes(&[
+        PLAIN_OPENING,
+        "60 s . 1+1000 ack 1
+         60 s F 1001+500 ack 1
+         110 c . 1+0 ack 1001 win 0
+         400 s . 1000+1 ack 1
+         450 c . 1+0 ack 1001 win 0",
+    ]);
+    assert_eq!(found, [(7, WindowProbe, Certain)]);
+}
+
+#[test]
 fn a_hole_just_after_a_recovery_may_belong_to_it() {
     // The recovery is over by the numbers; its sender goes on with what the same reports have shown.
     let found = causes(&[
@@ -203,9 +241,9 @@ fn a_hole_just_after_a_recovery_may_belong_to_it() {
     assert_eq!(found, [(13, Fast, Certain), (22, Fast, Likely)]);
 }
 
-/// Three reports of the second segment, 1 s after it was sent, and the segment again `after` ms later; the first report
-/// comes with this window, which was 1000 before.
-fn reported_late(window: u32, after: f64) -> Vec<(u64, Cause, Confidence)> {
+/// Three reports of the second segment, the first of which comes with this window, which was 1000 before; the last one
+/// comes at `last`, and the segment again `after` ms later.
+fn reported(window: u32, last: f64, after: f64) -> Vec<(u64, Cause, Confidence)> {
     causes(&[&format!(
         "0 c S 0+0 sackok
          0.1 s S 0+0 ack 1 sackok
@@ -213,28 +251,111 @@ fn reported_late(window: u32, after: f64) -> Vec<(u64, Cause, Confidence)> {
          81 s . 1+1000 ack 1
          161 c . 1+0 ack 1001
          170 s . 1001+1000 ack 1
-         535 s . 2001+1000 ack 1
-         615 c . 1+0 ack 1001 win {window} sack 2001-3001
-         810 s . 3001+1000 ack 1
-         890 c . 1+0 ack 1001 win {window} sack 2001-4001
-         1088 s . 4001+1000 ack 1
-         1168.4 c . 1+0 ack 1001 win {window} sack 2001-5001
+         172 s . 2001+1000 ack 1
+         174 s . 3001+1000 ack 1
+         {} s . 4001+1000 ack 1
+         252 c . 1+0 ack 1001 win {window} sack 2001-3001
+         254 c . 1+0 ack 1001 win {window} sack 2001-4001
+         {last} c . 1+0 ack 1001 win {window} sack 2001-5001
          {} s . 1001+1000 ack 1
-         1250 c . 1+0 ack 5001",
-        1168.4 + after
+         {} c . 1+0 ack 5001",
+        last - 80.0,
+        last + after,
+        last + after + 80.0
     )])
 }
 
 #[test]
 fn a_timer_that_expires_soon_after_the_third_report_makes_no_certain_fast_retransmit() {
-    assert_eq!(reported_late(1000, 1.6), [(13, Fast, Likely)]);
-    assert_eq!(reported_late(1000, 0.1), [(13, Fast, Certain)]);
+    assert_eq!(reported(1000, 265.0, 0.1), [(13, Fast, Certain)]);
+    assert_eq!(reported(1000, 265.0, 1.6), [(13, Fast, Likely)]);
 }
 
 #[test]
 fn a_report_that_moves_the_window_is_no_duplicate_to_all_senders() {
     // To one that counts duplicates as RFC 5681 section 2 has them there were two, so its timer may have run out.
-    assert_eq!(reported_late(1100, 0.1), [(13, Fast, Likely)]);
+    assert_eq!(reported(1100, 265.0, 0.1), [(13, Fast, Likely)]);
+}
+
+#[test]
+fn an_answer_is_not_certain_once_the_timer_has_run_its_time() {
+    // It may expire at any moment, also at that of the third report.
+    assert_eq!(reported(1000, 1000.0, 0.1), [(13, Fast, Likely)]);
+}
+
+#[test]
+fn what_may_have_been_an_expiry_leaves_doubt_of_a_later_fast_retransmit() {
+    // The timer expires just after an ACK of a recovery, which looks like more of that. What was outstanding then goes
+    // again as the window allows, and that may be just when three reports have come.
+    let found = causes(&[
+        SACK_OPENING,
+        SIX,
+        "110 c . 1+0 ack 1 sack 1001-2001
+         111 c . 1+0 ack 1 sack 1001-3001
+         112 c . 1+0 ack 1 sack 4001-5001,1001-3001
+         112.01 s . 1+1000 ack 1
+         113 c . 1+0 ack 1 sack 4001-6001,1001-3001
+         113.01 s . 3001+1000 ack 1
+         114.01 s . 6001+1000 ack 1
+         114.01 s . 7001+1000 ack 1
+         114.01 s . 8001+1000 ack 1
+         114.01 s . 9001+1000 ack 1
+         114.01 s . 10001+1000 ack 1
+         164 c . 1+0 ack 1 sack 1001-7001
+         400 c . 1+0 ack 1 sack 1001-7001
+         400.1 s . 1+1000 ack 1
+         450 c . 1+0 ack 7001
+         450.1 c . 1+0 ack 7001 sack 8001-9001
+         450.2 c . 1+0 ack 7001 sack 8001-10001
+         450.3 c . 1+0 ack 7001 sack 8001-11001
+         450.31 s . 7001+1000 ack 1
+         500 c . 1+0 ack 11001",
+    ]);
+    assert_eq!(certain(&found), [13, 15], "{found:?}");
+    assert_eq!(found.last().map(|row| row.0), Some(28), "{found:?}");
+}
+
+#[test]
+fn passing_over_reports_after_what_may_have_been_an_expiry_is_no_use_of_sack() {
+    // In a recovery the timer expires just after an ACK. Going back, its sender passes over what arrived since.
+    let found = causes(&[
+        SACK_OPENING,
+        SIX,
+        REPORTED,
+        "165 c . 1+0 ack 4001
+         165.01 s . 6001+1000 ack 1
+         165.01 s . 7001+1000 ack 1
+         165.01 s . 8001+1000 ack 1
+         215 c . 1+0 ack 4001 sack 6001-7001
+         399 c . 1+0 ack 4001 sack 8001-9001,6001-7001
+         400 s . 4001+1000 ack 1
+         450 c . 1+0 ack 5001 sack 8001-9001,6001-7001
+         450.01 s . 5001+500 ack 1
+         450.02 s . 5501+500 ack 1
+         500 c . 1+0 ack 5501 sack 8001-9001,6001-7001
+         500.01 s . 7001+1000 ack 1
+         550 c . 1+0 ack 9001",
+    ]);
+    assert_eq!(certain(&found), [13], "{found:?}");
+    assert_eq!(found.last().map(|row| row.0), Some(25), "{found:?}");
+}
+
+#[test]
+fn a_second_expiry_just_after_an_update_of_the_window_is_no_certain_go_back_n() {
+    let found = causes(&[
+        PLAIN_OPENING,
+        "60 s . 1+1000 ack 1
+         110 c . 1+0 ack 1001 win 900
+         110.01 s . 1001+900 ack 1
+         400 s . 1001+900 ack 1
+         979 c . 1+0 ack 1001 win 4000
+         979.2 c . 1+0 ack 1001 win 8000
+         980 s . 1001+900 ack 1
+         1030 c . 1+0 ack 1901 win 8000",
+    ]);
+    assert_eq!(found.len(), 2);
+    assert_eq!((found[0].1, found[0].2), (Timeout, Certain));
+    assert_eq!((found[1].0, found[1].2), (10, Likely));
 }
 
 #[test]
