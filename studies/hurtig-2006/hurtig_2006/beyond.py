@@ -28,8 +28,9 @@ SCTP: Mapping[str, tuple[str, str]] = {
     "lksctp 2.6.15 (model)": ("lksctp-2.6.15", "model"),
     "RFC 9260 (model)": ("rfc9260", "model"),
     "usrsctp": ("rfc9260", "stack:usrsctp"),
+    "Linux 6.1": ("lksctp-2.6.15", "uml"),
 }
-"""By name: the profile, and what runs it."""
+"""By name: the profile, and what runs it; to a real kernel, a profile means nothing."""
 
 SCTP_PACKETS = 24
 """Packets from the server without loss: INIT ACK, COOKIE ACK, 20 with data, SHUTDOWN, SHUTDOWN COMPLETE."""

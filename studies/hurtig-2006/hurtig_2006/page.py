@@ -75,14 +75,7 @@ def tables(short: Results, long: Results) -> dict[str, str]:
 
 
 def proposed(page: Page) -> None:
-    """Sections 5.2, 5.7 and 5.8: SCTP, the send buffer, the threshold; the first needs usrsctp."""
-    try:
-        associations = {name: beyond.sctp_runs(name) for name in beyond.SCTP}
-    except RexmitError as error:
-        print(f"hurtig-sctp: left as it is: {error}")
-    else:
-        beyond.draw_sctp(associations, page.images)
-        page.put({"sctp": beyond.sctp_table(associations)}, "hurtig-sctp")
+    """Sections 5.7 and 5.8: the send buffer, the threshold."""
     sizes = {size: beyond.buffer_runs(size) for size in beyond.BUFFERS}
     beyond.draw_buffers(sizes, page.images)
     page.put({"buffers": beyond.buffer_table(sizes)}, "hurtig-send-buffer")
@@ -91,8 +84,20 @@ def proposed(page: Page) -> None:
     page.put({"thresholds": beyond.threshold_table(thresholds)}, "hurtig-threshold")
 
 
+def associations(page: Page) -> None:
+    """Section 5.2, SCTP: on the model, on usrsctp and on Linux 6.1."""
+    try:
+        runs = {name: beyond.sctp_runs(name) for name in beyond.SCTP}
+    except RexmitError as error:
+        print(f"hurtig-sctp: left as it is: {error}")
+        return
+    beyond.draw_sctp(runs, page.images)
+    page.put({"sctp": beyond.sctp_table(runs)}, "hurtig-sctp")
+
+
 def on_linux(page: Page) -> None:
     """The same flows on Linux 6.1."""
+    associations(page)
     studies = {name: Study.load(f"hurtig-2006/linux-{name}") for name in ("short", "long")}
     for name, levels in (("packets", PACKETS), ("window", FIRST_WINDOW)):
         studies[name] = studies["short"]
