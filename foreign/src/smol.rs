@@ -110,7 +110,6 @@ impl Smol {
     /// Lets application and stack act until neither does anything more.
     fn run(&mut self, now: Instant, out: &mut Vec<Sent>) {
         CLOCK.set(now);
-        log::take();
         loop {
             let acted = self.act(now);
             self.interface.poll(smol_time(now), &mut self.wire, &mut self.sockets);
@@ -124,7 +123,7 @@ impl Smol {
                 out.push(Sent { bytes, sending });
             }
         }
-        self.truth.rest();
+        self.truth.note(&log::take());
         self.idle_at = Some(now);
     }
 

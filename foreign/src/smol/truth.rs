@@ -9,8 +9,9 @@
 //!
 //! Nothing else moves the next sequence number back. So a segment below the highest number that was sent is the fast
 //! retransmit if that line came since the packet before, the timeout's if it is the first one after the other line, and
-//! else one that follows the timeout. [`Truth::sending`] panics if there is none of these lines, and [`Truth::rest`] if
-//! a fast retransmit was logged that did not leave: a release of smoltcp that does otherwise cannot be taken for this one.
+//! else one that follows the timeout. A closed window holds either back after its line was logged: it is then the next
+//! packet but a probe, whenever that leaves. [`Truth::sending`] panics if a segment is sent again without a line: a
+//! release of smoltcp that does otherwise cannot be taken for this one.
 
 use rexmit_wire::{Flags, TcpSegment};
 
@@ -32,21 +33,16 @@ impl Truth {
     /// What the packet is that leaves after `lines` were logged; the sender has sent all packets before that were given
     /// here.
     pub fn sending(&mut self, lines: &[Line], segment: &TcpSegment) -> Sending {
-        let mut probe = false;
-        for line in lines {
-            match line {
-                Line::AfterRto => self.expired = Some(true),
-                Line::FastRetransmit => self.fast = true,
-                Line::Probe => probe = true,
-            }
-        }
+        let probe = lines.contains(&Line::Probe);
+        self.note(lines);
+        let fast = !probe && std::mem::take(&mut self.fast);
         match self.numbers.take(segment, probe) {
             Numbered::New => return Sending::New,
             Numbered::AroundProbe => return Sending::AroundProbe,
             Numbered::ProbedAgain => return Sending::Again(Why::Probe),
             Numbered::Again => {}
         }
-        if std::mem::take(&mut self.fast) {
+        if fast {
             return Sending::Again(Why::Fast);
         }
         let first = self.expired.replace(false).expect("a retransmission is logged before it leaves");
@@ -58,8 +54,14 @@ impl Truth {
         })
     }
 
-    /// The host has sent all that it can.
-    pub fn rest(&self) {
-        assert!(!self.fast, "a fast retransmit leaves as it is logged");
+    /// Takes what was logged of packets that are still to leave.
+    pub fn note(&mut self, lines: &[Line]) {
+        for line in lines {
+            match line {
+                Line::AfterRto => self.expired = Some(true),
+                Line::FastRetransmit => self.fast = true,
+                Line::Probe => {}
+            }
+        }
     }
 }
