@@ -17,7 +17,7 @@ use crate::rows::Cause;
 pub(super) fn decide(memory: &Memory, trial: &Trial<'_>, signs: &Signs) -> Reading {
     let sight = Sight::of(memory, trial);
     let cause = match memory.recovers(trial) {
-        Phase::Loss { .. } => after_timeout(&sight),
+        Phase::Loss { recover } => after_timeout(&sight, trial, recover),
         Phase::Recovery { .. } => in_recovery(&sight, trial),
         Phase::Open => outside(memory, &sight, trial, signs),
     };
@@ -35,12 +35,16 @@ struct Sight {
     here: bool,
     /// It is the last retransmission once more.
     same: bool,
+    /// A partial ACK may have asked for it: one had its number (RFC 6582 section 3.2, step 3).
+    asked: bool,
     /// It may answer the third duplicate for its hole.
     answers: bool,
     /// That third duplicate passed here too long ago for this to be the answer.
     too_late: bool,
     /// A third duplicate for data below it passed here lately.
     disordered: bool,
+    /// A third duplicate for its hole passed here.
+    crossed: bool,
     /// It may answer the first one, with RACK's patience.
     hasty: bool,
     /// As many reports of the hole that it fills have passed here as start a fast retransmit.
@@ -76,8 +80,10 @@ impl Sight {
             first: trial.seq <= trial.view.una || trial.seq <= trial.seen.una,
             here: trial.before.count > 0,
             same: memory.last.is_some_and(|last| last.seq == trial.seq),
+            asked: trial.stepped,
             answers: crossed.is_some_and(|lag| lag >= soonest) && !idle,
             too_late: idle,
+            crossed: crossed.is_some(),
             disordered: trial.seen.crossed.is_some_and(|(at, una)| {
                 una < trial.seq && since(at) >= soonest && since(at) <= latest + round_trip
             }),
@@ -87,8 +93,17 @@ impl Sight {
     }
 }
 
-fn after_timeout(sight: &Sight) -> Cause {
-    if sight.first && (sight.silent || sight.same) { Cause::Timeout } else { Cause::GoBackN }
+fn after_timeout(sight: &Sight, trial: &Trial<'_>, recover: i64) -> Cause {
+    if sight.first && (sight.silent || sight.same) {
+        return Cause::Timeout;
+    }
+    // What goes back sends all that was outstanding before anything new.
+    let is_past = !trial.sack && trial.edge > recover && sight.here && sight.first && sight.asked;
+    match is_past {
+        true if sight.answers => Cause::Fast,
+        true => Cause::PartialAck,
+        false => Cause::GoBackN,
+    }
 }
 
 fn in_recovery(sight: &Sight, trial: &Trial<'_>) -> Cause {
@@ -109,8 +124,8 @@ const IN_RECOVERY: [(Cause, Rule); 6] = [
         let begins = trial.view.una == trial.seq && trial.reaches(trial.view.disorders);
         sight.first && trial.sent_at.stamped && begins
     }),
-    (Cause::PartialAck, |sight, _| sight.first),
     // Without SACK a sender knows of one hole only.
+    (Cause::PartialAck, |sight, _| sight.first && sight.asked),
     (Cause::GoBackN, |_, _| true),
 ];
 
@@ -120,7 +135,7 @@ fn outside(memory: &Memory, sight: &Sight, trial: &Trial<'_>, signs: &Signs) -> 
     if sight.answers || (sight.first && fourth && trial.sent_at.stamped) {
         return Cause::Fast;
     }
-    if !trial.sack && sight.disordered && sight.here && !sight.silent {
+    if !trial.sack && sight.disordered && sight.here && sight.asked && !sight.silent {
         return Cause::PartialAck;
     }
     let disorder = signs.disorder || trial.seen.disorders > 0;
@@ -134,7 +149,8 @@ fn outside(memory: &Memory, sight: &Sight, trial: &Trial<'_>, signs: &Signs) -> 
             return Cause::Fast;
         }
     }
-    if sight.reported && trial.before.count <= 1 && !sight.silent {
+    let early = !trial.sack && sight.first && (disorder || sight.crossed) && !signs.timer_likely;
+    if !sight.silent && (early || (sight.reported && trial.before.count <= 1)) {
         // It waited in a queue among what other connections sent, which is not to be told from an idle way.
         return Cause::Fast;
     }

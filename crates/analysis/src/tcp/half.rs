@@ -424,6 +424,7 @@ impl Half {
             last_sent: self.last_sent,
             busy_since: self.pace.busy_since,
             delivered: self.delivered,
+            stepped: self.view.may_have_stepped_to(sent.seq),
             silent: self.silent,
             after_higher: self.silent.is_some() && self.is_after_higher(sent),
         })

@@ -141,6 +141,9 @@ impl Judge {
             self.memory.probes |= signs.near;
             return Reading::Provable(Cause::TailProbe);
         }
+        if signs.late_report {
+            return Reading::Likely(Cause::Fast);
+        }
         if signs.timer_possible && signs.is_first {
             if signs.may_probe(&self.memory, trial) {
                 return Reading::Likely(Cause::TailProbe);
@@ -149,6 +152,9 @@ impl Judge {
         }
         if signs.disorder {
             return Reading::Likely(Cause::Fast);
+        }
+        if signs.crossed_ack {
+            return Reading::Likely(Cause::Timeout);
         }
         Reading::Unknown
     }

@@ -53,6 +53,11 @@ pub(super) struct Signs {
     pub duplicate: bool,
     /// That acknowledgment was the report that starts a recovery of it.
     pub third_report: bool,
+    /// As many reports had come as start a recovery of it, and the timer had not run its time: it left late, or waited
+    /// before it came here.
+    pub late_report: bool,
+    /// It is acknowledged, and left after a silence of as long as a timer runs: the acknowledgment passed it on its way.
+    pub crossed_ack: bool,
     /// A probe's byte goes again with what follows it: the window has opened.
     pub window_opened: bool,
     /// It takes no more than a byte, and the window is closed.
@@ -119,6 +124,9 @@ impl Signs {
             overdue: is_first
                 && (ran(by_first, timeout) || ((!at_once || again) && (timer_possible || impatient))),
             duplicate: is_first && view.last_is_disorder,
+            late_report: is_first && entitled && !again && !ran(by_first, timeout),
+            crossed_ack: trial.end <= view.una
+                && trial.last_sent.is_some_and(|last| trial.since(last) >= timeout),
             third_report: is_first && view.last_is_disorder && entitled && crossing,
             window_opened: trial.seq + 1 == trial.edge && trial.len > 1 && opened,
             window_closed: closed,
@@ -224,11 +232,13 @@ fn is_passed(trial: &Trial<'_>) -> bool {
 }
 
 /// A report of what was sent after it is so recent that the usual reordering window has just passed (RFC 8985 section
-/// 6.2: a quarter of the shortest RTT).
+/// 6.2: a quarter of the shortest RTT). A duplicate without a SACK block tells RACK of no arrival: such answer what came
+/// twice.
 fn may_wait_for_reordering(trial: &Trial<'_>) -> bool {
     let policy = trial.policy;
     let window = policy.far.reordering.of(trial.clock.min_rtt().unwrap_or_default());
-    let reported = trial.view.disorder_at.filter(|_| trial.sack && is_passed(trial));
+    let arrived = trial.view.sacked.bytes_above(trial.seq) > 0;
+    let reported = trial.view.disorder_at.filter(|_| trial.sack && arrived && is_passed(trial));
     let since = reported.map(|time| trial.sent_at.time.saturating_since(time));
     since.is_some_and(|since| since <= window + policy.timer.reordering_margin)
 }

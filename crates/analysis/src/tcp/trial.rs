@@ -50,6 +50,8 @@ pub(super) struct Trial<'a> {
     pub busy_since: Option<Instant>,
     /// The latest transmission of what is acknowledged: RACK takes what was sent before for lost.
     pub delivered: Instant,
+    /// An acknowledgment with its first number may have passed here.
+    pub stepped: bool,
     /// How long the sender had got nothing, and knew all that has passed here, as timestamps prove it.
     pub silent: Option<Duration>,
     /// It carries a later timestamp than all that passed here before, and some of that lies above it.

@@ -23,7 +23,10 @@ pub(super) struct View {
 /// Packets by which the queues are judged.
 const SAMPLES: usize = 8;
 
-#[derive(Debug, Default)]
+/// Acknowledgments that are remembered by their number: more than move the window in a round trip, usually.
+const STEPS: usize = 64;
+
+#[derive(Debug)]
 struct Far {
     /// Acknowledgments under way to the sender, each with how far the data went when it was seen.
     queue: VecDeque<(Ack, i64)>,
@@ -38,6 +41,10 @@ struct Far {
     stamped: bool,
     /// Acknowledgments that too many came behind.
     hurried: u64,
+    /// The numbers that data were acknowledged up to, of late.
+    steps: [i64; STEPS],
+    /// How many there were.
+    stepped: usize,
 }
 
 /// When a packet was sent, told by the acknowledgments that its sender had seen by then: in the time of their passing
@@ -80,6 +87,13 @@ impl View {
             far.hurried += 1;
         }
         far.queue.push_back((*ack, edge));
+        far.note_step(ack.ack);
+    }
+
+    /// Whether an acknowledgment with this number passed here of late; true where so many passed since that it is not
+    /// known, or at the sender.
+    pub(super) fn may_have_stepped_to(&self, number: i64) -> bool {
+        self.far.as_ref().is_none_or(|far| far.may_have_stepped_to(number))
     }
 
     /// The sender's packet passes here, and echoes `echo`.
@@ -118,7 +132,38 @@ impl View {
     }
 }
 
+impl Default for Far {
+    fn default() -> Self {
+        Self {
+            queue: VecDeque::new(),
+            state: AckState::default(),
+            extra: Duration::ZERO,
+            samples: [Duration::ZERO; SAMPLES],
+            at: 0,
+            stamp: None,
+            stamped: false,
+            hurried: 0,
+            steps: [0; STEPS],
+            stepped: 0,
+        }
+    }
+}
+
 impl Far {
+    /// The number is acknowledged.
+    fn note_step(&mut self, number: i64) {
+        let last = self.stepped.checked_sub(1).map(|last| self.steps[last % STEPS]);
+        if last.is_none_or(|last| number > last) {
+            self.steps[self.stepped % STEPS] = number;
+            self.stepped += 1;
+        }
+    }
+
+    fn may_have_stepped_to(&self, number: i64) -> bool {
+        let known = &self.steps[..self.stepped.min(STEPS)];
+        known.contains(&number) || known.iter().all(|&step| step > number)
+    }
+
     /// The time since the first acknowledgment with the value that is echoed now, if it is under way: its sender
     /// has got this one, if no later one.
     fn age_of(&self, echo: u32, now: Instant) -> Option<Duration> {

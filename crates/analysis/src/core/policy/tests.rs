@@ -275,7 +275,17 @@ const HELD: &[Held] = &[
     ),
     ("tcp.prompt.loop_share", (100, 1), By::Capture("linux/lost-retransmission-nosack.client.pcap.gz")),
     ("tcp.far.silence", (4, 1), By::Capture("linux/random-bare.client.pcap.gz")),
-    ("tcp.far.soonest", (4, 1), By::Capture("hard/reordering-unprovable.client.pcapng.gz")),
+    (
+        "tcp.far.soonest",
+        (4, 1),
+        By::Tcp(script!(
+            "0 c S 0+0 sackok\n 50 s S 0+0 ack 1 sackok\n 50.1 c . 1+0 ack 1\n",
+            "110 s . 1001+1000 ack 1\n 110.1 c . 1+0 ack 1 sack 1001-2001\n",
+            "110.2 s . 2001+1000 ack 1\n 110.3 c . 1+0 ack 1 sack 1001-3001\n",
+            "110.4 s . 3001+1000 ack 1\n 260 c . 1+0 ack 1 sack 1001-4001\n",
+            "290 s . 1+1000 ack 1"
+        )),
+    ),
     ("tcp.far.stamped_silence", (100, 1), By::Tcp(stamped_silence)),
     ("tcp.far.queues_stamped", (100, 1), By::Capture("hard/backoff.client.pcapng.gz")),
     ("tcp.far.late_share", (100, 1), By::Capture("linux/lost-retransmission-nosack.client.pcap.gz")),

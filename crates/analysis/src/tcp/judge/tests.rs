@@ -3,6 +3,7 @@
 //! Captures are the server's own unless a test says otherwise: the SYN-ACK follows the SYN at once, and the client's
 //! answers come 50 ms later.
 
+mod apart;
 mod ns3;
 mod others;
 
