@@ -15,13 +15,16 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use rexmit_network::two_hosts::SERVER;
+use rexmit_scenario::tables::{messages_of_run, states, verdicts};
 use rexmit_scenario::{Resolved, Row, SpecError, Streams};
 use rexmit_tables::{Block, Table, TableRow, row, table};
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::run::{LiveOptions, LiveOutcome, run};
+use crate::stock::Stock;
+use crate::sys::inside;
 
 /// What each line of an answer begins with: ASCII's record separator.
 pub const MARK: char = '\u{1e}';
@@ -85,22 +88,20 @@ pub fn late_table(rows: &[LateRow]) -> Table {
     table("late", rows, |t: &mut Block<'_, LateRow>| LateRow::columns(t, |row| row))
 }
 
-/// Makes the tables that a run was asked for.
-pub type Tables<'a> = &'a dyn Fn(&LiveOutcome, &LiveOptions) -> Value;
-
 /// Runs the job in `file` and answers to `out`.
 ///
 /// # Errors
 /// A job that cannot be read, an answer that cannot be written. What is wrong with a run is an answer.
-pub fn serve(file: &Path, out: &mut dyn Write, tables: Tables<'_>) -> io::Result<()> {
+pub fn serve(file: &Path, out: &mut dyn Write) -> io::Result<()> {
     let job: Job = serde_json::from_slice(&fs::read(file)?)?;
+    let mut stock = if inside::is_inside() { Stock::keeping() } else { Stock::default() };
     for wanted in &job.runs {
         say(out, &json!({ "start": wanted.run }))?;
         let mut lost = None;
         let mut beat = |at: Instant| {
             lost = lost.take().or_else(|| say(out, &json!({ "at": at.as_nanos() })).err());
         };
-        let done = run_one(wanted, tables, &mut beat);
+        let done = run_one(wanted, &mut stock, &mut beat);
         if let Some(e) = lost {
             return Err(e);
         }
@@ -113,10 +114,10 @@ pub fn serve(file: &Path, out: &mut dyn Write, tables: Tables<'_>) -> io::Result
     say(out, &json!({ "end": true }))
 }
 
-fn run_one(wanted: &JobRun, tables: Tables<'_>, beat: &mut dyn FnMut(Instant)) -> Result<Answer, SpecError> {
+fn run_one(wanted: &JobRun, stock: &mut Stock, beat: &mut dyn FnMut(Instant)) -> Result<Answer, SpecError> {
     let resolved = Resolved::from_value(wanted.scenario.clone())?;
     let streams = Streams::new(wanted.seed, &wanted.key);
-    let outcome = run(&resolved, &streams, &wanted.options, beat)?;
+    let outcome = run(&resolved, &streams, &wanted.options, stock, beat)?;
     let unreached = outcome.unreached.iter().map(ToString::to_string).collect();
     let tables = tables(&outcome, &wanted.options);
     let LiveOutcome { row, lateness, .. } = outcome;
@@ -124,6 +125,25 @@ fn run_one(wanted: &JobRun, tables: Tables<'_>, beat: &mut dyn FnMut(Instant)) -
     let late = late_p99_ns > round_trip(&resolved) / SHARE;
     let lateness = LateRow { late_max_ns: lateness.max_ns, late_p99_ns, late };
     Ok(Answer { run: wanted.run, row, unreached, lateness, tables })
+}
+
+/// The tables that a run was asked for, by their kind, each by columns.
+fn tables(outcome: &LiveOutcome, options: &LiveOptions) -> Value {
+    let mut all = Map::new();
+    let mut add = |kind: &str, table: Table| {
+        let columns = table.columns.iter().map(|column| (column.name.clone(), column.values().into()));
+        all.insert(kind.into(), Value::Object(columns.collect()));
+    };
+    if options.state.is_some() {
+        add("state", states(&outcome.states));
+    }
+    if options.verdicts {
+        add("verdicts", verdicts(&outcome.verdicts));
+    }
+    if options.messages {
+        add("messages", messages_of_run(&outcome.messages));
+    }
+    if all.is_empty() { Value::Null } else { Value::Object(all) }
 }
 
 /// A run whose emulator was later than one such part of the round trip, at the 99th percentile, is flagged.

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use rexmit_live::{LiveOptions, LiveOutcome, agent, emulate, guest, measure};
-use rexmit_sim::tables::{messages_of_run, states, verdicts};
+use rexmit_live::{agent, emulate, guest, measure};
 use rexmit_units::Duration;
 use serde_json::{Map, Value, json};
 
@@ -24,28 +23,13 @@ pub fn serve_job(py: Python<'_>, job: &str, in_guest: bool) -> PyResult<()> {
         } else {
             guest::become_root()?;
         }
-        let served = agent::serve(Path::new(job), &mut std::io::stdout().lock(), &tables);
+        let served = agent::serve(Path::new(job), &mut std::io::stdout().lock());
         if let (true, Err(e)) = (in_guest, &served) {
             println!("agent: {e}");
         }
         if in_guest { guest::power_off() } else { served }
     })
     .map_err(wrong)
-}
-
-/// The tables that a run was asked for, each by columns.
-fn tables(outcome: &LiveOutcome, options: &LiveOptions) -> Value {
-    let mut all = Map::new();
-    if options.state.is_some() {
-        all.insert("state".into(), to_json(states(&outcome.states)));
-    }
-    if options.verdicts {
-        all.insert("verdicts".into(), to_json(verdicts(&outcome.verdicts)));
-    }
-    if options.messages {
-        all.insert("messages".into(), to_json(messages_of_run(&outcome.messages)));
-    }
-    if all.is_empty() { Value::Null } else { Value::Object(all) }
 }
 
 /// Measures the live emulator on this machine, each part for `seconds`; JSON. Raises OSError, PermissionError without

@@ -9,7 +9,7 @@ The build asks nothing of the network and changes no source in place.
 
 from __future__ import annotations
 
-from rexmit.kernel.boot import BootCheck, boot_command, check_boot
+from rexmit.kernel.boot import BootCheck, boot_command, check_boot, engine_words, init_words
 from rexmit.kernel.cache import Kernel, cache_folder, find_kernel, kernels
 from rexmit.kernel.configure import HZ_CHOICES
 from rexmit.kernel.errors import KernelError
@@ -27,7 +27,9 @@ __all__ = [
     "build",
     "cache_folder",
     "check_boot",
+    "engine_words",
     "find_kernel",
+    "init_words",
     "kernels",
     "missing",
 ]

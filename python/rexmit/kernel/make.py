@@ -25,6 +25,7 @@ from rexmit.files import append, keep_copy, put, remove_tree
 from rexmit.kernel import needs
 from rexmit.kernel.cache import BUILDING, DEFAULT_HZ, OF_BUILD, Kernel, building, cache_folder, with_hash
 from rexmit.kernel.configure import HZ_CHOICES, OPTIONAL, REQUIRED, options_text, verify
+from rexmit.kernel.driver import add_driver, driver_text
 from rexmit.kernel.errors import KernelError
 from rexmit.kernel.needs import require_platform, require_room, require_tools
 from rexmit.kernel.patches import apply_patches, load_patches, patches_text
@@ -89,8 +90,9 @@ def build(options: BuildOptions | None = None) -> Kernel:
 
 
 def key_of(source: Source, hz: int) -> str:
-    """The hash of all that decides what is built, 16 hexadecimal digits: source, options, patches, ticks."""
+    """The hash of all that decides what is built, 16 hexadecimal digits: source, options, patches, driver."""
     parts = [source.hash, options_text(REQUIRED), options_text(OPTIONAL), patches_text(hz), str(hz)]
+    parts.append(driver_text())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
@@ -102,6 +104,7 @@ def _build(source: Source, key: str, options: BuildOptions, work: Path, report: 
     version = unpack(source, tree)
     report("unpacking the source", 1, 1)
     applied, left = apply_patches(tree, load_patches(patches_text(options.hz)))
+    add_driver(tree)
     make = _make(options.jobs or len(os.sched_getaffinity(0)))
     if source.is_tree:
         _logged([*make, "mrproper"], tree, log)  # whatever else was built there

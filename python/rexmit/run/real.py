@@ -18,7 +18,7 @@ from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for
 from rexmit.run.details import RETRANSMISSIONS
-from rexmit.run.guests import Reach, guest_command, of_this_python
+from rexmit.run.guests import Reach, engine, guest_command, inside_command, of_this_python
 from rexmit.run.judged import JudgedCaptures
 from rexmit.run.processes import agent_command
 from rexmit.run.stopping import asked
@@ -222,11 +222,13 @@ class UmlBackend(RealBackend):
         super().__init__(spec, options)
 
     def command(self, job: Path, folder: Path) -> list[str]:
-        """A guest whose first process is the interpreter; it sees little else, and writes captures."""
-        agent = agent_command("guest", job)
+        """A guest that runs the agent, inside its kernel where it can; it writes captures and sees little."""
         runs = json.loads(job.read_text())["runs"]
         captures = [path for run in runs for path in run["options"].get("captures") or () if path]
         writable = tuple(dict.fromkeys(Path(path).parent for path in captures))
+        if self._kernel.has_driver and not any(map(_takes_programs, runs)):
+            return inside_command(self._kernel, job, folder, Reach(writable, of_this_python([engine()])))
+        agent = agent_command("guest", job)
         reach = Reach(writable, of_this_python(Path(word) for word in agent[1:] if word.startswith("/")))
         return guest_command(self._kernel, agent, folder, reach)
 
@@ -243,3 +245,8 @@ class UmlBackend(RealBackend):
             "patches": list(kernel.patches),
             "hash": kernel.hash,
         }
+
+
+def _takes_programs(run: Mapping[str, Any]) -> bool:
+    """Whether the agent starts programs for a run, `ip` and `tc`: inside a kernel there are none."""
+    return bool(run["scenario"].get("path", {}).get("emulator") == "netem")

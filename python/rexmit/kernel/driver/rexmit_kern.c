@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The kernel's side: the engine runs in the kernel's first thread, in the place of the first program, and reaches the
+ * kernel by plain calls. What it opens, mounts and binds is that thread's, as it would be a program's.
+ */
+#include <linux/reboot.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/task_work.h>
+#include <linux/syscalls.h>
+#include <linux/uaccess.h>
+#include <linux/nsproxy.h>
+#include <net/ip.h>
+#include <net/net_namespace.h>
+#include <net/sctp/sctp.h>
+#include <net/tcp.h>
+#include <asm/unistd.h>
+#include <sysdep/ptrace.h>
+#include <sysdep/syscalls.h>
+#include "rexmit.h"
+
+/* What a program meets on its way back from a system call: closed files end, and who was woken runs. */
+static void come_back(void)
+{
+	if (test_thread_flag(TIF_NOTIFY_RESUME)) {
+		clear_thread_flag(TIF_NOTIFY_RESUME);
+		if (task_work_pending(current))
+			task_work_run();
+	}
+	if (need_resched())
+		schedule();
+}
+
+static long rexmit_call(long number, const long *a)
+{
+	long answer = -ENOSYS;
+
+	if (number >= 0 && number < __NR_syscalls)
+		answer = sys_call_table[number](a[0], a[1], a[2], a[3], a[4], a[5]);
+	come_back();
+	return answer;
+}
+
+static void rexmit_counters(unsigned long long *values)
+{
+	static const int linux_mib[] = {
+		LINUX_MIB_TCPSYNRETRANS, LINUX_MIB_TCPTIMEOUTS, LINUX_MIB_TCPSACKRECOVERY, LINUX_MIB_TCPRENORECOVERY,
+	};
+	static const int sctp_mib[] = {
+		SCTP_MIB_OUTORDERCHUNKS, SCTP_MIB_OUTUNORDERCHUNKS, SCTP_MIB_T1_INIT_EXPIREDS,
+		SCTP_MIB_T1_COOKIE_EXPIREDS, SCTP_MIB_T2_SHUTDOWN_EXPIREDS, SCTP_MIB_T3_RTX_EXPIREDS,
+		SCTP_MIB_FAST_RETRANSMITS,
+	};
+	struct net *net = current->nsproxy->net_ns;
+	int i;
+
+	BUILD_BUG_ON(1 + ARRAY_SIZE(linux_mib) + ARRAY_SIZE(sctp_mib) != REXMIT_COUNTERS);
+	*values++ = snmp_fold_field(net->mib.tcp_statistics, TCP_MIB_RETRANSSEGS);
+	for (i = 0; i < ARRAY_SIZE(linux_mib); i++)
+		*values++ = snmp_fold_field(net->mib.net_statistics, linux_mib[i]);
+	for (i = 0; i < ARRAY_SIZE(sctp_mib); i++)
+		*values++ = snmp_fold_field(net->sctp.sctp_statistics, sctp_mib[i]);
+}
+
+static const struct rexmit_calls calls = {
+	.version = REXMIT_CALLS_VERSION,
+	.call = rexmit_call,
+	.host_write = rexmit_host_write,
+	.counters = rexmit_counters,
+};
+
+/* Called by the first thread where it would start a program; comes back only where there is no engine. */
+void rexmit_run_engine(void);
+void rexmit_run_engine(void)
+{
+	if (!rexmit_engine_loaded())
+		return;
+	rexmit_inside = 1;
+	rexmit_engine_run(&calls);
+	kernel_power_off();
+}
