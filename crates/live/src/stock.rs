@@ -17,8 +17,9 @@ use rexmit_units::Duration;
 use crate::host::{Host, INTERFACE, metrics, system};
 use crate::pool::{Intake, Pool};
 use crate::port::Side;
+use crate::sys::inside;
 use crate::sys::link::Metrics;
-use crate::wire::{Shape, Wires};
+use crate::wire::{Carrier, Shape, Wires};
 
 /// Time between two runs of one host, at the least: what waits for the last packets of a connection does so for 60 s
 /// (TCP_TIMEWAIT_LEN) [Linux 6.1 include/net/tcp.h].
@@ -75,7 +76,10 @@ impl Stock {
         }
         let host = Host::create(name, spec, self.keeps())?;
         let shape = Shape { name: INTERFACE, other: name, mtu: made.mtu, super_packets: false };
-        let side = Wires::open().and_then(|wires| host.connect(&wires, &shape, made.addresses));
+        // With offloads the stack asks what the device can do, and a TUN device answers.
+        let wires =
+            if made.offloads && inside::is_inside() { Wires::of(Carrier::Tun) } else { Wires::open() };
+        let side = wires.and_then(|wires| host.connect(&wires, &shape, made.addresses));
         Ok((host, side.map_err(|e| system(name, &e))?))
     }
 

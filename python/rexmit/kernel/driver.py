@@ -14,7 +14,7 @@ PATCH = "engine-start"
 """The patch by which a kernel starts it."""
 
 _PLACE = Path("arch/um/drivers")
-_FILES = ("rexmit.h", "rexmit_kern.c", "rexmit_user.c")
+_FILES = ("rexmit.h", "rexmit_interface.c", "rexmit_kern.c", "rexmit_user.c")
 
 
 def driver_text() -> str:

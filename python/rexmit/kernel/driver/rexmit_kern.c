@@ -20,7 +20,7 @@
 #include "rexmit.h"
 
 /* What a program meets on its way back from a system call: closed files end, and who was woken runs. */
-static void come_back(void)
+void rexmit_come_back(void)
 {
 	if (test_thread_flag(TIF_NOTIFY_RESUME)) {
 		clear_thread_flag(TIF_NOTIFY_RESUME);
@@ -37,7 +37,7 @@ static long rexmit_call(long number, const long *a)
 
 	if (number >= 0 && number < __NR_syscalls)
 		answer = sys_call_table[number](a[0], a[1], a[2], a[3], a[4], a[5]);
-	come_back();
+	rexmit_come_back();
 	return answer;
 }
 
@@ -62,11 +62,62 @@ static void rexmit_counters(unsigned long long *values)
 		*values++ = snmp_fold_field(net->sctp.sctp_statistics, sctp_mib[i]);
 }
 
+static unsigned long long rexmit_now(void)
+{
+	return ktime_get_ns();
+}
+
+static void *rexmit_network(int fd)
+{
+	struct net *net = get_net_ns_by_fd(fd);
+
+	if (IS_ERR(net))
+		return NULL;
+	/* The descriptor holds it. */
+	put_net(net);
+	return net;
+}
+
+/* The thread has its namespaces to itself since it made the first: whoever moves it back leaves all counts as they were. */
+static void *rexmit_enter(void *network)
+{
+	return xchg(&current->nsproxy->net_ns, network);
+}
+
+static long rexmit_look(int fd, struct rexmit_look *look)
+{
+	int err;
+	struct socket *sock = sockfd_lookup(fd, &err);
+	struct sock *sk;
+	bool slow;
+
+	if (!sock)
+		return err;
+	sk = sock->sk;
+	look->state = inet_sk_state_load(sk);
+	slow = lock_sock_fast(sk);
+	look->readable = look->state == TCP_LISTEN ? 0 : tcp_inq(sk);
+	unlock_sock_fast(sk, slow);
+	look->error = -sock_error(sk);
+	if (!look->error)
+		look->error = xchg(&sk->sk_err_soft, 0);
+	sockfd_put(sock);
+	return 0;
+}
+
 static const struct rexmit_calls calls = {
 	.version = REXMIT_CALLS_VERSION,
 	.call = rexmit_call,
 	.host_write = rexmit_host_write,
 	.counters = rexmit_counters,
+	.now = rexmit_now,
+	.interface = rexmit_interface,
+	.take = rexmit_take,
+	.give = rexmit_give,
+	.lost = rexmit_lost,
+	.network = rexmit_network,
+	.enter = rexmit_enter,
+	.look = rexmit_look,
 };
 
 /* Called by the first thread where it would start a program; comes back only where there is no engine. */
