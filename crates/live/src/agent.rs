@@ -95,8 +95,9 @@ pub fn late_table(rows: &[LateRow]) -> Table {
 pub fn serve(file: &Path, out: &mut dyn Write) -> io::Result<()> {
     let job: Job = serde_json::from_slice(&fs::read(file)?)?;
     let mut stock = if inside::is_inside() { Stock::keeping() } else { Stock::default() };
-    for wanted in &job.runs {
-        say(out, &json!({ "start": wanted.run }))?;
+    for wanted in job.runs {
+        let run = wanted.run;
+        say(out, &json!({ "start": run }))?;
         let mut lost = None;
         let mut beat = |at: Instant| {
             lost = lost.take().or_else(|| say(out, &json!({ "at": at.as_nanos() })).err());
@@ -105,17 +106,16 @@ pub fn serve(file: &Path, out: &mut dyn Write) -> io::Result<()> {
         if let Some(e) = lost {
             return Err(e);
         }
-        let answer = match done {
-            Ok(answer) => serde_json::to_value(answer)?,
-            Err(e) => json!({ "run": wanted.run, "wrong": e.to_string() }),
-        };
-        say(out, &answer)?;
+        match done {
+            Ok(answer) => say(out, &answer)?,
+            Err(e) => say(out, &json!({ "run": run, "wrong": e.to_string() }))?,
+        }
     }
     say(out, &json!({ "end": true }))
 }
 
-fn run_one(wanted: &JobRun, stock: &mut Stock, beat: &mut dyn FnMut(Instant)) -> Result<Answer, SpecError> {
-    let resolved = Resolved::from_value(wanted.scenario.clone())?;
+fn run_one(wanted: JobRun, stock: &mut Stock, beat: &mut dyn FnMut(Instant)) -> Result<Answer, SpecError> {
+    let resolved = Resolved::from_value(wanted.scenario)?;
     let streams = Streams::new(wanted.seed, &wanted.key);
     let outcome = run(&resolved, &streams, &wanted.options, stock, beat)?;
     let unreached = outcome.unreached.iter().map(ToString::to_string).collect();
@@ -162,7 +162,10 @@ fn round_trip(resolved: &Resolved) -> u64 {
 }
 
 /// One line, in one call.
-fn say(out: &mut dyn Write, line: &Value) -> io::Result<()> {
-    out.write_all(format!("{MARK}{line}\n").as_bytes())?;
+fn say(out: &mut dyn Write, line: &impl Serialize) -> io::Result<()> {
+    let mut text = MARK.to_string().into_bytes();
+    serde_json::to_writer(&mut text, line)?;
+    text.push(b'\n');
+    out.write_all(&text)?;
     out.flush()
 }

@@ -409,8 +409,10 @@ fn setting(
     let links = streams.links(path, None, kept.log)?;
     let (hosts, sides): (Vec<_>, Vec<_>) = stock.take(resolved)?.into_values().unzip();
     let sides = sides.into_iter().collect();
-    let emulator = Emulator::new(two_hosts::network(), sides, links, kept.verdicts);
-    Ok((hosts.into_iter().collect(), Between::Ours(Box::new(emulator.only_between(addresses)))))
+    let emulator = Emulator::new(two_hosts::network(), sides, links, kept.verdicts)
+        .only_between(addresses)
+        .with_pool(stock.pool());
+    Ok((hosts.into_iter().collect(), Between::Ours(Box::new(emulator))))
 }
 
 /// What the kernels of these hosts have counted so far.

@@ -33,6 +33,8 @@ const MOST: usize = 64;
 pub struct Stock {
     /// Absent where every run gets hosts of its own.
     kept: Option<Vec<(Made, Host, Side)>>,
+    /// Memory for packets on their way.
+    pool: Pool,
 }
 
 /// What a host with its interface was made with. Sysctls are set anew for each run, and what sockets are asked for goes with
@@ -49,7 +51,12 @@ struct Made {
 impl Stock {
     /// One that keeps hosts.
     pub fn keeping() -> Self {
-        Self { kept: Some(Vec::new()) }
+        Self { kept: Some(Vec::new()), pool: Pool::default() }
+    }
+
+    /// Memory for packets on their way, which one run after another has.
+    pub fn pool(&self) -> Pool {
+        self.pool.clone()
     }
 
     /// Whether runs share hosts here.
@@ -95,7 +102,7 @@ impl Stock {
         let ids: Vec<HostId> = hosts.ids().collect();
         for ((id, host), mut side) in ids.into_iter().zip(hosts.into_values()).zip(sides.into_values()) {
             // What closing a socket has sent.
-            let mut intake = Intake::new(Pool::default());
+            let mut intake = Intake::new(self.pool.clone());
             while side.receive(&mut intake)?.is_some() {}
             kept.push((Made::of(resolved, id), host, side));
         }

@@ -7,7 +7,7 @@ use rexmit_stack::{Cached, Event, Snapshot, ToldCounters};
 use rexmit_units::Duration;
 use rexmit_wire::Payload;
 
-use super::{Common, PIECE, Sent};
+use super::{Common, PIECE, Sent, with_room};
 use crate::sys::inside;
 use crate::sys::poll::Readiness;
 use crate::sys::tcp_info::{self, PHASES, STATES, TcpInfo};
@@ -76,16 +76,14 @@ impl TcpSocket {
 
     pub(super) fn read(&mut self, max: u64) -> u64 {
         let common = &mut self.common;
-        let (mut scratch, size) = common.room(max);
-        let done = match &common.socket {
-            Some(socket) => (&*socket).read(&mut scratch[..size]),
-            None => Ok(0),
-        };
-        common.scratch = scratch;
-        let got = common.note(done).unwrap_or(0);
-        common.check(self.read, got);
-        self.read += got as u64;
-        got as u64
+        let got = with_room(max, |room| {
+            let done = common.socket.as_ref().map_or(Ok(0), |socket| { socket }.read(room));
+            let got = common.note(done).unwrap_or(0);
+            common.check(self.read, &room[..got]);
+            got as u64
+        });
+        self.read += got;
+        got
     }
 }
 

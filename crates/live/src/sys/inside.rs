@@ -22,6 +22,8 @@ pub struct Calls {
     call: unsafe extern "C" fn(c_long, *const c_long) -> c_long,
     host_write: unsafe extern "C" fn(c_int, *const c_void, c_ulong) -> c_long,
     counters: unsafe extern "C" fn(*mut c_ulonglong),
+    reseed: unsafe extern "C" fn(c_ulonglong),
+    count_from: unsafe extern "C" fn(c_ulonglong),
     now: unsafe extern "C" fn() -> c_ulonglong,
     interface: unsafe extern "C" fn(*const c_char, *mut *mut c_void) -> c_long,
     take: unsafe extern "C" fn(*mut c_void, *mut c_void, c_ulong) -> c_long,
@@ -119,6 +121,18 @@ pub fn counters() -> Option<[u64; COUNTERS]> {
 pub fn now() -> Option<u64> {
     // SAFETY: takes nothing.
     calls().map(|calls| unsafe { (calls.now)() })
+}
+
+/// Seeds the kernel's random numbers anew; false elsewhere than inside.
+pub fn reseed(seed: u64) -> bool {
+    // SAFETY: takes a number.
+    calls().map(|calls| unsafe { (calls.reseed)(seed) }).is_some()
+}
+
+/// Lets sequence numbers and timestamps count from `start`, nanoseconds of CLOCK_MONOTONIC; false elsewhere than inside.
+pub fn count_from(start: u64) -> bool {
+    // SAFETY: takes a number.
+    calls().map(|calls| unsafe { (calls.count_from)(start) }).is_some()
 }
 
 /// Looks at a TCP socket; `None` elsewhere than inside, and where it is none.

@@ -19,6 +19,10 @@ struct rexmit_calls {
 	long (*host_write)(int fd, const void *data, unsigned long len);
 	/* Counters of the thread's network namespace: REXMIT_COUNTERS numbers, in the order of `rexmit_kern.c`. */
 	void (*counters)(unsigned long long *values);
+	/* Seeds the kernel's random numbers anew. */
+	void (*reseed)(unsigned long long seed);
+	/* Lets sequence numbers and timestamps count from this time of CLOCK_MONOTONIC, nanoseconds. */
+	void (*count_from)(unsigned long long start);
 	/* CLOCK_MONOTONIC, nanoseconds. */
 	unsigned long long (*now)(void);
 	/*
@@ -53,6 +57,9 @@ struct rexmit_look {
 
 #define REXMIT_COUNTERS 12
 
+/* drivers/char/random.c, net/core/secure_seq.c */
+extern void rexmit_reseed(unsigned long long seed);
+extern void rexmit_count_from(unsigned long long start);
 /* rexmit_interface.c */
 extern long rexmit_interface(const char *name, void **handle);
 extern long rexmit_take(void *handle, void *buffer, unsigned long len);
