@@ -137,15 +137,21 @@ fn no_congestion_control(name: &str, error: &io::Error) -> String {
     }
     let known = fs::read_to_string(sysctl_path("net.ipv4.tcp_available_congestion_control"));
     let known = known.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(", ");
-    format!("this kernel has no congestion control {name:?}; it has {known}")
+    format!("{} has no congestion control {name:?}; it has {known}", this_kernel())
+}
+
+/// The kernel under this process, by its version.
+fn this_kernel() -> String {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    if release.trim().is_empty() { "this kernel".to_string() } else { format!("Linux {}", release.trim()) }
 }
 
 /// Why a sysctl could not be set.
 fn refusal(name: &str, value: &str, error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => format!("this kernel has no sysctl {name} for a namespace"),
-        io::ErrorKind::InvalidInput => format!("{name} does not take {value:?}"),
-        _ => format!("{name} cannot be set to {value:?}: {error}"),
+        io::ErrorKind::NotFound => format!("{} has no sysctl {name} for a namespace", this_kernel()),
+        io::ErrorKind::InvalidInput => format!("{name} of {} does not take {value:?}", this_kernel()),
+        _ => format!("{name} of {} cannot be set to {value:?}: {error}", this_kernel()),
     }
 }
 
