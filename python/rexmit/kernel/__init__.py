@@ -13,21 +13,31 @@ from rexmit.kernel.boot import BootCheck, boot_command, check_boot
 from rexmit.kernel.cache import Kernel, cache_folder, find_kernel, kernels
 from rexmit.kernel.configure import HZ_CHOICES
 from rexmit.kernel.errors import KernelError
-from rexmit.kernel.make import BuildOptions, build
-from rexmit.kernel.needs import DEBIAN_SOURCE, missing
+from rexmit.kernel.kept import KeptFolder, kept_folders
+from rexmit.kernel.make import BuildOptions, build, clean_up
+from rexmit.kernel.needs import missing
+from rexmit.kernel.versions import DEFAULT_VERSION, VERSIONS, debian_source, installed
+from rexmit.kernel.words import why_it_ended
 
 __all__ = [
-    "DEBIAN_SOURCE",
+    "DEFAULT_VERSION",
     "HZ_CHOICES",
+    "VERSIONS",
     "BootCheck",
     "BuildOptions",
+    "KeptFolder",
     "Kernel",
     "KernelError",
     "boot_command",
     "build",
     "cache_folder",
     "check_boot",
+    "clean_up",
+    "debian_source",
     "find_kernel",
+    "installed",
+    "kept_folders",
     "kernels",
     "missing",
+    "why_it_ended",
 ]
