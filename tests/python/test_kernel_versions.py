@@ -207,6 +207,7 @@ def test_a_record_of_several_kernels_is_checked(made: Make, tmp_path: Path) -> N
             read_record(out)
 
 
+@pytest.mark.second_kernel
 class TestWithTheKernels:
     """With 6.1 and 6.12 as they are built."""
 

@@ -44,13 +44,11 @@ def why_it_ended(lines: Iterable[str]) -> str:
     for line in kept:
         for kind, sign in _SIGNS.items():
             if kind not in first and (found := sign.search(line)):
-                first[kind] = found[0]
+                first[kind] = found[1] if kind == "place" else found[0]
     told = [first[kind] for kind in ("oops", "panic") if kind in first]
     if not told:
         return ""
-    return "; ".join(dict.fromkeys(told)) + (
-        f" (at {first['place'].split()[-1]})" if "place" in first else ""
-    )
+    return "; ".join(dict.fromkeys(told)) + (f" (at {first['place']})" if "place" in first else "")
 
 
 _FAULT = re.compile(
