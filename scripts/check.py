@@ -156,12 +156,16 @@ def tests(scratch: Path) -> list[Check]:
         Check("fuzz", TESTS, [PYTHON, "scripts/fuzz.py", "--seconds=30"]),
         # Where nothing may be skipped the kernel is built; elsewhere its absence is a skip.
         Check("kernel", TESTS, [*LAST, PYTHON, "scripts/kernel.py"], behind=True),
-        # What runs in real time has the machine to itself; the rest has one process for each core.
-        Check("pytest: real time", TESTS, [*pytest(scratch / "real-time"), "-m", "real_time"]),
+        # One process for each core.
         Check(
             "pytest",
             TESTS,
-            [*pytest(scratch / "pytest"), "-m", "not real_time and not long", *SIDE_BY_SIDE],
+            [
+                *pytest(scratch / "pytest"),
+                "-m",
+                "not real_time and not long and not second_kernel",
+                *SIDE_BY_SIDE,
+            ],
         ),
         Check(
             "cargo test: memory",
@@ -173,6 +177,11 @@ def tests(scratch: Path) -> list[Check]:
         Check("pages: end to end", TESTS, [*NPM, "e2e"], uses=["chromium"], beside=True),
         Check("README examples", TESTS, [PYTHON, "scripts/readme_test.py", *EXECUTED], beside=True),
         Check("pages: unit tests", TESTS, [*NPM, "test"], beside=True),
+        # The second version has had all that time to compile; few tests want it.
+        Check("kernel 6.12", TESTS, [*LAST, PYTHON, "scripts/kernel.py", "6.12"], behind=True),
+        Check("pytest: kernel 6.12", TESTS, [*pytest(scratch / "kernel-6.12"), "-m", "second_kernel"]),
+        # What runs in real time has the machine to itself.
+        Check("pytest: real time", TESTS, [*pytest(scratch / "real-time"), "-m", "real_time"]),
     ]
 
 

@@ -1,7 +1,8 @@
-"""Make sure that there is a kernel with a virtual clock before tests boot it.
+"""Make sure that there is a kernel with a virtual clock before tests boot it: `kernel.py [VERSION]`.
 
 With `REXMIT_REQUIRE_ALL=1` it is built where it is not in the cache, which takes some minutes. Elsewhere its
-absence is told as a skipped test is, with what to do.
+absence is told as a skipped test is, with what to do. Builds take turns, and those of versions that stand
+before this one in `VERSIONS` come first, since more tests wait for them.
 """
 
 from __future__ import annotations
@@ -9,15 +10,25 @@ from __future__ import annotations
 import os
 import sys
 
-from rexmit.kernel import BuildOptions, Kernel, KernelError, build, check_boot, find_kernel
+from rexmit.kernel import (
+    DEFAULT_VERSION,
+    VERSIONS,
+    BuildOptions,
+    Kernel,
+    KernelError,
+    build,
+    check_boot,
+    find_kernel,
+)
 from rexmit.run.progress import shown_progress
 
 
 def main() -> int:
     """0 if there is a kernel that starts, or if its absence may be skipped."""
     required = os.environ.get("REXMIT_REQUIRE_ALL") == "1"
+    version = sys.argv[1] if len(sys.argv) > 1 else DEFAULT_VERSION
     try:
-        kernel = built() if required else find_kernel()
+        kernel = built(version) if required else find_kernel(name=version)
     except KernelError as error:
         if required:
             return fail(error)
@@ -31,10 +42,12 @@ def main() -> int:
     return 0
 
 
-def built() -> Kernel:
-    """The kernel of this version of rexmit, built now if it is not in the cache."""
+def built(version: str) -> Kernel:
+    """The kernel of this version, built now if it is not in the cache."""
     with shown_progress() as progress:
-        return build(BuildOptions(progress=progress))
+        for each in VERSIONS[: VERSIONS.index(version) + 1]:
+            kernel = build(BuildOptions(version=each, progress=progress))
+    return kernel
 
 
 def fail(error: KernelError) -> int:

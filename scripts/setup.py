@@ -53,6 +53,11 @@ KERNEL = {
     "ip": "iproute2",
     "ethtool": "ethtool",
 }
+# What a release of Debian may not have: tried once, and not asked for again.
+TRIED = {
+    "/usr/src/linux-source-6.12.tar.xz": "linux-source-6.12",  # the second version of the kernel
+    "ccache": "ccache",  # with which a kernel is compiled again in a minute
+}
 # Without these nothing can be built; without the others some tests are skipped.
 NEEDED = {"cc", "ensurepip", "node", "npm"}
 
@@ -104,11 +109,14 @@ def debian_packages() -> bool:
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         # Those of the kernel apart: a release of Debian with another kernel knows not all of them.
         of_kernel = sorted({package for name, package in missing.items() if name in KERNEL})
-        others = sorted(set(missing.values()) - set(of_kernel))
-        wanted = [[*install, *names, "-qq"] for names in (others, of_kernel) if names]
+        tried = sorted({package for name, package in missing.items() if name in TRIED})
+        others = sorted(set(missing.values()) - {*of_kernel, *tried})
+        groups = [others, of_kernel, *([package] for package in tried)]
+        wanted = [[*install, *names, "-qq"] for names in groups if names]
         for command in (["apt-get", "update", "-qq"], *wanted):
             if subprocess.run(command, stdin=subprocess.DEVNULL, env=environment).returncode != 0:
                 print(f"setup: `{' '.join(command)}` failed", file=sys.stderr)
+        remember_tried()
         missing = absent()
     else:
         line = " ".join([*install, *missing.values()])
@@ -174,9 +182,22 @@ def absent() -> dict[str, str]:
     libraries = {each.installed: each.package for each in third_party() if each.found() is None}
     programs = {name: package for name, package in DEBIAN.items() if not present(name)} | libraries
     programs |= {name: package for name, package in KERNEL.items() if not present(name)}
+    programs |= {
+        name: package
+        for name, package in TRIED.items()
+        if not present(name) and not (STAMPS / f"no-{package}").exists()
+    }
     importlib.invalidate_caches()
     find = importlib.util.find_spec
     return programs | {name: package for name, package in MODULES.items() if find(name) is None}
+
+
+def remember_tried() -> None:
+    """Note what this release of Debian was asked for in vain."""
+    STAMPS.mkdir(parents=True, exist_ok=True)
+    for name, package in TRIED.items():
+        if not present(name):
+            (STAMPS / f"no-{package}").touch()
 
 
 def present(name: str) -> bool:

@@ -92,6 +92,7 @@ class Study:
         verdicts: str = "none",
         transmissions: str = "none",
         allow_unsupported: bool = False,
+        kernel: str | None = None,
         shard: tuple[int, int] | None = None,
         cluster: str | None = None,
     ) -> Results:
@@ -99,14 +100,15 @@ class Study:
 
         `out` is the results folder (None keeps the results in memory), `backend` is `model`, `uml` or
         `kernel`, `jobs` the number of threads or guests (None: every core; one run at a time on `kernel`, in
-        real time). With `allow_unsupported`, settings that the backend cannot have are left out. `capture`,
-        `state`, `verdicts` and `transmissions` (`none`, `failed` or `all`) say of which runs captures, tables
-        of state over time, of verdicts and of why each packet was sent are kept in the folder; `state_at`
-        says when state is noted: at all `changes`, after each of the application's `writes`, or every
-        `10 ms`. `shard` is `(3, 16)` for the third of 16 parts of the runs, which `rexmit merge` joins.
-        `cluster` is the address of a Dask cluster (`tcp://HOST:PORT`, or a scheduler's file) whose workers
-        run it; `jobs` is then for each of their threads. With `progress` a bar shows on standard error; a
-        function is called with (stage, done, total) instead. The answer is the same for any number of jobs.
+        real time). `kernel` names the kernel of guests whose hosts name none, such as `6.12`. With
+        `allow_unsupported`, settings that the backend cannot have are left out. `capture`, `state`,
+        `verdicts` and `transmissions` (`none`, `failed` or `all`) say of which runs captures, tables of state
+        over time, of verdicts and of why each packet was sent are kept in the folder; `state_at` says when
+        state is noted: at all `changes`, after each of the application's `writes`, or every `10 ms`. `shard`
+        is `(3, 16)` for the third of 16 parts of the runs, which `rexmit merge` joins. `cluster` is the
+        address of a Dask cluster (`tcp://HOST:PORT`, or a scheduler's file) whose workers run it; `jobs` is
+        then for each of their threads. With `progress` a bar shows on standard error; a function is called
+        with (stage, done, total) instead. The answer is the same for any number of jobs.
 
         Raises StudyError for a wrong study, StoreError for a folder that cannot be used, Interrupted after
         a signal, when finished runs have been stored and `resume=True` goes on.
@@ -114,6 +116,7 @@ class Study:
         options = RunOptions(
             backend=backend,
             allow_unsupported=allow_unsupported,
+            kernel=kernel,
             jobs=jobs,
             resume=resume,
             capture=capture,

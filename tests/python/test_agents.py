@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -44,6 +45,23 @@ def test_every_run_is_answered_once(tmp_path: Path) -> None:
     done = answers(crew("pass", tmp_path), 100)
     assert sorted(done) == list(range(100))
     assert all(one.answer["row"]["n"] == run and one.failed is None for run, one in done.items())
+
+
+def test_an_agent_gets_runs_of_one_kind(tmp_path: Path) -> None:
+    script, blocks = tmp_path / "agent.py", tmp_path / "blocks"
+    script.write_text(AGENT.format(does="pass"))
+
+    def launch(job: Path, folder: Path) -> list[str]:
+        with blocks.open("a") as file:
+            file.write(" ".join(str(run["run"]) for run in json.loads(job.read_text())["runs"]) + "\n")
+        return ["python3", "-IS", str(script), str(job)]
+
+    mixed = Crew(launch, lambda run: RunJob(run, {}, 1, ""), 2, kind=lambda run: run % 3 == 0)
+    assert sorted(answers(mixed, 60)) == list(range(60))
+    kinds = [{int(run) % 3 == 0 for run in line.split()} for line in blocks.read_text().splitlines()]
+    assert all(len(kind) == 1 for kind in kinds)
+    assert {True} in kinds
+    assert {False} in kinds
 
 
 def test_a_run_that_kills_its_agent_is_tried_twice_and_the_others_go_on(tmp_path: Path) -> None:

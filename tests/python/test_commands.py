@@ -352,7 +352,7 @@ def test_what_a_program_reads_is_json(rexmit: Command, study_file: Path, tmp_pat
     doctor = json.loads(rexmit("doctor", "--json").stdout)
     assert doctor["backends"] == ["model", "stack:usrsctp", "uml", "kernel"]
     names = {check["name"] for check in doctor["checks"]}
-    assert names == {"tshark", "ns-3", "kernel", "usrsctp", "namespaces"}
+    assert names == {"tshark", "ns-3", "kernel", "ccache", "usrsctp", "namespaces"}
     assert json.loads(rexmit("studies", study_file, "--json").stdout)["runs"] == 16
 
 

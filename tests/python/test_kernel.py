@@ -23,6 +23,7 @@ from rexmit.kernel import (
     kernels,
     missing,
     needs,
+    versions,
 )
 from rexmit.kernel.configure import OPTIONAL, REQUIRED, absent_options, options_text
 from rexmit.kernel.make import key_of
@@ -51,8 +52,9 @@ linux:
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache of its own."""
+    """An empty cache of its own. The miniature's executable is /bin/true, which is no guest."""
     monkeypatch.setenv("REXMIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("rexmit.kernel.make.check_boot", lambda kernel: None)
     return tmp_path / "cache" / "kernels"
 
 
@@ -66,7 +68,7 @@ def miniature(
     tree: Path, version: int = 6, configure: str = ":", compile_: str = "cp /bin/true linux"
 ) -> Path:
     for patch in load_patches(patches_text(1000)):
-        for edit in patch.edits:
+        for edit in patch.ways[0]:
             path = tree / edit.file
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a") as file:
@@ -79,17 +81,25 @@ def miniature(
     return tree
 
 
+def packed(tree: Path, archive: Path) -> Path:
+    with tarfile.open(archive, "w:gz") as file:
+        file.add(tree, "linux-6.1")
+    return archive
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 def left_over(cache: Path) -> list[str]:
-    return [path.name for path in cache.iterdir() if path.name != ".lock"]
+    """What is there beside what stays: the lock, the counts of steps, and copies of trees."""
+    return [path.name for path in cache.iterdir() if path.name not in (".lock", "steps.json", "trees")]
 
 
 def test_a_build_makes_a_kernel_with_its_facts_and_leaves_the_source_alone(cache: Path, tree: Path) -> None:
     # What a build of another configuration left is no part of the source.
-    for name in ("stale.h", "linux", "MAINTAINERS"):
+    for name in ("linux", ".config", "net/core/neighbour.o", "include/generated/stale.h"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text("old")
     before = contents(tree)
     stages: list[str] = []
@@ -114,7 +124,13 @@ def test_a_build_makes_a_kernel_with_its_facts_and_leaves_the_source_alone(cache
         ),
     )
     assert (kernel.version, kernel.hz, kernel.unpatched, kernel.absent) == ("6.1.7", 1000, (), ())
-    assert list(dict.fromkeys(stages)) == ["unpacking the source", "configuring", "compiling"]
+    assert list(dict.fromkeys(stages)) == [
+        *("reading the source", "copying the source", "configuring", "compiling", "booting"),
+    ]
+    assert kernel.unfitting == ()
+    [copy] = (cache / "trees").glob("*/1000")
+    assert (copy / "linux").read_bytes() != b"old"
+    assert not (copy / "include" / "generated" / "stale.h").exists()
     assert find_kernel() == kernel
     facts = json.loads((kernel.folder / "kernel.json").read_text())
     assert facts["version"] == "6.1.7"
@@ -138,7 +154,7 @@ def test_each_rate_of_ticks_is_a_kernel_of_its_own(cache: Path, tree: Path) -> N
     assert "CONFIG_HZ=250" in slow.config.read_text()
     assert find_kernel(250) == slow
     assert find_kernel() == fast, "1000 is the default, whichever is newer"
-    assert find_kernel(version="6.1") == fast
+    assert find_kernel(name="6.1") == fast
     with pytest.raises(KernelError, match="HZ=100"):
         find_kernel(100)
     with pytest.raises(UsageError, match="choose one of 100, 250, 1000"):
@@ -146,15 +162,18 @@ def test_each_rate_of_ticks_is_a_kernel_of_its_own(cache: Path, tree: Path) -> N
 
 
 def test_an_archive_is_unpacked(cache: Path, tree: Path, tmp_path: Path) -> None:
-    archive = tmp_path / "linux.tar.xz"
-    with tarfile.open(archive, "w:xz") as file:
-        file.add(tree, "linux-6.1")
-    kernel = build(BuildOptions(archive))
+    archive = packed(tree, tmp_path / "linux.tar.gz")
+    stages: list[str] = []
+    kernel = build(BuildOptions(archive, progress=lambda stage, done, total: stages.append(stage)))
     assert kernel.version == "6.1.7"
+    assert next(iter(stages)) == "unpacking the source"
+    assert not (cache / "trees").exists()
     assert kernel.source_hash != identify(tree).hash
 
 
-def test_the_hash_follows_all_that_decides_the_kernel(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hash_follows_all_that_decides_the_kernel(
+    cache: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keys = {key_of(identify(tree), 1000)}
     (tree / "net" / "core" / "neighbour.o").touch()
     assert key_of(identify(tree), 1000) in keys, "what was built in a tree is not its source"
@@ -178,8 +197,8 @@ def test_what_is_missing_is_named_in_one_line_with_its_packages(
         "a build needs what is not on this machine: no-flex (flex), no-bison (bison); "
         "on Debian: apt-get install bison flex"
     )
-    monkeypatch.setattr(needs, "DEBIAN_SOURCE", Path("/no/source.tar.xz"))
-    assert missing()["/no/source.tar.xz"] == "linux-source-6.1"
+    monkeypatch.setattr(versions, "SOURCES", Path("/no"))
+    assert missing()["/no/linux-source-6.1.tar.xz"] == "linux-source-6.1"
     with pytest.raises(
         KernelError, match=r"apt-get install bison flex linux-source-6\.1, then run `rexmit ker"
     ):
@@ -219,9 +238,14 @@ def test_linux_5_and_what_is_no_source_are_refused(cache: Path, tmp_path: Path) 
 
 
 def test_a_failing_compiler_is_quoted_and_its_log_kept(cache: Path, tmp_path: Path) -> None:
-    tree = miniature(tmp_path / "linux", compile_="echo 'net/x.c:3: error: no such thing'; exit 1")
-    with pytest.raises(KernelError, match="error: no such thing") as wrong:
+    said = ("In file included from net/x.c:1:", "net/x.c:3:7: error: no such thing", "b.c:1: error: b")
+    compile_ = "; ".join(f"echo '{line}'" for line in said)
+    tree = miniature(tmp_path / "linux", compile_=f"{compile_}; exit 1")
+    with pytest.raises(KernelError) as wrong:
         build(BuildOptions(tree))
+    assert str(wrong.value).startswith(f"{tree}/net/x.c:3: error: no such thing; "), (
+        "the first, with its place"
+    )
     log = cache / "failed-build.log"
     assert str(wrong.value).endswith(f"the whole log: {log}")
     assert "\n" not in str(wrong.value)
@@ -260,8 +284,8 @@ def test_a_version_is_read_from_a_makefile() -> None:
 def test_patches_find_each_anchor_once_and_say_why(tree: Path) -> None:
     patches = load_patches(patches_text(250))
     assert all(len(patch.reason) > 40 for patch in patches)
-    applied, left = apply_patches(tree, patches)
-    assert (len(applied), left) == (9, [])
+    done = apply_patches(tree, patches)
+    assert (len(done.names), done.unfitting) == (9, {})
     assert "default 250" in (tree / "arch/um/Kconfig").read_text()
     random = (tree / "drivers/char/random.c").read_text()
     assert random.count("rexmit_set_seed();") == 2
@@ -274,11 +298,15 @@ def test_a_patch_that_does_not_fit_names_its_place(tree: Path) -> None:
     file = tree / "drivers/char/random.c"
     file.write_text(file.read_text().replace("extract_entropy(key", "extract_other(key"))
     before = file.read_text()
-    with pytest.raises(KernelError, match=r"'random-seed' does not fit .*random\.c has no places like"):
+    with pytest.raises(
+        KernelError, match=r"'random-seed' does not fit this source: .*random\.c has no places like"
+    ):
         apply_patches(tree, patches)
     assert file.read_text() == before, "a patch is applied whole or not at all"
     fitting = [patch for patch in patches if patch.name == "neighbours"]
-    assert apply_patches(tree, fitting) == ([], ["neighbours"])
+    done = apply_patches(tree, fitting)
+    assert done.names == ()
+    assert done.unfitting["neighbours"].startswith("net/core/neighbour.c has no places like")
 
 
 def test_an_edit_goes_before_after_or_instead() -> None:
@@ -289,12 +317,17 @@ def test_an_edit_goes_before_after_or_instead() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_build_leaves_no_kernel(cache: Path, tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_stopped_build_leaves_no_kernel(
+    cache: Path, tmp_path: Path, number: signal.Signals, kept: bool
+) -> None:
     tree = miniature(tmp_path / "linux", compile_="sleep 15")
+    source = tree if kept else packed(tree, tmp_path / "linux.tar.gz")
     command = [sys.executable, "-c", "import rexmit.cli; rexmit.cli.main()", "kernel", "build"]
-    with subprocess.Popen([*command, "--source", str(tree)], stderr=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen([*command, "--source", str(source)], stderr=subprocess.PIPE, text=True) as running:
         waited = 0.0
-        while not list(cache.glob(".build-*/source/.config")) and waited < 60:
+        begun = "trees/*/1000/.config" if kept else ".build-*/source/.config"
+        while not list(cache.glob(begun)) and waited < 60:
             time.sleep(0.05)
             waited += 0.05
         running.send_signal(number)
@@ -313,7 +346,7 @@ def test_a_second_build_waits_for_the_first(cache: Path, tmp_path: Path) -> None
     slow = miniature(tmp_path / "linux", compile_="sleep 2; cp /bin/true linux")
     command = [sys.executable, "-c", "import rexmit.cli; rexmit.cli.main()", "kernel", "build", "--json"]
     running = [
-        subprocess.Popen([*command, "--source", str(slow)], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen([*command, "--no-boot", "--source", str(slow)], stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
     facts = [json.loads(one.communicate(timeout=60)[0]) for one in running]

@@ -194,7 +194,7 @@ class TestGuest:
     def test_no_sysctl_of_that_name(self) -> None:
         wrong = study(hosts__server__linux__sysctl=[{"net.ipv4.tcp_magic": 1}])
         with pytest.raises(
-            StudyError, match=r"hosts\.server\.linux: this kernel has no sysctl net\.ipv4\.tcp_magic"
+            StudyError, match=r"hosts\.server\.linux: Linux \S+ has no sysctl net\.ipv4\.tcp_magic"
         ):
             run("uml", wrong)
 

@@ -1,5 +1,6 @@
 //! A host: a network namespace with one interface, set as the scenario says.
 
+use std::fs;
 use std::io;
 use std::net::IpAddr;
 
@@ -140,7 +141,13 @@ fn no_congestion_control(name: &str, error: &io::Error) -> String {
     }
     let known = sysctl::read("net.ipv4.tcp_available_congestion_control");
     let known = known.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(", ");
-    format!("this kernel has no congestion control {name:?}; it has {known}")
+    format!("{} has no congestion control {name:?}; it has {known}", this_kernel())
+}
+
+/// The kernel under this process, by its version.
+pub fn this_kernel() -> String {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    if release.trim().is_empty() { "this kernel".to_string() } else { format!("Linux {}", release.trim()) }
 }
 
 /// An error of the system while a host is made, with the remedy where it is known.

@@ -6,6 +6,8 @@ use std::io;
 
 use rexmit_files::set_kernel_value;
 
+use crate::host::this_kernel;
+
 /// Sysctls that are not as the kernel had them.
 #[derive(Debug, Default)]
 pub struct Sysctls {
@@ -90,9 +92,9 @@ fn write_all(mut left: Vec<(String, String)>) -> Result<(), String> {
 /// Why a sysctl could not be set.
 fn refusal(name: &str, value: &str, error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => format!("this kernel has no sysctl {name} for a namespace"),
-        io::ErrorKind::InvalidInput => format!("{name} does not take {value:?}"),
-        _ => format!("{name} cannot be set to {value:?}: {error}"),
+        io::ErrorKind::NotFound => format!("{} has no sysctl {name} for a namespace", this_kernel()),
+        io::ErrorKind::InvalidInput => format!("{name} of {} does not take {value:?}", this_kernel()),
+        _ => format!("{name} of {} cannot be set to {value:?}: {error}", this_kernel()),
     }
 }
 

@@ -125,6 +125,7 @@ impl LinuxSpec {
             };
         }
         first!(
+            version,
             congestion,
             sack,
             dsack,

@@ -13,6 +13,11 @@ use crate::SpecError;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinuxSpec {
+    /// Which kernel it is, on backend `uml`: a version such as `"6.12"`, or the beginning of the hash of one that was
+    /// built. Both hosts of a run have the same, so a host that says nothing has the other's; where neither says
+    /// anything it is that of `--kernel`, or the default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// Congestion control, such as `"reno"`, `"cubic"` or `"bbr"` (TCP_CONGESTION).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
@@ -124,12 +129,16 @@ impl std::fmt::Display for SysctlValue {
 }
 
 /// Keys of every protocol; those of SCTP alone begin with its name, the others are of TCP.
-const BOTH: [&str; 5] = ["send_buffer", "receive_buffer", "nagle", "offloads", "sysctl"];
+const BOTH: [&str; 6] = ["version", "send_buffer", "receive_buffer", "nagle", "offloads", "sysctl"];
 
 impl LinuxSpec {
     /// Refuses what no kernel could heed; `host` is whose settings they are.
     pub(crate) fn check(&self, host: &str) -> Result<(), SpecError> {
         let wrong = |key: &str, text: &str| Err(SpecError::new(format!("hosts.{host}.linux.{key}"), text));
+        let named = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
+        if self.version.as_ref().is_some_and(|name| name.is_empty() || !name.chars().all(named)) {
+            return wrong("version", "no name of a kernel; allowed: such as \"6.12\"");
+        }
         if self.rto_min.is_some_and(|d| d.is_zero() || d.as_nanos() % 1_000_000 != 0) {
             return wrong("rto_min", "a kernel takes whole milliseconds, at least 1 ms");
         }
@@ -212,6 +221,19 @@ mod tests {
             spec.of_another_protocol(false).collect::<Vec<_>>(),
             ["sctp_heartbeat", "sctp_sack_delay"]
         );
+    }
+
+    #[test]
+    fn the_name_of_a_kernel_is_a_word() {
+        let with = |name: &str| LinuxSpec { version: Some(name.to_string()), ..LinuxSpec::default() };
+        for name in ["6.12", "6.12.117-0123456789abcdef", "6.13.0-rc3+"] {
+            assert!(with(name).check("client").is_ok(), "{name}");
+        }
+        for name in ["", "6.12 or so", "../6.12"] {
+            let error = with(name).check("client").unwrap_err().to_string();
+            assert!(error.starts_with("hosts.client.linux.version"), "{error}");
+        }
+        assert_eq!(with("6.12").of_another_protocol(true).count(), 0);
     }
 
     #[test]

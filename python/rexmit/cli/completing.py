@@ -56,6 +56,26 @@ def backends(context: click.Context, parameter: click.Parameter, word: str) -> l
     return [CompletionItem(name, help=text) for name, text in BACKENDS.items() if name.startswith(word)]
 
 
+def kernels(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
+    """Names of the kernels that were built: their versions, by two numbers and whole, and with the hash."""
+    from rexmit.kernel import kernels as built
+
+    found: dict[str, str] = {}
+    for one in built():
+        about = f"Linux {one.version}, HZ {one.hz}, built {one.built}"
+        short = ".".join(one.version.split(".")[:2])
+        for name in (short, one.version, f"{one.version}-{one.hash}"):
+            found.setdefault(name, about)
+    return _items(found, word)
+
+
+def sources(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
+    """The versions whose sources of Debian are on this machine."""
+    from rexmit.kernel import debian_source, installed
+
+    return _items({version: str(debian_source(version)) for version in installed()}, word)
+
+
 def responses(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
     """The columns of numbers of the first results folder that is named before; every response without one."""
     from rexmit.tables import SEEDS

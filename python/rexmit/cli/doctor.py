@@ -16,7 +16,7 @@ from rich.text import Text
 from rexmit import _native
 from rexmit.cli.common import console, json_option, print_json
 from rexmit.errors import RexmitError
-from rexmit.kernel import KernelError, find_kernel
+from rexmit.kernel import KernelError, find_kernel, kernels
 from rexmit.run.backends import BACKENDS
 from rexmit.run.emulation import probe
 from rexmit.run.provenance import environment
@@ -47,7 +47,7 @@ def doctor(emulator: bool, as_json: bool) -> None:
         _emulator(as_json)
         return
     facts = environment()
-    checks = [_tshark(), _ns3(), _kernel(), *map(_stack, third_parties().values()), _namespaces()]
+    checks = [_tshark(), _ns3(), _kernel(), _ccache(), *map(_stack, third_parties().values()), _namespaces()]
     if as_json:
         print_json({**facts, "backends": list(BACKENDS), "checks": checks})
         return
@@ -135,10 +135,19 @@ def _ns3() -> dict[str, object]:
 def _kernel() -> dict[str, object]:
     try:
         kernel = find_kernel()
-        found, detail = True, f"Linux {kernel.version}, HZ={kernel.hz}: {kernel.path}"
+        others = dict.fromkeys(one.version for one in kernels() if one.version != kernel.version)
+        more = f"; --kernel chooses {', '.join(others)}" if others else ""
+        found, detail = True, f"Linux {kernel.version}, HZ={kernel.hz}: {kernel.path}{more}"
     except KernelError as error:
         found, detail = False, str(error)
     return {"name": "kernel", "for": "Linux's own stack in virtual time", "found": found, "detail": detail}
+
+
+def _ccache() -> dict[str, object]:
+    path = shutil.which("ccache")
+    detail = str(path) if path else "install Debian's package ccache"
+    what = "rexmit kernel build, which takes from it what was compiled before"
+    return {"name": "ccache", "for": what, "found": path is not None, "detail": detail}
 
 
 def _stack(stack: Stack) -> dict[str, object]:

@@ -8,17 +8,23 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from rexmit.cli import completing
 from rexmit.cli.common import console, json_option, print_json
 from rexmit.cli.groups import Commands
 from rexmit.cli.stopping import ended
+from rexmit.errors import UsageError
 from rexmit.kernel import (
+    DEFAULT_VERSION,
     HZ_CHOICES,
     BootCheck,
     BuildOptions,
     Kernel,
     cache_folder,
     check_boot,
+    clean_up,
     find_kernel,
+    installed,
+    kept_folders,
     kernels,
     missing,
 )
@@ -47,13 +53,19 @@ def kernel() -> None:
     epilog="""\b
 Examples:
   rexmit kernel build
+  rexmit kernel build --version 6.12
   rexmit kernel build --hz 250 --jobs 4
   rexmit kernel build --source linux-6.1.99.tar.xz"""
 )
 @click.option(
+    "--version",
+    shell_complete=completing.sources,
+    help=f"Version of Debian's source: its package linux-source-VERSION. Default: {DEFAULT_VERSION}.",
+)
+@click.option(
     "--source",
     type=click.Path(path_type=Path),
-    help="Archive or tree of Linux 6.x, which stays as it is. Default: Debian's package linux-source-6.1.",
+    help="Archive or tree of Linux 6.x in place of Debian's source; it stays as it is.",
 )
 @click.option(
     "--hz",
@@ -64,34 +76,72 @@ Examples:
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Compilers at once. Default: one a core.")
 @click.option("--force", is_flag=True, help="Build again what was built.")
+@click.option(
+    "--no-boot", is_flag=True, help="With --source: do not try whether what was built starts; keep it anyway."
+)
 @json_option
-def build(source: Path | None, hz: str, jobs: int | None, force: bool, as_json: bool) -> None:
-    """Build the kernel, which takes some minutes, unless it was built from just the same before."""
+def build(
+    version: str | None,
+    source: Path | None,
+    hz: str,
+    jobs: int | None,
+    force: bool,
+    no_boot: bool,
+    as_json: bool,
+) -> None:
+    """Build the kernel, which takes some minutes, unless it was built from just the same before.
+
+    Of a tree, such as a checkout of git with your changes, a copy is kept with all that was compiled: the
+    next build compiles what changed. `rexmit kernel clean` removes such copies.
+    """
     try:
         with shown_progress() as progress:
-            built = build_kernel(BuildOptions(source, int(hz), jobs, force, progress))
+            built = build_kernel(BuildOptions(source, version, int(hz), jobs, force, not no_boot, progress))
     except KeyboardInterrupt as error:
         raise ended(error, "the build was stopped; nothing of it is left") from None
     if as_json:
         print_json(built.facts())
     else:
         click.echo(f"Linux {built.version}, HZ={built.hz}: {built.path}")
+        for text in built.unfitting:
+            click.echo(f"without the patch {text}")
+
+
+@kernel.command(epilog="\b\nExamples:\n  rexmit kernel clean\n  rexmit kernel clean --source ~/linux")
+@click.option("--source", type=click.Path(path_type=Path), help="Only what was kept of this tree.")
+@json_option
+def clean(source: Path | None, as_json: bool) -> None:
+    """Remove what is kept of builds of trees, so that their next builds begin anew. Kernels stay."""
+    with shown_progress() as progress:
+        removed = clean_up(source, progress)
+    if as_json:
+        print_json({"removed": [one.facts() for one in removed]})
+    else:
+        for one in removed:
+            click.echo(f"removed {_megabytes(one.bytes)} of {one.source or one.folder}")
+        if not removed:
+            click.echo("nothing is kept" if source is None else f"nothing is kept of {source}")
 
 
 @kernel.command(
     epilog="""\b
 Examples:
   rexmit kernel status --check
+  rexmit kernel status --check --kernel 6.12
   rexmit kernel status --json"""
 )
 @click.option("--check", is_flag=True, help="Boot the kernel that is used by default.")
+@click.option("--kernel", "name", shell_complete=completing.kernels, help="With --check: boot this one.")
 @json_option
-def status(check: bool, as_json: bool) -> None:
+def status(check: bool, name: str | None, as_json: bool) -> None:
     """Show the kernels that were built, which is used by default, and what a build would lack."""
+    if name is not None and not check:
+        raise UsageError("--kernel: goes with --check, and says which kernel is booted")
     found = kernels()
     # An error where there is none: a check of nothing is no success.
-    default = find_kernel() if found or check else None
-    booted = check_boot(default) if check and default is not None else None
+    default = find_kernel() if found or (check and name is None) else None
+    chosen = default if name is None else find_kernel(name=name)
+    booted = check_boot(chosen) if check and chosen is not None else None
     lacking = missing()
     if as_json:
         print_json(
@@ -99,7 +149,9 @@ def status(check: bool, as_json: bool) -> None:
                 "folder": str(cache_folder()),
                 "default": None if default is None else default.hash,
                 "kernels": [kernel.facts() for kernel in found],
+                "sources": installed(),
                 "missing": lacking,
+                "kept": [one.facts() for one in kept_folders()],
                 "boot": None if booted is None else asdict(booted),
             }
         )
@@ -109,11 +161,15 @@ def status(check: bool, as_json: bool) -> None:
         _show_boot(booted)
 
 
-@kernel.command(epilog="\b\nExample:\n  $(rexmit kernel path) --version")
+@kernel.command(epilog="\b\nExample:\n  $(rexmit kernel path --kernel 6.12) --version")
 @click.option("--hz", type=click.Choice([str(hz) for hz in HZ_CHOICES]), help="The one with these ticks.")
-def path(hz: str | None) -> None:
-    """Print the path of the kernel that is used by default."""
-    click.echo(find_kernel(None if hz is None else int(hz)).path)
+@click.option("--kernel", "name", shell_complete=completing.kernels, help="The one of this name.")
+def path(hz: str | None, name: str | None) -> None:
+    """Print the path of the kernel that is used by default, or of the one that is named.
+
+    A kernel's name is its version (6.12, 6.12.117), the beginning of its hash, or both with a dash between.
+    """
+    click.echo(find_kernel(None if hz is None else int(hz), name).path)
 
 
 def _show(found: list[Kernel], default: Kernel | None, lacking: dict[str, str]) -> None:
@@ -130,9 +186,16 @@ def _show(found: list[Kernel], default: Kernel | None, lacking: dict[str, str]) 
         console().print(table)
     else:
         click.echo("none was built; `rexmit kernel build` builds one")
+    for kept in kept_folders():
+        what = kept.source or "an unknown tree"
+        click.echo(f"kept for the next build of {what}: {_megabytes(kept.bytes)} in {kept.folder}")
     if lacking:
         names = ", ".join(lacking)
         click.echo(f"a build would lack {names}; on Debian: {install_line(lacking)}")
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:,.0f} MB"
 
 
 def _show_boot(booted: BootCheck) -> None:

@@ -10,6 +10,7 @@ import click
 from rexmit.cli import completing
 from rexmit.cli.common import OUT, json_option, print_json, warn
 from rexmit.errors import StudyError, UsageError
+from rexmit.kernel import DEFAULT_VERSION
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.capture import CAPTURE_CHOICES
 from rexmit.run.progress import shown_study
@@ -27,6 +28,7 @@ Examples:
   rexmit run hurtig-2006/short
   rexmit run hurtig-2006/short --set path.rate='["1 Mbit/s", "2 Mbit/s"]' --jobs 2 --out results/fast
   rexmit run hurtig-2006/short --backend uml --out results/linux
+  rexmit run hurtig-2006/short --backend uml --kernel 6.12 --out results/linux-6.12
   rexmit run hurtig-2006/short --set vary.path.queue='["9 packets", "99 packets"]' --out results/queues
   rexmit run my-study.toml --out results/mine --resume
   rexmit run my-study.toml --shard 3/16
@@ -40,6 +42,12 @@ Examples:
     shell_complete=completing.backends,
     help="What runs it: model (virtual time), uml (a real Linux in virtual time; `rexmit kernel build` makes "
     "it) or kernel (this machine's, in real time).",
+)
+@click.option(
+    "--kernel",
+    shell_complete=completing.kernels,
+    help="With --backend uml: the kernel where hosts name none (hosts.server.linux.version), by its version "
+    f"or the beginning of its hash; `rexmit kernel status` lists them. Default: {DEFAULT_VERSION}.",
 )
 @click.option(
     "--allow-unsupported",
@@ -120,6 +128,7 @@ def run(
     context: click.Context,
     study: str,
     backend: str,
+    kernel: str | None,
     allow_unsupported: bool,
     settings: tuple[str, ...],
     jobs: int | None,
@@ -150,7 +159,7 @@ def run(
         tables = (state, state_at, verdicts, transmissions)
         watched = (shown.report, warn, shown.rows)
         options = RunOptions(
-            backend, jobs, resume, capture, *tables, allow_unsupported, *watched, part, cluster
+            backend, jobs, resume, capture, *tables, allow_unsupported, *watched, part, cluster, kernel
         )
         try:
             results = run_study(spec, folder, options)

@@ -18,14 +18,14 @@ def create(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o666), "wb")
 
 
-def put(path: Path, text: str, executable: bool = False) -> None:
-    """Writes a text into a new file in the place of one that is there."""
+def put(path: Path, content: str | bytes, executable: bool = False) -> None:
+    """Writes a new file in the place of one that is there."""
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
     with create(path) as file:
         if executable:
             os.fchmod(file.fileno(), 0o755)
-        file.write(text.encode())
+        file.write(content.encode() if isinstance(content, str) else content)
 
 
 def append(path: Path) -> IO[bytes]:

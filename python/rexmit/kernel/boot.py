@@ -16,6 +16,7 @@ from rexmit.errors import one_line
 from rexmit.files import put
 from rexmit.kernel.cache import Kernel
 from rexmit.kernel.errors import KernelError
+from rexmit.kernel.words import why_it_ended
 from rexmit.places import temporary_folder
 
 MEMORY = "128M"
@@ -115,7 +116,8 @@ def check_boot(kernel: Kernel, seed: int = 0) -> BootCheck:
         try:
             told = json.loads((folder / "told.json").read_text())
         except (OSError, ValueError):
-            last = one_line(" / ".join(done.stdout.strip().splitlines()[-3:])) or "it said nothing"
+            lines = done.stdout.strip().splitlines()
+            last = why_it_ended(lines) or one_line(" / ".join(lines[-3:])) or "it said nothing"
             raise KernelError(f"{kernel.path}: does not start: {last}") from None
     check = BootCheck(seconds=seconds, **told)
     _require_obedience(kernel, check)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,16 @@ from rexmit.files import LockFile, make_folder, remove_tree
 from rexmit.kernel.driver import PATCH
 from rexmit.kernel.errors import KernelError
 from rexmit.kernel.needs import install_line, missing
+from rexmit.kernel.versions import DEFAULT_VERSION, build_line, is_of
 
 DEFAULT_HZ = 1000
 """Ticks a second of the kernel that is meant where none is named."""
 
 BUILDING = ".build-"
 """Beginning of the name of a folder in which a kernel is being built; after a kill it is worthless."""
+
+_SHORTEST_HASH = 6
+"""Digits of a hash that are enough to mean a kernel."""
 
 OF_BUILD = re.compile(re.escape(BUILDING) + r"\w+")
 """Such a name."""
@@ -32,7 +36,8 @@ class Kernel:
     """A kernel that was built, and how: the facts of its `kernel.json`.
 
     `hash` is of all that it was built from: the source, the configuration, the patches, `hz`. `sha256` is of
-    the executable. `absent` are optional options that its version did not take.
+    the executable. `absent` are optional options that its version did not take, `unpatched` the patches that
+    did not fit, and `unfitting` says of each of these why.
     """
 
     folder: Path
@@ -48,6 +53,7 @@ class Kernel:
     compiler: str
     build_seconds: float
     built: str
+    unfitting: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -87,27 +93,43 @@ def kernels() -> list[Kernel]:
     return sorted(whole, key=lambda kernel: (kernel.built, kernel.hash), reverse=True)
 
 
-def find_kernel(hz: int | None = None, version: str | None = None) -> Kernel:
-    """The newest kernel with `hz` ticks a second, of `version` (`6.1` means any 6.1.x) where it is given.
+def find_kernel(hz: int | None = None, name: str | None = None, prefer: Sequence[str] = ()) -> Kernel:
+    """The newest kernel with `hz` ticks a second that `name` means.
 
-    Without `hz`, one with `DEFAULT_HZ` is preferred to any other. Raises KernelError, which says how to build
-    one, where there is none.
+    A name is a version (`6.1` means any 6.1.x), the beginning of a hash, six digits or more, or a version
+    and a hash, as its folder has them. Without one, `DEFAULT_VERSION` goes before others; without `hz`,
+    `DEFAULT_HZ` does. Of those that fit, the first whose hash is in `prefer` goes before all. Raises
+    KernelError, which says how to build one, where there is none.
     """
     fitting = [
-        kernel
-        for kernel in kernels()
-        if (hz is None or kernel.hz == hz)
-        and (version is None or kernel.version == version or kernel.version.startswith(f"{version}."))
+        one for one in kernels() if (hz is None or one.hz == hz) and (name is None or is_called(one, name))
     ]
-    if fitting:
-        return next((kernel for kernel in fitting if kernel.hz == DEFAULT_HZ), fitting[0])
-    options = f" --hz {hz}" if hz is not None and hz != DEFAULT_HZ else ""
-    kind = " ".join(part for part in (version, f"with HZ={hz}" if hz else "") if part)
+    if not fitting:
+        raise KernelError(_no_kernel(hz, name))
+
+    def rank(kernel: Kernel) -> tuple[int, bool, bool]:
+        place = prefer.index(kernel.hash) if kernel.hash in prefer else len(prefer)
+        return place, not is_of(kernel.version, DEFAULT_VERSION), kernel.hz != DEFAULT_HZ
+
+    return min(fitting, key=rank)  # the first of equals, which is the newest
+
+
+def is_called(kernel: Kernel, name: str) -> bool:
+    """Whether a name means this kernel: its version, the beginning of its hash, or both."""
+    whole = f"{kernel.version}-{kernel.hash}"
+    by_hash = len(name) >= _SHORTEST_HASH and kernel.hash.startswith(name)
+    return is_of(kernel.version, name) or by_hash or whole == name
+
+
+def _no_kernel(hz: int | None, name: str | None) -> str:
+    """That there is none, and what to do."""
+    ticks = hz if hz is not None and hz != DEFAULT_HZ else None
+    kind = " ".join(part for part in (name, f"with HZ={hz}" if hz else "") if part)
     lacking = missing()
     first = f"first {install_line(lacking)}, then " if lacking else ""
-    raise KernelError(
+    return (
         f"no kernel{' ' + kind if kind else ''} with a virtual clock in {cache_folder()}; "
-        f"{first}run `rexmit kernel build{options}`"
+        f"{first}run `{build_line(name, ticks)}`"
     )
 
 
@@ -147,8 +169,9 @@ def _read(folder: Path) -> Kernel | None:
         return None
     try:
         facts = json.loads((folder / "kernel.json").read_text())
-        names = {field.name for field in fields(Kernel)} - {"folder"}
-        values = {name: facts[name] for name in names}
+        # Those that have a default came later: older folders are without them.
+        known = {field.name: field.default is MISSING for field in fields(Kernel) if field.name != "folder"}
+        values = {name: facts[name] for name, needed in known.items() if needed or name in facts}
         lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
         kernel = Kernel(folder=folder, **{**values, **lists})
     except (OSError, ValueError, KeyError, TypeError):

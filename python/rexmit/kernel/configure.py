@@ -33,5 +33,7 @@ def verify(config: Path, hz: int) -> list[str]:
     text = config.read_text()
     wanted = options_text(REQUIRED) + f"CONFIG_HZ={hz}\n"
     if refused := absent_options(wanted, text):
-        raise KernelError(f"this source does not take {', '.join(refused)}; use Debian's linux-source-6.1")
+        raise KernelError(
+            f"this source does not take {', '.join(refused)}; use Debian's linux-source-6.1 or -6.12"
+        )
     return [line.partition("=")[0] for line in absent_options(options_text(OPTIONAL), text)]

@@ -8,11 +8,8 @@ import sys
 from pathlib import Path
 
 from rexmit.kernel.errors import KernelError
+from rexmit.kernel.versions import DEFAULT_VERSION, debian_source, installed, source_package
 
-DEBIAN_SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
-"""Where Debian 12's package linux-source-6.1 puts the kernel's source."""
-
-SOURCE_PACKAGE = "linux-source-6.1"
 ROOM = 2_500_000_000
 """Bytes that a build takes for a while: measured 1.6 GB for 6.1, sources of later kernels are larger."""
 
@@ -36,12 +33,12 @@ _HEADERS = {
 """Header without which the compiler has nothing to begin with, and its Debian package."""
 
 
-def missing(source: Path | None = None) -> dict[str, str]:
-    """What a build of `source` (None: Debian's) lacks here, each with the Debian package that brings it."""
+def missing(source: Path | None = None, version: str = DEFAULT_VERSION) -> dict[str, str]:
+    """What a build of `source` (None: Debian's of `version`) lacks here, each with its Debian package."""
     lacking = {name: package for name, package in _PROGRAMS.items() if shutil.which(name) is None}
     lacking |= {str(path): package for path, package in _HEADERS.items() if not path.exists()}
-    if source is None and not DEBIAN_SOURCE.exists():
-        lacking[str(DEBIAN_SOURCE)] = SOURCE_PACKAGE
+    if source is None and not debian_source(version).exists():
+        lacking[str(debian_source(version))] = source_package(version)
     return lacking
 
 
@@ -59,13 +56,16 @@ def require_platform() -> None:
         )
 
 
-def require_tools(source: Path | None) -> None:
+def require_tools(source: Path | None, version: str = DEFAULT_VERSION) -> None:
     """Raises KernelError that names every missing program with its Debian package."""
-    lacking = missing(source)
+    lacking = missing(source, version)
     if lacking:
         what = ", ".join(f"{name} ({package})" for name, package in lacking.items())
+        others = ""
+        if str(debian_source(version)) in lacking and (here := installed()):
+            others = f"; of Debian's sources {' and '.join(here)} {'is' if len(here) == 1 else 'are'} here"
         raise KernelError(
-            f"a build needs what is not on this machine: {what}; on Debian: {install_line(lacking)}"
+            f"a build needs what is not on this machine: {what}; on Debian: {install_line(lacking)}{others}"
         )
 
 

@@ -32,12 +32,23 @@ class Edit:
 
 @dataclass(frozen=True)
 class Patch:
-    """Edits with one reason. A build goes on without an optional patch that does not fit."""
+    """Edits with one reason. A build goes on without an optional patch that does not fit.
+
+    `ways` are its edits, and others for sources that have other code there: the first that fits is taken.
+    """
 
     name: str
     reason: str
     optional: bool
-    edits: tuple[Edit, ...]
+    ways: tuple[tuple[Edit, ...], ...]
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What became of patches: the names of those that are in the source, and of each other why it is not."""
+
+    names: tuple[str, ...]
+    unfitting: dict[str, str]
 
 
 def patches_text(hz: int) -> str:
@@ -50,39 +61,63 @@ def load_patches(text: str) -> list[Patch]:
     return [_patch(table) for table in tomllib.loads(text)["patch"]]
 
 
-def apply_patches(tree: Path, patches: list[Patch]) -> tuple[list[str], list[str]]:
-    """Changes the source in `tree`; names the patches that were applied, and optional ones that were not.
+def apply_patches(tree: Path, patches: list[Patch]) -> Applied:
+    """Changes the source in `tree`, and says which patches were applied and why others were not.
 
-    A patch is applied whole or not at all. Raises KernelError where one that is not optional does not fit.
+    A patch is applied whole or not at all. Raises KernelError, before anything is written, where some that
+    are not optional do not fit; it names them all.
     """
-    applied: list[str] = []
-    left: list[str] = []
+    changed, applied = changed_files(tree, patches)
+    for file, content in changed.items():
+        put(tree / file, content)
+    return applied
+
+
+def changed_files(tree: Path, patches: list[Patch]) -> tuple[dict[str, str], Applied]:
+    """The files of a source that patches change, as they are then; nothing is written.
+
+    Raises KernelError as `apply_patches` does.
+    """
+    changed: dict[str, str] = {}
+    names: list[str] = []
+    unfitting: dict[str, str] = {}
+    needed: list[str] = []
     for patch in patches:
-        try:
-            changed = _changed(tree, patch)
-        except (OSError, ValueError) as error:
-            if not patch.optional:
-                why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error
-                raise KernelError(
-                    f"the patch {patch.name!r} does not fit this source: {why}; "
-                    "use Debian's linux-source-6.1 or another 6.1"
-                ) from None
-            left.append(patch.name)
+        fits, why = _fitting(tree, patch, changed)
+        if fits is not None:
+            changed |= fits
+            names.append(patch.name)
             continue
-        for path, content in changed.items():
-            put(path, content)
-        applied.append(patch.name)
-    return applied, left
+        unfitting[patch.name] = why
+        if not patch.optional:
+            needed.append(f"the patch {patch.name!r} does not fit this source: {why}")
+    if needed:
+        raise KernelError(f"{'; '.join(needed)}; use Debian's linux-source-6.1 or linux-source-6.12")
+    return changed, Applied(tuple(names), unfitting)
 
 
-def _changed(tree: Path, patch: Patch) -> dict[Path, str]:
-    changed: dict[Path, str] = {}
-    for edit in patch.edits:
-        path = tree / edit.file
-        changed[path] = edit.apply(changed[path] if path in changed else path.read_text())
-    return changed
+def _fitting(tree: Path, patch: Patch, changed: dict[str, str]) -> tuple[dict[str, str] | None, str]:
+    """What the first way that fits makes of the files; else None, and why the first does not fit."""
+    reasons = []
+    for edits in patch.ways:
+        try:
+            return _edited(tree, edits, changed), ""
+        except OSError as error:
+            reasons.append(f"{error.filename}: {error.strerror}")
+        except ValueError as error:
+            reasons.append(str(error))
+    return None, reasons[0]
+
+
+def _edited(tree: Path, edits: tuple[Edit, ...], changed: dict[str, str]) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for edit in edits:
+        before = files.get(edit.file, changed.get(edit.file))
+        files[edit.file] = edit.apply((tree / edit.file).read_text() if before is None else before)
+    return files
 
 
 def _patch(table: dict[str, Any]) -> Patch:
-    edits = tuple(Edit(**edit) for edit in table["edit"])
-    return Patch(table["name"], " ".join(table["reason"].split()), table.get("optional", False), edits)
+    given = [table["edit"], *(other["edit"] for other in table.get("otherwise", []))]
+    ways = tuple(tuple(Edit(**edit) for edit in edits) for edits in given)
+    return Patch(table["name"], " ".join(table["reason"].split()), table.get("optional", False), ways)

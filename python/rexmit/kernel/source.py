@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import lzma
-import os
 import re
-import shutil
 import subprocess
 import tarfile
 import zlib
@@ -15,22 +13,18 @@ from pathlib import Path
 
 from rexmit.errors import one_line
 from rexmit.kernel.errors import KernelError
-from rexmit.kernel.needs import DEBIAN_SOURCE, SOURCE_PACKAGE
-
-_IDENTIFYING = ("Makefile", "arch/um", "arch/x86/um", "drivers/char/random.c", "include/net", "kernel", "net")
-"""What of a tree its hash is made from: all that rexmit changes, and the network."""
-
-_SOURCES = {".c", ".h", ".S", ".lds", ".sh"}
-_BUILT = shutil.ignore_patterns(".git", "*.o", "*.a", "*.cmd", "*.ko")
-_BUILT_ON_TOP = {"linux", "vmlinux", ".config", ".config.old"}
+from rexmit.kernel.kept import known_snapshot
+from rexmit.kernel.snapshot import Snapshot, hash_of, look, sources
+from rexmit.kernel.versions import debian_source, source_package
 
 
 @dataclass(frozen=True)
 class Source:
-    """A source of the kernel: where it is, and the hash by which it is known."""
+    """A source of the kernel: where it is, the hash by which it is known, and of a tree what is in it."""
 
     path: Path
     hash: str
+    files: Snapshot | None = None
 
     @property
     def is_tree(self) -> bool:
@@ -41,47 +35,49 @@ class Source:
 def identify(path: Path | None) -> Source:
     """The source at `path` (None: Debian's) with its hash.
 
-    An archive's hash is that of its bytes. A tree's is of the names and contents of the sources in
-    `_IDENTIFYING`, whatever was built there. Raises KernelError where there is none.
+    An archive's hash is that of its bytes. A tree's is of the names and contents of all that a build can read
+    in it, whatever was built there. Raises KernelError where there is none.
     """
-    place = DEBIAN_SOURCE if path is None else path.absolute()
+    place = debian_source() if path is None else path.absolute()
     if place.is_dir():
         if not (place / "arch" / "um" / "Kconfig").is_file():
             raise KernelError(f"{place}: is no source of Linux: it has no arch/um/Kconfig")
-        _require_six(_version_in(place), place)
-        return Source(place, _hash_of_tree(place))
+        _require_six(version_in(place), place)
+        return tree_of(place, look(place, known_snapshot(place)))
     try:
         with place.open("rb") as file:
             return Source(place, hashlib.file_digest(file, "sha256").hexdigest())
     except OSError as error:
-        hint = f"on Debian: apt-get install {SOURCE_PACKAGE}, or " if path is None else ""
+        hint = f"on Debian: apt-get install {source_package()}, or " if path is None else ""
         raise KernelError(
             f"{place}: the kernel's source cannot be read ({one_line(error.strerror)}); "
             f"{hint}name one with --source"
         ) from None
 
 
+def tree_of(place: Path, files: Snapshot) -> Source:
+    """The source that a tree with these files is."""
+    return Source(place, hash_of(sources(files)), files)
+
+
 def unpack(source: Source, tree: Path) -> str:
-    """Puts a copy of the source into the new folder `tree` and returns its version, such as 6.1.192.
+    """Unpacks an archive into the new folder `tree` and returns its version, such as 6.1.192.
 
     Raises KernelError for a damaged archive, one of something else, and any kernel but 6.x.
     """
-    if source.is_tree:
-        shutil.copytree(source.path, tree, symlinks=True, ignore=_built)
-    else:
-        _require_six(version_of(_makefile_in(source.path)), source.path)
-        tree.mkdir()
-        command = ["tar", "--extract", "--file", str(source.path), "--directory", str(tree)]
-        done = subprocess.run(
-            [*command, "--strip-components=1", "--no-same-owner"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-        )
-        if done.returncode != 0:
-            said = one_line(done.stderr).split(" tar: ")[0]
-            raise KernelError(f"{source.path}: cannot be unpacked: {said}")
-    version = _version_in(tree)
+    _require_six(version_of(_makefile_in(source.path)), source.path)
+    tree.mkdir()
+    command = ["tar", "--extract", "--file", str(source.path), "--directory", str(tree)]
+    done = subprocess.run(
+        [*command, "--strip-components=1", "--no-same-owner"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        said = one_line(done.stderr).split(" tar: ")[0]
+        raise KernelError(f"{source.path}: cannot be unpacked: {said}")
+    version = version_in(tree)
     _require_six(version, source.path)
     return version
 
@@ -96,13 +92,8 @@ def version_of(makefile: str) -> str:
     return ".".join(dotted) + numbers.get("EXTRAVERSION", "")
 
 
-def _built(folder: str, names: list[str]) -> set[str]:
-    """What a build left in one folder of a tree, of which a copy is to know nothing."""
-    on_top = _BUILT_ON_TOP if "MAINTAINERS" in names else set()
-    return _BUILT(folder, names) | on_top.intersection(names)
-
-
-def _version_in(tree: Path) -> str:
+def version_in(tree: Path) -> str:
+    """The version of a tree; empty where its Makefile gives none."""
     try:
         return version_of((tree / "Makefile").read_text(errors="replace"))
     except OSError:
@@ -129,23 +120,3 @@ def _makefile_in(archive: Path) -> str:
     except (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError):
         raise KernelError(f"{archive}: is no tar archive of Linux's source, or a damaged one") from None
     return ""
-
-
-def _hash_of_tree(tree: Path) -> str:
-    whole = hashlib.sha256()
-    for name in _IDENTIFYING:
-        top = tree / name
-        found = [top] if top.is_file() else sorted(_sources(top))
-        for path in found:
-            whole.update(str(path.relative_to(tree)).encode() + b"\0")
-            whole.update(hashlib.sha256(path.read_bytes()).digest())
-    return whole.hexdigest()
-
-
-def _sources(folder: Path) -> list[Path]:
-    return [
-        Path(where, name)
-        for where, _, names in os.walk(folder)
-        for name in names
-        if Path(name).suffix in _SOURCES or name.startswith(("Makefile", "Kconfig", "Kbuild"))
-    ]

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from rexmit import _native
 from rexmit.errors import UsageError
-from rexmit.run.backends import Backend, open_backend
+from rexmit.run.backends import Backend, as_recorded, open_backend
 from rexmit.run.columns import SEED_COLUMNS
 from rexmit.run.results import Results
 from rexmit.study import Design, StudySpec
@@ -72,7 +72,8 @@ class Again:
     def _backend(self, spec: StudySpec) -> Backend:
         key = hash((spec.design.seed, spec.design.replications))
         if key not in self._backends:
-            self._backends[key] = open_backend(str(self._results.study["backend"]), spec)
+            study = self._results.study
+            self._backends[key] = open_backend(str(study["backend"]), spec, as_recorded(study))
         return self._backends[key]
 
 

@@ -16,7 +16,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import Any
 
 from rexmit.errors import RexmitError, StudyError
 from rexmit.files import put
+from rexmit.kernel import why_it_ended
 from rexmit.places import temporary_folder
 from rexmit.run.cores import idle_core
 from rexmit.run.guests import guest_environment
@@ -80,17 +81,23 @@ class Crew:
     """Runs jobs on up to `size` agents at a time.
 
     `launch` gives an agent's command. `make` makes the job of a run. Iterate over :meth:`work`. Agents
-    that are `pinned` stay on a core each.
+    that are `pinned` stay on a core each. An agent gets runs of one `kind` only, such as those of one kernel.
     """
 
     def __init__(
-        self, launch: Launch, make: Callable[[int], RunJob], size: int, pinned: bool = False
+        self,
+        launch: Launch,
+        make: Callable[[int], RunJob],
+        size: int,
+        pinned: bool = False,
+        kind: Callable[[int], Hashable] = lambda run: None,
     ) -> None:
         self._launch = launch
         self._pinned = pinned
         self._make = make
         self._size = max(size, 1)
-        self._todo: deque[int] = deque()
+        self._kind = kind
+        self._todo: dict[Hashable, deque[int]] = {}
         self._tries: dict[int, int] = {}
         self._lock = threading.Lock()
         self._answers: queue.Queue[Done | RexmitError | None] = queue.Queue()
@@ -102,7 +109,8 @@ class Crew:
 
         Raises StudyError where a run cannot be run at all, and RexmitError where no agent can be started.
         """
-        self._todo.extend(runs)
+        for run in runs:
+            self._todo.setdefault(self._kind(run), deque()).append(run)
         crew = [threading.Thread(target=self._serve, daemon=True) for _ in range(min(self._size, len(runs)))]
         for one in crew:
             one.start()
@@ -135,7 +143,8 @@ class Crew:
                 left = self._one_agent(block)
                 self._learn(len(block) - len(left), time.monotonic() - began)
                 with self._lock:
-                    self._todo.extendleft(reversed(left))
+                    for run in reversed(left):
+                        self._todo[self._kind(run)].appendleft(run)
         except RexmitError as error:
             self._answers.put(error)
         except OSError as error:
@@ -143,10 +152,14 @@ class Crew:
         self._answers.put(None)
 
     def _take(self) -> list[int]:
+        """Runs for an agent: from the first on that waits, those of its kind."""
         with self._lock:
-            fair = -(-len(self._todo) // self._size)
-            count = min(self._block, fair, len(self._todo))
-            return [self._todo.popleft() for _ in range(count)]
+            waiting = [todo for todo in self._todo.values() if todo]
+            if not waiting:
+                return []
+            todo = min(waiting, key=lambda one: one[0])
+            fair = -(-sum(map(len, waiting)) // self._size)
+            return [todo.popleft() for _ in range(min(self._block, fair, len(todo)))]
 
     def _learn(self, done: int, seconds: float) -> None:
         if done:
@@ -193,10 +206,10 @@ class Crew:
 def last_words(said: Sequence[str]) -> str:
     """The line that says why a process ended, of all that it has said; nothing if there is none."""
     lines = [line.strip() for line in said if line.strip()]
-    for sign in ("Kernel panic", "rror"):
-        if telling := [line for line in lines if sign in line]:
-            return telling[0] if sign == "Kernel panic" else telling[-1]
-    return lines[-1] if lines else ""
+    if told := why_it_ended(lines):
+        return told
+    telling = [line for line in lines if "rror" in line]
+    return (telling or lines or [""])[-1]
 
 
 class Agent:

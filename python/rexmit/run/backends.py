@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -52,12 +52,15 @@ class BackendOptions:
 
     `allow_unsupported` runs a study all the same whose settings the backend cannot have. `keep` is what a
     backend writes down while a run happens, where running it again would not give the same. `state_at` says
-    when state is noted: `changes`, `writes` or an interval.
+    when state is noted: `changes`, `writes` or an interval. `kernel` names the kernel of guests where their
+    hosts name none; of several that a name means, one whose hash is in `kernels` is taken.
     """
 
     allow_unsupported: bool = False
     keep: Keep | None = None
     state_at: str = "changes"
+    kernel: str | None = None
+    kernels: tuple[str, ...] = ()
 
 
 class Backend(Protocol):
@@ -278,6 +281,12 @@ def open_backend(name: str, spec: StudySpec, options: BackendOptions | None = No
 
         return (UmlBackend if name == "uml" else KernelBackend)(spec, options)
     raise UsageError(f"unknown backend {name!r}{nearest(name, BACKENDS)}")
+
+
+def as_recorded(study: Mapping[str, Any]) -> BackendOptions:
+    """Options by which a backend has the kernels of which a study.json tells, as far as they are here."""
+    each = study.get("kernels") or [study]
+    return BackendOptions(kernels=tuple(one["hash"] for one in each if isinstance(one.get("hash"), str)))
 
 
 def is_virtual(name: str) -> bool:

@@ -13,18 +13,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pyarrow as pa
 
 from rexmit import _native
 from rexmit.errors import RexmitError, StudyError, one_line
-from rexmit.run.backends import FIRST_CHUNK, LARGEST_CHUNK, Backend, is_virtual
+from rexmit.run.backends import FIRST_CHUNK, LARGEST_CHUNK, Backend, as_recorded, is_virtual
 from rexmit.run.on_worker import Work, pack, rows_of, run_chunk, what_it_can
 from rexmit.run.scheduler import CONNECT_SECONDS, connect, quiet_logs
 from rexmit.run.unreached import Unreached
 from rexmit.study import StudySpec
+
+if TYPE_CHECKING:
+    from rexmit.run.runner import RunOptions
 
 FETCH_SECONDS = 1.0
 FETCH_TRIES = 60
@@ -334,12 +337,14 @@ class Cluster:
         return f"{where}: no worker can run backend {self._work['backend']}: {'; '.join(told)}{more}"
 
 
-def work_of(spec: StudySpec, backend: Backend, allow_unsupported: bool, jobs: int) -> Work:
+def work_of(spec: StudySpec, backend: Backend, options: RunOptions, jobs: int) -> Work:
     """What every chunk of a sweep shares."""
     return {
         "study": pack(spec),
         "name": spec.name,
         "backend": backend.name,
-        "allow_unsupported": allow_unsupported,
+        "allow_unsupported": options.allow_unsupported,
+        "kernel": options.kernel,
+        "kernels": as_recorded(backend.facts()).kernels,
         "jobs": jobs,
     }

@@ -29,7 +29,8 @@ from rexmit.study import StudySpec
 from rexmit.study.spec import parse_spec
 
 Work = dict[str, Any]
-"""What every chunk of a sweep shares: `study` (packed), `name`, `backend`, `allow_unsupported`, `jobs`."""
+"""What every chunk of a sweep shares: `study` (packed), `name`, `backend`, `allow_unsupported`, `jobs`,
+`kernel` and `kernels` (as `BackendOptions` has them)."""
 
 _TUN = Path("/dev/net/tun")
 
@@ -101,7 +102,11 @@ def rows_of(answer: dict[str, Any]) -> pa.Table:
 def _backend(work: Work) -> Backend:
     """A backend of its own for each chunk: it counts what was not reached."""
     spec = unpack(work["study"], work["name"])
-    return open_backend(work["backend"], spec, BackendOptions(work["allow_unsupported"]))
+    return open_backend(
+        work["backend"],
+        spec,
+        BackendOptions(work["allow_unsupported"], kernel=work["kernel"], kernels=tuple(work["kernels"])),
+    )
 
 
 def _lacks(backend: str) -> str | None:

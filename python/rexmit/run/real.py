@@ -6,7 +6,7 @@ import json
 import platform
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from rexmit.errors import RexmitError, StudyError
-from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for
+from rexmit.run.chosen_kernels import ChosenKernels, named_kernels
 from rexmit.run.details import RETRANSMISSIONS
 from rexmit.run.guests import Reach, engine, guest_command, inside_command, of_this_python
 from rexmit.run.judged import JudgedCaptures
@@ -35,7 +35,6 @@ class RealBackend(ModelBackend):
     """A real kernel. The model's plan names its runs; agents run them."""
 
     table_kinds: tuple[str, ...] = ("state", "verdicts", "messages")
-    virtual_hz: int | None = None
 
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
         super().__init__(spec, options)
@@ -132,7 +131,16 @@ class RealBackend(ModelBackend):
         return row if done.failed else row | {RETRANSMISSIONS.column: found}
 
     def _crew(self, options: Callable[[int], dict[str, Any]], size: int) -> Crew:
-        return Crew(self.command, lambda run: self._job(run, options(run)), size, pinned=not self.real_time)
+        jobs, pinned = (lambda run: self._job(run, options(run))), not self.real_time
+        return Crew(self.command, jobs, size, pinned, self._kind)
+
+    def _kind(self, run: int) -> Hashable:
+        """What runs must have in common for one agent to run them."""
+        return None
+
+    def _virtual_hz(self, run: int) -> int | None:
+        """Ticks of a run's kernel a second, where its clock is virtual."""
+        return None
 
     def _settle(self, done: Done, row: dict[str, Any]) -> None:
         if self._options.keep:
@@ -142,7 +150,7 @@ class RealBackend(ModelBackend):
     def _job(self, run: int, options: dict[str, Any]) -> RunJob:
         design = self._design
         key = self._plan.run_key(run, design.replications)
-        chosen = {"virtual_hz": self.virtual_hz, **options}
+        chosen = {"virtual_hz": self._virtual_hz(run), **options}
         return RunJob(run, self._spec.scenario_of(run), design.seed, key, chosen)
 
     def _row(self, done: Done) -> dict[str, Any]:
@@ -197,6 +205,9 @@ class KernelBackend(RealBackend):
         """The machine's kernel."""
         return f"Linux {platform.release()}"
 
+    def _judge(self, unsupported: list[str]) -> list[str]:
+        return super()._judge([*unsupported, *named_kernels(self._spec)])
+
     def facts(self) -> dict[str, Any]:
         """The machine's kernel, for the record of a study."""
         return {"kernel": platform.release()}
@@ -217,34 +228,34 @@ class UmlBackend(RealBackend):
     name = "uml"
 
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
-        self._kernel = find_kernel()
-        self.virtual_hz = self._kernel.hz
         super().__init__(spec, options)
+        self._kernels = ChosenKernels(spec, options.kernel, options.kernels)
 
     def command(self, job: Path, folder: Path) -> list[str]:
         """A guest that runs the agent, inside its kernel where it can; it writes captures and sees little."""
         runs = json.loads(job.read_text())["runs"]
         captures = [path for run in runs for path in run["options"].get("captures") or () if path]
         writable = tuple(dict.fromkeys(Path(path).parent for path in captures))
-        if self._kernel.has_driver and not any(map(_takes_programs, runs)):
-            return inside_command(self._kernel, job, folder, Reach(writable, of_this_python([engine()])))
+        kernel = self._kernels.of(runs[0]["run"])
+        if kernel.has_driver and not any(map(_takes_programs, runs)):
+            return inside_command(kernel, job, folder, Reach(writable, of_this_python([engine()])))
         agent = agent_command("guest", job)
         reach = Reach(writable, of_this_python(Path(word) for word in agent[1:] if word.startswith("/")))
-        return guest_command(self._kernel, agent, folder, reach)
+        return guest_command(kernel, agent, folder, reach)
 
     def describe(self) -> str:
-        """The guest's kernel."""
-        return f"Linux {self._kernel.version} (HZ {self._kernel.hz})"
+        """The guests' kernels."""
+        return " or ".join(f"Linux {one.version} (HZ {one.hz})" for one in self._kernels.all())
 
     def facts(self) -> dict[str, Any]:
-        """The guest's kernel, for the record of a study."""
-        kernel = self._kernel
-        return {
-            "kernel": kernel.version,
-            "hz": kernel.hz,
-            "patches": list(kernel.patches),
-            "hash": kernel.hash,
-        }
+        """The guests' kernels, for the record of a study."""
+        return self._kernels.facts()
+
+    def _kind(self, run: int) -> Hashable:
+        return self._kernels.of(run)
+
+    def _virtual_hz(self, run: int) -> int:
+        return self._kernels.of(run).hz
 
 
 def _takes_programs(run: Mapping[str, Any]) -> bool:

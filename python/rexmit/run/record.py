@@ -194,6 +194,9 @@ def _of_lists(record: dict[str, Any]) -> Iterator[str]:
     for number, patch in enumerate(record.get("patches", [])):
         if not isinstance(patch, str):
             yield f"patches[{number}]: {_short(patch)} is no text"
+    for number, kernel in enumerate(record.get("kernels", [])):
+        if not isinstance(kernel, dict) or not isinstance(kernel.get("hash"), str):
+            yield f"kernels[{number}]: {_short(kernel)} is no kernel with a hash"
     try:
         shard = shard_of(record)
         if shard is not None:

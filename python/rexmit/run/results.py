@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
 from rexmit.files import move_in, store_error
 from rexmit.places import temporary_folder
-from rexmit.run.backends import open_backend
+from rexmit.run.backends import as_recorded, open_backend
 from rexmit.run.capture import HOSTS
 from rexmit.run.columns import SEED_COLUMNS
 from rexmit.run.details import INTERVALS, MESSAGES, RETRANSMISSIONS, Detail
@@ -251,7 +251,7 @@ class Results:
         Returns the row of the run.
         """
         spec, own = self._as_run(run)
-        backend = open_backend(self.study["backend"], spec)
+        backend = open_backend(self.study["backend"], spec, as_recorded(self.study))
         with temporary_folder() as folder:
             paths = [None if path is None else Path(path) for path in (server, client)]
             made = [path and folder / f"{host}.pcapng" for host, path in zip(HOSTS, paths, strict=True)]
@@ -275,7 +275,7 @@ class Results:
         Raises UsageError for a run in real time, which is never the same again, or of another kernel.
         """
         spec, own = self._as_run(run)
-        backend = open_backend(self.study["backend"], spec)
+        backend = open_backend(self.study["backend"], spec, as_recorded(self.study))
         if backend.real_time:
             text = "took real time, and no run would be the same again"
             raise UsageError(

@@ -49,14 +49,15 @@ class RunOptions:
     time).
 
     `capture`, `state`, `verdicts` and `transmissions` say of which runs captures, tables of the hosts' state
-    over time, of the path's verdicts and of why each packet was sent are kept: none, failed or all.
-    `shard` is `(3, 16)` for the third of 16 parts of the runs: they are stored as such, and
+    over time, of the path's verdicts and of why each packet was sent are kept: none, failed or all. `shard`
+    is `(3, 16)` for the third of 16 parts of the runs: they are stored as such, and
     :func:`rexmit.run.merge_results` joins the parts. `cluster` is the address of a Dask cluster
     (`tcp://HOST:PORT`, or a scheduler's file) whose workers run it; `jobs` is then for each of their threads.
     `state_at` says when state is noted: at every change (`changes`), after each of the application's writes
     (`writes`), or at an interval such as `10 ms`. `allow_unsupported` runs a study all the same whose
-    settings the backend cannot have, with a warning. `on_rows` is called with each table of runs that have
-    just finished: their numbers and responses, without the factors.
+    settings the backend cannot have, with a warning. `kernel` names the kernel of guests (backend `uml`)
+    whose hosts name none, such as `6.12`. `on_rows` is called with each table of runs that have just
+    finished: their numbers and responses, without the factors.
     """
 
     backend: str = "model"
@@ -73,6 +74,7 @@ class RunOptions:
     on_rows: Callable[[pa.Table], object] | None = None
     shard: Shard | None = None
     cluster: str | None = None
+    kernel: str | None = None
 
 
 def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = None) -> Results:
@@ -100,10 +102,12 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
         _native.check_sampling(options.state_at)
     except ValueError as error:
         raise UsageError(f"state_at: {error}") from None
+    if options.kernel is not None and options.backend != "uml":
+        raise UsageError(f"kernel: is of guests, which backend uml has and {options.backend} has not")
     backend = open_backend(
         options.backend,
         spec,
-        BackendOptions(options.allow_unsupported, _keep(out, options), options.state_at),
+        BackendOptions(options.allow_unsupported, _keep(out, options), options.state_at, options.kernel),
     )
     if options.transmissions != "none" and "transmissions" not in backend.table_kinds:
         raise UsageError(
@@ -157,7 +161,7 @@ class _Session:
         # Loaded where it is used: Dask is an extra.
         from rexmit.run.cluster import Cluster, work_of
 
-        work = work_of(self._spec, self._backend, self._options.allow_unsupported, self._jobs)
+        work = work_of(self._spec, self._backend, self._options, self._jobs)
         with Cluster(self._options.cluster, work, self._backend) as self._cluster:
             yield
 

@@ -76,6 +76,12 @@ STUDY_KEYS: Mapping[str, tuple[str, bool, str]] = {
     "hz": ("integer", False, "of uml: ticks of the kernel a second"),
     "patches": ("array", False, "of uml: names of the patches in the kernel"),
     "hash": ("string", False, "of uml: hash of all that the kernel was built from"),
+    "kernels": (
+        "array",
+        False,
+        "of uml, where not all runs have one kernel: `kernel`, `hz`, `patches` and `hash` of each; above "
+        "stand all versions and hashes with commas between, and the `hz` of the first",
+    ),
     "scenario": ("object", True, "the scenario of run 0 with every default filled in"),
     "factors": (
         "array",

@@ -1,0 +1,106 @@
+"""Which kernel each run of a study has on backend `uml`: the one that its hosts name, else that of --kernel.
+
+Both hosts of a run are in one guest and have one kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from rexmit.errors import StudyError
+from rexmit.kernel import Kernel, find_kernel
+from rexmit.study import Factor, StudySpec
+
+SETTING = "linux.version"
+"""What names a kernel, of a host."""
+
+_HOSTS = ("server", "client")
+
+
+class ChosenKernels:
+    """The kernels of a study's runs.
+
+    `name` is the kernel of runs whose hosts name none, and the default where it is None. Of several that a
+    name means, one whose hash is in `prefer` is taken. Raises StudyError where the two hosts of a run name
+    different kernels, and KernelError, which says how to build it, for one that is not there.
+    """
+
+    def __init__(self, spec: StudySpec, name: str | None = None, prefer: Sequence[str] = ()) -> None:
+        self._spec = spec
+        self._name = name
+        self._prefer = prefer
+        self._named: dict[str | None, Kernel] = {}
+        factors = spec.design.factors
+        self._deciding = [number for number, factor in enumerate(factors) if _may_name(factor)]
+        self._found: dict[tuple[int, ...], Kernel] = {}
+        for levels in product(*(range(len(factors[number].levels)) for number in self._deciding)):
+            whole = dict(zip(self._deciding, levels, strict=True))
+            run = spec.design.number([whole.get(number, 0) for number in range(len(factors))])
+            self._found[levels] = self._of_scenario(spec.scenario_of(run))
+
+    def of(self, run: int) -> Kernel:
+        """The kernel of the run of this number."""
+        levels = self._spec.design.point(run).levels
+        return self._found[tuple(levels[number] for number in self._deciding)]
+
+    def all(self) -> list[Kernel]:
+        """Every kernel that a run has; that of runs whose hosts name none is the first."""
+        own = [self._named[None]] if None in self._named else []
+        return list(dict.fromkeys([*own, *self._found.values()]))
+
+    def facts(self) -> dict[str, Any]:
+        """What a record says of them: of several, all together and each by itself."""
+        each: list[dict[str, Any]] = [
+            {"kernel": one.version, "hz": one.hz, "patches": list(one.patches), "hash": one.hash}
+            for one in self.all()
+        ]
+        if len(each) == 1:
+            return each[0]
+        return {
+            "kernel": ", ".join(one["kernel"] for one in each),
+            "hz": each[0]["hz"],
+            "patches": list(dict.fromkeys(patch for one in each for patch in one["patches"])),
+            "hash": ", ".join(one["hash"] for one in each),
+            "kernels": each,
+        }
+
+    def _of_scenario(self, scenario: Mapping[str, Any]) -> Kernel:
+        names = {host: name for host in _HOSTS if (name := _named_by(scenario, host)) is not None}
+        found = {host: self._find(name) for host, name in names.items()}
+        if len(set(found.values())) > 1:
+            where = self._spec.path or self._spec.name
+            told = ", ".join(f"hosts.{host}.{SETTING} {name!r}" for host, name in names.items())
+            raise StudyError(
+                f"{where}: {told}: both hosts of a run are in one guest and have one kernel; name the same "
+                "for both, or for one of them"
+            )
+        return next(iter(found.values())) if found else self._find(None)
+
+    def _find(self, name: str | None) -> Kernel:
+        if name not in self._named:
+            self._named[name] = find_kernel(name=name or self._name, prefer=self._prefer)
+        return self._named[name]
+
+
+def named_kernels(spec: StudySpec) -> list[str]:
+    """The settings of a study by which hosts name kernels, in its scenario or in a factor."""
+    keys = [f"hosts.{host}.{SETTING}" for host in _HOSTS]
+    factors = [name for one in spec.design.factors for name in (one.settings or (one.name,))]
+    found = (_named_by(spec.scenario, host) is not None for host in _HOSTS)
+    return [key for key, named in zip(keys, found, strict=True) if named or key in factors]
+
+
+def _may_name(factor: Factor) -> bool:
+    """Whether a level of this factor may name a kernel: it is that setting, or a table around it."""
+    names = factor.settings or (factor.name,)
+    return any(f"hosts.{host}.{SETTING}.".startswith(f"{name}.") for name in names for host in _HOSTS)
+
+
+def _named_by(scenario: Mapping[str, Any], host: str) -> str | None:
+    """What a host names; None where that is nothing, or no text, which the scenario's check refuses."""
+    found: Any = scenario
+    for key in ("hosts", host, *SETTING.split(".")):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found if isinstance(found, str) and found else None
