@@ -6,8 +6,8 @@
 //!
 //! - `{"start": 7}`: run 7 begins;
 //! - `{"at": 12000000}`: the clock of the run under way is at so many nanoseconds (now and then);
-//! - `{"run": 7, "row": {...}, ...}`: run 7 is done ([`Answer`]);
-//! - `{"run": 7, "wrong": "..."}`: run 7 cannot be run;
+//! - `{"run":7,"row":{...},...}`: run 7 is done ([`Answer`]); no other line begins so;
+//! - `{"of": 7, "wrong": "..."}`: run 7 cannot be run;
 //! - `{"end": true}`: nothing is left to do.
 
 use std::fs;
@@ -16,7 +16,7 @@ use std::path::Path;
 
 use rexmit_network::two_hosts::SERVER;
 use rexmit_scenario::tables::{messages_of_run, states, verdicts};
-use rexmit_scenario::{Resolved, Row, SpecError, Streams};
+use rexmit_scenario::{Design, Resolved, Row, SpecError, Streams};
 use rexmit_tables::{Block, Table, TableRow, row, table};
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -29,12 +29,27 @@ use crate::sys::inside;
 /// What each line of an answer begins with: ASCII's record separator.
 pub const MARK: char = '\u{1e}';
 
-/// Scenarios to run, one after another.
+/// Scenarios to run, one after another: runs of a study, or each by itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
+    /// The study whose runs they are, where they do not say it themselves.
+    #[serde(default)]
+    pub study: Option<Study>,
     /// The runs, in order.
     pub runs: Vec<JobRun>,
+}
+
+/// What the runs of a study have in common.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// What varies.
+    pub design: Design,
+    /// Runs of one combination of levels.
+    pub replications: u64,
+    /// Seed of the study.
+    pub seed: u64,
 }
 
 /// One of them.
@@ -43,15 +58,24 @@ pub struct Job {
 pub struct JobRun {
     /// Its number in the study.
     pub run: u64,
-    /// The scenario, with its levels set.
-    pub scenario: Value,
-    /// Seed of the study.
-    pub seed: u64,
-    /// What names the run for its random streams.
-    pub key: String,
+    /// What it is, where no study says that.
+    #[serde(default)]
+    pub own: Option<OwnRun>,
     /// What it writes down.
     #[serde(default)]
     pub options: LiveOptions,
+}
+
+/// A run by itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnRun {
+    /// The scenario, with its levels set.
+    pub scenario: Value,
+    /// Seed of its random streams.
+    pub seed: u64,
+    /// What names the run for them.
+    pub key: String,
 }
 
 /// What a run gave, as a line.
@@ -83,6 +107,16 @@ row! {
     }
 }
 
+impl Study {
+    /// The run of this number.
+    fn run(&self, number: u64) -> Result<OwnRun, SpecError> {
+        let replications = self.replications.max(1);
+        let (point, replication) = (number / replications, number % replications);
+        let scenario = self.design.scenario(point)?;
+        Ok(OwnRun { scenario, seed: self.seed, key: self.design.run_key(point, replication) })
+    }
+}
+
 /// The columns of [`LateRow`] as a table.
 pub fn late_table(rows: &[LateRow]) -> Table {
     table("late", rows, |t: &mut Block<'_, LateRow>| LateRow::columns(t, |row| row))
@@ -102,21 +136,31 @@ pub fn serve(file: &Path, out: &mut dyn Write) -> io::Result<()> {
         let mut beat = |at: Instant| {
             lost = lost.take().or_else(|| say(out, &json!({ "at": at.as_nanos() })).err());
         };
-        let done = run_one(wanted, &mut stock, &mut beat);
+        let done = run_one(wanted, job.study.as_ref(), &mut stock, &mut beat);
         if let Some(e) = lost {
             return Err(e);
         }
         match done {
             Ok(answer) => say(out, &answer)?,
-            Err(e) => say(out, &json!({ "run": run, "wrong": e.to_string() }))?,
+            Err(e) => say(out, &json!({ "of": run, "wrong": e.to_string() }))?,
         }
     }
     say(out, &json!({ "end": true }))
 }
 
-fn run_one(wanted: JobRun, stock: &mut Stock, beat: &mut dyn FnMut(Instant)) -> Result<Answer, SpecError> {
-    let resolved = Resolved::from_value(wanted.scenario)?;
-    let streams = Streams::new(wanted.seed, &wanted.key);
+fn run_one(
+    wanted: JobRun,
+    study: Option<&Study>,
+    stock: &mut Stock,
+    beat: &mut dyn FnMut(Instant),
+) -> Result<Answer, SpecError> {
+    let own = match (wanted.own, study) {
+        (Some(own), _) => own,
+        (None, Some(study)) => study.run(wanted.run)?,
+        (None, None) => return Err(SpecError::new("", "a run needs its scenario or a study")),
+    };
+    let resolved = Resolved::from_value(own.scenario)?;
+    let streams = Streams::new(own.seed, &own.key);
     let outcome = run(&resolved, &streams, &wanted.options, stock, beat)?;
     let unreached = outcome.unreached.iter().map(ToString::to_string).collect();
     let tables = tables(&outcome, &wanted.options);
