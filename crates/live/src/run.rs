@@ -219,10 +219,15 @@ impl<'a> Lab<'a> {
             }
             self.ends.handle_timers(self.now);
             self.ends.look();
-            if !self.between.hand_out(self.now)? && (self.over() || self.now > self.limit) {
+            let handed = self.between.hand_out(self.now)?;
+            if !handed && (self.over() || self.now > self.limit) {
                 return Ok(());
             }
             let mut end = self.limit + Duration::from_nanos(1);
+            if handed && self.over() {
+                // What a host answers is there at once; where it answers nothing, nothing else ends the wait.
+                end = self.now;
+            }
             if self.options.virtual_hz.is_none() {
                 end = end.min(self.now + BEAT);
             }
