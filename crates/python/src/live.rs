@@ -5,8 +5,9 @@ use std::path::Path;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use rexmit_live::{agent, emulate, guest, measure};
+use rexmit_sim::tables::verdicts;
 use rexmit_units::Duration;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::scenarios::{parse, value_error};
 use crate::tables::to_json;
