@@ -179,6 +179,10 @@ impl<'a> Lab<'a> {
         };
         let hz = options.virtual_hz;
         let wanted = Wanted { states: options.state, messages: options.messages, phases, hz };
+        if let Some(seed) = seed {
+            // A socket of SCTP draws the key of its cookies; what was drawn before depends on which hosts were new.
+            crate::guest::seed(seed).map_err(wrong)?;
+        }
         let ends = Ends::open(resolved, streams, &hosts, &poll, wanted)?;
         Ok(Self {
             resolved,
