@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 import rexmit
 from rexmit.errors import StudyError
+from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, RunJob
-from rexmit.run.backends import open_backend
+from rexmit.run.guests import Reach, engine, inside_command, of_this_python
 from rexmit.run.real import has_sctp
 
 ONE_WAY = 50.0
