@@ -192,13 +192,19 @@ def test_links_and_programs_are_copied_as_such(cache: Path, linux: Path) -> None
 def test_a_snapshot_reads_what_has_another_stamp_and_leaves_out_what_is_no_source(
     linux: Path, tmp_path: Path
 ) -> None:
-    for name in ("arch/arm/kernel/a.c", "arch/x86/um/b.c", "Documentation/c.rst", "Documentation/Kconfig"):
+    for name in (
+        "arch/arm/kernel/a.c",
+        "arch/x86/um/b.c",
+        "Documentation/c.rst",
+        "Documentation/Kconfig",
+        "arch/arm/Kconfig",
+    ):
         (linux / name).parent.mkdir(parents=True, exist_ok=True)
         (linux / name).write_text(name)
     (linux / "scripts/fixdep").write_bytes(b"\x7fELF and so on")
     first = look(linux)
     found = sources(first)
-    assert {"arch/x86/um/b.c", "Documentation/Kconfig"} <= found.keys()
+    assert {"arch/x86/um/b.c", "Documentation/Kconfig", "arch/arm/Kconfig"} <= found.keys()
     assert not {"arch/arm/kernel/a.c", "Documentation/c.rst", "scripts/fixdep"} & found.keys()
     assert first["net/ipv4/tcp.c"].stamp == (), "it is too new to be known by its times"
     old = 1_700_000_000_000_000_000

@@ -107,7 +107,7 @@ def _walk(tree: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
     waiting = [""]
     while waiting:
         folder = waiting.pop()
-        light = f"{folder}/".startswith(_LIGHT)
+        light = bool(_LIGHT.match(f"{folder}/"))
         with os.scandir(tree / folder) as entries:
             for entry in entries:
                 name = f"{folder}/{entry.name}" if folder else entry.name
@@ -125,10 +125,8 @@ def _walk(tree: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
 _SETTLING_NS = 2_000_000_000
 """A file that changed within so long before it was read may change again and keep its times."""
 
-_LEFT_OUT = re.compile(
-    r"include/(generated|config)|arch/(?!um$|x86$|um/|x86/)[^/]+|arch/.+/include/generated"
-)
-_LIGHT = ("Documentation/", "drivers/gpu/", "drivers/media/", "sound/", "tools/testing/")
+_LEFT_OUT = re.compile(r"include/(generated|config)|arch/.+/include/generated")
+_LIGHT = re.compile(r"(Documentation|drivers/gpu|drivers/media|sound|tools/testing|arch/(?!(um|x86)/)[^/]+)/")
 _MADE = re.compile(
     r".*\.(o|a|ko|cmd|mod|mod\.c|order|s|i|lst|dwo|elf|so|so\.dbg|gz|xz|bz2|zst|tmp|orig|rej|lex\.c|tab\.[ch])"
     r"|.*~|modules\.builtin.*|Module\.symvers|System\.map|vmlinux(\.(o|lds|map|symvers|unstripped))?"
