@@ -54,7 +54,8 @@ def why_it_ended(lines: Iterable[str]) -> str:
 
 
 _FAULT = re.compile(
-    r"(?P<file>[^\s:]+):(?P<line>\d+)(?::\d+)?: (?P<text>(?:fatal error|error|Error|syntax error|can't open)\b.*)"
+    r"(?P<file>[^\s:]+):(?P<line>\d+)(?::\d+)?: "
+    r"(?P<text>(?:fatal error|error|Error|syntax error|can't open)\b.*)"
 )
 """As gcc, as and Kconfig say it."""
 
