@@ -50,9 +50,10 @@ ARROWS: dict[str, set[str]] = {
     "sim": {"scenario", "path", "tcp", "sctp", "traffic", "network", "capture", "files", "stacks"},
     "live": {"scenario", "path", "traffic", "network", "capture", "files"},
     "python": {"sim", "live", "network", "capture", "analysis"},
+    "inside": {"live"},
 }
-MAY_WRITE_UNSAFE = {"live", "adapters", "python"}
-MAY_READ_THE_WORLD = {"files", "scenario", "sim", "live", "adapters", "python"}
+MAY_WRITE_UNSAFE = {"live", "adapters", "python", "inside"}
+MAY_READ_THE_WORLD = {"files", "scenario", "sim", "live", "adapters", "python", "inside"}
 MAY_NAME_IO = {"capture", "analysis", "tables"}
 FORBIDDEN = {
     "time::Instant": "a clock",

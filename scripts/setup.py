@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMPS = ROOT / ".cache" / "stamps"
 WEB = ROOT / "web"
+INSIDE = ROOT / "python" / "rexmit" / "_inside.so"
 PAGES = ROOT / "python" / "rexmit" / "plot" / "web"
 
 # Program that must be on the path, or file that must be there, and the Debian package that brings it.
@@ -245,7 +247,19 @@ def build_native() -> bool:
     maturin = str(VENV / "bin" / "maturin")
     # A developer's new dependency may still be missing in Cargo.lock; where all is required it may not.
     locked = ["--locked"] if os.environ.get("REXMIT_REQUIRE_ALL") == "1" else []
-    return run([maturin, "develop", "--release", "--quiet", *locked])
+    return build_inside(locked) and run([maturin, "develop", "--release", "--quiet", *locked])
+
+
+def build_inside(locked: Sequence[str]) -> bool:
+    """Build the library that a guest's kernel loads, where such kernels run, and put it beside the module."""
+    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+        return True
+    command = ["cargo", "build", "--release", "--quiet", "--package=rexmit-inside", *locked]
+    if not run(command):
+        return False
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    stripped = ["strip", "--strip-debug", "-o", str(INSIDE), str(target / "release" / "librexmit_inside.so")]
+    return run(stripped)
 
 
 def native_is_there() -> bool:

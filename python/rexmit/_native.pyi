@@ -5,8 +5,8 @@ stands for no value; the type `utf8-json` stands for a JSON list of texts and nu
 raise ValueError of one line.
 """
 
-from collections.abc import Callable
-from typing import Self, TypeAlias, final
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeAlias, final
 
 __all__ = [
     "Analysis",
@@ -32,6 +32,7 @@ __all__ = [
     "profiles",
     "resolve",
     "retransmissions_of",
+    "rows_of_agents",
     "run_one",
     "schema",
     "sctp_profile_schema",
@@ -72,6 +73,7 @@ def run_one(
 def analysis_limits() -> str: ...
 def table_descriptions() -> str: ...
 def comment_says_dropped(comment: str) -> bool: ...
+def rows_of_agents(lines: Sequence[bytes], first: int, replications: int) -> dict[str, Any]: ...
 def serve_job(job: str, in_guest: bool) -> None: ...
 def serve_emulation(job: str, answer: int) -> None: ...
 def serve_emulation_in_guest(job: str) -> None: ...

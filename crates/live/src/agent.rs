@@ -6,8 +6,8 @@
 //!
 //! - `{"start": 7}`: run 7 begins;
 //! - `{"at": 12000000}`: the clock of the run under way is at so many nanoseconds (now and then);
-//! - `{"run": 7, "row": {...}, ...}`: run 7 is done ([`Answer`]);
-//! - `{"run": 7, "wrong": "..."}`: run 7 cannot be run;
+//! - `{"run":7,"row":{...},...}`: run 7 is done ([`Answer`]); no other line begins so;
+//! - `{"of": 7, "wrong": "..."}`: run 7 cannot be run;
 //! - `{"end": true}`: nothing is left to do.
 
 use std::fs;
@@ -15,23 +15,41 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use rexmit_network::two_hosts::SERVER;
-use rexmit_scenario::{Resolved, Row, SpecError, Streams};
+use rexmit_scenario::tables::{messages_of_run, states, verdicts};
+use rexmit_scenario::{Design, Resolved, Row, SpecError, Streams};
 use rexmit_tables::{Block, Table, TableRow, row, table};
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::run::{LiveOptions, LiveOutcome, run};
+use crate::stock::Stock;
+use crate::sys::inside;
 
 /// What each line of an answer begins with: ASCII's record separator.
 pub const MARK: char = '\u{1e}';
 
-/// Scenarios to run, one after another.
+/// Scenarios to run, one after another: runs of a study, or each by itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
+    /// The study whose runs they are, where they do not say it themselves.
+    #[serde(default)]
+    pub study: Option<Study>,
     /// The runs, in order.
     pub runs: Vec<JobRun>,
+}
+
+/// What the runs of a study have in common.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// What varies.
+    pub design: Design,
+    /// Runs of one combination of levels.
+    pub replications: u64,
+    /// Seed of the study.
+    pub seed: u64,
 }
 
 /// One of them.
@@ -40,15 +58,24 @@ pub struct Job {
 pub struct JobRun {
     /// Its number in the study.
     pub run: u64,
-    /// The scenario, with its levels set.
-    pub scenario: Value,
-    /// Seed of the study.
-    pub seed: u64,
-    /// What names the run for its random streams.
-    pub key: String,
+    /// What it is, where no study says that.
+    #[serde(default)]
+    pub own: Option<OwnRun>,
     /// What it writes down.
     #[serde(default)]
     pub options: LiveOptions,
+}
+
+/// A run by itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnRun {
+    /// The scenario, with its levels set.
+    pub scenario: Value,
+    /// Seed of its random streams.
+    pub seed: u64,
+    /// What names the run for them.
+    pub key: String,
 }
 
 /// What a run gave, as a line.
@@ -80,43 +107,61 @@ row! {
     }
 }
 
+impl Study {
+    /// The run of this number.
+    fn run(&self, number: u64) -> Result<OwnRun, SpecError> {
+        let replications = self.replications.max(1);
+        let (point, replication) = (number / replications, number % replications);
+        let scenario = self.design.scenario(point)?;
+        Ok(OwnRun { scenario, seed: self.seed, key: self.design.run_key(point, replication) })
+    }
+}
+
 /// The columns of [`LateRow`] as a table.
 pub fn late_table(rows: &[LateRow]) -> Table {
     table("late", rows, |t: &mut Block<'_, LateRow>| LateRow::columns(t, |row| row))
 }
 
-/// Makes the tables that a run was asked for.
-pub type Tables<'a> = &'a dyn Fn(&LiveOutcome, &LiveOptions) -> Value;
-
 /// Runs the job in `file` and answers to `out`.
 ///
 /// # Errors
 /// A job that cannot be read, an answer that cannot be written. What is wrong with a run is an answer.
-pub fn serve(file: &Path, out: &mut dyn Write, tables: Tables<'_>) -> io::Result<()> {
+pub fn serve(file: &Path, out: &mut dyn Write) -> io::Result<()> {
     let job: Job = serde_json::from_slice(&fs::read(file)?)?;
-    for wanted in &job.runs {
-        say(out, &json!({ "start": wanted.run }))?;
+    let mut stock = if inside::is_inside() { Stock::keeping() } else { Stock::default() };
+    for wanted in job.runs {
+        let run = wanted.run;
+        say(out, &json!({ "start": run }))?;
         let mut lost = None;
         let mut beat = |at: Instant| {
             lost = lost.take().or_else(|| say(out, &json!({ "at": at.as_nanos() })).err());
         };
-        let done = run_one(wanted, tables, &mut beat);
+        let done = run_one(wanted, job.study.as_ref(), &mut stock, &mut beat);
         if let Some(e) = lost {
             return Err(e);
         }
-        let answer = match done {
-            Ok(answer) => serde_json::to_value(answer)?,
-            Err(e) => json!({ "run": wanted.run, "wrong": e.to_string() }),
-        };
-        say(out, &answer)?;
+        match done {
+            Ok(answer) => say(out, &answer)?,
+            Err(e) => say(out, &json!({ "of": run, "wrong": e.to_string() }))?,
+        }
     }
     say(out, &json!({ "end": true }))
 }
 
-fn run_one(wanted: &JobRun, tables: Tables<'_>, beat: &mut dyn FnMut(Instant)) -> Result<Answer, SpecError> {
-    let resolved = Resolved::from_value(wanted.scenario.clone())?;
-    let streams = Streams::new(wanted.seed, &wanted.key);
-    let outcome = run(&resolved, &streams, &wanted.options, beat)?;
+fn run_one(
+    wanted: JobRun,
+    study: Option<&Study>,
+    stock: &mut Stock,
+    beat: &mut dyn FnMut(Instant),
+) -> Result<Answer, SpecError> {
+    let own = match (wanted.own, study) {
+        (Some(own), _) => own,
+        (None, Some(study)) => study.run(wanted.run)?,
+        (None, None) => return Err(SpecError::new("", "a run needs its scenario or a study")),
+    };
+    let resolved = Resolved::from_value(own.scenario)?;
+    let streams = Streams::new(own.seed, &own.key);
+    let outcome = run(&resolved, &streams, &wanted.options, stock, beat)?;
     let unreached = outcome.unreached.iter().map(ToString::to_string).collect();
     let tables = tables(&outcome, &wanted.options);
     let LiveOutcome { row, lateness, .. } = outcome;
@@ -124,6 +169,25 @@ fn run_one(wanted: &JobRun, tables: Tables<'_>, beat: &mut dyn FnMut(Instant)) -
     let late = late_p99_ns > round_trip(&resolved) / SHARE;
     let lateness = LateRow { late_max_ns: lateness.max_ns, late_p99_ns, late };
     Ok(Answer { run: wanted.run, row, unreached, lateness, tables })
+}
+
+/// The tables that a run was asked for, by their kind, each by columns.
+fn tables(outcome: &LiveOutcome, options: &LiveOptions) -> Value {
+    let mut all = Map::new();
+    let mut add = |kind: &str, table: Table| {
+        let columns = table.columns.iter().map(|column| (column.name.clone(), column.values().into()));
+        all.insert(kind.into(), Value::Object(columns.collect()));
+    };
+    if options.state.is_some() {
+        add("state", states(&outcome.states));
+    }
+    if options.verdicts {
+        add("verdicts", verdicts(&outcome.verdicts));
+    }
+    if options.messages {
+        add("messages", messages_of_run(&outcome.messages));
+    }
+    if all.is_empty() { Value::Null } else { Value::Object(all) }
 }
 
 /// A run whose emulator was later than one such part of the round trip, at the 99th percentile, is flagged.
@@ -142,7 +206,10 @@ fn round_trip(resolved: &Resolved) -> u64 {
 }
 
 /// One line, in one call.
-fn say(out: &mut dyn Write, line: &Value) -> io::Result<()> {
-    out.write_all(format!("{MARK}{line}\n").as_bytes())?;
+fn say(out: &mut dyn Write, line: &impl Serialize) -> io::Result<()> {
+    let mut text = MARK.to_string().into_bytes();
+    serde_json::to_writer(&mut text, line)?;
+    text.push(b'\n');
+    out.write_all(&text)?;
     out.flush()
 }

@@ -112,6 +112,11 @@ impl<P: Port> Emulator<P> {
         &self.ports
     }
 
+    /// The ports, for another emulator.
+    pub fn into_ports(self) -> ByHost<P> {
+        self.ports
+    }
+
     /// The links.
     pub fn links(&self) -> &ByLink<Direction<RealPacket>> {
         &self.links

@@ -9,7 +9,7 @@ use rexmit_scenario::{
     ConnectionPlan, IntervalRow, Measured, Message, MessageRow, Meter, Post, Resolved, Sampling, SpecError,
     StateLog, StateRow, Streams, connection_of_ports, roles,
 };
-use rexmit_stack::{Event, Snapshot};
+use rexmit_stack::{Event, Snapshot, Socket as _};
 use rexmit_traffic::{App, TransferSpec, total_time};
 use rexmit_units::{Duration, Instant};
 use socket2::Socket;
@@ -342,6 +342,11 @@ impl Ends {
             }
         }
         totals
+    }
+
+    /// Ends every connection at once, so that nothing of it is left in its host.
+    pub fn abort(&mut self, now: Instant) {
+        self.ends.iter_mut().for_each(|(_, end)| end.socket.abort(now));
     }
 
     /// The states noted.

@@ -9,7 +9,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::reboot::{RebootMode, reboot};
 use rexmit_files::set_kernel_value;
 
-use crate::sys::clock;
+use crate::sys::{clock, inside};
 
 /// Mounts what a host has: /proc, /sys, devices, and a place for temporary files.
 ///
@@ -40,6 +40,9 @@ fn be_first() -> io::Result<()> {
 /// # Errors
 /// Where this is no guest, or its kernel has no such seed.
 pub fn seed(seed: u64) -> io::Result<()> {
+    if inside::reseed(seed) {
+        return Ok(());
+    }
     let file = "/sys/module/random/parameters/seed";
     set_kernel_value(file, seed.to_string()).map_err(crate::sys::about(file))
 }
@@ -54,7 +57,9 @@ pub fn count_from(start: u64, cookies: bool) -> io::Result<()> {
     static BOOTED: OnceLock<i64> = OnceLock::new();
     let offset = clock::realtime_offset();
     let booted = *BOOTED.get_or_init(|| offset);
-    let _ = set_kernel_value("/sys/module/secure_seq/parameters/start", start.to_string());
+    if !inside::count_from(start) {
+        let _ = set_kernel_value("/sys/module/secure_seq/parameters/start", start.to_string());
+    }
     let wanted = if cookies { rexmit_capture::DEFAULT_EPOCH_NS as i64 - start as i64 } else { booted };
     if wanted == offset { Ok(()) } else { clock::set_realtime_offset(wanted) }
 }

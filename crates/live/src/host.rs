@@ -4,13 +4,13 @@ use std::fs;
 use std::io;
 use std::net::IpAddr;
 
-use rexmit_files::set_kernel_value;
 use rexmit_scenario::{HostSpec, LinuxSpec, SpecError};
 use socket2::{Domain, Socket, Type};
 
 use crate::port::Side;
 use crate::sys::link::{Links, Metrics, set_offloads};
 use crate::sys::namespace::Namespace;
+use crate::sysctl::{self, Sysctls};
 use crate::wire::{Shape, Wires};
 
 /// The name of a host's interface.
@@ -26,18 +26,35 @@ pub struct Host {
     pub namespace: Namespace,
     /// What its kernel was asked for.
     pub linux: LinuxSpec,
+    /// Sysctls that are not as the kernel had them.
+    sysctls: Sysctls,
 }
 
 impl Host {
-    /// Makes a host called `name`, without an interface yet.
+    /// Makes a host called `name`, without an interface yet; with `again`, one that may serve other runs, too.
     ///
     /// # Errors
     /// A missing privilege; a setting that this kernel does not have.
-    pub fn create(name: &str, spec: &HostSpec) -> Result<Self, SpecError> {
+    pub fn create(name: &str, spec: &HostSpec, again: bool) -> Result<Self, SpecError> {
         let namespace = Namespace::create().map_err(|e| system(name, &e))?;
-        let host = Self { namespace, linux: spec.kernel_settings().linux };
-        host.namespace.within(|| Ok(host.set(name))).map_err(|e| system(name, &e))??;
+        let linux = spec.kernel_settings().linux;
+        let mut host = Self { namespace, linux, sysctls: Sysctls::new(again) };
+        host.set(name)?;
         Ok(host)
+    }
+
+    /// Whether another run may have it when this one is over: nothing of its settings would stay.
+    pub fn may_serve_again(&self) -> bool {
+        self.sysctls.may_be_set_back()
+    }
+
+    /// Lets a host that another run had be as this one wants it.
+    ///
+    /// # Errors
+    /// A setting that this kernel does not have.
+    pub fn become_anew(&mut self, name: &str, spec: &HostSpec) -> Result<(), SpecError> {
+        self.linux = spec.kernel_settings().linux;
+        self.set(name)
     }
 
     /// Gives it the interface of this shape with `address`, by which it reaches `peer`; the interface's other side.
@@ -65,7 +82,7 @@ impl Host {
     pub fn bring_up(&self, mtu: u32, address: IpAddr, peer: IpAddr) -> io::Result<()> {
         if address.is_ipv4() {
             // Else the interface would speak by itself, and its packets would count.
-            write_sysctl(&format!("net.ipv6.conf.{INTERFACE}.disable_ipv6"), "1").ok();
+            sysctl::write(&format!("net.ipv6.conf.{INTERFACE}.disable_ipv6"), "1").ok();
         }
         let links = Links::open()?;
         links.up("lo", None, None)?;
@@ -73,13 +90,7 @@ impl Host {
         links.quiet(INTERFACE)?;
         links.up(INTERFACE, Some(mtu), Some(QUEUE))?;
         links.add_address(INTERFACE, address)?;
-        let metrics = Metrics {
-            initial_window: self.linux.initial_window,
-            initial_receive_window: self.linux.initial_receive_window,
-            rto_min_ms: self.linux.rto_min.map(|d| (d.as_nanos() / 1_000_000) as u32),
-            quick_ack: self.linux.quick_ack,
-        };
-        links.add_route(INTERFACE, peer, &metrics)
+        links.add_route(INTERFACE, peer, &metrics(&self.linux))
     }
 
     /// Lets connections keep their hash, where the kernel has the switch and nobody has set it.
@@ -89,41 +100,34 @@ impl Host {
     /// travels. To be called in its namespace.
     pub fn keep_hash(&self) {
         if !self.linux.sysctl.contains_key(TXREHASH) {
-            write_sysctl(TXREHASH, "0").ok();
+            sysctl::write(TXREHASH, "0").ok();
         }
     }
 
     /// Sets what sysctls set, and tries what sockets will be asked for.
-    fn set(&self, host: &str) -> Result<(), SpecError> {
+    fn set(&mut self, host: &str) -> Result<(), SpecError> {
+        let Self { namespace, linux, sysctls } = self;
         let wrong = |text: String| SpecError::new(format!("hosts.{host}.linux"), text);
-        let mut left = self.linux.sysctls();
-        for (name, _) in &left {
-            if !is_of_the_network(name) {
-                return Err(wrong(format!(
-                    "sysctl {name} is not of a host's network: only those of net are"
-                )));
+        let set = || {
+            if let Err(text) = sysctls.become_these(linux.sysctls()) {
+                return Ok(Err(wrong(text)));
             }
-        }
-        // Some limit each other (net.sctp.rto_min and rto_max): what is refused now may be taken after the others.
-        loop {
-            let mut refused = Vec::new();
-            let (before, mut why) = (left.len(), None);
-            for (name, value) in left {
-                if let Err(e) = write_sysctl(&name, &value) {
-                    why.get_or_insert_with(|| refusal(&name, &value, &e));
-                    refused.push((name, value));
-                }
-            }
-            match why {
-                Some(why) if refused.len() == before => return Err(wrong(why)),
-                Some(_) => left = refused,
-                None => break,
-            }
-        }
-        let Some(name) = &self.linux.congestion else { return Ok(()) };
-        let tried =
-            Socket::new(Domain::IPV4, Type::STREAM, None).and_then(|s| s.set_tcp_congestion(name.as_bytes()));
-        tried.map_err(|e| wrong(no_congestion_control(name, &e)))
+            let Some(name) = &linux.congestion else { return Ok(Ok(())) };
+            let tried = Socket::new(Domain::IPV4, Type::STREAM, None)
+                .and_then(|s| s.set_tcp_congestion(name.as_bytes()));
+            Ok(tried.map_err(|e| wrong(no_congestion_control(name, &e))))
+        };
+        namespace.within(set).map_err(|e| system(host, &e))?
+    }
+}
+
+/// What of a host's settings goes with its route.
+pub fn metrics(linux: &LinuxSpec) -> Metrics {
+    Metrics {
+        initial_window: linux.initial_window,
+        initial_receive_window: linux.initial_receive_window,
+        rto_min_ms: linux.rto_min.map(|d| (d.as_nanos() / 1_000_000) as u32),
+        quick_ack: linux.quick_ack,
     }
 }
 
@@ -135,38 +139,15 @@ fn no_congestion_control(name: &str, error: &io::Error) -> String {
     if error.kind() != io::ErrorKind::NotFound {
         return format!("congestion control {name:?} cannot be set: {error}");
     }
-    let known = fs::read_to_string(sysctl_path("net.ipv4.tcp_available_congestion_control"));
+    let known = sysctl::read("net.ipv4.tcp_available_congestion_control");
     let known = known.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(", ");
     format!("{} has no congestion control {name:?}; it has {known}", this_kernel())
 }
 
 /// The kernel under this process, by its version.
-fn this_kernel() -> String {
+pub fn this_kernel() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     if release.trim().is_empty() { "this kernel".to_string() } else { format!("Linux {}", release.trim()) }
-}
-
-/// Why a sysctl could not be set.
-fn refusal(name: &str, value: &str, error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => format!("{} has no sysctl {name} for a namespace", this_kernel()),
-        io::ErrorKind::InvalidInput => format!("{name} of {} does not take {value:?}", this_kernel()),
-        _ => format!("{name} of {} cannot be set to {value:?}: {error}", this_kernel()),
-    }
-}
-
-/// Others are of the machine and not of a namespace: they would stay.
-fn is_of_the_network(name: &str) -> bool {
-    name.starts_with("net.") && !name.contains('/') && !name.contains("..")
-}
-
-fn sysctl_path(name: &str) -> String {
-    format!("/proc/sys/{}", name.replace('.', "/"))
-}
-
-/// Sets a sysctl of this thread's namespace.
-fn write_sysctl(name: &str, value: &str) -> io::Result<()> {
-    set_kernel_value(sysctl_path(name), value)
 }
 
 /// An error of the system while a host is made, with the remedy where it is known.

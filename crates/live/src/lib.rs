@@ -20,11 +20,14 @@ pub mod pool;
 pub mod port;
 mod run;
 mod socket;
+mod stock;
 pub mod sys;
+mod sysctl;
 mod tap;
 mod watch;
 pub mod wire;
 
 pub use drive::{DriveOptions, DriveReport, Mode, drive};
 pub use run::{LiveOptions, LiveOutcome, run};
+pub use stock::Stock;
 pub use watch::{Live, Watch};

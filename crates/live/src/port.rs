@@ -9,6 +9,7 @@ use crate::packet::{Frame, HEADER_ROOM, Run};
 use crate::pool::Intake;
 use crate::sys::clock;
 use crate::sys::device::Lost;
+use crate::sys::inside::Interface;
 use crate::sys::link::set_offloads;
 use crate::sys::ring::{Ring, Slot};
 use crate::sys::tun::Tun;
@@ -77,6 +78,24 @@ impl Port for Tun {
 
     fn lost(&mut self) -> io::Result<Lost> {
         Tun::lost(self)
+    }
+}
+
+impl Port for Interface {
+    #[inline]
+    fn receive(&mut self, intake: &mut Intake) -> io::Result<Option<Arrival>> {
+        let Some(len) = self.take(intake.room()) else { return Ok(None) };
+        let frame = Frame::new(intake.take(len), 0, Offload::default())?;
+        Ok(Some(Arrival { frame, is_ip: true, stamp: None }))
+    }
+
+    #[inline]
+    fn transmit(&mut self, run: &Run) -> io::Result<()> {
+        self.give(&run.complete())
+    }
+
+    fn lost(&mut self) -> io::Result<Lost> {
+        Ok(Lost { sent: Interface::lost(self), ..Lost::default() })
     }
 }
 

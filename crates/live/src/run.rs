@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rexmit_capture::Options;
-use rexmit_network::two_hosts::{self, SERVER, by_host, host_name, pair, peer, try_by_host};
+use rexmit_network::two_hosts::{self, SERVER, by_host, host_name, pair, try_by_host};
 use rexmit_network::{ByHost, HostId};
 use rexmit_path::{EmulatorKind, Unreached};
 use rexmit_scenario::{
@@ -21,11 +21,11 @@ use crate::ends::{Ends, FIRST_NUMBER, Wanted};
 use crate::host::{Host, INTERFACE, system};
 use crate::netem::NetemPath;
 use crate::opening::Protocol;
+use crate::stock::{PAUSE, Stock};
 use crate::sys::clock;
 use crate::sys::packet_socket::PacketSocket;
 use crate::sys::poll::Poll;
 use crate::tap::{Heading, Tap};
-use crate::wire::{Shape, Wires};
 
 /// Time between two signs of life of a run in real time.
 const BEAT: Duration = Duration::from_secs(5);
@@ -83,7 +83,8 @@ const SETTING_UP: u64 = 500_000_000;
 /// of Linux has it.
 const PHASES: u64 = 512;
 
-/// Runs a scenario once on this kernel; calls `beat` with the run's clock now and then. Needs CAP_NET_ADMIN and CAP_SYS_ADMIN; leaves nothing behind.
+/// Runs a scenario once on this kernel, with hosts of `stock`; calls `beat` with the run's clock now and then. Needs
+/// CAP_NET_ADMIN and CAP_SYS_ADMIN; leaves nothing behind.
 ///
 /// # Errors
 /// A missing privilege, a setting that this kernel does not have, a capture that cannot be written.
@@ -91,11 +92,12 @@ pub fn run(
     resolved: &Resolved,
     streams: &Streams,
     options: &LiveOptions,
+    stock: &mut Stock,
     beat: &mut dyn FnMut(Instant),
 ) -> Result<LiveOutcome, SpecError> {
-    let mut lab = Lab::new(resolved, streams, options)?;
+    let mut lab = Lab::new(resolved, streams, options, stock)?;
     let failure = lab.run(beat).err();
-    lab.finish(failure)
+    lab.finish(failure, stock)
 }
 
 /// A run under way.
@@ -103,6 +105,8 @@ struct Lab<'a> {
     resolved: &'a Resolved,
     options: &'a LiveOptions,
     hosts: ByHost<Host>,
+    /// What their kernels had counted before.
+    counted: ByHost<KernelCounters>,
     between: Between,
     ends: Ends,
     taps: ByHost<Option<Tap>>,
@@ -118,7 +122,12 @@ struct Lab<'a> {
 }
 
 impl<'a> Lab<'a> {
-    fn new(resolved: &'a Resolved, streams: &Streams, options: &'a LiveOptions) -> Result<Self, SpecError> {
+    fn new(
+        resolved: &'a Resolved,
+        streams: &Streams,
+        options: &'a LiveOptions,
+        stock: &mut Stock,
+    ) -> Result<Self, SpecError> {
         let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
         let mut poll = Poll::new().map_err(wrong)?;
         let phase = resolved.scenario.hosts.of(SERVER).tick_phase;
@@ -127,7 +136,8 @@ impl<'a> Lab<'a> {
         let phase =
             phase.unwrap_or_else(|| streams.phase(&format!("hosts.{}.tick", host_name(SERVER)), round));
         let protocol = Protocol::of(resolved);
-        let start = start(tick, phase, protocol);
+        let pause = if stock.keeps() { PAUSE } else { SECOND };
+        let start = start(tick, phase, protocol, pause);
         if tick.is_some() {
             // Some disciplines of the kernel have timers that run from the moment at which they are made (PIE's).
             while clock::monotonic() < start - SETTING_UP {
@@ -141,9 +151,9 @@ impl<'a> Lab<'a> {
             crate::guest::seed(seed).map_err(wrong)?;
         }
         let addresses = by_host(|host| resolved.address(host));
-        let hosts = try_by_host(|host| Host::create(host_name(host), resolved.scenario.hosts.of(host)))?;
         let verdicts = options.captures.values().any(Option::is_some);
-        let between = between(resolved, streams, &hosts, &Kept { log: options.verdicts, verdicts })?;
+        let (hosts, between) = setting(resolved, streams, stock, &Kept { log: options.verdicts, verdicts })?;
+        let counted = counters(&hosts).map_err(wrong)?;
         let between_these: Vec<_> = addresses.values().copied().collect();
         let tap = |host: HostId| {
             if options.capture_at(host).is_none() {
@@ -174,6 +184,7 @@ impl<'a> Lab<'a> {
             resolved,
             options,
             hosts,
+            counted,
             between,
             ends,
             taps,
@@ -260,7 +271,7 @@ impl<'a> Lab<'a> {
         Ok(())
     }
 
-    fn finish(mut self, failure: Option<io::Error>) -> Result<LiveOutcome, SpecError> {
+    fn finish(mut self, failure: Option<io::Error>, stock: &mut Stock) -> Result<LiveOutcome, SpecError> {
         let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
         let mut row = self.row().map_err(wrong)?;
         row.intervals = self.ends.intervals(self.now);
@@ -278,12 +289,22 @@ impl<'a> Lab<'a> {
         }
         let verdicts = verdicts.into_rows();
         let (unreached, lateness) = (self.between.unreached(), self.between.lateness());
-        Ok(LiveOutcome { row, states: self.ends.into_states(), verdicts, messages, unreached, lateness })
+        let in_order = row.error.is_none();
+        if stock.keeps() {
+            self.ends.abort(self.now);
+        }
+        let Self { hosts, between, ends, taps, witnesses, .. } = self;
+        drop((taps, witnesses));
+        let states = ends.into_states();
+        if let (true, Some(sides)) = (in_order, between.into_sides()) {
+            stock.put(self.resolved, hosts, sides).map_err(wrong)?;
+        }
+        Ok(LiveOutcome { row, states, verdicts, messages, unreached, lateness })
     }
 
     fn row(&self) -> io::Result<Row> {
-        let read = |host: &Host| host.namespace.within(KernelCounters::read);
-        let counters = self.hosts.values().map(read).collect::<io::Result<_>>()?;
+        let counters = counters(&self.hosts)?.into_values().zip(self.counted.values());
+        let counters = counters.map(|(now, before)| now.since(before)).collect();
         let totals = self.ends.totals();
         let counted = match Protocol::of(self.resolved) {
             Protocol::Tcp => Counted::tcp(&counters, totals.data_segments),
@@ -369,30 +390,34 @@ struct Kept {
     verdicts: bool,
 }
 
-/// What the scenario wants between its hosts, whose interfaces are made here.
-fn between(
+/// The hosts of a run, and what the scenario wants between them.
+fn setting(
     resolved: &Resolved,
     streams: &Streams,
-    hosts: &ByHost<Host>,
+    stock: &mut Stock,
     kept: &Kept,
-) -> Result<Between, SpecError> {
+) -> Result<(ByHost<Host>, Between), SpecError> {
     let addresses = by_host(|host| resolved.address(host));
-    let mtu = by_host(|host| resolved.scenario.hosts.of(host).mtu);
     let path = &resolved.scenario.path;
     if path.emulator == Some(EmulatorKind::Netem) {
-        return NetemPath::create(path, hosts, &addresses, &mtu).map(Between::Netem);
+        let mtu = by_host(|host| resolved.scenario.hosts.of(host).mtu);
+        let create = |host| Host::create(host_name(host), resolved.scenario.hosts.of(host), false);
+        let hosts = try_by_host(create)?;
+        let netem = NetemPath::create(path, &hosts, &addresses, &mtu)?;
+        return Ok((hosts, Between::Netem(netem)));
     }
     let links = streams.links(path, None, kept.log)?;
-    let wires = Wires::open().map_err(|e| system("between the two", &e))?;
-    let port = |host: HostId| {
-        let name = host_name(host);
-        let shape = Shape { name: INTERFACE, other: name, mtu: mtu[host], super_packets: false };
-        let side = hosts[host].connect(&wires, &shape, [addresses[host], addresses[peer(host)]]);
-        side.map_err(|e| system(name, &e))
-    };
-    let ports = try_by_host(port)?;
-    let emulator = Emulator::new(two_hosts::network(), ports, links, kept.verdicts);
-    Ok(Between::Ours(Box::new(emulator.only_between(addresses))))
+    let (hosts, sides): (Vec<_>, Vec<_>) = stock.take(resolved)?.into_values().unzip();
+    let sides = sides.into_iter().collect();
+    let emulator = Emulator::new(two_hosts::network(), sides, links, kept.verdicts)
+        .only_between(addresses)
+        .with_pool(stock.pool());
+    Ok((hosts.into_iter().collect(), Between::Ours(Box::new(emulator))))
+}
+
+/// What the kernels of these hosts have counted so far.
+fn counters(hosts: &ByHost<Host>) -> io::Result<ByHost<KernelCounters>> {
+    hosts.values().map(|host| host.namespace.within(KernelCounters::read)).collect()
 }
 
 /// Ticks after which every timer of the kernel's wheel that TCP uses falls on the same places again: those of up to
@@ -406,15 +431,18 @@ const TICKS_BEGIN: u64 = 300_000_000_000;
 /// `sctp_generate_heartbeat_event`]: 300 s after the boot.
 const SCTP_BEGINS: u64 = 3_600_000_000_000;
 
-/// When the run starts, on CLOCK_MONOTONIC: at once, or in virtual time where the wheel of timers is `phase` into
-/// its round, so that what ran before changes nothing.
-fn start(tick: Option<Duration>, phase: Duration, protocol: Protocol) -> u64 {
+/// Time from one run to the next, at the least, where each has hosts of its own.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// When the run starts, on CLOCK_MONOTONIC: at once, or in virtual time, `pause` from now at the earliest, where the wheel
+/// of timers is `phase` into its round, so that what ran before changes nothing.
+fn start(tick: Option<Duration>, phase: Duration, protocol: Protocol, pause: Duration) -> u64 {
     let now = clock::monotonic();
     let Some(tick) = tick else { return now + 1_000_000 };
     let round = WHEEL * tick.as_nanos();
     // Wheel and clock differ by the time at which the ticks begin.
     let offset = (TICKS_BEGIN + phase.as_nanos()) % round;
-    let mut least = now + 1_000_000_000;
+    let mut least = now + pause.as_nanos();
     if protocol == Protocol::Sctp {
         least = least.max(SCTP_BEGINS);
     }
@@ -428,7 +456,7 @@ mod tests {
     #[test]
     fn a_run_in_virtual_time_starts_where_the_wheel_is_at_its_phase() {
         let (tick, phase) = (Duration::from_millis(1), Duration::from_micros(5_250));
-        let at = start(Some(tick), phase, Protocol::Tcp);
+        let at = start(Some(tick), phase, Protocol::Tcp, SECOND);
         // 300 s before its start the wheel was at 0.
         let ticks_ns = (WHEEL * 1_000_000 * 100 + at - TICKS_BEGIN) % (WHEEL * 1_000_000);
         assert_eq!(ticks_ns, phase.as_nanos());

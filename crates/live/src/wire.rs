@@ -10,6 +10,7 @@ use rexmit_files::set_kernel_value;
 use serde::{Deserialize, Serialize};
 
 use crate::port::{Ethernet, OffloadTun, Side};
+use crate::sys::inside::{self, Interface};
 use crate::sys::link::{Links, set_offloads, split_in_stack};
 use crate::sys::namespace::Namespace;
 use crate::sys::tun::Tun;
@@ -33,6 +34,8 @@ pub struct Wires {
 #[derive(Debug)]
 enum Kind {
     Tun,
+    /// The driver's own, inside a guest's kernel: what a TUN device is to the host, without its file.
+    Inside,
     /// The emulator's ends are in a namespace of their own.
     Veth(Namespace),
 }
@@ -59,6 +62,9 @@ impl Wires {
     /// # Errors
     /// Where it may make no namespace for the other ends of veth pairs.
     pub fn open() -> io::Result<Self> {
+        if inside::is_inside() {
+            return Ok(Self { kind: Kind::Inside });
+        }
         Self::of(if Tun::is_open().is_ok() { Carrier::Tun } else { Carrier::Veth })
     }
 
@@ -77,7 +83,7 @@ impl Wires {
     /// Their kind.
     pub fn carrier(&self) -> Carrier {
         match self.kind {
-            Kind::Tun => Carrier::Tun,
+            Kind::Tun | Kind::Inside => Carrier::Tun,
             Kind::Veth(_) => Carrier::Veth,
         }
     }
@@ -91,6 +97,10 @@ impl Wires {
         let emulators = match &self.kind {
             Kind::Tun if super_packets => return Ok(Box::new(OffloadTun(Tun::with_offloads(name)?))),
             Kind::Tun => return Ok(Box::new(Tun::open(name)?)),
+            Kind::Inside => {
+                let made = Interface::open(name)?.ok_or(io::ErrorKind::NotConnected)?;
+                return Ok(Box::new(made));
+            }
             Kind::Veth(emulators) => emulators,
         };
         let links = Links::open()?;
@@ -114,7 +124,7 @@ impl Wires {
     /// Where there is no such interface.
     pub fn settle(&self, name: &str) -> io::Result<()> {
         match self.kind {
-            Kind::Tun => Ok(()),
+            Kind::Tun | Kind::Inside => Ok(()),
             Kind::Veth(_) => split_in_stack(name),
         }
     }

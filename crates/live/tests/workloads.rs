@@ -1,7 +1,7 @@
 //! The applications of a scenario on this machine's kernel: the same scenario ends, with the same bytes as on the
 //! model.
 
-use rexmit_live::LiveOptions;
+use rexmit_live::{LiveOptions, Stock};
 use rexmit_scenario::{Resolved, Row, Streams};
 use rexmit_sim::RunOptions;
 use serde_json::{Value, json};
@@ -43,7 +43,8 @@ fn both(name: &str, transfers: Value) -> Option<[Row; 2]> {
     }
     let (resolved, streams) = (scenario(transfers), Streams::new(1, name));
     let model = rexmit_sim::run(&resolved, &streams, &RunOptions::default()).unwrap().row;
-    let kernel = rexmit_live::run(&resolved, &streams, &LiveOptions::default(), &mut |_| {});
+    let kernel =
+        rexmit_live::run(&resolved, &streams, &LiveOptions::default(), &mut Stock::default(), &mut |_| {});
     let kernel = kernel.unwrap_or_else(|e| panic!("{name}: {e}")).row;
     for row in [&model, &kernel] {
         assert!(row.completed && row.error.is_none(), "{name}: {:?}", row.error);

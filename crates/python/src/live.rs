@@ -4,13 +4,16 @@ use std::path::Path;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use rexmit_live::{LiveOptions, LiveOutcome, agent, emulate, guest, measure};
-use rexmit_sim::tables::{messages_of_run, states, verdicts};
+use pyo3::types::{PyBytes, PyDict};
+use rexmit_live::agent::Answer;
+use rexmit_live::{agent, emulate, guest, measure};
+use rexmit_sim::tables;
 use rexmit_units::Duration;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::scenarios::{parse, value_error};
-use crate::tables::to_json;
+use crate::numbers::Whole;
+use crate::tables::{to_dict, to_json};
 
 /// Runs the job in the file `job` on the kernel under this process and answers on standard output.
 ///
@@ -24,7 +27,7 @@ pub fn serve_job(py: Python<'_>, job: &str, in_guest: bool) -> PyResult<()> {
         } else {
             guest::become_root()?;
         }
-        let served = agent::serve(Path::new(job), &mut std::io::stdout().lock(), &tables);
+        let served = agent::serve(Path::new(job), &mut std::io::stdout().lock());
         if let (true, Err(e)) = (in_guest, &served) {
             println!("agent: {e}");
         }
@@ -33,19 +36,32 @@ pub fn serve_job(py: Python<'_>, job: &str, in_guest: bool) -> PyResult<()> {
     .map_err(wrong)
 }
 
-/// The tables that a run was asked for, each by columns.
-fn tables(outcome: &LiveOutcome, options: &LiveOptions) -> Value {
-    let mut all = Map::new();
-    if options.state.is_some() {
-        all.insert("state".into(), to_json(states(&outcome.states)));
+/// What agents answered for successive runs from `first` on, a line each, as columns of tables: `runs`, `late`, and those
+/// that take several rows a run (`intervals`, `retransmissions`, `messages`). `unreached` is for each run what patterns
+/// named and no packet was.
+#[pyfunction]
+pub fn rows_of_agents<'py>(
+    py: Python<'py>,
+    lines: Vec<Bound<'py, PyBytes>>,
+    first: Whole,
+    replications: Whole,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (mut rows, mut late, mut unreached) = (Vec::new(), Vec::new(), Vec::new());
+    for line in &lines {
+        let answer: Answer = serde_json::from_slice(line.as_bytes())
+            .map_err(|e| PyValueError::new_err(format!("an agent's answer: {e}")))?;
+        rows.push(answer.row);
+        late.push(answer.lateness);
+        unreached.push(answer.unreached);
     }
-    if options.verdicts {
-        all.insert("verdicts".into(), to_json(verdicts(&outcome.verdicts)));
+    let all = PyDict::new(py);
+    all.set_item("runs", to_dict(py, tables::runs(first.0, replications.0, &rows))?)?;
+    all.set_item("late", to_dict(py, agent::late_table(&late))?)?;
+    for table in tables::details(first.0, &rows) {
+        all.set_item(table.name, to_dict(py, table)?)?;
     }
-    if options.messages {
-        all.insert("messages".into(), to_json(messages_of_run(&outcome.messages)));
-    }
-    if all.is_empty() { Value::Null } else { Value::Object(all) }
+    all.set_item("unreached", unreached)?;
+    Ok(all)
 }
 
 /// Measures the live emulator on this machine, each part for `seconds`; JSON. Raises OSError, PermissionError without
@@ -66,7 +82,7 @@ pub fn serve_emulation(py: Python<'_>, job: &str, answer: i32) -> PyResult<()> {
     py.detach(|| {
         let answer = rexmit_live::sys::adopt_descriptor(answer)?;
         let wanted = emulate::Emulation::read(Path::new(job))?;
-        emulate::serve(&wanted, answer, &|rows| to_json(verdicts(rows)))
+        emulate::serve(&wanted, answer, &|rows| to_json(tables::verdicts(rows)))
     })
     .map_err(wrong)
 }
@@ -74,7 +90,7 @@ pub fn serve_emulation(py: Python<'_>, job: &str, answer: i32) -> PyResult<()> {
 /// Runs the emulation in the file `job` as the first process of a guest, and ends the guest.
 #[pyfunction]
 pub fn serve_emulation_in_guest(py: Python<'_>, job: &str) -> PyResult<()> {
-    let served = py.detach(|| emulate::serve_in_guest(Path::new(job), &|rows| to_json(verdicts(rows))));
+    let served = py.detach(|| emulate::serve_in_guest(Path::new(job), &|rows| to_json(tables::verdicts(rows))));
     served.map_err(|e| PyOSError::new_err(format!("emulation: {e}")))
 }
 

@@ -6,6 +6,7 @@
 
 mod codes;
 mod connections;
+mod design;
 mod error;
 mod host_cell;
 mod inputs;
@@ -27,6 +28,7 @@ mod verdicts;
 
 pub use codes::IdleSetting;
 pub use connections::{ConnectionPlan, FIRST_PORT, PlannedEnd, SERVICE_PORT, connection_of_ports};
+pub use design::{Design, together};
 pub use error::SpecError;
 pub use host_cell::HostCell;
 pub use inputs::{MOST_PROFILE_BYTES, open_capture, open_regular, read_text};

@@ -17,12 +17,13 @@ use crate::sequence::{self, Memory, Order, Sequence};
 use crate::stop::Stop;
 use crate::unreached::UnreachedRuns;
 use rexmit_network::{ByHost, HostId};
+use rexmit_scenario::Design;
 use rexmit_scenario::IdleSetting;
 use rexmit_scenario::Resolved;
 use rexmit_scenario::Row;
 use rexmit_scenario::SpecError;
 use rexmit_scenario::Streams;
-use rexmit_scenario::set;
+use rexmit_scenario::together;
 use rexmit_stack::{Registry, StackFactory};
 
 /// A base scenario and what varies in it.
@@ -30,9 +31,7 @@ use rexmit_stack::{Registry, StackFactory};
 /// Runs are numbered from 0: the replication varies fastest, then the last factor, then the one before.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    base: Value,
-    factors: Vec<String>,
-    levels: Vec<Vec<Value>>,
+    design: Design,
     stacks: Registry,
     sequence: Option<Sequence>,
     pub(crate) memory: Arc<Memory>,
@@ -89,23 +88,12 @@ struct Point {
     key: String,
 }
 
-/// What names a replication of a point.
-fn key_of_run(point: &str, replication: u64) -> String {
-    [point, ";replication=", &replication.to_string()].concat()
-}
-
 /// Runs that a thread takes at a time: whole points, so that a scenario is resolved once for its
 /// replications.
 const POINTS_AT_A_TIME: u64 = 8;
 
 /// Levels of a factor that are tried before all others, so that a typing error in one is told at once.
 const LEVELS_TRIED_FIRST: usize = 1000;
-
-/// The settings of a level of a factor that varies several together: `{"together": {setting: value, ...}}`.
-fn together(level: &Value) -> Option<&serde_json::Map<String, Value>> {
-    let table = level.as_object()?;
-    if table.len() == 1 { table.get("together")?.as_object() } else { None }
-}
 
 /// Whether a level of a factor may say whose code a host runs: by its name, by that of a table around it, or among several
 /// settings.
@@ -128,16 +116,9 @@ impl Plan {
     /// # Errors
     /// A factor without a level, or more levels lists than factors.
     pub fn new(base: Value, factors: Vec<String>, levels: Vec<Vec<Value>>) -> Result<Self, SpecError> {
-        if factors.len() != levels.len() {
-            return Err(SpecError::new("", "each factor needs its list of levels"));
-        }
-        for (factor, levels) in factors.iter().zip(&levels) {
-            if levels.is_empty() {
-                return Err(SpecError::new(factor.as_str(), "a factor needs at least one level"));
-            }
-        }
+        let design = Design::new(base, factors, levels)?;
         let (stacks, memory) = (rexmit_stacks::registry(), Arc::default());
-        Ok(Self { base, factors, levels, stacks, sequence: None, memory })
+        Ok(Self { design, stacks, sequence: None, memory })
     }
 
     /// The same plan, whose runs follow each other: each begins with what its hosts kept of the runs before it in its
@@ -154,8 +135,8 @@ impl Plan {
     /// Which runs follow which, if any do.
     fn order(&self, replications: u64) -> Result<Option<Order>, SpecError> {
         let Some(sequence) = &self.sequence else { return Ok(None) };
-        let levels: Vec<usize> = self.levels.iter().map(Vec::len).collect();
-        Order::new(sequence, &self.factors, &levels, replications).map(Some)
+        let levels: Vec<usize> = self.design.levels().iter().map(Vec::len).collect();
+        Order::new(sequence, self.design.factors(), &levels, replications).map(Some)
     }
 
     /// What the hosts keep as run `number` begins, by running those before it in its sequence; nothing where runs are no
@@ -205,14 +186,14 @@ impl Plan {
     fn codes(&self) -> BTreeMap<(HostId, &'static str), &'static dyn StackFactory> {
         let mut found = BTreeMap::new();
         let mut note = |indices: &[usize]| {
-            let resolved = self.scenario_at(indices).and_then(|value| self.resolve(value));
+            let resolved = self.design.scenario_at(indices).and_then(|value| self.resolve(value));
             let codes = resolved.map_or_else(|_| ByHost::new(), |resolved| resolved.codes);
             found.extend(codes.iter().map(|(host, code)| ((host, code.about().name), *code)));
         };
-        let mut indices = vec![0; self.levels.len()];
+        let mut indices = vec![0; self.design.levels().len()];
         note(&indices);
-        for (factor, levels) in self.levels.iter().enumerate() {
-            for i in (0..levels.len()).filter(|i| sets_a_code(&self.factors[factor], &levels[*i])) {
+        for (factor, levels) in self.design.levels().iter().enumerate() {
+            for i in (0..levels.len()).filter(|i| sets_a_code(&self.design.factors()[factor], &levels[*i])) {
                 indices[factor] = i;
                 note(&indices);
             }
@@ -223,7 +204,7 @@ impl Plan {
 
     fn point(&self, number: u64) -> Result<Point, SpecError> {
         let resolved = self.resolve(self.scenario(number)?)?;
-        Ok(Point { number, resolved, key: self.point_key(number) })
+        Ok(Point { number, resolved, key: self.design.point_key(number) })
     }
 
     fn resolve(&self, scenario: Value) -> Result<Resolved, SpecError> {
@@ -232,17 +213,7 @@ impl Plan {
 
     /// Combinations of levels; the largest number where they are more.
     pub fn points(&self) -> u64 {
-        self.levels.iter().fold(1, |n, levels| n.saturating_mul(levels.len() as u64))
-    }
-
-    /// The levels of point `n`.
-    fn levels_of(&self, mut n: u64) -> Vec<usize> {
-        let mut indices = vec![0; self.levels.len()];
-        for (slot, levels) in indices.iter_mut().zip(&self.levels).rev() {
-            *slot = (n % levels.len() as u64) as usize;
-            n /= levels.len() as u64;
-        }
-        indices
+        self.design.points()
     }
 
     /// The scenario of point `n` with its levels set.
@@ -250,41 +221,13 @@ impl Plan {
     /// # Errors
     /// A factor that names nothing, a level that does not fit.
     pub fn scenario(&self, n: u64) -> Result<Value, SpecError> {
-        self.scenario_at(&self.levels_of(n))
-    }
-
-    fn scenario_at(&self, indices: &[usize]) -> Result<Value, SpecError> {
-        let mut value = self.base.clone();
-        for ((factor, levels), &i) in self.factors.iter().zip(&self.levels).zip(indices) {
-            match together(&levels[i]) {
-                None => set(&mut value, factor, levels[i].clone())?,
-                Some(settings) => {
-                    for (setting, level) in settings {
-                        set(&mut value, setting, level.clone())?;
-                    }
-                }
-            }
-        }
-        Ok(value)
+        self.design.scenario(n)
     }
 
     /// What names run (point, replication) for its random streams: the factors in alphabetic order with
     /// their levels, so that neither their order nor other levels matter.
     pub fn run_key(&self, point: u64, replication: u64) -> String {
-        key_of_run(&self.point_key(point), replication)
-    }
-
-    /// The part of it that the runs of a point share.
-    fn point_key(&self, point: u64) -> String {
-        let mut parts: Vec<String> = self
-            .factors
-            .iter()
-            .zip(&self.levels)
-            .zip(self.levels_of(point))
-            .map(|((factor, levels), i)| format!("{factor}={}", levels[i]))
-            .collect();
-        parts.sort();
-        parts.join(";")
+        self.design.run_key(point, replication)
     }
 
     /// Resolves the points of `range`; the warnings that they give and the keys that what is
@@ -320,11 +263,11 @@ impl Plan {
 
     /// Tries each level with the first levels of all other factors.
     fn check_levels(&self) -> Result<(), SpecError> {
-        let mut indices = vec![0; self.levels.len()];
-        for (factor, levels) in self.levels.iter().enumerate() {
+        let mut indices = vec![0; self.design.levels().len()];
+        for (factor, levels) in self.design.levels().iter().enumerate() {
             for i in 0..levels.len().min(LEVELS_TRIED_FIRST) {
                 indices[factor] = i;
-                self.resolve(self.scenario_at(&indices)?)?;
+                self.resolve(self.design.scenario_at(&indices)?)?;
             }
             indices[factor] = 0;
         }
@@ -425,7 +368,7 @@ impl Plan {
                 Some(same) if same.number == point => same,
                 _ => self.point(point)?,
             };
-            let streams = Streams::new(seed, &key_of_run(&point.key, replication));
+            let streams = Streams::new(seed, &Design::key_of_run(&point.key, replication));
             let observer = watch.begin(&point.resolved);
             let options = RunOptions { stop: stop.clone(), ..RunOptions::default() };
             let outcome = match run_observed(&point.resolved, &streams, &options, observer) {

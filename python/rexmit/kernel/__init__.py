@@ -10,7 +10,7 @@ are chosen by name (`versions.py`); of a tree that is named as a source a copy i
 
 from __future__ import annotations
 
-from rexmit.kernel.boot import BootCheck, boot_command, check_boot
+from rexmit.kernel.boot import BootCheck, boot_command, check_boot, engine_words, init_words
 from rexmit.kernel.cache import Kernel, cache_folder, find_kernel, kernels
 from rexmit.kernel.configure import HZ_CHOICES
 from rexmit.kernel.errors import KernelError
@@ -35,7 +35,9 @@ __all__ = [
     "check_boot",
     "clean_up",
     "debian_source",
+    "engine_words",
     "find_kernel",
+    "init_words",
     "installed",
     "kept_folders",
     "kernels",

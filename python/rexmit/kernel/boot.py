@@ -45,23 +45,24 @@ class BootCheck:
 
 def boot_command(
     kernel: Kernel,
-    init: str | Path,
+    first: Sequence[str],
     seed: int = 0,
     memory: str = MEMORY,
     start: int = 0,
     extra: Sequence[str] = (),
 ) -> list[str]:
-    """The command that boots `kernel` on the host's files with `init` as its first process.
+    """The command that boots `kernel` on the host's files.
 
-    `seed` is that of the random numbers, `start` what the guest's clock shows first, in nanoseconds since
-    1970. `extra` are more words of the command line; unknown `NAME=value` reach init's environment. Its
-    standard input must be one that never has anything to say, such as /dev/null.
+    `first` are the words that say what runs first, `init_words` or `engine_words`. `seed` is that of the
+    random numbers, `start` what the guest's clock shows first, in nanoseconds since 1970. `extra` are more
+    words of the command line; unknown `NAME=value` reach init's environment. Its standard input must be one
+    that never has anything to say, such as /dev/null.
     """
     return [
         str(kernel.path),
         "rootfstype=hostfs",
         "rw",
-        f"init={init}",
+        *first,
         f"mem={memory}",
         "quiet",
         "con0=fd:0,fd:1",
@@ -70,6 +71,16 @@ def boot_command(
         f"random.seed={seed}",
         *extra,
     ]
+
+
+def init_words(program: str | Path) -> list[str]:
+    """That a program is the first process."""
+    return [f"init={program}"]
+
+
+def engine_words(library: str | Path, job: str | Path) -> list[str]:
+    """That an engine runs inside the kernel, and the file that says what it is to do; no program runs."""
+    return [f"rexmit.engine={library}", f"rexmit.job={job}"]
 
 
 def check_boot(kernel: Kernel, seed: int = 0) -> BootCheck:
@@ -88,7 +99,7 @@ def check_boot(kernel: Kernel, seed: int = 0) -> BootCheck:
         started = time.monotonic()
         try:
             done = subprocess.run(
-                boot_command(kernel, init, seed, extra=[f"uml_dir={folder / 'uml'}"]),
+                boot_command(kernel, init_words(init), seed, extra=[f"uml_dir={folder / 'uml'}"]),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

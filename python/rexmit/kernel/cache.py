@@ -13,6 +13,7 @@ from typing import Any
 
 from rexmit.errors import StoreError
 from rexmit.files import LockFile, make_folder, remove_tree
+from rexmit.kernel.driver import PATCH
 from rexmit.kernel.errors import KernelError
 from rexmit.kernel.needs import install_line, missing
 from rexmit.kernel.versions import DEFAULT_VERSION, build_line, is_of
@@ -58,6 +59,11 @@ class Kernel:
     def path(self) -> Path:
         """The executable."""
         return self.folder / "linux"
+
+    @property
+    def has_driver(self) -> bool:
+        """True where it can run an engine inside: kernels of earlier releases cannot."""
+        return PATCH in self.patches
 
     @property
     def config(self) -> Path:

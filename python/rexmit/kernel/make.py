@@ -24,6 +24,7 @@ from rexmit.files import append, keep_copy, put, remove_tree
 from rexmit.kernel.boot import check_boot
 from rexmit.kernel.cache import BUILDING, DEFAULT_HZ, OF_BUILD, Kernel, building, cache_folder, with_hash
 from rexmit.kernel.configure import HZ_CHOICES, OPTIONAL, REQUIRED, options_text, verify
+from rexmit.kernel.driver import driver_files, driver_text
 from rexmit.kernel.errors import KernelError
 from rexmit.kernel.kept import KeptBuild, KeptFolder, remove_kept
 from rexmit.kernel.needs import require_platform, require_room, require_tools
@@ -110,10 +111,9 @@ def clean_up(source: Path | None = None, progress: Progress | None = None) -> li
 
 
 def key_of(source: Source, hz: int) -> str:
-    """The hash of all that decides what is built, 16 hexadecimal digits: source, options, patches, ticks."""
-    # In the order in which it always was: a kernel that was built stays the one of its hash.
+    """The hash of all that decides what is built, 16 hexadecimal digits: source, options, patches, driver."""
     required, optional, ticks = _configuration(hz)
-    parts = [source.hash, required, optional, patches_text(hz), ticks]
+    parts = [source.hash, required, optional, patches_text(hz), ticks, driver_text()]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
@@ -216,9 +216,9 @@ def _from_kept(job: _Job, kept: KeptBuild) -> tuple[_Ready, list[str]]:
 
 
 def overlay(tree: Path, hz: int) -> tuple[dict[str, bytes], Applied]:
-    """The files that are put over a source, by name, and what became of the patches that change them."""
+    """The files that are put over a source, by name (the driver's, and what patches change); the patches."""
     changed, applied = changed_files(tree, load_patches(patches_text(hz)))
-    return {name: content.encode() for name, content in changed.items()}, applied
+    return {name: content.encode() for name, content in {**changed, **driver_files()}.items()}, applied
 
 
 def _try(kernel: Kernel, whole: Path, job: _Job) -> None:

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from rexmit.run.cores import idle_core
 from rexmit.run.guests import guest_environment
 from rexmit.run.processes import leashed
 
-MARK = "\x1e"
+MARK = b"\x1e"
 """What a line of an agent begins with; others are of a guest's kernel."""
 
 STALL_SECONDS = 60.0
@@ -39,6 +40,9 @@ STALL_SECONDS = 60.0
 FIRST_BLOCK = 16
 AIM_SECONDS = 15.0
 """Time that one agent should work before another takes its place: starting a guest takes half a second."""
+
+_ANSWER = b'{"run":'
+"""What the answer for a run begins with; its number follows."""
 
 TRIES = 2
 """How often a run is tried that takes its agent down."""
@@ -49,32 +53,38 @@ Launch = Callable[[Path, Path], "list[str]"]
 
 @dataclass(frozen=True)
 class RunJob:
-    """One run for an agent. `options` are those of the native code."""
+    """One run for an agent: of the crew's study, or with a scenario of its own.
+
+    `seed` and `key` are those of its random streams, `options` those of the native code.
+    """
 
     run: int
-    scenario: Mapping[str, Any]
-    seed: int
-    key: str
+    scenario: Mapping[str, Any] | None = None
+    seed: int = 0
+    key: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def to_table(self) -> dict[str, Any]:
         """As the job file has it."""
-        return {
-            "run": self.run,
-            "scenario": dict(self.scenario),
-            "seed": self.seed,
-            "key": self.key,
-            "options": dict(self.options),
-        }
+        table: dict[str, Any] = {"run": self.run, "options": dict(self.options)}
+        if self.scenario is not None:
+            table["own"] = {"scenario": dict(self.scenario), "seed": self.seed, "key": self.key}
+        return table
 
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a run: the agent's answer, or why there is none (`failed`)."""
+    """What became of a run: the agent's answer as it was written, or why there is none (`failed`)."""
 
     run: int
-    answer: Mapping[str, Any]
+    line: bytes = b"{}"
     failed: str | None = None
+
+    @cached_property
+    def answer(self) -> Mapping[str, Any]:
+        """The answer, read."""
+        read: dict[str, Any] = json.loads(self.line)
+        return read
 
 
 class Crew:
@@ -82,6 +92,7 @@ class Crew:
 
     `launch` gives an agent's command. `make` makes the job of a run. Iterate over :meth:`work`. Agents
     that are `pinned` stay on a core each. An agent gets runs of one `kind` only, such as those of one kernel.
+    `study` is what jobs without a scenario are runs of: `design`, `replications`, `seed`.
     """
 
     def __init__(
@@ -91,7 +102,9 @@ class Crew:
         size: int,
         pinned: bool = False,
         kind: Callable[[int], Hashable] = lambda run: None,
+        study: Mapping[str, Any] | None = None,
     ) -> None:
+        self._study = study
         self._launch = launch
         self._pinned = pinned
         self._make = make
@@ -173,7 +186,7 @@ class Crew:
         jobs = [self._make(run).to_table() for run in block]
         with temporary_folder() as folder:
             job = folder / "job.json"
-            put(job, json.dumps({"runs": jobs}))
+            put(job, json.dumps({"study": self._study, "runs": jobs}))
             command = self._launch(job, folder)
             with (
                 idle_core() if self._pinned else nullcontext() as core,
@@ -183,12 +196,9 @@ class Crew:
 
     def _follow(self, agent: Agent, block: list[int]) -> list[int]:
         left = deque(block)
-        for line in agent.lines(self._stop):
-            if "wrong" in line:
-                raise StudyError(f"run {line['run']}: {line['wrong']}")
-            if "row" in line:
-                left.remove(line["run"])
-                self._answers.put(Done(line["run"], line))
+        for run, line in agent.answers(self._stop):
+            left.remove(run)
+            self._answers.put(Done(run, line))
         if self._stop.is_set() or not left:
             return list(left)
         if not agent.started:
@@ -198,7 +208,7 @@ class Crew:
         if self._tries[run] >= TRIES:
             left.remove(run)
             self._answers.put(
-                Done(run, {}, f"the agent did not survive it, {TRIES} times: {agent.last_words()}")
+                Done(run, failed=f"the agent did not survive it, {TRIES} times: {agent.last_words()}")
             )
         return list(left)
 
@@ -240,9 +250,12 @@ class Agent:
         if self._process.stdout:
             self._process.stdout.close()
 
-    def lines(self, stop: threading.Event) -> Iterator[dict[str, Any]]:
-        """Its answers until it ends, hangs, or `stop` is set."""
-        heard, before = time.monotonic(), None
+    def answers(self, stop: threading.Event) -> Iterator[tuple[int, bytes]]:
+        """Each run that it answers for with its answer, until it ends, hangs, or `stop` is set.
+
+        Raises StudyError for a run that cannot be run.
+        """
+        heard, before = time.monotonic(), b""
         buffer = b""
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
@@ -253,32 +266,39 @@ class Agent:
                 return
             if not ready:
                 continue
-            data = os.read(descriptor, 1 << 16)
+            data = os.read(descriptor, 1 << 18)
             if not data:
                 return
             *whole, buffer = (buffer + data).split(b"\n")
             for text in whole:
-                line = self._read(text.decode(errors="replace").strip("\r"))
-                if line is None:
+                line = self._marked(text)
+                if not line:
                     continue
                 if line != before:
                     heard, before = time.monotonic(), line
-                if "end" in line:
+                if line.startswith(_ANSWER):
+                    yield int(line[len(_ANSWER) : line.index(b",")]), line
+                elif self._tells_end(line):
                     return
-                if "start" in line:
-                    self.started, self.at = True, line["start"]
-                elif "at" not in line:
-                    yield line
 
-    def _read(self, text: str) -> dict[str, Any] | None:
-        mark = text.find(MARK)
-        if mark >= 0:
-            with suppress(ValueError):
-                line: dict[str, Any] = json.loads(text[mark + 1 :])
-                return line
-        if text.strip():
-            self._words.append(text.strip())
-        return None
+    def _marked(self, text: bytes) -> bytes:
+        """What follows the mark in a line; nothing where it has none, which are words of a guest's kernel."""
+        words, mark, line = text.strip(b"\r").partition(MARK)
+        if not mark and words.strip():
+            self._words.append(words.decode(errors="replace").strip())
+        return line
+
+    def _tells_end(self, line: bytes) -> bool:
+        """Reads a line that is no answer; whether it is the last."""
+        try:
+            told = json.loads(line)
+        except ValueError:
+            return False
+        if "wrong" in told:
+            raise StudyError(f"run {told['of']}: {told['wrong']}")
+        if "start" in told:
+            self.started, self.at = True, told["start"]
+        return "end" in told
 
     def last_words(self) -> str:
         """Why it ended, as far as it said so, in one line."""

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from rexmit.errors import one_line
+from rexmit import _native
+from rexmit.errors import RexmitError, one_line
 from rexmit.files import put
-from rexmit.kernel import Kernel, boot_command
+from rexmit.kernel import Kernel, boot_command, engine_words, init_words
 from rexmit.places import temporary_folder
 from rexmit.run.processes import script_command
 
@@ -86,8 +87,30 @@ def guest_command(
     init = folder / "init"
     # A shebang takes one argument and no blank in the path: the shell passes on all.
     put(init, f"#!/bin/sh\nexec {shlex.join(agent)}\n", executable=True)
+    return _shut_in(kernel, init_words(init), folder, reach, memory, **clock)
+
+
+def inside_command(kernel: Kernel, job: Path, folder: Path, reach: Reach) -> list[str]:
+    """The command that boots `kernel` with the agent inside it, for the job in a file."""
+    return _shut_in(kernel, engine_words(engine(), job), folder, reach, MEMORY)
+
+
+def engine() -> Path:
+    """The library that a kernel loads: the agent, whose system calls are plain calls.
+
+    Raises RexmitError where this installation has none.
+    """
+    library = Path(_native.__file__).with_name("_inside.so")
+    if not library.exists():
+        raise RexmitError(f"{library}: is missing: install rexmit anew, or run `make setup`")
+    return library
+
+
+def _shut_in(
+    kernel: Kernel, first: Sequence[str], folder: Path, reach: Reach, memory: str, **clock: int
+) -> list[str]:
     extra = [f"uml_dir={folder / 'uml'}", f"umid={NAME}"]
-    command = boot_command(kernel, init, memory=memory, extra=extra, **clock)
+    command = boot_command(kernel, first, memory=memory, extra=extra, **clock)
     if open_because() is not None:
         return command
     # What lies in it beside the guest's own memory is small.

@@ -6,26 +6,28 @@ import json
 import platform
 import socket
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from rexmit import _native
 from rexmit.errors import RexmitError, StudyError
 from rexmit.run.agents import Crew, Done, RunJob
-from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for
+from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for, to_json
 from rexmit.run.chosen_kernels import ChosenKernels, named_kernels
-from rexmit.run.details import RETRANSMISSIONS
-from rexmit.run.guests import Reach, guest_command, of_this_python
+from rexmit.run.details import RETRANSMISSIONS, nest
+from rexmit.run.guests import Reach, engine, guest_command, inside_command, of_this_python
 from rexmit.run.judged import JudgedCaptures
 from rexmit.run.processes import agent_command
 from rexmit.run.stopping import asked
 from rexmit.run.unreached import Unreached
 from rexmit.study import StudySpec
 from rexmit.tables import SEEDS, Column, lateness, responses, run_columns, single
-from rexmit.tables.arrow import from_lists, schema_of
+from rexmit.tables.arrow import from_lists, from_native, schema_of
 
 PIECE_SECONDS = 1.0
 """Finished runs are handed on at least this often."""
@@ -42,6 +44,7 @@ class RealBackend(ModelBackend):
         self._columns = [*run_columns().values(), *(c for c in responses().values() if c.name not in SEEDS)]
         nested = [pa.field(detail.column, detail.nested) for detail in self._details]
         self._schema = pa.schema([*schema_of(self._columns), *nested])
+        self._sent_again: dict[int, list[dict[str, Any]]] = {}
         self._judged = JudgedCaptures() if RETRANSMISSIONS in self._details else None
 
     def command(self, job: Path, folder: Path) -> list[str]:
@@ -79,20 +82,22 @@ class RealBackend(ModelBackend):
     def _sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         keep = self._options.keep
         crew = self._crew(lambda run: self._captured(run, keep.options(run) if keep else {}), jobs)
-        rows: dict[int, dict[str, Any]] = {}
+        finished: dict[int, Done] = {}
         flushed = time.monotonic()
         work = crew.work(runs, stopped)
         try:
             for done in work:
-                rows[done.run] = self._counted(done, self._row(done))
-                self._settle(done, rows[done.run])
+                finished[done.run] = done
+                if self._judged:
+                    self._sent_again[done.run] = self._judged.take(done.run)
+                self._settle(done)
                 if time.monotonic() - flushed > PIECE_SECONDS:
-                    yield from self._pieces(rows)
+                    yield from self._pieces(finished)
                     flushed = time.monotonic()
         except RexmitError:
-            yield from self._pieces(rows)
+            yield from self._pieces(finished)
             raise
-        yield from self._pieces(rows)
+        yield from self._pieces(finished)
 
     def unreached(self) -> list[tuple[str, int]]:
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
@@ -123,16 +128,17 @@ class RealBackend(ModelBackend):
         """The options of a run, with captures where its retransmissions are counted."""
         return self._judged.options(run, self._spec.scenario_of(run), options) if self._judged else options
 
-    def _counted(self, done: Done, row: dict[str, Any]) -> dict[str, Any]:
-        """The row of a run, with its retransmissions."""
-        if self._judged is None:
-            return row
-        found = self._judged.take(done.run)
-        return row if done.failed else row | {RETRANSMISSIONS.column: found}
-
     def _crew(self, options: Callable[[int], dict[str, Any]], size: int) -> Crew:
         jobs, pinned = (lambda run: self._job(run, options(run))), not self.real_time
-        return Crew(self.command, jobs, size, pinned, self._kind)
+        design = self._design
+        levels = [list(factor.levels) for factor in design.factors]
+        varied = {
+            "base": self._spec.base(),
+            "factors": [one.name for one in design.factors],
+            "levels": levels,
+        }
+        study = {"design": varied, "replications": design.replications, "seed": design.seed}
+        return Crew(self.command, jobs, size, pinned, self._kind, json.loads(to_json(study)))
 
     def _kind(self, run: int) -> Hashable:
         """What runs must have in common for one agent to run them."""
@@ -142,24 +148,18 @@ class RealBackend(ModelBackend):
         """Ticks of a run's kernel a second, where its clock is virtual."""
         return None
 
-    def _settle(self, done: Done, row: dict[str, Any]) -> None:
-        if self._options.keep:
-            failed = not row["completed"] or row["error"] is not None
-            self._options.keep.settle(done.run, failed, done.answer.get("tables", {}))
+    def _settle(self, done: Done) -> None:
+        if keep := self._options.keep:
+            row = {} if done.failed else done.answer["row"]
+            failed = done.failed is not None or not row["completed"] or row["error"] is not None
+            keep.settle(done.run, failed, {} if done.failed else done.answer.get("tables", {}))
 
     def _job(self, run: int, options: dict[str, Any]) -> RunJob:
-        design = self._design
-        key = self._plan.run_key(run, design.replications)
-        chosen = {"virtual_hz": self._virtual_hz(run), **options}
-        return RunJob(run, self._spec.scenario_of(run), design.seed, key, chosen)
+        return RunJob(run, options={"virtual_hz": self._virtual_hz(run), **options})
 
     def _row(self, done: Done) -> dict[str, Any]:
-        """The columns of a run."""
+        """The columns of a run that was run by itself."""
         numbers = {"run": done.run, "replication": done.run % self._design.replications}
-        if done.failed:
-            nothing = {column.name: _nothing(column) for column in self._columns}
-            return nothing | numbers | {"completed": False, "error": done.failed, **self._nested({})}
-        self._unreached.add(done.answer["unreached"])
         late = {name: done.answer[name] for name in lateness()}
         row = done.answer["row"]
         return {**row, **self._nested(row), **numbers, **late}
@@ -167,14 +167,49 @@ class RealBackend(ModelBackend):
     def _nested(self, row: Mapping[str, Any]) -> dict[str, Any]:
         return {detail.column: row.get(detail.name, []) for detail in self._details}
 
-    def _pieces(self, rows: dict[int, dict[str, Any]]) -> Iterator[tuple[range, pa.Table]]:
-        """Takes all rows out, as ranges without a gap."""
-        while rows:
-            first = last = min(rows)
-            while last + 1 in rows:
+    def _pieces(self, finished: dict[int, Done]) -> Iterator[tuple[range, pa.Table]]:
+        """Takes all that have finished out, as ranges without a gap."""
+        while finished:
+            first = last = min(finished)
+            while last + 1 in finished:
                 last += 1
             runs = range(first, last + 1)
-            yield runs, pa.Table.from_pylist([rows.pop(run) for run in runs], schema=self._schema)
+            done = [finished.pop(run) for run in runs]
+            kinds = groupby(done, key=lambda one: one.failed is None)
+            tables = [self._answered(list(some)) if well else self._failed(some) for well, some in kinds]
+            yield runs, pa.concat_tables(tables)
+
+    def _answered(self, done: list[Done]) -> pa.Table:
+        """The rows of successive runs that agents have answered for."""
+        first, replications = done[0].run, self._design.replications
+        found = _native.rows_of_agents([one.line for one in done], first, replications)
+        for texts in filter(None, found["unreached"]):
+            self._unreached.add(texts)
+        known = {**run_columns(), **responses()}
+        table = from_native(found["runs"], known)
+        late = from_native(found["late"], lateness())
+        for name in late.column_names:
+            table = table.append_column(late.field(name), late.column(name))
+        rows = {one.name: from_native(found[one.name], {**known, **one.columns}) for one in self._details}
+        table = nest(self._details, table, rows)
+        if self._judged:
+            at, nested = table.column_names.index(RETRANSMISSIONS.column), RETRANSMISSIONS.nested
+            sent = [self._sent_again.pop(one.run) for one in done]
+            table = table.set_column(
+                at, pa.field(RETRANSMISSIONS.column, nested), pa.array(sent, type=nested)
+            )
+        return table.select(self._schema.names).cast(self._schema)
+
+    def _failed(self, done: Iterable[Done]) -> pa.Table:
+        """The rows of runs that came to nothing."""
+        nothing = {column.name: _nothing(column) for column in self._columns} | self._nested({})
+        rows = [
+            nothing
+            | {"run": one.run, "replication": one.run % self._design.replications, "error": one.failed}
+            | {"completed": False}
+            for one in done
+        ]
+        return pa.Table.from_pylist(rows, schema=self._schema)
 
 
 def _nothing(column: Column) -> Any:
@@ -230,15 +265,20 @@ class UmlBackend(RealBackend):
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
         super().__init__(spec, options)
         self._kernels = ChosenKernels(spec, options.kernel, options.kernels)
+        levels = [list(factor.levels) for factor in spec.design.factors]
+        self._may_take_programs = "netem" in to_json([spec.base(), levels])
 
     def command(self, job: Path, folder: Path) -> list[str]:
-        """A guest whose first process is the interpreter; it sees little else, and writes captures."""
-        agent = agent_command("guest", job)
+        """A guest that runs the agent, inside its kernel where it can; it writes captures and sees little."""
         runs = json.loads(job.read_text())["runs"]
         captures = [path for run in runs for path in run["options"].get("captures") or () if path]
         writable = tuple(dict.fromkeys(Path(path).parent for path in captures))
+        kernel = self._kernels.of(runs[0]["run"])
+        if kernel.has_driver and not any(self._takes_programs(run["run"]) for run in runs):
+            return inside_command(kernel, job, folder, Reach(writable, of_this_python([engine()])))
+        agent = agent_command("guest", job)
         reach = Reach(writable, of_this_python(Path(word) for word in agent[1:] if word.startswith("/")))
-        return guest_command(self._kernels.of(runs[0]["run"]), agent, folder, reach)
+        return guest_command(kernel, agent, folder, reach)
 
     def describe(self) -> str:
         """The guests' kernels."""
@@ -253,3 +293,9 @@ class UmlBackend(RealBackend):
 
     def _virtual_hz(self, run: int) -> int:
         return self._kernels.of(run).hz
+
+    def _takes_programs(self, run: int) -> bool:
+        """Whether the agent starts programs for a run, `ip` and `tc`: inside a kernel there are none."""
+        if not self._may_take_programs:
+            return False
+        return bool(self._spec.scenario_of(run).get("path", {}).get("emulator") == "netem")

@@ -153,7 +153,7 @@ fn in_namespace(id: HostId, setup: &Setup, addresses: &ByHost<IpAddr>) -> Result
         tables: BTreeMap::new(),
         linux,
     };
-    let host = Host::create(name, &spec)?;
+    let host = Host::create(name, &spec, false)?;
     host.namespace.within(|| ask_no_router("default")).map_err(|e| system(name, &e))?;
     let port =
         host.connect(&setup.wires, &setup.shape(INTERFACE, name), [addresses[id], addresses[peer(id)]]);

@@ -1,5 +1,6 @@
 //! A connection of the real kernel behind the same trait as a model's.
 
+use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -143,6 +144,20 @@ impl Socket for KernelSocket {
     }
 }
 
+/// Does something with room for a read of at most `max` bytes, which all sockets share.
+fn with_room<T>(max: u64, work: impl FnOnce(&mut [u8]) -> T) -> T {
+    thread_local! {
+        static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    let size = max.min(PIECE as u64) as usize;
+    ROOM.with_borrow_mut(|room| {
+        if room.len() < size {
+            room.resize(size, 0);
+        }
+        work(&mut room[..size])
+    })
+}
+
 /// What both protocols have.
 #[derive(Debug)]
 struct Common {
@@ -155,7 +170,6 @@ struct Common {
     over: bool,
     written: u64,
     misplaced: u64,
-    scratch: Vec<u8>,
     /// The first error of a call that cannot answer one.
     failure: Option<io::Error>,
 }
@@ -171,7 +185,6 @@ impl Common {
             over: false,
             written: 0,
             misplaced: 0,
-            scratch: Vec::new(),
             failure: None,
         }
     }
@@ -255,23 +268,12 @@ impl Common {
         }
     }
 
-    /// Room for a read of at most `max` bytes, to be given back.
-    fn room(&mut self, max: u64) -> (Vec<u8>, usize) {
-        let size = max.min(PIECE as u64) as usize;
-        if self.scratch.len() < size {
-            self.scratch.resize(size, 0);
-        }
-        (std::mem::take(&mut self.scratch), size)
-    }
-
-    /// Counts the first `len` bytes of the scratch buffer that are not the stream's at `offset`.
-    fn check(&mut self, offset: u64, len: usize) {
-        let wanted = Payload::Stream { offset: offset % 10, len: len as u32 };
-        if *wanted.bytes() != self.scratch[..len] {
-            let wrong = self.scratch[..len]
-                .iter()
-                .zip(offset..)
-                .filter(|&(&byte, offset)| byte != Payload::stream_byte(offset));
+    /// Counts the bytes that are not the stream's at `offset`.
+    fn check(&mut self, offset: u64, bytes: &[u8]) {
+        let wanted = Payload::Stream { offset: offset % 10, len: bytes.len() as u32 };
+        if *wanted.bytes() != *bytes {
+            let wrong =
+                bytes.iter().zip(offset..).filter(|&(&byte, offset)| byte != Payload::stream_byte(offset));
             self.misplaced += wrong.count() as u64;
         }
     }

@@ -9,7 +9,7 @@ use rexmit_units::Duration;
 use rexmit_wire::Payload;
 
 use super::letters::{Letters, Place};
-use super::{Common, Sent};
+use super::{Common, Sent, with_room};
 use crate::sys::poll::Readiness;
 use crate::sys::sctp::{self, STATES, Sending, Status, Until};
 use crate::sys::sock_diag::SockDiag;
@@ -164,13 +164,15 @@ impl SctpSocket {
     }
 
     pub(super) fn read(&mut self, max: u64) -> u64 {
+        with_room(max, |room| self.read_into(room))
+    }
+
+    fn read_into(&mut self, room: &mut [u8]) -> u64 {
         let common = &mut self.common;
-        let (mut scratch, size) = common.room(max);
         let done = match &common.socket {
-            Some(socket) => sctp::receive(socket, &mut scratch[..size]).map(Some),
+            Some(socket) => sctp::receive(socket, room).map(Some),
             None => Ok(None),
         };
-        common.scratch = scratch;
         let Some(got) = common.note(done).flatten() else { return 0 };
         let come = |ppid: u32| self.others.borrow_mut().come(ppid);
         let place = self.reading.take().or_else(|| got.ppid.and_then(come));
@@ -180,7 +182,7 @@ impl SctpSocket {
             return len;
         };
         self.read_at = place.offset;
-        common.check(place.offset, got.len);
+        common.check(place.offset, &room[..got.len]);
         let left = place.len.saturating_sub(len);
         if got.whole {
             // What a message lacks, or has too much, is not at its place either.

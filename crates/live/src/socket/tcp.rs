@@ -1,13 +1,14 @@
 //! A connection of the kernel's TCP.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 
 use rexmit_stack::{Cached, Event, Snapshot, ToldCounters};
 use rexmit_units::Duration;
 use rexmit_wire::Payload;
 
-use super::{Common, PIECE, Sent};
+use super::{Common, PIECE, Sent, with_room};
+use crate::sys::inside;
 use crate::sys::poll::Readiness;
 use crate::sys::tcp_info::{self, PHASES, STATES, TcpInfo};
 
@@ -37,11 +38,20 @@ impl TcpSocket {
         Sent { data: self.info().map_or(0, |i| u64::from(i.data_segs_out)), again: 0 }
     }
 
+    /// Its state and its error, which is then forgotten.
+    fn state(&self) -> Option<(u8, Option<io::Error>)> {
+        let socket = self.common.socket.as_ref()?;
+        if let Some(look) = inside::look(socket) {
+            let error = (look.error != 0).then(|| io::Error::from_raw_os_error(look.error));
+            return Some((look.state as u8, error));
+        }
+        Some((self.info()?.state, socket.take_error().ok().flatten()))
+    }
+
     pub(super) fn events(&mut self, ready: Readiness) -> Vec<Event> {
-        let Some(info) = self.info() else { return Vec::new() };
-        let error = self.common.socket.as_ref().and_then(|s| s.take_error().ok().flatten());
-        let mut events = self.common.changes(ready, synchronised(&info), error.as_ref());
-        let closed = info.state == tcp_info::CLOSE && self.common.connected;
+        let Some((state, error)) = self.state() else { return Vec::new() };
+        let mut events = self.common.changes(ready, synchronised(state), error.as_ref());
+        let closed = state == tcp_info::CLOSE && self.common.connected;
         if !self.common.over && (error.is_some() || closed) {
             events.push(self.common.end(error.as_ref()));
         }
@@ -66,23 +76,21 @@ impl TcpSocket {
 
     pub(super) fn read(&mut self, max: u64) -> u64 {
         let common = &mut self.common;
-        let (mut scratch, size) = common.room(max);
-        let done = match &common.socket {
-            Some(socket) => (&*socket).read(&mut scratch[..size]),
-            None => Ok(0),
-        };
-        common.scratch = scratch;
-        let got = common.note(done).unwrap_or(0);
-        common.check(self.read, got);
-        self.read += got as u64;
-        got as u64
+        let got = with_room(max, |room| {
+            let done = common.socket.as_ref().map_or(Ok(0), |socket| { socket }.read(room));
+            let got = common.note(done).unwrap_or(0);
+            common.check(self.read, &room[..got]);
+            got as u64
+        });
+        self.read += got;
+        got
     }
 }
 
-/// The handshake is complete.
-fn synchronised(info: &TcpInfo) -> bool {
+/// The handshake is complete in this state.
+fn synchronised(state: u8) -> bool {
     // All states but SYN-SENT, SYN-RECEIVED, CLOSED and LISTEN.
-    !matches!(info.state, 2 | 3 | 7 | 10 | 12)
+    !matches!(state, 2 | 3 | 7 | 10 | 12)
 }
 
 /// What the kernel tells, in the model's words. It counts segments where the model counts bytes.

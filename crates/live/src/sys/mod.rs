@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod device;
+pub mod inside;
 pub mod link;
 pub mod namespace;
 pub mod packet_socket;

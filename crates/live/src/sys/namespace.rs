@@ -7,10 +7,15 @@ use std::os::fd::{AsFd, BorrowedFd};
 use nix::sched::{CloneFlags, setns, unshare};
 
 use super::about;
+use super::inside::Network;
 
 /// A network namespace. It has no name in the file system, so nothing is left of it after a kill.
 #[derive(Debug)]
-pub struct Namespace(File);
+pub struct Namespace {
+    descriptor: File,
+    /// Inside a guest's kernel, the namespace itself.
+    network: Option<Network>,
+}
 
 impl Namespace {
     /// The one that this thread is in.
@@ -18,7 +23,7 @@ impl Namespace {
     /// # Errors
     /// Where /proc is not mounted.
     pub fn current() -> io::Result<Self> {
-        File::open("/proc/thread-self/ns/net").map(Self).map_err(about("/proc/thread-self/ns/net"))
+        File::open("/proc/thread-self/ns/net").map(Self::from).map_err(about("/proc/thread-self/ns/net"))
     }
 
     /// A new one; this thread stays where it is.
@@ -38,7 +43,7 @@ impl Namespace {
     /// # Errors
     /// Where no descriptor is left.
     pub fn try_clone(&self) -> io::Result<Self> {
-        self.0.try_clone().map(Self)
+        self.descriptor.try_clone().map(Self::from)
     }
 
     /// One that has a name in the file system, as `ip netns add` makes them.
@@ -47,12 +52,12 @@ impl Namespace {
     /// Where there is none of this name.
     pub fn named(name: &str) -> io::Result<Self> {
         let path = format!("/run/netns/{name}");
-        File::open(&path).map(Self).map_err(about(path))
+        File::open(&path).map(Self::from).map_err(about(path))
     }
 
     /// The descriptor that holds it.
     pub fn fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.descriptor.as_fd()
     }
 
     /// Moves this thread into it.
@@ -60,7 +65,7 @@ impl Namespace {
     /// # Errors
     /// `PermissionDenied` without CAP_SYS_ADMIN.
     pub fn enter(&self) -> io::Result<()> {
-        setns(&self.0, CloneFlags::CLONE_NEWNET).map_err(io::Error::from)
+        setns(&self.descriptor, CloneFlags::CLONE_NEWNET).map_err(io::Error::from)
     }
 
     /// Does something inside and comes back. What is opened there belongs to it for good.
@@ -68,6 +73,9 @@ impl Namespace {
     /// # Errors
     /// Those of `work`, and of the moves.
     pub fn within<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        if let Some(network) = self.network {
+            return network.within(work);
+        }
         let home = Self::current()?;
         self.enter()?;
         let done = work();
@@ -76,8 +84,14 @@ impl Namespace {
     }
 }
 
+impl From<File> for Namespace {
+    fn from(descriptor: File) -> Self {
+        Self { network: Network::of(&descriptor), descriptor }
+    }
+}
+
 impl AsFd for Namespace {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.descriptor.as_fd()
     }
 }

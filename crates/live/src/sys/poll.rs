@@ -1,9 +1,9 @@
 //! Waiting for descriptors or an instant of CLOCK_MONOTONIC, to the nanosecond where the kernel can.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 
-use super::clock;
+use super::{check, clock, inside};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
@@ -18,14 +18,20 @@ const TIMER: u64 = u64::MAX;
 
 /// A set of descriptors to wait for.
 ///
-/// The time is a timer's descriptor: the timeout of a wait itself may be late by a thousandth of its length.
+/// The time is a timer's descriptor: the timeout of a wait itself may be late by a thousandth of its length. Inside a
+/// guest's kernel it is exact (its patch `engine-wait`), and no timer is needed.
 #[derive(Debug)]
 pub struct Poll {
     epoll: Epoll,
-    timer: TimerFd,
-    /// When the timer goes off, if it has not yet.
-    armed: Option<u64>,
+    timer: Option<Timer>,
     events: Vec<EpollEvent>,
+}
+
+#[derive(Debug)]
+struct Timer {
+    descriptor: TimerFd,
+    /// When it goes off, if it has not yet.
+    armed: Option<u64>,
 }
 
 impl Poll {
@@ -35,10 +41,14 @@ impl Poll {
     /// Those of the kernel: no descriptor left.
     pub fn new() -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let events = vec![EpollEvent::empty(); 64];
+        if inside::is_inside() {
+            return Ok(Self { epoll, timer: None, events });
+        }
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
-        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
-        epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
-        Ok(Self { epoll, timer, armed: None, events: vec![EpollEvent::empty(); 64] })
+        let descriptor = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
+        epoll.add(&descriptor, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
+        Ok(Self { epoll, timer: Some(Timer { descriptor, armed: None }), events })
     }
 
     /// Waits for `fd` to become readable: while it is.
@@ -88,13 +98,38 @@ impl Poll {
     /// # Errors
     /// Those of the kernel; an interruption by a signal counts as no event.
     pub fn wait(&mut self, until: u64) -> io::Result<Vec<Ready>> {
-        if self.armed != Some(until) {
+        let Some(timer) = &mut self.timer else { return self.wait_exactly(until) };
+        if timer.armed != Some(until) {
             // A time of zero would disarm it.
             let at = TimeSpec::from_duration(std::time::Duration::from_nanos(until.max(1)));
-            self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
-            self.armed = Some(until);
+            timer.descriptor.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
+            timer.armed = Some(until);
         }
         self.heard(EpollTimeout::NONE)
+    }
+
+    fn wait_exactly(&mut self, until: u64) -> io::Result<Vec<Ready>> {
+        let left = until.saturating_sub(clock::monotonic());
+        let patience = libc::timespec {
+            tv_sec: (left / 1_000_000_000) as libc::time_t,
+            tv_nsec: (left % 1_000_000_000) as libc::c_long,
+        };
+        // SAFETY: `EpollEvent` is the kernel's own; it writes as many as there is room for, and reads one time.
+        let found = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.epoll.0.as_raw_fd(),
+                self.events.as_mut_ptr(),
+                self.events.len(),
+                &raw const patience,
+                0,
+                0,
+            )
+        };
+        match check(found) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(Vec::new()),
+            found => Ok(self.events[..found? as usize].iter().map(|e| (e.data(), e.events())).collect()),
+        }
     }
 
     fn heard(&mut self, patience: EpollTimeout) -> io::Result<Vec<Ready>> {
@@ -103,8 +138,8 @@ impl Poll {
             other => other?,
         };
         let events = &self.events[..found];
-        if events.iter().any(|e| e.data() == TIMER) {
-            self.armed = None;
+        if let Some(timer) = self.timer.as_mut().filter(|_| events.iter().any(|e| e.data() == TIMER)) {
+            timer.armed = None;
         }
         Ok(events.iter().filter(|e| e.data() != TIMER).map(|e| (e.data(), e.events())).collect())
     }

@@ -1,0 +1,234 @@
+//! The guest's kernel around this code, where it runs inside: the structure of `python/rexmit/kernel/driver/rexmit.h`.
+//!
+//! Elsewhere, in a process of this machine or of a guest, there is none, and [`is_inside`] is false.
+
+use std::ffi::{CString, c_char, c_int, c_long, c_ulong, c_ulonglong, c_void};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The version of the structure that this library knows.
+const VERSION: c_ulonglong = 1;
+
+/// Counters that the kernel gives.
+pub const COUNTERS: usize = 12;
+
+/// The kernel's functions.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Calls {
+    version: c_ulonglong,
+    call: unsafe extern "C" fn(c_long, *const c_long) -> c_long,
+    host_write: unsafe extern "C" fn(c_int, *const c_void, c_ulong) -> c_long,
+    counters: unsafe extern "C" fn(*mut c_ulonglong),
+    reseed: unsafe extern "C" fn(c_ulonglong),
+    count_from: unsafe extern "C" fn(c_ulonglong),
+    now: unsafe extern "C" fn() -> c_ulonglong,
+    interface: unsafe extern "C" fn(*const c_char, *mut *mut c_void) -> c_long,
+    take: unsafe extern "C" fn(*mut c_void, *mut c_void, c_ulong) -> c_long,
+    give: unsafe extern "C" fn(*mut c_void, *const c_void, c_ulong) -> c_long,
+    lost: unsafe extern "C" fn(*mut c_void) -> c_ulonglong,
+    network: unsafe extern "C" fn(c_int) -> *mut c_void,
+    enter: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
+    look: unsafe extern "C" fn(c_int, *mut Look) -> c_long,
+}
+
+/// What is known of a TCP socket without asking for all.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Its number among [`super::tcp_info::STATES`].
+    pub state: c_int,
+    /// Its error, which is then forgotten; 0 for none.
+    pub error: c_int,
+    /// Bytes in order that wait for a read.
+    pub readable: c_ulonglong,
+}
+
+static CALLS: AtomicPtr<Calls> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Keeps what the kernel offers.
+///
+/// # Safety
+/// `calls` leads to the structure of the kernel's version, for ever.
+///
+/// # Errors
+/// Another version than this library's.
+pub unsafe fn take(calls: *const Calls) -> io::Result<()> {
+    // SAFETY: every version begins with its number.
+    let version = unsafe { (*calls).version };
+    CALLS.store(calls.cast_mut(), Ordering::Relaxed);
+    if version == VERSION {
+        return Ok(());
+    }
+    let text = format!(
+        "the kernel's driver is of version {version}, and this library wants {VERSION}: build the kernel anew"
+    );
+    Err(io::Error::other(text))
+}
+
+/// Whether this code runs inside a guest's kernel.
+#[inline]
+pub fn is_inside() -> bool {
+    calls().is_some()
+}
+
+#[inline]
+fn calls() -> Option<&'static Calls> {
+    // SAFETY: null, or what `take` was given.
+    unsafe { CALLS.load(Ordering::Relaxed).as_ref() }
+}
+
+/// A system call of the guest; negative: an error's number.
+///
+/// # Safety
+/// What the system call asks of its arguments.
+#[inline]
+pub unsafe fn system_call(number: c_long, arguments: &[c_long; 6]) -> c_long {
+    let Some(calls) = calls() else { return -c_long::from(libc::ENOSYS) };
+    // SAFETY: the kernel reads six arguments; what they mean is the caller's promise.
+    unsafe { (calls.call)(number, arguments.as_ptr()) }
+}
+
+/// Writes to a descriptor of the machine.
+///
+/// # Errors
+/// Those of the machine.
+pub fn host_write(descriptor: c_int, bytes: &[u8]) -> io::Result<()> {
+    let Some(calls) = calls() else { return Err(io::ErrorKind::NotConnected.into()) };
+    // SAFETY: the bytes outlive the call.
+    let answer = unsafe { (calls.host_write)(descriptor, bytes.as_ptr().cast(), bytes.len() as c_ulong) };
+    answered(answer).map(drop)
+}
+
+/// The answer of a call, negative being an error's number.
+fn answered(answer: c_long) -> io::Result<c_long> {
+    if answer < 0 { Err(io::Error::from_raw_os_error(-answer as i32)) } else { Ok(answer) }
+}
+
+/// Counters of this thread's namespace, in the order of `rexmit_kern.c`; `None` elsewhere than inside.
+pub fn counters() -> Option<[u64; COUNTERS]> {
+    let mut all = [0; COUNTERS];
+    let calls = calls()?;
+    // SAFETY: the kernel writes so many numbers.
+    unsafe { (calls.counters)(all.as_mut_ptr()) };
+    Some(all)
+}
+
+/// CLOCK_MONOTONIC, nanoseconds; `None` elsewhere than inside.
+#[inline]
+pub fn now() -> Option<u64> {
+    // SAFETY: takes nothing.
+    calls().map(|calls| unsafe { (calls.now)() })
+}
+
+/// Seeds the kernel's random numbers anew; false elsewhere than inside.
+pub fn reseed(seed: u64) -> bool {
+    // SAFETY: takes a number.
+    calls().map(|calls| unsafe { (calls.reseed)(seed) }).is_some()
+}
+
+/// Lets sequence numbers and timestamps count from `start`, nanoseconds of CLOCK_MONOTONIC; false elsewhere than inside.
+pub fn count_from(start: u64) -> bool {
+    // SAFETY: takes a number.
+    calls().map(|calls| unsafe { (calls.count_from)(start) }).is_some()
+}
+
+/// Looks at a TCP socket; `None` elsewhere than inside, and where it is none.
+#[inline]
+pub fn look(socket: impl AsFd) -> Option<Look> {
+    let calls = calls()?;
+    let mut look = Look::default();
+    // SAFETY: the kernel fills the structure.
+    let answer = unsafe { (calls.look)(socket.as_fd().as_raw_fd(), &raw mut look) };
+    (answer == 0).then_some(look)
+}
+
+/// A network namespace of the guest's kernel, for as long as its descriptor is open.
+#[derive(Clone, Copy, Debug)]
+pub struct Network(NonNull<c_void>);
+
+// SAFETY: it is a number that the kernel's one thread takes.
+unsafe impl Send for Network {}
+// SAFETY: likewise.
+unsafe impl Sync for Network {}
+
+impl Network {
+    /// The one behind a descriptor; `None` elsewhere than inside.
+    pub fn of(namespace: impl AsFd) -> Option<Self> {
+        // SAFETY: takes a number.
+        NonNull::new(unsafe { (calls()?.network)(namespace.as_fd().as_raw_fd()) }).map(Self)
+    }
+
+    /// Does something inside and comes back.
+    pub fn within<T>(self, work: impl FnOnce() -> T) -> T {
+        let Some(calls) = calls() else { return work() };
+        // SAFETY: a namespace that is there; what the thread was in stays as well, for it comes back.
+        let before = unsafe { (calls.enter)(self.0.as_ptr()) };
+        let done = work();
+        // SAFETY: likewise.
+        unsafe { (calls.enter)(before) };
+        done
+    }
+}
+
+/// A host's interface that the driver has made: a TUN device without its file.
+#[derive(Debug)]
+pub struct Interface {
+    descriptor: OwnedFd,
+    handle: NonNull<c_void>,
+}
+
+// SAFETY: the kernel has one thread.
+unsafe impl Send for Interface {}
+
+impl Interface {
+    /// A new one called `name` in this thread's namespace, which is down; `None` elsewhere than inside.
+    ///
+    /// # Errors
+    /// A name that is taken; no memory.
+    pub fn open(name: &str) -> io::Result<Option<Self>> {
+        let Some(calls) = calls() else { return Ok(None) };
+        let (name, mut handle) = (CString::new(name)?, std::ptr::null_mut());
+        // SAFETY: text that ends, and room for a pointer, which outlive the call.
+        let number = answered(unsafe { (calls.interface)(name.as_ptr(), &raw mut handle) })?;
+        // SAFETY: the kernel has opened it for nobody else.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(number as c_int) };
+        let handle = NonNull::new(handle).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Some(Self { descriptor, handle }))
+    }
+
+    /// The next packet that the host has sent, into `buffer`; `None` if there is none now.
+    #[inline]
+    pub fn take(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        let len = buffer.len() as c_ulong;
+        // SAFETY: the interface is there while its descriptor is open; the kernel writes at most `len` bytes.
+        let taken = unsafe { (calls()?.take)(self.handle.as_ptr(), buffer.as_mut_ptr().cast(), len) };
+        (taken > 0).then_some(taken as usize)
+    }
+
+    /// Gives the host a packet, whose stack has run when this comes back.
+    ///
+    /// # Errors
+    /// Where the interface is down, or it is no IP packet.
+    #[inline]
+    pub fn give(&mut self, packet: &[u8]) -> io::Result<()> {
+        let Some(calls) = calls() else { return Err(io::ErrorKind::NotConnected.into()) };
+        let (bytes, len) = (packet.as_ptr().cast(), packet.len() as c_ulong);
+        // SAFETY: likewise; the kernel copies `len` bytes.
+        answered(unsafe { (calls.give)(self.handle.as_ptr(), bytes, len) }).map(drop)
+    }
+
+    /// Packets that the host has sent and nobody took in time.
+    pub fn lost(&self) -> u64 {
+        // SAFETY: likewise.
+        calls().map_or(0, |calls| unsafe { (calls.lost)(self.handle.as_ptr()) })
+    }
+}
+
+impl AsFd for Interface {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the engine, a shared library of the host that the kernel loads, asks of the kernel: `crates/inside/src/calls.rs`
+ * says the same in Rust. Numbers and pointers only, in the host's calling convention.
+ */
+#ifndef __REXMIT_H
+#define __REXMIT_H
+
+/* Raised with every change of the structure below or of what a member means. */
+#define REXMIT_CALLS_VERSION 1
+
+struct rexmit_look;
+
+struct rexmit_calls {
+	unsigned long long version;
+	/* A system call of the guest, made by the thread that runs the engine; negative: an error's number. */
+	long (*call)(long number, const long *args);
+	/* Writes to a descriptor of the host, whole; 0, or an error's number, negative. */
+	long (*host_write)(int fd, const void *data, unsigned long len);
+	/* Counters of the thread's network namespace: REXMIT_COUNTERS numbers, in the order of `rexmit_kern.c`. */
+	void (*counters)(unsigned long long *values);
+	/* Seeds the kernel's random numbers anew. */
+	void (*reseed)(unsigned long long seed);
+	/* Lets sequence numbers and timestamps count from this time of CLOCK_MONOTONIC, nanoseconds. */
+	void (*count_from)(unsigned long long start);
+	/* CLOCK_MONOTONIC, nanoseconds. */
+	unsigned long long (*now)(void);
+	/*
+	 * An interface of the thread's network namespace for IP packets without a link header, like a TUN device: its
+	 * descriptor, readable while there are packets of the host's, or an error's number, negative. It goes when the
+	 * descriptor is closed. `handle` is for the two below.
+	 */
+	long (*interface)(const char *name, void **handle);
+	/* The next packet that the host has sent, into `buffer`: its length, or 0 where there is none. */
+	long (*take)(void *handle, void *buffer, unsigned long len);
+	/* Gives the host a packet; its stack has run when this comes back. 0, or an error's number, negative. */
+	long (*give)(void *handle, const void *packet, unsigned long len);
+	/* Packets that the host has sent and nobody took in time. */
+	unsigned long long (*lost)(void *handle);
+	/* The network namespace behind a descriptor, for as long as that is open; NULL where it is none. */
+	void *(*network)(int fd);
+	/* Moves the thread to a network namespace; the one that it was in. */
+	void *(*enter)(void *network);
+	/* Looks at a TCP socket. 0, or an error's number, negative. */
+	long (*look)(int fd, struct rexmit_look *look);
+};
+
+/* What is known of a TCP socket without asking for all. */
+struct rexmit_look {
+	/* TCP_ESTABLISHED and so on. */
+	int state;
+	/* As SO_ERROR gives it, which is then forgotten. */
+	int error;
+	/* Bytes in order that wait for a read. */
+	unsigned long long readable;
+};
+
+#define REXMIT_COUNTERS 12
+
+/* drivers/char/random.c, net/core/secure_seq.c */
+extern void rexmit_reseed(unsigned long long seed);
+extern void rexmit_count_from(unsigned long long start);
+/* rexmit_interface.c */
+extern long rexmit_interface(const char *name, void **handle);
+extern long rexmit_take(void *handle, void *buffer, unsigned long len);
+extern long rexmit_give(void *handle, const void *packet, unsigned long len);
+extern unsigned long long rexmit_lost(void *handle);
+/* rexmit_kern.c */
+extern void rexmit_come_back(void);
+/* rexmit_user.c, compiled against the host's libc. */
+extern int rexmit_engine_loaded(void);
+extern int rexmit_engine_run(const struct rexmit_calls *calls);
+extern long rexmit_host_write(int fd, const void *data, unsigned long len);
+
+#endif

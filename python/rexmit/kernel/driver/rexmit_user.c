@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The host's side: loads the engine while the kernel's process still runs on its first stack, and hands it what the
+ * kernel offers. Compiled with USER_CFLAGS, against the host's libc.
+ */
+/* The host's headers come first: the kernel's name some of their words otherwise. */
+#include <stdlib.h>
+#include <errno.h>
+#include <unistd.h>
+#include <dlfcn.h>
+#include <init.h>
+#include <os.h>
+#include "rexmit.h"
+
+typedef int engine(const struct rexmit_calls *calls, const char *job);
+
+static engine *run;
+static char *job;
+
+/* `rexmit.engine=LIBRARY`: the engine takes the place of the first program. */
+static int __init load(char *path, int *add)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	*add = 0;
+	run = library ? dlsym(library, "rexmit_engine") : NULL;
+	if (!run) {
+		os_warn("rexmit: error: the engine cannot be loaded: %s\n", dlerror());
+		exit(1);
+	}
+	return 0;
+}
+__uml_setup("rexmit.engine=", load,
+"rexmit.engine=<library>\n"
+"    Run this library inside the kernel instead of an init.\n\n"
+);
+
+/* `rexmit.job=FILE`: what it is told. */
+static int __init set_job(char *path, int *add)
+{
+	*add = 0;
+	job = path;
+	return 0;
+}
+__uml_setup("rexmit.job=", set_job,
+"rexmit.job=<file>\n"
+"    What the engine is told to do.\n\n"
+);
+
+int rexmit_engine_loaded(void)
+{
+	return run != NULL;
+}
+
+int rexmit_engine_run(const struct rexmit_calls *calls)
+{
+	return run(calls, job ? job : "");
+}
+
+long rexmit_host_write(int fd, const void *data, unsigned long len)
+{
+	while (len) {
+		ssize_t written = write(fd, data, len);
+
+		if (written < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		data += written;
+		len -= written;
+	}
+	return 0;
+}
