@@ -19,7 +19,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from rexmit.errors import one_line
 from rexmit.files import write_bytes
+from rexmit.kernel.errors import KernelError
 
 BUILT = ""
 """In place of a digest: what a build made, of which a copy is to know nothing."""
@@ -46,21 +48,12 @@ Snapshot = Mapping[str, File]
 
 
 def look(tree: Path, before: Snapshot | None = None) -> dict[str, File]:
-    """What is in a tree now. Raises OSError where a file cannot be read."""
-    known = before or {}
-    settled = time.time_ns() - _SETTLING_NS
-    found: dict[str, File] = {}
-    for name, entry in _walk(tree):
-        facts = entry.stat(follow_symlinks=False)
-        stamp = (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
-        old = known.get(name)
-        if old is not None and old.stamp == stamp:
-            found[name] = old
-            continue
-        with suppress(FileNotFoundError):  # one that an editor has just taken away
-            new = max(facts.st_mtime_ns, facts.st_ctime_ns) > settled
-            found[name] = File(_digest(Path(entry.path), facts.st_mode), () if new else stamp)
-    return found
+    """What is in a tree now. Raises KernelError where a file cannot be read."""
+    try:
+        return _look(tree, before or {})
+    except OSError as error:
+        where = error.filename or tree
+        raise KernelError(f"{where}: cannot be read: {one_line(error.strerror or error)}") from None
 
 
 def sources(snapshot: Snapshot) -> dict[str, str]:
@@ -93,6 +86,22 @@ def read_snapshot(path: Path) -> dict[str, File]:
 def write_snapshot(path: Path, snapshot: Snapshot) -> None:
     """Keeps a snapshot in a file."""
     write_bytes(path, json.dumps({n: [f.digest, f.stamp] for n, f in snapshot.items()}).encode())
+
+
+def _look(tree: Path, known: Snapshot) -> dict[str, File]:
+    settled = time.time_ns() - _SETTLING_NS
+    found: dict[str, File] = {}
+    for name, entry in _walk(tree):
+        facts = entry.stat(follow_symlinks=False)
+        stamp = (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
+        old = known.get(name)
+        if old is not None and old.stamp == stamp:
+            found[name] = old
+            continue
+        with suppress(FileNotFoundError):  # one that an editor has just taken away
+            new = max(facts.st_mtime_ns, facts.st_ctime_ns) > settled
+            found[name] = File(_digest(Path(entry.path), facts.st_mode), () if new else stamp)
+    return found
 
 
 def _digest(path: Path, mode: int) -> str:
