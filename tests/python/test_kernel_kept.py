@@ -189,16 +189,55 @@ def test_links_and_programs_are_copied_as_such(cache: Path, linux: Path) -> None
     assert not os.access(copy / "scripts/run.sh", os.X_OK)
 
 
+def test_a_folder_in_the_place_of_a_file_and_the_other_way_round(cache: Path, linux: Path) -> None:
+    for name in ("lib/one.c", "lib/two/a.c", "lib/three"):
+        (linux / name).parent.mkdir(parents=True, exist_ok=True)
+        (linux / name).write_text(name)
+    (linux / "lib/link").symlink_to("two")
+    compiled(linux)
+    copy = KeptBuild(linux, 1000).tree
+    (copy / "lib/two/made").write_text("an object")
+    for name in ("lib/one.c", "lib/two/a.c", "lib/link"):
+        (linux / name).unlink()
+    (linux / "lib/two").rmdir()
+    (linux / "lib/two").write_text("a file")
+    for name in ("lib/one.c/b.c", "lib/link/c.c"):
+        (linux / name).parent.mkdir()
+        (linux / name).write_text(name)
+    compiled(linux)
+    assert (copy / "lib/two").read_text() == "a file"
+    assert (copy / "lib/one.c/b.c").read_text() == "lib/one.c/b.c"
+    assert not (copy / "lib/link").is_symlink()
+    assert not (copy / "lib/two").is_dir()
+
+
+def test_a_file_that_cannot_be_read_is_one_line(cache: Path, linux: Path) -> None:
+    (linux / "lib").mkdir()
+    (linux / "lib/odd.c").mkdir()
+    (linux / "lib/odd.c").rmdir()
+    os.mkfifo(linux / "lib/pipe.c")
+    compiled(linux)
+    assert not (KeptBuild(linux, 1000).tree / "lib/pipe.c").exists(), (
+        "what is neither file nor link is passed over"
+    )
+
+
 def test_a_snapshot_reads_what_has_another_stamp_and_leaves_out_what_is_no_source(
     linux: Path, tmp_path: Path
 ) -> None:
-    for name in ("arch/arm/kernel/a.c", "arch/x86/um/b.c", "Documentation/c.rst", "Documentation/Kconfig"):
+    for name in (
+        "arch/arm/kernel/a.c",
+        "arch/x86/um/b.c",
+        "Documentation/c.rst",
+        "Documentation/Kconfig",
+        "arch/arm/Kconfig",
+    ):
         (linux / name).parent.mkdir(parents=True, exist_ok=True)
         (linux / name).write_text(name)
     (linux / "scripts/fixdep").write_bytes(b"\x7fELF and so on")
     first = look(linux)
     found = sources(first)
-    assert {"arch/x86/um/b.c", "Documentation/Kconfig"} <= found.keys()
+    assert {"arch/x86/um/b.c", "Documentation/Kconfig", "arch/arm/Kconfig"} <= found.keys()
     assert not {"arch/arm/kernel/a.c", "Documentation/c.rst", "scripts/fixdep"} & found.keys()
     assert first["net/ipv4/tcp.c"].stamp == (), "it is too new to be known by its times"
     old = 1_700_000_000_000_000_000

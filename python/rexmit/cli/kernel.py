@@ -98,7 +98,7 @@ def build(
         with shown_progress() as progress:
             built = build_kernel(BuildOptions(source, version, int(hz), jobs, force, not no_boot, progress))
     except KeyboardInterrupt as error:
-        raise ended(error, "the build was stopped; nothing of it is left") from None
+        raise ended(error, "the build was stopped; nothing of it counts as a kernel") from None
     if as_json:
         print_json(built.facts())
     else:

@@ -100,7 +100,7 @@ class KeptBuild:
         if changed or gone:
             self._forget(changed | gone)
             for name in gone:
-                remove_file(self.tree / name)
+                (self.tree / name).unlink(missing_ok=True)
             for name in sorted(changed):
                 self._write(name, wanted[name], over.get(name))
             self.state.files = wanted
@@ -165,8 +165,9 @@ class KeptBuild:
     def _write(self, name: str, digest: str, content: bytes | None) -> None:
         path = self.tree / name
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir() and not path.is_symlink():
+            remove_tree(path, _ANY)  # of sources that are gone, with what was made of them
         if digest.startswith(LINK):
-            remove_file(path)
             path.unlink(missing_ok=True)
             os.symlink(digest.removeprefix(LINK), path)
             return
@@ -236,6 +237,7 @@ _SNAPSHOT = "files.json"
 _UNFINISHED = ".unfinished"
 _OF_KEPT = re.compile(r"[0-9a-f]{16}")
 _OF_TREE = re.compile(r"\d+")
+_ANY = re.compile(r".*", re.DOTALL)
 _COARSE_NS = 1_000_000_000
 """A file system may note times this coarsely."""
 _LINKING = 12

@@ -19,7 +19,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from rexmit.errors import one_line
 from rexmit.files import write_bytes
+from rexmit.kernel.errors import KernelError
 
 BUILT = ""
 """In place of a digest: what a build made, of which a copy is to know nothing."""
@@ -46,21 +48,12 @@ Snapshot = Mapping[str, File]
 
 
 def look(tree: Path, before: Snapshot | None = None) -> dict[str, File]:
-    """What is in a tree now. Raises OSError where a file cannot be read."""
-    known = before or {}
-    settled = time.time_ns() - _SETTLING_NS
-    found: dict[str, File] = {}
-    for name, entry in _walk(tree):
-        facts = entry.stat(follow_symlinks=False)
-        stamp = (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
-        old = known.get(name)
-        if old is not None and old.stamp == stamp:
-            found[name] = old
-            continue
-        with suppress(FileNotFoundError):  # one that an editor has just taken away
-            new = max(facts.st_mtime_ns, facts.st_ctime_ns) > settled
-            found[name] = File(_digest(Path(entry.path), facts.st_mode), () if new else stamp)
-    return found
+    """What is in a tree now. Raises KernelError where a file cannot be read."""
+    try:
+        return _look(tree, before or {})
+    except OSError as error:
+        where = error.filename or tree
+        raise KernelError(f"{where}: cannot be read: {one_line(error.strerror or error)}") from None
 
 
 def sources(snapshot: Snapshot) -> dict[str, str]:
@@ -95,6 +88,22 @@ def write_snapshot(path: Path, snapshot: Snapshot) -> None:
     write_bytes(path, json.dumps({n: [f.digest, f.stamp] for n, f in snapshot.items()}).encode())
 
 
+def _look(tree: Path, known: Snapshot) -> dict[str, File]:
+    settled = time.time_ns() - _SETTLING_NS
+    found: dict[str, File] = {}
+    for name, entry in _walk(tree):
+        facts = entry.stat(follow_symlinks=False)
+        stamp = (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
+        old = known.get(name)
+        if old is not None and old.stamp == stamp:
+            found[name] = old
+            continue
+        with suppress(FileNotFoundError):  # one that an editor has just taken away
+            new = max(facts.st_mtime_ns, facts.st_ctime_ns) > settled
+            found[name] = File(_digest(Path(entry.path), facts.st_mode), () if new else stamp)
+    return found
+
+
 def _digest(path: Path, mode: int) -> str:
     if stat.S_ISLNK(mode):
         return LINK + os.readlink(path)
@@ -107,7 +116,7 @@ def _walk(tree: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
     waiting = [""]
     while waiting:
         folder = waiting.pop()
-        light = f"{folder}/".startswith(_LIGHT)
+        light = bool(_LIGHT.match(f"{folder}/"))
         with os.scandir(tree / folder) as entries:
             for entry in entries:
                 name = f"{folder}/{entry.name}" if folder else entry.name
@@ -125,10 +134,8 @@ def _walk(tree: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
 _SETTLING_NS = 2_000_000_000
 """A file that changed within so long before it was read may change again and keep its times."""
 
-_LEFT_OUT = re.compile(
-    r"include/(generated|config)|arch/(?!um$|x86$|um/|x86/)[^/]+|arch/.+/include/generated"
-)
-_LIGHT = ("Documentation/", "drivers/gpu/", "drivers/media/", "sound/", "tools/testing/")
+_LEFT_OUT = re.compile(r"include/(generated|config)|arch/.+/include/generated")
+_LIGHT = re.compile(r"(Documentation|drivers/gpu|drivers/media|sound|tools/testing|arch/(?!(um|x86)/)[^/]+)/")
 _MADE = re.compile(
     r".*\.(o|a|ko|cmd|mod|mod\.c|order|s|i|lst|dwo|elf|so|so\.dbg|gz|xz|bz2|zst|tmp|orig|rej|lex\.c|tab\.[ch])"
     r"|.*~|modules\.builtin.*|Module\.symvers|System\.map|vmlinux(\.(o|lds|map|symvers|unstripped))?"

@@ -31,6 +31,8 @@ class Complaints:
 
     def said(self) -> str:
         """The lines that tell most, as one."""
+        if self.fault is not None:
+            return "{}:{}: {}".format(*self.fault)
         return one_line(" | ".join(self._telling or self._last)) or "it said nothing"
 
 
@@ -52,7 +54,8 @@ def why_it_ended(lines: Iterable[str]) -> str:
 
 
 _FAULT = re.compile(
-    r"(?P<file>[^\s:]+):(?P<line>\d+)(?::\d+)?: (?P<text>(?:fatal error|error|Error|syntax error)\b.*)"
+    r"(?P<file>[^\s:]+):(?P<line>\d+)(?::\d+)?: "
+    r"(?P<text>(?:fatal error|error|Error|syntax error|can't open)\b.*)"
 )
 """As gcc, as and Kconfig say it."""
 
