@@ -92,7 +92,8 @@ class Crew:
 
     `launch` gives an agent's command. `make` makes the job of a run. Iterate over :meth:`work`. Agents
     that are `pinned` stay on a core each. An agent gets runs of one `kind` only, such as those of one kernel.
-    `study` is what jobs without a scenario are runs of: `design`, `replications`, `seed`.
+    `study` is what jobs without a scenario are runs of: `design`, `replications`, `seed`. The first agent
+    gets `block` runs, and later ones what the time of the others lets expect.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Crew:
         pinned: bool = False,
         kind: Callable[[int], Hashable] = lambda run: None,
         study: Mapping[str, Any] | None = None,
+        block: int = FIRST_BLOCK,
     ) -> None:
         self._study = study
         self._launch = launch
@@ -115,7 +117,7 @@ class Crew:
         self._lock = threading.Lock()
         self._answers: queue.Queue[Done | BaseException | None] = queue.Queue()
         self._stop = threading.Event()
-        self._block = FIRST_BLOCK
+        self._block = block
 
     def work(self, runs: Sequence[int], stopped: Callable[[], bool]) -> Iterator[Done]:
         """Yields what became of each run, in whatever order they end; ends early once `stopped()`.

@@ -46,7 +46,11 @@ def draw_hosts(numbers: Numbers, sctp: bool) -> dict[str, Any]:
 def _mtu(numbers: Numbers, sixth: bool) -> dict[str, int]:
     if not numbers.chance("hosts.mtu", 0.15):
         return {}
-    return {"mtu": numbers.one_of("hosts.mtu.bytes", (1280, 1400, 4000, 9000) if sixth else (576, 1280, 1492, 9000))}
+    return {
+        "mtu": numbers.one_of(
+            "hosts.mtu.bytes", (1280, 1400, 4000, 9000) if sixth else (576, 1280, 1492, 9000)
+        )
+    }
 
 
 def _linux(numbers: Numbers, of: str, sctp: bool) -> dict[str, Any]:

@@ -108,7 +108,12 @@ def _requests(numbers: Numbers, of: str) -> dict[str, Any]:
 
 
 def _messages(numbers: Numbers, of: str) -> dict[str, Any]:
-    sizes = ("100 bytes", "uniform 50 bytes to 3000 bytes", "exponential 300 bytes", "lognormal 200 bytes 0.8")
+    sizes = (
+        "100 bytes",
+        "uniform 50 bytes to 3000 bytes",
+        "exponential 300 bytes",
+        "lognormal 200 bytes 0.8",
+    )
     every = numbers.spread(f"{of}.messages.every", 5, 300)
     messages = {
         "time": ms(numbers.spread(f"{of}.messages.time", 100, 8000)),
