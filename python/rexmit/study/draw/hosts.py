@@ -8,7 +8,9 @@ from typing import Any
 from rexmit.study.draw.numbers import Numbers, bytes_of, ms
 
 CONTROLS = {
-    **{"cubic": 4.0, "reno": 4.0, "bbr": 3.0},
+    "cubic": 4.0,
+    "reno": 4.0,
+    "bbr": 3.0,
     **dict.fromkeys(("bic", "westwood", "htcp", "highspeed", "hybla", "vegas", "nv", "scalable"), 0.5),
     **dict.fromkeys(("lp", "veno", "yeah", "illinois", "dctcp", "cdg"), 0.5),
 }
@@ -46,7 +48,11 @@ def draw_hosts(numbers: Numbers, sctp: bool) -> dict[str, Any]:
 def _mtu(numbers: Numbers, sixth: bool) -> dict[str, int]:
     if not numbers.chance("hosts.mtu", 0.15):
         return {}
-    return {"mtu": numbers.one_of("hosts.mtu.bytes", (1280, 1400, 4000, 9000) if sixth else (576, 1280, 1492, 9000))}
+    return {
+        "mtu": numbers.one_of(
+            "hosts.mtu.bytes", (1280, 1400, 4000, 9000) if sixth else (576, 1280, 1492, 9000)
+        )
+    }
 
 
 def _linux(numbers: Numbers, of: str, sctp: bool) -> dict[str, Any]:
