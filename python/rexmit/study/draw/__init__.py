@@ -12,8 +12,8 @@ scenario is drawn by itself, so that the first thousand of ten thousand are thos
 each number has a stream of its own, so that a key that comes to be drawn later moves no other.
 
 What is drawn is what a host, a path and an application can be told; whether a backend heeds a setting is its
-own affair. Left out are `netem` and its disciplines, which need programs beside the kernel, a second path, and
-code of third parties.
+own affair. Left out are `netem` and its disciplines, which need programs beside the kernel, a second path,
+and code of third parties.
 """
 
 from __future__ import annotations
@@ -72,12 +72,17 @@ def _losses(number: int, seed: int) -> Scenario:
 
 
 def _whole(numbers: Numbers, sctp: bool) -> Scenario:
-    return {
+    scenario: Scenario = {
         "hosts": draw_hosts(numbers, sctp),
         "path": draw_path(numbers),
         "transfers": draw_transfers(numbers, sctp),
         "limit": draw_limit(numbers),
     }
+    if numbers.chance("messages", 0.1):
+        scenario["messages"] = True
+    if numbers.chance("intervals", 0.1):
+        scenario["intervals"] = numbers.one_of("intervals.spans", ("500 ms", "0 s-300 ms, 100 ms-2 s"))
+    return scenario
 
 
 _DRAWN: Mapping[str, Callable[[int, int], Scenario]] = {

@@ -8,7 +8,9 @@ from typing import Any
 from rexmit.study.draw.numbers import Numbers, bytes_of, ms
 
 CONTROLS = {
-    **{"cubic": 4.0, "reno": 4.0, "bbr": 3.0},
+    "cubic": 4.0,
+    "reno": 4.0,
+    "bbr": 3.0,
     **dict.fromkeys(("bic", "westwood", "htcp", "highspeed", "hybla", "vegas", "nv", "scalable"), 0.5),
     **dict.fromkeys(("lp", "veno", "yeah", "illinois", "dctcp", "cdg"), 0.5),
 }
@@ -147,7 +149,7 @@ TCP_SYSCTLS: dict[str, tuple[float, Value]] = {
     "net.ipv4.tcp_notsent_lowat": (0.04, _of(4000, 50_000)),
     "net.ipv4.tcp_autocorking": (0.04, _of(0, 1)),
     "net.ipv4.tcp_workaround_signed_windows": (0.02, _of(1)),
-    "net.ipv4.tcp_max_reordering": (0.03, _of(5, 50)),
+    "net.ipv4.tcp_max_reordering": (0.03, _of(20, 50)),
     "net.ipv4.tcp_comp_sack_nr": (0.04, _of(0, 10)),
     "net.ipv4.tcp_ecn_fallback": (0.03, _of(0, 1)),
     "net.ipv4.tcp_pacing_ss_ratio": (0.03, _of(100, 300)),

@@ -13,7 +13,7 @@ T = TypeVar("T")
 class Numbers:
     """Numbers that are a function of what the scenario is called and of their own names, and of nothing else.
 
-    There is no state: a name that is asked for twice gives the same, and in whatever order they are asked for.
+    There is no state: a name gives the same each time, in whatever order names are asked for.
     """
 
     def __init__(self, *scenario: object) -> None:
@@ -47,7 +47,7 @@ class Numbers:
             left -= weight
             if left < 0:
                 return one
-        return next(reversed(those))
+        return list(those)[-1]
 
     def positions(self, name: str, most: int, count: int) -> str:
         """So many positions of packets from 1 on, or fewer where some are the same, as a pattern."""

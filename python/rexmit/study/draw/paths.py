@@ -1,4 +1,4 @@
-"""The path between two hosts: its bottleneck, its queue, what it does to packets; and how long a run may take."""
+"""The path between two hosts: its bottleneck, its queue, what it does to packets; and the limit of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Effect = Callable[[Numbers, str], Any]
 def draw_path(numbers: Numbers) -> dict[str, Any]:
     """Bottleneck and delay of both directions, and impairments of each."""
     path = _bottleneck(numbers)
-    fast = path["shaper"] if "shaper" in path else "exact"
+    fast = path.get("shaper", "exact")
     for direction, scale in (("down", 1.0), ("up", 0.5)):
         own = _effects(numbers, f"path.{direction}", scale)
         if direction == "up" and "rate" in path and numbers.chance("path.up.slower", 0.15):
@@ -48,6 +48,10 @@ def _bottleneck(numbers: Numbers) -> dict[str, Any]:
         path["shaper"] = shaper
     if shaper == "tbf":
         path["burst"] = bytes_of(numbers.spread("path.burst", 10_000, 60_000))
+    if shaper != "exact" and numbers.chance("path.tick", 0.3):
+        path["tick"] = ms(numbers.one_of("path.tick.ms", (1, 4, 10)))
+    if shaper == "exact" and numbers.chance("path.delay_rule", 0.04):
+        path["delay_rule"] = "netem-2.6"
     if shaper != "dummynet" and numbers.chance("path.aqm", 0.18):
         path["aqm"] = _aqm(numbers)
     path["queue"] = _queue(numbers, rate)

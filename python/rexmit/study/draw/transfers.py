@@ -38,6 +38,9 @@ def _transfer(numbers: Numbers, of: str, sctp: bool, index: int) -> dict[str, An
         transfer["start"] = ms(numbers.spread(f"{of}.start.ms", 1, 2000))
     if kind != "requests" and numbers.chance(f"{of}.read", 0.1):
         transfer["read"] = _read(numbers, f"{of}.read")
+    if "pause" in transfer and numbers.chance(f"{of}.sleep", 0.2):
+        rule = numbers.one_of(f"{of}.sleep.rule", ("nanosleep", "itimer"))
+        transfer["sleep"] = {"tick": ms(numbers.one_of(f"{of}.sleep.tick", (1, 4, 10))), "rule": rule}
     if sctp and kind != "requests":
         transfer.update(_of_messages(numbers, of))
     return transfer
@@ -110,7 +113,7 @@ def _requests(numbers: Numbers, of: str) -> dict[str, Any]:
 def _messages(numbers: Numbers, of: str) -> dict[str, Any]:
     sizes = (
         "100 bytes",
-        "uniform 50 bytes to 3000 bytes",
+        "uniform 50 bytes to 3 kB",
         "exponential 300 bytes",
         "lognormal 200 bytes 0.8",
     )
