@@ -1,51 +1,157 @@
 """Measure runs a second on the kernel with a virtual clock: `make bench`.
 
-The flow is that of hurtig-2006: 20 packets from the server, one of them lost, over 1 Mbit/s and 10 ms.
-One guest, and one for each core; booting is measured alone and left out of the rate. Everything is also
-written to `build/bench/kernels.json`.
+The flow is that of hurtig-2006: 20 packets from the server, one of them lost, over 1 Mbit/s and 10 ms. It
+runs on one guest, with the agent inside the guest's kernel and with the agent as a process of it, and on the
+model, in turn; then with captures, with other sysctls in each run, over SCTP, and in bulk. Time counts from
+the first run's answer to the last one's, so that no boot is in a rate. Everything is also written to
+`build/bench/kernels.json`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import sys
+import tempfile
 import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import rexmit
 from bench import OUT, machine
-from rexmit.kernel import KernelError, check_boot, find_kernel
+from rexmit.kernel import Kernel, KernelError, check_boot, find_kernel
+from rexmit.run.agents import Crew, Done, RunJob
+from rexmit.run.guests import Reach, engine, guest_command, inside_command, of_this_python
+from rexmit.run.processes import agent_command
 
-TARGET = 30
-"""Runs a second that were asked for, on two cores."""
+FLOW: dict[str, Any] = {
+    "hosts": {"server": {"stack": "linux-6.1"}, "client": {"stack": "linux-6.1"}},
+    "path": {"rate": "1 Mbit/s", "delay": "10 ms", "queue": "99 packets", "down": {"drop": 18}},
+    "transfers": [{"from": "server", "to": "client", "writes": "5000 bytes, 8 x 2500 bytes"}],
+}
+SCTP = FLOW | {"hosts": {"server": {"stack": "lksctp-2.6.15"}, "client": {"stack": "lksctp-2.6.15"}}}
+SETTINGS = [{"sack": True}, {"sack": False}, {"recovery": 0}, {"early_retrans": 0, "recovery": 0}]
+SECONDS = 4
 
 
-def study(runs: int) -> rexmit.Study:
-    """The flow, `runs` times."""
-    scenario = {
-        "hosts": {"server": {"stack": "linux-6.1"}, "client": {"stack": "linux-6.1"}},
-        "path": {"rate": "1 Mbit/s", "delay": "10 ms", "queue": "99 packets", "down": {"drop": 18}},
-        "transfers": [{"from": "server", "to": "client", "writes": "5000 bytes, 8 x 2500 bytes"}],
-    }
-    return rexmit.Study.from_dict({"scenario": scenario, "design": {"replications": runs}}, "flow")
+@dataclass(frozen=True)
+class Case:
+    """What is run, and how many runs a second were asked for of the agent inside."""
+
+    name: str
+    scenarios: Sequence[Mapping[str, Any]]
+    runs: int
+    asked: int | None = None
+    captures: bool = False
 
 
-def rate(runs: int, jobs: int, boot: float) -> float:
-    """Runs a second with `jobs` guests, the first boot of each left out."""
+def flows(count: int) -> dict[str, Any]:
+    """So many senders in bulk for some seconds over a fast link."""
+    transfer = {"from": "server", "to": "client", "time": f"{SECONDS} s", "connections": count}
+    path = {"rate": "100 Mbit/s", "delay": "10 ms", "queue": "200 packets"}
+    return FLOW | {"path": path, "transfers": [transfer]}
+
+
+def cases() -> list[Case]:
+    """Everything that is measured."""
+    varied = [
+        FLOW | {"hosts": {**FLOW["hosts"], "server": {"stack": "linux-6.1", "linux": one}}}
+        for one in SETTINGS
+    ]
+    return [
+        Case("20 packets", [FLOW], 6000, 8000),
+        Case("the same with captures", [FLOW], 3000, 4000, captures=True),
+        Case("the same, other sysctls in each run", varied, 4000, 2000),
+        Case("20 packets over SCTP", [SCTP], 3000, 3000),
+    ]
+
+
+def rate(case: Case, command: Callable[[Path, Path], list[str]], hz: int, runs: int) -> tuple[float, int]:
+    """Runs a second from the first answer on, and packets that were handed to hosts."""
+    with tempfile.TemporaryDirectory() as place:
+
+        def job(run: int) -> RunJob:
+            files = [f"{place}/{run}-{host}.pcapng" for host in ("server", "client")]
+            captures = {"captures": files} if case.captures else {}
+            scenario = case.scenarios[run % len(case.scenarios)]
+            return RunJob(run, scenario, 1, str(run), {"virtual_hz": hz, **captures})
+
+        crew = Crew(lambda file, folder: command(file, folder), job, 1, pinned=True, block=runs)
+        last: Done | None = None
+        began = packets = 0.0
+        for done in crew.work(range(runs), lambda: False):
+            assert done.failed is None, done.failed
+            last = done
+            packets += done.answer["row"]["deliveries"]
+            began = began or time.monotonic()
+        assert last is not None
+        return (runs - 1) / (time.monotonic() - began), int(packets)
+
+
+def on_model(case: Case, runs: int) -> float:
+    """Runs a second of the model on one core."""
+    study = rexmit.Study.from_dict(
+        {"scenario": dict(case.scenarios[0]), "design": {"replications": runs}}, "flow"
+    )
     began = time.monotonic()
-    results = study(runs).run(backend="uml", jobs=jobs, progress=False)
-    seconds = time.monotonic() - began
-    assert results.table()["completed"].all()
-    return runs / max(seconds - boot, 0.001)
+    study.run(jobs=1, progress=False, allow_unsupported=True)
+    return runs / (time.monotonic() - began)
+
+
+def measure(kernel: Kernel, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """Each case on each of the three, in turn."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for case in cases():
+        rates: dict[str, list[float]] = {"inside": [], "process": [], "model": []}
+        for _ in range(rounds):
+            with tempfile.TemporaryDirectory() as writable:
+                reach = Reach((Path(tempfile.gettempdir()), Path(writable)), of_this_python([engine()]))
+
+                def inside(job: Path, folder: Path, reach: Reach = reach) -> list[str]:
+                    return inside_command(kernel, job, folder, reach)
+
+                def process(job: Path, folder: Path) -> list[str]:
+                    words = agent_command("guest", job)
+                    seen = of_this_python(Path(word) for word in words[1:] if word.startswith("/"))
+                    return guest_command(kernel, words, folder, Reach((Path(tempfile.gettempdir()),), seen))
+
+                rates["inside"].append(rate(case, inside, kernel.hz, case.runs)[0])
+                rates["process"].append(rate(case, process, kernel.hz, 60)[0])
+            rates["model"].append(on_model(case, 4 * case.runs))
+        found[case.name] = rates
+        middle = {name: statistics.median(values) for name, values in rates.items()}
+        asked = f", {case.asked:,} asked for" if case.asked else ""
+        print(
+            f"{case.name}: {middle['inside']:,.0f} runs/s inside the kernel{asked}; "
+            f"a process of the guest {middle['process']:,.0f}, "
+            f"{middle['inside'] / middle['process']:.0f} times less; model {middle['model']:,.0f}"
+        )
+    return found
+
+
+def in_bulk(kernel: Kernel) -> dict[int, float]:
+    """Packets a second by the number of flows."""
+    found = {}
+    for count in (1, 10, 100):
+        case = Case("", [flows(count)], 2)
+
+        def inside(job: Path, folder: Path) -> list[str]:
+            return inside_command(kernel, job, folder, Reach((), of_this_python([engine()])))
+
+        began = time.monotonic()
+        _, packets = rate(case, inside, kernel.hz, 2)
+        found[count] = packets / (time.monotonic() - began)
+        print(f"bulk, {count} flow(s): {found[count]:,.0f} packets/s with the boot, 250,000 asked for")
+    return found
 
 
 def main() -> int:
     """Measure and print; 1 where no kernel is built."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--runs", type=int, default=400, help="runs of a round")
-    options.add_argument("--rounds", type=int, default=5, help="rounds; the median counts")
+    options.add_argument("--rounds", type=int, default=3, help="rounds; the median counts")
     chosen = options.parse_args()
     try:
         kernel = find_kernel()
@@ -53,20 +159,12 @@ def main() -> int:
         print(f"kernel with a virtual clock: not measured: {error}")
         return 1
     boot = statistics.median(check_boot(kernel).seconds for _ in range(chosen.rounds))
-    print(f"\nreal kernels, {machine()}")
-    print(f"Linux {kernel.version}, HZ {kernel.hz}, in virtual time; boot {boot:.2f} s")
-    measured: dict[int, list[float]] = {}
-    for jobs in sorted({1, os.cpu_count() or 1}):
-        rates = [rate(chosen.runs, jobs, boot) for _ in range(chosen.rounds)]
-        median = statistics.median(rates)
-        spread = f"{min(rates):.0f} to {max(rates):.0f}"
-        print(
-            f"{jobs} guest(s): {median:.0f} runs/s ({spread}), {median / TARGET:.1f} x the {TARGET} asked for"
-        )
-        measured[jobs] = rates
+    print(f"\nreal kernels on one core, {machine()}")
+    print(f"Linux {kernel.version}, HZ {kernel.hz}, in virtual time; boot with a process {boot:.2f} s")
+    found = {"runs_per_s": measure(kernel, chosen.rounds), "bulk_packets_per_s": in_bulk(kernel)}
     OUT.mkdir(parents=True, exist_ok=True)
-    found = {"kernel": kernel.version, "hz": kernel.hz, "boot_s": boot, "runs_per_s": measured}
-    (OUT / "kernels.json").write_text(json.dumps(found, indent=1))
+    about = {"kernel": kernel.version, "hz": kernel.hz, "boot_s": boot}
+    (OUT / "kernels.json").write_text(json.dumps(about | found, indent=1))
     return 0
 
 

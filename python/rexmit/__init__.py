@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from rexmit.report.analysis import Analysis, PairAnalysis
     from rexmit.report.friendly import TcpFriendly
     from rexmit.run import Results, merge_results, open_results
-    from rexmit.study import list_studies, study_schema
+    from rexmit.study import SCENARIO_FAMILIES, draw_scenario, list_studies, study_schema
 
 __version__ = _version()
 
 __all__ = [
+    "SCENARIO_FAMILIES",
     "Analysis",
     "Connection",
     "Interrupted",
@@ -55,6 +56,7 @@ __all__ = [
     "analyse",
     "analyze",
     "analyze_pair",
+    "draw_scenario",
     "list_studies",
     "merge_results",
     "models",
@@ -77,7 +79,7 @@ _HOMES = {
     "PairAnalysis": "rexmit.report.analysis",
     "Results": "rexmit.run",
     "TcpFriendly": "rexmit.report.friendly",
-    "list_studies": "rexmit.study",
+    **dict.fromkeys(("SCENARIO_FAMILIES", "draw_scenario", "list_studies"), "rexmit.study"),
     "merge_results": "rexmit.run",
     "open_results": "rexmit.run",
     "study_schema": "rexmit.study",

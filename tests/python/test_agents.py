@@ -16,7 +16,7 @@ from rexmit.run.agents import Crew, Done, RunJob
 AGENT = """
 import json, os, sys, time
 job = json.load(open(sys.argv[1]))
-def say(**line): print("\\x1e" + json.dumps(line), flush=True)
+def say(**line): print("\\x1e" + json.dumps(line, separators=(",", ":")), flush=True)
 print("a guest's kernel talks on the same console", flush=True)
 for run in job["runs"]:
     n = run["run"]
@@ -104,7 +104,7 @@ def test_the_same_sign_of_life_again_and_again_is_none(
 
 def test_what_is_wrong_with_a_run_ends_the_sweep_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"run 3: hosts.server.linux: no such thing"):
-        answers(crew("say(run=n, wrong='hosts.server.linux: no such thing') if n == 3 else 0", tmp_path))
+        answers(crew("say(of=n, wrong='hosts.server.linux: no such thing') if n == 3 else 0", tmp_path))
 
 
 def test_an_agent_that_never_begins_is_told_with_its_last_words(tmp_path: Path) -> None:

@@ -179,6 +179,8 @@ def test_a_comparison_passes_only_if_something_is_covered_and_nothing_outside() 
         ("P-1,20,,,,time,3,ms,text,here,1,", "without a reasoned tolerance"),
         ("P-1,20,,,,time,3,ms,text,here,x,why", "line 2"),
         ("P-1,20,,,,time,3,ms,text,here,inf,why", "line 2: tolerance: 'inf' is no number"),
+        ("P-1,20,,,,time,3,ms,text,here,-1,why", "line 2: tolerance: '-1' is no number of 0 or more"),
+        ("P-1,20,,,,time,9-3,ms,text,here,1,why", "line 2: P-1: '9-3' is no number, range or bound"),
         (",20,,,,time,3,ms,text,here,1,why", "line 2: id: '' is no tag"),
         ("P-1,20,,,,time,3,msec,text,here,1,why", "line 2: unit: 'msec' is none of .* did you mean 'ms'"),
         ("P-1,20,,,,time,3,ms,rumour,here,1,why", "line 2: kind: 'rumour' is none of"),

@@ -121,6 +121,13 @@ def test_the_searches_of_other_systems_come_out_again() -> None:
         assert f"| {name} | {ends} |\n" in _shown("earlier")
 
 
+def test_the_score_is_that_of_other_draws_of_the_ticks() -> None:
+    searches = study_module("hurtig-2006", "searches")
+    assert _shown("score") == searches.score_text()
+    assert _shown("score").startswith("Of 6 cells")
+    assert set(searches.AVERAGES) < set(searches.REPLICATED)
+
+
 def test_a_wrong_system_is_caught_by_the_rows_that_power_csv_names() -> None:
     stored = read_power("hurtig-2006", STUDY)
     measured = power_of("hurtig-2006", list(measure("hurtig-2006", Study.load, ["min-rto-1s"])))

@@ -312,8 +312,8 @@ def test_the_model_refuses_what_only_a_kernel_has() -> None:
 def test_a_run_without_an_answer_is_a_row_that_says_why() -> None:
     backend = open_backend("kernel", study(path__delay=["10 ms", "20 ms"]).spec)
     assert isinstance(backend, KernelBackend)
-    rows = {run: backend._row(Done(run, {}, "the agent did not survive it")) for run in (0, 1)}
-    ((runs, table),) = backend._pieces(rows)
+    done = {run: Done(run, failed="the agent did not survive it") for run in (0, 1)}
+    ((runs, table),) = backend._pieces(done)
     assert (runs, table.num_rows) == (range(2), 2)
     assert table.column("error").to_pylist() == ["the agent did not survive it"] * 2
     assert table.column("late").to_pylist() == table.column("completed").to_pylist() == [False, False]

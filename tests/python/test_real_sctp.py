@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 import rexmit
 from rexmit.errors import StudyError
+from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, RunJob
-from rexmit.run.backends import open_backend
+from rexmit.run.guests import Reach, engine, inside_command, of_this_python
 from rexmit.run.real import has_sctp
 
 ONE_WAY = 50.0
@@ -99,14 +100,17 @@ class TestGuest:
         quiet = [study.set("hosts.client.linux.sctp_heartbeat", False) for study in studies]
         quiet = [study.set("hosts.server.linux.sctp_heartbeat", False) for study in quiet]
         order = [studies[0], quiet[0], studies[1], studies[0], quiet[0]]
-        backend = open_backend("uml", studies[0].spec)
+        kernel = find_kernel()
+
+        def launch(job: Path, folder: Path) -> list[str]:
+            return inside_command(kernel, job, folder, Reach((tmp_path,), of_this_python([engine()])))
 
         def job(run: int) -> RunJob:
             files = [str(tmp_path / f"{run}-{host}.pcapng") for host in ("server", "client")]
-            options = {"virtual_hz": backend.virtual_hz, "captures": files}
+            options = {"virtual_hz": kernel.hz, "captures": files}
             return RunJob(run, order[run].spec.scenario_of(0), 1, "the same", options)
 
-        crew = Crew(backend.command, job, 1, pinned=True)
+        crew = Crew(launch, job, 1, pinned=True)
         assert [done.failed for done in crew.work(range(5), lambda: False)] == [None] * 5
         for host in ("server", "client"):
             seen = [tmp_path / f"{run}-{host}.pcapng" for run in range(5)]

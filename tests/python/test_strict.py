@@ -127,7 +127,7 @@ def test_a_score_counts_cells_inside_and_leaves_wide_ones_out() -> None:
     assert (found.cells, found.wide, found.runs) == (3, 2, 199)
     assert [(one.level, one.inside) for one in found.shares] == [(0.5, 1), (0.8, 2), (0.95, 2)]
     assert 1.18 < found.sharpness < 1.2
-    assert "2 cells more have intervals wider than a factor of 4" in found.text()
+    assert "wider than a factor of 4: 2 cells." in found.text()
 
 
 def test_a_score_of_nothing_says_so() -> None:

@@ -107,6 +107,23 @@ row! {
     }
 }
 
+/// The scenario that was resolved last: many runs differ by their random streams alone.
+#[derive(Default)]
+struct Known(Option<(Value, Resolved)>);
+
+impl Known {
+    /// A scenario, resolved.
+    fn of(&mut self, scenario: Value) -> Result<&Resolved, SpecError> {
+        if self.0.as_ref().is_none_or(|(known, _)| *known != scenario) {
+            self.0 = Some((scenario.clone(), Resolved::from_value(scenario)?));
+        }
+        match &self.0 {
+            Some((_, resolved)) => Ok(resolved),
+            None => Err(SpecError::new("", "no scenario")),
+        }
+    }
+}
+
 impl Study {
     /// The run of this number.
     fn run(&self, number: u64) -> Result<OwnRun, SpecError> {
@@ -129,6 +146,7 @@ pub fn late_table(rows: &[LateRow]) -> Table {
 pub fn serve(file: &Path, out: &mut dyn Write) -> io::Result<()> {
     let job: Job = serde_json::from_slice(&fs::read(file)?)?;
     let mut stock = if inside::is_inside() { Stock::keeping() } else { Stock::default() };
+    let mut known = Known::default();
     for wanted in job.runs {
         let run = wanted.run;
         say(out, &json!({ "start": run }))?;
@@ -136,7 +154,7 @@ pub fn serve(file: &Path, out: &mut dyn Write) -> io::Result<()> {
         let mut beat = |at: Instant| {
             lost = lost.take().or_else(|| say(out, &json!({ "at": at.as_nanos() })).err());
         };
-        let done = run_one(wanted, job.study.as_ref(), &mut stock, &mut beat);
+        let done = run_one(wanted, job.study.as_ref(), (&mut known, &mut stock), &mut beat);
         if let Some(e) = lost {
             return Err(e);
         }
@@ -151,7 +169,7 @@ pub fn serve(file: &Path, out: &mut dyn Write) -> io::Result<()> {
 fn run_one(
     wanted: JobRun,
     study: Option<&Study>,
-    stock: &mut Stock,
+    (known, stock): (&mut Known, &mut Stock),
     beat: &mut dyn FnMut(Instant),
 ) -> Result<Answer, SpecError> {
     let own = match (wanted.own, study) {
@@ -159,14 +177,14 @@ fn run_one(
         (None, Some(study)) => study.run(wanted.run)?,
         (None, None) => return Err(SpecError::new("", "a run needs its scenario or a study")),
     };
-    let resolved = Resolved::from_value(own.scenario)?;
+    let resolved = known.of(own.scenario)?;
     let streams = Streams::new(own.seed, &own.key);
-    let outcome = run(&resolved, &streams, &wanted.options, stock, beat)?;
+    let outcome = run(resolved, &streams, &wanted.options, stock, beat)?;
     let unreached = outcome.unreached.iter().map(ToString::to_string).collect();
     let tables = tables(&outcome, &wanted.options);
     let LiveOutcome { row, lateness, .. } = outcome;
     let late_p99_ns = lateness.quantile(0.99).as_nanos();
-    let late = late_p99_ns > round_trip(&resolved) / SHARE;
+    let late = late_p99_ns > round_trip(resolved) / SHARE;
     let lateness = LateRow { late_max_ns: lateness.max_ns, late_p99_ns, late };
     Ok(Answer { run: wanted.run, row, unreached, lateness, tables })
 }

@@ -83,6 +83,10 @@ impl Host {
         if address.is_ipv4() {
             // Else the interface would speak by itself, and its packets would count.
             sysctl::write(&format!("net.ipv6.conf.{INTERFACE}.disable_ipv6"), "1").ok();
+        } else {
+            // Likewise: without an address of the link there are no solicitations of routers, which draw random numbers
+            // and wake this thread, and no reports of groups.
+            sysctl::write(&format!("net.ipv6.conf.{INTERFACE}.addr_gen_mode"), "1").ok();
         }
         let links = Links::open()?;
         links.up("lo", None, None)?;

@@ -11,8 +11,8 @@ use rexmit_sim::tables;
 use rexmit_units::Duration;
 use serde_json::json;
 
-use crate::scenarios::{parse, value_error};
 use crate::numbers::Whole;
+use crate::scenarios::{parse, value_error};
 use crate::tables::{to_dict, to_json};
 
 /// Runs the job in the file `job` on the kernel under this process and answers on standard output.
@@ -90,7 +90,8 @@ pub fn serve_emulation(py: Python<'_>, job: &str, answer: i32) -> PyResult<()> {
 /// Runs the emulation in the file `job` as the first process of a guest, and ends the guest.
 #[pyfunction]
 pub fn serve_emulation_in_guest(py: Python<'_>, job: &str) -> PyResult<()> {
-    let served = py.detach(|| emulate::serve_in_guest(Path::new(job), &|rows| to_json(tables::verdicts(rows))));
+    let served =
+        py.detach(|| emulate::serve_in_guest(Path::new(job), &|rows| to_json(tables::verdicts(rows))));
     served.map_err(|e| PyOSError::new_err(format!("emulation: {e}")))
 }
 

@@ -94,7 +94,7 @@ class Published:
         Raises StudyError where the value is no number.
         """
         text = self.value.strip()
-        if match := _RANGE.fullmatch(text):
+        if (match := _RANGE.fullmatch(text)) and float(match[1]) <= float(match[2]):
             return float(match[1]), float(match[2])
         if match := _BOUND.fullmatch(text):
             edge = float(match[2])
@@ -334,8 +334,8 @@ def _published(row: dict[str, str]) -> Published:
     if published.value:
         published.interval()
     published.recorded()
-    if published.tolerance and not _is_finite(published.tolerance):
-        raise StudyError(f"tolerance: {published.tolerance!r} is no number")
+    if published.tolerance and not _is_size(published.tolerance):
+        raise StudyError(f"tolerance: {published.tolerance!r} is no number of 0 or more")
     if bool(published.deviation) != bool(published.deviation_reason):
         raise StudyError(f"{published.id} has a deviation without its reason")
     if published.value and (not published.tolerance or not published.tolerance_reason):
@@ -350,8 +350,8 @@ def _one_of(column: str, text: str, known: Iterable[str]) -> None:
         raise StudyError(f"{column}: {text!r} is none of those that a row may have{more}")
 
 
-def _is_finite(text: str) -> bool:
+def _is_size(text: str) -> bool:
     try:
-        return math.isfinite(float(text))
+        return 0 <= float(text) < math.inf
     except ValueError:
         return False

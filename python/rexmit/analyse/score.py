@@ -63,8 +63,8 @@ class Score:
         )
         return (
             f"Of {self.cells} cells {shares}. The intervals of {self.shares[-1].level:.0%} span a factor of "
-            f"{self.sharpness:.2f} (median), from {self.runs} runs and more each. {self.wide} cells more "
-            f"have intervals wider than a factor of {WIDE:g} and are not counted."
+            f"{self.sharpness:.2f} (median), from {self.runs} runs and more each. Not counted, as their "
+            f"intervals are wider than a factor of {WIDE:g}: {self.wide} cells."
         )
 
 

@@ -41,8 +41,8 @@ FIRST_BLOCK = 16
 AIM_SECONDS = 15.0
 """Time that one agent should work before another takes its place: starting a guest takes half a second."""
 
-_ANSWER = b'{"run":'
-"""What the answer for a run begins with; its number follows."""
+_START, _ANSWER = b'{"start":', b'{"run":'
+"""What a line begins with that says that a run begins, and one with its answer; its number follows."""
 
 TRIES = 2
 """How often a run is tried that takes its agent down."""
@@ -92,7 +92,8 @@ class Crew:
 
     `launch` gives an agent's command. `make` makes the job of a run. Iterate over :meth:`work`. Agents
     that are `pinned` stay on a core each. An agent gets runs of one `kind` only, such as those of one kernel.
-    `study` is what jobs without a scenario are runs of: `design`, `replications`, `seed`.
+    `study` is what jobs without a scenario are runs of: `design`, `replications`, `seed`. The first agent
+    gets `block` runs, and later ones what the time of the others lets expect.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Crew:
         pinned: bool = False,
         kind: Callable[[int], Hashable] = lambda run: None,
         study: Mapping[str, Any] | None = None,
+        block: int = FIRST_BLOCK,
     ) -> None:
         self._study = study
         self._launch = launch
@@ -113,9 +115,9 @@ class Crew:
         self._todo: dict[Hashable, deque[int]] = {}
         self._tries: dict[int, int] = {}
         self._lock = threading.Lock()
-        self._answers: queue.Queue[Done | RexmitError | None] = queue.Queue()
+        self._answers: queue.Queue[Done | BaseException | None] = queue.Queue()
         self._stop = threading.Event()
-        self._block = FIRST_BLOCK
+        self._block = block
 
     def work(self, runs: Sequence[int], stopped: Callable[[], bool]) -> Iterator[Done]:
         """Yields what became of each run, in whatever order they end; ends early once `stopped()`.
@@ -138,7 +140,7 @@ class Crew:
                     continue
                 if answer is None:
                     working -= 1
-                elif isinstance(answer, RexmitError):
+                elif isinstance(answer, BaseException):
                     raise answer
                 else:
                     yield answer
@@ -162,6 +164,8 @@ class Crew:
             self._answers.put(error)
         except OSError as error:
             self._answers.put(RexmitError(f"an agent cannot be started: {error}"))
+        except BaseException as error:  # whoever waits for answers would wait for ever
+            self._answers.put(error)
         self._answers.put(None)
 
     def _take(self) -> list[int]:
@@ -278,6 +282,8 @@ class Agent:
                     heard, before = time.monotonic(), line
                 if line.startswith(_ANSWER):
                     yield int(line[len(_ANSWER) : line.index(b",")]), line
+                elif line.startswith(_START):
+                    self.started, self.at = True, int(line[len(_START) : line.index(b"}")])
                 elif self._tells_end(line):
                     return
 
@@ -296,8 +302,6 @@ class Agent:
             return False
         if "wrong" in told:
             raise StudyError(f"run {told['of']}: {told['wrong']}")
-        if "start" in told:
-            self.started, self.at = True, told["start"]
         return "end" in told
 
     def last_words(self) -> str:

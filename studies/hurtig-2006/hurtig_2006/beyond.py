@@ -167,6 +167,7 @@ def _draw(
             x, y = zip(*points, strict=True)
             drawn += axes.plot(x, y, color=colours[number], marker=marker, label=label)
         axes.set(xlabel=labels[0], ylabel=labels[1], ylim=(0, None))
+        style.whole_numbers(axes, "x")
         axes.set_title(title, loc="left", fontweight="bold")
         style.legend_below(sheet, drawn)
         return style.save(sheet, out, ["png"])

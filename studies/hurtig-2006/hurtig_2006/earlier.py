@@ -46,6 +46,7 @@ def draw_earlier(
             )
             lines.append(line)
         axes.set(xlabel=figures.POSITION_LABEL, ylabel=figures.TIME_LABEL, ylim=(0, None), yscale="linear")
+        style.whole_numbers(axes, "x")
         axes.set_title("Figure 4.25: One controlled loss, 1,000 kbit/s, 10 ms", loc="left", fontweight="bold")
         style.legend_below(sheet, lines)
         return style.save(sheet, out / NAME, formats)

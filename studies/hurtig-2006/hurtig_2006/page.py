@@ -67,6 +67,7 @@ def tables(short: Results, long: Results) -> dict[str, str]:
         "definitions": searches.definitions_table(*flows),
         "subsets": searches.subsets_table(flows[0]),
         "products": products_table(*flows),
+        "score": searches.score_text(),
         "handshakes": handshakes_table(short),
         "replicates": searches.replicates_table(),
         "perturbed": searches.perturbed_table(),

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from rexmit import Results
 from rexmit.plot import style
 
-from .evidence import Evidence
-from .packets import RESTART, again_and_again, several
+from .evidence import Evidence, Levels
+from .packets import ALL, LISTED, RESTART, again_and_again, several
 
 LISTED_3_9 = (104.038, 207.917, 207.972, 208.018)
 """Fast retransmits of chunk 6344, ms after it was sent (figure 3.9)."""
@@ -45,12 +45,11 @@ def figure_3_9(results: Results, out: Path, formats: Sequence[str]) -> list[Path
 
 def figure_4_3(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     """The lost chunk of the example, each phase of the SACK delay a row."""
-    first = results.retransmissions().filter((pl.col("number") == 1) & (pl.col("class") == "timeout"))
+    evidence = Evidence([results])
     rows = {"figure 4.3": [Event(0, "sent"), Event(150, "SACK"), Event(1150, "sent again")]}
     rows["section 4.3.3, modified"] = [Event(0, "sent"), Event(150, "SACK"), Event(1000, "sent again")]
     for less_age, name in ((False, "ours"), (True, "ours, modified")):
-        delays = first.filter(pl.col(RESTART) == less_age)["cumulative_max_ms"].to_list()
-        rows[name] = [Event(0, "sent"), *(Event(ms, "sent again") for ms in delays)]
+        rows[name] = _first_timeouts(evidence, "figure-4-03", {RESTART: less_age}, ALL)
     title = "Figure 4.3: a SACK that comes 150 ms after a lost chunk restarts its timer"
     return _draw(rows, [(-40, 1240)], title, out / "figure-4-03-restart", formats)
 
@@ -60,17 +59,22 @@ def figure_5_1(results: Results, out: Path, formats: Sequence[str]) -> list[Path
     rows = {"figure 5.1": [Event(0, "sent"), Event(345.2, "SACK"), Event(1000.036, "sent again")]}
     evidence = Evidence([results])
     for delay in results.table()["path.delay"].unique(maintain_order=True):
-        frame = several(evidence, "figure-5-01", {"path.delay": delay})
-        frame = frame.filter((pl.col("retransmission") == 1) & (pl.col("class") == "timeout"))
-        ages, delays = (frame["first"] - frame["since_timer"]).to_list(), frame["first"].to_list()
         rtt = 2 * int(str(delay).removesuffix(" ms"))
-        rows[f"ours, RTT {rtt} ms"] = [
-            Event(0, "sent"),
-            *(Event(ms, "SACK") for ms in ages if ms > 1),
-            *(Event(ms, "sent again") for ms in delays),
-        ]
+        rows[f"ours, RTT {rtt} ms"] = _first_timeouts(evidence, "figure-5-01", {"path.delay": delay}, LISTED)
     title = "Figure 5.1: the modified restart; only at RTT 400 ms is the SACK 345 ms late"
     return _draw(rows, [(-40, 1240)], title, out / "figure-5-01-restart", formats)
+
+
+def _first_timeouts(evidence: Evidence, part: str, levels: Levels, most: int) -> list[Event]:
+    """A chunk that the timer sends again: when it was sent, when a SACK restarted its timer, when it expired."""
+    frame = several(evidence, part, levels, most)
+    frame = frame.filter((pl.col("retransmission") == 1) & (pl.col("class") == "timeout"))
+    ages, delays = (frame["first"] - frame["since_timer"]).to_list(), frame["first"].to_list()
+    return [
+        Event(0, "sent"),
+        *(Event(ms, "SACK") for ms in ages if ms > 1),
+        *(Event(ms, "sent again") for ms in delays),
+    ]
 
 
 def _draw(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rexmit_stack::Cached;
-use rexmit_tcp::host_cache::SharedHostCache;
+use rexmit_tcp::host_cache::{CacheUpdate, CachedWindow, SharedHostCache};
 use rexmit_tcp::{Profile, Role, State};
 use rexmit_units::Duration;
 use serde_json::{Value, json};
@@ -178,6 +178,14 @@ fn the_metrics_of_a_route_are_left_when_time_wait_is_over() {
         let now = found(&profile, &cache);
         assert_eq!((now.ssthresh, now.cwnd), (known, None), "{seconds}");
     }
+}
+
+#[test]
+fn freebsd_4_keeps_the_metrics_of_routes() {
+    let profile = profile("freebsd-4.6", json!({ "host_cache": { "on": true } }));
+    let cache = profile.host_cache.as_ref().expect("a cache");
+    assert_eq!((cache.update, cache.first_window), (CacheUpdate::RouteMetrics, CachedWindow::Unused));
+    assert_eq!((cache.samples, cache.prune), (16, Duration::from_secs(600)));
 }
 
 /// An active opener's first flight, in segments, after a connection that left a window of `cwnd`.

@@ -105,6 +105,11 @@ static long rexmit_look(int fd, struct rexmit_look *look)
 	return 0;
 }
 
+/* Where the patch `start` does not fit, sequence numbers count from the boot. */
+void __weak rexmit_count_from(unsigned long long start)
+{
+}
+
 static const struct rexmit_calls calls = {
 	.version = REXMIT_CALLS_VERSION,
 	.call = rexmit_call,

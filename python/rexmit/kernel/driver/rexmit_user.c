@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 #include <dlfcn.h>
+#include <poll.h>
 #include <init.h>
 #include <os.h>
 #include "rexmit.h"
@@ -63,9 +64,14 @@ long rexmit_host_write(int fd, const void *data, unsigned long len)
 		ssize_t written = write(fd, data, len);
 
 		if (written < 0) {
-			if (errno == EINTR)
-				continue;
-			return -errno;
+			struct pollfd room = { .fd = fd, .events = POLLOUT };
+
+			/* The console's driver makes descriptors of its own that do not wait. */
+			if (errno == EAGAIN)
+				poll(&room, 1, -1);
+			else if (errno != EINTR)
+				return -errno;
+			continue;
 		}
 		data += written;
 		len -= written;

@@ -1,0 +1,226 @@
+"""The agent inside a guest's kernel beside the same agent as a process of a guest, with new hosts for each run."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rexmit
+from rexmit.kernel import find_kernel
+from rexmit.run.agents import Crew, RunJob
+from rexmit.run.guests import Reach, engine, guest_command, inside_command
+from rexmit.run.processes import agent_command
+
+SAMPLE = 60
+THOUSAND = 1000
+
+EVERYTHING = {"state": "changes", "verdicts": True, "messages": True}
+
+Scenarios = Mapping[int, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Way:
+    """How runs are done: inside the kernel or not, with all tables and captures or none, on so many."""
+
+    inside: bool
+    whole: bool
+    guests: int = 2
+
+
+JUDGE = Way(inside=False, whole=True)
+
+
+def answers(scenarios: Scenarios, order: Sequence[int], way: Way, folder: Path) -> dict[int, dict[str, Any]]:
+    """What each run gave, with the bytes of its captures where they were asked for."""
+    kernel = find_kernel()
+    folder.mkdir()
+
+    def launch(job: Path, beside: Path) -> list[str]:
+        reach = Reach((folder.resolve(),))
+        if way.inside:
+            return inside_command(kernel, job, beside, reach)
+        return guest_command(kernel, agent_command("guest", job), beside, reach)
+
+    def files(run: int) -> list[Path]:
+        return [folder / f"{run}-{host}.pcapng" for host in ("server", "client")]
+
+    def job(run: int) -> RunJob:
+        options: dict[str, Any] = {"virtual_hz": kernel.hz}
+        if way.whole:
+            options |= EVERYTHING | {"captures": [str(file) for file in files(run)]}
+        # The key is the scenario's and not the run's: the same scenario gives the same wherever it stands.
+        return RunJob(run, scenarios[run], 7, "drawn", options)
+
+    found = {}
+    for done in Crew(launch, job, way.guests, pinned=True).work(order, lambda: False):
+        assert done.failed is None, f"scenario {done.run}: {done.failed}"
+        found[done.run] = {key: value for key, value in done.answer.items() if key != "run"}
+        if way.whole:
+            found[done.run]["captures"] = [file.read_bytes() for file in files(done.run)]
+            for file in files(done.run):
+                file.unlink()
+    return found
+
+
+def differences(ours: Mapping[str, Any], judge: Mapping[str, Any]) -> Iterator[str]:
+    """What of an answer is not the judge's; `ours` may lack what it was not asked for."""
+    for key in ours:
+        if key == "row":
+            yield from (f"row.{name}" for name, value in judge["row"].items() if ours["row"][name] != value)
+        elif key == "tables":
+            for kind, columns in judge["tables"].items():
+                yield from (
+                    f"{kind}.{name}" for name in columns if ours["tables"][kind][name] != columns[name]
+                )
+        elif ours[key] != judge[key]:
+            yield key
+
+
+def compare(scenarios: Scenarios, folder: Path) -> None:
+    """Both engines, and the one inside in other orders and company, with all tables and captures or none."""
+    judge = answers(scenarios, list(scenarios), JUDGE, folder / "judge")
+    ways = [
+        Way(inside=True, whole=True, guests=1),
+        Way(inside=True, whole=True),
+        Way(inside=True, whole=False),
+    ]
+    wrong = []
+    for number, way in enumerate(ways):
+        order = random.Random(number).sample(list(scenarios), k=len(scenarios))
+        found = answers(scenarios, order, way, folder / str(number))
+        for run in scenarios:
+            if apart := list(differences(found[run], judge[run])):
+                wrong.append(f"scenario {run}, {way}: {', '.join(apart)}")
+    assert not wrong, "\n".join(wrong)
+
+
+def drawn(numbers: range, seed: int) -> Scenarios:
+    return {number: rexmit.draw_scenario(number, seed=seed) for number in numbers}
+
+
+@pytest.fixture
+def inside() -> None:
+    """Skips where no kernel has been built that runs the agent inside."""
+    if not find_kernel().has_driver:
+        pytest.skip("the kernel was built without the driver")
+
+
+@pytest.mark.usefixtures("guest", "inside")
+class TestBothEngines:
+    """Random scenarios: the same answers, tables and packets, to the byte."""
+
+    def test_a_sample_is_the_same(self, tmp_path: Path) -> None:
+        compare(drawn(range(SAMPLE), 1), tmp_path)
+
+    @pytest.mark.long
+    @pytest.mark.parametrize("first", range(0, THOUSAND, 250))
+    def test_a_thousand_are_the_same(self, first: int, tmp_path: Path) -> None:
+        compare(drawn(range(first, first + 250), 2), tmp_path)
+
+
+BULK: dict[str, Any] = {"from": "server", "to": "client", "bulk": "200 kB"}
+SIXTH = {"server": {"address": "fd00:2::1"}, "client": {"address": "fd00:1::1"}}
+
+
+def scenario(stack: str, transfer: Mapping[str, Any] = BULK, **more: Any) -> dict[str, Any]:
+    """A transfer over a bottleneck; `more` are keys of the path, `linux` of both hosts, and the `limit`."""
+    sixth, limit, linux = more.pop("sixth", False), more.pop("limit", "900 s"), more.pop("linux", {})
+    hosts = {
+        name: {"stack": stack, "linux": linux, **(SIXTH[name] if sixth else {})}
+        for name in ("server", "client")
+    }
+    path = {"rate": "1 Mbit/s", "delay": "20 ms", "queue": "20 packets", **more}
+    return {"hosts": hosts, "path": path, "transfers": [transfer], "limit": limit}
+
+
+LOSSES = {"down": {"drop": "9,30", "loss": 0.02}}
+OUTAGE = [{"at": "300 ms", "rate": "0 bit/s"}]
+
+DISTURBING = {
+    "cut off in the middle": {"limit": "400 ms"},
+    "cut off before the connection was open": {"limit": "30 ms"},
+    "given up": {"changes": OUTAGE, "linux": {"sysctl": {"net.ipv4.tcp_retries2": 2}}},
+    "reset": {
+        "transfer": {**BULK, "connections": 5},
+        "linux": {"sysctl": {"net.ipv4.tcp_retries2": 1}},
+        "down": {"drop": {"time": "200 ms-20 s"}},
+    },
+    "nobody there": {"linux": {"syn_retries": 1}, "changes": [{"at": "0 s", "rate": "0 bit/s"}]},
+    "nobody closes": {"transfer": {**BULK, "close": False, "connections": 3}},
+    "the receiver does not read": {
+        "transfer": {**BULK, "read": {"size": "100 bytes", "rate": "1 kbit/s"}},
+        "limit": "20 s",
+    },
+    "remembered": {"linux": {"no_metrics_save": False}, **LOSSES},
+}
+OF_SCTP = {
+    "given up": {"changes": OUTAGE, "linux": {"sysctl": {"net.sctp.association_max_retrans": 2}}},
+    "reset": {"transfer": {**BULK, "connections": 5}, "down": {"drop": {"time": "200 ms-20 s"}}},
+    "nobody there": {
+        "linux": {"sysctl": {"net.sctp.max_init_retransmits": 1}},
+        "changes": [{"at": "0 s", "rate": "0 bit/s"}],
+    },
+    "remembered": LOSSES,
+}
+"""The same by SCTP's settings."""
+
+
+@pytest.mark.usefixtures("guest", "inside")
+@pytest.mark.parametrize("sixth", [False, True], ids=["IPv4", "IPv6"])
+@pytest.mark.parametrize("stack", ["linux-6.1", "rfc9260"])
+def test_a_run_that_does_not_end_well_leaves_nothing_to_the_next(
+    stack: str, sixth: bool, tmp_path: Path
+) -> None:
+    kinds = DISTURBING if stack == "linux-6.1" else DISTURBING | OF_SCTP
+    plain = scenario(stack, sixth=sixth, **LOSSES)
+    runs = {0: plain}
+    for name in kinds:
+        more = dict(kinds[name])
+        transfer = more.pop("transfer", BULK)
+        runs[len(runs)] = scenario(stack, transfer, sixth=sixth, **more)
+        runs[len(runs)] = plain
+    found = answers(runs, list(runs), Way(inside=True, whole=True, guests=1), tmp_path / "inside")
+    judge = answers({0: plain}, [0], JUDGE, tmp_path / "judge")
+    assert not list(differences(found[0], judge[0]))
+    assert found[0]["row"]["retransmits"] > 0
+    for name, run in zip(kinds, range(1, len(runs), 2), strict=True):
+        assert (found[run]["row"]["error"] is None) == (name in ("nobody closes", "remembered")), name
+        assert not list(differences(found[run + 1], found[0])), f"after a run that was {name}"
+
+
+def test_the_library_reaches_this_machines_kernel_by_no_name_of_its_c_library() -> None:
+    """Whatever is not here would be a system call of the machine in the place of one of the guest."""
+    if shutil.which("nm") is None:
+        pytest.skip("no nm on this machine")
+    said = subprocess.run(
+        ["nm", "-D", "--undefined-only", str(engine())], capture_output=True, text=True, check=True
+    )
+    names = {line.split()[-1].partition("@")[0] for line in said.stdout.splitlines()}
+    unknown = {
+        name for name in names if not name.startswith(("_Unwind_", "pthread_", "posix_spawn", "_ITM_"))
+    }
+    assert not unknown - set(HARMLESS.split()) - set(OF_OTHER_AGENTS.split())
+
+
+HARMLESS = """
+__cmsg_nxthdr __cxa_finalize __cxa_thread_atexit_impl __errno_location __gmon_start__ __stack_chk_fail
+__tls_get_addr __xpg_strerror_r abort bcmp calloc cos dl_iterate_phdr environ exp free gai_strerror getenv
+gnu_get_libc_version htonl htons localtime_r log log10 log1p log2 malloc memchr memcmp memcpy memmove memrchr
+memset mmap mmap64 mprotect munmap ntohl ntohs posix_memalign pow realloc sigaddset sigaltstack sigemptyset
+sin snprintf strlen strncmp strnlen sysconf
+"""
+"""Memory of the process, text, numbers: nothing of the guest."""
+
+OF_OTHER_AGENTS = """
+__res_init _exit chroot execvp fork freeaddrinfo getaddrinfo getcwd if_indextoname kill nanosleep pidfd_getpid
+pidfd_spawnp realpath setgid setgroups setpgid setsid setuid signal waitid waitpid
+"""
+"""Of starting programs, of threads that sleep, of looking names up: no run inside a kernel does any of it,
+but the same library has the code of other agents, which the linker does not always leave out."""
