@@ -221,7 +221,7 @@ class TestWithTheKernels:
                 pytest.skip(str(error))
 
     def test_one_study_runs_on_both_and_each_run_comes_again(self, tmp_path: Path) -> None:
-        both = study(hosts__server__linux__version=["6.1", "6.12"], path__down__drop=[{"position": "0..3"}])
+        both = study(hosts__server__linux__version=["6.1", "6.12"], path__down__drop={"position": "0..3"})
         results = both.run(tmp_path / "both", backend="uml", capture="all", progress=False)
         found = results.table()
         assert found["completed"].all()
@@ -230,7 +230,7 @@ class TestWithTheKernels:
         again = rexmit.open_results(tmp_path / "both")
         last = len(found) - 1
         assert again.capture(last)["time_ns"] == found["time_ns"][last]
-        alone = study(path__down__drop=[{"position": "0..3"}])
+        alone = study(path__down__drop={"position": "0..3"})
         for name, part in zip(("6.1", "6.12"), found.partition_by("hosts.server.linux.version"), strict=True):
             one = alone.run(backend="uml", kernel=name, progress=False)
             assert str(one.study["kernel"]).startswith(f"{name}.")

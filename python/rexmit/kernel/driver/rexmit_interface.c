@@ -12,6 +12,7 @@
 #include <linux/nsproxy.h>
 #include <linux/poll.h>
 #include <linux/skbuff.h>
+#include <linux/version.h>
 #include <net/ip_tunnels.h>
 #include <net/net_namespace.h>
 #include "rexmit.h"
@@ -62,7 +63,11 @@ static void set_up(struct net_device *dev)
 	dev->min_mtu = 68;
 	dev->max_mtu = 65535;
 	dev->tx_queue_len = ROOM;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	dev->lltx = true;
+#else
 	dev->features |= NETIF_F_LLTX;
+#endif
 	dev->needs_free_netdev = true;
 }
 
