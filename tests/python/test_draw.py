@@ -16,7 +16,7 @@ LEFT_OUT = {
     "PathSpec": {"emulator", "qdisc"},
     "HostSpec": {"alternate_address", "code", "usrsctp"},
 }
-"""Keys that no scenario has: what chooses the kernel, needs programs, a second path, or code of third parties."""
+"""Keys that no scenario has: the choice of the kernel, what needs programs, a second path, other code."""
 
 
 def drawn(family: str, count: int, seed: int = 5) -> list[dict[str, Any]]:
