@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 _HEAD = (
     *("study", "numbers in its text", "with a row", "with a reason why not", "rows from runs", "within"),
-    *("too wide", "recorded", "of these open", "not covered", "wrong systems caught", "weak rows"),
+    *("too wide", "recorded", "of these open", "not covered", "wrong systems caught", "by rows within"),
+    *("weak rows", "rows not tried"),
 )
 
 
@@ -36,6 +37,7 @@ def _line(study: Path) -> list[str]:
     counts += [within, wide, recorded, len(coverage.unexplained), missing]
     cells = [f"[{study.name}](docs/studies/{study.name}.md)", *(f"{count:,}" for count in counts)]
     if not (study / POWER).is_file():
-        return [*cells, "not measured", ""]
+        return [*cells, "not measured", "", "", ""]
     power = read_power(study.name, study)
-    return [*cells, f"{power.caught} of {len(power.systems)}", f"{len(power.weak)} of {len(power.rows)}"]
+    caught = [f"{power.caught} of {len(power.systems)}", f"{power.caught_within}"]
+    return [*cells, *caught, f"{len(power.weak)} of {len(power.rows)}", f"{len(power.left_out)}"]

@@ -25,7 +25,7 @@ def main() -> int:
         folder = ROOT / "studies" / study
         (folder / POWER).write_text(power.csv())
         page = folder / "README.md"
-        page.write_text(between(page.read_text(), f"{power.text()}\n\n{power.table()}"))
+        page.write_text(between(page.read_text(), power.page()))
     print(f"make power: done in {time.monotonic() - began:.0f} s")
     return 0
 

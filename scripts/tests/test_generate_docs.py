@@ -30,9 +30,20 @@ def test_the_front_page_counts_what_the_lists_of_each_study_hold() -> None:
         assert rows == came_out == sum(row["role"] != "derived" for row in published)
         assert recorded == sum(bool(row["deviation"]) for row in published if row["role"] != "derived")
         assert unexplained <= recorded
-        power = list(csv.reader((studies / name / "power.csv").read_text().splitlines()))
-        caught = sum("x" in column for column in list(zip(*power[1:], strict=True))[2:])
-        assert counts[9] == f"{caught} of {len(power[0]) - 2}"
+        power = list(csv.DictReader((studies / name / "power.csv").read_text().splitlines()))
+        controls = [column for column in power[0] if column.startswith("seed-")]
+        systems = [column for column in power[0] if column not in ("id", "verdict", *controls)]
+        assert len(controls) == 3
+        steady = [row for row in power if not any(row[column] == "x" for column in controls)]
+        caught = {s for s in systems for row in steady if row[s] == "x"}
+        agreeing = {s for s in systems for row in steady if row[s] == "x" and row["verdict"] == "within"}
+        judged = [row for row in power if row["verdict"] in ("within", "differs as recorded")]
+        weak = [row for row in judged if row not in steady or not any(row[s] == "x" for s in systems)]
+        undecided = [row for row in power if row["verdict"] == "too wide"]
+        assert counts[9:] == [
+            *(f"{len(caught)} of {len(systems)}", f"{len(agreeing)}"),
+            *(f"{len(weak)} of {len(judged)}", f"{len(power) - len(judged) - len(undecided)}"),
+        ]
 
 
 def test_a_stale_page_is_an_error_and_stays_as_it_is(

@@ -1,4 +1,4 @@
-"""The agent inside a guest's kernel beside the same agent as a process of a guest, with new hosts for each run."""
+"""The agent inside a guest's kernel, and the same agent as a process of a guest, whose hosts are new."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_the_page_says_what_the_lists_say(name: str) -> None:
 
 def test_the_page_says_what_wrong_systems_are_caught() -> None:
     power = read_power("pedersen-2006", STUDY)
-    assert f"{power.text()}\n\n{power.table()}" in (STUDY / "README.md").read_text()
+    assert f"<!-- power -->\n{power.page()}<!-- /power -->" in (STUDY / "README.md").read_text()
     assert power.caught == len(power.systems) >= 12
 
 

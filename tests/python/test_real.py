@@ -132,16 +132,17 @@ class TestGuest:
             "congestion": "cubic",
             "transfers.0.bulk": "70 s",
             "transfers.1.bulk": "30 s",
+            # A timeout changes the hash, and not in every phase of the ticks is there one that matters.
+            "design.replications": 6,
         }.items():
             two_way = two_way.set(key, value)
         changing = {"net.core.txrehash": 1}
         again = two_way.set("hosts.client.linux.sysctl", changing).set("hosts.server.linux.sysctl", changing)
         kept, changed = (
-            each.run(None, backend="uml", progress=False).intervals().filter(pl.col("host") == "client")
+            each.run(None, backend="uml", progress=False).table()["timeouts"].sum()
             for each in (two_way, again)
         )
-        assert kept["bytes"].sum() > 1.1 * changed["bytes"].sum()
-        assert 3 * kept["retransmits"].sum() < changed["retransmits"].sum()
+        assert 10 * kept < changed
 
     def test_a_discipline_with_a_timer_and_random_drops_gives_the_same_whatever_ran_before(self) -> None:
         queue = study(path__delay=["10 ms", "23 ms", "31 ms"]).set("path.overhead", "14 bytes")

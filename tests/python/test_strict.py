@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from rexmit.analyse import Check, Comparison, Published, Uncovered, check_all
-from rexmit.analyse.power import Power, System, power_of, read_power
+from rexmit.analyse.power import CONTROLS, Power, System, power_of, read_power
 from rexmit.analyse.score import score
 from rexmit.analyse.statements import load_statements
 from rexmit.analyse.verdicts import count_verdicts, read_verdicts, write_verdicts
@@ -150,21 +150,40 @@ def test_power_says_which_rows_catch_which_wrong_systems() -> None:
         ],
     )
     assert (power.caught_by("slow"), power.caught_by("late")) == (["P-1"], [])
-    assert (power.weak, power.caught) == (["P-2"], 1)
-    assert power.csv().splitlines() == [
-        "id,verdict,slow,late",
-        "P-1,within,x,",
-        "P-2,differs as recorded,=,=",
-    ]
-    assert power.text() == ("1 of 2 wrong systems are caught; 1 of 2 rows catch none of them and are weak.")
+    assert (power.weak, power.caught, power.unsteady) == (["P-2"], 1, [])
+    assert power.text().startswith(
+        "1 of 2 wrong systems are caught, 1 of them by a row that is within, and so by a published value. "
+        "1 of 2 rows catch none of them and are weak, among them 0 that"
+    )
+    assert power.text().endswith("Not judged on the sample, so that they met no wrong system: 1.")
+    assert "Met no wrong system: P-3." in power.page()
     assert "| twice the delay | 0 of 2 | **none** |" in power.table()
+
+
+def test_a_row_that_fails_by_chance_catches_nothing() -> None:
+    slow = System("slow", "half the rate")
+    right = _compared("within", "differs as recorded", "too wide", "within")
+    controls = [(one, right) for one in CONTROLS[1:]]
+    chance = _compared("outside", "differs as recorded", "outside", "outside")
+    wrong = _compared("outside", "outside", "outside", "outside")
+    power = power_of("study", [(None, right), (CONTROLS[0], chance), *controls, (slow, wrong)])
+    assert (power.unsteady, power.weak, power.left_out) == (["P-1"], ["P-1"], [])
+    assert (power.caught_by("slow"), power.caught, power.caught_within) == (["P-2"], 1, 0)
+    assert power.systems == [slow]
+    assert power.csv().splitlines() == [
+        "id,verdict,seed-2,seed-3,seed-4,slow",
+        "P-1,within,x,=,=,x",
+        "P-2,differs as recorded,=,=,=,x",
+        "P-3,too wide,,,,",
+    ]
 
 
 def test_a_power_table_is_read_back_only_for_its_systems(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow, late = System("slow", "half the rate"), System("late", "twice the delay")
-    power = Power("study", [slow], {"P-1": "within"}, {"slow": {"P-1": "x"}})
+    marks = {one.name: {"P-1": "="} for one in CONTROLS} | {"slow": {"P-1": "x"}}
+    power = Power("study", [slow], {"P-1": "within"}, marks, {"P-2": "too wide"})
     (tmp_path / "power.csv").write_text(power.csv())
     monkeypatch.setattr("rexmit.analyse.power.systems_of", lambda study: [slow])
     assert read_power("study", tmp_path) == power

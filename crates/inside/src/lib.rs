@@ -2,7 +2,7 @@
 //!
 //! It is the same code that an interpreter runs as the first process of a guest. What differs is how it reaches the
 //! kernel: a system call of a guest's process is some microseconds of the machine's tracing, and here it is a plain
-//! call. [`libc_names`] stands where the C library's system calls would, for this library's own code and that of its
+//! call. `libc_names` stands where the C library's system calls would, for this library's own code and that of its
 //! dependencies, and nobody else's.
 
 mod libc_names;

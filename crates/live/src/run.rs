@@ -225,7 +225,8 @@ impl<'a> Lab<'a> {
             self.ends.look();
             let handed = self.between.hand_out(self.now)?;
             if !handed && (self.over() || self.now > self.limit) {
-                return Ok(());
+                // What a host's timer has sent at this very instant: captures have it, too.
+                return self.between.take_in(self.now);
             }
             let mut end = self.limit + Duration::from_nanos(1);
             if handed && self.over() {

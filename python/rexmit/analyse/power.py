@@ -4,6 +4,9 @@ A row that no wrong system fails says little, however near its numbers are. So e
 of systems that are wrong on purpose (`systems.py` in its own package): another threshold, a shaper without
 its tick, no delayed ACKs. Each runs on the same sample of the study as the right one, through the same
 comparison; a row catches a system where its verdict turns to outside.
+
+What a row catches must not be chance: the right system runs with other seeds as well (:data:`CONTROLS`), and
+a row that one of these fails counts as catching nothing.
 """
 
 from __future__ import annotations
@@ -12,10 +15,20 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from rexmit.analyse.compare import MEASURED, NOT_COVERED, OUTSIDE, RECORDED, WITHIN, Check, Comparison
+from rexmit.analyse.compare import (
+    MEASURED,
+    NOT_COVERED,
+    OUTSIDE,
+    RECORDED,
+    TOO_WIDE,
+    WITHIN,
+    Check,
+    Comparison,
+)
 from rexmit.analyse.study_code import comparison_of, study_module
 from rexmit.errors import StudyError
 from rexmit.inputs import PUBLISHED, read_text
@@ -26,6 +39,9 @@ STUDIES = ("hurtig-2006", "klaver-2005", "merritt-2010", "deboer-2005", "pederse
 """The published studies, which have wrong systems."""
 CAUGHT, KEPT = "x", "="
 """A row's mark for a system that it catches, and for one that it lets pass; empty where it is not covered."""
+
+_JUDGED = (WITHIN, RECORDED)
+"""What the right system's sample must say of a row that is to catch a wrong one."""
 
 Settings = Mapping[str, Any]
 
@@ -69,6 +85,12 @@ class System:
         return changed
 
 
+CONTROLS = tuple(
+    System(f"seed-{seed}", f"the right system with seed {seed}", {"design.seed": seed}) for seed in (2, 3, 4)
+)
+"""The right system with other seeds: what fails here fails by chance."""
+
+
 @dataclass(frozen=True)
 class Power:
     """Which rows catch which systems."""
@@ -76,34 +98,68 @@ class Power:
     study: str
     systems: Sequence[System]
     rows: Mapping[str, str]
-    """The verdict of each measured row on the right system's sample, of those that it covers."""
+    """The verdict of each measured row on the right system's sample, of those that can catch something."""
     marks: Mapping[str, Mapping[str, str]]
-    """By system and row: :data:`CAUGHT`, :data:`KEPT`, or empty."""
+    """By system or control, and row: :data:`CAUGHT`, :data:`KEPT`, or empty."""
+    untried: Mapping[str, str] = field(default_factory=dict)
+    """The other measured rows, which the sample does not cover or leaves undecided, and their verdicts."""
 
     def caught_by(self, system: str) -> list[str]:
-        """The rows that catch a system."""
-        return [row for row, mark in self.marks[system].items() if mark == CAUGHT]
+        """The rows that catch a system, but those that fail by chance."""
+        return [
+            row for row, mark in self.marks[system].items() if mark == CAUGHT and row not in self.unsteady
+        ]
 
-    def catches(self, row: str) -> int:
-        """How many systems a row catches."""
-        return sum(marks.get(row) == CAUGHT for marks in self.marks.values())
+    @cached_property
+    def unsteady(self) -> Sequence[str]:
+        """The rows that the right system fails with another seed."""
+        controls = [self.marks[one.name] for one in CONTROLS if one.name in self.marks]
+        return [row for row in self.rows if any(marks.get(row) == CAUGHT for marks in controls)]
 
     @property
     def weak(self) -> list[str]:
         """Rows that catch none of the systems."""
-        return [row for row in self.rows if not self.catches(row)]
+        caught = {row for system in self.systems for row in self.caught_by(system.name)}
+        return [row for row in self.rows if row not in caught]
 
     @property
     def caught(self) -> int:
         """How many systems at least one row catches."""
         return sum(bool(self.caught_by(system.name)) for system in self.systems)
 
-    def text(self) -> str:
-        """One sentence for a page."""
-        return (
-            f"{self.caught} of {len(self.systems)} wrong systems are caught; {len(self.weak)} of "
-            f"{len(self.rows)} rows catch none of them and are weak."
+    @property
+    def caught_within(self) -> int:
+        """How many systems are caught by a row that is within, and so by a published value."""
+        return sum(
+            any(self.rows[row] == WITHIN for row in self.caught_by(system.name)) for system in self.systems
         )
+
+    @property
+    def left_out(self) -> list[str]:
+        """The rows that met no wrong system, but those too wide to say anything."""
+        return [row for row, verdict in self.untried.items() if verdict != TOO_WIDE]
+
+    def text(self) -> str:
+        """What came out, for a page."""
+        seeds = ", ".join(one.name.removeprefix("seed-") for one in CONTROLS)
+        return (
+            f"{self.caught} of {len(self.systems)} wrong systems are caught, {self.caught_within} of them by "
+            "a row that is within, and so by a published value. "
+            f"{len(self.weak)} of {len(self.rows)} rows catch none of them and are weak, among them "
+            f"{len(self.unsteady)} that the right system fails as well with another seed ({seeds}). "
+            f"Not judged on the sample, so that they met no wrong system: {len(self.left_out)}."
+        )
+
+    def page(self) -> str:
+        """All of it for a page, as Markdown: the text, which rows it speaks of, and the table."""
+        lists = {
+            "Weak": self.weak,
+            "Of these, outside with another seed": self.unsteady,
+            "Met no wrong system": self.left_out,
+        }
+        told = "\n\n".join(f"{what}: {', '.join(rows) or 'none'}." for what, rows in lists.items())
+        summary = "<summary>Which rows these are</summary>"
+        return f"{self.text()}\n\n<details>{summary}\n\n{told}\n\n</details>\n\n{self.table()}"
 
     def table(self, most: int = 12) -> str:
         """Systems, how many rows catch each, and which, as a Markdown table."""
@@ -119,9 +175,10 @@ class Power:
         """The marks as a table: a row of `published.csv` each, a column for each system."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["id", "verdict", *(system.name for system in self.systems)])
-        for row, verdict in self.rows.items():
-            writer.writerow([row, verdict, *(self.marks[system.name][row] for system in self.systems)])
+        names = [one.name for one in (*CONTROLS, *self.systems)]
+        writer.writerow(["id", "verdict", *names])
+        for row, verdict in (*self.rows.items(), *self.untried.items()):
+            writer.writerow([row, verdict, *(self.marks[name].get(row, "") for name in names)])
         return text.getvalue()
 
 
@@ -146,12 +203,12 @@ def sample_of(study: str, load: Load) -> dict[str, Part]:
 
 
 def measure(study: str, load: Load, names: Sequence[str] = ()) -> Iterator[tuple[System | None, Comparison]]:
-    """The comparison of the right system (None), then that of each wrong one, or of those named.
+    """The comparison of the right system (None), then those of controls and wrong systems, or of those named.
 
     `load` is :meth:`rexmit.Study.load`, which stands above this module. Parts in which a system does not
     differ are run once. Raises StudyError for a name that no system has.
     """
-    systems = systems_of(study)
+    systems = (*CONTROLS, *systems_of(study))
     unknown = sorted(set(names) - {system.name for system in systems})
     if unknown:
         known = ", ".join(system.name for system in systems)
@@ -171,11 +228,11 @@ def measure(study: str, load: Load, names: Sequence[str] = ()) -> Iterator[tuple
 def power_of(study: str, comparisons: Sequence[tuple[System | None, Comparison]]) -> Power:
     """What :func:`measure` gave, as a table. Derived rows are left out."""
     (_, right), *wrong = comparisons
-    rows = {
-        check.published.id: check.verdict
-        for check in right.checks
-        if check.published.role == MEASURED and check.verdict in (WITHIN, RECORDED)
+    verdicts = {
+        check.published.id: check.verdict for check in right.checks if check.published.role == MEASURED
     }
+    rows = {row: verdict for row, verdict in verdicts.items() if verdict in _JUDGED}
+    untried = {row: verdict for row, verdict in verdicts.items() if row not in rows}
     marks = {
         system.name: {
             check.published.id: _mark(check) for check in comparison.checks if check.published.id in rows
@@ -183,7 +240,8 @@ def power_of(study: str, comparisons: Sequence[tuple[System | None, Comparison]]
         for system, comparison in wrong
         if system is not None
     }
-    return Power(study, [system for system, _ in wrong if system is not None], rows, marks)
+    systems = [system for system, _ in wrong if system is not None and system not in CONTROLS]
+    return Power(study, systems, rows, marks, untried)
 
 
 def read_power(study: str, folder: Path) -> Power:
@@ -194,12 +252,14 @@ def read_power(study: str, folder: Path) -> Power:
     path = folder / POWER
     lines = list(csv.reader(io.StringIO(read_text(path, PUBLISHED), newline="")))
     systems = systems_of(study)
-    head = ["id", "verdict", *(system.name for system in systems)]
+    names = [one.name for one in (*CONTROLS, *systems)]
+    head = ["id", "verdict", *names]
     if not lines or lines[0] != head or any(len(line) != len(head) for line in lines):
         raise StudyError(f"{path}: has not the columns of the study's wrong systems; run make power")
-    rows = {line[0]: line[1] for line in lines[1:]}
-    marks = {system.name: {line[0]: line[at] for line in lines[1:]} for at, system in enumerate(systems, 2)}
-    return Power(study, systems, rows, marks)
+    judged = [line for line in lines[1:] if line[1] in _JUDGED]
+    marks = {name: {line[0]: line[at] for line in judged} for at, name in enumerate(names, 2)}
+    rows = {line[0]: line[1] for line in judged}
+    return Power(study, systems, rows, marks, {line[0]: line[1] for line in lines[1:] if line[0] not in rows})
 
 
 def _mark(check: Check) -> str:

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 from rexmit import Results
-from rexmit.analyse import averages, load_published
-from rexmit.analyse.compare import MEASURED
-from rexmit.analyse.power import read_power
+from rexmit.analyse import averages
 from rexmit.analyse.statements import load_statements
 
 from .charts import throughputs
@@ -81,7 +79,6 @@ def make(page: Page) -> None:
             "base": base_table(evidence),
             "coverage": coverage.text() + "\n",
             "uncovered": coverage.table(),
-            "weak": weak_text(),
         }
     )
 
@@ -93,14 +90,6 @@ def shown(figure: str) -> str | None:
     if figure[:14] in SHOWN_ELSE:
         return f"deboer-{figure[:14]}"
     return f"deboer-{figure}" if figure in SHOWN_ELSE else None
-
-
-def weak_text() -> str:
-    """The rows that catch no wrong system, and those that the sample does not cover."""
-    power = read_power(STUDY.name, STUDY)
-    measured = [row.id for row in load_published(STUDY / "published.csv") if row.role == MEASURED]
-    left = [row for row in measured if row not in power.rows]
-    return f"Weak: {', '.join(power.weak)}. Not judged on the sample: {', '.join(left)}.\n"
 
 
 def averages_table(evidence: Evidence) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from rexmit.analyse import WITHIN, Check, Comparison
-from rexmit.analyse.power import CAUGHT, Power
+from rexmit.analyse import Check, Comparison
 
 FIGURES: Mapping[str, tuple[str, str]] = {
     "4-01": ("Performance loss for the short flows", "1 2 3 4 44 45 46 47 48 72"),
@@ -46,17 +45,6 @@ def figures(comparison: Comparison) -> str:
     """The figures and, below each, what the text states of it and what ours is, as Markdown."""
     checks = {check.published.id: check for check in comparison.checks}
     return "\n".join(_figure(number, checks) for number in FIGURES)
-
-
-def weak(power: Power) -> str:
-    """What the table of wrong systems does not say: weak rows, and what rows catch by the published value."""
-    agreeing = [row for row, verdict in power.rows.items() if verdict == WITHIN]
-    caught = [one for one in power.systems if any(power.marks[one.name][row] == CAUGHT for row in agreeing)]
-    missed = [one.what for one in power.systems if one not in caught]
-    return (
-        f"Rows that are within, and so catch by the published value, catch {len(caught)} of the "
-        f"{len(power.systems)}, all but {'; '.join(missed) or 'none'}. Weak: {', '.join(power.weak)}.\n"
-    )
 
 
 def name_of(stem: str) -> str:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rexmit import Results, RexmitError, Study
-from rexmit.analyse.power import read_power
 from rexmit.analyse.statements import load_statements
 
 from . import beyond, captions, linux_facts, searches
@@ -63,13 +62,12 @@ def tables(short: Results, long: Results) -> dict[str, str]:
     coverage = load_statements(FOLDER)
     return {
         "coverage": f"{coverage.text()}\n\n{coverage.table()}",
-        "weak": captions.weak(read_power(FOLDER.name, FOLDER)),
         "definitions": searches.definitions_table(*flows),
         "subsets": searches.subsets_table(flows[0]),
         "products": products_table(*flows),
-        "score": searches.score_text(),
         "handshakes": handshakes_table(short),
         "replicates": searches.replicates_table(),
+        "score": searches.score_text(),
         "perturbed": searches.perturbed_table(),
         "earlier": searches.earlier_table(),
     }

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 from rexmit import Study, tcp_friendly_runs
 from rexmit.analyse import summarise
-from rexmit.analyse.power import read_power
 from rexmit.analyse.statements import load_statements
 
 from .evidence import Evidence
@@ -61,7 +60,6 @@ def make(page: Page) -> None:
         "buffers": buffers(tcp_friendly_runs(page.run("buffers"))),
         "shared": shared(evidence),
         **covered(),
-        "weak": weak(),
         "compare": page.compare(list(results.values())).to_markdown(),
     }
     if page.linux:
@@ -72,11 +70,6 @@ def make(page: Page) -> None:
     for name in SHOWN:
         if name in results:
             page.draw(name, results[name], shown_of(name))
-
-
-def weak() -> str:
-    """The rows that catch no wrong system."""
-    return f"Weak: {', '.join(read_power(FOLDER.name, FOLDER).weak)}.\n"
 
 
 def shown_of(part: str) -> Callable[[str], str | None]:

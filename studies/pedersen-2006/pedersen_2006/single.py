@@ -66,7 +66,7 @@ def figure_5_1(results: Results, out: Path, formats: Sequence[str]) -> list[Path
 
 
 def _first_timeouts(evidence: Evidence, part: str, levels: Levels, most: int) -> list[Event]:
-    """A chunk that the timer sends again: when it was sent, when a SACK restarted its timer, when it expired."""
+    """Chunks that the timer sends again: sent, the timer restarted by a SACK, sent again."""
     frame = several(evidence, part, levels, most)
     frame = frame.filter((pl.col("retransmission") == 1) & (pl.col("class") == "timeout"))
     ages, delays = (frame["first"] - frame["since_timer"]).to_list(), frame["first"].to_list()

@@ -10,7 +10,6 @@ CLIENT, SERVER = "hosts.client.stack", "hosts.server.stack"
 SCTP = ("thin", "enhancements", "burst", "restart", "rto", "thick")
 TCP = ("tcp-thin", "tcp-thick")
 
-_FEW = {"extension": ["Plain", "S"]}
 SAMPLE: Mapping[str, Settings] = {
     "thin": {},
     "enhancements": {},
@@ -18,10 +17,10 @@ SAMPLE: Mapping[str, Settings] = {
     "restart": {"design.replications": 3},
     "rto": {"design.replications": 1},
     "thick": {"rtt": ["100 ms"], "design.replications": 4},
-    "tcp-thin": dict(_FEW),
-    "tcp-thick": {**_FEW, "rtt": ["100 ms"], "design.replications": 4},
+    "tcp-thin": {},
+    "tcp-thick": {},
 }
-"""The parts whole but for thick streams, TCP's extensions and what is listed chunk by chunk."""
+"""The parts whole but for SCTP's thick streams and what is listed chunk by chunk."""
 
 SYSTEMS = (
     System("loss-6", "6 % loss for 5 %", {"path.down.loss": "6 %", "path.up.loss": "6 %"}),

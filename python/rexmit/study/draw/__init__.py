@@ -72,10 +72,11 @@ def _losses(number: int, seed: int) -> Scenario:
 
 
 def _whole(numbers: Numbers, sctp: bool) -> Scenario:
+    path = draw_path(numbers)
     scenario: Scenario = {
         "hosts": draw_hosts(numbers, sctp),
-        "path": draw_path(numbers),
-        "transfers": draw_transfers(numbers, sctp),
+        "path": path,
+        "transfers": draw_transfers(numbers, sctp, limited="rate" in path),
         "limit": draw_limit(numbers),
     }
     if numbers.chance("messages", 0.1):

@@ -13,10 +13,17 @@ MESSAGE_MOST = 8000
 """Bytes of an SCTP message at most: the smallest send buffer holds it."""
 
 
-def draw_transfers(numbers: Numbers, sctp: bool) -> list[dict[str, Any]]:
-    """One transfer mostly, some with a second one in the other or the same direction."""
+def draw_transfers(numbers: Numbers, sctp: bool, limited: bool) -> list[dict[str, Any]]:
+    """One transfer mostly, some with a second one in the other or the same direction.
+
+    Where the path is not `limited` by a rate, nothing is sent for long.
+    """
     count = numbers.weighed("transfers", {1: 0.75, 2: 0.22, 3: 0.03})
-    return [_transfer(numbers, f"transfers.{i}", sctp, i) for i in range(count)]
+    transfers = [_transfer(numbers, f"transfers.{i}", sctp, i) for i in range(count)]
+    for i, transfer in enumerate(transfers):
+        if not limited and str(transfer.get("bulk", "")).endswith(" ms"):
+            transfer["bulk"] = ms(numbers.spread(f"transfers.{i}.bulk.short", 2, 30))
+    return transfers
 
 
 def _transfer(numbers: Numbers, of: str, sctp: bool, index: int) -> dict[str, Any]:
