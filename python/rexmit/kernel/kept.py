@@ -18,7 +18,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,13 +42,14 @@ from rexmit.kernel.snapshot import (
 class State:
     """What the copy of a tree is known to hold.
 
-    `files` are digests by name; `configured` stands for all that decided its configuration, `whole` is the
-    number of steps of a build from nothing.
+    `files` are digests by name; `configured` stands for all that decided its configuration. `changed` are the
+    files that are not compiled yet as they are, and `complete` is whether all was compiled once.
     """
 
     files: dict[str, str]
     configured: str = ""
-    whole: int = 0
+    changed: list[str] = field(default_factory=list)
+    complete: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ class KeptBuild:
         write_bytes(self.folder / _ABOUT, json.dumps(about).encode())
         return found
 
-    def bring_up_to_date(self, snapshot: Snapshot, over: Mapping[str, bytes]) -> set[str]:
-        """Makes the copy what the source is, with the files `over` it; names what is new or changed."""
+    def bring_up_to_date(self, snapshot: Snapshot, over: Mapping[str, bytes]) -> None:
+        """Makes the copy what the source is, with the files `over` it."""
         self.state = self._read_state()
         if self._mark.exists():
             self._remove_made_since(self._mark.stat().st_mtime_ns)
@@ -105,7 +106,6 @@ class KeptBuild:
                 self._write(name, wanted[name], over.get(name))
             self.state.files = wanted
             self._keep_state()
-        return changed
 
     @contextmanager
     def making(self) -> Iterator[None]:
@@ -127,20 +127,39 @@ class KeptBuild:
         }
         return hashlib.sha256(f"{options}\0{hash_of(lists)}".encode()).hexdigest()
 
-    def steps_for(self, changed: set[str]) -> int:
-        """How many steps `make` will take for these files, as the notes tell that it left beside each object.
+    def steps(self, whole: int) -> int:
+        """How many steps `make` will take, of a build that has `whole` from nothing.
 
-        They name the files that an object was made from. Each folder's archive, up to the top, is one step
-        more, and linking some.
+        The notes that it left beside each object name the files that the object was made from. Each folder's
+        archive, up to the top, is one step more, and linking some. Where no build came to the end, what is
+        there is taken off the whole.
         """
+        changed = {name: self._changed_at(name) for name in self.state.changed}
+        named = {prefix + name: at for name, at in changed.items() for prefix in ("", "./")}
         folders: set[Path] = set()
-        objects = 0
-        named = changed | {f"./{name}" for name in changed}
+        old = new = 0
         for note in self.tree.rglob(".*.o.cmd"):
-            if not named.isdisjoint(note.read_text(errors="replace").split()):
-                objects += 1
+            since = note.stat().st_mtime_ns
+            read = note.read_text(errors="replace").split()
+            if all(named.get(name, 0) <= since for name in read):
+                old += 1
+            else:
+                new += 1
                 folders.update(note.relative_to(self.tree).parents)
-        return objects + len(folders) + _LINKING
+        steps = new + len(folders) + _LINKING if self.state.complete else whole - old
+        return max(min(steps, whole), 1)
+
+    def compiled(self) -> None:
+        """Nothing is left to compile."""
+        self.state.changed = []
+        self.state.complete = True
+
+    def _changed_at(self, name: str) -> int:
+        """When a file of the copy was written; the end of time for one that is gone."""
+        try:
+            return (self.tree / name).lstat().st_mtime_ns
+        except OSError:
+            return 1 << 63
 
     def _end(self) -> None:
         remove_file(self._mark)
@@ -160,6 +179,7 @@ class KeptBuild:
     def _forget(self, names: set[str]) -> None:
         left = {name: digest for name, digest in self.state.files.items() if name not in names}
         self.state.files = left
+        self.state.changed = sorted({*self.state.changed, *names})
         self._keep_state()
 
     def _write(self, name: str, digest: str, content: bytes | None) -> None:

@@ -196,7 +196,7 @@ def _from_kept(job: _Job, kept: KeptBuild) -> tuple[_Ready, list[str]]:
     assert job.source.files is not None
     over, applied = overlay(job.source.path, job.options.hz)
     job.report("copying the source", 0, 1)
-    changed = kept.bring_up_to_date(job.source.files, over)
+    kept.bring_up_to_date(job.source.files, over)
     job.report("copying the source", 1, 1)
     ready = _Ready(kept.tree, version_in(job.source.path), applied, over)
     make = _make(job)
@@ -209,8 +209,10 @@ def _from_kept(job: _Job, kept: KeptBuild) -> tuple[_Ready, list[str]]:
         absent = verify(kept.tree / ".config", job.options.hz)
         kept.state.configured = options
         known = steps_of(ready.version)
-        done = _compile(ready, make, job, known if whole else min(kept.steps_for(changed), known))
-        if whole and done >= known // 2:
+        from_nothing = whole and not kept.state.complete
+        done = _compile(ready, make, job, known if whole else kept.steps(known))
+        kept.compiled()
+        if from_nothing:
             remember_steps(ready.version, done)
     return ready, absent
 
