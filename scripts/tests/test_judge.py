@@ -72,9 +72,15 @@ def test_the_bound_is_that_of_the_rule_of_three_rounded_up() -> None:
     assert judge.at_most(36_096, 0) == "0.0084 %"
     assert judge.at_most(246, 0) == "1.3 %"
     assert judge.at_most(3, 0) == "100 %"
-    # Nothing is known, and the rule is for none wrong.
+    # Nothing is known.
     assert judge.at_most(2, 0) == "-"
-    assert judge.at_most(50_000, 1) == "-"
+
+
+def test_some_wrong_ones_leave_more_possible() -> None:
+    # 4.744, 6.296 and 15.705: half the 95 % points of chi-square with 4, 6 and 20 degrees of freedom.
+    assert [judge.most_expected(wrong) for wrong in (1, 2, 9)] == [4.75, 6.3, 15.71]
+    assert judge.at_most(100_000, 2) == "0.0063 %"
+    assert judge.at_most(3, 3) == "100 %"
 
 
 def test_the_table_stands_in_the_place_of_the_one_before() -> None:
