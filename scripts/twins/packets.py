@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from rexmit.analyse.captures import SMALL, Options
-from rexmit.report.analysis import read
+import pyarrow as pa
+from rexmit.analyse.captures import Options, Reading
+from rexmit.tables.arrow import values_of
 
 PUSH = 8
 """The control bit that is not compared: it says how a sender cut its packets."""
@@ -32,25 +34,40 @@ class Seen:
     needless: int
 
 
+SEGMENTS = ("number", "side", "seq", "len", "flags", "ack", "time_ns")
+RETRANSMISSIONS = ("number", "cause", "transmission", "need")
+"""Columns of the tables that are read. Most of the time that a short capture takes would go to the others."""
+
+
 def read_capture(path: Path) -> Seen:
     """Reads a capture of one connection and judges its retransmissions."""
-    found = read([path], Options(jobs=1, tables=(*SMALL, "segments")))
-    rows = found.segments.sort("number")
-    side = (rows["side"].cast(str) == "server").to_numpy().astype(np.int64)
-    columns = [
-        side,
-        rows["seq"].to_numpy(),
-        rows["len"].to_numpy(),
-        rows["flags"].to_numpy() & ~np.uint8(PUSH),
-        rows["ack"].fill_null(-1).to_numpy(),
-    ]
-    times = rows["time_ns"].to_numpy().astype(np.int64)
-    index = {number: n for n, number in enumerate(rows["number"])}
-    again = found.retransmissions
+    segments: dict[str, list[pa.Array]] = {name: [] for name in SEGMENTS}
+    again: dict[str, list[pa.Array]] = {name: [] for name in RETRANSMISSIONS}
+    for part in Reading([path], Options(jobs=1, tables=("segments", "retransmissions"))):
+        for into, table in ((segments, part["segments"]), (again, part["retransmissions"])):
+            for name, arrays in into.items():
+                arrays.append(values_of(*table[name], rows=0))
+    number, side, seq, length, flags, ack, time = (_numbers(segments[name]) for name in SEGMENTS)
+    order = np.argsort(number, kind="stable")
+    columns = [side, seq, length, flags & ~PUSH, ack]
+    index = {int(number[at]): n for n, at in enumerate(order)}
+    numbers, causes, sent, need = (_values(again[name]) for name in RETRANSMISSIONS)
     return Seen(
-        times - times[0],
-        np.stack([column.astype(np.int64) for column in columns], axis=1),
-        {index[number]: cause for number, cause in zip(again["number"], again["cause"], strict=True)},
-        {index[number]: nth for number, nth in zip(again["number"], again["transmission"], strict=True)},
-        int((again["need"].cast(str) != "needed").sum()),
+        time[order] - time[order][0],
+        np.stack([column[order] for column in columns], axis=1),
+        {index[one]: cause for one, cause in zip(numbers, causes, strict=True)},
+        {index[one]: nth for one, nth in zip(numbers, sent, strict=True)},
+        sum(needed != "needed" for needed in need),
     )
+
+
+def _numbers(parts: list[pa.Array]) -> npt.NDArray[np.int64]:
+    """A column as numbers: the server is side 1, and what is not there is -1."""
+    whole = pa.chunked_array(parts)
+    if pa.types.is_dictionary(whole.type):
+        return np.array([value == "server" for value in whole.to_pylist()], dtype=np.int64)
+    return np.asarray(whole.cast(pa.int64()).fill_null(-1).to_numpy())
+
+
+def _values(parts: list[pa.Array]) -> list[Any]:
+    return [value for part in parts for value in part.to_pylist()]

@@ -13,7 +13,7 @@ from typing import Any
 import rexmit
 from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, Launch, RunJob
-from rexmit.run.guests import Reach, guest_command
+from rexmit.run.guests import Reach, guest_command, inside_command
 from rexmit.run.processes import agent_command
 
 from twins.packets import Seen, read_capture
@@ -57,9 +57,12 @@ def on_model(scenarios: Tables, folder: Path, told: Told) -> list[Ran]:
 def on_uml(scenarios: Tables, folder: Path, told: Told) -> list[Ran]:
     """Runs them on guests whose clock is virtual."""
     kernel = find_kernel()
+    reach = Reach((folder.resolve(),))
 
     def launch(job: Path, beside: Path) -> list[str]:
-        return guest_command(kernel, agent_command("guest", job), beside, Reach((folder.resolve(),)))
+        if kernel.has_driver:
+            return inside_command(kernel, job, beside, reach)
+        return guest_command(kernel, agent_command("guest", job), beside, reach)
 
     return _on_agents(scenarios, folder, (launch, kernel.hz, CORES), told)
 
