@@ -119,7 +119,7 @@ ONCE = [
     ("all", 0, (7, 15, 17, 23, 47, 50)),  # several packets due at one instant
     ("all", 0, (10,)),  # a table longer than a pipe holds
 ]
-"""Family, seed and numbers of scenarios whose runs once depended on the engine, on what ran before or on captures."""
+"""Family, seed, numbers: scenarios that once depended on the engine, on what ran before or on captures."""
 
 
 def drawn(numbers: range, seed: int) -> Scenarios:
@@ -188,7 +188,11 @@ DISTURBING = {
 }
 OF_SCTP = {
     "given up": {"changes": OUTAGE, "linux": {"sysctl": {"net.sctp.association_max_retrans": 2}}},
-    "reset": {"transfer": {**BULK, "connections": 5}, "down": {"drop": {"time": "200 ms-20 s"}}},
+    "reset": {
+        "transfer": {**BULK, "connections": 5},
+        "linux": {"sysctl": {"net.sctp.association_max_retrans": 1}},
+        "down": {"drop": {"time": "200 ms-20 s"}},
+    },
     "nobody there": {
         "linux": {"sysctl": {"net.sctp.max_init_retransmits": 1}},
         "changes": [{"at": "0 s", "rate": "0 bit/s"}],
