@@ -37,11 +37,13 @@ def draw_limit(numbers: Numbers) -> str:
 
 def _bottleneck(numbers: Numbers) -> dict[str, Any]:
     path: dict[str, Any] = {}
-    if not numbers.chance("path.delay.none", 0.05):
+    limited = not numbers.chance("path.rate.none", 0.07)
+    # Where nothing takes time, whatever is written is sent at one instant, without end.
+    if not limited or not numbers.chance("path.delay.none", 0.05):
         path["delay"] = us(numbers.spread("path.delay", 100, 150_000))
-    rate = numbers.spread("path.rate", 64_000, 50_000_000)
-    if numbers.chance("path.rate.none", 0.07):
+    if not limited:
         return path
+    rate = numbers.spread("path.rate", 64_000, 50_000_000)
     path["rate"] = f"{rate} bit/s"
     shaper = numbers.weighed("path.shaper", {"exact": 0.8, "tbf": 0.08, "dummynet": 0.06, "cisco": 0.06})
     if shaper != "exact":
