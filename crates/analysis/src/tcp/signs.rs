@@ -46,8 +46,8 @@ pub(super) struct Signs {
     /// A timer may have run out, if the acknowledgments of this recovery did not start it again (RFC 6582 section 4, the
     /// impatient variant).
     pub impatient: bool,
-    /// It is the first segment that was not acknowledged, after as long as a timer runs; or, when one may have run
-    /// out, not at once or for the third time.
+    /// It is the first segment that was not acknowledged, for the third time, since not every acknowledgment starts every
+    /// sender's timer again; or after as long as a timer runs; or, when one may have run out, not at once.
     pub overdue: bool,
     /// The last acknowledgment was a duplicate for it.
     pub duplicate: bool,
@@ -122,7 +122,7 @@ impl Signs {
             again,
             impatient,
             overdue: is_first
-                && (ran(by_first, timeout) || ((!at_once || again) && (timer_possible || impatient))),
+                && (again || ran(by_first, timeout) || (!at_once && (timer_possible || impatient))),
             duplicate: is_first && view.last_is_disorder,
             late_report: is_first && entitled && !again && !ran(by_first, timeout),
             crossed_ack: trial.end <= view.una

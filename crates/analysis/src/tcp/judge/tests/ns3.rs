@@ -155,3 +155,23 @@ fn a_third_transmission_in_a_recovery_is_no_certain_part_of_it() {
     assert_eq!(found[0], (13, Fast, Certain));
     assert_ne!(found[1].2, Certain, "{found:?}");
 }
+
+#[test]
+fn nor_is_one_soon_after_progress() {
+    // The timer of ns-3 is not started again by every acknowledgment of new data.
+    let found = causes(&[
+        SACK_OPENING,
+        SIX,
+        "109 c . 1+0 ack 1001
+         110 c . 1+0 ack 1001 sack 2001-3001
+         111 c . 1+0 ack 1001 sack 2001-3001,4001-5001
+         112 c . 1+0 ack 1001 sack 2001-3001,4001-6001
+         112.01 s . 1001+1000 ack 1
+         112.02 s . 3001+1000 ack 1
+         125 c . 1+0 ack 1001 sack 2001-3001,4001-6001
+         125.01 s . 1001+1000 ack 1
+         175 c . 1+0 ack 6001",
+    ]);
+    assert_eq!(found[..2], [(14, Fast, Certain), (15, SackRecovery, Certain)]);
+    assert_ne!(found[2].2, Certain, "{found:?}");
+}
