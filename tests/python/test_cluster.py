@@ -268,7 +268,7 @@ def test_runs_in_real_time_are_not_captured_on_a_cluster(tmp_path: Path) -> None
 
 
 def test_what_a_run_cannot_be_is_told_by_the_worker() -> None:
-    work = cluster.work_of(study().spec, Named("model"), False, 1)
+    work = cluster.work_of(study().spec, Named("model"), RunOptions(), 1)
     broken = {**work, "study": on_worker.pack(study().set("path.rate", ["1 parsec"]).spec)}
     answer = on_worker.run_chunk(broken, 0, 1)
     assert answer["study"]

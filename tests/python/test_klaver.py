@@ -283,12 +283,13 @@ def test_cubic_meets_not_the_conditions_and_reno_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("guest")
-def test_linux_loses_the_step_s_segment_and_rack_s_early_retransmission(tmp_path: Path) -> None:
+def test_linux_loses_one_segment_a_cycle(tmp_path: Path) -> None:
+    """Not three, as long as no timestamp is 0: where the first is, its echo counts as none."""
     results = on_linux(40, "reno").run(tmp_path / "linux", backend="uml", capture="all", progress=False)
     row = rexmit.tcp_friendly_runs(results).row(0, named=True)
     assert row["w"] == 11
-    assert row["window_lost"] / row["window_cycles"] == pytest.approx(3, abs=0.1)
-    assert 1 / row["p_delivered"] == pytest.approx(66, abs=0.5)
+    assert row["window_lost"] / row["window_cycles"] == pytest.approx(1, abs=0.1)
+    assert 1 / row["p_delivered"] == pytest.approx(65, abs=0.5)
 
 
 def test_every_column_has_a_meaning(results: dict[str, Results]) -> None:

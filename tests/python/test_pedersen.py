@@ -111,7 +111,8 @@ def test_a_wrong_system_is_caught_by_the_rows_that_say_so(results: dict[str, Res
     ours = [wrong.of(name, sample[name]).run(progress=False) for name in ("thin", "rto")]
     found = {check.published.id: check.verdict for check in comparison_of(ours[0])(ours).checks}
     rows = [row for row in power.caught_by("interval-252") if row.startswith(("P-002-3", "P-002-S7-"))]
-    assert len(rows) > 10
+    # Rows that the right system fails with another seed are none of them.
+    assert len(rows) > 5
     assert [row for row in rows if found[row] != "outside"] == []
 
 

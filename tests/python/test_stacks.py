@@ -161,6 +161,8 @@ def test_a_worker_says_what_it_lacks_for_a_host(name: str, monkeypatch: pytest.M
         "name": spec.name,
         "backend": "model",
         "allow_unsupported": False,
+        "kernel": None,
+        "kernels": [],
         "jobs": 1,
     }
     stack = third_parties()[name]
