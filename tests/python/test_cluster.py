@@ -282,6 +282,9 @@ class Named:
     def __init__(self, name: str) -> None:
         self.name = name
 
+    def facts(self) -> dict[str, Any]:
+        return {}
+
 
 @pytest.mark.parametrize("name", [entry.name for entry in list_studies()])
 def test_a_study_comes_out_of_its_packet_as_it_was(name: str) -> None:
