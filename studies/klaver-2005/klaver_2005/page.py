@@ -189,7 +189,8 @@ def linux(kernel: pl.DataFrame, model: pl.DataFrame) -> str:
         segments, error = own[key]
         each = [f"{row['window_lost'] / row['window_cycles']:.2f}", f"{1 / row['p_delivered']:.1f}"]
         shown = [f"{row['w']:.4g}", f"{row['window_cycles']}", *each, f"{row['f']:.2f}"]
-        rows.append([*key, *shown, *cells, f"{segments:.1f}, {_percent(error)}"])
+        own_cell = "-" if segments is None else f"{segments:.1f}, {_percent(error)}"
+        rows.append([*key, *shown, *cells, own_cell])
     return _markdown(head, rows)
 
 
