@@ -11,7 +11,7 @@ PATCH = "engine-start"
 """The patch by which a kernel starts it."""
 
 _PLACE = "arch/um/drivers"
-_FILES = ("rexmit.h", "rexmit_interface.c", "rexmit_kern.c", "rexmit_user.c")
+_FILES = ("rexmit.h", "rexmit_interface.c", "rexmit_kern.c", "rexmit_steps.c", "rexmit_user.c")
 
 
 def driver_files() -> dict[str, str]:

@@ -7,7 +7,7 @@
 #define __REXMIT_H
 
 /* Raised with every change of the structure below or of what a member means. */
-#define REXMIT_CALLS_VERSION 1
+#define REXMIT_CALLS_VERSION 2
 
 struct rexmit_look;
 
@@ -43,6 +43,17 @@ struct rexmit_calls {
 	void *(*enter)(void *network);
 	/* Looks at a TCP socket. 0, or an error's number, negative. */
 	long (*look)(int fd, struct rexmit_look *look);
+	/* Reads from a descriptor of the host, for which the guest waits whole: how many bytes, 0 at its end, or an error's number. */
+	long (*host_read)(int fd, void *data, unsigned long len);
+	/* A descriptor that is readable once a step has ended, or an error's number, negative. */
+	long (*steps)(void);
+	/*
+	 * Begins a step: the clock of an idle kernel stands at `until`, nanoseconds of CLOCK_MONOTONIC, once all that was due
+	 * then has been done, or with `before`, all that was due before.
+	 */
+	void (*step)(unsigned long long until, int before);
+	/* When the first timer of the kernel is due, as it stood at the end of the last step. */
+	unsigned long long (*next_timer)(void);
 };
 
 /* What is known of a TCP socket without asking for all. */
@@ -65,11 +76,16 @@ extern long rexmit_interface(const char *name, void **handle);
 extern long rexmit_take(void *handle, void *buffer, unsigned long len);
 extern long rexmit_give(void *handle, const void *packet, unsigned long len);
 extern unsigned long long rexmit_lost(void *handle);
+/* rexmit_steps.c */
+extern long rexmit_steps(void);
+extern void rexmit_step(unsigned long long until, int before);
+extern unsigned long long rexmit_next_timer(void);
 /* rexmit_kern.c */
 extern void rexmit_come_back(void);
 /* rexmit_user.c, compiled against the host's libc. */
 extern int rexmit_engine_loaded(void);
 extern int rexmit_engine_run(const struct rexmit_calls *calls);
 extern long rexmit_host_write(int fd, const void *data, unsigned long len);
+extern long rexmit_host_read(int fd, void *data, unsigned long len);
 
 #endif

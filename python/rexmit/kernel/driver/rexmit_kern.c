@@ -125,6 +125,10 @@ static const struct rexmit_calls calls = {
 	.network = rexmit_network,
 	.enter = rexmit_enter,
 	.look = rexmit_look,
+	.host_read = rexmit_host_read,
+	.steps = rexmit_steps,
+	.step = rexmit_step,
+	.next_timer = rexmit_next_timer,
 };
 
 /* Called by the first thread where it would start a program; comes back only where there is no engine. */

@@ -78,3 +78,18 @@ long rexmit_host_write(int fd, const void *data, unsigned long len)
 	}
 	return 0;
 }
+
+long rexmit_host_read(int fd, void *data, unsigned long len)
+{
+	for (;;) {
+		ssize_t got = read(fd, data, len);
+		struct pollfd some = { .fd = fd, .events = POLLIN };
+
+		if (got >= 0)
+			return got;
+		if (errno == EAGAIN)
+			poll(&some, 1, -1);
+		else if (errno != EINTR)
+			return -errno;
+	}
+}
