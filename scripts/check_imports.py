@@ -48,7 +48,7 @@ ARROWS: dict[str, set[str]] = {
     "stacks": {"tcp", "sctp", "adapters"},
     "scenario": {"path", "tcp", "sctp", "traffic", "network", "stacks", "tables"},
     "sim": {"scenario", "path", "tcp", "sctp", "traffic", "network", "capture", "files", "stacks"},
-    "live": {"scenario", "path", "traffic", "network", "capture", "files"},
+    "live": {"scenario", "path", "traffic", "network", "capture", "files", "adapters"},
     "python": {"sim", "live", "network", "capture", "analysis"},
     "inside": {"live"},
 }

@@ -13,7 +13,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rexmit_live::sys::inside::{self, Calls};
-use rexmit_live::{agent, guest};
+use rexmit_live::{agent, guest, stepped};
+
+/// What begins a job that is no file: time goes in steps, as whoever is at the machine's standard input asks. The ticks of the
+/// kernel's clock in a second follow.
+const STEPS: &str = "steps:";
 
 /// Runs the job in the file `job` and answers on the machine's standard output; 0, or 1 where that failed.
 ///
@@ -29,8 +33,11 @@ pub unsafe extern "C" fn rexmit_engine(calls: *const Calls, job: *const c_char) 
         let _ = writeln!(Answers, "engine: {e}");
         return 1;
     }
-    let served = guest::prepare()
-        .and_then(|()| agent::serve(Path::new(OsStr::from_bytes(job.to_bytes())), &mut Answers));
+    let ticks = job.to_str().ok().and_then(|job| job.strip_prefix(STEPS)?.parse().ok());
+    let served = guest::prepare().and_then(|()| match ticks {
+        Some(ticks) => stepped::serve(ticks),
+        None => agent::serve(Path::new(OsStr::from_bytes(job.to_bytes())), &mut Answers),
+    });
     match served {
         Ok(()) => 0,
         Err(e) => {

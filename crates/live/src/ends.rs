@@ -130,7 +130,7 @@ impl Ends {
             let host = &hosts[opener];
             let socket = host
                 .namespace
-                .within(|| open(&plan, opener, &host.linux, ends.protocol.with(transfer)))
+                .within(|| open(plan.end(opener).socket, &host.linux, ends.protocol.with(transfer)))
                 .map_err(|e| system(host_name(opener), &e))?;
             if ends.listeners.len() <= plan.transfer {
                 ends.listen(&plan, transfer, hosts, poll)?;
@@ -155,7 +155,8 @@ impl Ends {
         let host = &hosts[waiting];
         let wrong = |e: io::Error| system(host_name(waiting), &e);
         let wish = self.protocol.with(transfer);
-        let socket = host.namespace.within(|| open(plan, waiting, &host.linux, wish)).map_err(wrong)?;
+        let socket =
+            host.namespace.within(|| open(plan.end(waiting).socket, &host.linux, wish)).map_err(wrong)?;
         socket.listen(4096).map_err(wrong)?;
         let number = FIRST_NUMBER + self.listeners.len() as u64;
         poll.add_readable(&socket, number).map_err(wrong)?;

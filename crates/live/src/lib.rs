@@ -20,6 +20,8 @@ pub mod pool;
 pub mod port;
 mod run;
 mod socket;
+mod starting;
+pub mod stepped;
 mod stock;
 pub mod sys;
 mod sysctl;

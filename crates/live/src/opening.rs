@@ -3,9 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 
-use rexmit_network::HostId;
 use rexmit_network::two_hosts::SERVER;
-use rexmit_scenario::{ConnectionPlan, LinuxSpec, Resolved, StackProfile};
+use rexmit_scenario::{LinuxSpec, Resolved, StackProfile};
 use rexmit_traffic::TransferSpec;
 use socket2::{Domain, SockAddr, Socket, Type};
 
@@ -40,7 +39,21 @@ impl Protocol {
 
     /// What a transfer wants.
     pub fn with(self, transfer: &TransferSpec) -> Wish {
-        Wish { protocol: self, streams: transfer.streams.unwrap_or(1) }
+        self.with_streams(transfer.streams.unwrap_or(1))
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "tcp" => Some(Self::Tcp),
+            "sctp" => Some(Self::Sctp),
+            _ => None,
+        }
+    }
+
+    /// What an end wants that uses so many streams.
+    pub fn with_streams(self, streams: u16) -> Wish {
+        Wish { protocol: self, streams }
     }
 
     /// Two ends of a connection between these addresses of these hosts.
@@ -55,12 +68,11 @@ impl Protocol {
 /// Outgoing streams that lksctp asks for where nothing is said (SCTP_DEFAULT_OUTSTREAMS).
 const STREAMS: u16 = 10;
 
-/// A socket of a host, bound to its address in `plan`, not blocking, with its options.
+/// A socket of a host, bound to its address, not blocking, with its options.
 ///
 /// # Errors
 /// A protocol or an option that the kernel does not have.
-pub fn open(plan: &ConnectionPlan, host: HostId, linux: &LinuxSpec, wish: Wish) -> io::Result<Socket> {
-    let address = plan.end(host).socket;
+pub fn open(address: SocketAddr, linux: &LinuxSpec, wish: Wish) -> io::Result<Socket> {
     let number = match wish.protocol {
         Protocol::Tcp => socket2::Protocol::TCP,
         Protocol::Sctp => socket2::Protocol::from(sctp::PROTOCOL),

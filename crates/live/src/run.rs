@@ -21,6 +21,7 @@ use crate::ends::{Ends, FIRST_NUMBER, Wanted};
 use crate::host::{Host, INTERFACE, system};
 use crate::netem::NetemPath;
 use crate::opening::Protocol;
+use crate::starting::{SECOND, SETTING_UP, round, start};
 use crate::stock::{PAUSE, Stock};
 use crate::sys::clock;
 use crate::sys::packet_socket::PacketSocket;
@@ -77,12 +78,6 @@ pub struct LiveOutcome {
     pub lateness: Lateness,
 }
 
-/// So long before a run's start in virtual time, nanoseconds, its hosts and what is between them are made.
-const SETTING_UP: u64 = 500_000_000;
-/// Ticks over which the phase of a run is drawn: a round of the wheel's steps for timers up to 32 s, as the model
-/// of Linux has it.
-const PHASES: u64 = 512;
-
 /// Runs a scenario once on this kernel, with hosts of `stock`; calls `beat` with the run's clock now and then. Needs
 /// CAP_NET_ADMIN and CAP_SYS_ADMIN; leaves nothing behind.
 ///
@@ -132,7 +127,7 @@ impl<'a> Lab<'a> {
         let mut poll = Poll::new().map_err(wrong)?;
         let phase = resolved.scenario.hosts.of(SERVER).tick_phase;
         let tick = options.virtual_hz.map(|hz| Duration::from_nanos(1_000_000_000 / u64::from(hz.max(1))));
-        let round = tick.map_or(Duration::ZERO, |tick| tick * PHASES);
+        let round = tick.map_or(Duration::ZERO, round);
         let phase =
             phase.unwrap_or_else(|| streams.phase(&format!("hosts.{}.tick", host_name(SERVER)), round));
         let protocol = Protocol::of(resolved);
@@ -427,48 +422,4 @@ fn setting(
 /// What the kernels of these hosts have counted so far.
 fn counters(hosts: &ByHost<Host>) -> io::Result<ByHost<KernelCounters>> {
     hosts.values().map(|host| host.namespace.within(KernelCounters::read)).collect()
-}
-
-/// Ticks after which every timer of the kernel's wheel that TCP uses falls on the same places again: those of up to
-/// 262143 ticks have steps of 4096, those below finer ones [Linux 6.1 kernel/time/timer.c].
-const WHEEL: u64 = 1 << 15;
-/// The kernel counts its ticks from so long before its start [Linux 6.1 include/linux/jiffies.h].
-const TICKS_BEGIN: u64 = 300_000_000_000;
-
-/// Runs of SCTP start no earlier after the boot, nanoseconds. Whoever has sent no data yet keeps still for an interval of
-/// heartbeats after the count of ticks has passed 0, and for nothing else [Linux 6.1 net/sctp/sm_sideeffect.c,
-/// `sctp_generate_heartbeat_event`]: 300 s after the boot.
-const SCTP_BEGINS: u64 = 3_600_000_000_000;
-
-/// Time from one run to the next, at the least, where each has hosts of its own.
-const SECOND: Duration = Duration::from_secs(1);
-
-/// When the run starts, on CLOCK_MONOTONIC: at once, or in virtual time, `pause` from now at the earliest, where the wheel
-/// of timers is `phase` into its round, so that what ran before changes nothing.
-fn start(tick: Option<Duration>, phase: Duration, protocol: Protocol, pause: Duration) -> u64 {
-    let now = clock::monotonic();
-    let Some(tick) = tick else { return now + 1_000_000 };
-    let round = WHEEL * tick.as_nanos();
-    // Wheel and clock differ by the time at which the ticks begin.
-    let offset = (TICKS_BEGIN + phase.as_nanos()) % round;
-    let mut least = now + pause.as_nanos();
-    if protocol == Protocol::Sctp {
-        least = least.max(SCTP_BEGINS);
-    }
-    (least - least.min(offset)).div_ceil(round) * round + offset
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_in_virtual_time_starts_where_the_wheel_is_at_its_phase() {
-        let (tick, phase) = (Duration::from_millis(1), Duration::from_micros(5_250));
-        let at = start(Some(tick), phase, Protocol::Tcp, SECOND);
-        // 300 s before its start the wheel was at 0.
-        let ticks_ns = (WHEEL * 1_000_000 * 100 + at - TICKS_BEGIN) % (WHEEL * 1_000_000);
-        assert_eq!(ticks_ns, phase.as_nanos());
-        assert!(at > clock::monotonic());
-    }
 }

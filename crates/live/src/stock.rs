@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 use rexmit_network::two_hosts::{host_name, peer};
 use rexmit_network::{ByHost, HostId};
-use rexmit_scenario::{Resolved, SpecError};
+use rexmit_scenario::{HostSpec, Resolved, SpecError};
 use rexmit_units::Duration;
 
 use crate::host::{Host, INTERFACE, metrics, system};
@@ -69,12 +69,24 @@ impl Stock {
     /// # Errors
     /// Those of making a host.
     pub fn take(&mut self, resolved: &Resolved) -> Result<ByHost<(Host, Side)>, SpecError> {
-        rexmit_network::two_hosts::try_by_host(|id| self.take_one(resolved, id))
+        rexmit_network::two_hosts::try_by_host(|id| {
+            let addresses = [resolved.address(id), resolved.address(peer(id))];
+            self.take_one(id, resolved.scenario.hosts.of(id), addresses)
+        })
     }
 
-    fn take_one(&mut self, resolved: &Resolved, id: HostId) -> Result<(Host, Side), SpecError> {
-        let (name, spec) = (host_name(id), resolved.scenario.hosts.of(id));
-        let made = Made::of(resolved, id);
+    /// One host, whose address is the first of two and its peer's the second.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn take_one(
+        &mut self,
+        id: HostId,
+        spec: &HostSpec,
+        addresses: [IpAddr; 2],
+    ) -> Result<(Host, Side), SpecError> {
+        let name = host_name(id);
+        let made = Made::of(id, spec, addresses);
         let kept = self.kept.as_mut();
         let place = kept.as_ref().and_then(|kept| kept.iter().position(|(other, ..)| *other == made));
         if let Some((_, mut host, side)) = kept.zip(place).map(|(kept, place)| kept.swap_remove(place)) {
@@ -95,27 +107,41 @@ impl Stock {
     /// # Errors
     /// Those of an interface.
     pub fn put(&mut self, resolved: &Resolved, hosts: ByHost<Host>, sides: ByHost<Side>) -> io::Result<()> {
-        let Some(kept) = &mut self.kept else { return Ok(()) };
         if !hosts.values().all(Host::may_serve_again) {
             return Ok(());
         }
         let ids: Vec<HostId> = hosts.ids().collect();
-        for ((id, host), mut side) in ids.into_iter().zip(hosts.into_values()).zip(sides.into_values()) {
-            // What closing a socket has sent.
-            let mut intake = Intake::new(self.pool.clone());
-            while side.receive(&mut intake)?.is_some() {}
-            kept.push((Made::of(resolved, id), host, side));
+        for ((id, host), side) in ids.into_iter().zip(hosts.into_values()).zip(sides.into_values()) {
+            let addresses = [resolved.address(id), resolved.address(peer(id))];
+            self.put_one(id, resolved.scenario.hosts.of(id), addresses, (host, side))?;
         }
+        Ok(())
+    }
+
+    /// Takes back one host, as it was asked for in [`Self::take_one`].
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn put_one(
+        &mut self,
+        id: HostId,
+        spec: &HostSpec,
+        addresses: [IpAddr; 2],
+        (host, mut side): (Host, Side),
+    ) -> io::Result<()> {
+        let Some(kept) = self.kept.as_mut().filter(|_| host.may_serve_again()) else { return Ok(()) };
+        // What closing a socket has sent.
+        let mut intake = Intake::new(self.pool.clone());
+        while side.receive(&mut intake)?.is_some() {}
+        kept.push((Made::of(id, spec, addresses), host, side));
         kept.drain(..kept.len().saturating_sub(MOST));
         Ok(())
     }
 }
 
 impl Made {
-    fn of(resolved: &Resolved, id: HostId) -> Self {
-        let spec = resolved.scenario.hosts.of(id);
+    fn of(id: HostId, spec: &HostSpec, addresses: [IpAddr; 2]) -> Self {
         let linux = spec.kernel_settings().linux;
-        let addresses = [resolved.address(id), resolved.address(peer(id))];
         Self {
             host: id,
             addresses,

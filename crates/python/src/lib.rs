@@ -45,7 +45,7 @@ mod _native {
         sctp_profile_schema, version,
     };
     #[pymodule_export]
-    use super::stacks::stacks;
+    use super::stacks::{provide_kernel, stacks};
     #[pymodule_export]
     use super::tables::{comment_says_dropped, table_descriptions};
 }

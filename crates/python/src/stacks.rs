@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rexmit_sim::{Registry, registry};
+use rexmit_sim::{Kernel, Registry, registry};
 use serde_json::{Value, json};
 
 use crate::scenarios::value_error;
@@ -25,6 +25,14 @@ pub fn stacks() -> PyResult<String> {
     table
         .and_then(|table| serde_json::to_string(&table))
         .map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Says how a kernel is booted for hosts that run the code `linux` and name it so; a `name` of `""` is for those that name
+/// none. `command` boots a kernel of this `version`, with an engine that asks its standard input what to do; `environment` are
+/// the names and values that its environment has beside this process's.
+#[pyfunction]
+pub fn provide_kernel(name: &str, version: &str, command: Vec<String>, environment: Vec<(String, String)>) {
+    rexmit_sim::provide_kernel(name, Kernel { version: version.into(), command, environment });
 }
 
 /// The stacks from which hosts choose on this backend.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use rexmit_network::two_hosts::{HOSTS, host_name, try_by_host};
 use rexmit_network::{ByHost, HostId};
-use rexmit_stack::{HostSettings, Registry, StackFactory, unknown_name};
+use rexmit_stack::{HostSettings, HostTable, Registry, StackFactory, unknown_name};
 use serde_json::{Value, json};
 
 use crate::profiles::StackProfile;
@@ -81,6 +81,20 @@ impl fmt::Display for IdleSetting {
     }
 }
 
+impl HostTable for HostSpec {
+    fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn unknown_to_linux(&self) -> Vec<String> {
+        self.kernel_settings().unsupported
+    }
+
+    fn tick_phase_ns(&self) -> Option<u64> {
+        self.tick_phase.map(rexmit_units::Duration::as_nanos)
+    }
+}
+
 impl Resolved {
     /// What the scenario says of `host`, for whose code it runs.
     pub fn host_settings(&self, host: HostId) -> HostSettings<'_> {
@@ -93,6 +107,7 @@ impl Resolved {
             name: host_name(host),
             stack: &spec.stack,
             settings: spec.tables.get(self.codes[host].about().name),
+            table: spec,
             profile: profile_of_its_crate,
             protocol: profile.protocol(),
             mtu: spec.mtu,

@@ -12,6 +12,7 @@ mod host_cell;
 mod inputs;
 mod intervals;
 mod kernel;
+mod kernel_names;
 mod linux;
 mod messages;
 mod meter;

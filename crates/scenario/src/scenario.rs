@@ -17,6 +17,7 @@ use crate::SpecError;
 use crate::codes::add_to_schema;
 use crate::error::{read, refuse_list};
 use crate::intervals::Intervals;
+use crate::kernel_names::name_kernels;
 use crate::linux::LinuxSpec;
 use crate::profiles::{StackProfile, resolve_profile};
 
@@ -103,11 +104,13 @@ impl Hosts {
 pub struct HostSpec {
     /// Its TCP or SCTP: the name of a profile (`"freebsd-6.0"`, `"lksctp-2.6.15"`), a file (`"./mine.toml"`), or a table
     /// that inherits and changes single values (`{ inherits = "freebsd-6.0", recovery.dupack_threshold = 2 }`). Both
-    /// hosts have the same protocol.
+    /// hosts have the same protocol. `"linux:6.12"` is the kernel itself: the profile `linux-6.1`, the code `linux`, and
+    /// `linux.version` 6.12; `"linux:"` the kernel of `--kernel`.
     #[schemars(schema_with = "stack_schema")]
     pub stack: Value,
     /// Whose protocol code it runs in virtual time: `"model"`, rexmit's own, which behaves as the profile `stack` says; or a
-    /// third party's, to which the profile gives the protocol and the single values that it changes. The hosts may differ.
+    /// third party's, to which the profile gives the protocol and the single values that it changes; `"linux"` is the
+    /// kernel, in a guest of its own for each host, set as the table `linux` says. The hosts may differ.
     /// Default: the stack that the backend names, as `stack:NAME` does; otherwise the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
@@ -126,7 +129,8 @@ pub struct HostSpec {
     /// each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_phase: Option<Duration>,
-    /// Settings of a real Linux kernel, for the backends `uml` and `kernel`; the model has no such knobs.
+    /// Settings of a real Linux kernel, for the backends `uml` and `kernel` and for hosts with the code `linux`; the model
+    /// has no such knobs.
     #[serde(default, skip_serializing_if = "LinuxSpec::is_empty")]
     pub linux: LinuxSpec,
     /// Tables of settings of third-party stacks, by the names of these; [`Resolved`] refuses other keys.
@@ -186,6 +190,8 @@ impl Resolved {
     /// As [`Self::from_value`].
     pub fn with_stacks(value: Value, registry: Registry) -> Result<Self, SpecError> {
         refuse_lists(&value)?;
+        let mut value = value;
+        name_kernels(&mut value)?;
         let mut scenario: Scenario = read(value)?;
         scenario.hosts.check_tables(registry)?;
         let stack = |(_, name, host): (HostId, &str, &HostSpec)| {
@@ -301,9 +307,14 @@ impl Resolved {
     /// # Errors
     /// Code that is not there on this machine, or that cannot run the scenario at all.
     pub fn unsupported_in_virtual_time(&self) -> Result<Vec<String>, SpecError> {
-        let of = |(_, name, host): (HostId, &'static str, &HostSpec)| {
-            let table = serde_json::to_value(&host.linux).unwrap_or_default();
-            let keys = table.as_object().into_iter().flat_map(|t| t.keys().cloned()).collect::<Vec<_>>();
+        let sctp = !self.is_tcp();
+        let of = |(id, name, host): (HostId, &'static str, &HostSpec)| {
+            let keys: Vec<String> = if self.codes[id].about().is_linux {
+                host.linux.of_another_protocol(sctp).collect()
+            } else {
+                let table = serde_json::to_value(&host.linux).unwrap_or_default();
+                table.as_object().into_iter().flat_map(|t| t.keys().cloned()).collect()
+            };
             keys.into_iter().map(move |key| format!("hosts.{name}.linux.{key}")).collect::<Vec<_>>()
         };
         let netem = |path: &PathSpec| path.emulator == Some(EmulatorKind::Netem);
@@ -319,10 +330,11 @@ impl Resolved {
     /// What a real kernel cannot have of what the scenario says, by their keys.
     pub fn unsupported_by_kernel(&self) -> Vec<String> {
         let sctp = !self.is_tcp();
-        let of = |(_, name, host): (HostId, &'static str, &HostSpec)| {
+        let of = |(id, name, host): (HostId, &'static str, &HostSpec)| {
             let mut unsupported = host.kernel_settings().unsupported;
             unsupported.extend(host.linux.of_another_protocol(sctp).map(|key| format!("linux.{key}")));
-            unsupported.extend(host.code.as_ref().map(|_| "code".to_string()));
+            let foreign = host.code.is_some() && !self.codes[id].about().is_linux;
+            unsupported.extend(foreign.then(|| "code".to_string()));
             unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
         };
         // lksctp takes one limit for a message (RFC 6458 section 5.3.7).

@@ -41,7 +41,7 @@ pub use options::RunOptions;
 pub use outcome::Outcome;
 pub use rexmit_scenario::*;
 pub use rexmit_stack::{Registry, StackFactory};
-pub use rexmit_stacks::{OwnCongestion, OwnParts, registry};
+pub use rexmit_stacks::{Kernel, OwnCongestion, OwnParts, provide_kernel, registry};
 pub use run::{run, run_observed};
 pub use sequence::Sequence;
 pub use stop::Stop;

@@ -367,6 +367,9 @@ impl World {
                 "{misplaced} bytes arrived at another place of the stream: a fault of the model"
             ));
         }
+        if let Some(failure) = self.ends.values().find_map(|end| end.connection.failure()) {
+            return Some(failure);
+        }
         if completed {
             return None;
         }

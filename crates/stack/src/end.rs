@@ -17,6 +17,11 @@ pub trait StackEnd: Endpoint + Socket + Debug {
     /// Anything but zero is a fault of the code.
     fn misplaced_bytes(&self) -> u64;
 
+    /// What broke off the run: code in another process that has ended, say. The end then does nothing any more.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+
     /// Lends the end a queue for what it sends, so that thousands of ends share one; called again when it has been polled,
     /// to take the queue back with the packets in it.
     ///

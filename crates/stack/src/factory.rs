@@ -41,6 +41,8 @@ pub struct About {
     pub determinism: Determinism,
     /// Its library has global state: a process has one run of it at a time, and the others wait.
     pub one_run_at_a_time: bool,
+    /// It is a Linux kernel: the table `hosts.X.linux` holds for it.
+    pub is_linux: bool,
     /// The table `transmissions` has its packets: they are values, not bytes, and each has its true reason.
     pub transmissions: bool,
     /// Makes the JSON Schema of its settings, the table `hosts.X.NAME`, with a `title`; `None` where it has none.
@@ -58,6 +60,7 @@ impl About {
             protocols,
             determinism: Determinism::Bytes,
             one_run_at_a_time: false,
+            is_linux: false,
             transmissions: true,
             settings: None,
         }
@@ -135,6 +138,8 @@ pub struct HostSettings<'a> {
     pub stack: &'a Value,
     /// The table of this code's own settings, checked by [`StackFactory::check_settings`].
     pub settings: Option<&'a Value>,
+    /// The host's whole table, for code that has the scenario's own words for a real kernel.
+    pub table: &'a dyn HostTable,
     /// The profile with all that it inherits, for the models: an `Arc` of the profile of their crate.
     pub profile: &'a dyn Any,
     /// The profile's protocol.
@@ -145,6 +150,29 @@ pub struct HostSettings<'a> {
     pub address: IpAddr,
     /// Its address on the scenario's second path, where there is one.
     pub alternate_address: Option<IpAddr>,
+}
+
+/// A host's table in a scenario, for stacks that are a real kernel.
+pub trait HostTable {
+    /// The table as it is written.
+    fn to_value(&self) -> Value;
+
+    /// The keys in it that Linux has no setting for, such as `stack.recovery.slow_start`.
+    fn unknown_to_linux(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The phase of its tick, in nanoseconds, where it is set.
+    fn tick_phase_ns(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// No table.
+impl HostTable for () {
+    fn to_value(&self) -> Value {
+        Value::Null
+    }
 }
 
 impl HostSettings<'_> {

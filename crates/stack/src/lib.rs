@@ -28,8 +28,8 @@ mod transmission;
 pub use clock::{Clock, TimerRule};
 pub use end::StackEnd;
 pub use factory::{
-    About, Determinism, EndSettings, HostSettings, RandomStream, Role, RunSettings, StackFactory, StackRun,
-    phase,
+    About, Determinism, EndSettings, HostSettings, HostTable, RandomStream, Role, RunSettings, StackFactory,
+    StackRun, phase,
 };
 pub use rand_core::RngCore;
 pub use registry::{MODEL, Registry};

@@ -95,6 +95,15 @@ impl AnyEnd {
         each!(self, end => end.misplaced_bytes())
     }
 
+    /// What broke off the run.
+    #[inline]
+    pub fn failure(&self) -> Option<String> {
+        match self {
+            Self::Tcp(_) | Self::Sctp(_) => None,
+            Self::Other(end) => end.failure(),
+        }
+    }
+
     /// It keeps messages apart.
     #[inline]
     pub fn is_of_messages(&self) -> bool {

@@ -13,10 +13,15 @@ mod own;
 
 pub use end::{AnyEnd, AnyRun};
 pub use own::{OwnCongestion, OwnParts};
+pub use rexmit_linux::{Kernel, provide as provide_kernel};
 
 /// Every stack that is built in.
-pub static STACKS: &[&dyn StackFactory] =
-    &[&rexmit_tcp::TcpModel, &rexmit_sctp::SctpModel, &rexmit_usrsctp::UsrsctpStack];
+pub static STACKS: &[&dyn StackFactory] = &[
+    &rexmit_tcp::TcpModel,
+    &rexmit_sctp::SctpModel,
+    &rexmit_usrsctp::UsrsctpStack,
+    &rexmit_linux::LinuxStack,
+];
 
 /// The same as a registry, of which a host that chooses none gets the models.
 pub fn registry() -> Registry {

@@ -31,6 +31,7 @@ static ABOUT: About = About {
     protocols: &["sctp"],
     determinism: Determinism::Bytes,
     one_run_at_a_time: true,
+    is_linux: false,
     transmissions: false,
     settings: Some(|| serde_json::to_value(schemars::schema_for!(UsrsctpConfig)).unwrap_or_default()),
 };
@@ -188,6 +189,7 @@ mod tests {
             name: "server",
             stack,
             settings: table,
+            table: &(),
             profile: &(),
             protocol: "sctp",
             mtu: 1500,

@@ -47,6 +47,16 @@ impl KernelSocket {
         [other, one].map(|remote| Self::Tcp(TcpSocket::new(remote)))
     }
 
+    /// One end of a TCP connection whose peer has this address and is elsewhere.
+    pub fn tcp(remote: SocketAddr) -> Self {
+        Self::Tcp(TcpSocket::new(remote))
+    }
+
+    /// Bytes in order that wait for a read.
+    pub fn waiting(&self) -> u64 {
+        each!(self, end => end.common.readable())
+    }
+
     /// Two ends of an SCTP association, likewise.
     pub fn sctp_pair(ends: [(SocketAddr, &Host); 2]) -> [Self; 2] {
         SctpSocket::pair(ends).map(Self::Sctp)

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// The version of the structure that this library knows.
-const VERSION: c_ulonglong = 1;
+const VERSION: c_ulonglong = 2;
 
 /// Counters that the kernel gives.
 pub const COUNTERS: usize = 12;
@@ -32,6 +32,10 @@ pub struct Calls {
     network: unsafe extern "C" fn(c_int) -> *mut c_void,
     enter: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
     look: unsafe extern "C" fn(c_int, *mut Look) -> c_long,
+    host_read: unsafe extern "C" fn(c_int, *mut c_void, c_ulong) -> c_long,
+    steps: unsafe extern "C" fn() -> c_long,
+    step: unsafe extern "C" fn(c_ulonglong, c_int),
+    next_timer: unsafe extern "C" fn() -> c_ulonglong,
 }
 
 /// What is known of a TCP socket without asking for all.
@@ -100,6 +104,61 @@ pub fn host_write(descriptor: c_int, bytes: &[u8]) -> io::Result<()> {
     // SAFETY: the bytes outlive the call.
     let answer = unsafe { (calls.host_write)(descriptor, bytes.as_ptr().cast(), bytes.len() as c_ulong) };
     answered(answer).map(drop)
+}
+
+/// Reads from a descriptor of the machine, for which the guest waits whole; how many bytes, 0 at its end.
+///
+/// # Errors
+/// Those of the machine.
+pub fn host_read(descriptor: c_int, room: &mut [u8]) -> io::Result<usize> {
+    let Some(calls) = calls() else { return Err(io::ErrorKind::NotConnected.into()) };
+    // SAFETY: the room outlives the call.
+    let answer = unsafe { (calls.host_read)(descriptor, room.as_mut_ptr().cast(), room.len() as c_ulong) };
+    answered(answer).map(|got| got as usize)
+}
+
+/// Time in steps: readable once a step has ended, which happens when the kernel has nothing left to do.
+#[derive(Debug)]
+pub struct Steps {
+    descriptor: OwnedFd,
+}
+
+impl Steps {
+    /// The kernel's clock in steps.
+    ///
+    /// # Errors
+    /// Elsewhere than inside, and where the kernel's patch `engine-steps` is missing.
+    pub fn open() -> io::Result<Self> {
+        let calls = calls().ok_or(io::ErrorKind::NotConnected)?;
+        // SAFETY: takes nothing.
+        let number = answered(unsafe { (calls.steps)() })?;
+        // SAFETY: the kernel has opened it for nobody else.
+        Ok(Self { descriptor: unsafe { OwnedFd::from_raw_fd(number as c_int) } })
+    }
+
+    /// Begins a step that ends at `until`, nanoseconds of CLOCK_MONOTONIC, once what was due then has been done; with
+    /// `before`, what was due before.
+    #[inline]
+    pub fn begin(&self, until: u64, before: bool) {
+        if let Some(calls) = calls() {
+            // SAFETY: takes numbers.
+            unsafe { (calls.step)(until, before.into()) };
+        }
+    }
+
+    /// When the kernel's first timer is due, as it stood at the end of the last step; `None` for never.
+    #[inline]
+    pub fn next_timer(&self) -> Option<u64> {
+        // SAFETY: takes nothing.
+        let next = calls().map(|calls| unsafe { (calls.next_timer)() })?;
+        (next < i64::MAX as u64).then_some(next)
+    }
+}
+
+impl AsFd for Steps {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
 }
 
 /// The answer of a call, negative being an error's number.

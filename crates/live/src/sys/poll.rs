@@ -87,6 +87,14 @@ impl Poll {
         }
     }
 
+    /// Waits until something is ready.
+    ///
+    /// # Errors
+    /// As [`Self::wait`].
+    pub fn wait_on(&mut self) -> io::Result<Vec<Ready>> {
+        self.heard(EpollTimeout::NONE)
+    }
+
     /// What is ready now.
     fn ask(&mut self) -> io::Result<Vec<Ready>> {
         self.heard(EpollTimeout::ZERO)

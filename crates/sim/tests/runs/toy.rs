@@ -42,6 +42,7 @@ static ABOUT: About = About {
     protocols: &["tcp"],
     determinism: Determinism::Bytes,
     one_run_at_a_time: false,
+    is_linux: false,
     transmissions: true,
     settings: Some(|| json!({ "title": "Toy", "properties": { "timeout": { "type": "string" } } })),
 };
