@@ -176,6 +176,10 @@ def run_one(
     given = {key: str(value) if isinstance(value, Path) else value for key, value in (options or {}).items()}
     if isinstance(given.get("state"), bool):
         given["state"] = "changes" if given["state"] else None
+    if "linux" in to_json(table.get("hosts")):
+        from rexmit.run.kernel_stacks import provide_for
+
+        provide_for(table)
     try:
         answer = _native.run_one(
             to_json(table), own_seed if seed is None else seed, run_key, json.dumps(given)

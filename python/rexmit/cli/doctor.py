@@ -20,7 +20,7 @@ from rexmit.kernel import KernelError, find_kernel, kernels
 from rexmit.run.backends import BACKENDS
 from rexmit.run.emulation import probe
 from rexmit.run.provenance import environment
-from rexmit.run.stacks import Stack, third_parties
+from rexmit.run.stacks import Stack, lacking, third_parties
 
 _PART_SECONDS = 1.5
 """How long each of the emulator's eight measurements takes, beside what it waits for."""
@@ -151,11 +151,12 @@ def _ccache() -> dict[str, object]:
 
 
 def _stack(stack: Stack) -> dict[str, object]:
+    lacks = lacking(stack)
     return {
         "name": stack.name,
         "for": f"{stack.summary}, in virtual time",
-        "found": stack.missing is None,
-        "detail": stack.missing or f"built in: {stack.version}",
+        "found": lacks is None,
+        "detail": lacks or f"built in: {stack.version}",
     }
 
 

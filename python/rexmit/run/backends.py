@@ -14,7 +14,7 @@ import pyarrow as pa
 from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.run.details import details_of, nest
-from rexmit.run.stacks import MODEL, Stack, third_parties
+from rexmit.run.stacks import LINUX, MODEL, Stack, third_parties
 from rexmit.run.stopping import asked
 from rexmit.study import Factor, StudySpec
 from rexmit.tables import responses, run_columns, single
@@ -22,6 +22,7 @@ from rexmit.tables.arrow import from_native
 
 if TYPE_CHECKING:
     from rexmit.run.keeping import Keep
+    from rexmit.run.kernel_stacks import KernelStacks
 
 BACKENDS = {
     MODEL: "the built-in TCP and SCTP models and path emulator in virtual time",
@@ -119,9 +120,19 @@ class ModelBackend:
         self._design = spec.design
         self._where = spec.path or spec.name
         self._plan = self._plan_of(self._design.factors)
+        self._kernels = self._kernel_stacks()
         self._details = details_of(spec)
         if "transmissions" in self.table_kinds and self._sends_silently():
             self.table_kinds = tuple(kind for kind in self.table_kinds if kind != "transmissions")
+
+    def _kernel_stacks(self) -> KernelStacks | None:
+        """The kernels that hosts have as their code, where any has one."""
+        if LINUX not in self._plan.stacks():
+            return None
+        # Loaded where it is used: few studies have such hosts.
+        from rexmit.run.kernel_stacks import KernelStacks
+
+        return KernelStacks(self._spec, self._options.kernel, self._options.kernels)
 
     def _sends_silently(self) -> bool:
         """Whether no stack that a host has in some run says why it sends a packet."""
@@ -204,7 +215,8 @@ class ModelBackend:
     def facts(self) -> dict[str, Any]:
         """The versions of third parties' stacks that hosts have, beside that of the package."""
         known = third_parties()
-        return {name: known[name].version for name in self._plan.stacks() if name in known}
+        versions = {name: known[name].version for name in self._plan.stacks() if name in known}
+        return {**versions, **({} if self._kernels is None else self._kernels.facts())}
 
     def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         """Runs them on `jobs` threads; the rows are the same for any number."""

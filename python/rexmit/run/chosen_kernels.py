@@ -5,7 +5,7 @@ Both hosts of a run are in one guest and have one kernel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -16,7 +16,10 @@ from rexmit.study import Factor, StudySpec
 SETTING = "linux.version"
 """What names a kernel, of a host."""
 
-_HOSTS = ("server", "client")
+HOSTS = ("server", "client")
+
+_KERNEL = "linux:"
+"""What begins the name of a kernel where that of a profile stands."""
 
 
 class ChosenKernels:
@@ -33,12 +36,11 @@ class ChosenKernels:
         self._prefer = prefer
         self._named: dict[str | None, Kernel] = {}
         factors = spec.design.factors
-        self._deciding = [number for number, factor in enumerate(factors) if _may_name(factor)]
-        self._found: dict[tuple[int, ...], Kernel] = {}
-        for levels in product(*(range(len(factors[number].levels)) for number in self._deciding)):
-            whole = dict(zip(self._deciding, levels, strict=True))
-            run = spec.design.number([whole.get(number, 0) for number in range(len(factors))])
-            self._found[levels] = self._of_scenario(spec.scenario_of(run))
+        self._deciding = _deciding(factors)
+        self._found = {
+            levels: self._of_scenario(spec.scenario_of(run))
+            for levels, run in _runs_of_levels(spec, self._deciding)
+        }
 
     def of(self, run: int) -> Kernel:
         """The kernel of the run of this number."""
@@ -52,22 +54,10 @@ class ChosenKernels:
 
     def facts(self) -> dict[str, Any]:
         """What a record says of them: of several, all together and each by itself."""
-        each: list[dict[str, Any]] = [
-            {"kernel": one.version, "hz": one.hz, "patches": list(one.patches), "hash": one.hash}
-            for one in self.all()
-        ]
-        if len(each) == 1:
-            return each[0]
-        return {
-            "kernel": ", ".join(one["kernel"] for one in each),
-            "hz": each[0]["hz"],
-            "patches": list(dict.fromkeys(patch for one in each for patch in one["patches"])),
-            "hash": ", ".join(one["hash"] for one in each),
-            "kernels": each,
-        }
+        return facts_of(self.all())
 
     def _of_scenario(self, scenario: Mapping[str, Any]) -> Kernel:
-        names = {host: name for host in _HOSTS if (name := _named_by(scenario, host)) is not None}
+        names = {host: name for host in HOSTS if (name := named_by(scenario, host)) is not None}
         found = {host: self._find(name) for host, name in names.items()}
         if len(set(found.values())) > 1:
             where = self._spec.path or self._spec.name
@@ -84,23 +74,68 @@ class ChosenKernels:
         return self._named[name]
 
 
+def facts_of(kernels: Sequence[Kernel]) -> dict[str, Any]:
+    """What a record says of kernels: of several, all together and each by itself."""
+    each: list[dict[str, Any]] = [
+        {"kernel": one.version, "hz": one.hz, "patches": list(one.patches), "hash": one.hash}
+        for one in kernels
+    ]
+    if len(each) == 1:
+        return each[0]
+    return {
+        "kernel": ", ".join(one["kernel"] for one in each),
+        "hz": each[0]["hz"],
+        "patches": list(dict.fromkeys(patch for one in each for patch in one["patches"])),
+        "hash": ", ".join(one["hash"] for one in each),
+        "kernels": each,
+    }
+
+
+def scenarios_of(spec: StudySpec) -> list[Mapping[str, Any]]:
+    """A scenario for each combination of the levels by which kernels are named."""
+    return [spec.scenario_of(run) for _, run in _runs_of_levels(spec, _deciding(spec.design.factors))]
+
+
+def _deciding(factors: Sequence[Factor]) -> list[int]:
+    """The numbers of the factors that may name a kernel."""
+    return [number for number, factor in enumerate(factors) if _may_name(factor)]
+
+
+def _runs_of_levels(spec: StudySpec, deciding: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Each combination of the levels of these factors, and a run that has it."""
+    factors = spec.design.factors
+    for levels in product(*(range(len(factors[number].levels)) for number in deciding)):
+        whole = dict(zip(deciding, levels, strict=True))
+        yield levels, spec.design.number([whole.get(number, 0) for number in range(len(factors))])
+
+
 def named_kernels(spec: StudySpec) -> list[str]:
     """The settings of a study by which hosts name kernels, in its scenario or in a factor."""
-    keys = [f"hosts.{host}.{SETTING}" for host in _HOSTS]
+    keys = [f"hosts.{host}.{SETTING}" for host in HOSTS]
     factors = [name for one in spec.design.factors for name in (one.settings or (one.name,))]
-    found = (_named_by(spec.scenario, host) is not None for host in _HOSTS)
+    found = (named_by(spec.scenario, host) is not None for host in HOSTS)
     return [key for key, named in zip(keys, found, strict=True) if named or key in factors]
 
 
 def _may_name(factor: Factor) -> bool:
     """Whether a level of this factor may name a kernel: it is that setting, or a table around it."""
     names = factor.settings or (factor.name,)
-    return any(f"hosts.{host}.{SETTING}.".startswith(f"{name}.") for name in names for host in _HOSTS)
+    settings = [f"hosts.{host}.{key}." for host in HOSTS for key in (SETTING, "stack.inherits")]
+    return any(setting.startswith(f"{name}.") for name in names for setting in settings)
 
 
-def _named_by(scenario: Mapping[str, Any], host: str) -> str | None:
+def named_by(scenario: Mapping[str, Any], host: str) -> str | None:
     """What a host names; None where that is nothing, or no text, which the scenario's check refuses."""
-    found: Any = scenario
-    for key in ("hosts", host, *SETTING.split(".")):
-        found = found.get(key) if isinstance(found, Mapping) else None
+    stack = _at(scenario, "hosts", host, "stack")
+    profile = stack.get("inherits") if isinstance(stack, Mapping) else stack
+    named = (
+        profile.removeprefix(_KERNEL) if isinstance(profile, str) and profile.startswith(_KERNEL) else None
+    )
+    found = named or _at(scenario, "hosts", host, *SETTING.split("."))
     return found if isinstance(found, str) and found else None
+
+
+def _at(table: Any, *keys: str) -> Any:
+    for key in keys:
+        table = table.get(key) if isinstance(table, Mapping) else None
+    return table

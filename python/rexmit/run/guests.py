@@ -24,6 +24,10 @@ from rexmit.kernel import Kernel, boot_command, engine_words, init_words
 from rexmit.places import temporary_folder
 from rexmit.run.processes import script_command
 
+CONSOLE = "con0=fd:0,fd:1"
+STEPPED = "con0=null,fd:1"
+"""Where a guest's console reads and writes, and that of one whose standard input is the engine's."""
+
 MEMORY = "256M"
 """Memory of a guest; what is not touched costs nothing."""
 
@@ -93,6 +97,18 @@ def guest_command(
 def inside_command(kernel: Kernel, job: Path, folder: Path, reach: Reach) -> list[str]:
     """The command that boots `kernel` with the agent inside it, for the job in a file."""
     return _shut_in(kernel, engine_words(engine(), job), folder, reach, MEMORY)
+
+
+def stepped_command(kernel: Kernel, folder: Path) -> list[str]:
+    """The command that boots `kernel` with the agent inside it, for one host of runs in steps of time.
+
+    It asks its standard input what to do, and answers on its standard output. Its name is one more word.
+    """
+    first = engine_words(engine(), f"steps:{kernel.hz}")
+    reach = Reach((), of_this_python([engine()]))
+    words = _shut_in(kernel, first, folder, reach, MEMORY)
+    # Nobody types there.
+    return [STEPPED if word == CONSOLE else word for word in words if not word.startswith("umid=")]
 
 
 def engine() -> Path:

@@ -24,7 +24,7 @@ import pyarrow as pa
 from rexmit import _native
 from rexmit.errors import RexmitError, StudyError
 from rexmit.run.backends import Backend, BackendOptions, open_backend, to_json
-from rexmit.run.stacks import third_parties
+from rexmit.run.stacks import lacking, third_parties
 from rexmit.study import StudySpec
 from rexmit.study.spec import parse_spec
 
@@ -116,7 +116,7 @@ def _lacks(backend: str) -> str | None:
 
 def _lacks_of(facts: dict[str, Any]) -> str | None:
     """What this machine lacks for the protocol stacks that a study's hosts have."""
-    missing = (stack.missing for name, stack in third_parties().items() if name in facts)
+    missing = (lacking(stack) for name, stack in third_parties().items() if name in facts)
     return next((text for text in missing if text), None)
 
 

@@ -47,6 +47,9 @@ class RealBackend(ModelBackend):
         self._sent_again: dict[int, list[dict[str, Any]]] = {}
         self._judged = JudgedCaptures() if RETRANSMISSIONS in self._details else None
 
+    def _kernel_stacks(self) -> None:
+        """None: both hosts have the kernel of the backend."""
+
     def command(self, job: Path, folder: Path) -> list[str]:
         """The command of an agent for a job."""
         raise NotImplementedError

@@ -12,6 +12,9 @@ from rexmit import _native
 MODEL = "model"
 """The name of rexmit's own code, and of the backend on which hosts that choose nothing have it."""
 
+LINUX = "linux"
+"""The name of the kernel itself as a host's code."""
+
 PREFIX = "stack:"
 """What begins the name of a backend on which they have another's."""
 
@@ -34,6 +37,16 @@ class Stack:
     def backend(self) -> str:
         """The backend on which hosts have it that choose nothing."""
         return PREFIX + self.name
+
+
+def lacking(stack: Stack) -> str | None:
+    """What this machine lacks for a stack, and what to do."""
+    if stack.name != LINUX:
+        return stack.missing
+    # Loaded where it is used: it looks for kernels.
+    from rexmit.run.kernel_stacks import missing
+
+    return missing()
 
 
 @cache

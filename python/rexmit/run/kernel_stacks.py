@@ -1,0 +1,104 @@
+"""Linux as the stack of a host beside any other: how the kernels are booted that such hosts name."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rexmit import _native
+from rexmit.errors import RexmitError
+from rexmit.kernel import Kernel, KernelError, find_kernel
+from rexmit.places import temporary_folder
+from rexmit.run.chosen_kernels import HOSTS, facts_of, named_by, scenarios_of
+from rexmit.run.guests import guest_environment, stepped_command
+from rexmit.study import StudySpec
+
+CODE = "linux"
+"""The code of such a host."""
+
+PATCH = "engine-steps"
+"""The patch by which a kernel's time goes in steps."""
+
+
+class KernelStacks:
+    """The kernels that hosts of a study may run as their own code, made known to the native code.
+
+    `name` is the kernel of hosts that name none. Raises KernelError, which says how to build it, for one that
+    is not there.
+    """
+
+    def __init__(self, spec: StudySpec, name: str | None = None, prefer: Sequence[str] = ()) -> None:
+        names = {named_by(one, host) for one in scenarios_of(spec) for host in HOSTS}
+        self._kernels = provide(names, name, prefer)
+
+    def facts(self) -> dict[str, Any]:
+        """What a record says of them."""
+        return {CODE: ", ".join(one.version for one in self._kernels), **facts_of(self._kernels)}
+
+
+def provide_for(scenario: Mapping[str, Any]) -> None:
+    """Makes known the kernels that hosts of one scenario may run.
+
+    Raises KernelError for one that is not there.
+    """
+    hosts = scenario.get("hosts")
+    tables = hosts.values() if isinstance(hosts, Mapping) else ()
+    if any(_runs_a_kernel(table) for table in tables):
+        provide({named_by(scenario, host) for host in HOSTS})
+
+
+def provide(
+    names: Iterable[str | None], default: str | None = None, prefer: Sequence[str] = ()
+) -> list[Kernel]:
+    """Makes known the kernels of these names; that of None is `default`. All of them, each once."""
+    found: dict[Kernel, None] = {}
+    for name in sorted(names, key=lambda name: name or ""):
+        kernel = find_kernel(name=name or default, prefer=prefer)
+        if PATCH not in kernel.patches:
+            raise KernelError(
+                f"{kernel.path}: its time does not go in steps, since the patch {PATCH} is missing: build it "
+                "anew with `rexmit kernel build`"
+            )
+        command, environment = _boot(kernel)
+        _native.provide_kernel(name or "", kernel.version, command, environment)
+        found[kernel] = None
+    return list(found)
+
+
+def missing() -> str | None:
+    """What this machine lacks for such hosts; None where it has a kernel."""
+    try:
+        provide([None])
+    except RexmitError as error:
+        return str(error)
+    return None
+
+
+def _runs_a_kernel(table: Any) -> bool:
+    if not isinstance(table, Mapping):
+        return False
+    stack = table.get("stack")
+    profile = stack.get("inherits") if isinstance(stack, Mapping) else stack
+    return table.get("code") == CODE or (isinstance(profile, str) and profile.startswith(f"{CODE}:"))
+
+
+@cache
+def _boot(kernel: Kernel) -> tuple[list[str], list[tuple[str, str]]]:
+    """The command that boots a kernel, and what its environment has beside this process's."""
+    folder = _folder()
+    environment = guest_environment(folder)
+    more = [(key, value) for key, value in environment.items() if os.environ.get(key) != value]
+    return stepped_command(kernel, folder), more
+
+
+@cache
+def _folder() -> Path:
+    """A folder of the guests of this process, which goes with it."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(temporary_folder())
