@@ -178,8 +178,8 @@ fn place(path: &Path) -> io::Result<(Folder, &OsStr)> {
     Ok((Folder::open(&parent.map_or_else(|| PathBuf::from("."), Path::to_owned))?, name))
 }
 
-/// A name as the Python package gives them, too: `NAME.RANDOM.tmp`.
-fn temporary_name(name: &OsStr) -> OsString {
+/// The name of a file that is being written, as the Python package gives them, too: `NAME.RANDOM.tmp`.
+pub fn temporary_name(name: &OsStr) -> OsString {
     let random = RandomState::new().hash_one(name);
     let mut temporary = name.to_owned();
     temporary.push(format!(".{random:016x}.tmp"));

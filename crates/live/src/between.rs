@@ -10,7 +10,8 @@ use rexmit_units::Instant;
 use crate::drive::poll_number;
 use crate::emulator::{Emulator, Lateness};
 use crate::netem::NetemPath;
-use crate::port::Side;
+use crate::port::{Port as _, Side};
+use crate::sys::inside::Recorder;
 use crate::sys::poll::Poll;
 
 /// A path at work.
@@ -31,6 +32,14 @@ pub struct Passed {
 }
 
 impl Between {
+    /// Records what passes a host's interface; `None` where a packet socket must do that.
+    pub fn record(&self, host: HostId) -> Option<Recorder> {
+        match self {
+            Self::Ours(emulator) => emulator.ports()[host].record(),
+            Self::Netem(_) => None,
+        }
+    }
+
     /// Waits for what hosts send, each under its [`poll_number`].
     ///
     /// # Errors

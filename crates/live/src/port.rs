@@ -9,7 +9,7 @@ use crate::packet::{Frame, HEADER_ROOM, Run};
 use crate::pool::Intake;
 use crate::sys::clock;
 use crate::sys::device::Lost;
-use crate::sys::inside::Interface;
+use crate::sys::inside::{Interface, Recorder};
 use crate::sys::link::set_offloads;
 use crate::sys::ring::{Ring, Slot};
 use crate::sys::tun::Tun;
@@ -47,6 +47,11 @@ pub trait Port: AsFd {
     /// # Errors
     /// Where it is gone.
     fn lost(&mut self) -> io::Result<Lost>;
+
+    /// Records what passes from now on; `None` where a packet socket must do that.
+    fn record(&self) -> Option<Recorder> {
+        None
+    }
 }
 
 /// The emulator's side of an interface.
@@ -96,6 +101,10 @@ impl Port for Interface {
 
     fn lost(&mut self) -> io::Result<Lost> {
         Ok(Lost { sent: Interface::lost(self), ..Lost::default() })
+    }
+
+    fn record(&self) -> Option<Recorder> {
+        Some(Interface::record(self))
     }
 }
 
@@ -286,5 +295,9 @@ impl<P: Port + ?Sized> Port for Box<P> {
 
     fn lost(&mut self) -> io::Result<Lost> {
         (**self).lost()
+    }
+
+    fn record(&self) -> Option<Recorder> {
+        (**self).record()
     }
 }

@@ -154,6 +154,9 @@ impl<'a> Lab<'a> {
             if options.capture_at(host).is_none() {
                 return Ok(None);
             }
+            if let Some(recorder) = between.record(host) {
+                return Ok(Some(Tap::of(recorder, options.capture_snap_len, &between_these)));
+            }
             let tap = Tap::open(&hosts[host].namespace, INTERFACE, options.capture_snap_len, &between_these);
             tap.map(Some).map_err(|e| system(host_name(host), &e))
         };

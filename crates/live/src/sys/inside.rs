@@ -6,7 +6,14 @@ use std::ffi::{CString, c_char, c_int, c_long, c_ulong, c_ulonglong, c_void};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
+
+mod host_file;
+mod record;
+
+pub use host_file::HostFile;
+pub use record::Recorder;
 
 /// The version of the structure that this library knows.
 const VERSION: c_ulonglong = 2;
@@ -36,6 +43,11 @@ pub struct Calls {
     steps: unsafe extern "C" fn() -> c_long,
     step: unsafe extern "C" fn(c_ulonglong, c_int),
     next_timer: unsafe extern "C" fn() -> c_ulonglong,
+    record: unsafe extern "C" fn(*mut c_void, c_int),
+    recorded: unsafe extern "C" fn(*mut c_void, *mut *const c_void) -> c_ulong,
+    missed: unsafe extern "C" fn(*mut c_void) -> c_ulonglong,
+    host_create: unsafe extern "C" fn(*const c_char) -> c_long,
+    host_keep: unsafe extern "C" fn(c_int, *const c_char, *const c_char) -> c_long,
 }
 
 /// What is known of a TCP socket without asking for all.
@@ -234,13 +246,19 @@ impl Network {
 
 /// A host's interface that the driver has made: a TUN device without its file.
 #[derive(Debug)]
-pub struct Interface {
+pub struct Interface(Arc<Device>);
+
+/// It goes with its descriptor.
+#[derive(Debug)]
+struct Device {
     descriptor: OwnedFd,
     handle: NonNull<c_void>,
 }
 
 // SAFETY: the kernel has one thread.
-unsafe impl Send for Interface {}
+unsafe impl Send for Device {}
+// SAFETY: likewise.
+unsafe impl Sync for Device {}
 
 impl Interface {
     /// A new one called `name` in this thread's namespace, which is down; `None` elsewhere than inside.
@@ -255,7 +273,7 @@ impl Interface {
         // SAFETY: the kernel has opened it for nobody else.
         let descriptor = unsafe { OwnedFd::from_raw_fd(number as c_int) };
         let handle = NonNull::new(handle).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Some(Self { descriptor, handle }))
+        Ok(Some(Self(Arc::new(Device { descriptor, handle }))))
     }
 
     /// The next packet that the host has sent, into `buffer`; `None` if there is none now.
@@ -263,7 +281,7 @@ impl Interface {
     pub fn take(&mut self, buffer: &mut [u8]) -> Option<usize> {
         let len = buffer.len() as c_ulong;
         // SAFETY: the interface is there while its descriptor is open; the kernel writes at most `len` bytes.
-        let taken = unsafe { (calls()?.take)(self.handle.as_ptr(), buffer.as_mut_ptr().cast(), len) };
+        let taken = unsafe { (calls()?.take)(self.0.handle.as_ptr(), buffer.as_mut_ptr().cast(), len) };
         (taken > 0).then_some(taken as usize)
     }
 
@@ -276,18 +294,18 @@ impl Interface {
         let Some(calls) = calls() else { return Err(io::ErrorKind::NotConnected.into()) };
         let (bytes, len) = (packet.as_ptr().cast(), packet.len() as c_ulong);
         // SAFETY: likewise; the kernel copies `len` bytes.
-        answered(unsafe { (calls.give)(self.handle.as_ptr(), bytes, len) }).map(drop)
+        answered(unsafe { (calls.give)(self.0.handle.as_ptr(), bytes, len) }).map(drop)
     }
 
     /// Packets that the host has sent and nobody took in time.
     pub fn lost(&self) -> u64 {
         // SAFETY: likewise.
-        calls().map_or(0, |calls| unsafe { (calls.lost)(self.handle.as_ptr()) })
+        calls().map_or(0, |calls| unsafe { (calls.lost)(self.0.handle.as_ptr()) })
     }
 }
 
 impl AsFd for Interface {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.as_fd()
+        self.0.descriptor.as_fd()
     }
 }

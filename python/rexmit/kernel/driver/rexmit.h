@@ -54,6 +54,28 @@ struct rexmit_calls {
 	void (*step)(unsigned long long until, int before);
 	/* When the first timer of the kernel is due, as it stood at the end of the last step. */
 	unsigned long long (*next_timer)(void);
+	/* Begins to record what passes an interface, or ends that, and forgets what was recorded. */
+	void (*record)(void *handle, int on);
+	/*
+	 * What passed since the last call, in order: bytes of whole records, one behind the other, which stay until the next
+	 * call for this interface; 0 where there are none. More may be left after a call that gave some.
+	 */
+	unsigned long (*recorded)(void *handle, const void **records);
+	/* Packets that found no memory to be recorded in. */
+	unsigned long long (*missed)(void *handle);
+	/* A new file of the host, which nothing else has the name of: its descriptor, or an error's number, negative. */
+	long (*host_create)(const char *path);
+	/* Closes a file of the host and gives it another name, or removes it where that is NULL. 0, or an error's number. */
+	long (*host_keep)(int fd, const char *path, const char *name);
+};
+
+/* A packet that was recorded; `len` bytes of it follow, and as many as make the sum a multiple of 8. */
+struct rexmit_record {
+	/* CLOCK_REALTIME, nanoseconds. */
+	unsigned long long time;
+	unsigned int len;
+	/* 1 for one that the host sent. */
+	unsigned int outgoing;
 };
 
 /* What is known of a TCP socket without asking for all. */
@@ -80,6 +102,9 @@ extern unsigned long long rexmit_lost(void *handle);
 extern long rexmit_steps(void);
 extern void rexmit_step(unsigned long long until, int before);
 extern unsigned long long rexmit_next_timer(void);
+extern void rexmit_record(void *handle, int on);
+extern unsigned long rexmit_recorded(void *handle, const void **records);
+extern unsigned long long rexmit_missed(void *handle);
 /* rexmit_kern.c */
 extern void rexmit_come_back(void);
 /* rexmit_user.c, compiled against the host's libc. */
@@ -87,5 +112,7 @@ extern int rexmit_engine_loaded(void);
 extern int rexmit_engine_run(const struct rexmit_calls *calls);
 extern long rexmit_host_write(int fd, const void *data, unsigned long len);
 extern long rexmit_host_read(int fd, void *data, unsigned long len);
+extern long rexmit_host_create(const char *path);
+extern long rexmit_host_keep(int fd, const char *path, const char *name);
 
 #endif

@@ -20,17 +20,81 @@
 /* Packets that wait at the most. */
 #define ROOM 10000
 
+/* Records lie in pieces of this size, each more than the largest packet. */
+#define PIECE (1 << 17)
+
+struct piece {
+	struct list_head list;
+	unsigned long used;
+	u8 bytes[] __aligned(8);
+};
+
 struct interface {
 	struct net_device *dev;
 	struct sk_buff_head sent;
 	wait_queue_head_t readers;
 	unsigned long long lost;
+	/* Whether it records, and the pieces that are not read yet. */
+	bool records;
+	struct list_head pieces;
+	/* The one that is being read, and one for later. */
+	struct piece *read;
+	struct piece *spare;
+	unsigned long long missed;
 };
+
+/* Room for a record of so many bytes. */
+static void *room_for(struct interface *at, unsigned long len)
+{
+	struct piece *last = list_empty(&at->pieces) ? NULL : list_last_entry(&at->pieces, struct piece, list);
+	void *room;
+
+	if (!last || last->used + len > PIECE - sizeof(*last)) {
+		last = at->spare ?: kmalloc(PIECE, GFP_ATOMIC | __GFP_NOWARN);
+		if (!last)
+			return NULL;
+		at->spare = NULL;
+		last->used = 0;
+		list_add_tail(&last->list, &at->pieces);
+	}
+	room = last->bytes + last->used;
+	last->used += len;
+	return room;
+}
+
+/* The packet is copied: one whose bytes are shared is not treated as others are by the stack that receives it. */
+static void note(struct interface *at, const struct sk_buff *skb, bool outgoing)
+{
+	struct rexmit_record *record = room_for(at, ALIGN(sizeof(*record) + skb->len, 8));
+
+	if (!record) {
+		at->missed++;
+		return;
+	}
+	record->time = ktime_get_real_ns();
+	record->len = skb->len;
+	record->outgoing = outgoing;
+	skb_copy_bits(skb, 0, record + 1, skb->len);
+}
+
+static void forget(struct interface *at)
+{
+	struct piece *piece, *next;
+
+	list_for_each_entry_safe(piece, next, &at->pieces, list)
+		kfree(piece);
+	INIT_LIST_HEAD(&at->pieces);
+	kfree(at->read);
+	kfree(at->spare);
+	at->read = at->spare = NULL;
+}
 
 static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct interface *at = netdev_priv(dev);
 
+	if (at->records)
+		note(at, skb, true);
 	if (skb_queue_len(&at->sent) >= ROOM) {
 		at->lost++;
 		kfree_skb(skb);
@@ -54,6 +118,7 @@ static void set_up(struct net_device *dev)
 
 	at->dev = dev;
 	skb_queue_head_init(&at->sent);
+	INIT_LIST_HEAD(&at->pieces);
 	init_waitqueue_head(&at->readers);
 	dev->netdev_ops = &device_operations;
 	dev->header_ops = &ip_tunnel_header_ops;
@@ -85,6 +150,8 @@ static int release(struct inode *inode, struct file *file)
 	struct net *net = dev_net(at->dev);
 
 	skb_queue_purge(&at->sent);
+	at->records = false;
+	forget(at);
 	unregister_netdev(at->dev);
 	put_net(net);
 	return 0;
@@ -156,6 +223,8 @@ long rexmit_give(void *handle, const void *packet, unsigned long len)
 	skb_reset_network_header(skb);
 	skb_record_rx_queue(skb, 0);
 	local_bh_disable();
+	if (at->records)
+		note(at, skb, false);
 	netif_receive_skb(skb);
 	local_bh_enable();
 	rexmit_come_back();
@@ -165,4 +234,42 @@ long rexmit_give(void *handle, const void *packet, unsigned long len)
 unsigned long long rexmit_lost(void *handle)
 {
 	return ((struct interface *)handle)->lost;
+}
+
+void rexmit_record(void *handle, int on)
+{
+	struct interface *at = handle;
+
+	local_bh_disable();
+	at->records = on;
+	at->missed = 0;
+	forget(at);
+	local_bh_enable();
+}
+
+unsigned long rexmit_recorded(void *handle, const void **records)
+{
+	struct interface *at = handle;
+	struct piece *first = NULL;
+
+	local_bh_disable();
+	if (!list_empty(&at->pieces)) {
+		first = list_first_entry(&at->pieces, struct piece, list);
+		list_del(&first->list);
+		if (at->spare)
+			kfree(at->read);
+		else
+			at->spare = at->read;
+		at->read = first;
+	}
+	local_bh_enable();
+	if (!first)
+		return 0;
+	*records = first->bytes;
+	return first->used;
+}
+
+unsigned long long rexmit_missed(void *handle)
+{
+	return ((struct interface *)handle)->missed;
 }

@@ -129,6 +129,11 @@ static const struct rexmit_calls calls = {
 	.steps = rexmit_steps,
 	.step = rexmit_step,
 	.next_timer = rexmit_next_timer,
+	.record = rexmit_record,
+	.recorded = rexmit_recorded,
+	.missed = rexmit_missed,
+	.host_create = rexmit_host_create,
+	.host_keep = rexmit_host_keep,
 };
 
 /* Called by the first thread where it would start a program; comes back only where there is no engine. */

@@ -6,6 +6,8 @@
 /* The host's headers come first: the kernel's name some of their words otherwise. */
 #include <stdlib.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 #include <dlfcn.h>
 #include <poll.h>
@@ -92,4 +94,20 @@ long rexmit_host_read(int fd, void *data, unsigned long len)
 		else if (errno != EINTR)
 			return -errno;
 	}
+}
+
+long rexmit_host_create(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+
+	return fd < 0 ? -errno : fd;
+}
+
+long rexmit_host_keep(int fd, const char *path, const char *name)
+{
+	int failed = close(fd);
+
+	if (!failed)
+		failed = name ? rename(path, name) : unlink(path);
+	return failed ? -errno : 0;
 }
