@@ -59,6 +59,7 @@ pub struct Ends {
     states: Option<StateLog>,
     meter: Option<Meter>,
     post: Option<Post>,
+    dues: Dues,
 }
 
 /// What is written down of the connections of a run, and what its applications are told of its clock.
@@ -116,6 +117,7 @@ impl Ends {
             states: wanted.states.map(StateLog::new),
             meter: None,
             post: None,
+            dues: Dues::default(),
         };
         for mut plan in resolved.connections() {
             // Tables have the ends of a connection in the order of their hosts.
@@ -141,6 +143,7 @@ impl Ends {
         if resolved.scenario.messages || wanted.messages {
             ends.post = Some(Post::new(&mut ends.ends, wanted.messages));
         }
+        ends.dues = Dues::of(ends.ends.values().map(|end| end.app.poll_timer()));
         Ok(ends)
     }
 
@@ -193,7 +196,7 @@ impl Ends {
     /// When an application next has something to do, or an interval begins or ends.
     pub fn next_due(&self) -> Option<Instant> {
         let measured = self.meter.as_ref().map(Meter::due);
-        self.ends.values().filter_map(|end| end.app.poll_timer()).chain(measured).min()
+        self.dues.first().into_iter().chain(measured).min()
     }
 
     /// Before what happens at `now`: begins and ends intervals.
@@ -215,6 +218,9 @@ impl Ends {
 
     /// Lets every application act whose time has come.
     pub fn handle_timers(&mut self, now: Instant) {
+        if self.dues.first().is_none_or(|first| first > now) {
+            return;
+        }
         for connection in (0..self.ends.connections()).map(Id::from_index) {
             for host in ORDER_OF_ENDS {
                 let Some(at) = self.ends.find(EndId { connection, host }) else { continue };
@@ -277,6 +283,7 @@ impl Ends {
     /// Writes down what is asked for, after something happened to an end.
     fn note(&mut self, at: EndIndex, now: Instant) {
         let (id, end) = (self.ends.id(at), &mut self.ends[at]);
+        self.dues.set(at, end.app.poll_timer());
         sample(&mut self.states, id, now, end);
         if let Some(meter) = &mut self.meter {
             meter.look(at, end);
@@ -353,6 +360,42 @@ impl Ends {
     /// The states noted.
     pub fn into_states(self) -> Vec<StateRow> {
         self.states.map(StateLog::into_rows).unwrap_or_default()
+    }
+}
+
+/// When each application next has something to do: asked often, and with many connections most are far from it.
+#[derive(Debug, Default)]
+struct Dues {
+    /// By end; [`Instant::FAR_FUTURE`] for never.
+    all: Vec<Instant>,
+    first: Instant,
+}
+
+impl Dues {
+    fn of(all: impl Iterator<Item = Option<Instant>>) -> Self {
+        let mut dues =
+            Self { all: all.map(|due| due.unwrap_or(Instant::FAR_FUTURE)).collect(), ..Self::default() };
+        dues.find_first();
+        dues
+    }
+
+    fn first(&self) -> Option<Instant> {
+        (self.first < Instant::FAR_FUTURE).then_some(self.first)
+    }
+
+    fn set(&mut self, at: EndIndex, due: Option<Instant>) {
+        let Some(place) = self.all.get_mut(at.number() as usize) else { return };
+        let due = due.unwrap_or(Instant::FAR_FUTURE);
+        let before = std::mem::replace(place, due);
+        if due <= self.first {
+            self.first = due;
+        } else if before == self.first {
+            self.find_first();
+        }
+    }
+
+    fn find_first(&mut self) {
+        self.first = self.all.iter().copied().min().unwrap_or(Instant::FAR_FUTURE);
     }
 }
 

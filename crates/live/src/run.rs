@@ -240,7 +240,7 @@ impl<'a> Lab<'a> {
     }
 
     fn over(&self) -> bool {
-        self.ends.over() && self.between.next_due().is_none()
+        self.between.next_due().is_none() && self.ends.over()
     }
 
     fn tick(&mut self) {
