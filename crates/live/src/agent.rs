@@ -147,23 +147,28 @@ pub fn serve(file: &Path, out: &mut dyn Write) -> io::Result<()> {
     let job: Job = serde_json::from_slice(&fs::read(file)?)?;
     let mut stock = if inside::is_inside() { Stock::keeping() } else { Stock::default() };
     let mut known = Known::default();
+    let mut words = Words { out, said: Vec::new() };
     for wanted in job.runs {
         let run = wanted.run;
-        say(out, &json!({ "start": run }))?;
+        words.say(&json!({ "start": run }))?;
+        words.send()?;
         let mut lost = None;
         let mut beat = |at: Instant| {
-            lost = lost.take().or_else(|| say(out, &json!({ "at": at.as_nanos() })).err());
+            let told = words.say(&json!({ "at": at.as_nanos() })).and_then(|()| words.send());
+            lost = lost.take().or_else(|| told.err());
         };
         let done = run_one(wanted, job.study.as_ref(), (&mut known, &mut stock), &mut beat);
         if let Some(e) = lost {
             return Err(e);
         }
+        // It leaves with the line that follows at once: whoever reads is woken once a run.
         match done {
-            Ok(answer) => say(out, &answer)?,
-            Err(e) => say(out, &json!({ "of": run, "wrong": e.to_string() }))?,
+            Ok(answer) => words.say(&answer)?,
+            Err(e) => words.say(&json!({ "of": run, "wrong": e.to_string() }))?,
         }
     }
-    say(out, &json!({ "end": true }))
+    words.say(&json!({ "end": true }))?;
+    words.send()
 }
 
 fn run_one(
@@ -223,11 +228,24 @@ fn round_trip(resolved: &Resolved) -> u64 {
     (delays + sending(down.rate).min(sending(up.rate))).max(1_000_000)
 }
 
-/// One line, in one call.
-fn say(out: &mut dyn Write, line: &impl Serialize) -> io::Result<()> {
-    let mut text = MARK.to_string().into_bytes();
-    serde_json::to_writer(&mut text, line)?;
-    text.push(b'\n');
-    out.write_all(&text)?;
-    out.flush()
+/// Lines that are said together.
+struct Words<'a> {
+    out: &'a mut dyn Write,
+    said: Vec<u8>,
+}
+
+impl Words<'_> {
+    fn say(&mut self, line: &impl Serialize) -> io::Result<()> {
+        self.said.push(MARK as u8);
+        serde_json::to_writer(&mut self.said, line)?;
+        self.said.push(b'\n');
+        Ok(())
+    }
+
+    /// All lines so far, in one call.
+    fn send(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.said)?;
+        self.said.clear();
+        self.out.flush()
+    }
 }

@@ -13,6 +13,7 @@ import queue
 import select
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -40,6 +41,12 @@ STALL_SECONDS = 60.0
 FIRST_BLOCK = 16
 AIM_SECONDS = 15.0
 """Time that one agent should work before another takes its place: starting a guest takes half a second."""
+
+_GATHER_SECONDS = 0.003
+"""Between two looks at what an agent says: what came meanwhile is taken together, at one waking."""
+
+_PIPE = 1 << 20
+"""Bytes that may wait until then, where the system gives so much."""
 
 _START, _ANSWER = b'{"start":', b'{"run":'
 """What a line begins with that says that a run begins, and one with its answer; its number follows."""
@@ -115,7 +122,7 @@ class Crew:
         self._todo: dict[Hashable, deque[int]] = {}
         self._tries: dict[int, int] = {}
         self._lock = threading.Lock()
-        self._answers: queue.Queue[Done | BaseException | None] = queue.Queue()
+        self._answers: queue.Queue[list[Done] | BaseException | None] = queue.Queue()
         self._stop = threading.Event()
         self._block = block
 
@@ -143,9 +150,10 @@ class Crew:
                 elif isinstance(answer, BaseException):
                     raise answer
                 else:
-                    yield answer
-                    if stopped():
-                        return
+                    for done in answer:
+                        yield done
+                        if stopped():
+                            return
         finally:
             self._stop.set()
             for one in crew:
@@ -200,9 +208,10 @@ class Crew:
 
     def _follow(self, agent: Agent, block: list[int]) -> list[int]:
         left = deque(block)
-        for run, line in agent.answers(self._stop):
-            left.remove(run)
-            self._answers.put(Done(run, line))
+        for answers in agent.answers(self._stop):
+            for run, _ in answers:
+                left.remove(run)
+            self._answers.put([Done(run, line) for run, line in answers])
         if self._stop.is_set() or not left:
             return list(left)
         if not agent.started:
@@ -211,9 +220,8 @@ class Crew:
         self._tries[run] = self._tries.get(run, 0) + 1
         if self._tries[run] >= TRIES:
             left.remove(run)
-            self._answers.put(
-                Done(run, failed=f"the agent did not survive it, {TRIES} times: {agent.last_words()}")
-            )
+            why = f"the agent did not survive it, {TRIES} times: {agent.last_words()}"
+            self._answers.put([Done(run, failed=why)])
         return list(left)
 
 
@@ -224,6 +232,24 @@ def last_words(said: Sequence[str]) -> str:
         return told
     telling = [line for line in lines if "rror" in line]
     return (telling or lines or [""])[-1]
+
+
+def _widen(descriptor: int) -> None:
+    """Lets much wait in a pipe, so that who writes to it need not."""
+    if sys.platform == "linux":
+        import fcntl
+
+        with suppress(OSError):
+            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE)
+
+
+def _read(line: bytes) -> dict[str, Any]:
+    """A line that is no answer; nothing where it is not whole."""
+    try:
+        told: dict[str, Any] = json.loads(line)
+    except ValueError:
+        return {}
+    return told
 
 
 class Agent:
@@ -254,8 +280,8 @@ class Agent:
         if self._process.stdout:
             self._process.stdout.close()
 
-    def answers(self, stop: threading.Event) -> Iterator[tuple[int, bytes]]:
-        """Each run that it answers for with its answer, until it ends, hangs, or `stop` is set.
+    def answers(self, stop: threading.Event) -> Iterator[list[tuple[int, bytes]]]:
+        """Runs that it has answered for, each with its answer, until it ends, hangs, or `stop` is set.
 
         Raises StudyError for a run that cannot be run.
         """
@@ -263,6 +289,7 @@ class Agent:
         buffer = b""
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
+        _widen(descriptor)
         while not stop.is_set():
             ready, _, _ = select.select([descriptor], [], [], 0.2)
             if time.monotonic() - heard > STALL_SECONDS:
@@ -270,22 +297,27 @@ class Agent:
                 return
             if not ready:
                 continue
-            data = os.read(descriptor, 1 << 18)
+            data = os.read(descriptor, _PIPE)
             if not data:
                 return
             *whole, buffer = (buffer + data).split(b"\n")
-            for text in whole:
-                line = self._marked(text)
-                if not line:
-                    continue
+            answers = []
+            for line in filter(None, map(self._marked, whole)):
                 if line != before:
                     heard, before = time.monotonic(), line
                 if line.startswith(_ANSWER):
-                    yield int(line[len(_ANSWER) : line.index(b",")]), line
+                    answers.append((int(line[len(_ANSWER) : line.index(b",")]), line))
                 elif line.startswith(_START):
                     self.started, self.at = True, int(line[len(_START) : line.index(b"}")])
-                elif self._tells_end(line):
+                elif (told := _read(line)) and ("wrong" in told or "end" in told):
+                    yield answers
+                    if "wrong" in told:
+                        raise StudyError(f"run {told['of']}: {told['wrong']}")
                     return
+            if answers:
+                yield answers
+            if len(data) < _PIPE // 4:
+                time.sleep(_GATHER_SECONDS)
 
     def _marked(self, text: bytes) -> bytes:
         """What follows the mark in a line; nothing where it has none, which are words of a guest's kernel."""
@@ -293,16 +325,6 @@ class Agent:
         if not mark and words.strip():
             self._words.append(words.decode(errors="replace").strip())
         return line
-
-    def _tells_end(self, line: bytes) -> bool:
-        """Reads a line that is no answer; whether it is the last."""
-        try:
-            told = json.loads(line)
-        except ValueError:
-            return False
-        if "wrong" in told:
-            raise StudyError(f"run {told['of']}: {told['wrong']}")
-        return "end" in told
 
     def last_words(self) -> str:
         """Why it ended, as far as it said so, in one line."""
