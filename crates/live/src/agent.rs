@@ -109,13 +109,27 @@ row! {
 
 /// The scenario that was resolved last: many runs differ by their random streams alone.
 #[derive(Default)]
-struct Known(Option<(Value, Resolved)>);
+struct Known(Option<(Source, Resolved)>);
+
+/// Where a scenario comes from.
+#[derive(PartialEq)]
+enum Source {
+    /// The study's combination of this number.
+    Point(u64),
+    /// The run's own.
+    Own(Value),
+}
 
 impl Known {
     /// A scenario, resolved.
-    fn of(&mut self, scenario: Value) -> Result<&Resolved, SpecError> {
-        if self.0.as_ref().is_none_or(|(known, _)| *known != scenario) {
-            self.0 = Some((scenario.clone(), Resolved::from_value(scenario)?));
+    fn of(
+        &mut self,
+        source: Source,
+        scenario: impl FnOnce(&Source) -> Result<Value, SpecError>,
+    ) -> Result<&Resolved, SpecError> {
+        if self.0.as_ref().is_none_or(|(known, _)| *known != source) {
+            let resolved = Resolved::from_value(scenario(&source)?)?;
+            self.0 = Some((source, resolved));
         }
         match &self.0 {
             Some((_, resolved)) => Ok(resolved),
@@ -125,12 +139,10 @@ impl Known {
 }
 
 impl Study {
-    /// The run of this number.
-    fn run(&self, number: u64) -> Result<OwnRun, SpecError> {
+    /// Which combination the run of this number has, and which replication of it that is.
+    fn place(&self, run: u64) -> (u64, u64) {
         let replications = self.replications.max(1);
-        let (point, replication) = (number / replications, number % replications);
-        let scenario = self.design.scenario(point)?;
-        Ok(OwnRun { scenario, seed: self.seed, key: self.design.run_key(point, replication) })
+        (run / replications, run % replications)
     }
 }
 
@@ -177,13 +189,20 @@ fn run_one(
     (known, stock): (&mut Known, &mut Stock),
     beat: &mut dyn FnMut(Instant),
 ) -> Result<Answer, SpecError> {
-    let own = match (wanted.own, study) {
-        (Some(own), _) => own,
-        (None, Some(study)) => study.run(wanted.run)?,
+    let (source, seed, key) = match (wanted.own, study) {
+        (Some(own), _) => (Source::Own(own.scenario), own.seed, own.key),
+        (None, Some(study)) => {
+            let (point, replication) = study.place(wanted.run);
+            (Source::Point(point), study.seed, study.design.run_key(point, replication))
+        }
         (None, None) => return Err(SpecError::new("", "a run needs its scenario or a study")),
     };
-    let resolved = known.of(own.scenario)?;
-    let streams = Streams::new(own.seed, &own.key);
+    let resolved = known.of(source, |source| match (source, study) {
+        (Source::Point(point), Some(study)) => study.design.scenario(*point),
+        (Source::Own(scenario), _) => Ok(scenario.clone()),
+        (Source::Point(_), None) => Err(SpecError::new("", "no study")),
+    })?;
+    let streams = Streams::new(seed, &key);
     let outcome = run(resolved, &streams, &wanted.options, stock, beat)?;
     let unreached = outcome.unreached.iter().map(ToString::to_string).collect();
     let tables = tables(&outcome, &wanted.options);

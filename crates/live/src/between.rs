@@ -104,10 +104,10 @@ impl Between {
     }
 
     /// How late packets came out; nothing is known of netem's.
-    pub fn lateness(&self) -> Lateness {
+    pub fn lateness(&self) -> Option<&Lateness> {
         match self {
-            Self::Ours(emulator) => emulator.lateness().clone(),
-            Self::Netem(_) => Lateness::default(),
+            Self::Ours(emulator) => Some(emulator.lateness()),
+            Self::Netem(_) => None,
         }
     }
 

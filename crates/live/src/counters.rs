@@ -1,6 +1,6 @@
 //! The kernel's own counters of a namespace: `/proc/net/snmp`, `/proc/net/netstat` and `/proc/net/sctp/snmp`.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 
@@ -10,7 +10,10 @@ use crate::sys::inside;
 
 /// Counters by their names, such as `Tcp.RetransSegs`, `TcpExt.TCPTimeouts` and `SctpT3RtxExpireds`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KernelCounters(HashMap<String, u64>);
+pub struct KernelCounters(Vec<Counter>);
+
+/// A name and a value.
+type Counter = (Cow<'static, str>, u64);
 
 impl KernelCounters {
     /// Those of this thread's namespace.
@@ -19,10 +22,10 @@ impl KernelCounters {
     /// Where /proc is not mounted.
     pub fn read() -> io::Result<Self> {
         if let Some(counted) = inside::counters() {
-            let named = NAMES.iter().zip(counted).map(|(name, value)| ((*name).to_string(), value));
+            let named = NAMES.iter().zip(counted).map(|(name, value)| (Cow::Borrowed(*name), value));
             return Ok(Self(named.collect()));
         }
-        let mut all = HashMap::new();
+        let mut all = Vec::new();
         for file in ["/proc/thread-self/net/snmp", "/proc/thread-self/net/netstat"] {
             parse(&fs::read_to_string(file)?, &mut all);
         }
@@ -34,14 +37,16 @@ impl KernelCounters {
 
     /// A counter; 0 where this kernel has none of that name.
     pub fn get(&self, name: &str) -> u64 {
-        self.0.get(name).copied().unwrap_or(0)
+        self.0.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value)
     }
 
     /// What was counted since an earlier look.
     #[must_use]
     pub fn since(mut self, before: &Self) -> Self {
-        for (name, value) in &mut self.0 {
-            *value = value.saturating_sub(before.get(name));
+        for (place, (name, value)) in self.0.iter_mut().enumerate() {
+            // Mostly they are the same in the same order.
+            let same = before.0.get(place).filter(|(other, _)| other == name);
+            *value = value.saturating_sub(same.map_or_else(|| before.get(name), |(_, value)| *value));
         }
         self
     }
@@ -64,7 +69,7 @@ const NAMES: [&str; inside::COUNTERS] = [
 ];
 
 /// Each pair of lines names counters and gives their values: `Tcp: A B` and `Tcp: 1 2`.
-fn parse(text: &str, into: &mut HashMap<String, u64>) {
+fn parse(text: &str, into: &mut Vec<Counter>) {
     let lines: Vec<&str> = text.lines().collect();
     for pair in lines.chunks_exact(2) {
         let [names, values] = pair else { continue };
@@ -72,16 +77,16 @@ fn parse(text: &str, into: &mut HashMap<String, u64>) {
         let Some((_, values)) = values.split_once(':') else { continue };
         for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
             if let Ok(value) = value.parse() {
-                into.insert(format!("{group}.{name}"), value);
+                into.push((format!("{group}.{name}").into(), value));
             }
         }
     }
 }
 
 /// SCTP's are a name and a value in each line.
-fn line(text: &str) -> Option<(String, u64)> {
+fn line(text: &str) -> Option<Counter> {
     let (name, value) = text.split_once(char::is_whitespace)?;
-    Some((name.to_string(), value.trim().parse().ok()?))
+    Some((name.to_string().into(), value.trim().parse().ok()?))
 }
 
 /// What a run's row says of all hosts, by their kernels' counters.
@@ -133,7 +138,7 @@ mod tests {
 
     #[test]
     fn names_and_values_stand_in_pairs_of_lines() {
-        let mut all = HashMap::new();
+        let mut all = Vec::new();
         parse("Tcp: RtoMin MaxConn RetransSegs\nTcp: 200 -1 3\nUdp: InDatagrams\nUdp: 7\n", &mut all);
         let counters = KernelCounters(all);
         assert_eq!((counters.get("Tcp.RetransSegs"), counters.get("Udp.InDatagrams")), (3, 7));

@@ -296,7 +296,7 @@ impl<'a> Lab<'a> {
             verdicts.add(link, log);
         }
         let verdicts = verdicts.into_rows();
-        let (unreached, lateness) = (self.between.unreached(), self.between.lateness());
+        let (unreached, lateness) = (self.between.unreached(), self.between.lateness().cloned());
         let in_order = row.error.is_none();
         // Sockets that are only closed go on sending and drawing random numbers, in the runs that follow.
         self.ends.abort(self.now);
@@ -306,7 +306,7 @@ impl<'a> Lab<'a> {
         if let (true, Some(sides)) = (in_order, between.into_sides()) {
             stock.put(self.resolved, hosts, sides).map_err(wrong)?;
         }
-        Ok(LiveOutcome { row, states, verdicts, messages, unreached, lateness })
+        Ok(LiveOutcome { row, states, verdicts, messages, unreached, lateness: lateness.unwrap_or_default() })
     }
 
     fn row(&self) -> io::Result<Row> {
@@ -336,12 +336,12 @@ impl<'a> Lab<'a> {
     }
 
     fn error(&self, row: &Row, misplaced: u64) -> Option<String> {
-        let lateness = self.between.lateness();
+        let refused = self.between.lateness().map_or(0, |lateness| lateness.refused);
         if misplaced > 0 {
             return Some(format!("{misplaced} bytes arrived that were not those written at their place"));
         }
-        if lateness.refused > 0 {
-            return Some(format!("{} packets were refused by a host's interface", lateness.refused));
+        if refused > 0 {
+            return Some(format!("{refused} packets were refused by a host's interface"));
         }
         if let Some(failure) = self.ends.failure() {
             return Some(format!("a socket failed: {failure}"));

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::LazyLock;
 
 use rexmit_stack::{Delivery, Event, Snapshot, Socket};
 use rexmit_units::Instant;
@@ -20,6 +21,8 @@ pub use tcp::TcpSocket;
 
 /// Bytes that one call reads or writes at most.
 const PIECE: usize = 256 << 10;
+/// Bytes after which a stream says the same.
+const PERIOD: usize = 10;
 
 /// One end of a connection, not blocking. What it writes are the digits of [`Payload::Stream`], and what it
 /// reads is checked against them.
@@ -154,6 +157,16 @@ impl Socket for KernelSocket {
     }
 }
 
+/// The bytes of the stream from `offset` on, at most [`PIECE`]: it says the same again and again.
+fn stream_bytes(offset: u64, len: usize) -> &'static [u8] {
+    static DIGITS: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let whole = Payload::Stream { offset: 0, len: (PIECE + PERIOD) as u32 };
+        whole.bytes().into_owned()
+    });
+    let begin = (offset % PERIOD as u64) as usize;
+    &DIGITS[begin..begin + len.min(PIECE)]
+}
+
 /// Does something with room for a read of at most `max` bytes, which all sockets share.
 fn with_room<T>(max: u64, work: impl FnOnce(&mut [u8]) -> T) -> T {
     thread_local! {
@@ -280,8 +293,7 @@ impl Common {
 
     /// Counts the bytes that are not the stream's at `offset`.
     fn check(&mut self, offset: u64, bytes: &[u8]) {
-        let wanted = Payload::Stream { offset: offset % 10, len: bytes.len() as u32 };
-        if *wanted.bytes() != *bytes {
+        if bytes != stream_bytes(offset, bytes.len()) {
             let wrong =
                 bytes.iter().zip(offset..).filter(|&(&byte, offset)| byte != Payload::stream_byte(offset));
             self.misplaced += wrong.count() as u64;

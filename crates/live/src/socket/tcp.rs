@@ -5,9 +5,8 @@ use std::net::SocketAddr;
 
 use rexmit_stack::{Cached, Event, Snapshot, ToldCounters};
 use rexmit_units::Duration;
-use rexmit_wire::Payload;
 
-use super::{Common, PIECE, Sent, with_room};
+use super::{Common, PIECE, Sent, stream_bytes, with_room};
 use crate::sys::inside;
 use crate::sys::poll::Readiness;
 use crate::sys::tcp_info::{self, PHASES, STATES, TcpInfo};
@@ -62,10 +61,9 @@ impl TcpSocket {
         let common = &mut self.common;
         let mut taken = 0;
         while taken < len {
-            let size = (len - taken).min(PIECE as u64) as u32;
-            let bytes = Payload::Stream { offset: common.written % 10, len: size };
+            let bytes = stream_bytes(common.written, (len - taken).min(PIECE as u64) as usize);
             let Some(socket) = &common.socket else { return taken };
-            let done = (&*socket).write(&bytes.bytes());
+            let done = (&*socket).write(bytes);
             let Some(n) = common.note(done).filter(|n| *n > 0) else { break };
             taken += n as u64;
             common.written += n as u64;

@@ -33,6 +33,10 @@ pub fn realtime_offset() -> i64 {
         if width < best.0 {
             best = (width, real as i64 - (before + width / 2) as i64);
         }
+        if width == 0 {
+            // A virtual clock stands meanwhile.
+            break;
+        }
     }
     best.1
 }
