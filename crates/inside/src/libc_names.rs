@@ -47,6 +47,7 @@ system_calls! {
     epoll_wait = SYS_epoll_wait (a, b, c, d);
     fcntl = SYS_fcntl (a, b, c);
     fstat64 = SYS_fstat (a, b);
+    getpeername = SYS_getpeername (a, b, c);
     getpid = SYS_getpid ();
     getrandom = SYS_getrandom (a, b, c);
     getsockname = SYS_getsockname (a, b, c);
