@@ -11,7 +11,7 @@
 //!
 //! Endpoints come from a [`StackFactory`], an entry of a [`Registry`] from which each host of a scenario chooses; one that
 //! an engine can run is a [`StackEnd`]. What the models share beside that is in [`rate`] (the rate of delivery, pacing) and
-//! [`Clock`] (a kernel's tick).
+//! [`Clock`] (a kernel's tick); what adapters of foreign SCTP share, [`SctpPackets`].
 
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
@@ -21,6 +21,7 @@ mod end;
 mod factory;
 pub mod rate;
 mod registry;
+mod sctp_packets;
 mod settings;
 mod snapshot;
 mod transmission;
@@ -33,6 +34,7 @@ pub use factory::{
 };
 pub use rand_core::RngCore;
 pub use registry::{MODEL, Registry};
+pub use sctp_packets::{SctpArrival, SctpCarries, SctpDeparture, SctpPackets};
 pub use settings::{SettingError, TABLE, changed_values, nearest, read, unknown_name, write_error};
 pub use snapshot::{Cached, Counters, Snapshot, ToldCounters};
 pub use transmission::{Reason, Transmission};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use rexmit_stack::{Counters, Delivery, Endpoint, Event, Snapshot, Socket, Transmission};
+use rexmit_stack::{Counters, Delivery, Endpoint, Event, SctpArrival, Snapshot, Socket, Transmission};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{IpFields, PROTOCOL_SCTP, Packet, Payload, SeqNumber, Transport};
 
@@ -11,7 +11,7 @@ use crate::ffi::{self, Reliability, SendInfo, SendParameters, Statistics, Status
 use crate::hooks::{self, Sent};
 use crate::library::Library;
 use crate::raw::{self, RawSocket};
-use crate::traffic::{Arrival, Gained, Traffic};
+use crate::traffic::{Gained, Traffic};
 use crate::{AssociationConfig, Role, UsrsctpError};
 
 /// One end of an association; see [`Endpoint`] for the order of calls.
@@ -105,7 +105,7 @@ impl Association {
     /// What has happened so far. Packets are counted; of those with data, one that holds any data of before counts as
     /// sent again.
     pub fn counters(&self) -> &Counters {
-        &self.traffic.counters
+        self.traffic.counters()
     }
 
     /// Bytes that were delivered at another place than the sending application wrote them. Anything but zero is a
@@ -117,7 +117,7 @@ impl Association {
     /// True if the peer's DATA chunk with this TSN has arrived. The library drops what comes while its buffer is full, and
     /// does not tell; such a chunk counts as taken.
     pub fn has_received(&self, tsn: SeqNumber) -> bool {
-        self.traffic.received.has(tsn)
+        self.traffic.has_received(tsn)
     }
 
     /// Lends the association a queue for the packets that it sends; swap it back after polling.
@@ -145,7 +145,7 @@ impl Association {
     fn emit(&mut self, sent: Sent, gained: Gained) {
         let (reason, closing) = self.traffic.leaves(&sent.bytes, gained);
         self.closing |= closing;
-        let ident = self.traffic.counters.packets as u16;
+        let ident = self.traffic.counters().packets as u16;
         let packet = Box::new(Packet {
             src: self.config.local.ip(),
             dst: self.config.remote.ip(),
@@ -160,7 +160,7 @@ impl Association {
     }
 
     /// Finds out what the application should know after something has happened.
-    fn observe(&mut self, arrival: Arrival) {
+    fn observe(&mut self, arrival: SctpArrival) {
         match self.state {
             State::Listening => {
                 if let Some(socket) = self.socket.accept() {
@@ -195,7 +195,7 @@ impl Association {
     }
 
     /// A shutdown goes on, or the association may be lost.
-    fn follow_shutdown(&mut self, arrival: Arrival) {
+    fn follow_shutdown(&mut self, arrival: SctpArrival) {
         match self.socket.status().map(|status| status.state) {
             Some(state) if state & (ffi::SHUTDOWN_RECEIVED | ffi::SHUTDOWN_ACK_SENT) != 0 => {
                 self.end_of_stream();
@@ -288,14 +288,14 @@ impl Endpoint for Association {
 
     fn handle_timer(&mut self, now: Instant) {
         let number = self.number;
-        let before = self.traffic.counters.timeouts;
+        let before = self.traffic.counters().timeouts;
         // One after the other, so that packets are told apart by the timer that sends them.
         while hooks::next_timer(number).is_some_and(|due| due <= now) {
             self.call(now, |_| hooks::expire_one(number));
         }
         // Too many expiries end an association without a word.
-        self.closing |= self.traffic.counters.timeouts > before;
-        self.observe(Arrival { data: true, ..Arrival::default() });
+        self.closing |= self.traffic.counters().timeouts > before;
+        self.observe(SctpArrival { data: true, ..SctpArrival::default() });
     }
 
     fn poll_transmit(&mut self, _now: Instant) -> Option<Transmission> {

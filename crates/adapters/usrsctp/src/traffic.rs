@@ -2,11 +2,8 @@
 //!
 //! The library does not say why it sends a packet. Its counters that rose during a call, and the TSNs, tell.
 
-use std::collections::{BTreeSet, VecDeque};
-
-use rexmit_stack::{Counters, Reason};
+use rexmit_stack::{Counters, Reason, SctpArrival, SctpCarries, SctpPackets};
 use rexmit_wire::SeqNumber;
-use rexmit_wire::sctp::{Body, Header};
 
 use crate::ffi::{self, Statistics};
 
@@ -37,70 +34,10 @@ impl Gained {
     }
 }
 
-/// What a packet that arrived holds, as far as it matters here.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Arrival {
-    /// It may have made something readable.
-    pub data: bool,
-    pub abort: bool,
-    /// A chunk of the shutdown, or an ABORT: the association's state may have changed.
-    pub closing: bool,
-}
-
-/// The peer's TSNs that have arrived.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Received {
-    /// The lowest that has not; none before the peer has told its first.
-    next: Option<SeqNumber>,
-    /// Those above.
-    above: BTreeSet<u32>,
-}
-
-impl Received {
-    fn begin(&mut self, first: SeqNumber) {
-        self.next.get_or_insert(first);
-    }
-
-    fn take(&mut self, tsn: SeqNumber) {
-        match self.next {
-            Some(next) if tsn.diff(next) > 0 => {
-                self.above.insert(tsn.0);
-            }
-            Some(next) if tsn == next => self.pass(tsn),
-            _ => {}
-        }
-    }
-
-    /// Nothing up to `tsn` is waited for any more: it has come, or the peer has given it up.
-    fn pass(&mut self, tsn: SeqNumber) {
-        let Some(next) = self.next.as_mut().filter(|next| tsn.diff(**next) >= 0) else { return };
-        *next = tsn + 1;
-        self.above.retain(|above| SeqNumber(*above).diff(tsn) > 0);
-        while self.above.remove(&next.0) {
-            *next += 1;
-        }
-    }
-
-    /// True if it has arrived.
-    pub fn has(&self, tsn: SeqNumber) -> bool {
-        self.next.is_some_and(|next| tsn.diff(next) < 0 || self.above.contains(&tsn.0))
-    }
-}
-
 /// What is known of the sending half from its packets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Traffic {
-    pub counters: Counters,
-    pub received: Received,
-    /// The highest TSN sent.
-    highest: Option<SeqNumber>,
-    /// Chunks that are not cumulatively acknowledged, each with its bytes of data.
-    outstanding: VecDeque<(SeqNumber, u32)>,
-    /// Bytes of data in them, and in all before them.
-    in_flight: u64,
-    delivered: u64,
-    /// The highest cumulative TSN that the peer has told.
-    acknowledged: Option<SeqNumber>,
+    seen: SctpPackets,
     /// Where the recovery that is going on ends (RFC 9260 section 7.2.4).
     recovery_end: Option<SeqNumber>,
     /// T3 has expired, and what it did has not shown yet.
@@ -111,52 +48,27 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
+    /// What has happened so far.
+    pub fn counters(&self) -> &Counters {
+        &self.seen.counters
+    }
+
+    /// True if the peer's DATA chunk with this TSN has arrived.
+    pub fn has_received(&self, tsn: SeqNumber) -> bool {
+        self.seen.has_received(tsn)
+    }
+
     /// Takes note of a packet that has arrived.
-    pub fn arrived(&mut self, packet: &[u8]) -> Arrival {
-        let mut arrival = Arrival::default();
-        let Ok(header) = Header::new(packet, packet.len()) else { return arrival };
+    pub fn arrived(&mut self, packet: &[u8]) -> SctpArrival {
         self.control_backoff = 0;
-        for chunk in header.chunks() {
-            match chunk.body() {
-                Body::Data(data) => {
-                    self.received.take(SeqNumber(data.tsn()));
-                    arrival.data = true;
-                }
-                Body::ForwardTsn(forward) => {
-                    self.received.pass(SeqNumber(forward.cumulative()));
-                    arrival.data = true;
-                }
-                Body::Init(init) | Body::InitAck(init) => {
-                    self.received.begin(SeqNumber(init.initial_tsn()));
-                }
-                Body::Sack(sack) => self.acknowledge(SeqNumber(sack.cumulative()), sack.gap_count() > 0),
-                Body::Shutdown { cumulative } => {
-                    self.acknowledge(SeqNumber(cumulative), false);
-                    arrival.closing = true;
-                }
-                Body::ShutdownAck | Body::ShutdownComplete { .. } => arrival.closing = true,
-                Body::Abort { .. } => (arrival.abort, arrival.closing) = (true, true),
-                _ => {}
+        let arrival = self.seen.arrived(packet);
+        if let Some(cumulative) = arrival.acknowledges {
+            self.data_backoff = 0;
+            if self.recovery_end.is_some_and(|end| cumulative.diff(end) >= 0) {
+                self.recovery_end = None;
             }
         }
         arrival
-    }
-
-    fn acknowledge(&mut self, cumulative: SeqNumber, gaps: bool) {
-        if self.acknowledged.is_some_and(|old| cumulative.diff(old) <= 0) {
-            self.counters.dup_acks += u64::from(gaps);
-            return;
-        }
-        self.acknowledged = Some(cumulative);
-        while self.outstanding.front().is_some_and(|(tsn, _)| tsn.diff(cumulative) <= 0) {
-            let bytes = self.outstanding.pop_front().map_or(0, |(_, bytes)| u64::from(bytes));
-            self.in_flight -= bytes;
-            self.delivered += bytes;
-        }
-        self.data_backoff = 0;
-        if self.recovery_end.is_some_and(|end| cumulative.diff(end) >= 0) {
-            self.recovery_end = None;
-        }
     }
 
     /// Takes note of what the library counted, before the packets of the same call.
@@ -165,14 +77,14 @@ impl Traffic {
     /// be sent again, and only starts anew. Such an expiry counts for nothing: a packet must follow.
     pub fn counted(&mut self, gained: Gained) {
         self.expired = gained.data_timeouts > 0;
-        self.counters.timeouts += u64::from(gained.control_timeouts);
+        self.seen.counters.timeouts += u64::from(gained.control_timeouts);
         self.control_backoff += gained.control_timeouts;
     }
 
     /// An expiry of T3 has made the library send something.
     fn note_timeout(&mut self) {
         if std::mem::take(&mut self.expired) {
-            self.counters.timeouts += 1;
+            self.seen.counters.timeouts += 1;
             self.data_backoff += 1;
             self.recovery_end = None;
         }
@@ -180,44 +92,19 @@ impl Traffic {
 
     /// Takes note of a packet that leaves: why it does, and whether it closes the association.
     pub fn leaves(&mut self, packet: &[u8], gained: Gained) -> (Reason, bool) {
-        self.counters.packets += 1;
-        let (mut reason, mut closing, mut again, mut data) = (Reason::Ack, false, false, false);
-        let Ok(header) = Header::new(packet, packet.len()) else { return (reason, false) };
-        for chunk in header.chunks() {
-            match chunk.body() {
-                Body::Data(chunk) => {
-                    let tsn = SeqNumber(chunk.tsn());
-                    data = true;
-                    if self.highest.is_none_or(|highest| tsn.diff(highest) > 0) {
-                        self.highest = Some(tsn);
-                        self.outstanding.push_back((tsn, chunk.user_len()));
-                        self.in_flight += u64::from(chunk.user_len());
-                        self.counters.data_segments += 1;
-                    } else {
-                        again = true;
-                        self.counters.retransmits += 1;
-                    }
-                }
-                Body::Sack(_) => {}
-                Body::Abort { .. } => (reason, closing) = (Reason::Reset, true),
-                Body::Shutdown { .. } | Body::ShutdownAck | Body::ShutdownComplete { .. } => {
-                    (reason, closing) = (Reason::Control { backoff: self.control_backoff }, true);
-                }
-                Body::ForwardTsn(_) => {
-                    self.note_timeout();
-                    reason = Reason::Control { backoff: 0 };
-                }
-                _ => reason = Reason::Control { backoff: self.control_backoff },
-            }
+        let leaving = self.seen.leaves(packet);
+        if leaving.forwards {
+            self.note_timeout();
         }
-        if again {
-            reason = self.sent_again(gained);
-        } else if data {
-            reason = Reason::New;
-        } else {
-            self.counters.pure_acks += 1;
-        }
-        (reason, closing)
+        let reason = match leaving.carries {
+            SctpCarries::Again => self.sent_again(gained),
+            SctpCarries::New => Reason::New,
+            SctpCarries::Abort => Reason::Reset,
+            SctpCarries::Forward => Reason::Control { backoff: 0 },
+            SctpCarries::Control => Reason::Control { backoff: self.control_backoff },
+            SctpCarries::Ack => Reason::Ack,
+        };
+        (reason, leaving.closing)
     }
 
     /// Why data of before are in a packet.
@@ -230,20 +117,20 @@ impl Traffic {
             return Reason::RetransmitQueue;
         }
         if self.recovery_end.is_none() {
-            self.recovery_end = self.highest;
-            self.counters.fast_retransmits += 1;
+            self.recovery_end = self.seen.highest();
+            self.seen.counters.fast_retransmits += 1;
         }
         Reason::Fast { duplicates: REPORTS, sacked: 0 }
     }
 
     /// Bytes of data sent and not cumulatively acknowledged.
     pub fn in_flight(&self) -> u64 {
-        self.in_flight
+        self.seen.in_flight()
     }
 
     /// Bytes of data cumulatively acknowledged.
     pub fn delivered(&self) -> u64 {
-        self.delivered
+        self.seen.delivered()
     }
 
     /// What the sender is doing.
