@@ -40,6 +40,19 @@ impl KernelCounters {
         self.0.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value)
     }
 
+    /// Of SCTP, expiries of the timers of the handshake and of the shutdown.
+    pub fn control_expiries(&self) -> u64 {
+        ["SctpT1InitExpireds", "SctpT1CookieExpireds", "SctpT2ShutdownExpireds"]
+            .iter()
+            .map(|name| self.get(name))
+            .sum()
+    }
+
+    /// Of SCTP, expiries of any retransmission timer.
+    pub fn expiries(&self) -> u64 {
+        self.control_expiries() + self.get("SctpT3RtxExpireds")
+    }
+
     /// What was counted since an earlier look.
     #[must_use]
     pub fn since(mut self, before: &Self) -> Self {
@@ -121,12 +134,10 @@ impl Counted {
         let sum = |names: &[&str]| {
             counters.values().flat_map(|c| names.iter().map(|name| c.get(name))).sum::<u64>()
         };
-        let timers = ["T1InitExpireds", "T1CookieExpireds", "T2ShutdownExpireds", "T3RtxExpireds"];
-        let expired = |c: &KernelCounters| timers.iter().map(|name| c.get(&format!("Sctp{name}"))).sum();
         Self {
             data_segments: sum(&["SctpOutOrderChunks", "SctpOutUnorderChunks"]),
             retransmits: again,
-            timeouts: counters.each_ref().map(expired),
+            timeouts: counters.each_ref().map(KernelCounters::expiries),
             fast_retransmits: sum(&["SctpFastRetransmits"]),
         }
     }

@@ -63,6 +63,14 @@ impl Protocol {
             Self::Sctp => KernelSocket::sctp_pair(ends),
         }
     }
+
+    /// One end, whose peer is elsewhere.
+    pub fn alone(self, local: (SocketAddr, &socket::Host), remote: SocketAddr) -> KernelSocket {
+        match self {
+            Self::Tcp => KernelSocket::tcp(remote),
+            Self::Sctp => KernelSocket::sctp(local, remote),
+        }
+    }
 }
 
 /// Outgoing streams that lksctp asks for where nothing is said (SCTP_DEFAULT_OUTSTREAMS).

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
 
 use rexmit_linux::protocol::{self, Act, Answer, Begin, Counted, EVENTS, News, Request, Step, Stepped};
 use rexmit_network::HostId;
@@ -21,11 +22,12 @@ use crate::opening::{Protocol, open};
 use crate::packet::{RealPacket, Run};
 use crate::pool::Intake;
 use crate::port::Side;
-use crate::socket::KernelSocket;
+use crate::socket::{self, KernelSocket};
 use crate::starting::{SETTING_UP, round, start};
 use crate::stock::{PAUSE, Stock};
 use crate::sys::inside::{Steps, host_read, host_write};
 use crate::sys::poll::{Poll, Readiness};
+use crate::sys::sock_diag::SockDiag;
 
 /// Numbers of descriptors for [`Poll`].
 const CLOCK: u64 = 0;
@@ -125,11 +127,17 @@ impl Served {
         while !poll.wait_on().map_err(wrong)?.iter().any(|(number, _)| *number == CLOCK) {}
         // What the kernel drew while it waited depends on what ran before.
         guest::seed(begin.seed).map_err(wrong)?;
+        let diag = || host.namespace.within(SockDiag::open).ok().map(Rc::new);
+        let asked = socket::Host {
+            diag: if protocol == Protocol::Sctp { diag() } else { None },
+            hz: Some((1_000_000_000 / self.tick.as_nanos()) as u32),
+        };
         let addresses = begin.addresses;
         let intake = Intake::new(self.stock.pool());
         self.run = Some(Stepping {
             made: (id, spec, addresses),
             host,
+            asked,
             side,
             intake,
             protocol,
@@ -158,6 +166,8 @@ impl Served {
 struct Stepping {
     made: (HostId, HostSpec, [IpAddr; 2]),
     host: Host,
+    /// Whom its sockets ask.
+    asked: socket::Host,
     side: Side,
     intake: Intake,
     protocol: Protocol,
@@ -190,8 +200,9 @@ impl Stepping {
         told.counted = self.count()?;
         told.failure =
             self.ends.values().find_map(|end| end.failure().map(|e| format!("a socket failed: {e}")));
-        for News { end, readable, .. } in &mut told.ends {
-            *readable = self.ends.get(end).map_or(0, KernelSocket::waiting);
+        for News { end, readable, misplaced, .. } in &mut told.ends {
+            let Some(socket) = self.ends.get(end) else { continue };
+            (*readable, *misplaced) = (socket.waiting(), socket.misplaced());
         }
         Ok(told)
     }
@@ -239,29 +250,32 @@ impl Stepping {
         let numbers = numbers.map(|number| number as u8);
         match self.told.ends.iter_mut().find(|news| news.end == number) {
             Some(news) => news.events.extend(numbers),
-            None => self.told.ends.push(News { end: number, events: numbers.collect(), readable: 0 }),
+            None => {
+                self.told.ends.push(News { end: number, events: numbers.collect(), ..News::default() });
+            }
         }
     }
 
+    /// Takes a connection that waits; the next wait tells of more. To ask for one where none waits takes lksctp a tick, and the
+    /// clock stands.
     fn accept(&mut self, listener: usize) -> io::Result<()> {
-        loop {
-            let Some((_, socket)) = self.listeners.get(listener) else { return Ok(()) };
-            let (socket, from) = match socket.accept() {
-                Ok(accepted) => accepted,
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(e) => return Err(e),
-            };
-            socket.set_nonblocking(true)?;
-            let Some(number) = from.as_socket().and_then(|from| self.remotes.get(&from)).copied() else {
-                continue;
-            };
-            self.poll.add_socket(&socket, ENDS + u64::from(number))?;
-            if let Some(end) = self.ends.get_mut(&number) {
-                end.take(socket, true);
-            }
-            // Connected, and perhaps data: the edge comes with the descriptor's first wait.
-            self.hear(number, Readiness::EPOLLOUT);
+        let Some((_, socket)) = self.listeners.get(listener) else { return Ok(()) };
+        let (socket, from) = match socket.accept() {
+            Ok(accepted) => accepted,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        socket.set_nonblocking(true)?;
+        let Some(number) = from.as_socket().and_then(|from| self.remotes.get(&from)).copied() else {
+            return Ok(());
+        };
+        self.poll.add_socket(&socket, ENDS + u64::from(number))?;
+        if let Some(end) = self.ends.get_mut(&number) {
+            end.take(socket, true);
         }
+        // Connected, and perhaps data: the edge comes with the descriptor's first wait.
+        self.hear(number, Readiness::EPOLLOUT);
+        Ok(())
     }
 
     fn act(&mut self, act: &Act) -> io::Result<()> {
@@ -280,20 +294,19 @@ impl Stepping {
                 self.told.counts.push(taken);
             }
             Act::Read(end, len) => {
-                self.with(*end, |socket| {
-                    // A read gives what there is of one piece.
-                    let mut left = *len;
-                    while left > 0 {
-                        let got = socket.read(now, left);
-                        if got == 0 {
-                            break;
-                        }
-                        left -= got;
-                    }
-                });
+                let (got, at) = self.with(*end, |socket| read(socket, *len));
+                self.told.counts.push(got);
+                self.told.read_at = at;
                 self.tell(*end, Vec::new());
             }
-            Act::Close(end) => self.with(*end, |socket| socket.close(now)),
+            Act::Close(end) => {
+                // It may end the connection without another word from the kernel.
+                let told = self.with(*end, |socket| {
+                    socket.close(now);
+                    socket.events(Readiness::empty())
+                });
+                self.tell(*end, told);
+            }
             Act::Abort(end) => self.with(*end, |socket| socket.abort(now)),
         }
         Ok(())
@@ -312,7 +325,7 @@ impl Stepping {
     ) -> io::Result<()> {
         let wish = self.protocol.with_streams(streams);
         let host = &self.host;
-        let mut socket = KernelSocket::tcp(remote);
+        let mut socket = self.protocol.alone((local, &self.asked), remote);
         if active {
             let made = host.namespace.within(|| open(local, &host.linux, wish))?;
             self.poll.add_socket(&made, ENDS + u64::from(end))?;
@@ -333,10 +346,34 @@ impl Stepping {
     /// What the host's kernel has counted in this run.
     fn count(&self) -> io::Result<Counted> {
         let now = self.host.namespace.within(KernelCounters::read)?.since(&self.counted);
-        Ok(Counted {
-            retransmits: now.get("Tcp.RetransSegs").saturating_sub(now.get("TcpExt.TCPSynRetrans")),
-            timeouts: now.get("TcpExt.TCPTimeouts"),
-            fast_retransmits: now.get("TcpExt.TCPSackRecovery") + now.get("TcpExt.TCPRenoRecovery"),
+        Ok(match self.protocol {
+            Protocol::Tcp => Counted {
+                retransmits: now.get("Tcp.RetransSegs").saturating_sub(now.get("TcpExt.TCPSynRetrans")),
+                timeouts: now.get("TcpExt.TCPTimeouts"),
+                control_timeouts: 0,
+                fast_retransmits: now.get("TcpExt.TCPSackRecovery") + now.get("TcpExt.TCPRenoRecovery"),
+            },
+            Protocol::Sctp => Counted {
+                retransmits: 0,
+                timeouts: now.expiries(),
+                control_timeouts: now.control_expiries(),
+                fast_retransmits: now.get("SctpFastRetransmits"),
+            },
         })
     }
+}
+
+/// Reads up to so many bytes; how many were there, and where they began.
+fn read(socket: &mut KernelSocket, len: u64) -> (u64, Option<u64>) {
+    let mut got = socket.read(Instant::ZERO, len);
+    if let KernelSocket::Tcp(_) = socket {
+        // A read gives what there is of one piece.
+        while got < len {
+            match socket.read(Instant::ZERO, len - got) {
+                0 => break,
+                more => got += more,
+            }
+        }
+    }
+    (got, socket.read_offset())
 }

@@ -30,18 +30,21 @@ pub(crate) struct Host {
     acts: Vec<Act>,
     next: Option<Instant>,
     counted: Counted,
+    /// Where the last read began, of messages.
+    read_at: Option<u64>,
     ends: BTreeMap<u32, Told>,
     /// What its ends have sent, in order.
     out: VecDeque<Transmission>,
 }
 
 /// What is known of an end.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Told {
     local_port: u16,
     remote_port: u16,
     events: VecDeque<Event>,
     readable: u64,
+    misplaced: u64,
     traffic: Traffic,
 }
 
@@ -57,6 +60,7 @@ impl Host {
                 acts: Vec::new(),
                 next: None,
                 counted: Counted::default(),
+                read_at: None,
                 ends: BTreeMap::new(),
                 out: VecDeque::new(),
             }),
@@ -87,19 +91,14 @@ impl Host {
     }
 
     fn take(&mut self, by: u32, stepped: Stepped) -> Vec<u64> {
-        let Stepped { next, counts, packets, lengths, ends, counted, failure } = stepped;
+        let Stepped { next, counts, read_at, packets, lengths, ends, counted, failure } = stepped;
+        self.read_at = read_at.or(self.read_at);
         self.next = next.map(Instant::from_nanos);
         self.failure = self.failure.take().or(failure);
-        let gained = Counted {
-            retransmits: counted.retransmits - self.counted.retransmits,
-            timeouts: counted.timeouts - self.counted.timeouts,
-            fast_retransmits: counted.fast_retransmits - self.counted.fast_retransmits,
-        };
+        let gained = counted.since(self.counted);
         self.counted = counted;
         if let Some(acting) = self.ends.get_mut(&by) {
-            // The kernel counts them for the host: they are shown with the end that acts.
-            acting.traffic.counters.timeouts += gained.timeouts;
-            acting.traffic.counters.fast_retransmits += gained.fast_retransmits;
+            acting.traffic.counted(gained);
         }
         let mut rest = &packets.0[..];
         for len in lengths {
@@ -107,9 +106,9 @@ impl Host {
             rest = others;
             self.send(bytes, gained);
         }
-        for News { end, events, readable } in ends {
+        for News { end, events, readable, misplaced } in ends {
             let Some(told) = self.ends.get_mut(&end) else { continue };
-            told.readable = readable;
+            (told.readable, told.misplaced) = (readable, misplaced);
             told.events.extend(events.iter().filter_map(|number| EVENTS.get(usize::from(*number))));
         }
         counts
@@ -157,18 +156,30 @@ impl Drop for Host {
 pub(crate) struct LinuxEnd {
     host: Rc<RefCell<Host>>,
     number: u32,
+    /// It keeps messages apart.
+    messages: bool,
+    /// Where the last read began.
+    read_at: Option<u64>,
     /// Kept here, since whoever asks wants a reference.
     counters: Counters,
 }
 
 impl LinuxEnd {
-    /// Makes an end at this host.
-    pub fn open(host: Rc<RefCell<Host>>, number: u32, settings: &EndSettings) -> Result<Self, GuestError> {
+    /// Makes an end at this host, of a connection or, with `messages`, of an association.
+    pub fn open(
+        host: Rc<RefCell<Host>>,
+        number: u32,
+        messages: bool,
+        settings: &EndSettings,
+    ) -> Result<Self, GuestError> {
         let mut at = host.borrow_mut();
         let told = Told {
             local_port: settings.local.port(),
             remote_port: settings.remote.port(),
-            ..Told::default()
+            events: VecDeque::new(),
+            readable: 0,
+            misplaced: 0,
+            traffic: Traffic::new(messages),
         };
         at.ends.insert(number, told);
         at.acts.push(Act::Open {
@@ -183,7 +194,7 @@ impl LinuxEnd {
             return Err(GuestError::Refused(failure.clone()));
         }
         drop(at);
-        Ok(Self { host, number, counters: Counters::default() })
+        Ok(Self { host, number, messages, read_at: None, counters: Counters::default() })
     }
 
     /// Asks for an act with the next step.
@@ -193,8 +204,15 @@ impl LinuxEnd {
         host.acts.push(act);
     }
 
-    fn told<T>(&self, what: impl FnOnce(&mut Told) -> T) -> T {
-        what(self.host.borrow_mut().ends.entry(self.number).or_default())
+    /// Does an act at once, and all that waits before it; what it gave that counts.
+    fn act(&self, now: Instant, act: Act) -> u64 {
+        self.wish(now, act);
+        // The only one of the acts whose answer matters is the last.
+        self.host.borrow_mut().step(self.number, now, false).last().copied().unwrap_or(0)
+    }
+
+    fn told<T>(&self, what: impl FnOnce(&mut Told) -> T) -> Option<T> {
+        self.host.borrow_mut().ends.get_mut(&self.number).map(what)
     }
 }
 
@@ -228,7 +246,7 @@ impl Endpoint for LinuxEnd {
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.told(|told| told.events.pop_front())
+        self.told(|told| told.events.pop_front()).flatten()
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -256,17 +274,26 @@ impl Socket for LinuxEnd {
     }
 
     fn send(&mut self, now: Instant, len: u64, how: Delivery) -> u64 {
-        self.wish(now, Act::Write(self.number, len, how.into()));
-        // The only one of the acts whose answer matters is the last.
-        self.host.borrow_mut().step(self.number, now, false).last().copied().unwrap_or(0)
+        self.act(now, Act::Write(self.number, len, how.into()))
+    }
+
+    fn read_offset(&self) -> Option<u64> {
+        self.read_at
     }
 
     fn read(&mut self, now: Instant, max: u64) -> u64 {
+        if self.messages {
+            // Which message is the next, the kernel alone knows.
+            let got = self.act(now, Act::Read(self.number, max));
+            self.read_at = self.host.borrow_mut().read_at.take();
+            return got;
+        }
         let got = self.told(|told| {
             let got = told.readable.min(max);
             told.readable -= got;
             got
         });
+        let got = got.unwrap_or(0);
         if got > 0 {
             self.wish(now, Act::Read(self.number, got));
         }
@@ -274,7 +301,7 @@ impl Socket for LinuxEnd {
     }
 
     fn readable(&self) -> u64 {
-        self.told(|told| told.readable)
+        self.told(|told| told.readable).unwrap_or(0)
     }
 
     fn close(&mut self, now: Instant) {
@@ -292,22 +319,26 @@ impl StackEnd for LinuxEnd {
     }
 
     fn misplaced_bytes(&self) -> u64 {
-        0
+        self.told(|told| told.misplaced).unwrap_or(0)
+    }
+
+    fn is_of_messages(&self) -> bool {
+        self.messages
     }
 
     fn swap_queue(&mut self, now: Instant, queue: &mut VecDeque<Transmission>) {
         while let Some(sent) = self.poll_transmit(now) {
             queue.push_back(sent);
         }
-        self.counters = self.told(|told| told.traffic.counters);
+        self.counters = self.told(|told| *told.traffic.counters()).unwrap_or(self.counters);
     }
 
     fn initial_number(&self) -> Option<SeqNumber> {
-        self.told(|told| told.traffic.first)
+        self.told(|told| told.traffic.first()).flatten()
     }
 
     fn has_received(&self, from: SeqNumber, end: SeqNumber) -> bool {
-        self.told(|told| told.traffic.has_received(from, end))
+        self.told(|told| told.traffic.has_received(from, end)).unwrap_or(false)
     }
 
     fn failure(&self) -> Option<String> {

@@ -20,7 +20,7 @@ static ABOUT: About = About {
     name: "linux",
     summary: "the Linux kernel, in a guest of its own for each host",
     version: Some("the kernel of `hosts.X.linux.version`, or that of --kernel"),
-    protocols: &["tcp"],
+    protocols: &["tcp", "sctp"],
     determinism: Determinism::Bytes,
     one_run_at_a_time: false,
     is_linux: true,
@@ -98,8 +98,8 @@ impl StackRun for Run {
         let at = planned.host(end)?;
         let number = planned.ends;
         planned.ends += 1;
-        let made =
-            LinuxEnd::open(at, number, end).map_err(|error| SettingError::new("", error.to_string()))?;
-        Ok(Box::new(made))
+        let messages = planned.begin.protocol == "sctp";
+        let made = LinuxEnd::open(at, number, messages, end);
+        Ok(Box::new(made.map_err(|error| SettingError::new("", error.to_string()))?))
     }
 }

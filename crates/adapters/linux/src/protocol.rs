@@ -83,7 +83,7 @@ pub enum Act {
     Connect(u32),
     /// It writes so many bytes.
     Write(u32, u64, How),
-    /// It reads up to so many bytes.
+    /// It reads up to so many bytes: of a stream, all at once; of messages, of the next one.
     Read(u32, u64),
     /// It closes.
     Close(u32),
@@ -176,6 +176,9 @@ pub struct Stepped {
     pub next: Option<u64>,
     /// By each act that writes or reads, how many bytes.
     pub counts: Vec<u64>,
+    /// Where the bytes of the last read began in what the peer's application wrote, where they need not follow those
+    /// before.
+    pub read_at: Option<u64>,
     /// The packets that the host sent, one behind the other.
     pub packets: Bytes,
     /// How long each of them is.
@@ -195,8 +198,10 @@ pub struct News {
     pub end: u32,
     /// What happened, in order, by the numbers of [`EVENTS`].
     pub events: Vec<u8>,
-    /// Bytes in order that wait for a read.
+    /// Bytes in order that wait for a read; of messages, those of the next one.
     pub readable: u64,
+    /// Bytes that it has read and that were not those written at their place.
+    pub misplaced: u64,
 }
 
 /// Events by their numbers.
@@ -213,12 +218,26 @@ pub const EVENTS: [Event; 7] = [
 /// Counters of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
-    /// Data sent again.
+    /// Data sent again, of TCP.
     pub retransmits: u64,
     /// Expiries of retransmission timers, those of handshakes included.
     pub timeouts: u64,
+    /// Of SCTP, those of them that were of handshakes and shutdowns.
+    pub control_timeouts: u64,
     /// Entries into fast recovery; of SCTP, fast retransmits.
     pub fast_retransmits: u64,
+}
+
+impl Counted {
+    /// What was counted since an earlier look.
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            retransmits: self.retransmits - before.retransmits,
+            timeouts: self.timeouts - before.timeouts,
+            control_timeouts: self.control_timeouts - before.control_timeouts,
+            fast_retransmits: self.fast_retransmits - before.fast_retransmits,
+        }
+    }
 }
 
 /// [`Snapshot`] as it travels.
@@ -242,7 +261,7 @@ pub struct Looked {
 }
 
 /// Every name of a state and of a phase that a guest tells.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 23] = [
     "ESTABLISHED",
     "SYN-SENT",
     "SYN-RECEIVED",
@@ -260,6 +279,7 @@ const NAMES: [&str; 22] = [
     "SHUTDOWN-SENT",
     "SHUTDOWN-RECEIVED",
     "SHUTDOWN-ACK-SENT",
+    "unknown",
     "open",
     "disorder",
     "cwr",

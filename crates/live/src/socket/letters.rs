@@ -1,6 +1,65 @@
-//! Which message is which: what an end wrote, kept until the other has read it.
+//! Which message is which: what an end wrote, kept until the other has read it, or what messages say themselves.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// How an end names its messages, and knows those of the other.
+#[derive(Debug)]
+pub enum Names {
+    /// Both ends are here: what this one writes, and what the other does.
+    Kept([Rc<RefCell<Letters>>; 2]),
+    /// The other is elsewhere: a message says its place.
+    Marks(Marks),
+}
+
+impl Names {
+    /// Those of two ends that are both here.
+    pub fn pair() -> [Self; 2] {
+        let (one, other) = (Rc::<RefCell<Letters>>::default(), Rc::<RefCell<Letters>>::default());
+        [Self::Kept([one.clone(), other.clone()]), Self::Kept([other, one])]
+    }
+
+    /// The identifier of the next message, which is to stand behind so many bytes.
+    pub fn next(&self, offset: u64) -> u32 {
+        match self {
+            Self::Kept([own, _]) => own.borrow().next(),
+            Self::Marks(_) => offset as u32,
+        }
+    }
+
+    /// That message has been sent.
+    pub fn sent(&mut self, place: Place) {
+        if let Self::Kept([own, _]) = self {
+            own.borrow_mut().sent(place);
+        }
+    }
+
+    /// A message of the other end comes, of which so many bytes are there: its place, if it can be.
+    pub fn come(&mut self, ppid: u32, len: u64) -> Option<Place> {
+        match self {
+            Self::Kept([_, others]) => others.borrow_mut().come(ppid),
+            Self::Marks(marks) => Some(Place { offset: marks.come(ppid, len), len: None }),
+        }
+    }
+}
+
+/// Messages whose payload protocol identifier is the lowest 32 bits of their place in what their application wrote.
+#[derive(Debug, Default)]
+pub struct Marks {
+    /// The end of the furthest beginning of a message.
+    furthest: u64,
+}
+
+impl Marks {
+    /// A message comes, of which so many bytes are there: its place is the one nearest to the furthest so far.
+    fn come(&mut self, mark: u32, len: u64) -> u64 {
+        let away = i64::from(mark.wrapping_sub(self.furthest as u32) as i32);
+        let place = self.furthest.saturating_add_signed(away);
+        self.furthest = self.furthest.max(place + len);
+        place
+    }
+}
 
 /// Messages under way in one direction of an association.
 ///
@@ -19,8 +78,8 @@ pub struct Letters {
 pub struct Place {
     /// Bytes written before it.
     pub offset: u64,
-    /// Its bytes.
-    pub len: u64,
+    /// Its bytes, where they are known.
+    pub len: Option<u64>,
 }
 
 /// The first identifier: those below 2^31 stand for registered protocols, as which other programs would read them.
@@ -54,7 +113,7 @@ mod tests {
     use super::*;
 
     fn place(n: u64) -> Place {
-        Place { offset: 100 * n, len: 100 }
+        Place { offset: 100 * n, len: Some(100) }
     }
 
     #[test]
@@ -87,5 +146,18 @@ mod tests {
         assert_eq!((last, first), (u32::MAX, FIRST));
         assert_eq!(letters.come(first), Some(place(1)));
         assert_eq!(letters.come(last), Some(place(0)));
+    }
+
+    #[test]
+    fn marked_messages_are_known_across_two_to_the_32() {
+        let mut names = Names::Marks(Marks { furthest: (1 << 32) - 150 });
+        let come = |names: &mut Names, place: u64| {
+            let ppid = names.next(place);
+            names.sent(Place { offset: place, len: Some(100) });
+            names.come(ppid, 100)
+        };
+        for place in [(1 << 32) - 150, (1 << 32) + 50, (1 << 32) - 50, (1 << 32) - 250, 1 << 32] {
+            assert_eq!(come(&mut names, place), Some(Place { offset: place, len: None }), "{place}");
+        }
     }
 }

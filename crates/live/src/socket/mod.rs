@@ -55,7 +55,12 @@ impl KernelSocket {
         Self::Tcp(TcpSocket::new(remote))
     }
 
-    /// Bytes in order that wait for a read.
+    /// One end of an SCTP association, likewise; each message says its place.
+    pub fn sctp(local: (SocketAddr, &Host), remote: SocketAddr) -> Self {
+        Self::Sctp(SctpSocket::alone(local, remote))
+    }
+
+    /// Bytes in order that wait for a read; of SCTP, those of the next message.
     pub fn waiting(&self) -> u64 {
         each!(self, end => end.common.readable())
     }

@@ -1,6 +1,5 @@
 //! An association of the kernel's SCTP, as a one-to-one socket: each write is a message (RFC 6458 section 4).
 
-use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -8,7 +7,7 @@ use rexmit_stack::{Cached, Delivery, Event, Snapshot, ToldCounters};
 use rexmit_units::Duration;
 use rexmit_wire::Payload;
 
-use super::letters::{Letters, Place};
+use super::letters::{Marks, Names, Place};
 use super::{Common, Sent, with_room};
 use crate::sys::poll::Readiness;
 use crate::sys::sctp::{self, STATES, Sending, Status, Until};
@@ -31,32 +30,45 @@ pub struct SctpSocket {
     local: SocketAddr,
     /// The other end has connected to it.
     accepted: bool,
-    /// What this end writes, and what the other does.
-    own: Rc<RefCell<Letters>>,
-    others: Rc<RefCell<Letters>>,
-    /// Of the message that is being read: where its next byte stands, and how many are left.
-    reading: Option<Place>,
+    names: Names,
+    /// The message that is being read.
+    reading: Option<Reading>,
     /// Where the bytes of the last read began.
     read_at: u64,
     /// What the kernel told last; it forgets with the association.
     counters: ToldCounters,
 }
 
+/// A message of which a part has been read.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    ppid: Option<u32>,
+    /// Where its next byte stands, and how many are left.
+    rest: Place,
+}
+
 impl SctpSocket {
     pub(super) fn pair([one, other]: [(SocketAddr, &Host); 2]) -> [Self; 2] {
-        let (ones, others) = (Rc::<RefCell<Letters>>::default(), Rc::<RefCell<Letters>>::default());
-        let end = |(local, host): (SocketAddr, &Host), remote, own, others| Self {
+        let [ones, others] = Names::pair();
+        [Self::new(one, other.0, ones), Self::new(other, one.0, others)]
+    }
+
+    /// An end whose peer is elsewhere: messages say their places.
+    pub(super) fn alone(local: (SocketAddr, &Host), remote: SocketAddr) -> Self {
+        Self::new(local, remote, Names::Marks(Marks::default()))
+    }
+
+    fn new((local, host): (SocketAddr, &Host), remote: SocketAddr, names: Names) -> Self {
+        Self {
             common: Common::new(remote),
             host: host.clone(),
             local,
             accepted: false,
-            own,
-            others,
+            names,
             reading: None,
             read_at: 0,
             counters: ToldCounters::default(),
-        };
-        [end(one, other.0, ones.clone(), others.clone()), end(other, one.0, others, ones)]
+        }
     }
 
     pub(super) fn take(&mut self, socket: socket2::Socket, accepted: bool) {
@@ -144,17 +156,16 @@ impl SctpSocket {
     pub(super) fn send(&mut self, len: u64, how: Delivery) -> u64 {
         let common = &mut self.common;
         let Some(fd) = common.socket.as_ref() else { return 0 };
-        let mut own = self.own.borrow_mut();
-        let place = Place { offset: common.written, len };
+        let place = Place { offset: common.written, len: Some(len) };
         let bytes = Payload::Stream { offset: place.offset % 10, len: len as u32 };
-        let sending =
-            Sending { stream: how.stream, unordered: how.unordered, ppid: own.next(), until: until(&how) };
+        let ppid = self.names.next(place.offset);
+        let sending = Sending { stream: how.stream, unordered: how.unordered, ppid, until: until(&how) };
         let done = sctp::send(fd, &bytes.bytes(), &sending);
         common.blocked = common.note(done).is_none();
         if common.blocked {
             return 0;
         }
-        own.sent(place);
+        self.names.sent(place);
         common.written += len;
         len
     }
@@ -174,21 +185,24 @@ impl SctpSocket {
             None => Ok(None),
         };
         let Some(got) = common.note(done).flatten() else { return 0 };
-        let come = |ppid: u32| self.others.borrow_mut().come(ppid);
-        let place = self.reading.take().or_else(|| got.ppid.and_then(come));
         let len = got.len as u64;
+        // One that was given up while it was being read has no end: another follows.
+        let reading =
+            self.reading.take().filter(|reading| reading.ppid == got.ppid).map(|reading| reading.rest);
+        let place = reading.or_else(|| self.names.come(got.ppid?, len));
         let Some(place) = place else {
             common.misplaced += len;
             return len;
         };
         self.read_at = place.offset;
         common.check(place.offset, &room[..got.len]);
-        let left = place.len.saturating_sub(len);
         if got.whole {
             // What a message lacks, or has too much, is not at its place either.
-            common.misplaced += place.len.abs_diff(len);
+            common.misplaced += place.len.map_or(0, |whole| whole.abs_diff(len));
         } else {
-            self.reading = Some(Place { offset: place.offset + len, len: left });
+            let left = place.len.map(|whole| whole.saturating_sub(len));
+            let rest = Place { offset: place.offset + len, len: left };
+            self.reading = Some(Reading { ppid: got.ppid, rest });
         }
         len
     }

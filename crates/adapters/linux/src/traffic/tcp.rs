@@ -1,6 +1,4 @@
-//! What the packets of a host's connection show: which carry data again, and what has arrived.
-//!
-//! The kernel does not say why it sends a packet. Sequence numbers, and counters that rose with the step, tell.
+//! Of TCP.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +7,9 @@ use rexmit_wire::{Flags, Packet, Payload, SeqNumber, TcpSegment};
 
 use crate::protocol::Counted;
 
-/// The sending and the receiving half of a TCP connection, from its packets.
+/// A connection, from its packets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Traffic {
+pub(crate) struct TcpTraffic {
     /// What has happened so far.
     pub counters: Counters,
     /// Its first sequence number.
@@ -25,8 +23,12 @@ pub(crate) struct Traffic {
     received: Received,
 }
 
-impl Traffic {
-    /// Takes note of a packet that leaves; why it does. `gained` is what the host has counted since the last step.
+impl TcpTraffic {
+    pub fn counted(&mut self, gained: Counted) {
+        self.counters.timeouts += gained.timeouts;
+        self.counters.fast_retransmits += gained.fast_retransmits;
+    }
+
     pub fn leaves(&mut self, packet: &mut Packet, gained: Counted) -> Reason {
         self.counters.packets += 1;
         let rexmit_wire::Transport::Tcp(segment) = &mut packet.transport else { return Reason::Ack };
@@ -83,7 +85,6 @@ impl Traffic {
         }
     }
 
-    /// Takes note of a packet that arrives.
     pub fn arrives(&mut self, packet: &Packet) {
         let Some(segment) = packet.tcp() else { return };
         if segment.flags.has(Flags::SYN) {
@@ -93,7 +94,6 @@ impl Traffic {
         }
     }
 
-    /// True if all of `[from, end)` of the peer's sequence space has arrived.
     pub fn has_received(&self, from: SeqNumber, end: SeqNumber) -> bool {
         self.received.has(from, end)
     }
