@@ -187,7 +187,10 @@ def test_a_kernel_that_is_not_there_and_one_of_another_backend_are_errors(
         ChosenKernels(study(hosts__server__linux__version=["6.1", "6.12"]).spec)
     said = rexmit("run", "hurtig-2006/short", "--kernel", "6.12")
     assert said.returncode == 2
-    assert said.stderr == "rexmit: error: kernel: is of guests, which backend uml has and model has not\n"
+    assert said.stderr == (
+        "rexmit: error: kernel: is of guests, which backend uml has and hosts that are Linux (`linux:`); "
+        "model has none here\n"
+    )
     said = rexmit("run", "hurtig-2006/short", "--kernel", "6.12", "--backend", "uml")
     assert "no kernel 6.12 with a virtual clock" in said.stderr
     assert "rexmit kernel build --version 6.12" in said.stderr

@@ -242,6 +242,7 @@ class TestGuest:
         (["--virtual", "--patience", "3", *IDLE, "--", "true"], "--patience"),
         (["--patience", "3 s", *IDLE, "--", "true"], "--virtual"),
         (["--writable", ".", *IDLE, "--", "true"], "--virtual"),
+        (["--kernel", "6.12", *IDLE, "--", "true"], "--virtual"),
         (["--virtual", "--writable", "nowhere", *IDLE, "--", "true"], "there is no such folder"),
     ],
 )
@@ -249,6 +250,12 @@ def test_a_mistake_is_one_line(rexmit: Command, options: list[str], text: str) -
     done = rexmit("emulate", *options)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert text in done.stderr
+
+
+def test_a_kernel_that_was_not_built_is_one_line(rexmit: Command) -> None:
+    done = rexmit("emulate", "--virtual", "--kernel", "5.4", *IDLE, "--", "true")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert "rexmit kernel build --version 5.4" in done.stderr
 
 
 def test_without_a_kernel_one_line_says_what_to_do(

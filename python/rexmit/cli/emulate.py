@@ -14,11 +14,13 @@ from typing import Any
 import click
 
 from rexmit import _native
+from rexmit.cli import completing
 from rexmit.cli.common import OUT, json_option, warn
 from rexmit.cli.emulate_command import check_separated
 from rexmit.cli.emulate_settings import Setting, describe, read_path, split_settings
 from rexmit.cli.emulate_show import LiveState, say, show_summary
 from rexmit.errors import UsageError, one_line
+from rexmit.kernel import DEFAULT_VERSION
 from rexmit.run.emulation import INVALID, EmulationError, EmulationOptions, Listener
 from rexmit.run.emulation import emulate as run_emulation
 from rexmit.run.virtual import Guest
@@ -135,6 +137,13 @@ Examples:
     f"a program computes. Default: {_PATIENCE}.",
 )
 @click.option(
+    "--kernel",
+    metavar="NAME",
+    shell_complete=completing.kernels,
+    help="With --virtual: the guest's kernel, by its version or the beginning of its hash; `rexmit kernel "
+    f"status` lists them. Default: {DEFAULT_VERSION}.",
+)
+@click.option(
     "--date",
     metavar="DATE",
     help="With --virtual: what the clock shows first, such as 2026-07-01T12:00, UTC, or now. "
@@ -175,6 +184,7 @@ def emulate(
     mode: str | None,
     virtual: bool,
     patience: str | None,
+    kernel: str | None,
     date: str | None,
     writable: tuple[Path, ...],
     live: bool | None,
@@ -215,6 +225,8 @@ def emulate(
         _check_virtual(given, {"--between": between, "--mode": mode}, server)
     elif patience is not None or date is not None:
         raise UsageError("--patience and --date: go with --virtual; the clock is this machine's otherwise")
+    elif kernel is not None:
+        raise UsageError("--kernel: goes with --virtual; the kernel is this machine's otherwise")
     elif writable:
         raise UsageError("--writable: goes with --virtual; programs may write where you may otherwise")
     command = given if virtual else _command(given, server, between)
@@ -235,7 +247,7 @@ def emulate(
         capture=capture,
         verdicts=verdicts,
         to_stderr=as_json,
-        virtual=_guest(date, patience, writable) if virtual else None,
+        virtual=_guest(date, patience, writable, kernel) if virtual else None,
         environment=_environment(path, interactive),
     )
     context.exit(_run(options, shown))
@@ -265,7 +277,7 @@ def _check_virtual(command: tuple[str, ...], without: dict[str, object], server:
         raise UsageError(f"--virtual: nothing but its own programs is in a guest; give {what}, too")
 
 
-def _guest(date: str | None, patience: str | None, writable: tuple[Path, ...]) -> Guest:
+def _guest(date: str | None, patience: str | None, writable: tuple[Path, ...], kernel: str | None) -> Guest:
     if date == "now":
         start = datetime.now(UTC)
     else:
@@ -284,7 +296,7 @@ def _guest(date: str | None, patience: str | None, writable: tuple[Path, ...]) -
     for folder in writable:
         if not folder.is_dir():
             raise UsageError(f"--writable {folder}: there is no such folder; make it first")
-    return Guest(start_ns, standing / 1e9, tuple(folder.resolve() for folder in writable))
+    return Guest(start_ns, standing / 1e9, tuple(folder.resolve() for folder in writable), kernel)
 
 
 def _run(options: EmulationOptions, shown: _Shown) -> int:

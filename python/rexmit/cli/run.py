@@ -46,8 +46,9 @@ Examples:
 @click.option(
     "--kernel",
     shell_complete=completing.kernels,
-    help="With --backend uml: the kernel where hosts name none (hosts.server.linux.version), by its version "
-    f"or the beginning of its hash; `rexmit kernel status` lists them. Default: {DEFAULT_VERSION}.",
+    help="With --backend uml, and for hosts that are Linux: the kernel where they name none "
+    "(hosts.server.linux.version), by its version or the beginning of its hash; `rexmit kernel status` lists "
+    f"them. Default: {DEFAULT_VERSION}.",
 )
 @click.option(
     "--allow-unsupported",

@@ -120,7 +120,7 @@ class ModelBackend:
         self._design = spec.design
         self._where = spec.path or spec.name
         self._plan = self._plan_of(self._design.factors)
-        self._kernels = self._kernel_stacks()
+        self._stack_kernels = self._kernel_stacks()
         self._details = details_of(spec)
         if "transmissions" in self.table_kinds and self._sends_silently():
             self.table_kinds = tuple(kind for kind in self.table_kinds if kind != "transmissions")
@@ -128,6 +128,11 @@ class ModelBackend:
     def _kernel_stacks(self) -> KernelStacks | None:
         """The kernels that hosts have as their code, where any has one."""
         if LINUX not in self._plan.stacks():
+            if self._options.kernel is not None:
+                raise UsageError(
+                    "kernel: is of guests, which backend uml has and hosts that are Linux (`linux:`); "
+                    f"{self.name} has none here"
+                )
             return None
         # Loaded where it is used: few studies have such hosts.
         from rexmit.run.kernel_stacks import KernelStacks
@@ -216,7 +221,7 @@ class ModelBackend:
         """The versions of third parties' stacks that hosts have, beside that of the package."""
         known = third_parties()
         versions = {name: known[name].version for name in self._plan.stacks() if name in known}
-        return {**versions, **({} if self._kernels is None else self._kernels.facts())}
+        return {**versions, **({} if self._stack_kernels is None else self._stack_kernels.facts())}
 
     def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         """Runs them on `jobs` threads; the rows are the same for any number."""

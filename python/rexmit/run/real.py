@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from rexmit import _native
-from rexmit.errors import RexmitError, StudyError
+from rexmit.errors import RexmitError, StudyError, UsageError
 from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for, to_json
 from rexmit.run.chosen_kernels import ChosenKernels, named_kernels
@@ -49,6 +49,10 @@ class RealBackend(ModelBackend):
 
     def _kernel_stacks(self) -> None:
         """None: both hosts have the kernel of the backend."""
+        if self._options.kernel is not None and self.real_time:
+            raise UsageError(
+                f"kernel: is of guests, which backend {self.name} has not: its kernel is this machine's"
+            )
 
     def command(self, job: Path, folder: Path) -> list[str]:
         """The command of an agent for a job."""

@@ -102,8 +102,6 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
         _native.check_sampling(options.state_at)
     except ValueError as error:
         raise UsageError(f"state_at: {error}") from None
-    if options.kernel is not None and options.backend != "uml":
-        raise UsageError(f"kernel: is of guests, which backend uml has and {options.backend} has not")
     backend = open_backend(
         options.backend,
         spec,

@@ -49,12 +49,14 @@ class StalledError(Exception):
 class Guest:
     """A guest: what its clock shows first, ns since 1970, and how many seconds of this machine it may stand.
 
-    While something is printed, it may stand. `writable` are the folders that the guest may write to.
+    While something is printed, it may stand. `writable` are the folders that the guest may write to; `kernel`
+    names its kernel, as `find_kernel` takes it.
     """
 
     start_ns: int
     patience: float
     writable: tuple[Path, ...] = ()
+    kernel: str | None = None
 
 
 @dataclass
@@ -78,7 +80,7 @@ def run_in_guest(
 
     Raises KernelError where none is built, StoppedError after a signal, and StalledError.
     """
-    kernel = find_kernel()
+    kernel = find_kernel(name=guest_is.kernel)
     files = {name: folder / name for name in ("output", "errors", "events")}
     for path in files.values():
         create(path).close()
