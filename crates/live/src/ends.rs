@@ -246,24 +246,25 @@ impl Ends {
         Ok(())
     }
 
+    /// Takes a connection that waits; the next wait tells of more. To ask for one where none waits takes lksctp a tick, though
+    /// the socket does not block [Linux 6.1 net/sctp/socket.c, `sctp_wait_for_accept`].
     fn accept(&mut self, listener: usize, now: Instant, poll: &Poll) -> io::Result<()> {
-        loop {
-            let (socket, host) = &self.listeners[listener];
-            let host = *host;
-            let (socket, from) = match socket.accept() {
-                Ok(accepted) => accepted,
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(e) => return Err(e),
-            };
-            socket.set_nonblocking(true)?;
-            let port = from.as_socket().map_or(0, |a| a.port());
-            let end = connection_of_ports(port, port).map(|connection| EndId { connection, host });
-            let Some(at) = end.and_then(|end| self.ends.find(end)) else { continue }; // nobody of this run
-            poll.add_socket(&socket, self.number(at))?;
-            self.ends[at].socket.take(socket, true);
-            // Connected, and perhaps data: the edge comes with the descriptor's first wait.
-            self.react(at, Readiness::EPOLLOUT, now);
-        }
+        let (socket, host) = &self.listeners[listener];
+        let host = *host;
+        let (socket, from) = match socket.accept() {
+            Ok(accepted) => accepted,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        socket.set_nonblocking(true)?;
+        let port = from.as_socket().map_or(0, |a| a.port());
+        let end = connection_of_ports(port, port).map(|connection| EndId { connection, host });
+        let Some(at) = end.and_then(|end| self.ends.find(end)) else { return Ok(()) }; // nobody of this run
+        poll.add_socket(&socket, self.number(at))?;
+        self.ends[at].socket.take(socket, true);
+        // Connected, and perhaps data: the edge comes with the descriptor's first wait.
+        self.react(at, Readiness::EPOLLOUT, now);
+        Ok(())
     }
 
     fn react(&mut self, at: EndIndex, ready: Readiness, now: Instant) {
