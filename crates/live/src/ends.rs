@@ -34,6 +34,14 @@ pub(crate) struct End {
     closes: bool,
 }
 
+impl End {
+    /// Nothing more will happen to it. An association ends when all has arrived, whether or not it has been read.
+    fn is_over(&self) -> bool {
+        let unread = matches!(self.socket, KernelSocket::Sctp(_)) && self.socket.waiting() > 0;
+        self.app.progress().ended.is_some() && !unread
+    }
+}
+
 impl Measured for End {
     fn app(&self) -> &App {
         &self.app
@@ -313,9 +321,8 @@ impl Ends {
     /// Nothing is left to wait for: every connection is over, or its stream was read where nobody closes.
     pub fn over(&self) -> bool {
         self.ends.pairs().all(|pair| {
-            let ended = |end: &End| end.app.progress().ended.is_some();
             let (_, receiver) = roles(pair);
-            pair.iter().all(ended) || (!receiver.closes && receiver.app.progress().finished.is_some())
+            pair.iter().all(End::is_over) || (!receiver.closes && receiver.app.progress().finished.is_some())
         })
     }
 
@@ -327,10 +334,9 @@ impl Ends {
 
     /// A connection that was given up or reset, if there is one that did not complete.
     pub fn given_up(&self) -> bool {
-        self.ends.pairs().any(|pair| {
-            roles(pair).1.app.progress().finished.is_none()
-                && pair.iter().any(|e| e.app.progress().ended.is_some())
-        })
+        self.ends
+            .pairs()
+            .any(|pair| roles(pair).1.app.progress().finished.is_none() && pair.iter().any(End::is_over))
     }
 
     /// What all connections gave so far.
