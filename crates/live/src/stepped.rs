@@ -7,7 +7,9 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
-use rexmit_linux::protocol::{self, Act, Answer, Begin, Counted, EVENTS, News, Request, Step, Stepped};
+use rexmit_linux::protocol::{
+    self, Act, Answer, Begin, Counted, EVENTS, News, Opening, Request, Step, Stepped,
+};
 use rexmit_network::HostId;
 use rexmit_network::two_hosts::{HOSTS, host_name};
 use rexmit_scenario::HostSpec;
@@ -281,9 +283,7 @@ impl Stepping {
     fn act(&mut self, act: &Act) -> io::Result<()> {
         let now = Instant::ZERO;
         match act {
-            Act::Open { end, local, remote, active, streams } => {
-                return self.open(*end, [*local, *remote], *active, *streams);
-            }
+            Act::Open(opening) => return self.open(opening),
             Act::Packet(bytes) => {
                 self.side.transmit(&Run::new(RealPacket::whole(&bytes.0)))?;
                 self.side.flush()?;
@@ -316,13 +316,8 @@ impl Stepping {
         self.ends.get_mut(&end).map(what).unwrap_or_default()
     }
 
-    fn open(
-        &mut self,
-        end: u32,
-        [local, remote]: [SocketAddr; 2],
-        active: bool,
-        streams: u16,
-    ) -> io::Result<()> {
+    fn open(&mut self, opening: &Opening) -> io::Result<()> {
+        let Opening { end, local, remote, active, streams } = *opening;
         let wish = self.protocol.with_streams(streams);
         let host = &self.host;
         let mut socket = self.protocol.alone((local, &self.asked), remote);

@@ -323,8 +323,18 @@ impl Resolved {
         let hosts = self.scenario.hosts.iter().flat_map(of);
         let mut unsupported: Vec<String> =
             hosts.chain(netems.map(|(name, _)| format!("{name}.emulator"))).collect();
+        unsupported.extend(self.limits_beyond_linux(|writes| self.codes[writes].about().is_linux));
         unsupported.extend(self.unsupported_by_code()?);
         Ok(unsupported)
+    }
+
+    /// Limits of messages that lksctp cannot have where it is Linux that writes: it takes one for a message (RFC 6458 section
+    /// 5.3.7).
+    fn limits_beyond_linux(&self, linux: impl Fn(HostId) -> bool) -> impl Iterator<Item = String> {
+        self.scenario.transfers.iter().enumerate().filter_map(move |(i, transfer)| {
+            let both = transfer.lifetime.is_some() && transfer.max_retransmits.is_some();
+            (both && linux(self.transfers[i].from())).then(|| format!("transfers.{i}.max_retransmits"))
+        })
     }
 
     /// What a real kernel cannot have of what the scenario says, by their keys.
@@ -337,15 +347,14 @@ impl Resolved {
             unsupported.extend(foreign.then(|| "code".to_string()));
             unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
         };
-        // lksctp takes one limit for a message (RFC 6458 section 5.3.7).
-        let limits = self.scenario.transfers.iter().enumerate().filter_map(|(i, transfer)| {
-            let both = transfer.lifetime.is_some() && transfer.max_retransmits.is_some();
-            both.then(|| format!("transfers.{i}.max_retransmits"))
-        });
         let alternate = self.scenario.alternate.is_some().then(|| "alternate".to_string());
         let stacks = self.scenario.hosts.iter().flat_map(|(host, _, spec)| spec.settings_of_stacks(host));
         let hosts = self.scenario.hosts.iter().flat_map(of).chain(stacks.map(|setting| setting.to_string()));
-        hosts.chain(limits).chain(self.scenario.path.beyond_netem()).chain(alternate).collect()
+        hosts
+            .chain(self.limits_beyond_linux(|_| true))
+            .chain(self.scenario.path.beyond_netem())
+            .chain(alternate)
+            .collect()
     }
 
     /// The scenario as JSON with every default written out and the profiles whole.

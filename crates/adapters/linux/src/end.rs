@@ -16,7 +16,7 @@ use rexmit_wire::{Packet, SeqNumber};
 use crate::error::GuestError;
 use crate::guest::Guest;
 use crate::pool::{self, Kernel};
-use crate::protocol::{Act, Answer, Begin, Bytes, Counted, EVENTS, News, Request, Step, Stepped};
+use crate::protocol::{Act, Answer, Begin, Bytes, Counted, EVENTS, News, Opening, Request, Step, Stepped};
 use crate::traffic::Traffic;
 
 /// A host in its guest.
@@ -182,13 +182,13 @@ impl LinuxEnd {
             traffic: Traffic::new(messages),
         };
         at.ends.insert(number, told);
-        at.acts.push(Act::Open {
+        at.acts.push(Act::Open(Opening {
             end: number,
             local: settings.local,
             remote: settings.remote,
             active: settings.role == Role::Active,
             streams: settings.streams,
-        });
+        }));
         at.step(number, Instant::ZERO, false);
         if let Some(failure) = &at.failure {
             return Err(GuestError::Refused(failure.clone()));

@@ -65,18 +65,7 @@ pub struct Step {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Act {
     /// A connection's end is made.
-    Open {
-        /// Its number.
-        end: u32,
-        /// Its address.
-        local: SocketAddr,
-        /// The peer's.
-        remote: SocketAddr,
-        /// It connects; otherwise it waits.
-        active: bool,
-        /// Streams that it uses, of SCTP.
-        streams: u16,
-    },
+    Open(Opening),
     /// A packet arrives.
     Packet(Bytes),
     /// An end's application connects.
@@ -89,6 +78,21 @@ pub enum Act {
     Close(u32),
     /// It resets.
     Abort(u32),
+}
+
+/// What an end is made from.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Opening {
+    /// Its number.
+    pub end: u32,
+    /// Its address.
+    pub local: SocketAddr,
+    /// The peer's.
+    pub remote: SocketAddr,
+    /// It connects; otherwise it waits.
+    pub active: bool,
+    /// Streams that it uses, of SCTP.
+    pub streams: u16,
 }
 
 /// [`Delivery`] as it travels.
