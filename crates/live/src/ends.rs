@@ -411,3 +411,20 @@ fn sample(log: &mut Option<StateLog>, id: EndId, now: Instant, end: &End) {
     let Some(log) = log else { return };
     log.note(id, now, end.app.progress().bytes_written, end.socket.snapshot());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_due_is_known_whichever_changes() {
+        let at = |ns: u64| Some(Instant::from_nanos(ns));
+        let mut dues = Dues::of([at(7), None, at(3), at(3)].into_iter());
+        assert_eq!(dues.first(), at(3));
+        for (end, due, first) in [(2, at(9), at(3)), (3, None, at(7)), (1, at(1), at(1)), (1, None, at(7))] {
+            dues.set(EndIndex::new(end), due);
+            assert_eq!(dues.first(), first);
+        }
+        assert_eq!(Dues::of([None, None].into_iter()).first(), None);
+    }
+}
