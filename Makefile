@@ -24,8 +24,9 @@ studies: setup  ## Run the five published studies on the model, compare them, dr
 power: setup  ## Run wrong systems through the comparison of each published study: which rows catch which.
 	@$(BIN)/python scripts/power.py
 
-linux: kernel  ## Run hurtig-2006 on Linux 6.1 in virtual time and write the page about it; some 8 minutes.
-	@$(BIN)/python scripts/study_page.py hurtig-2006 --linux
+linux: kernel  ## Run hurtig-2006 on Linux 6.1 in virtual time and write the page about it; WHOLE=1: on 6.12 too, and the long flows thrice.
+	@$(if $(WHOLE),$(BIN)/rexmit kernel build --version 6.12)
+	@$(BIN)/python scripts/study_page.py hurtig-2006 --linux $(if $(WHOLE),--whole)
 
 test: setup  ## Everything that continuous integration checks; lists what it had to skip.
 	@$(BIN)/python scripts/check.py

@@ -35,9 +35,15 @@ def main() -> int:
         action="store_true",
         help="also the parts on Linux 6.1 of a study on the model (--backend uml)",
     )
+    options.add_argument(
+        "--whole",
+        action="store_true",
+        help="with --linux: also what takes long, on each kernel that the study names",
+    )
     given = options.parse_args()
     started = time.monotonic()
-    page = Page(given.study, given.results or ROOT / "results" / given.study, given.linux)
+    results = given.results or ROOT / "results" / given.study
+    page = Page(given.study, results, given.linux, given.whole)
     study_module(given.study, "page").make(page)
     print(f"{given.study}: written, {time.monotonic() - started:.0f} s")
     return 0
@@ -51,23 +57,35 @@ def studies_with_pages() -> list[str]:
 class Page:
     """What a study makes its page with: runs, figures, tables in marks, a filled template."""
 
-    def __init__(self, study: str, results: Path, linux: bool = False) -> None:
+    def __init__(self, study: str, results: Path, linux: bool = False, whole: bool = False) -> None:
         self.study = study
         self.results = results
         self.linux = linux
         """Whether the parts on Linux 6.1 are asked for as well."""
+        self.whole = linux and whole
+        """Whether what takes long on Linux is asked for too; a page keeps what it has of it otherwise."""
         self.readme = ROOT / "studies" / study / "README.md"
         self.images = DOCS / "img"
         """Where figures of the documentation lie."""
 
     def run(
-        self, part: str, backend: str = "model", *, study: rexmit.Study | None = None, capture: str = "none"
+        self,
+        part: str,
+        backend: str = "model",
+        *,
+        study: rexmit.Study | None = None,
+        capture: str = "none",
+        kernel: str | None = None,
     ) -> rexmit.Results:
-        """The results of a part, run or gone on with; `study` stands in for the study's file of that name."""
-        folder, started = self.results / part, time.monotonic()
+        """The results of a part, run or gone on with; `study` stands in for the study's file of that name.
+
+        With `kernel`, a guest's kernel other than the default, they lie in a folder named after it as well.
+        """
+        name, started = part if kernel is None else f"{part}-{kernel}", time.monotonic()
+        folder = self.results / name
         study = study or rexmit.Study.load(f"{self.study}/{part}")
-        found = study.run(folder, backend=backend, resume=folder.exists(), capture=capture)
-        print(f"{part}: {len(found)} runs, {time.monotonic() - started:.1f} s")
+        found = study.run(folder, backend=backend, resume=folder.exists(), capture=capture, kernel=kernel)
+        print(f"{name}: {len(found)} runs, {time.monotonic() - started:.1f} s")
         return found
 
     def compare(self, results: Sequence[rexmit.Results]) -> Comparison:
@@ -102,8 +120,17 @@ class Page:
 
     def fill(self, name: str, facts: Mapping[str, str]) -> None:
         """Writes a page of the documentation from its template in the study's folder."""
-        template = self.readme.with_name(f"{name}.md.in")
-        (DOCS / "studies" / f"{name}.md").write_text(template.read_text().format_map(facts))
+        (DOCS / "studies" / f"{name}.md").write_text(self.filled(name, facts))
+
+    def filled(self, name: str, facts: Mapping[str, str]) -> str:
+        """A template of the study's folder with its facts in it."""
+        return self.readme.with_name(f"{name}.md.in").read_text().format_map(facts)
+
+    def kept(self, name: str, mark: str) -> str:
+        """What a page of the documentation has between the marks of this name."""
+        text = (DOCS / "studies" / f"{name}.md").read_text()
+        begin, end = f"<!-- {mark} -->\n", f"<!-- /{mark} -->"
+        return text.partition(begin)[2].partition(end)[0]
 
 
 def between_marks(text: str, name: str, content: str, where: Path) -> str:

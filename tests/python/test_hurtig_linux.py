@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import polars as pl
@@ -44,7 +45,7 @@ def results(guest: None) -> Results:
 
 
 @pytest.mark.parametrize(
-    ("name", "runs", "positions"), [("linux-short", 27_720, 21), ("linux-long", 10_908, 101)]
+    ("name", "runs", "positions"), [("linux-short", 83_160, 21), ("linux-long", 203_616, 101)]
 )
 def test_the_studies_hold_every_position_and_twelve_stacks(name: str, runs: int, positions: int) -> None:
     spec = load_spec(f"hurtig-2006/{name}")
@@ -127,3 +128,32 @@ def test_repairs_need_the_run_without_loss() -> None:
     failed = pl.DataFrame({**rows, "completed": [True, False], "run": [0, 1]})
     with pytest.raises(UsageError, match="1 run did not complete"):
         REPAIRS.repairs(failed, "at", [])
+
+
+def test_the_page_keeps_what_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
+    page = importlib.import_module("study_page").Page("hurtig-2006", tmp_path, linux=True)
+    kept = page.kept("twenty-years-later", "whole")
+    assert kept.startswith("## Linux 6.12\n")
+    assert "\n## Long flows\n" in kept
+    assert not page.whole
+
+
+@pytest.mark.second_kernel
+def test_linux_6_12_holds_the_last_segment_back_and_acknowledges_sooner(tmp_path: Path) -> None:
+    study = Study.load("hurtig-2006/linux-short").set("design.replications", 1)
+    study = study.set("path.rate", "10000 kbit/s").set("path.delay", "60 ms")
+    study = study.set("path.down.drop", {"position": "0,3,10,19"})
+    study = study.set(f"vary.{STACK}", {"levels": [{"congestion": "cubic"}], "labels": ["cubic"]})
+    old, new = (
+        study.run(tmp_path / kernel, backend="uml", kernel=kernel, capture="all", progress=False)
+        for kernel in ("6.1", "6.12")
+    )
+    kernels = study_module("hurtig-2006", "kernels")
+    changed = dict(kernels.differences(old, new).select(POSITION, "ms").iter_rows())
+    assert (changed[0], changed[10]) == (0, 0)
+    assert changed[3] == pytest.approx(114, abs=3)
+    assert -80 < changed[19] < 0
+    runs = {position: old.run_number(path__down__drop=position) for position in (3, 19)}
+    assert kernels.first_packet(old, new, runs[3]) == kernels.HELD
+    assert kernels.first_packet(old, new, runs[19]) == kernels.SOONER

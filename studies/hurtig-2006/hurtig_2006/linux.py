@@ -153,7 +153,7 @@ def strip(sides: Sides) -> Figure:
     for side in axes.spines.values():
         side.set_visible(False)
     axes.set_title(
-        "How a loss at each position is repaired, then and now (parts of a cell: paths)", loc="left"
+        "How a loss at each position is repaired, then and now (parts of a cell: runs)", loc="left"
     )
     met = not any(UNREACHED in parts for _, cells in rows for parts in cells.values())
     looks = [

@@ -1,10 +1,12 @@
 """The pages of hurtig-2006: what `scripts/study_page.py hurtig-2006` writes.
 
 From runs on the model the tables of the study's README, the figures of its page and the three pages on what
-chapter 5 of the thesis proposes. With `--linux` (`make linux`) also the page *Twenty years later*: the short
-and the long flows on the kernel with a virtual clock (`make kernel` builds it), with captures of one path.
-Every number of a page comes from the results; what the prose of *Twenty years later* claims is checked, and
-a claim that no longer holds is an error.
+chapter 5 of the thesis proposes. With `--linux` (`make linux`) also the page *Twenty years later*: the
+short flows on the kernel with a virtual clock (`make kernel` builds it), with captures of one path, and the
+long ones once, whose claims are checked. With `--whole` (`make linux WHOLE=1`) also its sections on long
+flows and on Linux 6.12: all replications of both studies on both kernels. Every number of a page comes from
+the results; what the prose of *Twenty years later* claims is checked, and a claim that no longer holds is an
+error.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from rexmit import Results, RexmitError, Study
 from rexmit.analyse.statements import load_statements
+from rexmit.plot import style
 
-from . import beyond, captions, linux_facts, searches
+from . import beyond, captions, kernels, linux_facts, linux_whole, searches
 from .flows import Flow
 from .handshakes import handshakes_table
 from .products import products_table
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent.parent
 PARTS = ("short", "long", "earlier")
+LATER = "twenty-years-later"
 SHOWN = {
     "inhibitions-then-and-now": "linux-inhibitions",
     "late-loss-against-delay": "linux-late-loss",
@@ -95,17 +99,48 @@ def associations(page: Page) -> None:
 
 
 def on_linux(page: Page) -> None:
-    """The same flows on Linux 6.1."""
+    """The same flows on Linux 6.1; with `--whole` on 6.12 beside it."""
     associations(page)
-    studies = {name: Study.load(f"hurtig-2006/linux-{name}") for name in ("short", "long")}
+    short = page.run("linux-short", "uml")
+    page.draw("linux-short", short, SHOWN.get)
+    seen = {}
     for name, levels in (("packets", PACKETS), ("window", FIRST_WINDOW)):
-        studies[name] = studies["short"]
+        study = Study.load("hurtig-2006/linux-short").set("design.replications", 1)
         for key, value in levels.items():
-            studies[name] = studies[name].set(key, value)
-    results = {
-        name: page.run(f"linux-{name}", "uml", study=study, capture="all" if name == "packets" else "none")
-        for name, study in studies.items()
+            study = study.set(key, value)
+        seen[name] = page.run(
+            f"linux-{name}", "uml", study=study, capture="all" if name == "packets" else "none"
+        )
+    facts = linux_facts.collect(short, **seen)
+    facts["whole"] = whole(page, short) if page.whole else once(page)
+    page.fill(LATER, facts)
+
+
+def once(page: Page) -> str:
+    """Checks the claims on long flows on one replication; the page keeps what it says of them and of 6.12."""
+    study = Study.load("hurtig-2006/linux-long").set("design.replications", 1)
+    linux_facts.long_claims(linux_facts.Sides(page.run("linux-long-once", "uml", study=study)))
+    return page.kept(LATER, "whole")
+
+
+def whole(page: Page, short: Results) -> str:
+    """The sections on Linux 6.12 and on long flows."""
+    beside = linux_whole.KERNEL
+    flows = {
+        "short": linux_whole.Pair(short, page.run("linux-short", "uml", kernel=beside)),
+        "long": linux_whole.Pair(page.run("linux-long", "uml"), page.run("linux-long", "uml", kernel=beside)),
     }
-    for name in ("short", "long"):
-        page.draw(f"linux-{name}", results[name], SHOWN.get if name == "short" else lambda _: None)
-    page.fill("twenty-years-later", linux_facts.collect(**results))
+    captured = {}
+    for flow in flows:
+        name, study = f"linux-{flow}-first", linux_whole.sample(flow)
+        sides = [
+            page.run(name, "uml", study=study, capture="all", kernel=kernel) for kernel in (None, beside)
+        ]
+        captured[flow] = linux_whole.Pair(*sides)
+    study = linux_whole.in_the_middle()
+    sides = [page.run("linux-middle", "uml", study=study, kernel=kernel) for kernel in (None, beside)]
+    middle = linux_whole.Pair(*sides)
+    frame = kernels.differences(flows["short"].old, flows["short"].new)
+    with style.styled(style.LIGHT):
+        page.keep(style.save(kernels.maps(frame), page.results / "linux-kernels", ["png"]), "linux-kernels")
+    return page.filled("linux-whole", linux_whole.collect(**flows, captured=captured, middle=middle))
