@@ -28,8 +28,12 @@ CONSOLE = "con0=fd:0,fd:1"
 STEPPED = "con0=null,fd:1"
 """Where a guest's console reads and writes, and that of one whose standard input is the engine's."""
 
-MEMORY = "256M"
-"""Memory of a guest; what is not touched costs nothing."""
+MEMORY = "1G"
+"""Memory of a guest; what is not touched costs nothing.
+
+The kernel lets TCP have a sixteenth of it before sockets are under pressure and offer windows of four segments
+(`tcp_mem`, which namespaces do not have): with 256 MB a single send buffer of 16 MB was under pressure.
+"""
 
 
 @dataclass(frozen=True)
