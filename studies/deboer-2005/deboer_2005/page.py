@@ -18,6 +18,7 @@ from rexmit import Results
 from rexmit.analyse import averages
 from rexmit.analyse.statements import load_statements
 
+from . import linux
 from .charts import throughputs
 from .checks_loss import LATENCIES, LOSSES
 from .throughput import Evidence
@@ -45,8 +46,8 @@ TABLES: dict[str, Sequence[tuple[Sequence[str], str]]] = {
     "connections": [(("latency",), "transfers.0.connections")],
     "writes": [(("transfers.0.write_size",), "latency")],
     "again": [(("recovery",), "loss")],
-    "linux-buffers": [((CONGESTION, "bufspace"), "latency")],
-    "linux-loss": [((CONGESTION, "sack", "latency"), "loss")],
+    "linux-buffers": [(("rfc1323", "bufspace"), "latency")],
+    "linux-loss": [((CONGESTION, "sack", "loss"), "latency")],
 }
 """Of each file: the factors down the side and the one across the top of its table."""
 SHOWN = ("figure-5-01", "figure-5-02", "figure-5-03", "figure-5-04", "figure-5-05", "figure-5-06")
@@ -68,6 +69,8 @@ def make(page: Page) -> None:
         for name, found in results.items()
         for sides, top in TABLES.get(name, ())
     }
+    if page.linux:
+        tables |= linux.words(*(results[name] for name in LINUX))
     compared = [results[name] for name in MODEL if name in results]
     evidence = Evidence(compared)
     coverage = load_statements(STUDY)
@@ -131,8 +134,11 @@ def base_table(evidence: Evidence) -> str:
 
 def table(results: Results, sides: Sequence[str], top: str) -> str:
     """A Markdown table of mean throughput in Mbit/s, with half the 95 % interval where it can be told."""
-    seconds = float(results.study["scenario"]["transfers"][0]["bulk"].removesuffix(" s"))
-    frame = throughputs(results.table(), results.intervals(), seconds)
+    if results.name.endswith("/linux-buffers"):
+        frame = linux.steady(results)
+    else:
+        seconds = float(results.study["scenario"]["transfers"][0]["bulk"].removesuffix(" s"))
+        frame = throughputs(results.table(), results.intervals(), seconds)
     found = averages(frame, [*sides, top], ["mbit_s"])
     across = found[top].unique(maintain_order=True).to_list()
     lines = ["| " + " | ".join([*(side.rpartition(".")[2] for side in sides), *map(str, across)]) + " |"]
