@@ -40,7 +40,9 @@ def steps(guest: None) -> None:
         pytest.skip(why)
 
 
-def study(server: dict[str, Any], client: dict[str, Any], transfer: dict[str, Any], **path: Any) -> rexmit.Study:
+def study(
+    server: dict[str, Any], client: dict[str, Any], transfer: dict[str, Any], **path: Any
+) -> rexmit.Study:
     scenario = {
         "hosts": {"server": server, "client": client},
         "path": {"delay": "50 ms", **path},
@@ -108,7 +110,9 @@ def test_what_is_told_of_retransmissions_is_what_was_counted() -> None:
     assert results.table()["retransmits"].min() > 0
 
 
-@pytest.mark.parametrize("limit", [{"lifetime": "120 ms"}, {"max_retransmits": 0}], ids=lambda limit: next(iter(limit)))
+@pytest.mark.parametrize(
+    "limit", [{"lifetime": "120 ms"}, {"max_retransmits": 0}], ids=lambda limit: next(iter(limit))
+)
 def test_messages_are_given_up(limit: dict[str, Any]) -> None:
     settings = {"writes": "100 x 400 bytes", "pause": "20 ms", "unordered": True, **limit}
     for server, client in both_ways(LINUX, PEERS["rfc9260"]):
@@ -120,7 +124,11 @@ def test_messages_are_given_up(limit: dict[str, Any]) -> None:
 
 
 def test_a_paced_reader_reads_to_the_end() -> None:
-    settings = {"bulk": "100 kB", "write_size": "1000 bytes", "read": {"size": "700 bytes", "rate": "500 kbit/s"}}
+    settings = {
+        "bulk": "100 kB",
+        "write_size": "1000 bytes",
+        "read": {"size": "700 bytes", "rate": "500 kbit/s"},
+    }
     for server, client in both_ways(LINUX, PEERS["rfc9260"]):
         table = study(server, client, settings).run(progress=False).table()
         assert table["bytes"].to_list() == [100_000] * 2
