@@ -1,7 +1,7 @@
 """The page of merritt-2010: what `scripts/study_page.py merritt-2010` writes.
 
-Puts the tables into the study's README and the figures into its page. Power has a script of its own, which
-takes longer: `scripts/power.py merritt-2010`.
+Puts the tables into the study's README and the figures into its page; with `--linux` also those of Linux 6.1.
+Power has a script of its own, which takes longer: `scripts/power.py merritt-2010`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from rexmit import Results, Study
 from rexmit.analyse.score import score
 from rexmit.analyse.statements import load_statements
+from rexmit.plot import style
 
-from . import compare
+from . import compare, linux
 from .tables import estimates, in_order, readings, timeouts
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ def make(page: Page) -> None:
     page.compare([alone])
     page.put(tables(alone, together) | {"score": scored(thirty), "timeouts": timeouts(thirty)})
     page.draw("two-way", alone, shown)
+    if page.linux:
+        today = page.run("linux", "uml")
+        frame = linux.shares(alone, today)
+        page.put({"linux": linux.share_table(frame), "linux-words": linux.words(frame, alone, today)})
+        page.keep(style.save(linux.figure(frame), page.results / "linux-shares", ["png"]), "merritt-linux")
 
 
 def tables(alone: Results, together: Results) -> dict[str, str]:
