@@ -15,7 +15,7 @@ import polars as pl
 from rexmit import Results, RexmitError, Study
 from rexmit.analyse import NOT_COVERED, OUTSIDE, RECORDED, TOO_WIDE, Check, Comparison, lateness
 
-from . import addresses, compare, compare_another, compare_literally, eifel, messages, parts
+from . import addresses, compare, compare_another, compare_literally, eifel, linux_cells, messages, parts
 
 if TYPE_CHECKING:
     from study_page import Page
@@ -90,6 +90,8 @@ def make(page: Page) -> None:
     if page.linux:
         today = [results[name] for name in ("today", "usrsctp", *LINUX) if name in results]
         page.put({"today": stacks(today)})
+        cells = {name: page.run(name, "uml") for name in linux_cells.PARTS.values()}
+        page.put(linux_cells.tables(comparison, cells))
     page.put(
         {
             **tables(comparison),
