@@ -25,7 +25,7 @@ _LEVELS = {
     "again": ("loss", ("recovery",)),
     "base": ("loss", ("recovery", "base")),
     "acks": ("path.down.loss", ("bufspace", "latency")),
-    "linux-buffers": ("bufspace", ("latency", _CONGESTION)),
+    "linux-buffers": ("bufspace", ("latency", "rfc1323")),
     "linux-loss": ("loss", ("latency", _CONGESTION, "sack")),
     "live": ("bufspace", ("latency",)),
 }

@@ -128,7 +128,7 @@ def _lost(results: Results, congestion: str | None) -> dict[str, float]:
     up = both.filter(pl.col("host") == "client")
     window = both.filter(pl.col("host") == "server")["cwnd_mean"].mean()
     assert isinstance(window, float)
-    return {"window": window / 1e3, "losses": up["retransmits"].sum() / up["run"].n_unique()}
+    return {"window": window / 1e3, "losses": float(up["retransmits"].sum()) / up["run"].n_unique()}
 
 
 def _wrapped(text: str) -> str:

@@ -12,6 +12,7 @@ from rexmit.analyse import load_published, retransmission_delays
 from . import charts, rtts
 from .causes import draw_clocks, draw_window
 from .charts import CLASSES, EXTENSIONS, Cell, Group
+from .linux_cells import PARTS
 from .messages import draw_switches, draw_today
 from .single import figure_3_9, figure_4_3, figure_5_1
 
@@ -58,7 +59,8 @@ def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
         "linux-tcp": draw_today,
         "usrsctp": draw_today,
     }
-    return drawings[part](results, out, formats)
+    on_linux = {name: drawings[stood_for] for stood_for, name in PARTS.items()}
+    return {**drawings, **on_linux}[part](results, out, formats)
 
 
 def _thin(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
@@ -127,6 +129,8 @@ def _thick(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     title = "Figure 3.2: SCTP, thick stream, delay since the first transmission"
     place = out / "figure-3-02-thick"
     drawn = charts.draw_panels(panels, ticks, "Number of the retransmission", title, place, formats)
+    if results.name.endswith(PARTS["thick"]):
+        return drawn
     return drawn + figure_3_9(results, out, formats)
 
 
@@ -140,7 +144,10 @@ def _tcp_thick(results: Results, out: Path, formats: Sequence[str]) -> list[Path
 
 def _tcp(results: Results, title: str, place: Path, formats: Sequence[str]) -> list[Path]:
     part = results.name.partition("/")[2]
-    published, frame = _Published(part.removesuffix("-reno")), results.retransmissions()
+    published, frame = (
+        _Published(part.removeprefix("linux-").removesuffix("-reno")),
+        results.retransmissions(),
+    )
     rtts = results.table()["rtt"].unique(maintain_order=True).to_list()
     groups = []
     for name in EXTENSIONS:
