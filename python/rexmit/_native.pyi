@@ -30,6 +30,7 @@ __all__ = [
     "profile",
     "profile_schema",
     "profiles",
+    "provide_kernel",
     "resolve",
     "retransmissions_of",
     "rows_of_agents",

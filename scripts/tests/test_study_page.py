@@ -30,7 +30,14 @@ def test_a_page_is_made_with_one_argument(study: str) -> None:
 def test_what_a_page_fills_has_its_template_and_its_page(study: str) -> None:
     source = inspect.getsource(study_module(study, "page"))
     templates = {path.name.removesuffix(".md.in") for path in (STUDIES / study).glob("*.md.in")}
-    assert set(re.findall(r'page\.fill\("([^"]+)"', source)) == templates
+    named = dict(re.findall(r'^([A-Z]+) = "([^"]+)"$', source, re.MULTILINE))
+    filled = {
+        quoted or named[word]
+        for quoted, word in re.findall(r'page\.fill(?:ed)?\((?:"([^"]+)"|(\w+))', source)
+    }
+    assert filled == templates
+    # What is a part of another page has no page of its own.
+    templates -= set(re.findall(r'page\.filled\("([^"]+)"', source))
     for name in templates:
         assert (study_page.DOCS / "studies" / f"{name}.md").is_file()
 

@@ -350,9 +350,9 @@ def test_what_a_program_reads_is_json(rexmit: Command, study_file: Path, tmp_pat
     ran = json.loads(rexmit("run", study_file, "--out", "out", "--json").stdout)
     assert (ran["runs"], ran["failed"]) == (16, 0)
     doctor = json.loads(rexmit("doctor", "--json").stdout)
-    assert doctor["backends"] == ["model", "stack:usrsctp", "uml", "kernel"]
+    assert doctor["backends"] == ["model", "stack:usrsctp", "stack:linux", "uml", "kernel"]
     names = {check["name"] for check in doctor["checks"]}
-    assert names == {"tshark", "ns-3", "kernel", "ccache", "usrsctp", "namespaces"}
+    assert names == {"tshark", "ns-3", "kernel", "ccache", "usrsctp", "linux", "namespaces"}
     assert json.loads(rexmit("studies", study_file, "--json").stdout)["runs"] == 16
 
 

@@ -92,7 +92,7 @@ def test_settings_are_completed_after_the_study() -> None:
 
 
 def test_backends_commands_and_options_are_completed() -> None:
-    assert _completed("rexmit run x --backend stack") == ["stack:usrsctp"]
+    assert _completed("rexmit run x --backend stack") == ["stack:usrsctp", "stack:linux"]
     assert _completed("rexmit run x --ver") == ["--verdicts"]
     assert _completed("rexmit man kernel b") == ["build"]
     assert _completed("rexmit completion ") == ["bash", "zsh", "fish"]

@@ -31,8 +31,9 @@ STEPPED = "con0=null,fd:1"
 MEMORY = "1G"
 """Memory of a guest; what is not touched costs nothing.
 
-The kernel lets TCP have a sixteenth of it before sockets are under pressure and offer windows of four segments
-(`tcp_mem`, which namespaces do not have): with 256 MB a single send buffer of 16 MB was under pressure.
+The kernel lets TCP have a sixteenth of it before sockets are under pressure and offer windows of four
+segments (`tcp_mem`, which namespaces do not have): with 256 MB a single send buffer of 16 MB was under
+pressure.
 """
 
 
