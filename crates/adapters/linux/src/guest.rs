@@ -22,6 +22,7 @@ const PIECE: usize = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct Guest {
     kernel: Kernel,
+    started_by: u32,
     process: Child,
     line: UnixStream,
     /// What has been read and not looked at.
@@ -52,7 +53,14 @@ impl Guest {
             Ok((line, process))
         };
         match started() {
-            Ok((line, process)) => Ok(Self { kernel, process, line, read: Vec::new(), printed: Vec::new() }),
+            Ok((line, process)) => Ok(Self {
+                kernel,
+                started_by: std::process::id(),
+                process,
+                line,
+                read: Vec::new(),
+                printed: Vec::new(),
+            }),
             Err(error) => Err(GuestError::Start { kernel: kernel.version, error }),
         }
     }
@@ -60,6 +68,11 @@ impl Guest {
     /// Its kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
+    }
+
+    /// The process that has started it.
+    pub fn started_by(&self) -> u32 {
+        self.started_by
     }
 
     /// Asks it something.

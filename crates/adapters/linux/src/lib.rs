@@ -5,7 +5,7 @@
 //! one gets a packet, a call of its application or the expiry of its first timer, and tells when that timer is due. So a
 //! guest is never ahead of the run, and a run is a function of its configuration.
 //!
-//! [`provide`] says how a kernel is booted; who has built it knows. A thread keeps the guests that it has started, and
+//! [`provide`] says how a kernel is booted; who has built it knows. The process keeps the guests that it has started, and
 //! gives them to its later runs. [`protocol`] is what the two processes tell each other.
 
 mod end;

@@ -1,8 +1,9 @@
-//! Which kernels there are, and the guests that a thread keeps between its runs.
+//! Which kernels there are, and the guests that the process keeps between its runs.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
+use std::io;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::error::GuestError;
 use crate::guest::Guest;
@@ -31,22 +32,51 @@ pub(crate) fn kernel_of(name: &str) -> Option<Kernel> {
     KERNELS.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
 }
 
-thread_local! {
-    /// Guests that no run of this thread has now. They end with the thread.
-    static IDLE: RefCell<Vec<Guest>> = const { RefCell::new(Vec::new()) };
-}
+/// Guests that no run of this process has now. They end with the process.
+static IDLE: Mutex<Vec<Guest>> = Mutex::new(Vec::new());
+
+/// A wish for a guest, and where it goes.
+type Wish = (Kernel, Sender<Result<Guest, GuestError>>);
+
+/// The thread that starts guests, and the process that it is of: one that was forked has none.
+static STARTER: Mutex<Option<(u32, Sender<Wish>)>> = Mutex::new(None);
 
 /// A guest with this kernel: one that has served an earlier run, or a new one.
 pub(crate) fn take(kernel: &Kernel) -> Result<Guest, GuestError> {
-    let kept = IDLE.with_borrow_mut(|idle| {
-        let place = idle.iter().position(|guest| guest.kernel() == kernel);
-        place.map(|place| idle.swap_remove(place))
-    });
-    kept.map_or_else(|| Guest::start(kernel.clone()), Ok)
+    let here = std::process::id();
+    let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let fits = |guest: &Guest| guest.kernel() == kernel && guest.started_by() == here;
+    let place = idle.iter().position(fits);
+    let kept = place.map(|place| idle.swap_remove(place));
+    drop(idle);
+    kept.map_or_else(|| start(kernel), Ok)
+}
+
+/// A new guest. It ends with the thread that starts it, so that a thread starts all which lasts as long as the process.
+fn start(kernel: &Kernel) -> Result<Guest, GuestError> {
+    let lost =
+        || GuestError::Start { kernel: kernel.version.clone(), error: io::ErrorKind::BrokenPipe.into() };
+    let here = std::process::id();
+    let (to, from) = mpsc::channel();
+    let mut starter = STARTER.lock().unwrap_or_else(PoisonError::into_inner);
+    if starter.as_ref().is_none_or(|(process, _)| *process != here) {
+        let (wishes, wished) = mpsc::channel::<Wish>();
+        let serve = move || {
+            for (kernel, to) in wished {
+                // Who has wished may be gone.
+                let _ = to.send(Guest::start(kernel));
+            }
+        };
+        std::thread::Builder::new().name("guests".into()).spawn(serve).map_err(|_| lost())?;
+        *starter = Some((here, wishes));
+    }
+    let sent = starter.as_ref().map(|(_, wishes)| wishes.send((kernel.clone(), to)));
+    drop(starter);
+    sent.and_then(Result::ok).ok_or_else(lost)?;
+    from.recv().map_err(|_| lost())?
 }
 
 /// Keeps a guest for later runs.
 pub(crate) fn put(guest: Guest) {
-    // A thread that ends has none to keep it.
-    let _ = IDLE.try_with(|idle| idle.borrow_mut().push(guest));
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(guest);
 }
