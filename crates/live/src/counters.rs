@@ -48,6 +48,16 @@ impl KernelCounters {
             .sum()
     }
 
+    /// Of TCP, segments with data sent again.
+    pub fn retransmits(&self) -> u64 {
+        self.get("Tcp.RetransSegs").saturating_sub(self.get("TcpExt.TCPSynRetrans"))
+    }
+
+    /// Of TCP, entries into fast recovery.
+    pub fn recoveries(&self) -> u64 {
+        self.get("TcpExt.TCPSackRecovery") + self.get("TcpExt.TCPRenoRecovery")
+    }
+
     /// Of SCTP, expiries of any retransmission timer.
     pub fn expiries(&self) -> u64 {
         self.control_expiries() + self.get("SctpT3RtxExpireds")
@@ -118,14 +128,13 @@ pub struct Counted {
 impl Counted {
     /// Of TCP, in segments; `sent` are those with data that all connections sent.
     pub fn tcp(counters: &ByHost<KernelCounters>, sent: u64) -> Self {
-        let sum = |name: &str| counters.values().map(|c| c.get(name)).sum::<u64>();
-        let retransmits = sum("Tcp.RetransSegs").saturating_sub(sum("TcpExt.TCPSynRetrans"));
+        let retransmits = counters.values().map(KernelCounters::retransmits).sum();
         Self {
             data_segments: sent.saturating_sub(retransmits),
             retransmits,
             // Those of SYN and SYN-ACK included [Linux 6.1 net/ipv4/tcp_timer.c].
             timeouts: counters.each_ref().map(|c| c.get("TcpExt.TCPTimeouts")),
-            fast_retransmits: sum("TcpExt.TCPSackRecovery") + sum("TcpExt.TCPRenoRecovery"),
+            fast_retransmits: counters.values().map(KernelCounters::recoveries).sum(),
         }
     }
 

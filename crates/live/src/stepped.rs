@@ -188,10 +188,8 @@ struct Stepping {
 impl Stepping {
     fn step(&mut self, steps: &Steps, step: &Step) -> io::Result<Stepped> {
         let at = self.start + step.now;
-        if !step.timers_first && !step.acts.is_empty() {
-            self.pass(steps, at, true)?;
-        } else if step.timers_first {
-            self.pass(steps, at, false)?;
+        if !step.acts.is_empty() {
+            self.pass(steps, at, !step.timers_first)?;
         }
         for act in &step.acts {
             self.act(act)?;
@@ -343,10 +341,10 @@ impl Stepping {
         let now = self.host.namespace.within(KernelCounters::read)?.since(&self.counted);
         Ok(match self.protocol {
             Protocol::Tcp => Counted {
-                retransmits: now.get("Tcp.RetransSegs").saturating_sub(now.get("TcpExt.TCPSynRetrans")),
+                retransmits: now.retransmits(),
                 timeouts: now.get("TcpExt.TCPTimeouts"),
                 control_timeouts: 0,
-                fast_retransmits: now.get("TcpExt.TCPSackRecovery") + now.get("TcpExt.TCPRenoRecovery"),
+                fast_retransmits: now.recoveries(),
             },
             Protocol::Sctp => Counted {
                 retransmits: 0,

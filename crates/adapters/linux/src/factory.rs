@@ -9,6 +9,7 @@ use rexmit_stack::{
 };
 
 use crate::end::{Host, LinuxEnd};
+use crate::error::GuestError;
 use crate::pool::{Kernel, kernel_of};
 use crate::protocol::Begin;
 
@@ -86,8 +87,7 @@ impl Planned {
             return Ok(host.clone());
         }
         self.begin.addresses = [settings.local.ip(), settings.remote.ip()];
-        let host = Host::begin(&self.kernel, &self.begin)
-            .map_err(|error| SettingError::new("", error.to_string()))?;
+        let host = Host::begin(&self.kernel, &self.begin).map_err(refused)?;
         Ok(self.host.insert(Rc::new(RefCell::new(host))).clone())
     }
 }
@@ -100,6 +100,10 @@ impl StackRun for Run {
         planned.ends += 1;
         let messages = planned.begin.protocol == "sctp";
         let made = LinuxEnd::open(at, number, messages, end);
-        Ok(Box::new(made.map_err(|error| SettingError::new("", error.to_string()))?))
+        Ok(Box::new(made.map_err(refused)?))
     }
+}
+
+fn refused(error: GuestError) -> SettingError {
+    SettingError::new("", error.to_string())
 }
