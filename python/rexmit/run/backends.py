@@ -14,7 +14,7 @@ import pyarrow as pa
 from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.run.details import details_of, nest
-from rexmit.run.stacks import LINUX, MODEL, Stack, third_parties
+from rexmit.run.stacks import LINUX, MODEL, PREFIX, Stack, third_parties
 from rexmit.run.stopping import asked
 from rexmit.study import Factor, StudySpec
 from rexmit.tables import responses, run_columns, single
@@ -137,7 +137,8 @@ class ModelBackend:
         # Loaded where it is used: few studies have such hosts.
         from rexmit.run.kernel_stacks import KernelStacks
 
-        return KernelStacks(self._spec, self._options.kernel, self._options.kernels)
+        code = self.name.removeprefix(PREFIX)
+        return KernelStacks(self._spec, code, self._options.kernel, self._options.kernels)
 
     def _sends_silently(self) -> bool:
         """Whether no stack that a host has in some run says why it sends a packet."""

@@ -120,19 +120,24 @@ def named_kernels(spec: StudySpec) -> list[str]:
 def _may_name(factor: Factor) -> bool:
     """Whether a level of this factor may name a kernel: it is that setting, or a table around it."""
     names = factor.settings or (factor.name,)
-    settings = [f"hosts.{host}.{key}." for host in HOSTS for key in (SETTING, "stack.inherits")]
+    settings = [f"hosts.{host}.{key}." for host in HOSTS for key in (SETTING, "stack.inherits", "code")]
     return any(setting.startswith(f"{name}.") for name in names for setting in settings)
 
 
 def named_by(scenario: Mapping[str, Any], host: str) -> str | None:
     """What a host names; None where that is nothing, or no text, which the scenario's check refuses."""
-    stack = _at(scenario, "hosts", host, "stack")
-    profile = stack.get("inherits") if isinstance(stack, Mapping) else stack
-    named = (
-        profile.removeprefix(_KERNEL) if isinstance(profile, str) and profile.startswith(_KERNEL) else None
-    )
-    found = named or _at(scenario, "hosts", host, *SETTING.split("."))
+    table = _at(scenario, "hosts", host)
+    found = of_profile(table) or _at(table, *SETTING.split("."))
     return found if isinstance(found, str) and found else None
+
+
+def of_profile(table: Any) -> str | None:
+    """The name of a kernel that stands for a host's profile, perhaps empty; None where a profile does."""
+    stack = _at(table, "stack")
+    profile = stack.get("inherits") if isinstance(stack, Mapping) else stack
+    if isinstance(profile, str) and profile.startswith(_KERNEL):
+        return profile.removeprefix(_KERNEL)
+    return None
 
 
 def _at(table: Any, *keys: str) -> Any:

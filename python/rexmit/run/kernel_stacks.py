@@ -14,12 +14,10 @@ from rexmit import _native
 from rexmit.errors import RexmitError
 from rexmit.kernel import Kernel, KernelError, find_kernel
 from rexmit.places import temporary_folder
-from rexmit.run.chosen_kernels import HOSTS, facts_of, named_by, scenarios_of
+from rexmit.run.chosen_kernels import HOSTS, facts_of, named_by, of_profile, scenarios_of
 from rexmit.run.guests import guest_environment, stepped_command
+from rexmit.run.stacks import LINUX, MODEL
 from rexmit.study import StudySpec
-
-CODE = "linux"
-"""The code of such a host."""
 
 PATCH = "engine-steps"
 """The patch by which a kernel's time goes in steps."""
@@ -28,17 +26,19 @@ PATCH = "engine-steps"
 class KernelStacks:
     """The kernels that hosts of a study may run as their own code, made known to the native code.
 
-    `name` is the kernel of hosts that name none. Raises KernelError, which says how to build it, for one that
-    is not there.
+    `name` is the kernel of hosts that name none, `code` the code of hosts that choose none. Raises
+    KernelError, which says how to build it, for one that is not there.
     """
 
-    def __init__(self, spec: StudySpec, name: str | None = None, prefer: Sequence[str] = ()) -> None:
-        names = {named_by(one, host) for one in scenarios_of(spec) for host in HOSTS}
+    def __init__(
+        self, spec: StudySpec, code: str, name: str | None = None, prefer: Sequence[str] = ()
+    ) -> None:
+        names = {named for one in scenarios_of(spec) for named in _named_in(one, code)}
         self._kernels = provide(names, name, prefer)
 
     def facts(self) -> dict[str, Any]:
         """What a record says of them."""
-        return {CODE: ", ".join(one.version for one in self._kernels), **facts_of(self._kernels)}
+        return {LINUX: ", ".join(one.version for one in self._kernels), **facts_of(self._kernels)}
 
 
 def provide_for(scenario: Mapping[str, Any]) -> None:
@@ -46,10 +46,7 @@ def provide_for(scenario: Mapping[str, Any]) -> None:
 
     Raises KernelError for one that is not there.
     """
-    hosts = scenario.get("hosts")
-    tables = hosts.values() if isinstance(hosts, Mapping) else ()
-    if any(_runs_a_kernel(table) for table in tables):
-        provide({named_by(scenario, host) for host in HOSTS})
+    provide(_named_in(scenario, MODEL))
 
 
 def provide(
@@ -79,12 +76,16 @@ def missing() -> str | None:
     return None
 
 
-def _runs_a_kernel(table: Any) -> bool:
-    if not isinstance(table, Mapping):
-        return False
-    stack = table.get("stack")
-    profile = stack.get("inherits") if isinstance(stack, Mapping) else stack
-    return table.get("code") == CODE or (isinstance(profile, str) and profile.startswith(f"{CODE}:"))
+def _named_in(scenario: Mapping[str, Any], code: str) -> set[str | None]:
+    """What the hosts name that run a kernel, where those that choose no code run `code`."""
+    hosts = scenario.get("hosts")
+    tables = {host: hosts.get(host) for host in HOSTS} if isinstance(hosts, Mapping) else {}
+
+    def runs_a_kernel(table: Any) -> bool:
+        chosen = table.get("code") if isinstance(table, Mapping) else None
+        return of_profile(table) is not None or (chosen or code) == LINUX
+
+    return {named_by(scenario, host) for host, table in tables.items() if runs_a_kernel(table)}
 
 
 @cache
