@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use crate::error::GuestError;
 use crate::guest::Guest;
@@ -22,8 +22,13 @@ pub struct Kernel {
 
 static KERNELS: RwLock<BTreeMap<String, Kernel>> = RwLock::new(BTreeMap::new());
 
+/// How guests are started, once a kernel is known. A program that provides none has no code that starts processes: the
+/// library that a guest's own kernel loads links this crate too, and must not have it.
+static START: OnceLock<fn(&Kernel) -> Result<Guest, GuestError>> = OnceLock::new();
+
 /// Says how the kernel is booted that hosts name so in `hosts.X.linux.version`; of hosts that name none, `""`.
 pub fn provide(name: impl Into<String>, kernel: Kernel) {
+    START.get_or_init(|| start);
     KERNELS.write().unwrap_or_else(PoisonError::into_inner).insert(name.into(), kernel);
 }
 
@@ -49,13 +54,16 @@ pub(crate) fn take(kernel: &Kernel) -> Result<Guest, GuestError> {
     let place = idle.iter().position(fits);
     let kept = place.map(|place| idle.swap_remove(place));
     drop(idle);
-    kept.map_or_else(|| start(kernel), Ok)
+    match (kept, START.get()) {
+        (Some(guest), _) => Ok(guest),
+        (None, Some(start)) => start(kernel),
+        (None, None) => Err(lost(kernel)),
+    }
 }
 
 /// A new guest. It ends with the thread that starts it, so that a thread starts all which lasts as long as the process.
 fn start(kernel: &Kernel) -> Result<Guest, GuestError> {
-    let lost =
-        || GuestError::Start { kernel: kernel.version.clone(), error: io::ErrorKind::BrokenPipe.into() };
+    let lost = || lost(kernel);
     let here = std::process::id();
     let (to, from) = mpsc::channel();
     let mut starter = STARTER.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,6 +82,10 @@ fn start(kernel: &Kernel) -> Result<Guest, GuestError> {
     drop(starter);
     sent.and_then(Result::ok).ok_or_else(lost)?;
     from.recv().map_err(|_| lost())?
+}
+
+fn lost(kernel: &Kernel) -> GuestError {
+    GuestError::Start { kernel: kernel.version.clone(), error: io::ErrorKind::BrokenPipe.into() }
 }
 
 /// Keeps a guest for later runs.
