@@ -12,6 +12,7 @@ __all__ = [
     "Analysis",
     "PairAnalysis",
     "Plan",
+    "Sweep",
     "analysis_limits",
     "check_path",
     "check_sampling",
@@ -112,6 +113,10 @@ class PairAnalysis:
     def summary(self) -> str: ...
 
 @final
+class Sweep:
+    def next(self, seconds: float, stopped: Callable[[], bool] | None = None) -> dict[str, Any] | None: ...
+
+@final
 class Plan:
     def __new__(
         cls,
@@ -128,12 +133,5 @@ class Plan:
     def caches_before(
         self, run: int, replications: int, seed: int, stopped: Callable[[], bool] | None = None
     ) -> str: ...
-    def run(
-        self,
-        runs: tuple[int, int],
-        replications: int,
-        seed: int,
-        jobs: int,
-        stopped: Callable[[], bool] | None = None,
-    ) -> dict[str, _Columns]: ...
+    def sweep(self, runs: tuple[int, int], replications: int, seed: int, jobs: int) -> Sweep: ...
     def unreached(self) -> list[tuple[str, int]]: ...

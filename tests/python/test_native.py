@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rexmit import _native
@@ -66,13 +68,18 @@ def test_what_is_no_plan_is_refused_in_one_line(base: str, factors: list[str], l
     assert "\n" not in str(caught.value)
 
 
+def all_of(sweep: _native.Sweep) -> Iterator[dict[str, Any]]:
+    while (found := sweep.next(0.0)) is not None:
+        yield found
+
+
 def test_a_range_of_runs_is_cut_to_those_that_exist() -> None:
     host = {"stack": "freebsd-6.0"}
     transfer = {"from": "server", "to": "client", "writes": "2500 bytes"}
     scenario = {"hosts": {"server": host, "client": host}, "transfers": [transfer]}
     plan = _native.Plan(json.dumps(scenario), ["path.delay"], '[["1 ms", "2 ms"]]')
     sizes = [
-        len(plan.run(runs, 2, 1, 1)["runs"]["run"][1]) // 4
+        sum(len(found["runs"]["run"][1]) // 4 for found in all_of(plan.sweep(runs, 2, 1, 1)))
         for runs in [(0, 4), (1, 3), (3, 9), (4, 4), (9, 12), (3, 1)]
     ]
     assert sizes == [4, 2, 1, 0, 0, 0]
@@ -88,9 +95,9 @@ def small_plan() -> _native.Plan:
 def test_a_plan_remembers_what_was_never_reached() -> None:
     plan = small_plan()
     assert plan.unreached() == []
-    plan.run((0, 6), 2, 1, 2)
+    list(all_of(plan.sweep((0, 6), 2, 1, 2)))
     assert plan.unreached() == [("path.down.drop: position 500 was never reached", 2)]
-    plan.run((6, 8), 2, 1, 1)
+    list(all_of(plan.sweep((6, 8), 2, 1, 1)))
     assert plan.unreached() == [("path.down.drop: position 500-501 was never reached", 4)]
 
 
@@ -111,8 +118,8 @@ def test_numbers_out_of_range_are_wrong_values(number: int) -> None:
     calls = [
         lambda: plan.check(number, 1),
         lambda: plan.run_key(number, 1),
-        lambda: plan.run((0, number), 1, 1, 1),
-        lambda: plan.run((0, 1), 1, 1, number),
+        lambda: plan.sweep((0, number), 1, 1, 1),
+        lambda: plan.sweep((0, 1), 1, 1, number),
         lambda: _native.run_one("{}", number, "", "{}"),
         lambda: _native.pattern_list("1", number),
         lambda: _native.pattern_show("1", number),

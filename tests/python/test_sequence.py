@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import rexmit
 from click.testing import CliRunner
@@ -73,8 +74,12 @@ def test_a_sequence_goes_on_where_it_was_interrupted(study: rexmit.Study, tmp_pa
     def fail(rows: pa.Table) -> None:
         raise RexmitError(f"after {rows.num_rows} runs")
 
-    with pytest.raises(RexmitError, match="after 4 runs"):
+    with pytest.raises(RexmitError, match="after 16 runs"):
         run_study(study.spec, tmp_path / "out", RunOptions(on_rows=fail))
+    (stored,) = (tmp_path / "out/parts").iterdir()
+    first = pq.read_table(stored).slice(0, 5)
+    stored.unlink()
+    pq.write_table(first, stored.with_name("part-0000000000-0000000005.parquet"))
     run_study(study.spec, tmp_path / "out", RunOptions(resume=True))
     assert (tmp_path / "out/runs.parquet").read_bytes() == (tmp_path / "whole/runs.parquet").read_bytes()
 

@@ -16,6 +16,7 @@ mod rights;
 mod scenarios;
 mod stacks;
 mod stopping;
+mod sweep;
 mod tables;
 mod watch;
 
@@ -46,6 +47,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::stacks::{provide_kernel, stacks};
+    #[pymodule_export]
+    use super::sweep::Sweep;
     #[pymodule_export]
     use super::tables::{comment_says_dropped, table_descriptions};
 }

@@ -1,7 +1,7 @@
 //! Runs: many by their number in a plan, or one with all that it can write down.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,15 +18,16 @@ use crate::numbers::Whole;
 use crate::scenarios::{parse, value_error};
 use crate::stacks::stacks_of;
 use crate::stopping::{interrupted, stoppable};
+use crate::sweep::Sweep;
 use crate::tables::{row_to_dict, to_dict};
 use crate::watch::{Judged, of_captures, sending_hosts};
 
 /// A base scenario and what varies in it.
 #[pyclass(frozen)]
 pub struct Plan {
-    plan: rexmit_sim::Plan,
+    plan: Arc<rexmit_sim::Plan>,
     target: Target,
-    unreached: Mutex<UnreachedRuns>,
+    unreached: Arc<Mutex<UnreachedRuns>>,
 }
 
 #[pymethods]
@@ -55,7 +56,7 @@ impl Plan {
             }
         };
         let target = if matches!(backend, "uml" | "kernel") { Target::Kernel } else { Target::Virtual };
-        Ok(Self { plan, target, unreached: Mutex::default() })
+        Ok(Self { plan: Arc::new(plan), target, unreached: Arc::default() })
     }
 
     /// Combinations of levels, replications apart.
@@ -106,33 +107,18 @@ impl Plan {
         serde_json::to_string(&caches).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Runs `runs` (from the first to before the second) on `jobs` threads and returns columns of tables: `runs`, a row a
-    /// run, `intervals`, what was measured by intervals, `retransmissions`, what was sent again, and `messages`.
-    ///
-    /// Once `stopped()`, asked now and then, these are of the first of the runs only, as many as had ended.
-    #[pyo3(signature = (runs, replications, seed, jobs, stopped = None))]
-    #[allow(clippy::too_many_arguments, reason = "Python names them; `self` and `py` are no choice")]
-    fn run<'py>(
-        &self,
-        py: Python<'py>,
-        runs: (Whole, Whole),
-        replications: Whole,
-        seed: Whole,
-        jobs: Whole,
-        stopped: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
+    /// Begins `runs` (from the first to before the second) on `jobs` threads.
+    fn sweep(&self, runs: (Whole, Whole), replications: Whole, seed: Whole, jobs: Whole) -> PyResult<Sweep> {
         let (start, stop) = (runs.0.0, runs.1.0);
         let options = BatchOptions { replications: replications.0, seed: seed.0, jobs: jobs.size() };
-        let runs = start..stop.max(start);
-        let found = stoppable(py, stopped, |stop| self.plan.run_watched(runs, options, &Judged, stop))?
-            .map_err(value_error)?;
-        self.unreached.lock().unwrap_or_else(PoisonError::into_inner).merge(found.unreached);
-        let answer = PyDict::new(py);
-        answer.set_item("runs", to_dict(py, tables::runs(start, options.replications, &found.rows))?)?;
-        for table in tables::details(start, &found.rows) {
-            answer.set_item(table.name, to_dict(py, table)?)?;
-        }
-        Ok(answer)
+        let sweep =
+            rexmit_sim::Sweep::start(self.plan.clone(), start..stop.max(start), options, Arc::new(Judged));
+        let sweep = sweep.map_err(value_error)?;
+        Ok(Sweep {
+            sweep: Mutex::new(sweep),
+            replications: replications.0,
+            unreached: self.unreached.clone(),
+        })
     }
 
     /// What patterns named and no packet was, in the runs of this plan so far: a text, and in how many runs.

@@ -95,6 +95,7 @@ fn wait<T>(answers: &Receiver<T>, look: impl Fn() -> PyResult<()>) -> PyResult<O
     }
 }
 
-fn asked(py: Python<'_>, stopped: Option<&Py<PyAny>>) -> PyResult<bool> {
+/// Whether `stopped()`, if there is such a callable, says so.
+pub fn asked(py: Python<'_>, stopped: Option<&Py<PyAny>>) -> PyResult<bool> {
     stopped.map_or(Ok(false), |stopped| stopped.call0(py)?.is_truthy(py))
 }

@@ -3,8 +3,7 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -16,6 +15,7 @@ use crate::run::run_observed;
 use crate::sequence::{self, Memory, Order, Sequence};
 use crate::stop::Stop;
 use crate::unreached::UnreachedRuns;
+use crate::work::{Gathered, Work};
 use rexmit_network::{ByHost, HostId};
 use rexmit_scenario::Design;
 use rexmit_scenario::IdleSetting;
@@ -77,20 +77,13 @@ pub struct Checked {
     pub protocols: BTreeSet<&'static str>,
 }
 
-/// The runs of the chunk with this number.
-type Chunk = (u64, Result<Batch, SpecError>);
-
 /// A combination of levels, ready for its replications.
-struct Point {
-    number: u64,
-    resolved: Resolved,
+pub(crate) struct Point {
+    pub number: u64,
+    pub resolved: Resolved,
     /// What names it for the random streams of its runs.
-    key: String,
+    pub key: String,
 }
-
-/// Runs that a thread takes at a time: whole points, so that a scenario is resolved once for its
-/// replications.
-const POINTS_AT_A_TIME: u64 = 8;
 
 /// Levels of a factor that are tried before all others, so that a typing error in one is told at once.
 const LEVELS_TRIED_FIRST: usize = 1000;
@@ -133,7 +126,7 @@ impl Plan {
     }
 
     /// Which runs follow which, if any do.
-    fn order(&self, replications: u64) -> Result<Option<Order>, SpecError> {
+    pub(crate) fn order(&self, replications: u64) -> Result<Option<Order>, SpecError> {
         let Some(sequence) = &self.sequence else { return Ok(None) };
         let levels: Vec<usize> = self.design.levels().iter().map(Vec::len).collect();
         Order::new(sequence, self.design.factors(), &levels, replications).map(Some)
@@ -202,7 +195,7 @@ impl Plan {
         found
     }
 
-    fn point(&self, number: u64) -> Result<Point, SpecError> {
+    pub(crate) fn point(&self, number: u64) -> Result<Point, SpecError> {
         let resolved = self.resolve(self.scenario(number)?)?;
         Ok(Point { number, resolved, key: self.design.point_key(number) })
     }
@@ -294,91 +287,13 @@ impl Plan {
         watch: &dyn Watch,
         stop: &Stop,
     ) -> Result<Batch, SpecError> {
-        let replications = options.replications.max(1);
-        let total = self.points().saturating_mul(replications);
-        let range = range.start.min(total)..range.end.min(total);
-        if let Some(order) = self.order(replications)? {
-            let options = BatchOptions { replications, ..options };
-            return sequence::run(self, &order, range, options, (watch, stop));
-        }
-        let chunk = POINTS_AT_A_TIME.saturating_mul(replications);
-        let runs_of = |n: u64| (n * chunk).max(range.start)..(n + 1).saturating_mul(chunk).min(range.end);
-        let first = range.start / chunk;
-        let next = AtomicU64::new(first);
-        let last = range.end.div_ceil(chunk);
-        // More threads than chunks would have nothing to do.
-        let jobs = (options.jobs.max(1) as u64).min(last.saturating_sub(first));
-        let done: Mutex<Vec<Chunk>> = Mutex::default();
+        let work = Work::new(self, range, options, stop.clone())?;
         std::thread::scope(|scope| {
-            for _ in 0..jobs {
-                scope.spawn(|| {
-                    loop {
-                        let n = next.fetch_add(1, Ordering::Relaxed);
-                        if n >= last || stop.is_asked() {
-                            return;
-                        }
-                        let options = BatchOptions { replications, ..options };
-                        let batch = self.run_some(runs_of(n), options, watch, stop);
-                        let failed = batch.is_err();
-                        if let Ok(mut done) = done.lock() {
-                            done.push((n, batch));
-                        }
-                        if failed {
-                            next.store(last, Ordering::Relaxed);
-                        }
-                    }
-                });
+            for seat in 0..work.seats() {
+                let work = &work;
+                scope.spawn(move || work.serve(self, watch, seat));
             }
         });
-        let mut done = done.into_inner().unwrap_or_default();
-        done.sort_by_key(|(n, _)| *n);
-        let mut out = Batch::default();
-        out.rows.reserve((range.end - range.start) as usize);
-        for (place, (n, batch)) in (first..).zip(done) {
-            let batch = batch?;
-            if place != n {
-                break; // stopped before this one's neighbour was begun
-            }
-            let runs = runs_of(n);
-            let whole = batch.rows.len() as u64 == runs.end - runs.start;
-            out.rows.extend(batch.rows);
-            out.unreached.merge(batch.unreached);
-            if !whole {
-                break;
-            }
-        }
-        Ok(out)
-    }
-
-    /// Runs `runs`; fewer than these once it is asked to stop.
-    fn run_some(
-        &self,
-        runs: Range<u64>,
-        options: BatchOptions,
-        watch: &dyn Watch,
-        stop: &Stop,
-    ) -> Result<Batch, SpecError> {
-        let BatchOptions { replications, seed, .. } = options;
-        let mut batch = Batch::default();
-        batch.rows.reserve((runs.end - runs.start) as usize);
-        let mut at: Option<Point> = None;
-        for n in runs {
-            let (point, replication) = (n / replications, n % replications);
-            let point = match at.take() {
-                Some(same) if same.number == point => same,
-                _ => self.point(point)?,
-            };
-            let streams = Streams::new(seed, &Design::key_of_run(&point.key, replication));
-            let observer = watch.begin(&point.resolved);
-            let options = RunOptions { stop: stop.clone(), ..RunOptions::default() };
-            let outcome = match run_observed(&point.resolved, &streams, &options, observer) {
-                Err(_) if stop.is_asked() => break,
-                outcome => outcome?,
-            };
-            batch.unreached.add(&outcome.unreached);
-            batch.rows.push(outcome.row);
-            at = Some(point);
-        }
-        Ok(batch)
+        Gathered::new(&work).whole(&work)
     }
 }

@@ -27,11 +27,13 @@ mod run;
 mod sequence;
 mod stack;
 mod stop;
+mod sweep;
 pub mod tables;
 mod tape;
 mod timers;
 mod truth;
 mod unreached;
+mod work;
 mod world;
 
 pub use batch::{Batch, BatchOptions, Checked, Plan, Target};
@@ -45,6 +47,7 @@ pub use rexmit_stacks::{Kernel, OwnCongestion, OwnParts, provide_kernel, registr
 pub use run::{run, run_observed};
 pub use sequence::Sequence;
 pub use stop::Stop;
+pub use sweep::Sweep;
 pub use truth::{Earlier, TransmissionRow};
 pub use unreached::UnreachedRuns;
 

@@ -7,13 +7,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use rexmit_path::Unreached;
 use rexmit_scenario::{Row, SpecError};
 use rexmit_units::Duration;
 
-use crate::batch::{Batch, BatchOptions, Plan};
+use crate::batch::{BatchOptions, Plan};
 use crate::caches::Caches;
 use crate::observer::{Unwatched, Watch};
 use crate::options::RunOptions;
@@ -111,6 +111,11 @@ impl Order {
         (self.number(digits.iter().copied().zip(self.sizes.iter().copied())), place)
     }
 
+    /// Runs of a sequence.
+    fn len(&self) -> u64 {
+        self.along.iter().map(|&at| self.sizes[at]).product()
+    }
+
     /// The run at a place of a sequence.
     fn run(&self, sequence: u64, mut place: u64) -> u64 {
         let mut digits = self.digits(sequence);
@@ -121,65 +126,120 @@ impl Order {
     }
 }
 
-/// Runs of a range that are of one sequence: its number, and their places there with their own numbers.
-type Part = (u64, Vec<(u64, u64)>);
-
 /// What a run of a sequence gave.
-struct Step {
-    row: Row,
-    unreached: Vec<Unreached>,
+pub(crate) struct Step {
+    pub row: Row,
+    pub unreached: Vec<Unreached>,
 }
 
-/// Runs the runs of `range` of a plan whose runs follow each other; see [`Plan::run_watched`].
-pub(crate) fn run(
-    plan: &Plan,
-    order: &Order,
+/// Which runs of a range may be run now: each sequence's first, and those whose predecessor has ended.
+///
+/// They are handed out by their numbers, the lowest first, so that what has ended is soon without gaps.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    order: Order,
     range: Range<u64>,
-    options: BatchOptions,
-    (watch, stop): (&dyn Watch, &Stop),
-) -> Result<Batch, SpecError> {
-    let mut parts: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
-    for run in range.clone() {
-        let (sequence, place) = order.place(run);
-        parts.entry(sequence).or_default().push((place, run));
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    /// All first runs of sequences below it have been handed out.
+    next: u64,
+    /// Runs whose predecessor has ended, and what the hosts keep since.
+    ready: BTreeMap<u64, Caches>,
+    at_work: usize,
+}
+
+/// A run that is to be run now. What follows it waits until this is dropped, also by a panic.
+pub(crate) struct Turn<'a> {
+    turns: &'a Turns,
+    pub number: u64,
+    sequence: u64,
+    place: u64,
+    /// What its hosts keep as it begins, if that is known.
+    before: Option<Caches>,
+    /// What they keep after it, once it has ended well.
+    after: Option<Caches>,
+}
+
+impl Turns {
+    pub fn new(order: Order, range: Range<u64>) -> Self {
+        let state = State { next: range.start, ready: BTreeMap::new(), at_work: 0 };
+        Self { order, range, state: Mutex::new(state), changed: Condvar::new() }
     }
-    parts.values_mut().for_each(|runs| runs.sort_unstable());
-    let parts: Vec<Part> = parts.into_iter().collect();
-    let next = AtomicUsize::new(0);
-    let given: Mutex<Vec<(u64, Result<Step, SpecError>)>> = Mutex::default();
-    std::thread::scope(|scope| {
-        for _ in 0..options.jobs.max(1).min(parts.len()) {
-            scope.spawn(|| {
-                while let Some((sequence, runs)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let mut follower = Follower::new(plan, order, options, *sequence, stop);
-                    for &(place, number) in runs {
-                        let Some(one) = follower.run(place, watch).transpose() else { return };
-                        let failed = one.is_err();
-                        given.lock().unwrap_or_else(PoisonError::into_inner).push((number, one));
-                        if failed {
-                            next.store(parts.len(), Ordering::Relaxed);
-                            return;
-                        }
-                    }
+
+    /// The next run; waits where none may be run before one that is under way has ended. `None` after the last one, and
+    /// once it is asked to stop.
+    pub fn take(&self, stop: &Stop) -> Option<Turn<'_>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if stop.is_asked() {
+                return None;
+            }
+            while state.next < self.range.end && !self.is_first(state.next) {
+                state.next += 1;
+            }
+            let ready = state.ready.first_key_value().map(|(number, _)| *number);
+            let first = Some(state.next).filter(|next| *next < self.range.end);
+            if let Some(number) = ready.into_iter().chain(first).min() {
+                let caches = state.ready.remove(&number);
+                if caches.is_none() {
+                    state.next += 1;
                 }
-            });
+                state.at_work += 1;
+                let (sequence, place) = self.order.place(number);
+                return Some(Turn { turns: self, number, sequence, place, before: caches, after: None });
+            }
+            if state.at_work == 0 {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-    });
-    let mut given = given.into_inner().unwrap_or_else(PoisonError::into_inner);
-    given.sort_by_key(|(number, _)| *number);
-    if let Some(at) = given.iter().position(|(_, one)| one.is_err()) {
-        return Err(given.swap_remove(at).1.err().unwrap_or_else(|| SpecError::new("", "a run failed")));
     }
-    let mut batch = Batch::default();
-    for (expected, (number, one)) in range.zip(given) {
-        if expected != number {
-            break; // stopped before this one
+
+    /// Whether no run of the range comes before it in its sequence.
+    fn is_first(&self, number: u64) -> bool {
+        let (sequence, place) = self.order.place(number);
+        place == 0 || !self.range.contains(&self.order.run(sequence, place - 1))
+    }
+}
+
+impl Turn<'_> {
+    /// Runs it; `None` once it is asked to stop.
+    pub fn run(
+        &mut self,
+        plan: &Plan,
+        options: BatchOptions,
+        (watch, stop): (&dyn Watch, &Stop),
+    ) -> Result<Option<Step>, SpecError> {
+        let mut follower = Follower::new(plan, &self.turns.order, options, self.sequence, stop);
+        if let Some(caches) = self.before.take() {
+            follower.reached = (self.place, caches);
         }
-        let step = one?;
-        batch.unreached.add(&step.unreached);
-        batch.rows.push(step.row);
+        let step = follower.run(self.place, watch)?;
+        self.after = step.as_ref().map(|_| follower.reached.1);
+        Ok(step)
     }
-    Ok(batch)
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let turns = self.turns;
+        let mut state = turns.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.at_work -= 1;
+        if let Some(caches) = self.after.take()
+            && self.place + 1 < turns.order.len()
+        {
+            let follows = turns.order.run(self.sequence, self.place + 1);
+            if turns.range.contains(&follows) {
+                state.ready.insert(follows, caches);
+            }
+        }
+        drop(state);
+        turns.changed.notify_all();
+    }
 }
 
 /// What the hosts keep as run `number` begins; see [`Plan::caches_before`].

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,11 +37,8 @@ BACKENDS = {
 CHECKED_AT_ONCE = 5000
 """Points that are checked between two looks at the stop flag: about a quarter of a second."""
 
-FIRST_CHUNK = 4
-"""Small, so that a study of long runs can be stopped soon; it grows at once where runs are short."""
-LARGEST_CHUNK = 1 << 16
 AIM_SECONDS = 0.5
-"""Time that a chunk should take: what a kill may lose, and how often progress shows."""
+"""Time between two looks at what has ended: what a kill may lose, and how often progress shows."""
 
 Step = Callable[[int, int], None]
 
@@ -227,23 +223,17 @@ class ModelBackend:
     def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         """Runs them on `jobs` threads; the rows are the same for any number."""
         design, known = self._design, {**run_columns(), **responses()}
-        at, size = runs.start, FIRST_CHUNK
-        while at < runs.stop and not stopped():
-            chunk = range(at, min(at + size, runs.stop))
-            began = time.monotonic()
-            numbers = (chunk.start, chunk.stop)
-            try:
-                found = self._plan.run(numbers, design.replications, design.seed, jobs, stopped)
-            except ValueError as error:
-                raise self._wrong(error) from None
-            table = from_native(found["runs"], known)
-            if table.num_rows < len(chunk):
-                chunk = range(at, at + table.num_rows)
-            rows = {one.name: from_native(found[one.name], {**known, **one.columns}) for one in self._details}
-            if chunk:
-                yield chunk, nest(self._details, table, rows)
-            size = _next_size(size, time.monotonic() - began)
-            at = chunk.stop
+        try:
+            sweep = self._plan.sweep((runs.start, runs.stop), design.replications, design.seed, jobs)
+            while (found := sweep.next(AIM_SECONDS, stopped)) is not None:
+                table = from_native(found["runs"], known)
+                rows = {
+                    one.name: from_native(found[one.name], {**known, **one.columns}) for one in self._details
+                }
+                start = found["start"]
+                yield range(start, start + table.num_rows), nest(self._details, table, rows)
+        except ValueError as error:
+            raise self._wrong(error) from None
 
     def unreached(self) -> list[tuple[str, int]]:
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
@@ -324,13 +314,6 @@ def is_real_time(name: str) -> bool:
 def asked_for(kinds: Sequence[str], state_at: str) -> dict[str, Any]:
     """What native code is told to get these tables."""
     return {kind: state_at if kind == "state" else True for kind in kinds}
-
-
-def _next_size(size: int, seconds: float) -> int:
-    """Grows or shrinks a chunk towards the time aimed at, by small steps near it."""
-    if seconds < AIM_SECONDS / 2:
-        return min(size * (8 if seconds < AIM_SECONDS / 10 else 2), LARGEST_CHUNK)
-    return max(size // 2, 1) if seconds > AIM_SECONDS * 2 else size
 
 
 def _without_none(factor: Factor) -> Factor:

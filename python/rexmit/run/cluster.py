@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from rexmit import _native
 from rexmit.errors import RexmitError, StudyError, one_line
-from rexmit.run.backends import FIRST_CHUNK, LARGEST_CHUNK, Backend, as_recorded, is_virtual
+from rexmit.run.backends import Backend, as_recorded, is_virtual
 from rexmit.run.on_worker import Work, pack, rows_of, run_chunk, what_it_can
 from rexmit.run.scheduler import CONNECT_SECONDS, connect, quiet_logs
 from rexmit.run.unreached import Unreached
@@ -39,6 +39,9 @@ GRACE_SECONDS = 30.0
 CHUNKS_A_THREAD = 3
 """Chunks that wait or run, for each thread of the workers: none is idle, and all can be held."""
 
+FIRST_CHUNK = 4
+"""Small, so that a study of long runs can be stopped soon; it grows at once where runs are short."""
+LARGEST_CHUNK = 1 << 16
 AIM_SECONDS = 1.0
 AIM_REAL_SECONDS = 15.0
 """Time that a chunk should take, for the models and for a real kernel, whose agents take long to start."""

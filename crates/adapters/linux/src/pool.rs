@@ -24,7 +24,9 @@ static KERNELS: RwLock<BTreeMap<String, Kernel>> = RwLock::new(BTreeMap::new());
 
 /// How guests are started, once a kernel is known. A program that provides none has no code that starts processes: the
 /// library that a guest's own kernel loads links this crate too, and must not have it.
-static START: OnceLock<fn(&Kernel) -> Result<Guest, GuestError>> = OnceLock::new();
+static START: OnceLock<Start> = OnceLock::new();
+
+type Start = fn(&Kernel) -> Result<Guest, GuestError>;
 
 /// Says how the kernel is booted that hosts name so in `hosts.X.linux.version`; of hosts that name none, `""`.
 pub fn provide(name: impl Into<String>, kernel: Kernel) {

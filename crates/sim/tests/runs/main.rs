@@ -19,6 +19,7 @@ mod retransmissions;
 mod sctp;
 mod sequences;
 mod stacks;
+mod sweeps;
 mod toy;
 mod transmissions;
 mod unreached;
