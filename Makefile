@@ -18,7 +18,7 @@ kernel: setup  ## Build the virtual-time Linux kernel, once.
 demo: setup  ## Run the study hurtig-2006 (23,898 runs), compare with the published numbers, draw its figures.
 	@$(BIN)/python scripts/demo.py
 
-studies: setup  ## Run the five published studies on the model, compare them, draw their figures; more than 10 minutes.
+studies: setup  ## Run the five published studies on the model, compare them, draw their figures: 10 minutes on two cores.
 	@$(BIN)/python scripts/all_studies.py
 
 power: setup  ## Run wrong systems through the comparison of each published study: which rows catch which.

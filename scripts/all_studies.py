@@ -10,14 +10,15 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import rexmit
 from demo import ROOT
 from demo import rexmit as command
+from rexmit.analyse import Comparison
 from rexmit.analyse.study_code import comparison_of
 from rexmit.analyse.verdicts import read_verdicts, verdicts_of
+from rexmit.cli.compare import print_comparison
 
 OUT = Path("results") / "studies"
 STUDIES = {
@@ -57,9 +58,13 @@ def main() -> int:
             command("run", f"{study}/{part}", "--out", folder, *([] if fresh else ["--resume"]))
             command("plot", folder)
         folders = [str(OUT / study / part) for part in parts if f"{study}/{part}" in compared]
-        if command("compare", *folders, allowed=(0, 1)):
+        print(f"\n$ rexmit compare {' '.join(folders)}", flush=True)
+        results = [rexmit.open_results(ROOT / folder) for folder in folders]
+        comparison = comparison_of(results[0])(results)
+        print_comparison(comparison)
+        if not comparison.passed:
             outside.append(study)
-        changed += otherwise(study, folders)
+        changed += otherwise(study, comparison)
     print(f"\nmake studies: done in {time.monotonic() - started:.0f} s, results in {OUT}")
     for study in outside:
         print(f"  {study}: some numbers lie outside their tolerance")
@@ -68,11 +73,10 @@ def main() -> int:
     return 1 if outside or changed else 0
 
 
-def otherwise(study: str, folders: Sequence[str]) -> list[str]:
+def otherwise(study: str, comparison: Comparison) -> list[str]:
     """The rows that came out otherwise than `verdicts.csv` of the study has it, a line each."""
-    results = [rexmit.open_results(ROOT / folder) for folder in folders]
     stored = read_verdicts(ROOT / "studies" / study)
-    found = verdicts_of(comparison_of(results[0])(results))
+    found = verdicts_of(comparison)
     return [
         f"{study}: {tag} is {found[tag]!r}, and {stored[tag]!r} in verdicts.csv"
         for tag in stored

@@ -65,11 +65,12 @@ def compare(
     elif markdown:
         click.echo(comparison.to_markdown(), nl=False)
     else:
-        _print(comparison, notes)
+        print_comparison(comparison, notes=notes)
     context.exit(0 if comparison.passed else 1)
 
 
-def _print(comparison: Comparison, notes: bool) -> None:
+def print_comparison(comparison: Comparison, *, notes: bool = False) -> None:
+    """Prints a line a row, the reasons of those that differ (with `notes`, of all), and how many of each."""
     table = Table(box=None, pad_edge=False)
     for title in CELLS:
         table.add_column(title, justify="right" if title in ("difference", "tolerance") else "left")
