@@ -8,8 +8,11 @@ lies outside its tolerance, or a row came out otherwise than its study says.
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import rexmit
@@ -52,25 +55,51 @@ def main() -> int:
     compared = {
         entry.name for entry in rexmit.list_studies() if entry.source.startswith(entry.path.parent.name)
     }
-    for study, parts in STUDIES.items():
-        for part in parts:
-            folder = str(OUT / study / part)
-            command("run", f"{study}/{part}", "--out", folder, *([] if fresh else ["--resume"]))
-            command("plot", folder)
-        folders = [str(OUT / study / part) for part in parts if f"{study}/{part}" in compared]
-        print(f"\n$ rexmit compare {' '.join(folders)}", flush=True)
-        results = [rexmit.open_results(ROOT / folder) for folder in folders]
-        comparison = comparison_of(results[0])(results)
-        print_comparison(comparison)
-        if not comparison.passed:
-            outside.append(study)
-        changed += otherwise(study, comparison)
+    # Figures and comparisons of what has been run need one core, while what comes next is run.
+    with ThreadPoolExecutor(1) as beside:
+        drawn, found = [], {}
+        for study, parts in STUDIES.items():
+            for part in parts:
+                folder = str(OUT / study / part)
+                command("run", f"{study}/{part}", "--out", folder, *([] if fresh else ["--resume"]))
+                drawn.append(beside.submit(plot, folder))
+            folders = [str(OUT / study / part) for part in parts if f"{study}/{part}" in compared]
+            found[study] = beside.submit(compare, folders)
+        for one in drawn:
+            one.result()
+        for study, comparison in found.items():
+            if not comparison.result().passed:
+                outside.append(study)
+            changed += otherwise(study, comparison.result())
     print(f"\nmake studies: done in {time.monotonic() - started:.0f} s, results in {OUT}")
     for study in outside:
         print(f"  {study}: some numbers lie outside their tolerance")
     for line in changed:
         print(f"  {line}")
     return 1 if outside or changed else 0
+
+
+def plot(folder: str) -> None:
+    """Draws the figures of a folder, and says all of it at once, since other commands speak meanwhile."""
+    done = subprocess.run(
+        [sys.executable, "-m", "rexmit", "plot", folder],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    print(f"\n$ rexmit plot {folder}\n{done.stdout}{done.stderr}", end="", flush=True)
+    if done.returncode:
+        raise SystemExit(done.returncode)
+
+
+def compare(folders: Sequence[str]) -> Comparison:
+    """Sets the published numbers beside those of a study's folders, and prints the table."""
+    results = [rexmit.open_results(ROOT / folder) for folder in folders]
+    comparison = comparison_of(results[0])(results)
+    print(f"\n$ rexmit compare {' '.join(folders)}", flush=True)
+    print_comparison(comparison)
+    return comparison
 
 
 def otherwise(study: str, comparison: Comparison) -> list[str]:
