@@ -81,6 +81,7 @@ LAYERS: list[set[str]] = [
     {"run"},
     {"analyse"},
     {"plot"},
+    {"diff"},
     {"report"},
     {"api"},
     {"cli"},

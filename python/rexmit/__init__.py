@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         tcp_friendly_runs,
         write_report,
     )
+    from rexmit.diff import Changes, diff_results
     from rexmit.errors import Interrupted, ModelError, RexmitError, StoreError, StudyError, UsageError
     from rexmit.plot.connections import Connection
     from rexmit.report.analysis import Analysis, PairAnalysis
@@ -42,6 +43,7 @@ __version__ = _version()
 __all__ = [
     "SCENARIO_FAMILIES",
     "Analysis",
+    "Changes",
     "Connection",
     "Interrupted",
     "ModelError",
@@ -56,6 +58,7 @@ __all__ = [
     "analyse",
     "analyze",
     "analyze_pair",
+    "diff_results",
     "draw_scenario",
     "list_studies",
     "merge_results",
@@ -75,11 +78,13 @@ __all__ = [
 
 _HOMES = {
     "Analysis": "rexmit.report.analysis",
+    "Changes": "rexmit.diff",
     "Connection": "rexmit.plot.connections",
     "PairAnalysis": "rexmit.report.analysis",
     "Results": "rexmit.run",
     "TcpFriendly": "rexmit.report.friendly",
     **dict.fromkeys(("SCENARIO_FAMILIES", "draw_scenario", "list_studies"), "rexmit.study"),
+    "diff_results": "rexmit.diff",
     "merge_results": "rexmit.run",
     "open_results": "rexmit.run",
     "study_schema": "rexmit.study",

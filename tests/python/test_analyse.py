@@ -19,6 +19,7 @@ from rexmit.analyse import (
     load_published,
     position_costs,
     prediction_interval,
+    stats,
     summarise,
     t_quantile,
 )
@@ -32,6 +33,16 @@ from rexmit.errors import StudyError, UsageError
 def test_quantiles_are_those_of_printed_tables(probability: float, freedom: int, value: float) -> None:
     assert t_quantile(probability, freedom) == pytest.approx(value, abs=1e-4)
     assert t_quantile(1 - probability, freedom) == pytest.approx(-value, abs=1e-4)
+
+
+@pytest.mark.parametrize("probability", [0.9, 0.975, 0.9995])
+def test_quantiles_of_many_degrees_of_freedom_go_on_from_the_sum(
+    probability: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freedom = stats.MOST_SUMMED + 1
+    quick = t_quantile(probability, freedom)
+    monkeypatch.setattr(stats, "MOST_SUMMED", freedom)
+    assert quick == pytest.approx(t_quantile(probability, freedom), rel=1e-10)
 
 
 @pytest.mark.parametrize(("probability", "freedom"), [(0.0, 3), (1.0, 3), (0.9, 0)])

@@ -208,6 +208,14 @@ def test_settings_are_changed_by_their_dotted_name() -> None:
     assert spec.scenario == SCENARIO, "the study itself stays as it is"
 
 
+def test_hosts_that_are_one_object_are_changed_one_by_one() -> None:
+    host = {"stack": "linux-6.1"}
+    table = {"hosts": {"server": host, "client": host}}
+    changed = with_setting(table, "hosts.server.tick_phase", "1 ms")
+    assert changed["hosts"] == {"server": {**host, "tick_phase": "1 ms"}, "client": host}
+    assert table == {"hosts": {"server": {"stack": "linux-6.1"}, "client": {"stack": "linux-6.1"}}}
+
+
 def test_a_setting_inside_a_named_stack_makes_a_profile_that_inherits() -> None:
     table = with_setting(SCENARIO, "hosts.server.stack.recovery.dupack_threshold", 2)
     assert table["hosts"]["server"]["stack"] == {

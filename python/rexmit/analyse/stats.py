@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import polars as pl
+
+
+MOST_SUMMED = 2000
+"""Degrees of freedom up to which Student's distribution is summed term by term."""
 
 
 def summarise(
@@ -96,6 +101,8 @@ def t_quantile(probability: float, freedom: int) -> float:
         raise ValueError(f"no quantile for probability {probability} and {freedom} degrees of freedom")
     if probability < 0.5:
         return -t_quantile(1 - probability, freedom)
+    if freedom > MOST_SUMMED:
+        return _near_normal(NormalDist().inv_cdf(probability), freedom)
     low, high = 0.0, 1.0
     while _t_cdf(high, freedom) < probability:
         high *= 2
@@ -106,6 +113,16 @@ def t_quantile(probability: float, freedom: int) -> float:
         else:
             high = middle
     return (low + high) / 2
+
+
+def _near_normal(z: float, n: int) -> float:
+    """Student's quantile of many degrees of freedom by that of the normal (Abramowitz and Stegun 26.7.5)."""
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return z + math.fsum(term / n**k for k, term in enumerate(terms, start=1))
 
 
 def _t_cdf(t: float, freedom: int) -> float:

@@ -29,6 +29,7 @@ COMMANDS = (
     "analyze",
     "compare",
     "completion",
+    "diff",
     "doctor",
     "emulate",
     "kernel",
