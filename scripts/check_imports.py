@@ -81,8 +81,8 @@ LAYERS: list[set[str]] = [
     {"run"},
     {"analyse"},
     {"plot"},
-    {"diff"},
     {"report"},
+    {"diff"},
     {"api"},
     {"cli"},
 ]

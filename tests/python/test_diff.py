@@ -121,18 +121,20 @@ def test_runs_of_other_seeds_are_no_pairs(folders: dict[str, Path]) -> None:
     ],
 )
 def test_a_condition_holds_or_not(folders: dict[str, Path], condition: str, holds: bool) -> None:
-    found = broken([Threshold.parse(condition)], changes(folders, "slower"))
+    found = broken([Threshold.parse(condition)], changes(folders, "slower").matched)
     assert bool(found) == holds
     told(folders["before"], folders["slower"], "--fail", condition, code=1 if holds else 0)
 
 
 def test_a_percentile_is_by_nearest_rank_of_each_cell(folders: dict[str, Path]) -> None:
     after = rexmit.open_results(folders["slower"]).table()
-    (found, *_) = broken([Threshold.parse("p50(time) > 0 ms by path.rate")], changes(folders, "slower"))
+    (found, *_) = broken(
+        [Threshold.parse("p50(time) > 0 ms by path.rate")], changes(folders, "slower").matched
+    )
     assert found.cell == {"path.rate": "1 Mbit/s"}
     times = sorted(after.filter(pl.col("path.rate") == "1 Mbit/s")["time_ns"])
     assert found.after == times[7]  # the eighth of fifteen
-    whole = broken([Threshold.parse("p100(time) > 0 ms overall")], changes(folders, "slower"))
+    whole = broken([Threshold.parse("p100(time) > 0 ms overall")], changes(folders, "slower").matched)
     assert [one.after for one in whole] == [after["time_ns"].max()]
     assert whole[0].where == "all runs"
 
@@ -153,7 +155,7 @@ def test_what_is_no_condition_is_told_in_one_line(
     folders: dict[str, Path], condition: str, text: str
 ) -> None:
     with pytest.raises(UsageError, match=r".+") as caught:
-        broken([Threshold.parse(condition)], changes(folders, "slower"))
+        broken([Threshold.parse(condition)], changes(folders, "slower").matched)
     assert text in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -178,7 +180,7 @@ def test_a_run_that_failed_is_in_no_mean(folders: dict[str, Path], tmp_path: Pat
     assert found.errors == (0, 1)
     (row,) = found.cells.filter(pl.col("response") == "time_ns").to_dicts()
     assert row["after"] == pytest.approx(sum(table.column("time_ns").to_pylist()[1:5]) / 4)
-    assert [one.after for one in broken([Threshold.parse("errors > 0")], found)] == [1]
+    assert [one.after for one in broken([Threshold.parse("errors > 0")], found.matched)] == [1]
 
 
 def test_json_and_markdown_say_the_same(folders: dict[str, Path]) -> None:

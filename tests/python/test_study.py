@@ -208,6 +208,24 @@ def test_settings_are_changed_by_their_dotted_name() -> None:
     assert spec.scenario == SCENARIO, "the study itself stays as it is"
 
 
+def test_the_name_of_a_sysctl_is_one_key() -> None:
+    table = with_setting({"hosts": {"server": {}}}, "hosts.server.linux.sysctl.net.ipv4.tcp_ecn", 1)
+    assert table == {"hosts": {"server": {"linux": {"sysctl": {"net.ipv4.tcp_ecn": 1}}}}}
+    assert get_setting(table, "hosts.server.linux.sysctl.net.ipv4.tcp_ecn") == 1
+    given = {
+        "scenario": {
+            "hosts": {"server": {"stack": "linux-6.1"}, "client": {"stack": "linux-6.1"}},
+            "path": {"delay": "1 ms"},
+            "transfers": [{"from": "server", "to": "client", "bulk": "10 kB"}],
+        },
+        "vary": {"hosts.server.linux.sysctl.net.ipv4.tcp_ecn": [0, 1]},
+    }
+    study = rexmit.Study.from_dict(given)
+    assert [study.spec.scenario_of(run)["hosts"]["server"]["linux"] for run in (0, 1)] == [
+        {"sysctl": {"net.ipv4.tcp_ecn": value}} for value in (0, 1)
+    ]
+
+
 def test_hosts_that_are_one_object_are_changed_one_by_one() -> None:
     host = {"stack": "linux-6.1"}
     table = {"hosts": {"server": host, "client": host}}

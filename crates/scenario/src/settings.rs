@@ -4,6 +4,20 @@ use serde_json::{Map, Value};
 
 use crate::SpecError;
 
+/// The name of a table whose keys have dots themselves: what follows it is one key.
+const DOTTED_KEYS: &str = "linux.sysctl.";
+
+/// The keys on the way to a setting: `hosts.server.linux.sysctl.net.ipv4.tcp_ecn` ends with one of three words.
+fn parts_of(key: &str) -> Vec<&str> {
+    match key.find(DOTTED_KEYS) {
+        Some(at) => {
+            let (tables, last) = key.split_at(at + DOTTED_KEYS.len());
+            tables.trim_end_matches('.').split('.').chain(std::iter::once(last)).collect()
+        }
+        None => key.split('.').collect(),
+    }
+}
+
 /// Sets `key` (dotted, `transfers.0.writes` for a list) in `scenario` to `value`.
 ///
 /// Tables on the way are made where they are missing. A stack given by its name becomes a table that inherits
@@ -12,7 +26,7 @@ use crate::SpecError;
 /// # Errors
 /// Where the name goes through something that is no table, or an index is not there.
 pub fn set(scenario: &mut Value, key: &str, value: Value) -> Result<(), SpecError> {
-    let parts: Vec<&str> = key.split('.').collect();
+    let parts = parts_of(key);
     if parts.iter().any(|p| p.is_empty()) {
         return Err(SpecError::new(key, "a setting is named by words with dots between, such as path.rate"));
     }
@@ -50,4 +64,21 @@ pub fn set(scenario: &mut Value, key: &str, value: Value) -> Result<(), SpecErro
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_sysctl_is_one_key() {
+        let mut scenario = json!({});
+        set(&mut scenario, "hosts.server.linux.sysctl.net.ipv4.tcp_ecn", json!(1)).unwrap();
+        set(&mut scenario, "hosts.server.linux.nagle", json!(true)).unwrap();
+        let linux = json!({ "sysctl": { "net.ipv4.tcp_ecn": 1 }, "nagle": true });
+        assert_eq!(scenario, json!({ "hosts": { "server": { "linux": linux } } }));
+        assert!(set(&mut scenario, "hosts.server.linux.sysctl.", json!(1)).is_err());
+    }
 }

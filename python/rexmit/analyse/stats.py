@@ -8,7 +8,6 @@ from statistics import NormalDist
 
 import polars as pl
 
-
 MOST_SUMMED = 2000
 """Degrees of freedom up to which Student's distribution is summed term by term."""
 

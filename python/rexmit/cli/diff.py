@@ -1,23 +1,16 @@
-"""`rexmit diff`: what differs between two folders of results, and whether it got worse."""
+"""`rexmit diff`: what differs between two systems or two folders of results, and whether it got worse."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
-from rich.markup import escape
-from rich.table import Table
 
-from rexmit.cli.common import console, json_option, print_json, warn, warn_of_part
-from rexmit.diff import Broken, Changes, Threshold, broken, diff_results
-from rexmit.diff.sheets import Sheet, sheets_of, summary
-from rexmit.errors import printable
-from rexmit.run import open_results
-
-RIGHT = {"cells", "runs", "n", "mean before", "before", "after", "change", "95 %"}
-"""Columns of numbers."""
+from rexmit.cli.common import OUT, json_option
+from rexmit.diff import Threshold
+from rexmit.errors import UsageError
+from rexmit.study import SCENARIO_FAMILIES
 
 
 @click.command(
@@ -25,134 +18,127 @@ RIGHT = {"cells", "runs", "n", "mean before", "before", "after", "change", "95 %
 Examples:
   rexmit diff results/last-week results/today
   rexmit diff results/main results/pull-request --fail 'p99(time) > 1.05x' --fail 'errors > 0'
-  rexmit diff results/baseline results/now --fail 'mean(time) > +5 % by path.delay' --markdown"""
+  rexmit diff results/baseline results/now --fail 'mean(time) > +5 % by path.delay' --markdown
+  rexmit diff linux:6.1 linux:6.12 --scenarios 1000 --seed 7 --out results/two-kernels
+  rexmit diff linux-6.1 linux-6.1,hosts.server.stack.recovery.dupack_threshold=2 --study hurtig-2006/short
+  rexmit diff linux:6.1 linux-6.1 --family losses --fail 'changed > 20 overall'"""
 )
-@click.argument("before", metavar="BEFORE", type=click.Path(path_type=Path))
-@click.argument("after", metavar="AFTER", type=click.Path(path_type=Path))
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B")
 @click.option(
     "--fail",
     "conditions",
     multiple=True,
     metavar="CONDITION",
-    help="End with 1 where this holds of AFTER in any cell, such as 'p99(time) > 1.05x' (times BEFORE's), "
+    help="End with 1 where this holds of B in any cell, such as 'p99(time) > 1.05x' (times A's), "
     "'mean(retransmits) > +2', 'time > 200 ms', 'errors > 0', 'changed > 0'; with 'overall' or "
     "'by FACTOR, ...' at its end of coarser cells. May be given several times.",
 )
+@click.option("--scenarios", type=click.IntRange(min=1), help="Of systems: draw so many. Default: 200.")
+@click.option("--seed", type=click.IntRange(min=0), help="Of systems: the seed of what is drawn. Default: 0.")
 @click.option(
-    "--only-common", is_flag=True, help="Compare the levels and runs that both have where the designs differ."
+    "--family",
+    type=click.Choice(list(SCENARIO_FAMILIES)),
+    help="Of systems: what is drawn. Default: tcp between kernels, losses with a model.",
 )
+@click.option("--study", metavar="STUDY", help="Of systems: run this study's runs, and draw none.")
+@click.option(
+    "--cases",
+    type=click.IntRange(0, 1000),
+    help="Of systems: find the smallest case of so many kinds of differences. Default: 3.",
+)
+@click.option(
+    "--out",
+    type=OUT,
+    help="Of systems: write a page, each smallest case as a study, and JSON into this folder.",
+)
+@click.option("--only-common", is_flag=True, help="Of folders of different designs: compare what both have.")
 @click.option(
     "--cells",
     "shown",
     type=click.IntRange(0, 100_000),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="Show so many cells of each response, those that changed most.",
+    help="Of folders: show so many cells of each response, those that changed most. Default: 10.",
 )
 @click.option(
     "--response",
     "responses",
     multiple=True,
     metavar="COLUMN",
-    help="Show the cells of these columns. May be given several times. Default: time_ns, or the first that "
-    "changed.",
+    help="Of folders: show the cells of these columns. May be given several times. Default: time_ns, or the "
+    "first that changed.",
 )
 @click.option("--markdown", is_flag=True, help="Print Markdown, as for a comment on a pull request.")
 @json_option
 @click.pass_context
 def diff(
     context: click.Context,
-    before: Path,
-    after: Path,
+    before: str,
+    after: str,
     conditions: tuple[str, ...],
+    scenarios: int | None,
+    seed: int | None,
+    family: str | None,
+    study: str | None,
+    cases: int | None,
+    out: Path | None,
     only_common: bool,
-    shown: int,
+    shown: int | None,
     responses: tuple[str, ...],
     markdown: bool,
     as_json: bool,
 ) -> None:
-    """Print which cells of a design changed between two results folders, and by how much.
+    """Print what differs between A and B: two systems, or two results folders of one design.
 
-    BEFORE and AFTER hold results of one design: the same factors and levels. A cell is a combination of
-    levels. With the same seed in virtual time every run is held against itself, so whatever differs shows;
-    otherwise a cell counts as changed if the 95 % interval of the difference leaves out zero. Exit code 1 if
-    a condition of --fail holds.
+    A system is a kernel (linux:6.12, once built), a profile of the model (linux-6.1) or another stack
+    (usrsctp), with settings behind commas: of both hosts, as in
+    linux:6.1,linux.sysctl.net.ipv4.tcp_reordering=5, or whole keys such as hosts.server.linux.nagle=true. The
+    same scenarios run on both: which part, in what kinds of ways, and the smallest case of each.
+
+    Of folders: which cells (combinations of levels) changed, and by how much. With the same seed in virtual
+    time every run is held against itself; otherwise a cell counts as changed if the 95 % interval of the
+    difference leaves out zero.
+
+    Exit code 1 if a condition of --fail holds.
     """
     thresholds = [Threshold.parse(text) for text in conditions]
-    results = [open_results(folder) for folder in (before, after)]
-    for one in results:
-        warn_of_part(one)
-    changes = diff_results(*results, only_common=only_common)
-    if len(set(changes.versions)) > 1:
-        warn(
-            f"{before} was made by rexmit {changes.versions[0]}, {after} by {changes.versions[1]}: what "
-            "differs may be rexmit's own"
+    folders = (Path(before), Path(after))
+    if all(folder.is_dir() for folder in folders):
+        _refuse(
+            "two folders",
+            {
+                "--scenarios": scenarios,
+                "--seed": seed,
+                "--family": family,
+                "--study": study,
+                "--cases": cases,
+                "--out": out,
+            },
         )
-    failing = broken(thresholds, changes)
-    sheets = sheets_of(changes, failing, responses, shown)
-    if as_json:
-        print_json(_as_json(changes, failing, conditions))
-    elif markdown:
-        click.echo(_markdown(summary(changes), sheets), nl=False)
+        from rexmit.cli.diff_folders import diff_folders
+
+        code = diff_folders(
+            folders,
+            thresholds,
+            responses,
+            10 if shown is None else shown,
+            only_common=only_common,
+            as_markdown=markdown,
+            json=as_json,
+        )
+    elif any(folder.is_dir() for folder in folders):
+        raise UsageError(f"{before} and {after}: one is a folder; give two results folders, or two systems")
     else:
-        _print(sheets)
-        click.echo(summary(changes))
-    context.exit(1 if failing else 0)
+        given = {"--only-common": only_common or None, "--cells": shown, "--response": responses or None}
+        _refuse("two systems", given)
+        from rexmit.cli.diff_systems import Asked, diff_systems
+
+        wanted = Asked(scenarios, seed, family, study, 3 if cases is None else cases, out, thresholds)
+        code = diff_systems((before, after), wanted, as_markdown=markdown, json=as_json)
+    context.exit(code)
 
 
-def _print(sheets: Sequence[Sheet]) -> None:
-    for sheet in sheets:
-        click.echo(sheet.title)
-        if sheet.heads:
-            table = Table(box=None, pad_edge=False)
-            for head in sheet.heads:
-                table.add_column(escape(head), justify="right" if head in RIGHT else "left")
-            for row in sheet.rows:
-                table.add_row(*map(escape, row))
-            console().print(table)
-        else:
-            for (line,) in sheet.rows:
-                click.echo(f"  {printable(line)}")
-        if sheet.below:
-            click.echo(f"  {sheet.below}")
-        click.echo()
-
-
-def _markdown(told: str, sheets: Sequence[Sheet]) -> str:
-    """The same for a comment on a pull request."""
-    parts = [told]
-    for sheet in sheets:
-        parts.append(f"### {sheet.title}")
-        if sheet.heads:
-            rows = [sheet.heads, ["---"] * len(sheet.heads), *sheet.rows]
-            parts.append("\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows))
-        else:
-            parts.append("\n".join(f"- `{printable(line)}`" for (line,) in sheet.rows))
-        if sheet.below:
-            parts.append(sheet.below)
-    return "\n\n".join(parts) + "\n"
-
-
-def _cell(text: str) -> str:
-    return printable(text).replace("|", "/")
-
-
-def _as_json(changes: Changes, failing: Sequence[Broken], conditions: Sequence[str]) -> dict[str, Any]:
-    return {
-        "before": str(changes.before.folder),
-        "after": str(changes.after.folder),
-        "versions": list(changes.versions),
-        "paired": changes.matched.paired,
-        "runs": changes.runs,
-        "runs_changed": changes.runs_changed if changes.matched.paired else None,
-        "settings": list(changes.settings),
-        "factors": list(changes.factors),
-        "conditions": list(conditions),
-        "failing": [
-            {"condition": one.threshold, "cell": dict(one.cell), "before": one.before, "after": one.after}
-            for one in failing
-        ],
-        "responses": changes.totals.to_dicts(),
-        "cells": changes.cells.to_dicts(),
-    }
+def _refuse(of: str, options: Mapping[str, object]) -> None:
+    """Raises UsageError for an option that means nothing here."""
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(f"{name} says nothing of {of}; leave it out")

@@ -57,7 +57,7 @@ class Changes:
     @cached_property
     def runs_changed(self) -> int:
         """Runs of which anything differs. Means nothing where runs are not pairs."""
-        return int(self.matched.frame.select(self.differs.sum()).item())
+        return int(self.matched.frame.select(self.matched.differs.sum()).item())
 
     @cached_property
     def errors(self) -> tuple[int, int]:
@@ -67,14 +67,6 @@ class Changes:
             return 0, 0
         return tuple(len(frame) - frame[name].null_count() for name in ("error", "error_after"))  # type: ignore[return-value]
 
-    @property
-    def numbers(self) -> list[str]:
-        """Names of the responses that are numbers, or true and false."""
-        schema = self.matched.frame.schema
-        return [
-            name for name in self.matched.responses if schema[name].is_numeric() or schema[name] == pl.Boolean
-        ]
-
     @cached_property
     def cells(self) -> pl.DataFrame:
         """A row for each cell and response that changed: the factors, `response`, and CELL_COLUMNS.
@@ -83,7 +75,7 @@ class Changes:
         `high` its confidence interval (null with one replication), `ratio` after over before (null where that
         is 0). In the order of the design, the responses in the order of the table.
         """
-        return self.cells_of(self.factors, self.numbers)
+        return self.cells_of(self.factors, self.matched.numbers)
 
     def cells_of(self, factors: Sequence[str], responses: Sequence[str]) -> pl.DataFrame:
         """The same over the combinations of these factors alone, and of these responses."""
@@ -168,12 +160,6 @@ class Changes:
             return value
         failed = pl.col("error_after" if column.endswith("_after") else "error").is_not_null()
         return pl.when(~failed).then(value)
-
-    @property
-    def differs(self) -> pl.Expr:
-        """Of each run whether anything differs."""
-        either = [pl.col(name).ne_missing(pl.col(f"{name}_after")) for name in self.matched.responses]
-        return pl.any_horizontal(*either)
 
 
 def diff_results(before: Results, after: Results, *, only_common: bool = False) -> Changes:

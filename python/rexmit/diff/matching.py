@@ -33,6 +33,17 @@ class Matched:
     responses: Sequence[str]
     paired: bool
 
+    @property
+    def numbers(self) -> list[str]:
+        """Names of the responses that are numbers, or true and false."""
+        schema = self.frame.schema
+        return [name for name in self.responses if schema[name].is_numeric() or schema[name] == pl.Boolean]
+
+    @property
+    def differs(self) -> pl.Expr:
+        """Of each run whether anything differs."""
+        return pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_after")) for name in self.responses)
+
 
 def match(before: Results, after: Results, *, only_common: bool) -> Matched:
     """The runs with the same levels and replication.

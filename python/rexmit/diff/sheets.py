@@ -37,16 +37,17 @@ def sheets_of(
     wanted = check_responses(changes, responses)
     sheets += [_cells(changes, name, shown) for name in wanted if shown]
     if failing:
-        sheets.append(_failing(failing))
+        sheets.append(failing_sheet(failing))
     return [sheet for sheet in sheets if sheet.rows or sheet.below]
 
 
 def check_responses(changes: Changes, responses: Sequence[str]) -> list[str]:
     """The responses whose cells are shown. Raises UsageError for one that is no column of numbers of both."""
+    known = changes.matched.numbers
     for name in responses:
-        if name not in changes.numbers:
+        if name not in known:
             raise UsageError(
-                f"response: {name!r} is no column of numbers of both folders{nearest(name, changes.numbers)}"
+                f"response: {name!r} is no column of numbers of both folders{nearest(name, known)}"
             )
     changed = changes.totals["response"].to_list()
     return list(responses) or [name for name in (*FIRST, *changed) if name in changed][:1]
@@ -111,7 +112,8 @@ def _cells(changes: Changes, name: str, shown: int) -> Sheet:
     return Sheet(f"{name}: the cells that changed most", heads, rows, below)
 
 
-def _failing(failing: Sequence[Broken]) -> Sheet:
+def failing_sheet(failing: Sequence[Broken]) -> Sheet:
+    """Where conditions hold."""
     rows = [
         [one.threshold, one.where, quantity(one.before, one.column), quantity(one.after, one.column)]
         for one in failing[:BROKEN_SHOWN]

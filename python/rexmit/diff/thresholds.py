@@ -25,7 +25,7 @@ from typing import Any
 import polars as pl
 
 from rexmit import _native
-from rexmit.diff.changes import Changes
+from rexmit.diff.matching import Matched
 from rexmit.errors import UsageError, nearest, one_line
 from rexmit.tables import responses
 from rexmit.units import parse_bytes
@@ -105,15 +105,15 @@ class Threshold:
         one._limit(0.0, None)  # what is no value is told before anything is read
         return one
 
-    def broken(self, changes: Changes) -> list[Broken]:
+    def broken(self, matched: Matched) -> list[Broken]:
         """The cells in which it holds. Raises UsageError for a column or factor that is not there."""
-        column, unit = self._column(changes)
-        factors = changes.factors if self.scope is None else self.scope
+        column, unit = self._column(matched)
+        factors = matched.factors if self.scope is None else self.scope
         for name in factors:
-            if name not in changes.factors:
-                raise UsageError(f"{self.text!r}: {name!r} is no factor{nearest(name, changes.factors)}")
-        frame = changes.matched.frame.select(
-            *factors, self._values(column, "", changes), self._values(column, "_after", changes)
+            if name not in matched.factors:
+                raise UsageError(f"{self.text!r}: {name!r} is no factor{nearest(name, matched.factors)}")
+        frame = matched.frame.select(
+            *factors, self._values(column, "", matched), self._values(column, "_after", matched)
         )
         both = [self._statistic(name).alias(name) for name in ("first", "second")]
         cells = frame.group_by(factors, maintain_order=True).agg(*both) if factors else frame.select(*both)
@@ -127,11 +127,11 @@ class Threshold:
                 )
         return found
 
-    def _column(self, changes: Changes) -> tuple[str, str | None]:
+    def _column(self, matched: Matched) -> tuple[str, str | None]:
         """The column that is meant, and its unit."""
         if self.column in COUNTS:
             return self.column, None
-        names = changes.numbers
+        names = matched.numbers
         known = responses()
         for name in (self.column, *(f"{self.column}_{unit}" for unit in ("ns", "bytes", "bit_s"))):
             if name in names:
@@ -139,15 +139,15 @@ class Threshold:
         known_names = nearest(self.column, [*COUNTS, *names])
         raise UsageError(f"{self.text!r}: {self.column!r} is no response of both folders{known_names}")
 
-    def _values(self, column: str, suffix: str, changes: Changes) -> pl.Expr:
+    def _values(self, column: str, suffix: str, matched: Matched) -> pl.Expr:
         """What the statistic is of, of one of the folders."""
-        names = changes.matched.responses
+        names = matched.responses
         failed = pl.col(f"error{suffix}").is_not_null() if "error" in names else pl.lit(value=False)
         ended = pl.col(f"completed{suffix}") if "completed" in names else pl.lit(value=True)
         values = {
             "errors": failed,
             "incomplete": failed | ~ended,
-            "changed": changes.differs if suffix else pl.lit(value=False),
+            "changed": matched.differs if suffix else pl.lit(value=False),
         }
         value = values.get(column, pl.when(~failed).then(pl.col(f"{column}{suffix}")))
         return value.cast(pl.Float64).alias("second" if suffix else "first")
@@ -200,6 +200,6 @@ class Threshold:
         raise UsageError(f"{self.text!r}: {text!r} is no value: {why}")
 
 
-def broken(thresholds: Sequence[Threshold], changes: Changes) -> list[Broken]:
+def broken(thresholds: Sequence[Threshold], matched: Matched) -> list[Broken]:
     """Where any of these holds, the thresholds in their order."""
-    return [one for threshold in thresholds for one in threshold.broken(changes)]
+    return [one for threshold in thresholds for one in threshold.broken(matched)]

@@ -24,7 +24,7 @@ def with_setting(table: Table, name: str, value: Any) -> Table:
     set. Raises StudyError where the name leads through something that is no table.
     """
     result: Table = _copied(table)
-    parts = name.split(".")
+    parts = _parts(name)
     if not all(parts):
         raise StudyError(f"{name!r} is no dotted name of a setting such as 'path.rate'")
     here: Any = result
@@ -37,6 +37,12 @@ def with_setting(table: Table, name: str, value: Any) -> Table:
     return result
 
 
+def _parts(name: str) -> list[str]:
+    """The keys on the way to a setting: that of a sysctl has dots itself."""
+    tables, sysctl, last = name.partition(".linux.sysctl.")
+    return [*tables.split("."), "linux", "sysctl", last] if sysctl else name.split(".")
+
+
 def _copied(value: Any) -> Any:
     """A copy in which every table is its own: two hosts that are one object in Python are two here."""
     if isinstance(value, dict):
@@ -47,7 +53,7 @@ def _copied(value: Any) -> Any:
 def get_setting(table: Table, name: str) -> Any:
     """The value of the setting `name`, or None where there is none."""
     here: Any = table
-    for part in name.split("."):
+    for part in _parts(name):
         if isinstance(here, list) and part.isdecimal() and int(part) < len(here):
             here = here[int(part)]
         elif isinstance(here, dict) and part in here:

@@ -1,0 +1,218 @@
+"""Systems that can be set against each other: a kernel, a profile of the model, somebody else's stack.
+
+A system is written NAME or NAME,KEY=VALUE,...:
+
+    linux:6.12                            a kernel that has been built, by version or hash
+    linux                                 the kernel that is taken where none is named
+    linux-6.1                             a profile, on the model
+    usrsctp                               another stack in virtual time
+    linux:6.1,linux.sysctl.net.ipv4.tcp_reordering=5
+                                          a setting of both hosts
+    linux-6.1,hosts.server.stack.initial_window=3
+                                          a setting of the scenario
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rexmit import _native
+from rexmit.errors import RexmitError, StudyError, UsageError, nearest, one_line
+from rexmit.kernel import Kernel, find_kernel
+from rexmit.run.agents import Crew, RunJob
+from rexmit.run.guests import Reach, engine, guest_command, inside_command, of_this_python
+from rexmit.run.processes import agent_command
+from rexmit.run.stacks import lacking, third_parties
+from rexmit.study.settings import get_setting, parse_value, with_setting
+
+LINUX = "linux"
+HOSTS = ("server", "client")
+CORES = os.cpu_count() or 1
+SEED = 1
+"""Of the random streams of every run: both systems draw the same."""
+
+Scenario = Mapping[str, Any]
+Told = Callable[[int], None]
+"""Told of each run that is done."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What became of a run: its row, the captures at server and client, and the table of states if asked for.
+
+    `failed` says why there is none of them.
+    """
+
+    row: Mapping[str, Any]
+    captures: tuple[Path, Path] | None
+    states: Mapping[str, Sequence[Any]] | None = None
+    failed: str | None = None
+
+
+@dataclass(frozen=True)
+class System:
+    """One of the two: `text` as it was written, `name` without its settings."""
+
+    text: str
+    name: str
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def parse(cls, text: str) -> System:
+        """Reads one. Raises UsageError for a name that means nothing and for a setting without a value."""
+        name, *pairs = (part.strip() for part in text.split(","))
+        known = [*dict(_native.profiles()), *third_parties(), f"{LINUX}:VERSION"]
+        if name.partition(":")[0] != LINUX and name not in known:
+            raise UsageError(
+                f"{text!r}: {name!r} is no folder of results, kernel, profile or stack{nearest(name, known)}"
+            )
+        settings: dict[str, Any] = {}
+        for pair in pairs:
+            key, equals, value = pair.partition("=")
+            if not equals or not key.strip():
+                raise UsageError(f"{text!r}: {pair!r} is no setting; write KEY=VALUE")
+            settings[key.strip()] = parse_value(value.strip())
+        return cls(text, name, settings)
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether real kernels run it."""
+        return self.name.partition(":")[0] == LINUX
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """Its kernel. Raises KernelError, which says how to build it, where there is none."""
+        return find_kernel(name=self.name.partition(":")[2] or None)
+
+    def describe(self) -> str:
+        """It in a few words, such as `Linux 6.1.192 (HZ 1000)`."""
+        if self.is_kernel:
+            return f"Linux {self.kernel.version} (HZ {self.kernel.hz}, {self.kernel.hash})"
+        if self.name in third_parties():
+            return third_parties()[self.name].summary
+        return f"the model with the profile {self.name}"
+
+    def check(self) -> None:
+        """Raises an error of one line where this machine cannot run it."""
+        if self.is_kernel:
+            self.kernel  # noqa: B018 - looks for it
+            engine()
+        elif self.name in third_parties() and (why := lacking(third_parties()[self.name])):
+            raise UsageError(f"{self.text!r}: {why}")
+
+    def scenario(self, drawn: Scenario) -> dict[str, Any]:
+        """A scenario as this system runs it."""
+        found = dict(drawn)
+        for host in HOSTS:
+            stack = get_setting(found, f"hosts.{host}.stack")
+            if self.is_kernel:
+                continue
+            if self.name in third_parties():
+                found = with_setting(found, f"hosts.{host}.code", self.name)
+            elif isinstance(stack, Mapping) and "inherits" in stack:
+                found = with_setting(found, f"hosts.{host}.stack.inherits", self.name)
+            else:
+                found = with_setting(found, f"hosts.{host}.stack", self.name)
+        for key, value in self.settings.items():
+            whole = key.split(".")[0] in _OF_SCENARIOS
+            for name in [key] if whole else [f"hosts.{host}.{key}" for host in HOSTS]:
+                found = with_setting(found, name, value)
+        return found
+
+    def run(
+        self,
+        scenarios: Mapping[int, Scenario],
+        folder: Path,
+        told: Told = lambda _: None,
+        *,
+        states: bool = False,
+        key: int | None = None,
+    ) -> dict[int, Ran]:
+        """Runs scenarios, each by its number, whose captures go into `folder`.
+
+        A run depends on its scenario and its number, and not on what else is run; with `key` its random
+        numbers are those of the scenario of that number. With `states` the table of states is noted at every
+        change. Raises StudyError for a scenario that cannot be run at all.
+        """
+        run = self._on_kernels if self.is_kernel else self._in_process
+        found = {}
+        tables = {number: self.scenario(one) for number, one in scenarios.items()}
+        for number, ran in run(tables, folder, states, lambda number: str(number if key is None else key)):
+            found[number] = ran
+            told(number)
+        return found
+
+    def _captures(self, folder: Path, number: int) -> tuple[Path, Path]:
+        server, client = (folder / f"run-{number}-{host}.pcapng" for host in HOSTS)
+        return server, client
+
+    def _in_process(
+        self, scenarios: Mapping[int, Scenario], folder: Path, states: bool, key: Callable[[int], str]
+    ) -> Iterator[tuple[int, Ran]]:
+        def one(number: int) -> tuple[int, Ran]:
+            captures = self._captures(folder, number)
+            wanted = {"capture_server": str(captures[0]), "capture_client": str(captures[1])}
+            if states:
+                wanted["state"] = "changes"
+            try:
+                answer = _native.run_one(
+                    json.dumps(scenarios[number], default=str), SEED, key(number), json.dumps(wanted)
+                )
+            except ValueError as error:
+                raise StudyError(f"{self.text}: scenario {number}: {one_line(error)}") from None
+            return number, Ran(dict(answer["row"]), captures, _plain(answer.get("state")))  # type: ignore[call-overload]
+
+        with ThreadPoolExecutor(CORES) as pool:
+            yield from pool.map(one, scenarios)
+
+    def _on_kernels(
+        self, scenarios: Mapping[int, Scenario], folder: Path, states: bool, key: Callable[[int], str]
+    ) -> Iterator[tuple[int, Ran]]:
+        kernel, reach = self.kernel, Reach((folder.resolve(),), of_this_python([engine()]))
+
+        def launch(job: Path, beside: Path) -> list[str]:
+            numbers = [one["run"] for one in json.loads(job.read_text())["runs"]]
+            if kernel.has_driver and not any(_takes_programs(scenarios[number]) for number in numbers):
+                return inside_command(kernel, job, beside, reach)
+            return guest_command(kernel, agent_command("guest", job), beside, Reach(reach.writable))
+
+        def job(number: int) -> RunJob:
+            captures = [str(path.resolve()) for path in self._captures(folder, number)]
+            options: dict[str, Any] = {"virtual_hz": kernel.hz, "captures": captures}
+            if states:
+                options["state"] = "changes"
+            return RunJob(number, scenarios[number], SEED, key(number), options)
+
+        crew = Crew(launch, job, CORES, pinned=True, block=max(len(scenarios) // (2 * CORES), 1))
+        try:
+            for done in crew.work(list(scenarios), lambda: False):
+                if done.failed is not None:
+                    yield done.run, Ran({}, None, failed=done.failed)
+                else:
+                    states_of = done.answer.get("tables", {}).get("state")
+                    yield done.run, Ran(done.answer["row"], self._captures(folder, done.run), states_of)
+        except RexmitError as error:
+            raise type(error)(f"{self.text}: {error}") from None
+
+
+def _takes_programs(scenario: Scenario) -> bool:
+    """Whether the agent starts programs for a run: inside a kernel there are none."""
+    return bool(get_setting(dict(scenario), "path.emulator") == "netem")
+
+
+def _plain(table: Any) -> dict[str, list[Any]] | None:
+    """A native table as lists."""
+    from rexmit.analyse.rows import values
+
+    return None if table is None else {name: values(table, name) for name in table}
+
+
+_OF_SCENARIOS = ("hosts", "path", "alternate", "transfers", "limit", "intervals", "messages")
+"""Keys of a scenario itself; any other is a setting of both hosts."""
