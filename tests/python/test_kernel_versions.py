@@ -36,7 +36,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     monkeypatch.setenv("REXMIT_CACHE", str(tmp_path / "cache"))
     count = iter(range(60))
 
-    def make(version: str, digits: str, hz: int = 1000) -> Kernel:
+    def make(version: str, digits: str, hz: int = 1000, source: str = "") -> Kernel:
         key = (digits * 16)[:16]
         folder = tmp_path / "cache" / "kernels" / f"{version}-{key}"
         folder.mkdir(parents=True)
@@ -45,7 +45,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
             "hz": hz,
             "hash": key,
             "sha256": "",
-            "source": "",
+            "source": source,
             "source_hash": "",
             "patches": ["hz"],
             "unpatched": [],
@@ -85,6 +85,15 @@ def test_a_version_names_the_newest_kernel_of_it_and_the_default_stays_6_1(made:
     ):
         with pytest.raises(KernelError, match=rf"no kernel {name} with a virtual clock in .*{line}"):
             find_kernel(name=name)
+
+
+def test_a_kernel_of_ones_own_source_takes_the_place_of_no_other(made: Make) -> None:
+    debians = made("6.1.190", "a", source="/usr/src/linux-source-6.1.tar.xz")
+    own = made("6.1.192", "b", source="/home/me/linux")
+    assert find_kernel() == find_kernel(name="6.1") == debians
+    assert find_kernel(name="6.1.192") == find_kernel(name="bbbbbb") == own
+    only = made("6.12.1", "c", source="/home/me/linux-6.12")
+    assert find_kernel(name="6.12") == only, "where there is no other"
 
 
 def test_without_a_6_1_the_newest_of_others_is_the_default(made: Make) -> None:

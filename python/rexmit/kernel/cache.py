@@ -16,7 +16,7 @@ from rexmit.files import LockFile, make_folder, remove_tree
 from rexmit.kernel.driver import PATCH
 from rexmit.kernel.errors import KernelError
 from rexmit.kernel.needs import install_line, missing
-from rexmit.kernel.versions import DEFAULT_VERSION, build_line, is_of
+from rexmit.kernel.versions import DEFAULT_VERSION, build_line, is_of, version_of_source
 
 DEFAULT_HZ = 1000
 """Ticks a second of the kernel that is meant where none is named."""
@@ -98,7 +98,8 @@ def find_kernel(hz: int | None = None, name: str | None = None, prefer: Sequence
 
     A name is a version (`6.1` means any 6.1.x), the beginning of a hash, six digits or more, or a version
     and a hash, as its folder has them. Without one, `DEFAULT_VERSION` goes before others; without `hz`,
-    `DEFAULT_HZ` does. Of those that fit, the first whose hash is in `prefer` goes before all. Raises
+    `DEFAULT_HZ` does; and Debian's before those of one's own sources, so that building one changes no other
+    results. Of those that fit, the first whose hash is in `prefer` goes before all. Raises
     KernelError, which says how to build one, where there is none.
     """
     fitting = [
@@ -107,9 +108,10 @@ def find_kernel(hz: int | None = None, name: str | None = None, prefer: Sequence
     if not fitting:
         raise KernelError(_no_kernel(hz, name))
 
-    def rank(kernel: Kernel) -> tuple[int, bool, bool]:
+    def rank(kernel: Kernel) -> tuple[int, bool, bool, bool]:
         place = prefer.index(kernel.hash) if kernel.hash in prefer else len(prefer)
-        return place, not is_of(kernel.version, DEFAULT_VERSION), kernel.hz != DEFAULT_HZ
+        own = version_of_source(Path(kernel.source)) is None
+        return place, not is_of(kernel.version, DEFAULT_VERSION), kernel.hz != DEFAULT_HZ, own
 
     return min(fitting, key=rank)  # the first of equals, which is the newest
 
