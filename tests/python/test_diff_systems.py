@@ -158,6 +158,18 @@ def test_state_says_what_differed_before_the_packets_did() -> None:
     assert all(one.values[0] != one.values[1] for one in why.changes)
 
 
+def test_what_a_stack_does_not_tell_is_no_difference_of_state() -> None:
+    systems = (System.parse("usrsctp"), System.parse("rfc9260"))
+    scenario = {
+        "hosts": {"server": {"stack": "rfc9260"}, "client": {"stack": "rfc9260"}},
+        "path": {"rate": "2 Mbit/s", "delay": "5 ms"},
+        "transfers": [{"from": "server", "to": "client", "bulk": "100 kB"}],
+    }
+    pair = search(systems, [(0, scenario)], 1).pairs[0]
+    assert pair.level == PACKETS
+    assert not [one for one in mechanism_of(scenario, pair, systems).changes if None in one.values]
+
+
 def test_a_case_is_a_study_that_shows_the_difference_again(tmp_path: Path) -> None:
     found = smallest_cases(found_of((MODEL, HASTY), 40), drawn, 2)
     page = write_found(found, tmp_path / "out", "40 scenarios")
@@ -210,7 +222,7 @@ def test_the_command_shows_kinds_and_ends_with_1_where_a_condition_holds() -> No
             "--seed says what is drawn",
         ),
         (["linux-6.1", "linux-6.1,hosts.server.stack.nothing=1", "--scenarios", "1"], "nothing"),
-        (["linux-6.1", ".", "--scenarios", "1"], "one is a folder"),
+        (["linux-6.1", ".", "--scenarios", "1"], "linux-6.1: is no folder of results, and . is a folder"),
         ([".", ".", "--scenarios", "1"], "--scenarios says nothing of two folders"),
     ],
 )

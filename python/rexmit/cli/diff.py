@@ -126,7 +126,11 @@ def diff(
             json=as_json,
         )
     elif any(folder.is_dir() for folder in folders):
-        raise UsageError(f"{before} and {after}: one is a folder; give two results folders, or two systems")
+        folder, other = (before, after) if folders[0].is_dir() else (after, before)
+        raise UsageError(
+            f"{other}: is no folder of results, and {folder} is a folder; give two results folders, or "
+            "two systems"
+        )
     else:
         given = {"--only-common": only_common or None, "--cells": shown, "--response": responses or None}
         _refuse("two systems", given)

@@ -66,11 +66,16 @@ def _first_changes(pair: Pair, ran: Sequence[Ran]) -> Iterator[Change]:
         for before, after in zip(*tables, strict=False):
             if min(before["time_ns"], after["time_ns"]) > end:
                 break
-            found = [name for name in COMPARED if before.get(name) != after.get(name)]
+            found = [name for name in COMPARED if _differ(before.get(name), after.get(name))]
             if found:
                 for name in found:
                     yield Change(host, name, before["time_ns"], (before[name], after[name]))
                 break
+
+
+def _differ(before: Any, after: Any) -> bool:
+    """Whether two values differ; what a stack does not tell differs from nothing."""
+    return before is not None and after is not None and before != after
 
 
 def _rows(states: Mapping[str, Sequence[Any]], host: str) -> list[dict[str, Any]]:

@@ -107,7 +107,10 @@ def _of_sctp(
         parts[number].append((chunk, (), chunk))
         about[number] = (association, side, time)
     for number, association, side, time, cumulative, gaps, duplicates, window in tables["sctp_sacks"]:
-        text = f"SACK {cumulative}, {gaps} gaps, {duplicates} duplicates, win {window}"
+        told = "".join(
+            f", {name} {found}" for name, found in (("gaps", gaps), ("duplicates", duplicates)) if found
+        )
+        text = f"SACK {cumulative}{told}, win {window}"
         parts[number].append(("SACK with gaps" if gaps else "SACK", (cumulative, gaps, duplicates), text))
         windows[number] = window
         about[number] = (association, side, time)
