@@ -45,8 +45,8 @@ pub use error::PathError;
 pub use pattern::{Pattern, Positions, Times};
 pub use spec::{
     Algorithm, Aqm, Change, Codel, DelayRule, DirectionOverride, DirectionSpec, EmulatorKind, FqCodel,
-    GilbertElliott, Hold, Impairments, Jitter, LossModel, PathSpec, Pie, Qdisc, Red, Reorder, ShaperKind,
-    Spread,
+    GilbertElliott, Hold, Impairments, Jitter, KernelOptions, LossModel, PathSpec, Pie, Qdisc, Red, Reorder,
+    ShaperKind, Spread,
 };
 pub use unreached::{Missed, Unreached};
 pub use verdict::{By, Duplicated, Effects, Fate, Verdict};

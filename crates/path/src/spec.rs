@@ -18,7 +18,7 @@ pub use aqm::{Algorithm, Aqm, Codel, FqCodel, Pie, Red};
 pub use delay::DelayRule;
 pub use effects::{Hold, Reorder};
 pub use impairments::{Change, Impairments};
-pub use qdisc::Qdisc;
+pub use qdisc::{KernelOptions, Qdisc};
 pub use random::{GilbertElliott, Jitter, LossModel, Spread};
 
 use settings::settings_table;

@@ -1,13 +1,27 @@
-//! A queueing discipline of the Linux kernel, in the words of its own tool.
+//! A queueing discipline of the Linux kernel, in the words of its own tool, and what the kernel is told of it.
 
 use std::fmt;
 use std::str::FromStr;
 
+use rexmit_units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod cake;
+mod listed;
+mod options;
+mod red;
+mod sfq;
+mod units;
+mod words;
+
+pub use options::KernelOptions;
+
+use words::Words;
+
 /// A queueing discipline of the Linux kernel as `tc` is told it: its name and options, such as `fq_codel`,
-/// `pfifo limit 50`, `codel target 20ms interval 200ms` (tc(8)).
+/// `pfifo limit 50`, `codel target 20ms interval 200ms` (tc(8)). Allowed: `pfifo`, `bfifo`, `pfifo_head_drop`,
+/// `pfifo_fast`, `codel`, `fq_codel`, `pie`, `fq_pie`, `fq`, `sfq`, `red`, `cake`, with the options of their manual pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -23,6 +37,27 @@ impl Qdisc {
     pub fn options(&self) -> &str {
         self.0.split_once(' ').map_or("", |(_, options)| options)
     }
+
+    /// Whether it is a bottleneck by itself, and needs none behind it.
+    pub fn has_bottleneck(&self) -> bool {
+        self.name() == CAKE
+    }
+
+    /// What the kernel is told of it before a bottleneck of this rate.
+    ///
+    /// # Errors
+    /// None for one that has been read and has no bottleneck of its own; else what is wrong, in words.
+    pub fn kernel_options(&self, bottleneck: Option<Rate>) -> Result<KernelOptions, String> {
+        let own = bottleneck.filter(|_| self.has_bottleneck());
+        // It counts from the IP header on.
+        let before = own.map(|rate| format!("bandwidth {}bit overhead 14", rate.bits_per_second()));
+        let words: Vec<&str> = before.iter().flat_map(|text| text.split(' ')).chain(self.words()).collect();
+        options_of(self.name(), &words)
+    }
+
+    fn words(&self) -> impl Iterator<Item = &str> {
+        self.0.split(' ').skip(1)
+    }
 }
 
 impl FromStr for Qdisc {
@@ -30,16 +65,42 @@ impl FromStr for Qdisc {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "_.%-:/".contains(c);
-        let named = words.first().is_some_and(|name| name.starts_with(|c: char| c.is_ascii_lowercase()));
-        if named && words.iter().all(|word| word.chars().all(plain)) {
-            Ok(Self(words.join(" ")))
-        } else {
-            Err(format!(
-                "{text:?} is no queueing discipline; allowed: a name and options of tc, such as \"fq_codel\" or \
-                 \"pfifo limit 50\""
-            ))
-        }
+        let Some((name, options)) = words.split_first().filter(|(name, _)| NAMES.contains(name)) else {
+            return Err(format!(
+                "{text:?} is no queueing discipline; allowed: {}, each with its options of tc, such as \"pfifo limit 50\"",
+                NAMES.join(", ")
+            ));
+        };
+        options_of(name, options)?;
+        Ok(Self(words.join(" ")))
+    }
+}
+
+const CAKE: &str = "cake";
+const NAMES: [&str; 12] = [
+    "pfifo",
+    "bfifo",
+    "pfifo_head_drop",
+    "pfifo_fast",
+    "codel",
+    "fq_codel",
+    "pie",
+    "fq_pie",
+    "fq",
+    "sfq",
+    "red",
+    CAKE,
+];
+
+/// What the kernel is told of the discipline `name` with these options.
+fn options_of(name: &str, options: &[&str]) -> Result<KernelOptions, String> {
+    let words = Words::new(name, options);
+    match name {
+        CAKE => cake::read(words),
+        "red" => red::read(words),
+        "sfq" => sfq::read(words),
+        "pfifo" | "bfifo" | "pfifo_head_drop" => listed::fifo(words),
+        _ => listed::read(words),
     }
 }
 
@@ -64,23 +125,4 @@ impl fmt::Display for Qdisc {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::Qdisc;
-
-    #[test]
-    fn a_name_and_options_are_read_and_anything_a_shell_or_a_second_line_would_need_is_not() {
-        let read: Qdisc = "  codel  target 20ms   interval 200ms ".parse().unwrap();
-        assert_eq!((read.name(), read.options()), ("codel", "target 20ms interval 200ms"));
-        assert_eq!(read.to_string().parse(), Ok(read));
-        assert_eq!("cake".parse::<Qdisc>().unwrap().options(), "");
-        for text in
-            ["", "  ", "1fq", "fq; reboot", "fq\nqdisc del dev lo root;", "-batch", "fq 'x'", "fq $HOME"]
-        {
-            let wrong = text.parse::<Qdisc>().map(|q| q.to_string());
-            assert!(
-                wrong.as_ref().is_err_and(|e| e.contains("no queueing discipline")),
-                "{text:?}: {wrong:?}"
-            );
-        }
-    }
-}
+mod tests;
