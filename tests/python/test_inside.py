@@ -225,6 +225,80 @@ def test_a_run_that_does_not_end_well_leaves_nothing_to_the_next(
         assert not list(differences(found[run + 1], found[0])), f"after a run that was {name}"
 
 
+NETEM = {"emulator": "netem"}
+OVER_NETEM: dict[str, dict[str, Any]] = {
+    "a queue": {},
+    "losses": {"loss": 0.02},
+    "a delay that is no whole number of the kernel's ticks": {"delay": "31.3 ms"},
+    **{f"losses and {name}": {"qdisc": name, "loss": 0.02} for name in ("fq_codel", "fq", "sfq")},
+}
+DISCIPLINES = """
+pfifo limit 12
+bfifo limit 20k
+pfifo_head_drop limit 12
+pfifo_fast
+codel target 3.5ms ce_threshold 2ms ecn
+fq_codel limit 300 flows 16 quantum 300 memory_limit 100kb drop_batch 3
+pie target 20ms tupdate 10ms alpha 3 beta 25 bytemode limit 60
+fq_pie limit 80 flows 32 target 10ms ecn_prob 20 ecn
+fq limit 40 flow_limit 20 buckets 64 maxrate 700kbit horizon 2s horizon_cap
+sfq
+sfq perturb 1 quantum 1514 limit 60 depth 30
+sfq limit 100 redflowlimit 40000 probability 0.1 ecn
+red limit 40kb min 5k max 15k avpkt 1000 burst 9 probability 0.1 bandwidth 1mbit
+cake
+cake rtt 30ms diffserv4 dual-srchost ack-filter docsis
+""".strip().splitlines()
+BACK = {"from": "client", "to": "server", "bulk": "100 kB", "start": "300 ms"}
+
+
+def over_netem(stack: str, sixth: bool = False) -> Scenarios:
+    """Transfers both ways over the kernel's own emulator and each of its disciplines."""
+    paths = [*OVER_NETEM.values(), *({"qdisc": text} for text in DISCIPLINES)]
+    runs: dict[int, dict[str, Any]] = {}
+    for path in paths:
+        # A queue of netem's own would hold what propagates, too.
+        queue = {"queue": "1000 packets"} if "qdisc" in path else {}
+        one = scenario(stack, sixth=sixth, **{**NETEM, **queue, **path})
+        if stack == "linux-6.1":
+            one["transfers"] = [BULK, BACK]
+        runs[len(runs)] = one
+    return runs
+
+
+@pytest.mark.usefixtures("guest", "inside")
+class TestOverNetem:
+    """Netem and the disciplines of the kernel drop the same and let packets go at the same times."""
+
+    @pytest.mark.parametrize("sixth", [False, True], ids=["IPv4", "IPv6"])
+    def test_tcp_is_the_same(self, sixth: bool, tmp_path: Path) -> None:
+        compare(over_netem("linux-6.1", sixth), tmp_path)
+
+    def test_sctp_is_the_same(self, tmp_path: Path) -> None:
+        """But for states at one instant: a process may look between two packets of it, at two hosts."""
+        runs = over_netem("rfc9260")
+        judge = answers(runs, list(runs), JUDGE, tmp_path / "judge")
+        orders = [list(runs), random.Random(3).sample(list(runs), k=len(runs))]
+        ours = [
+            answers(runs, order, Way(inside=True, whole=True, guests=number), tmp_path / str(number))
+            for number, order in enumerate(orders, 1)
+        ]
+        for run in runs:
+            assert not list(differences(ours[1][run], ours[0][run])), runs[run]["path"]
+            apart = set(differences(ours[0][run], judge[run]))
+            assert not {name for name in apart if not name.startswith("state.")}, runs[run]["path"]
+
+    def test_each_has_lost_something_to_compare(self, tmp_path: Path) -> None:
+        runs = over_netem("linux-6.1")
+        found = answers(runs, list(runs), Way(inside=True, whole=False), tmp_path / "inside")
+        for run, answer in found.items():
+            row, path = answer["row"], runs[run]["path"]
+            assert row["error"] is None, path
+            # Their queues hold all that these transfers have under way.
+            large = path.get("qdisc", "").startswith(("pfifo_fast", "sfq")) and "redflow" not in path["qdisc"]
+            assert row["retransmits"] > 0 or (large and "loss" not in path), path
+
+
 def test_the_library_reaches_this_machines_kernel_by_no_name_of_its_c_library() -> None:
     """Whatever is not here would be a system call of the machine in the place of one of the guest."""
     if shutil.which("nm") is None:

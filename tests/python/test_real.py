@@ -160,8 +160,12 @@ class TestGuest:
             StudyError, match=r"path\.down\.qdisc: a discipline .* path\.emulator = \"netem\""
         ):
             run("uml", study(path__qdisc=["fq_codel"]))
-        with pytest.raises(RexmitError, match=r"path\.qdisc: .*fq_kodel: tc: "):
+        with pytest.raises(StudyError, match=r"path\.qdisc: \"fq_kodel\" .*allowed: pfifo, .*, fq_codel, "):
             run("uml", study(path__emulator=["netem"], path__qdisc=["fq_kodel"]))
+        with pytest.raises(StudyError, match=r"path\.qdisc: codel: .targett. is not an option; allowed"):
+            run("uml", study(path__emulator=["netem"], path__qdisc=["codel targett 5ms"]))
+        with pytest.raises(RexmitError, match=r"path\.qdisc: .*cake nat: No conntrack support in kernel"):
+            run("uml", study(path__emulator=["netem"], path__qdisc=["cake nat"]))
         with pytest.raises(StudyError, match=r"path\.down\.overhead: 38 bytes; .* leave it out, or write"):
             run("uml", study(path__emulator=["netem"], path__qdisc=["fq_codel"], path__overhead=["38 bytes"]))
         with pytest.raises(StudyError, match=r"path\.qdisc: .*no queueing discipline"):

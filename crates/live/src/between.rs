@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rexmit_network::{ByHost, ByLink, HostId};
+use rexmit_network::{ByLink, HostId};
 use rexmit_path::{Direction, LogRow, Unreached, Verdict};
 use rexmit_scenario::LinkCounts;
 use rexmit_units::Instant;
@@ -99,7 +99,7 @@ impl Between {
                 });
                 Ok(Passed { links: links.collect(), delivered: emulator.lateness().packets })
             }
-            Self::Netem(netem) => netem.counters(),
+            Self::Netem(netem) => netem.passed(),
         }
     }
 
@@ -124,14 +124,6 @@ impl Between {
         match self {
             Self::Ours(emulator) => emulator.links().each_ref().map(Direction::log),
             Self::Netem(_) => ByLink::new(),
-        }
-    }
-
-    /// The emulator's sides of the hosts' interfaces; none of netem's.
-    pub fn into_sides(self) -> Option<ByHost<Side>> {
-        match self {
-            Self::Ours(emulator) => Some(emulator.into_ports()),
-            Self::Netem(_) => None,
         }
     }
 

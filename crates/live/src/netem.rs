@@ -3,93 +3,75 @@
 //! It is here to compare with. Both emulators count IP bytes, so netem is told to forget the 14 bytes of Ethernet.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::net::IpAddr;
-use std::os::fd::AsRawFd;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 use rexmit_files::set_kernel_value;
 use rexmit_network::two_hosts::{DOWN, HOSTS, UP, host_name, network, peer};
 use rexmit_network::{ByHost, HostId};
-use rexmit_path::{DirectionSpec, LossModel, PathSpec, Qdisc};
+use rexmit_path::{DirectionSpec, KernelOptions, LossModel, PathSpec, Qdisc};
 use rexmit_scenario::{Dropped, LinkCounts, SpecError};
 use rexmit_units::{QueueLimit, Rate};
 
 use crate::between::Passed;
 use crate::host::{Host, INTERFACE, system};
-use crate::sys::link::{Links, Metrics};
+use crate::sys::link::{Links, Metrics, Place, set_offloads};
 use crate::sys::namespace::Namespace;
 
 /// Every interface has this address, so that each takes what is sent to it and nobody need ask.
-const ETHERNET: &str = "02:00:00:00:00:01";
+const ETHERNET: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
 /// The router.
 #[derive(Debug)]
 pub struct NetemPath {
     namespace: Namespace,
+    /// What its interfaces had counted before the run.
+    before: Passed,
 }
 
 impl NetemPath {
-    /// A path between two hosts without interfaces, which get theirs here.
+    /// A path between two hosts without interfaces, which get theirs here; it delays and drops nothing yet.
     ///
     /// # Errors
-    /// Without the programs `ip` and `tc`, or netem in the kernel.
+    /// A missing privilege.
     pub fn create(
-        path: &PathSpec,
         hosts: &ByHost<Host>,
         addresses: &ByHost<IpAddr>,
         mtu: &ByHost<u32>,
     ) -> Result<Self, SpecError> {
-        let wrong = |e: io::Error| SpecError { key: "path.emulator".into(), ..system("between the two", &e) };
         let namespace = Namespace::create().map_err(wrong)?;
-        let made = Self { namespace };
-        if addresses.values().all(IpAddr::is_ipv4) {
-            // Else the router would speak by itself.
-            let quiet = || set_kernel_value("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-            made.namespace.within(|| Ok(quiet().ok())).map_err(wrong)?;
-        }
+        let made = Self { namespace, before: Passed::default() };
+        // Else the router would speak by itself, and its packets would count. A kernel without IPv6 does not.
+        let [setting, value] = if addresses.values().all(IpAddr::is_ipv4) {
+            ["disable_ipv6", "1"]
+        } else {
+            // Without an address of the link it says nothing of routers, neighbours and groups.
+            ["addr_gen_mode", "1"]
+        };
+        let quiet = || set_kernel_value(format!("/proc/sys/net/ipv6/conf/default/{setting}"), value);
+        made.namespace.within(|| Ok(quiet().ok())).map_err(wrong)?;
         for (id, host) in hosts.iter() {
-            made.connect(id, host, mtu[id]).map_err(wrong)?;
-            let bring_up = || host.bring_up(mtu[id], addresses[id], addresses[peer(id)]);
+            made.connect(id, host).map_err(wrong)?;
+            let bring_up = || {
+                Links::open()?.set_hardware_address(INTERFACE, &ETHERNET)?;
+                host.bring_up(mtu[id], addresses[id], addresses[peer(id)])
+            };
             host.namespace.within(bring_up).map_err(wrong)?;
         }
         let routes = || made.route(addresses, mtu);
         made.namespace.within(routes).map_err(wrong)?;
-        for (link, direction) in [(DOWN, path.down()), (UP, path.up())] {
-            let link = network().link(link);
-            let Some(discipline) = &direction.qdisc else {
-                made.namespace.within(|| batch("tc", &netem(towards(link.to), &direction))).map_err(wrong)?;
-                continue;
-            };
-            // The delay comes first: behind a discipline of its own it would hide from that how full the queue is.
-            let delay = DirectionSpec { rate: None, queue: BEFORE.into(), ..direction.clone() };
-            let sender = &hosts[link.from];
-            let before = || {
-                sender.keep_hash();
-                batch("tc", &netem(INTERFACE, &delay))
-            };
-            sender.namespace.within(before).map_err(wrong)?;
-            let lines = bottleneck(towards(link.to), direction.rate, discipline);
-            let refused = |e: io::Error| {
-                let about = io::Error::new(e.kind(), format!("{discipline}: {e}"));
-                SpecError { key: "path.qdisc".into(), ..system("between the two", &about) }
-            };
-            made.namespace.within(|| batch("tc", &lines)).map_err(refused)?;
-        }
         Ok(made)
     }
 
     /// Gives a host an interface whose other end is the router's.
-    fn connect(&self, id: HostId, host: &Host, mtu: u32) -> io::Result<()> {
-        let to = format!("/proc/{}/fd/{}", std::process::id(), host.namespace.fd().as_raw_fd());
-        let name = towards(id);
-        let own = format!("address {ETHERNET} mtu {mtu}");
-        let lines = format!(
-            "link add {name} {own} type veth peer name {INTERFACE} {own} netns {to}\n\
-             link set {name} arp off multicast off up\n"
-        );
-        self.namespace.within(|| batch("ip", &lines))
+    fn connect(&self, id: HostId, host: &Host) -> io::Result<()> {
+        self.namespace.within(|| {
+            let links = Links::open()?;
+            links.add_veth(towards(id), INTERFACE, &host.namespace)?;
+            links.set_hardware_address(towards(id), &ETHERNET)?;
+            // Before it forwards: whoever does joins groups.
+            links.quiet(towards(id))
+        })
     }
 
     fn route(&self, addresses: &ByHost<IpAddr>, mtu: &ByHost<u32>) -> io::Result<()> {
@@ -100,26 +82,78 @@ impl NetemPath {
         let links = Links::open()?;
         for (host, address) in addresses.iter() {
             let name = towards(host);
-            crate::sys::link::set_offloads(name, false)?;
-            links.quiet(name)?;
+            set_offloads(name, false)?;
             links.up(name, Some(mtu[host]), None)?;
             links.add_route(name, *address, &Metrics::default())?;
         }
         Ok(())
     }
 
-    /// What has passed.
+    /// Becomes the path that a run wants.
     ///
     /// # Errors
-    /// Where /proc or `tc` do not answer.
-    pub fn counters(&self) -> io::Result<Passed> {
+    /// Where the kernel lacks netem or the discipline, or refuses an option of it.
+    pub fn become_this(&mut self, path: &PathSpec, hosts: &ByHost<Host>) -> Result<(), SpecError> {
+        for (link, direction) in [(DOWN, path.down()), (UP, path.up())] {
+            let link = network().link(link);
+            let name = towards(link.to);
+            let Some(discipline) = &direction.qdisc else {
+                let set = || Links::open()?.add_qdisc(name, Place::Root, NETEM, &netem(&direction));
+                self.namespace.within(set).map_err(wrong)?;
+                continue;
+            };
+            // The delay comes first: behind a discipline of its own it would hide from that how full the queue is.
+            let delay = DirectionSpec { rate: None, queue: BEFORE.into(), ..direction.clone() };
+            let sender = &hosts[link.from];
+            let before = || {
+                sender.keep_hash();
+                Links::open()?.add_qdisc(INTERFACE, Place::Root, NETEM, &netem(&delay))
+            };
+            sender.namespace.within(before).map_err(wrong)?;
+            let set = || bottleneck(name, direction.rate, discipline);
+            self.namespace.within(set).map_err(|e| refused(discipline, &e))?;
+        }
+        self.before = self.counters().map_err(wrong)?;
+        Ok(())
+    }
+
+    /// Delays and drops nothing any more, and forgets what it holds.
+    ///
+    /// # Errors
+    /// Those of the interfaces.
+    pub fn clear(&self, hosts: &ByHost<Host>) -> io::Result<()> {
+        let own = || {
+            let links = Links::open()?;
+            HOSTS.iter().try_for_each(|host| links.remove_qdisc(towards(*host)))
+        };
+        self.namespace.within(own)?;
+        hosts.values().try_for_each(|host| host.namespace.within(|| Links::open()?.remove_qdisc(INTERFACE)))
+    }
+
+    /// What has passed in this run.
+    ///
+    /// # Errors
+    /// Where the kernel does not tell.
+    pub fn passed(&self) -> io::Result<Passed> {
+        let mut passed = self.counters()?;
+        passed.delivered -= self.before.delivered;
+        for (now, before) in passed.links.values_mut().zip(self.before.links.values()) {
+            now.packets -= before.packets;
+            now.drops.total -= before.drops.total;
+        }
+        Ok(passed)
+    }
+
+    /// What its interfaces have counted.
+    fn counters(&self) -> io::Result<Passed> {
         self.namespace.within(|| {
             let devices = fs::read_to_string("/proc/thread-self/net/dev")?;
+            let links = Links::open()?;
             let mut counters = Passed::default();
             for link in network().links() {
                 let link = network().link(link);
                 let packets = device(&devices, towards(link.from), 1);
-                let drops = Dropped { total: dropped(towards(link.to))?, by: None };
+                let drops = Dropped { total: links.dropped(towards(link.to))?, by: None };
                 counters.links.push(LinkCounts { packets, drops, unreached: 0 });
             }
             counters.delivered = HOSTS.map(|host| device(&devices, towards(host), 9)).iter().sum();
@@ -128,48 +162,75 @@ impl NetemPath {
     }
 }
 
+fn wrong(error: io::Error) -> SpecError {
+    SpecError { key: "path.emulator".into(), ..system("between the two", &error) }
+}
+
+fn refused(discipline: &Qdisc, error: &io::Error) -> SpecError {
+    let about = io::Error::other(format!("{discipline}: {error}"));
+    SpecError { key: "path.qdisc".into(), ..system("between the two", &about) }
+}
+
 /// The router's interface towards a host, which its packets come from and those for it leave by.
 fn towards(host: HostId) -> &'static str {
     host_name(host)
 }
 
-/// What the delay before a discipline holds at most: all that propagates.
-const BEFORE: QueueLimit = QueueLimit::Packets(1_000_000);
-/// Bucket of the token bucket behind a discipline: one frame.
-const BUCKET: u32 = 1600;
-
-/// A discipline before a bottleneck of this rate, as `tc` reads it.
-fn bottleneck(name: &str, rate: Option<Rate>, discipline: &Qdisc) -> String {
-    let Some(rate) = rate.map(Rate::bits_per_second) else {
-        return format!("qdisc add dev {name} root {discipline}\n");
+/// Gives an interface of the router a discipline before a bottleneck of this rate.
+fn bottleneck(name: &str, rate: Option<Rate>, discipline: &Qdisc) -> io::Result<()> {
+    let links = Links::open()?;
+    let options = discipline.kernel_options(rate).map_err(io::Error::other)?;
+    let Some(rate) = rate.filter(|_| !discipline.has_bottleneck()) else {
+        return links.add_qdisc(name, Place::Root, discipline.name(), &options);
     };
-    if discipline.name() == "cake" {
-        // The only one with a bottleneck of its own; it counts from the IP header on.
-        let options = discipline.options();
-        return format!("qdisc add dev {name} root cake bandwidth {rate}bit overhead 14 {options}\n");
-    }
-    format!(
-        "qdisc add dev {name} root handle 1: tbf rate {rate}bit burst {BUCKET} limit 1000000\n\
-         qdisc add dev {name} parent 1:1 {discipline}\n"
-    )
+    links.add_qdisc(name, Place::Outer, "tbf", &token_bucket(rate))?;
+    links.add_qdisc(name, Place::Inner, discipline.name(), &options)
 }
 
-/// The netem of a direction, as `tc` reads it.
-fn netem(name: &str, direction: &DirectionSpec) -> String {
-    let mut line = format!("qdisc add dev {name} root netem");
-    if !direction.delay.is_zero() {
-        line += &format!(" delay {}us", direction.delay.as_nanos() as f64 / 1e3);
+/// A bucket of one frame that fills at this rate.
+fn token_bucket(rate: Rate) -> KernelOptions {
+    let bytes = rate.bits_per_second() / 8;
+    // `struct tc_ratespec` has the kind of the link in its second byte, and the rate last.
+    let kind = u32::from_ne_bytes([0, LINK_ETHERNET, 0, 0]);
+    let limit = 1_000_000;
+    let ticks = (f64::from(BUCKET) * 1e9 / NANOSECONDS_IN_TICK / bytes.max(1) as f64).ceil() as u32;
+    let parameters = [kind, 0, saturated(bytes), 0, 0, 0, limit, ticks, 0];
+    let mut options = KernelOptions::default();
+    options.add(TBF_PARAMETERS, KernelOptions::of_numbers(&parameters).as_bytes());
+    options.add_number(TBF_BURST, BUCKET);
+    if bytes > u32::MAX.into() {
+        options.add(TBF_RATE_64, &bytes.to_ne_bytes());
     }
-    if let Some(LossModel::Independent(p)) = &direction.impairments.loss {
-        line += &format!(" loss {}%", p.as_f64() * 100.0);
+    options
+}
+
+/// The netem of a direction.
+fn netem(direction: &DirectionSpec) -> KernelOptions {
+    let limit = match direction.queue_limit() {
+        QueueLimit::Packets(n) => saturated(n),
+        _ => DEFAULT_LIMIT,
+    };
+    let loss = match &direction.impairments.loss {
+        Some(LossModel::Independent(p)) => (p.as_f64() * f64::from(u32::MAX)).round_ties_even() as u32,
+        _ => 0,
+    };
+    let mut options = KernelOptions::of_numbers(&[0, limit, loss, 0, 0, 0]);
+    if !direction.delay.is_zero() {
+        options.add(NETEM_DELAY_64, &direction.delay.as_nanos().to_ne_bytes());
     }
     if let Some(rate) = direction.rate {
-        line += &format!(" rate {}bit -14", rate.bits_per_second());
+        let bytes = rate.bits_per_second() / 8;
+        let of = [saturated(bytes), -14_i32 as u32, 0, 0];
+        options.add(NETEM_RATE, KernelOptions::of_numbers(&of).as_bytes());
+        if bytes > u32::MAX.into() {
+            options.add(NETEM_RATE_64, &bytes.to_ne_bytes());
+        }
     }
-    if let QueueLimit::Packets(n) = direction.queue_limit() {
-        line += &format!(" limit {n}");
-    }
-    line + "\n"
+    options
+}
+
+fn saturated(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// Number `field` (0: bytes received, 1: packets received, 9: packets sent) of an interface in /proc/net/dev.
@@ -181,33 +242,21 @@ fn device(text: &str, name: &str, field: usize) -> u64 {
     text.lines().find_map(of).unwrap_or(0)
 }
 
-/// Packets that the qdisc of an interface dropped.
-fn dropped(name: &str) -> io::Result<u64> {
-    let told = command("tc").args(["-s", "-j", "qdisc", "show", "dev", name]).output()?;
-    let told: serde_json::Value = serde_json::from_slice(&told.stdout)?;
-    Ok(told.pointer("/0/drops").and_then(serde_json::Value::as_u64).unwrap_or(0))
-}
+const NETEM: &str = "netem";
+/// What the delay before a discipline holds at most: all that propagates.
+const BEFORE: QueueLimit = QueueLimit::Packets(1_000_000);
+/// Bucket of the token bucket behind a discipline: one frame.
+const BUCKET: u32 = 1600;
+/// Packets that netem holds at most where nobody says how many, as `tc` has it.
+const DEFAULT_LIMIT: u32 = 1000;
 
-/// A program of the system, which need not be on the user's path.
-fn command(program: &str) -> Command {
-    let places = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(|folder| format!("{folder}/{program}"));
-    Command::new(places.iter().find(|place| Path::new(place).exists()).map_or(program, String::as_str))
-}
-
-/// Hands lines to `ip` or `tc`.
-fn batch(program: &str, lines: &str) -> io::Result<()> {
-    let spawned = command(program).args(["-batch", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut child =
-        spawned.map_err(crate::sys::about(format!("the program {program}, of Debian's iproute2")))?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(lines.as_bytes())?;
-    }
-    let done = child.wait_with_output()?;
-    if done.status.success() {
-        return Ok(());
-    }
-    let words = String::from_utf8_lossy(&done.stderr);
-    let words = words.lines().next().unwrap_or("it failed without a word").trim();
-    let hint = if words.contains("qdisc kind is unknown") { ": this kernel does not have it" } else { "" };
-    Err(io::Error::other(format!("{program}: {words}{hint}")))
-}
+/// Numbers of attributes, and a kind of link [Linux 6.1 include/uapi/linux/pkt_sched.h].
+const NETEM_RATE: u16 = 6;
+const NETEM_RATE_64: u16 = 8;
+const NETEM_DELAY_64: u16 = 10;
+const TBF_PARAMETERS: u16 = 1;
+const TBF_RATE_64: u16 = 4;
+const TBF_BURST: u16 = 6;
+const LINK_ETHERNET: u8 = 1;
+/// In ticks of this length, disciplines are told times [Linux 6.1 include/net/pkt_sched.h, `PSCHED_SHIFT`].
+const NANOSECONDS_IN_TICK: f64 = 64.0;

@@ -19,7 +19,6 @@ use crate::drive::{EARLY, LINGER, poll_number};
 use crate::emulator::{Emulator, Lateness};
 use crate::ends::{Ends, FIRST_NUMBER, Wanted};
 use crate::host::{Host, INTERFACE, system};
-use crate::netem::NetemPath;
 use crate::opening::Protocol;
 use crate::starting::{SECOND, SETTING_UP, round, start};
 use crate::stock::{PAUSE, Stock};
@@ -135,19 +134,18 @@ impl<'a> Lab<'a> {
         let start = start(tick, phase, protocol, pause);
         if tick.is_some() {
             // Some disciplines of the kernel have timers that run from the moment at which they are made (PIE's).
-            while clock::monotonic() < start - SETTING_UP {
-                poll.wait(start - SETTING_UP).map_err(wrong)?;
-            }
+            wait_until(start - SETTING_UP, &mut poll).map_err(wrong)?;
             crate::guest::count_from(start, protocol == Protocol::Sctp).map_err(wrong)?;
         }
         let seed = tick.map(|_| streams.number("kernel.random"));
         if let Some(seed) = seed {
-            // A discipline may draw as it is made, too.
+            // A host may draw as it is made, too.
             crate::guest::seed(seed).map_err(wrong)?;
         }
         let addresses = by_host(|host| resolved.address(host));
         let verdicts = options.captures.values().any(Option::is_some);
-        let (hosts, between) = setting(resolved, streams, stock, &Kept { log: options.verdicts, verdicts })?;
+        let (hosts, between) =
+            setting(resolved, streams, stock, &Kept { log: options.verdicts, verdicts, seed })?;
         let counted = counters(&hosts).map_err(wrong)?;
         let between_these: Vec<_> = addresses.values().copied().collect();
         let tap = |host: HostId| {
@@ -303,8 +301,12 @@ impl<'a> Lab<'a> {
         let Self { hosts, between, ends, taps, witnesses, .. } = self;
         drop((taps, witnesses));
         let states = ends.into_states();
-        if let (true, Some(sides)) = (in_order, between.into_sides()) {
-            stock.put(self.resolved, hosts, sides).map_err(wrong)?;
+        if in_order {
+            let put = match between {
+                Between::Ours(emulator) => stock.put(self.resolved, hosts, emulator.into_ports()),
+                Between::Netem(netem) => stock.put_routed(self.resolved, hosts, netem),
+            };
+            put.map_err(wrong)?;
         }
         Ok(LiveOutcome { row, states, verdicts, messages, unreached, lateness: lateness.unwrap_or_default() })
     }
@@ -389,12 +391,22 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// What is kept of the packets between the hosts.
+/// Waits for a time of CLOCK_MONOTONIC, whatever else there is.
+fn wait_until(time: u64, poll: &mut Poll) -> io::Result<()> {
+    while clock::monotonic() < time {
+        poll.wait(time)?;
+    }
+    Ok(())
+}
+
+/// What is kept of the packets between the hosts, and what they may meet there.
 struct Kept {
     /// The log of each link.
     log: bool,
     /// Verdicts, for captures.
     verdicts: bool,
+    /// What the kernel's random numbers begin with.
+    seed: Option<u64>,
 }
 
 /// The hosts of a run, and what the scenario wants between them.
@@ -407,10 +419,12 @@ fn setting(
     let addresses = by_host(|host| resolved.address(host));
     let path = &resolved.scenario.path;
     if path.emulator == Some(EmulatorKind::Netem) {
-        let mtu = by_host(|host| resolved.scenario.hosts.of(host).mtu);
-        let create = |host| Host::create(host_name(host), resolved.scenario.hosts.of(host), false);
-        let hosts = try_by_host(create)?;
-        let netem = NetemPath::create(path, &hosts, &addresses, &mtu)?;
+        let (hosts, mut netem) = stock.take_routed(resolved)?;
+        if let Some(seed) = kept.seed {
+            // A discipline may draw, too, and so have hosts that were new.
+            crate::guest::seed(seed).map_err(|e| SpecError::writing("to the kernel", &e))?;
+        }
+        netem.become_this(path, &hosts)?;
         return Ok((hosts, Between::Netem(netem)));
     }
     let links = streams.links(path, None, kept.log)?;

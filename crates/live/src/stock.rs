@@ -9,12 +9,13 @@
 use std::io;
 use std::net::IpAddr;
 
-use rexmit_network::two_hosts::{host_name, peer};
+use rexmit_network::two_hosts::{DOWN, UP, by_host, host_name, network, peer, try_by_host};
 use rexmit_network::{ByHost, HostId};
 use rexmit_scenario::{HostSpec, Resolved, SpecError};
 use rexmit_units::Duration;
 
 use crate::host::{Host, INTERFACE, metrics, system};
+use crate::netem::NetemPath;
 use crate::pool::{Intake, Pool};
 use crate::port::Side;
 use crate::sys::inside;
@@ -33,8 +34,17 @@ const MOST: usize = 64;
 pub struct Stock {
     /// Absent where every run gets hosts of its own.
     kept: Option<Vec<(Made, Host, Side)>>,
+    /// Hosts with a router between them.
+    routed: Vec<Routed>,
     /// Memory for packets on their way.
     pool: Pool,
+}
+
+/// Two hosts with a router between them, and what all was made with.
+struct Routed {
+    made: ByHost<Made>,
+    hosts: ByHost<Host>,
+    netem: NetemPath,
 }
 
 /// What a host with its interface was made with. Sysctls are set anew for each run, and what sockets are asked for goes with
@@ -46,12 +56,14 @@ struct Made {
     mtu: u32,
     metrics: Metrics,
     offloads: bool,
+    /// Connections keep their hash, because a discipline is behind it.
+    keeps_hash: bool,
 }
 
 impl Stock {
     /// One that keeps hosts.
     pub fn keeping() -> Self {
-        Self { kept: Some(Vec::new()), pool: Pool::default() }
+        Self { kept: Some(Vec::new()), ..Self::default() }
     }
 
     /// Memory for packets on their way, which one run after another has.
@@ -69,7 +81,7 @@ impl Stock {
     /// # Errors
     /// Those of making a host.
     pub fn take(&mut self, resolved: &Resolved) -> Result<ByHost<(Host, Side)>, SpecError> {
-        rexmit_network::two_hosts::try_by_host(|id| {
+        try_by_host(|id| {
             let addresses = [resolved.address(id), resolved.address(peer(id))];
             self.take_one(id, resolved.scenario.hosts.of(id), addresses)
         })
@@ -139,7 +151,65 @@ impl Stock {
     }
 }
 
+/// Hosts that a router of the kernel's stands between.
+impl Stock {
+    /// The hosts of a run, and the router, which delays and drops nothing yet.
+    ///
+    /// # Errors
+    /// Those of making them.
+    pub fn take_routed(&mut self, resolved: &Resolved) -> Result<(ByHost<Host>, NetemPath), SpecError> {
+        let made = Made::routed(resolved);
+        if let Some(place) = self.routed.iter().position(|other| other.made == made) {
+            let Routed { mut hosts, netem, .. } = self.routed.swap_remove(place);
+            for (id, host) in hosts.iter_mut() {
+                host.become_anew(host_name(id), resolved.scenario.hosts.of(id))?;
+            }
+            return Ok((hosts, netem));
+        }
+        let create = |id| Host::create(host_name(id), resolved.scenario.hosts.of(id), self.keeps());
+        let hosts = try_by_host(create)?;
+        let addresses = by_host(|id| resolved.address(id));
+        let netem = NetemPath::create(&hosts, &addresses, &by_host(|id| resolved.scenario.hosts.of(id).mtu))?;
+        Ok((hosts, netem))
+    }
+
+    /// Takes them back when a run has ended in order, whose sockets are closed.
+    ///
+    /// # Errors
+    /// Those of an interface.
+    pub fn put_routed(
+        &mut self,
+        resolved: &Resolved,
+        hosts: ByHost<Host>,
+        netem: NetemPath,
+    ) -> io::Result<()> {
+        let made = Made::routed(resolved);
+        // Else a router may have told a host how large packets may be, which that remembers.
+        let same = made.values().all(|host| made.values().all(|other| other.mtu == host.mtu));
+        if self.keeps() && same && hosts.values().all(Host::may_serve_again) {
+            netem.clear(&hosts)?;
+            self.routed.push(Routed { made, hosts, netem });
+            self.routed.drain(..self.routed.len().saturating_sub(MOST / 2));
+        }
+        Ok(())
+    }
+}
+
 impl Made {
+    /// Hosts of a run with a router between them.
+    fn routed(resolved: &Resolved) -> ByHost<Self> {
+        let path = &resolved.scenario.path;
+        let queued = [(DOWN, path.down().qdisc), (UP, path.up().qdisc)];
+        by_host(|id| {
+            let addresses = [resolved.address(id), resolved.address(peer(id))];
+            let own = |(link, qdisc): &(_, Option<_>)| network().link(*link).from == id && qdisc.is_some();
+            Self {
+                keeps_hash: queued.iter().any(own),
+                ..Self::of(id, resolved.scenario.hosts.of(id), addresses)
+            }
+        })
+    }
+
     fn of(id: HostId, spec: &HostSpec, addresses: [IpAddr; 2]) -> Self {
         let linux = spec.kernel_settings().linux;
         Self {
@@ -148,6 +218,7 @@ impl Made {
             mtu: spec.mtu,
             metrics: metrics(&linux),
             offloads: linux.offloads.unwrap_or(false),
+            keeps_hash: false,
         }
     }
 }

@@ -272,8 +272,6 @@ class UmlBackend(RealBackend):
     def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
         super().__init__(spec, options)
         self._kernels = ChosenKernels(spec, options.kernel, options.kernels)
-        levels = [list(factor.levels) for factor in spec.design.factors]
-        self._may_take_programs = "netem" in to_json([spec.base(), levels])
 
     def command(self, job: Path, folder: Path) -> list[str]:
         """A guest that runs the agent, inside its kernel where it can; it writes captures and sees little."""
@@ -281,7 +279,7 @@ class UmlBackend(RealBackend):
         captures = [path for run in runs for path in run["options"].get("captures") or () if path]
         writable = tuple(dict.fromkeys(Path(path).parent for path in captures))
         kernel = self._kernels.of(runs[0]["run"])
-        if kernel.has_driver and not any(self._takes_programs(run["run"]) for run in runs):
+        if kernel.has_driver:
             return inside_command(kernel, job, folder, Reach(writable, of_this_python([engine()])))
         agent = agent_command("guest", job)
         reach = Reach(writable, of_this_python(Path(word) for word in agent[1:] if word.startswith("/")))
@@ -300,9 +298,3 @@ class UmlBackend(RealBackend):
 
     def _virtual_hz(self, run: int) -> int:
         return self._kernels.of(run).hz
-
-    def _takes_programs(self, run: int) -> bool:
-        """Whether the agent starts programs for a run, `ip` and `tc`: inside a kernel there are none."""
-        if not self._may_take_programs:
-            return False
-        return bool(self._spec.scenario_of(run).get("path", {}).get("emulator") == "netem")

@@ -1,4 +1,4 @@
-//! Interfaces, addresses and routes of this thread's namespace, by rtnetlink; offloads by ethtool's ioctl.
+//! Interfaces, addresses, routes and disciplines of this thread's namespace, by rtnetlink; offloads by ethtool's ioctl.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -23,6 +23,10 @@ use serde::{Deserialize, Serialize};
 
 use super::namespace::Namespace;
 use super::{about, check};
+
+mod qdisc;
+
+pub use qdisc::Place;
 
 /// Requests to rtnetlink, answered one by one.
 #[derive(Debug)]
@@ -56,6 +60,11 @@ impl Links {
     }
 
     fn ask(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        failure(&self.answer(message, flags)?).map_or(Ok(()), Err)
+    }
+
+    /// The first message of the kernel's answer to a request.
+    fn answer(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<u8>> {
         let mut header = NetlinkHeader::default();
         header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
         header.sequence_number = 1;
@@ -64,12 +73,7 @@ impl Links {
         let mut bytes = vec![0; request.buffer_len()];
         request.serialize(&mut bytes);
         self.socket.send(&bytes, 0)?;
-        let (answer, _) = self.socket.recv_from_full()?;
-        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer).map_err(io::Error::other)?;
-        match answer.payload {
-            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
-            _ => Ok(()),
-        }
+        Ok(self.socket.recv_from_full()?.0)
     }
 
     /// Sets the MTU (bytes) and queue length (packets) where given, and brings the interface up.
@@ -198,6 +202,13 @@ impl Links {
     }
 }
 
+/// The error that an answer of the kernel tells (`NLMSG_ERROR`), if it does.
+fn failure(answer: &[u8]) -> Option<io::Error> {
+    let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
+    let code = i32::from_ne_bytes(answer.get(HEADER..HEADER + 4)?.try_into().ok()?);
+    (kind == NLMSG_ERROR && code != 0).then(|| io::Error::from_raw_os_error(-code))
+}
+
 fn family(address: IpAddr) -> AddressFamily {
     if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
 }
@@ -260,6 +271,10 @@ struct Request {
     data: *mut Value,
     rest: [u8; 16],
 }
+
+/// Bytes of the header of a message.
+const HEADER: usize = 16;
+const NLMSG_ERROR: u16 = libc::NLMSG_ERROR as u16;
 
 /// The number of `rto_min` among a route's metrics.
 const RTAX_RTO_MIN: u32 = 13;

@@ -33,11 +33,6 @@ impl Qdisc {
         self.0.split(' ').next().unwrap_or_default()
     }
 
-    /// What follows the name.
-    pub fn options(&self) -> &str {
-        self.0.split_once(' ').map_or("", |(_, options)| options)
-    }
-
     /// Whether it is a bottleneck by itself, and needs none behind it.
     pub fn has_bottleneck(&self) -> bool {
         self.name() == CAKE
