@@ -26,6 +26,7 @@ mod stock;
 pub mod sys;
 mod sysctl;
 mod tap;
+mod ticks;
 mod watch;
 pub mod wire;
 

@@ -26,6 +26,7 @@ use crate::sys::clock;
 use crate::sys::packet_socket::PacketSocket;
 use crate::sys::poll::Poll;
 use crate::tap::{Heading, Tap};
+use crate::ticks::{BEGINS_BEFORE, Ticks};
 
 /// Time between two signs of life of a run in real time.
 const BEAT: Duration = Duration::from_secs(5);
@@ -106,6 +107,8 @@ struct Lab<'a> {
     taps: ByHost<Option<Tap>>,
     /// They wake this thread with each packet of a path that is not its own, where counters are to be read in time.
     witnesses: Vec<PacketSocket>,
+    /// Timers that are put off keep to their times.
+    _ticks: Option<Ticks>,
     poll: Poll,
     /// Of the kernel's random numbers, where it is a guest's.
     seed: Option<u64>,
@@ -131,8 +134,14 @@ impl<'a> Lab<'a> {
             phase.unwrap_or_else(|| streams.phase(&format!("hosts.{}.tick", host_name(SERVER)), round));
         let protocol = Protocol::of(resolved);
         let pause = if stock.keeps() { PAUSE } else { SECOND };
-        let start = start(tick, phase, protocol, pause);
+        let ticking = tick.is_some() && Ticks::are_needed(&resolved.scenario.path);
+        let start = start(tick, phase, protocol, if ticking { pause + SECOND } else { pause });
+        let mut ticks = None;
         if tick.is_some() {
+            if ticking {
+                wait_until(start - SETTING_UP - BEGINS_BEFORE, &mut poll).map_err(wrong)?;
+                ticks = Some(Ticks::begin().map_err(wrong)?);
+            }
             // Some disciplines of the kernel have timers that run from the moment at which they are made (PIE's).
             wait_until(start - SETTING_UP, &mut poll).map_err(wrong)?;
             crate::guest::count_from(start, protocol == Protocol::Sctp).map_err(wrong)?;
@@ -189,6 +198,7 @@ impl<'a> Lab<'a> {
             ends,
             taps,
             witnesses,
+            _ticks: ticks,
             poll,
             seed,
             start,
@@ -267,12 +277,13 @@ impl<'a> Lab<'a> {
             }
         }
         self.between.take_in(self.now)?;
+        // Before counters are read: a packet that comes afterwards is to wake this thread again.
+        for witness in &self.witnesses {
+            while witness.receive(&mut [0; 64])?.is_some() {}
+        }
         self.ends.sample_all(self.now);
         for tap in self.taps.values_mut().flatten() {
             tap.drain()?;
-        }
-        for witness in &self.witnesses {
-            while witness.receive(&mut [0; 64])?.is_some() {}
         }
         Ok(())
     }

@@ -38,6 +38,11 @@ impl Qdisc {
         self.name() == CAKE
     }
 
+    /// Whether it has a timer that waits for others to be due (`TIMER_DEFERRABLE`): that by which SFQ changes its hash.
+    pub fn has_deferred_timer(&self) -> bool {
+        self.words().any(|word| word == "perturb")
+    }
+
     /// What the kernel is told of it before a bottleneck of this rate.
     ///
     /// # Errors

@@ -124,6 +124,12 @@ fn cake_adds_up_what_links_add_and_has_the_bottleneck_before_its_own_words() {
     assert_eq!(other.kernel_options(rate), other.kernel_options(None));
 }
 
+#[test]
+fn what_changes_its_hash_has_a_timer_that_waits_for_others() {
+    let has = |text: &str| text.parse().map(|qdisc: Qdisc| qdisc.has_deferred_timer());
+    assert_eq!((has("sfq perturb 10"), has("sfq")), (Ok(true), Ok(false)));
+}
+
 /// `tests/tc.txt` is what `tc` of iproute2 6.1 sends, recorded by `scripts/record_tc.py`.
 #[test]
 fn the_kernel_is_told_what_tc_tells_it() {
