@@ -20,6 +20,7 @@ use rexmit_scenario::{Design, Resolved, Row, SpecError, Streams};
 use rexmit_tables::{Block, Table, TableRow, row, table};
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::run::{LiveOptions, LiveOutcome, run};
@@ -70,8 +71,8 @@ pub struct JobRun {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnRun {
-    /// The scenario, with its levels set.
-    pub scenario: Value,
+    /// The scenario, with its levels set, as the text of a JSON object.
+    pub scenario: Box<RawValue>,
     /// Seed of its random streams.
     pub seed: u64,
     /// What names the run for them.
@@ -116,8 +117,8 @@ struct Known(Option<(Source, Resolved)>);
 enum Source {
     /// The study's combination of this number.
     Point(u64),
-    /// The run's own.
-    Own(Value),
+    /// The run's own, as text.
+    Own(Box<str>),
 }
 
 impl Known {
@@ -190,7 +191,7 @@ fn run_one(
     beat: &mut dyn FnMut(Instant),
 ) -> Result<Answer, SpecError> {
     let (source, seed, key) = match (wanted.own, study) {
-        (Some(own), _) => (Source::Own(own.scenario), own.seed, own.key),
+        (Some(own), _) => (Source::Own(own.scenario.into()), own.seed, own.key),
         (None, Some(study)) => {
             let (point, replication) = study.place(wanted.run);
             (Source::Point(point), study.seed, study.design.run_key(point, replication))
@@ -199,7 +200,9 @@ fn run_one(
     };
     let resolved = known.of(source, |source| match (source, study) {
         (Source::Point(point), Some(study)) => study.design.scenario(*point),
-        (Source::Own(scenario), _) => Ok(scenario.clone()),
+        (Source::Own(scenario), _) => {
+            serde_json::from_str(scenario).map_err(|e| SpecError::new("", e.to_string()))
+        }
         (Source::Point(_), None) => Err(SpecError::new("", "no study")),
     })?;
     let streams = Streams::new(seed, &key);
@@ -268,3 +271,6 @@ impl Words<'_> {
         self.out.flush()
     }
 }
+
+#[cfg(test)]
+mod tests;
