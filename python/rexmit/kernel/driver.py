@@ -11,7 +11,8 @@ PATCH = "engine-start"
 """The patch by which a kernel starts it."""
 
 _PLACE = "arch/um/drivers"
-_FILES = ("rexmit.h", "rexmit_interface.c", "rexmit_kern.c", "rexmit_steps.c", "rexmit_user.c")
+_NAMES = ("interface.c", "kern.c", "steps.c", "user.c", "wait.c")
+_FILES = ("rexmit.h", *(f"rexmit_{name}" for name in _NAMES))
 
 
 def driver_files() -> dict[str, str]:

@@ -16,7 +16,7 @@ pub use host_file::HostFile;
 pub use record::Recorder;
 
 /// The version of the structure that this library knows.
-const VERSION: c_ulonglong = 2;
+const VERSION: c_ulonglong = 3;
 
 /// Counters that the kernel gives.
 pub const COUNTERS: usize = 12;
@@ -48,6 +48,7 @@ pub struct Calls {
     missed: unsafe extern "C" fn(*mut c_void) -> c_ulonglong,
     host_create: unsafe extern "C" fn(*const c_char) -> c_long,
     host_keep: unsafe extern "C" fn(c_int, *const c_char, *const c_char) -> c_long,
+    wait: unsafe extern "C" fn(c_int, c_ulonglong) -> c_long,
 }
 
 /// What is known of a TCP socket without asking for all.
@@ -192,6 +193,15 @@ pub fn counters() -> Option<[u64; COUNTERS]> {
 pub fn now() -> Option<u64> {
     // SAFETY: takes nothing.
     calls().map(|calls| unsafe { (calls.now)() })
+}
+
+/// Waits without sleeping for the descriptors of an epoll, until a time of CLOCK_MONOTONIC that has not come yet: whether
+/// some are ready. `None` elsewhere than inside, and where this thread is to sleep, as others have something to do.
+#[inline]
+pub fn wait(epoll: impl AsFd, until: u64) -> Option<bool> {
+    // SAFETY: takes numbers.
+    let answer = unsafe { (calls()?.wait)(epoll.as_fd().as_raw_fd(), until) };
+    (answer >= 0).then_some(answer == 1)
 }
 
 /// Seeds the kernel's random numbers anew; false elsewhere than inside.

@@ -7,7 +7,7 @@
 #define __REXMIT_H
 
 /* Raised with every change of the structure below or of what a member means. */
-#define REXMIT_CALLS_VERSION 2
+#define REXMIT_CALLS_VERSION 3
 
 struct rexmit_look;
 
@@ -67,6 +67,12 @@ struct rexmit_calls {
 	long (*host_create)(const char *path);
 	/* Closes a file of the host and gives it another name, or removes it where that is NULL. 0, or an error's number. */
 	long (*host_keep)(int fd, const char *path, const char *name);
+	/*
+	 * Waits for a set of descriptors, an epoll, until this time of CLOCK_MONOTONIC, nanoseconds, which has not come yet:
+	 * 1 where some of them are ready, 0 where the time came first. Negative where the thread is to sleep for that, as others
+	 * have something to do: it asks by a system call then.
+	 */
+	long (*wait)(int poll, unsigned long long until);
 };
 
 /* A packet that was recorded; `len` bytes of it follow, and as many as make the sum a multiple of 8. */
@@ -102,6 +108,14 @@ extern unsigned long long rexmit_lost(void *handle);
 extern long rexmit_steps(void);
 extern void rexmit_step(unsigned long long until, int before);
 extern unsigned long long rexmit_next_timer(void);
+extern int rexmit_has_steps(void);
+/* rexmit_wait.c */
+extern long rexmit_wait(int poll, unsigned long long until);
+/*
+ * arch/um/kernel/time.c: takes the clock to the next timer and lets it act, with interrupts disabled; 0 where there is none,
+ * or something else comes first.
+ */
+extern int rexmit_next_alarm(void);
 extern void rexmit_record(void *handle, int on);
 extern unsigned long rexmit_recorded(void *handle, const void **records);
 extern unsigned long long rexmit_missed(void *handle);

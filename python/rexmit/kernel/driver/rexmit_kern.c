@@ -134,6 +134,7 @@ static const struct rexmit_calls calls = {
 	.missed = rexmit_missed,
 	.host_create = rexmit_host_create,
 	.host_keep = rexmit_host_keep,
+	.wait = rexmit_wait,
 };
 
 /* Called by the first thread where it would start a program; comes back only where there is no engine. */

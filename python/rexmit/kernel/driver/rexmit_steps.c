@@ -14,6 +14,7 @@
 /* The clock of time travel, of which CLOCK_MONOTONIC may be some nanoseconds apart. */
 extern unsigned long long time_travel_now(void);
 
+static bool in_use;
 static unsigned long long end = ~0ULL;
 /* How far. */
 static long long apart;
@@ -55,7 +56,13 @@ static const struct file_operations file_operations = {
 
 long rexmit_steps(void)
 {
+	in_use = true;
 	return anon_inode_getfd("[rexmit-steps]", &file_operations, NULL, O_RDWR | O_CLOEXEC);
+}
+
+int rexmit_has_steps(void)
+{
+	return in_use;
 }
 
 void rexmit_step(unsigned long long until, int before)
