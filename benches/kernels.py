@@ -71,9 +71,11 @@ def cases() -> list[Case]:
     ]
 
 
-def rate(case: Case, command: Callable[[Path, Path], list[str]], hz: int, runs: int) -> tuple[float, int]:
-    """Runs a second from the first answer on, and packets that were handed to hosts."""
-    with tempfile.TemporaryDirectory() as place:
+def rate(
+    case: Case, command: Callable[[Path, Path], list[str]], hz: int, runs: int, where: Path | None = None
+) -> tuple[float, int]:
+    """Runs a second from the first answer on, and packets handed to hosts; captures lie in `where`."""
+    with tempfile.TemporaryDirectory(dir=where) as place:
 
         def job(run: int) -> RunJob:
             files = [f"{place}/{run}-{host}.pcapng" for host in ("server", "client")]
@@ -103,14 +105,15 @@ def on_model(case: Case, runs: int) -> float:
     return runs / (time.monotonic() - began)
 
 
-def measure(kernel: Kernel, rounds: int) -> dict[str, dict[str, list[float]]]:
+def measure(kernel: Kernel, rounds: int, where: Path) -> dict[str, dict[str, list[float]]]:
     """Each case on each of the three, in turn."""
     found: dict[str, dict[str, list[float]]] = {}
     for case in cases():
         rates: dict[str, list[float]] = {"inside": [], "process": [], "model": []}
         for _ in range(rounds):
             with tempfile.TemporaryDirectory() as writable:
-                reach = Reach((Path(tempfile.gettempdir()), Path(writable)), of_this_python([engine()]))
+                seen = of_this_python([engine()])
+                reach = Reach((Path(tempfile.gettempdir()), Path(writable), where), seen)
 
                 def inside(job: Path, folder: Path, reach: Reach = reach) -> list[str]:
                     return inside_command(kernel, job, folder, reach)
@@ -120,7 +123,7 @@ def measure(kernel: Kernel, rounds: int) -> dict[str, dict[str, list[float]]]:
                     seen = of_this_python(Path(word) for word in words[1:] if word.startswith("/"))
                     return guest_command(kernel, words, folder, Reach((Path(tempfile.gettempdir()),), seen))
 
-                rates["inside"].append(rate(case, inside, kernel.hz, case.runs)[0])
+                rates["inside"].append(rate(case, inside, kernel.hz, case.runs, where)[0])
                 rates["process"].append(rate(case, process, kernel.hz, 60)[0])
             rates["model"].append(on_model(case, 4 * case.runs))
         found[case.name] = rates
@@ -169,6 +172,9 @@ def main() -> int:
     """Measure and print; 1 where no kernel is built."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=3, help="rounds; the median counts")
+    options.add_argument(
+        "--captures", type=Path, default=Path(tempfile.gettempdir()), help="where captures lie for a while"
+    )
     chosen = options.parse_args()
     try:
         kernel = find_kernel()
@@ -178,7 +184,7 @@ def main() -> int:
     boot = statistics.median(check_boot(kernel).seconds for _ in range(chosen.rounds))
     print(f"\nreal kernels on one core, {machine()}")
     print(f"Linux {kernel.version}, HZ {kernel.hz}, in virtual time; boot with a process {boot:.2f} s")
-    found: dict[str, Any] = {"runs_per_s": measure(kernel, chosen.rounds)}
+    found: dict[str, Any] = {"runs_per_s": measure(kernel, chosen.rounds, chosen.captures)}
     found |= {"bulk_packets_per_s": in_bulk(kernel), "in_steps_runs_per_s": in_steps()}
     OUT.mkdir(parents=True, exist_ok=True)
     about = {"kernel": kernel.version, "hz": kernel.hz, "boot_s": boot}
