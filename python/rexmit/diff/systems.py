@@ -178,8 +178,7 @@ class System:
         kernel, reach = self.kernel, Reach((folder.resolve(),), of_this_python([engine()]))
 
         def launch(job: Path, beside: Path) -> list[str]:
-            numbers = [one["run"] for one in json.loads(job.read_text())["runs"]]
-            if kernel.has_driver and not any(_takes_programs(scenarios[number]) for number in numbers):
+            if kernel.has_driver:
                 return inside_command(kernel, job, beside, reach)
             return guest_command(kernel, agent_command("guest", job), beside, Reach(reach.writable))
 
@@ -200,11 +199,6 @@ class System:
                     yield done.run, Ran(done.answer["row"], self._captures(folder, done.run), states_of)
         except RexmitError as error:
             raise type(error)(f"{self.text}: {error}") from None
-
-
-def _takes_programs(scenario: Scenario) -> bool:
-    """Whether the agent starts programs for a run: inside a kernel there are none."""
-    return bool(get_setting(dict(scenario), "path.emulator") == "netem")
 
 
 def _plain(table: Any) -> dict[str, list[Any]] | None:
