@@ -89,8 +89,8 @@ def diff(
 ) -> None:
     """Print what differs between A and B: two systems, or two results folders of one design.
 
-    A system is a kernel (linux:6.12, once built), a profile of the model (linux-6.1) or another stack
-    (usrsctp), with settings behind commas: of both hosts, as in
+    A system is a kernel (linux:6.12, once built), a profile of the model (linux-6.1) or another stack by the
+    name that hosts.X.code has for it, with settings behind commas: of both hosts, as in
     linux:6.1,linux.sysctl.net.ipv4.tcp_reordering=5, or whole keys such as hosts.server.linux.nagle=true. The
     same scenarios run on both: which part, in what kinds of ways, and the smallest case of each.
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from rexmit.diff.packets import Seen, read_packets
 from rexmit.diff.pairs import Pair
-from rexmit.diff.systems import HOSTS, Ran, Scenario, System
-from rexmit.places import temporary_folder
+from rexmit.diff.systems import HOSTS, Ran, Scenario, System, ran_on_both
 
 COMPARED = (
     *("state", "phase", "cwnd", "ssthresh", "in_flight", "snd_wnd", "send_queue", "recv_queue"),
@@ -43,12 +42,8 @@ class Mechanism:
 
 def mechanism_of(scenario: Scenario, pair: Pair, systems: tuple[System, System]) -> Mechanism:
     """Runs a scenario once more on both systems, with the tables of states."""
-    with temporary_folder() as folder:
-        ran = []
-        for name, system in zip("ab", systems, strict=True):
-            place = folder / name
-            place.mkdir()
-            ran.append(system.run({0: scenario}, place, states=True, key=pair.number)[0])
+    with ran_on_both(systems, {0: scenario}, states=True, key=pair.number) as both_ran:
+        ran = [one[0] for one in both_ran]
         seen = {}
         for at, host in enumerate(HOSTS):
             captures = [one.captures[at] if one.captures else None for one in ran]

@@ -12,8 +12,7 @@ from typing import Any
 from rexmit.diff.mechanism import Mechanism, mechanism_of
 from rexmit.diff.pairs import FAILURE, PACKETS, RESULTS, TIMES, WINDOWS, Pair, compare
 from rexmit.diff.shrink import compared, shrink
-from rexmit.diff.systems import Scenario, System
-from rexmit.places import temporary_folder
+from rexmit.diff.systems import Scenario, System, ran_on_both
 
 LEVELS: Mapping[str, str] = {
     FAILURE: "one system could not run it",
@@ -104,14 +103,9 @@ def search(
         system.check()
     source, pairs, done = iter(scenarios), {}, 0
     while some := dict(islice(source, AT_ONCE)):
-        with temporary_folder() as folder:
-            both = []
-            for name, system in zip("ab", systems, strict=True):
-                place = folder / name
-                place.mkdir()
-                both.append(system.run(some, place))
+        with ran_on_both(systems, some) as (left, right):
             for number in some:
-                pairs[number] = compare(number, both[0][number], both[1][number])
+                pairs[number] = compare(number, left[number], right[number])
                 done += 1
                 if done % 50 == 0 or done == total:
                     told("scenarios", done, total)

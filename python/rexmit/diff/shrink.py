@@ -14,9 +14,8 @@ from typing import Any
 
 from rexmit import _native
 from rexmit.diff.pairs import Pair, compare
-from rexmit.diff.systems import HOSTS, Scenario, System
+from rexmit.diff.systems import HOSTS, Scenario, System, ran_on_both
 from rexmit.errors import StudyError
-from rexmit.places import temporary_folder
 from rexmit.study.settings import get_setting, with_setting
 
 ROUNDS = 12
@@ -74,13 +73,8 @@ def compared(
     scenarios: Mapping[int, Scenario], number: int, systems: tuple[System, System]
 ) -> dict[int, Pair]:
     """How the systems part in each of these, all with the random numbers of the scenario of this number."""
-    with temporary_folder() as folder:
-        both = []
-        for name, system in zip("ab", systems, strict=True):
-            place = folder / name
-            place.mkdir()
-            both.append(system.run(scenarios, place, key=number))
-        return {at: compare(number, both[0][at], both[1][at]) for at in scenarios}
+    with ran_on_both(systems, scenarios, key=number) as (left, right):
+        return {at: compare(number, left[at], right[at]) for at in scenarios}
 
 
 def _is_right(scenario: Scenario) -> bool:

@@ -5,7 +5,7 @@ A system is written NAME or NAME,KEY=VALUE,...:
     linux:6.12                            a kernel that has been built, by version or hash
     linux                                 the kernel that is taken where none is named
     linux-6.1                             a profile, on the model
-    usrsctp                               another stack in virtual time
+    STACK                                 another stack in virtual time, by its name in `hosts.X.code`
     linux:6.1,linux.sysctl.net.ipv4.tcp_reordering=5
                                           a setting of both hosts
     linux-6.1,hosts.server.stack.initial_window=3
@@ -18,6 +18,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +26,9 @@ from typing import Any
 
 from rexmit import _native
 from rexmit.errors import RexmitError, StudyError, UsageError, nearest, one_line
+from rexmit.files import make_folder
 from rexmit.kernel import Kernel, find_kernel
+from rexmit.places import temporary_folder
 from rexmit.run.agents import Crew, RunJob
 from rexmit.run.guests import Reach, engine, guest_command, inside_command, of_this_python
 from rexmit.run.processes import agent_command
@@ -39,8 +42,6 @@ SEED = 1
 """Of the random streams of every run: both systems draw the same."""
 
 Scenario = Mapping[str, Any]
-Told = Callable[[int], None]
-"""Told of each run that is done."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,6 @@ class System:
         self,
         scenarios: Mapping[int, Scenario],
         folder: Path,
-        told: Told = lambda _: None,
         *,
         states: bool = False,
         key: int | None = None,
@@ -146,7 +146,6 @@ class System:
         tables = {number: self.scenario(one) for number, one in scenarios.items()}
         for number, ran in run(tables, folder, states, lambda number: str(number if key is None else key)):
             found[number] = ran
-            told(number)
         return found
 
     def _captures(self, folder: Path, number: int) -> tuple[Path, Path]:
@@ -199,6 +198,24 @@ class System:
                     yield done.run, Ran(done.answer["row"], self._captures(folder, done.run), states_of)
         except RexmitError as error:
             raise type(error)(f"{self.text}: {error}") from None
+
+
+@contextmanager
+def ran_on_both(
+    systems: tuple[System, System],
+    scenarios: Mapping[int, Scenario],
+    *,
+    states: bool = False,
+    key: int | None = None,
+) -> Iterator[tuple[dict[int, Ran], dict[int, Ran]]]:
+    """Runs scenarios on both systems; the captures are there as long as the block lasts."""
+    with temporary_folder() as folder:
+        both = []
+        for name, system in zip("ab", systems, strict=True):
+            place = folder / name
+            make_folder(place)
+            both.append(system.run(scenarios, place, states=states, key=key))
+        yield both[0], both[1]
 
 
 def _plain(table: Any) -> dict[str, list[Any]] | None:
