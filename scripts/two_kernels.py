@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+from rexmit.cli.diff_show import markdown_table
 from rexmit.diff.graphs import overlay
-from rexmit.diff.pages import change_words, state_words, summary, write_found
-from rexmit.diff.search import LEVELS, Case, Found, Told, search, smallest_cases
+from rexmit.diff.pages import cluster_words, state_words, summary, write_found
+from rexmit.diff.search import LEVELS, Case, Found, search, smallest_cases
 from rexmit.diff.systems import System
 from rexmit.run.progress import shown_progress
+from rexmit.run.runner import Progress
 from rexmit.study import draw_scenario
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,7 +76,7 @@ def draw(number: int) -> dict[str, object]:
     return draw_scenario(number, seed=SEED, family="tcp")
 
 
-def compared(systems: tuple[System, System], count: int, told: Told) -> Found:
+def compared(systems: tuple[System, System], count: int, told: Progress) -> Found:
     """What differs in so many scenarios."""
     return search(systems, ((number, draw(number)) for number in range(count)), count, told)
 
@@ -87,16 +88,13 @@ def levels(found: Found) -> str:
         [LEVELS[level], f"{found.levels[level]:,}", share(found.levels[level], total)] for level in LEVELS
     ]
     same = total - sum(found.levels.values())
-    return table(["", "scenarios", ""], [*rows, ["nothing", f"{same:,}", share(same, total)]])
+    return markdown_table(["", "scenarios", ""], [*rows, ["nothing", f"{same:,}", share(same, total)]])
 
 
 def kinds(found: Found) -> str:
     """The most frequent first differences."""
-    rows = [
-        [f"{len(one.pairs):,}", LEVELS[one.level], one.kind, change_words(one), str(one.pairs[0].number)]
-        for one in found.clusters[:KINDS_SHOWN]
-    ]
-    return table(["scenarios", "what differs", "first difference", "time, median", "such as"], rows)
+    rows = [[*cluster_words(one), str(one.pairs[0].number)] for one in found.clusters[:KINDS_SHOWN]]
+    return markdown_table(["scenarios", "what differs", "first difference", "time, median", "such as"], rows)
 
 
 def windows(found: Found) -> str:
@@ -130,12 +128,6 @@ def case_text(case: Case, number: int) -> str:
 def share(part: int, whole: int) -> str:
     """Per cent."""
     return f"{100 * part / whole:.1f} %"
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of Markdown."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +60,7 @@ def test_where_a_setting_matters_the_first_packet_that_differs_is_found() -> Non
 
 def packets(*given: tuple[int, str, int]) -> Seen:
     """Packets with a time, what they are and a window."""
-    return Seen([Packet(time, (text,), window, text, text) for time, text, window in given], Counter())
+    return [Packet(time, (text,), window, text, text) for time, text, window in given]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use rexmit_sim::Stop;
 
 /// Time between two looks for signals.
-const LOOK: Duration = Duration::from_millis(50);
+pub const LOOK: Duration = Duration::from_millis(50);
 
 /// Does `work`, which looks at its [`Stop`] itself. It is asked to stop once `stopped` (a callable without arguments) says
 /// so, and what it then gives is returned; and where a signal's handler raises, which is then what this raises.
@@ -29,25 +29,12 @@ pub fn stoppable<T: Send>(
             let stop = &stop;
             // Nobody hears it where a handler has raised meanwhile.
             let worker = scope.spawn(move || drop(answer.send(work(stop))));
-            let look = || {
-                Python::attach(|py| {
-                    py.check_signals()?;
-                    if !stop.is_asked() && asked(py, stopped.as_ref())? {
-                        stop.ask();
-                    }
-                    Ok(())
-                })
-            };
-            match wait(&answers, look) {
-                Ok(Some(found)) => Ok(found),
-                Ok(None) => match worker.join() {
+            match wait(&answers, || look(stop, stopped.as_ref()))? {
+                Some(found) => Ok(found),
+                None => match worker.join() {
                     Err(panic) => resume_unwind(panic),
                     Ok(()) => Err(interrupted()),
                 },
-                Err(raised) => {
-                    stop.ask();
-                    Err(raised)
-                }
             }
         })
     })
@@ -95,7 +82,20 @@ fn wait<T>(answers: &Receiver<T>, look: impl Fn() -> PyResult<()>) -> PyResult<O
     }
 }
 
+/// Looks for signals. `stop` is asked once `stopped()` says so, and where a signal's handler raises, which is then what this
+/// raises.
+pub fn look(stop: &Stop, stopped: Option<&Py<PyAny>>) -> PyResult<()> {
+    let heard = Python::attach(|py| {
+        py.check_signals()?;
+        asked(py, stopped)
+    });
+    if !matches!(heard, Ok(false)) {
+        stop.ask();
+    }
+    heard.map(drop)
+}
+
 /// Whether `stopped()`, if there is such a callable, says so.
-pub fn asked(py: Python<'_>, stopped: Option<&Py<PyAny>>) -> PyResult<bool> {
+fn asked(py: Python<'_>, stopped: Option<&Py<PyAny>>) -> PyResult<bool> {
     stopped.map_or(Ok(false), |stopped| stopped.call0(py)?.is_truthy(py))
 }

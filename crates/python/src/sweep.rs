@@ -9,11 +9,8 @@ use pyo3::types::PyDict;
 use rexmit_sim::{UnreachedRuns, tables};
 
 use crate::scenarios::value_error;
-use crate::stopping::asked;
+use crate::stopping::{LOOK, look};
 use crate::tables::to_dict;
-
-/// Time between two looks for signals.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs under way. They end with this object.
 #[pyclass(frozen)]
@@ -61,18 +58,7 @@ impl Sweep {
         let began = Instant::now();
         loop {
             let over = sweep.wait(LOOK);
-            let heard = Python::attach(|py| {
-                py.check_signals()?;
-                asked(py, stopped)
-            });
-            match heard {
-                Err(raised) => {
-                    sweep.stop().ask();
-                    return Err(raised);
-                }
-                Ok(true) => sweep.stop().ask(),
-                Ok(false) => {}
-            }
+            look(sweep.stop(), stopped)?;
             if over || began.elapsed() >= least && !sweep.stop().is_asked() {
                 let (start, batch) = sweep.take().map_err(value_error)?;
                 if over || !batch.rows.is_empty() {

@@ -4,16 +4,10 @@ use serde_json::{Map, Value};
 
 use crate::SpecError;
 
-/// The name of a table whose keys have dots themselves: what follows it is one key.
-const DOTTED_KEYS: &str = "linux.sysctl.";
-
-/// The keys on the way to a setting: `hosts.server.linux.sysctl.net.ipv4.tcp_ecn` ends with one of three words.
+/// The keys on the way to a setting: that of a sysctl, such as `hosts.server.linux.sysctl.net.ipv4.tcp_ecn`, has dots itself.
 fn parts_of(key: &str) -> Vec<&str> {
-    match key.find(DOTTED_KEYS) {
-        Some(at) => {
-            let (tables, last) = key.split_at(at + DOTTED_KEYS.len());
-            tables.trim_end_matches('.').split('.').chain(std::iter::once(last)).collect()
-        }
+    match key.split_once(".linux.sysctl.") {
+        Some((tables, last)) => tables.split('.').chain(["linux", "sysctl", last]).collect(),
         None => key.split('.').collect(),
     }
 }

@@ -58,10 +58,7 @@ def _as_json(changes: Changes, failing: Sequence[Broken], conditions: Sequence[s
         "settings": list(changes.settings),
         "factors": list(changes.factors),
         "conditions": list(conditions),
-        "failing": [
-            {"condition": one.threshold, "cell": dict(one.cell), "before": one.before, "after": one.after}
-            for one in failing
-        ],
+        "failing": [one.row() for one in failing],
         "responses": changes.totals.to_dicts(),
         "cells": changes.cells.to_dicts(),
     }

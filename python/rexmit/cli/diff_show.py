@@ -41,13 +41,18 @@ def markdown(told: str, sheets: Sequence[Sheet]) -> str:
     for sheet in sheets:
         parts.append(f"### {sheet.title}")
         if sheet.heads:
-            rows = [sheet.heads, ["---"] * len(sheet.heads), *sheet.rows]
-            parts.append("\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows))
+            parts.append(markdown_table(sheet.heads, sheet.rows))
         else:
             parts.append("\n".join(f"- `{printable(line)}`" for (line,) in sheet.rows))
         if sheet.below:
             parts.append(sheet.below)
     return "\n\n".join(parts) + "\n"
+
+
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of Markdown."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
 
 
 def _cell(text: str) -> str:

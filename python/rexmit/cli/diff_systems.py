@@ -13,8 +13,8 @@ import polars as pl
 from rexmit.cli.common import print_json
 from rexmit.cli.diff_show import markdown, print_sheets
 from rexmit.diff.matching import Matched
-from rexmit.diff.pages import PAGE, as_json, change_words, state_words, summary, write_found
-from rexmit.diff.search import LEVELS, Case, Found, search, smallest_cases
+from rexmit.diff.pages import PAGE, as_json, cluster_words, state_words, summary, write_found
+from rexmit.diff.search import Case, Found, search, smallest_cases
 from rexmit.diff.sheets import Sheet, failing_sheet
 from rexmit.diff.systems import System
 from rexmit.diff.thresholds import Broken, Threshold, broken
@@ -56,7 +56,7 @@ def diff_systems(names: tuple[str, str], asked: Asked, *, as_markdown: bool, jso
     failing = broken(asked.thresholds, _table_of(found))
     page = write_found(found, asked.out, about) if asked.out else None
     if json:
-        print_json({**as_json(found), "failing": _failing(failing)})
+        print_json({**as_json(found), "failing": [one.row() for one in failing]})
         return 1 if failing else 0
     sheets = list(_sheets(found, failing))
     if as_markdown:
@@ -114,10 +114,7 @@ def _table_of(found: Found) -> Matched:
 
 def _sheets(found: Found, failing: Sequence[Broken]) -> Iterator[Sheet]:
     clusters = found.clusters
-    rows = [
-        [f"{len(one.pairs):,}", LEVELS[one.level], one.kind, change_words(one), str(one.pairs[0].number)]
-        for one in clusters[:CLUSTERS_SHOWN]
-    ]
+    rows = [[*cluster_words(one), str(one.pairs[0].number)] for one in clusters[:CLUSTERS_SHOWN]]
     left = len(clusters) - len(rows)
     heads = ["scenarios", "what differs", "first difference", "time", "such as"]
     below = f"and {plural(left, 'more kind')}, all in {PAGE} with --out DIR" if left else ""
@@ -148,10 +145,3 @@ def _words(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_words, value))}]"
     return str(value).lower() if isinstance(value, bool) else repr(value).replace("'", '"')
-
-
-def _failing(failing: Sequence[Broken]) -> list[dict[str, Any]]:
-    return [
-        {"condition": one.threshold, "cell": dict(one.cell), "before": one.before, "after": one.after}
-        for one in failing
-    ]

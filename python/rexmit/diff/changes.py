@@ -9,10 +9,9 @@ time, a cell counts as changed only if the interval of the difference of its mea
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
 
 import polars as pl
 
@@ -75,14 +74,13 @@ class Changes:
         `high` its confidence interval (null with one replication), `ratio` after over before (null where that
         is 0). In the order of the design, the responses in the order of the table.
         """
-        return self.cells_of(self.factors, self.matched.numbers)
-
-    def cells_of(self, factors: Sequence[str], responses: Sequence[str]) -> pl.DataFrame:
-        """The same over the combinations of these factors alone, and of these responses."""
-        parts = [self._cells_of(factors, name, number) for number, name in enumerate(responses)]
+        parts = [
+            self._summary(self.factors, name).filter("changed").with_columns(pl.lit(number).alias("number"))
+            for number, name in enumerate(self.matched.numbers)
+        ]
         if not parts:
             return pl.DataFrame()
-        return pl.concat(parts).sort("place", "number").drop("place", "number")
+        return pl.concat(parts).sort("place", "number").drop("place", "number", "changed")
 
     @cached_property
     def totals(self) -> pl.DataFrame:
@@ -99,10 +97,6 @@ class Changes:
     def _over_all(self, names: Sequence[str]) -> pl.DataFrame:
         parts = [self._summary((), name) for name in names]
         return pl.concat(parts).select("response", *CELL_COLUMNS)
-
-    def _cells_of(self, factors: Sequence[str], name: str, number: int) -> pl.DataFrame:
-        found = self._summary(factors, name).filter("changed").drop("changed")
-        return found.with_columns(pl.lit(number).alias("number"))
 
     def _summary(self, factors: Sequence[str], name: str) -> pl.DataFrame:
         """Every cell: the factors, `response`, CELL_COLUMNS, `changed` and its `place` in the design."""
@@ -191,8 +185,3 @@ def _welch(
         return 0.0
     below = parts[0] ** 2 / (n_first - 1) + parts[1] ** 2 / (n_second - 1)
     return _half(math.sqrt(sum(parts)), max(int(sum(parts) ** 2 / below), 1), confidence)
-
-
-def row_of(row: Mapping[str, Any], factors: Sequence[str]) -> str:
-    """A cell in words: `path.rate = 1 Mbit/s, path.delay = 10 ms`."""
-    return ", ".join(f"{name} = {row[name]}" for name in factors) or "all runs"

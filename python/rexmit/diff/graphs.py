@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from rexmit.diff.packets import Packet, Seen
-from rexmit.diff.pairs import First
+from rexmit.diff.pairs import First, start_of
 from rexmit.plot.style import LIGHT, styled
 
 LOOKS = ((LIGHT.mark, 2.6), (LIGHT.window, 1.3))
@@ -32,12 +32,9 @@ def overlay(first: First, by_host: Mapping[str, tuple[Seen, Seen]], names: tuple
     host shows on both systems. Times are since each run's first packet.
     """
     seen, sender = by_host[first.host], _busier(by_host[first.host])
-    starts = [
-        min((both[at].packets[0].time_ns for both in by_host.values() if both[at].packets), default=0)
-        for at in (0, 1)
-    ]
+    starts = [start_of(side) for side in zip(*by_host.values(), strict=True)]
     both = zip(seen, starts, strict=True)
-    runs = [_lines(one.packets[:MOST_PACKETS], start, sender) for one, start in both]
+    runs = [_lines(one[:MOST_PACKETS], start, sender) for one, start in both]
     at = min(time for time in first.times_ns if time is not None) / 1e6
     with styled(LIGHT):
         figure = Figure(figsize=(9.6, 4.2), layout="constrained")
@@ -52,9 +49,7 @@ def overlay(first: First, by_host: Mapping[str, tuple[Seen, Seen]], names: tuple
         whole.legend(loc="upper left")
         whole.set_title("the whole run")
         around.set_title("around the first difference")
-        _zoom(
-            around, [_lines(one.packets, start, sender) for one, start in zip(seen, starts, strict=True)], at
-        )
+        _zoom(around, runs, at)
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
         return text.getvalue()
@@ -131,7 +126,7 @@ def ack_of(packet: Packet, sender: str) -> int | None:
 def _busier(seen: tuple[Seen, Seen]) -> str:
     """The host that sends more data."""
     amounts = {
-        side: sum(high - low for one in seen for packet in one.packets for low, high in data_of(packet, side))
+        side: sum(high - low for one in seen for packet in one for low, high in data_of(packet, side))
         for side in ("server", "client")
     }
     return max(amounts, key=lambda side: amounts[side])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rexmit.diff.packets import Seen, read_packets
 from rexmit.diff.pairs import Pair
-from rexmit.diff.systems import HOSTS, Ran, Scenario, System, ran_on_both
+from rexmit.diff.systems import Ran, Scenario, System, ran_on_both
+from rexmit.run.capture import HOSTS
 
 COMPARED = (
     *("state", "phase", "cwnd", "ssthresh", "in_flight", "snd_wnd", "send_queue", "recv_queue"),
@@ -47,7 +47,7 @@ def mechanism_of(scenario: Scenario, pair: Pair, systems: tuple[System, System])
         seen = {}
         for at, host in enumerate(HOSTS):
             captures = [one.captures[at] if one.captures else None for one in ran]
-            both = [Seen([], Counter()) if path is None else read_packets(path) for path in captures]
+            both = [[] if path is None else read_packets(path) for path in captures]
             seen[host] = (both[0], both[1])
         return Mechanism(list(_first_changes(pair, ran)), seen)
 

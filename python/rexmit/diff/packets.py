@@ -6,8 +6,8 @@ initial numbers, ports or identifications is in it. The advertised window stands
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,12 +42,8 @@ class Packet:
     text: str
 
 
-@dataclass(frozen=True)
-class Seen:
-    """The packets at a host in their order, and the retransmissions there by sender and cause."""
-
-    packets: list[Packet]
-    causes: Counter[str]
+Seen = Sequence[Packet]
+"""The packets at a host in their order."""
 
 
 def read_packets(path: Path) -> Seen:
@@ -57,13 +53,11 @@ def read_packets(path: Path) -> Seen:
         for name in TABLES:
             parts[name].append(part[name])
     tables = {name: list(_rows(found, _COLUMNS[name])) for name, found in parts.items()}
-    causes = {(number, seq): cause for number, _, seq, cause in tables["retransmissions"]}
-    told = Counter(f"{row[1]} {row[-1]}" for row in tables["retransmissions"])
+    causes = {(number, seq): cause for number, seq, cause in tables["retransmissions"]}
     packets = dict(_of_tcp(tables, causes))
-    again = {(number, tsn): cause for number, _, tsn, cause in tables["sctp_retransmissions"]}
-    told.update(f"{row[1]} {row[-1]}" for row in tables["sctp_retransmissions"])
+    again = {(number, tsn): cause for number, tsn, cause in tables["sctp_retransmissions"]}
     packets |= dict(_of_sctp(tables, again))
-    return Seen([packets[number] for number in sorted(packets)], told)
+    return [packets[number] for number in sorted(packets)]
 
 
 def _of_tcp(
@@ -131,11 +125,11 @@ def _of_sctp(
 _COLUMNS = {
     "segments": ("number", "connection", "side", "time_ns", "seq", "len", "flags", "ack", "window"),
     "sacks": ("number", "left", "right"),
-    "retransmissions": ("number", "side", "seq", "cause"),
+    "retransmissions": ("number", "seq", "cause"),
     "chunks": ("number", "association", "side", "time_ns", "tsn", "stream", "len"),
     "sctp_sacks": ("number", "association", "side", "time_ns", "cumulative", "gaps", "duplicates", "window"),
     "sctp_controls": ("number", "association", "side", "time_ns", "chunk"),
-    "sctp_retransmissions": ("number", "side", "tsn", "cause"),
+    "sctp_retransmissions": ("number", "tsn", "cause"),
 }
 """Columns of the tables that are read. Most of the time that a short capture takes would go to the others."""
 

@@ -104,10 +104,11 @@ def summary(found: Found) -> str:
     return f"{sum(levels.values()):,} of {plural(total, 'scenario')} differ: {parts}"
 
 
-def change_words(cluster: Cluster) -> str:
-    """The median change of the completion time, in words."""
+def cluster_words(cluster: Cluster) -> list[str]:
+    """How many scenarios, what differs, the first difference, the median change of the completion time."""
     change = cluster.median_change
-    return "" if change is None else change_of(1.0, change, "ratio")
+    told = "" if change is None else change_of(1.0, change, "ratio")
+    return [f"{len(cluster.pairs):,}", LEVELS[cluster.level], cluster.kind, told]
 
 
 def state_words(change: Change) -> str:
@@ -161,7 +162,7 @@ def _clusters(found: Found) -> str:
     for one in found.clusters[:CLUSTERS_SHOWN]:
         case = numbers.get((one.level, one.kind))
         link = f'<a href="#case-{case}">case {case}</a>' if case else f"scenario {one.pairs[0].number}"
-        rows.append([f"{len(one.pairs):,}", LEVELS[one.level], one.kind, change_words(one), _Html(link)])
+        rows.append([*cluster_words(one), _Html(link)])
     heads = ["scenarios", "what differs", "first difference", "time under B, median", "for example"]
     more = len(found.clusters) - len(rows)
     below = f"<p>And {plural(more, 'more kind')}, each in {RECORD}.</p>" if more > 0 else ""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import filecmp
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rexmit.diff.packets import Packet, Seen, read_packets
-from rexmit.diff.systems import HOSTS, Ran
+from rexmit.diff.systems import Ran
+from rexmit.run.capture import HOSTS
 
 FAILURE, PACKETS, TIMES, WINDOWS, RESULTS = "failure", "packets", "times", "windows", "results"
 """What differs: whether it ran at all, packets, their times alone, their windows alone, or only the row."""
@@ -37,7 +37,7 @@ class Pair:
     """A scenario on two systems.
 
     `level` says what differs, None if nothing does; `kind` the first difference in words that other scenarios
-    share; `rows` are the rows of both runs, `causes` their retransmissions by sender and cause.
+    share; `rows` are the rows of both runs.
     """
 
     number: int
@@ -45,7 +45,6 @@ class Pair:
     kind: str
     first: First | None
     rows: tuple[Mapping[str, Any], Mapping[str, Any]]
-    causes: tuple[Counter[str], Counter[str]]
 
     @property
     def times_ns(self) -> tuple[int | None, int | None]:
@@ -57,15 +56,13 @@ class Pair:
 def compare(number: int, left: Ran, right: Ran) -> Pair:
     """What differs between two runs of a scenario."""
     rows = (left.row, right.row)
-    nothing: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     if left.captures is None or right.captures is None:
         said = [ran.failed or "ran" for ran in (left, right)]
-        return Pair(number, FAILURE, f"A: {said[0]}; B: {said[1]}", None, rows, nothing)
+        return Pair(number, FAILURE, f"A: {said[0]}; B: {said[1]}", None, rows)
     if all(filecmp.cmp(*files, shallow=False) for files in zip(left.captures, right.captures, strict=True)):
-        return _without_packets(number, rows, nothing)
+        return _without_packets(number, rows)
     seen = [[read_packets(path) for path in ran.captures or ()] for ran in (left, right)]
-    causes = (_all_causes(seen[0]), _all_causes(seen[1]))
-    starts = [min((one.packets[0].time_ns for one in side if one.packets), default=0) for side in seen]
+    starts = [start_of(side) for side in seen]
     by_host = list(zip(HOSTS, zip(*seen, strict=True), strict=True))
     for level, finds, tells in _LEVELS:
         found = [
@@ -77,29 +74,26 @@ def compare(number: int, left: Ran, right: Ran) -> Pair:
             first, pair = min(
                 found, key=lambda one: min(time for time in one[0].times_ns if time is not None)
             )
-            return Pair(number, level, tells(first, pair), first, rows, causes)
-    return _without_packets(number, rows, causes)
+            return Pair(number, level, tells(first, pair), first, rows)
+    return _without_packets(number, rows)
 
 
-def _without_packets(number: int, rows: tuple[Any, Any], causes: tuple[Counter[str], Counter[str]]) -> Pair:
+def start_of(seen: Iterable[Seen]) -> int:
+    """When the first packet of a run passed one of its hosts."""
+    return min((one[0].time_ns for one in seen if one), default=0)
+
+
+def _without_packets(number: int, rows: tuple[Any, Any]) -> Pair:
     """A pair whose packets are the same at the same times."""
     differing = [name for name in rows[0] if rows[0][name] != rows[1].get(name) and name not in _OF_CODE]
     if not differing:
-        return Pair(number, None, "", None, rows, causes)
-    return Pair(number, RESULTS, f"the same packets, other {', '.join(differing)}", None, rows, causes)
-
-
-def _all_causes(seen: list[Seen]) -> Counter[str]:
-    """What each host sent again, as the capture at that host has it."""
-    found: Counter[str] = Counter()
-    for host, one in zip(HOSTS, seen, strict=True):
-        found.update({told: n for told, n in one.causes.items() if told.startswith(host)})
-    return found
+        return Pair(number, None, "", None, rows)
+    return Pair(number, RESULTS, f"the same packets, other {', '.join(differing)}", None, rows)
 
 
 def _first_packet(pair: Both, starts: list[int]) -> int | None:
     """Where the packets at a host part; None where they are the same."""
-    left, right = (one.packets for one in pair)
+    left, right = pair
     shared = min(len(left), len(right))
     at = next((n for n in range(shared) if left[n].key != right[n].key), shared)
     return None if at == len(left) == len(right) else at
@@ -107,20 +101,18 @@ def _first_packet(pair: Both, starts: list[int]) -> int | None:
 
 def _first_time(pair: Both, starts: list[int]) -> int | None:
     """The first of the same packets at a host whose times differ."""
-    times = (
-        [packet.time_ns - start for packet in one.packets] for one, start in zip(pair, starts, strict=True)
-    )
+    times = ([packet.time_ns - start for packet in one] for one, start in zip(pair, starts, strict=True))
     return next((at for at, (one, other) in enumerate(zip(*times, strict=True)) if one != other), None)
 
 
 def _first_window(pair: Both, starts: list[int]) -> int | None:
     """The first of the same packets at a host that advertise another window."""
-    both = enumerate(zip(*(one.packets for one in pair), strict=False))
+    both = enumerate(zip(*pair, strict=False))
     return next((at for at, (one, other) in both if one.window != other.window), None)
 
 
 def _at(host: str, at: int, pair: Both, starts: list[int]) -> First:
-    packets = [one.packets[at] if at < len(one.packets) else None for one in pair]
+    packets = [one[at] if at < len(one) else None for one in pair]
     times = [None if one is None else one.time_ns - start for one, start in zip(packets, starts, strict=True)]
     texts = ["nothing more" if one is None else one.text for one in packets]
     return First(host, at, (times[0], times[1]), (texts[0], texts[1]))
@@ -134,11 +126,11 @@ def _kind(first: First, pair: Both) -> str:
 
 
 def _kind_alone(at: int, pair: Both) -> str:
-    left, right = (one.packets[at] if at < len(one.packets) else None for one in pair)
+    left, right = (one[at] if at < len(one) else None for one in pair)
     if left is None or right is None:
         there, name = (left, "A") if right is None else (right, "B")
         return f"only {name} goes on, with {there.label if there else 'nothing'}"
-    later = [_comes(one, other.packets[at + 1 :]) for one, other in ((left, pair[1]), (right, pair[0]))]
+    later = [_comes(one, other[at + 1 :]) for one, other in ((left, pair[1]), (right, pair[0]))]
     if later == [True, True]:
         return f"A: {left.label} before {right.label}; B: the other way round"
     if later[0]:
@@ -152,16 +144,16 @@ def _kind_alone(at: int, pair: Both) -> str:
 
 def _kind_of_time(first: First, pair: Both) -> str:
     sooner = "A" if (first.times_ns[0] or 0) < (first.times_ns[1] or 0) else "B"
-    return f"the same packets, {pair[0].packets[first.index].label} sooner in {sooner}"
+    return f"the same packets, {pair[0][first.index].label} sooner in {sooner}"
 
 
 def _kind_of_window(first: First, pair: Both) -> str:
-    one, other = (packets.packets[first.index] for packets in pair)
+    one, other = (packets[first.index] for packets in pair)
     larger = "A" if (one.window or 0) > (other.window or 0) else "B"
     return f"the same packets, {one.label} with a larger window in {larger}"
 
 
-def _comes(packet: Packet, later: list[Packet]) -> bool:
+def _comes(packet: Packet, later: Sequence[Packet]) -> bool:
     """Whether the very same packet comes soon."""
     return any(packet.key == one.key for one in later[:SOON])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from statistics import median
 from typing import Any
@@ -13,6 +14,7 @@ from rexmit.diff.mechanism import Mechanism, mechanism_of
 from rexmit.diff.pairs import FAILURE, PACKETS, RESULTS, TIMES, WINDOWS, Pair, compare
 from rexmit.diff.shrink import compared, shrink
 from rexmit.diff.systems import Scenario, System, ran_on_both
+from rexmit.run.runner import Progress
 
 LEVELS: Mapping[str, str] = {
     FAILURE: "one system could not run it",
@@ -25,9 +27,6 @@ LEVELS: Mapping[str, str] = {
 
 AT_ONCE = 1000
 """Scenarios whose captures are there at one time."""
-
-Told = Callable[[str, int, int], None]
-"""Told of a stage, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class Found:
     pairs: Mapping[int, Pair]
     cases: Sequence[Case] = field(default_factory=tuple)
 
-    @property
+    @cached_property
     def clusters(self) -> list[Cluster]:
         """The pairs that differ by what differs first, the highest level and the largest first."""
         by_kind: dict[tuple[str, str], list[Pair]] = defaultdict(list)
@@ -83,7 +82,7 @@ class Found:
         order = list(LEVELS)
         return sorted(found, key=lambda one: (order.index(one.level), -len(one.pairs), one.kind))
 
-    @property
+    @cached_property
     def levels(self) -> Counter[str]:
         """Scenarios by what differs at most."""
         return Counter(pair.level for pair in self.pairs.values() if pair.level is not None)
@@ -93,7 +92,7 @@ def search(
     systems: tuple[System, System],
     scenarios: Iterable[tuple[int, Scenario]],
     total: int,
-    told: Told = lambda *_: None,
+    told: Progress = lambda *_: None,
 ) -> Found:
     """Runs every scenario on both systems and compares them.
 
@@ -113,7 +112,7 @@ def search(
 
 
 def smallest_cases(
-    found: Found, scenario_of: Callable[[int], Scenario], most: int, told: Told = lambda *_: None
+    found: Found, scenario_of: Callable[[int], Scenario], most: int, told: Progress = lambda *_: None
 ) -> Found:
     """The same with the smallest case of each of the first `most` clusters.
 

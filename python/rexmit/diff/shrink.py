@@ -7,15 +7,16 @@ then as many of those that kept the difference as can be taken together.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rexmit import _native
 from rexmit.diff.pairs import Pair, compare
-from rexmit.diff.systems import HOSTS, Scenario, System, ran_on_both
+from rexmit.diff.systems import Scenario, System, ran_on_both
 from rexmit.errors import StudyError
+from rexmit.run.backends import to_json
+from rexmit.run.capture import HOSTS
 from rexmit.study.settings import get_setting, with_setting
 
 ROUNDS = 12
@@ -79,7 +80,7 @@ def compared(
 
 def _is_right(scenario: Scenario) -> bool:
     try:
-        _native.resolve(json.dumps(scenario, default=str))
+        _native.resolve(to_json(scenario))
     except ValueError:
         return False
     return True

@@ -14,10 +14,7 @@ A system is written NAME or NAME,KEY=VALUE,...:
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,19 +22,21 @@ from pathlib import Path
 from typing import Any
 
 from rexmit import _native
+from rexmit.analyse.rows import values
 from rexmit.errors import RexmitError, StudyError, UsageError, nearest, one_line
 from rexmit.files import make_folder
 from rexmit.kernel import Kernel, find_kernel
 from rexmit.places import temporary_folder
 from rexmit.run.agents import Crew, RunJob
+from rexmit.run.backends import to_json
+from rexmit.run.capture import HOSTS
 from rexmit.run.guests import Reach, engine, guest_command, inside_command, of_this_python
 from rexmit.run.processes import agent_command
-from rexmit.run.stacks import lacking, third_parties
+from rexmit.run.provenance import usable_cores
+from rexmit.run.stacks import LINUX, lacking, third_parties
+from rexmit.run.stopping import asked, workers
 from rexmit.study.settings import get_setting, parse_value, with_setting
 
-LINUX = "linux"
-HOSTS = ("server", "client")
-CORES = os.cpu_count() or 1
 SEED = 1
 """Of the random streams of every run: both systems draw the same."""
 
@@ -111,10 +110,8 @@ class System:
     def scenario(self, drawn: Scenario) -> dict[str, Any]:
         """A scenario as this system runs it."""
         found = dict(drawn)
-        for host in HOSTS:
+        for host in () if self.is_kernel else HOSTS:
             stack = get_setting(found, f"hosts.{host}.stack")
-            if self.is_kernel:
-                continue
             if self.name in third_parties():
                 found = with_setting(found, f"hosts.{host}.code", self.name)
             elif isinstance(stack, Mapping) and "inherits" in stack:
@@ -142,11 +139,8 @@ class System:
         change. Raises StudyError for a scenario that cannot be run at all.
         """
         run = self._on_kernels if self.is_kernel else self._in_process
-        found = {}
         tables = {number: self.scenario(one) for number, one in scenarios.items()}
-        for number, ran in run(tables, folder, states, lambda number: str(number if key is None else key)):
-            found[number] = ran
-        return found
+        return dict(run(tables, folder, states, lambda number: str(number if key is None else key)))
 
     def _captures(self, folder: Path, number: int) -> tuple[Path, Path]:
         server, client = (folder / f"run-{number}-{host}.pcapng" for host in HOSTS)
@@ -162,13 +156,13 @@ class System:
                 wanted["state"] = "changes"
             try:
                 answer = _native.run_one(
-                    json.dumps(scenarios[number], default=str), SEED, key(number), json.dumps(wanted)
+                    to_json(scenarios[number]), SEED, key(number), to_json(wanted), asked
                 )
             except ValueError as error:
                 raise StudyError(f"{self.text}: scenario {number}: {one_line(error)}") from None
-            return number, Ran(dict(answer["row"]), captures, _plain(answer.get("state")))  # type: ignore[call-overload]
+            return number, Ran(dict(answer["row"]), captures, _lists(answer.get("state")))  # type: ignore[call-overload]
 
-        with ThreadPoolExecutor(CORES) as pool:
+        with workers(usable_cores()) as pool:
             yield from pool.map(one, scenarios)
 
     def _on_kernels(
@@ -188,7 +182,8 @@ class System:
                 options["state"] = "changes"
             return RunJob(number, scenarios[number], SEED, key(number), options)
 
-        crew = Crew(launch, job, CORES, pinned=True, block=max(len(scenarios) // (2 * CORES), 1))
+        cores = usable_cores()
+        crew = Crew(launch, job, cores, pinned=True, block=max(len(scenarios) // (2 * cores), 1))
         try:
             for done in crew.work(list(scenarios), lambda: False):
                 if done.failed is not None:
@@ -218,10 +213,8 @@ def ran_on_both(
         yield both[0], both[1]
 
 
-def _plain(table: Any) -> dict[str, list[Any]] | None:
+def _lists(table: Any) -> dict[str, list[Any]] | None:
     """A native table as lists."""
-    from rexmit.analyse.rows import values
-
     return None if table is None else {name: values(table, name) for name in table}
 
 

@@ -43,7 +43,7 @@ RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-STATISTICS = ("mean", "median", "min", "max", "sum", "p50", "p90", "p99")
+STATISTICS = ("mean", "median", "min", "max", "sum")
 FORM = "STATISTIC(COLUMN) > VALUE, such as 'p99(time) > 1.05x', 'mean(time) > +10 ms' or 'errors > 0'"
 
 _WHOLE = re.compile(
@@ -72,6 +72,15 @@ class Broken:
     def where(self) -> str:
         """Such as `path.rate = 1 Mbit/s, path.delay = 10 ms`, or `all runs`."""
         return ", ".join(f"{name} = {level}" for name, level in self.cell.items()) or "all runs"
+
+    def row(self) -> dict[str, Any]:
+        """It as JSON has it."""
+        return {
+            "condition": self.threshold,
+            "cell": dict(self.cell),
+            "before": self.before,
+            "after": self.after,
+        }
 
 
 @dataclass(frozen=True)
