@@ -70,6 +70,15 @@ def test_the_same_study_differs_in_nothing(folders: dict[str, Path]) -> None:
     assert told(folders["before"], folders["again"], "--fail", "changed > 0")
 
 
+def test_folders_of_one_kernel_each_say_which(folders: dict[str, Path]) -> None:
+    results = rexmit.open_results(folders["before"])
+    both = [
+        rexmit.Results(results.arrow(), results.study | {"kernel": version, "hash": key}, None)
+        for version, key in (("6.1.192", "aa"), ("6.12.117", "bb"))
+    ]
+    assert list(rexmit.diff_results(*both).settings) == ["kernel: 6.1.192 -> 6.12.117", "hash: aa -> bb"]
+
+
 def test_a_changed_cell_has_the_means_and_the_interval_of_its_pairs(folders: dict[str, Path]) -> None:
     found = changes(folders, "slower")
     assert list(found.settings) == ["path.down.loss: 0.02 -> 0.15"]

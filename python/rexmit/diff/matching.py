@@ -108,15 +108,9 @@ def check_designs(before: Results, after: Results, *, only_common: bool) -> None
 
 def different_settings(before: Results, after: Results) -> list[str]:
     """What the two systems are told otherwise, a line each, factors apart: `path.rate: 1 -> 2`."""
-    parts = ("scenario", "factors", "backend", "seed", "seeds", "replications")
+    parts = ("scenario", "factors", "backend", "kernel", "hash", "seed", "seeds", "replications")
     old, new = ({key: results.study.get(key) for key in parts} for results in (before, after))
-    found = [line.removeprefix("scenario.") for line in _differences(old, new, "")]
-    kernels = [
-        [one.get("version") for one in results.study.get("kernels") or []] for results in (before, after)
-    ]
-    if kernels[0] != kernels[1]:
-        found.append(f"kernels: {_words(kernels[0])} -> {_words(kernels[1])}")
-    return found
+    return [line.removeprefix("scenario.") for line in _differences(old, new, "")]
 
 
 def _differences(before: Any, after: Any, name: str) -> Iterator[str]:
