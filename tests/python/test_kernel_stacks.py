@@ -78,8 +78,7 @@ def test_two_guests_do_what_one_kernel_with_both_hosts_does() -> None:
         both = one.set("hosts.server.code", "linux").set("hosts.client.code", "linux")
         found = both.run(progress=False).table().row(0, named=True)
         assert {name: found[name] for name in COLUMNS} == {name: wanted[name] for name in COLUMNS}, number
-        # Each wait of the engine inside one guest may end a nanosecond later.
-        assert abs(found["time_ns"] - wanted["time_ns"]) < 1000, number
+        assert found["time_ns"] == wanted["time_ns"], number
 
 
 def packets(capture: Path) -> list[tuple[float, str]]:

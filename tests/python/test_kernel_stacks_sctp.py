@@ -91,14 +91,15 @@ def test_messages_arrive_whole_and_at_their_place(name: str, transfer: str, loss
 
 @pytest.mark.parametrize("transfer", TRANSFERS)
 def test_two_guests_send_what_one_with_both_hosts_sends(transfer: str) -> None:
-    lost = {"down": {"drop": "6,11,12,30"}, "up": {"drop": "5"}}
+    # A SACK that leaves at a tick does not arrive at one: what comes first at one instant is another matter.
+    lost = {"delay": "50003 us", "down": {"drop": "6,11,12,30"}, "up": {"drop": "5"}}
     one = study(LINUX, LINUX, TRANSFERS[transfer], **lost).set("hosts.server.tick_phase", "1234567 ns")
     one = one.set("hosts.client.tick_phase", "1234567 ns")
     two = one.run(progress=False)
     judge = one.run(backend="uml", progress=False)
     assert two.table()[COUNTED].rows() == judge.table()[COUNTED].rows()
     apart = two.messages()["latency_max_ms"] - judge.messages()["latency_max_ms"]
-    assert apart.abs().max() < 0.01
+    assert apart.abs().max() == 0
     assert two.table()["retransmits"].min() > 0
 
 

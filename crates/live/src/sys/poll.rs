@@ -107,7 +107,7 @@ impl Poll {
     /// Those of the kernel; an interruption by a signal counts as no event.
     pub fn wait(&mut self, until: u64) -> io::Result<Vec<Ready>> {
         if clock::monotonic() >= until {
-            // A timer that is set to what has passed goes off some time later: with a virtual clock, 501 ns.
+            // A timer that is set to what has passed goes off some time later: with a virtual clock, 1 ns.
             return self.ask();
         }
         let Some(timer) = &mut self.timer else { return self.wait_exactly(until) };
