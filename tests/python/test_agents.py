@@ -13,11 +13,13 @@ from rexmit.errors import RexmitError, StudyError
 from rexmit.run import agents
 from rexmit.run.agents import Crew, Done, RunJob
 
+GREETING = """print("a guest's kernel talks on the same console", flush=True)"""
+
 AGENT = """
 import json, os, sys, time
 job = json.load(open(sys.argv[1]))
 def say(**line): print("\\x1e" + json.dumps(line, separators=(",", ":")), flush=True)
-print("a guest's kernel talks on the same console", flush=True)
+{greeting}
 for run in job["runs"]:
     n = run["run"]
     say(start=n)
@@ -29,7 +31,7 @@ say(end=True)
 
 def crew(does: str, tmp_path: Path, size: int = 2) -> Crew:
     script = tmp_path / "agent.py"
-    script.write_text(AGENT.format(does=does))
+    script.write_text(AGENT.format(does=does, greeting=GREETING))
 
     def launch(job: Path, folder: Path) -> list[str]:
         return ["python3", "-IS", str(script), str(job)]
@@ -49,7 +51,7 @@ def test_every_run_is_answered_once(tmp_path: Path) -> None:
 
 def test_an_agent_gets_runs_of_one_kind(tmp_path: Path) -> None:
     script, blocks = tmp_path / "agent.py", tmp_path / "blocks"
-    script.write_text(AGENT.format(does="pass"))
+    script.write_text(AGENT.format(does="pass", greeting=GREETING))
 
     def launch(job: Path, folder: Path) -> list[str]:
         with blocks.open("a") as file:
@@ -73,6 +75,23 @@ def test_a_run_that_kills_its_agent_is_tried_twice_and_the_others_go_on(tmp_path
     assert done[4].failed == "the agent did not survive it, 2 times: Kernel panic - no luck"
     assert tries.read_text() == "xx"
     assert [run for run, one in done.items() if one.failed] == [4]
+
+
+def test_a_panic_is_told_by_its_first_lines_however_long_it_is(tmp_path: Path) -> None:
+    long = "BUG: failure at a.c:7/f()!\\nKernel panic - not syncing: BUG!\\n" + "[<60>] ? g+0x1/0x2\\n" * 60
+    done = answers(crew(f"n == 4 and (print('{long}', flush=True), os._exit(3))", tmp_path))
+    told = "BUG: failure at a.c:7/f()!; Kernel panic - not syncing: BUG!"
+    assert done[4].failed == f"the agent did not survive it, 2 times: {told}"
+
+
+@pytest.mark.parametrize(
+    ("end", "told"), [("os.kill(os.getpid(), 9)", "ended by SIGKILL"), ("os._exit(3)", "exit code 3")]
+)
+def test_how_a_silent_agent_ended_is_told(end: str, told: str, tmp_path: Path) -> None:
+    silent = crew(f"{end} if n == 4 else 0", tmp_path)
+    script = tmp_path / "agent.py"
+    script.write_text(script.read_text().replace(GREETING, ""))
+    assert answers(silent)[4].failed == f"the agent did not survive it, 2 times: {told}"
 
 
 def test_a_crash_that_does_not_come_again_costs_nothing(tmp_path: Path) -> None:
@@ -112,6 +131,15 @@ def test_an_agent_that_never_begins_is_told_with_its_last_words(tmp_path: Path) 
     (tmp_path / "agent.py").write_text("raise OSError('no namespaces here')")
     with pytest.raises(RexmitError, match=r"ended before its first run: OSError: no namespaces here"):
         answers(broken)
+
+
+def test_an_engine_that_does_not_fit_its_kernel_is_told(tmp_path: Path) -> None:
+    other = crew("pass", tmp_path)
+    (tmp_path / "agent.py").write_text(
+        "print('engine: the kernel is of another rexmit\\nreboot: Power down')"
+    )
+    with pytest.raises(RexmitError, match=r"ended before its first run: engine: the kernel is of another"):
+        answers(other)
 
 
 def test_a_missing_program_is_told(tmp_path: Path) -> None:

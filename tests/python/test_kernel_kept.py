@@ -342,5 +342,14 @@ def test_a_kernels_end_is_told_by_its_oops_and_its_panic() -> None:
         "BUG: kernel NULL pointer dereference, address: 0000000000000008; Kernel panic - not syncing: Fatal "
         "exception (at tcp_init+0x12/0x40)"
     )
+    # User-Mode Linux tells no place of a fault inside the engine but in what was called.
+    called = ["Stack:", " 00000000 8451b2d0", "Call Trace:", " [<6036b05c>] ? tcp_ack+0xbc/0x17a0"]
+    called += [" [<6007fb00>] ? lock_timer_base+0x0/0xe0"]
+    segfault = "Kernel panic - not syncing: Segfault with no mm"
+    assert why_it_ended([segfault, *called]) == f"{segfault} (at tcp_ack+0xbc/0x17a0)"
+    bug = "BUG: failure at net/ipv4/tcp_input.c:3895/tcp_ack()!"
+    assert why_it_ended([bug, "Kernel panic - not syncing: BUG!", *called]) == (
+        f"{bug}; Kernel panic - not syncing: BUG!"
+    )
     assert why_it_ended(["hello", "Kernel panic - no luck", "Rebooting"]) == "Kernel panic - no luck"
     assert why_it_ended(["hello"]) == ""

@@ -46,11 +46,13 @@ def why_it_ended(lines: Iterable[str]) -> str:
     for line in kept:
         for kind, sign in _SIGNS.items():
             if kind not in first and (found := sign.search(line)):
-                first[kind] = found[1] if kind == "place" else found[0]
+                first[kind] = found[1] if kind in ("place", "called") else found[0]
     told = [first[kind] for kind in ("oops", "panic") if kind in first]
     if not told:
         return ""
-    return "; ".join(dict.fromkeys(told)) + (f" (at {first['place']})" if "place" in first else "")
+    # What was called last is the place of a fault; a panic that code asked for was itself called last.
+    place = first.get("place") or (first.get("called") if "ault" in first.get("panic", "") else None)
+    return "; ".join(dict.fromkeys(told)) + (f" (at {place})" if place else "")
 
 
 _FAULT = re.compile(
@@ -70,4 +72,5 @@ _SIGNS = {
     ),
     "panic": re.compile(r"Kernel panic.*"),
     "place": re.compile(r"RIP: \S*:(\w+\+0x[0-9a-f]+/0x[0-9a-f]+|\w+\+0x[0-9a-f]+)"),
+    "called": re.compile(r"^\[<[0-9a-f]+>\] (?:\? )?([\w.]+\+0x[0-9a-f]+/0x[0-9a-f]+)"),
 }

@@ -51,6 +51,12 @@ _PIPE = 1 << 20
 _START, _ANSWER = b'{"start":', b'{"run":'
 """What a line begins with that says that a run begins, and one with its answer; its number follows."""
 
+_DYING_SECONDS = 5.0
+"""How long a process may take to end that has closed its output."""
+
+_WORDS = 1000
+"""Lines that are kept of what it said: a panic's comes first, and its registers and stacks are long."""
+
 TRIES = 2
 """How often a run is tried that takes its agent down."""
 
@@ -230,8 +236,15 @@ def last_words(said: Sequence[str]) -> str:
     lines = [line.strip() for line in said if line.strip()]
     if told := why_it_ended(lines):
         return told
-    telling = [line for line in lines if "rror" in line]
+    telling = [line for line in lines if "rror" in line or line.startswith("engine: ")]
     return (telling or lines or [""])[-1]
+
+
+def _signal_name(number: int) -> str:
+    """Such as SIGKILL."""
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
 
 
 def _widen(descriptor: int) -> None:
@@ -264,7 +277,7 @@ class Agent:
             env=guest_environment(folder),
             start_new_session=True,
         )
-        self._words: deque[str] = deque(maxlen=40)
+        self._words: deque[str] = deque(maxlen=_WORDS)
         self._why = ""
         self.started = False
         self.at: int | None = None
@@ -330,4 +343,11 @@ class Agent:
         """Why it ended, as far as it said so, in one line."""
         if self._why:
             return self._why
-        return last_words(self._words) or f"exit code {self._process.poll()}"
+        return last_words(self._words) or self._ending()
+
+    def _ending(self) -> str:
+        """How the process ended."""
+        with suppress(subprocess.TimeoutExpired):
+            code = self._process.wait(_DYING_SECONDS)
+            return f"ended by {_signal_name(-code)}" if code < 0 else f"exit code {code}"
+        return "it closed its output"

@@ -130,7 +130,8 @@ def engine() -> Path:
 def _shut_in(
     kernel: Kernel, first: Sequence[str], folder: Path, reach: Reach, memory: str, **clock: int
 ) -> list[str]:
-    extra = [f"uml_dir={folder / 'uml'}", f"umid={NAME}"]
+    # Of level 4 is what a kernel says of a BUG before its panic: which file and line.
+    extra = ["loglevel=5", f"uml_dir={folder / 'uml'}", f"umid={NAME}"]
     command = boot_command(kernel, first, memory=memory, extra=extra, **clock)
     if open_because() is not None:
         return command

@@ -75,6 +75,11 @@ impl Guest {
         self.started_by
     }
 
+    /// Whether its process has not ended.
+    pub fn lives(&mut self) -> bool {
+        matches!(self.process.try_wait(), Ok(None))
+    }
+
     /// Asks it something.
     pub fn ask(&mut self, request: &Request) -> Result<Answer, GuestError> {
         let frame = frame(request).map_err(|_| GuestError::Garbled(self.kernel.version.clone()))?;
@@ -133,8 +138,15 @@ impl Guest {
             let words = if words.is_empty() { String::new() } else { format!(": {words}") };
             return GuestError::Hung { kernel, seconds: PATIENCE.as_secs(), words };
         }
-        let words = if words.is_empty() { "it said nothing".to_string() } else { words };
+        let words = if words.is_empty() { self.ending() } else { words };
         GuestError::Ended { kernel, words }
+    }
+
+    /// How its process ended, of which it has said nothing.
+    fn ending(&mut self) -> String {
+        // What has ended is not killed any more, and is what it is.
+        let _ = self.process.kill();
+        self.process.wait().map_or_else(|_| "it said nothing".to_string(), |status| status.to_string())
     }
 }
 
@@ -146,7 +158,7 @@ impl Drop for Guest {
     }
 }
 
-/// The line of what a kernel has printed that says why it ended, or the last.
+/// The line of what a kernel has printed that says why it ended, with the function of a fault; or the last.
 fn last_words(printed: &[u8]) -> String {
     let text = String::from_utf8_lossy(printed);
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -155,5 +167,30 @@ fn last_words(printed: &[u8]) -> String {
             .iter()
             .any(|word| line.contains(word))
     };
-    lines().find(telling).or_else(|| lines().next_back()).unwrap_or_default().to_string()
+    let Some(told) = lines().find(telling) else {
+        return lines().next_back().unwrap_or_default().to_string();
+    };
+    let called =
+        |line: &str| Some(line.strip_prefix("[<")?.split_once(">] ")?.1.trim_start_matches("? ").to_string());
+    match lines().find_map(called) {
+        Some(place) if told.contains("ault") => format!("{told} (at {place})"),
+        _ => told.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_kernel_is_told_by_what_says_most() {
+        let stack = "Call Trace:\n [<6036b05c>] ? tcp_ack+0xbc/0x17a0\n [<6007fb00>] ? later+0x0/0xe0\n";
+        let fault = "Kernel panic - not syncing: Segfault with no mm";
+        let told = |text: String| last_words(text.as_bytes());
+        assert_eq!(told(format!("hello\n{fault}\n{stack}")), format!("{fault} (at tcp_ack+0xbc/0x17a0)"));
+        let bug = "BUG: failure at net/ipv4/tcp_input.c:3895/tcp_ack()!";
+        assert_eq!(told(format!("{bug}\nKernel panic - not syncing: BUG!\n{stack}")), bug);
+        assert_eq!(told("hello\nbye\n\n".into()), "bye");
+        assert_eq!(told(String::new()), "");
+    }
 }

@@ -52,6 +52,8 @@ static STARTER: Mutex<Option<(u32, Sender<Wish>)>> = Mutex::new(None);
 pub(crate) fn take(kernel: &Kernel) -> Result<Guest, GuestError> {
     let here = std::process::id();
     let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    // One that was killed while no run had it would fail the next.
+    idle.retain_mut(Guest::lives);
     let fits = |guest: &Guest| guest.kernel() == kernel && guest.started_by() == here;
     let place = idle.iter().position(fits);
     let kept = place.map(|place| idle.swap_remove(place));
