@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rexmit.errors import RexmitError, StudyError
+from rexmit.errors import RexmitError, StoreError, StudyError
 from rexmit.run import agents
 from rexmit.run.agents import Crew, Done, RunJob
 
@@ -92,6 +92,12 @@ def test_how_a_silent_agent_ended_is_told(end: str, told: str, tmp_path: Path) -
     script = tmp_path / "agent.py"
     script.write_text(script.read_text().replace(GREETING, ""))
     assert answers(silent)[4].failed == f"the agent did not survive it, 2 times: {told}"
+
+
+def test_a_full_disk_is_no_fault_of_the_study(tmp_path: Path) -> None:
+    full = "say(of=n, wrong='cannot write /t/run-3.pcapng: No space', os_error=28) if n == 3 else 0"
+    with pytest.raises(StoreError, match=r"run 3: cannot write /t/run-3\.pcapng: .*--resume$"):
+        answers(crew(full, tmp_path))
 
 
 def test_a_crash_that_does_not_come_again_costs_nothing(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@
 //! - `{"start": 7}`: run 7 begins;
 //! - `{"at": 12000000}`: the clock of the run under way is at so many nanoseconds (now and then);
 //! - `{"run":7,"row":{...},...}`: run 7 is done ([`Answer`]); no other line begins so;
-//! - `{"of": 7, "wrong": "..."}`: run 7 cannot be run;
+//! - `{"of": 7, "wrong": "...", "os_error": 28}`: run 7 cannot be run; the number is the operating system's, or null;
 //! - `{"end": true}`: nothing is left to do.
 
 use std::fs;
@@ -177,7 +177,7 @@ pub fn serve(file: &Path, out: &mut dyn Write) -> io::Result<()> {
         // It leaves with the line that follows at once: whoever reads is woken once a run.
         match done {
             Ok(answer) => words.say(&answer)?,
-            Err(e) => words.say(&json!({ "of": run, "wrong": e.to_string() }))?,
+            Err(e) => words.say(&json!({ "of": run, "wrong": e.to_string(), "os_error": e.os_error }))?,
         }
     }
     words.say(&json!({ "end": true }))?;

@@ -388,7 +388,7 @@ impl<'a> Lab<'a> {
             let verdicts = self.between.verdicts_on(host);
             let heading = Heading { interface: name, start, options: &about };
             let written = tap.drain().and_then(|()| tap.write(file, &heading, verdicts.unwrap_or_default()));
-            written.map_err(|e| SpecError::writing("a capture", &e))?;
+            written.map_err(|e| SpecError::writing(&file.display().to_string(), &e))?;
             let (sent, taken) = (tap.outgoing(), verdicts.map(|v| v.len() as u64));
             if taken.is_some_and(|taken| taken != sent) || tap.missed().is_ok_and(|n| n > 0) {
                 let lost = format!(

@@ -12,7 +12,7 @@ A results folder may come from a stranger, and root may write where others do. S
 takes their place.
 """
 
-from rexmit.files.errors import store_error
+from rexmit.files.errors import FULL, store_error
 from rexmit.files.folders import make_folder
 from rexmit.files.lock import LOCK_NAME, LockFile
 from rexmit.files.private import append, create, put
@@ -30,6 +30,7 @@ from rexmit.files.writing import (
 )
 
 __all__ = [
+    "FULL",
     "LOCK_NAME",
     "TEMPORARY",
     "LockFile",

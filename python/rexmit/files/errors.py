@@ -7,7 +7,9 @@ from pathlib import Path
 
 from rexmit.errors import StoreError, one_line
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}
+FULL = {errno.ENOSPC, errno.EDQUOT}
+"""Numbers of errors that say there is no room."""
+
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -18,7 +20,7 @@ def store_error(path: Path, error: OSError, resumable: bool = True) -> StoreErro
     """
     again, place = (", then go on with --resume", "--out") if resumable else ("", "place")
     number = error.errno
-    if number in _FULL:
+    if number in FULL:
         return StoreError(f"{path}: no space left on its disk; free some{again}")
     if number in _FORBIDDEN:
         return StoreError(

@@ -24,8 +24,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rexmit.errors import RexmitError, StudyError
-from rexmit.files import put
+from rexmit.errors import RexmitError, StoreError, StudyError
+from rexmit.files import FULL, put
 from rexmit.kernel import why_it_ended
 from rexmit.places import temporary_folder
 from rexmit.run.cores import idle_core
@@ -265,6 +265,14 @@ def _read(line: bytes) -> dict[str, Any]:
     return told
 
 
+def _refusal(told: Mapping[str, Any]) -> RexmitError:
+    """The error of a run that an agent could not run."""
+    text = f"run {told['of']}: {told['wrong']}"
+    if told.get("os_error") in FULL:
+        return StoreError(f"{text}; free some space, then go on with --resume")
+    return StudyError(text)
+
+
 class Agent:
     """The process of an agent; leaving the context ends it and all that it started."""
 
@@ -296,7 +304,7 @@ class Agent:
     def answers(self, stop: threading.Event) -> Iterator[list[tuple[int, bytes]]]:
         """Runs that it has answered for, each with its answer, until it ends, hangs, or `stop` is set.
 
-        Raises StudyError for a run that cannot be run.
+        Raises StudyError for a run that cannot be run, and StoreError where the disk is full.
         """
         heard, before = time.monotonic(), b""
         buffer = b""
@@ -325,7 +333,7 @@ class Agent:
                 elif (told := _read(line)) and ("wrong" in told or "end" in told):
                     yield answers
                     if "wrong" in told:
-                        raise StudyError(f"run {told['of']}: {told['wrong']}")
+                        raise _refusal(told)
                     return
             if answers:
                 yield answers
