@@ -63,7 +63,7 @@ pub struct LinuxSpec {
     /// First receive window, segments (`initrwnd` of the route).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_receive_window: Option<u32>,
-    /// Least retransmission timeout, whole milliseconds (`rto_min` of the route).
+    /// Least retransmission timeout, whole milliseconds up to 120 s (`rto_min` of the route).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rto_min: Option<Duration>,
     /// ACKs are not delayed (`quickack` of the route).
@@ -128,6 +128,12 @@ impl std::fmt::Display for SysctlValue {
     }
 }
 
+/// No timeout is longer (TCP_RTO_MAX) [Linux 6.1 include/net/tcp.h].
+const LONGEST_RTO: Duration = Duration::from_secs(120);
+
+/// The kernel doubles what is asked for, in 31 bits [Linux 6.1 net/core/sock.c, `sk_setsockopt`].
+const LARGEST_BUFFER: u64 = (i32::MAX / 2) as u64;
+
 /// Keys of every protocol; those of SCTP alone begin with its name, the others are of TCP.
 const BOTH: [&str; 6] = ["version", "send_buffer", "receive_buffer", "nagle", "offloads", "sysctl"];
 
@@ -139,8 +145,19 @@ impl LinuxSpec {
         if self.version.as_ref().is_some_and(|name| name.is_empty() || !name.chars().all(named)) {
             return wrong("version", "no name of a kernel; allowed: such as \"6.12\"");
         }
-        if self.rto_min.is_some_and(|d| d.is_zero() || d.as_nanos() % 1_000_000 != 0) {
-            return wrong("rto_min", "a kernel takes whole milliseconds, at least 1 ms");
+        let takes = |d: Duration| !d.is_zero() && d.as_nanos().is_multiple_of(1_000_000) && d <= LONGEST_RTO;
+        if !self.rto_min.is_none_or(takes) {
+            return wrong("rto_min", "a kernel takes whole milliseconds, from 1 ms to 120 s");
+        }
+        for (key, size) in [("send_buffer", self.send_buffer), ("receive_buffer", self.receive_buffer)] {
+            if size.is_some_and(|size| size.as_u64() > LARGEST_BUFFER) {
+                return wrong(key, &format!("a kernel takes at most {LARGEST_BUFFER} bytes"));
+            }
+        }
+        for (name, value) in &self.sysctl {
+            if value.to_string().chars().any(char::is_control) {
+                return wrong("sysctl", &format!("{name:?}: the value is not one line of text"));
+            }
         }
         let whole = |d: Duration| d.as_nanos().is_multiple_of(1_000_000) && d <= Duration::from_millis(500);
         if !self.sctp_sack_delay.is_none_or(whole) {
@@ -234,6 +251,29 @@ mod tests {
             assert!(error.starts_with("hosts.client.linux.version"), "{error}");
         }
         assert_eq!(with("6.12").of_another_protocol(true).count(), 0);
+    }
+
+    #[test]
+    fn what_a_kernel_would_cut_is_refused() {
+        let refused = |text: &str| {
+            let spec: LinuxSpec = serde_json::from_str(text).unwrap();
+            spec.check("client").map_err(|e| e.to_string())
+        };
+        for fits in [
+            r#"{ "send_buffer": "1073741823 bytes", "rto_min": "120 s" }"#,
+            r#"{ "sysctl": { "net.ipv4.tcp_rmem": "4096 131072 6291456" } }"#,
+        ] {
+            assert_eq!(refused(fits), Ok(()), "{fits}");
+        }
+        for (text, key) in [
+            (r#"{ "send_buffer": "1073741824 bytes" }"#, "send_buffer"),
+            (r#"{ "receive_buffer": "99 GB" }"#, "receive_buffer"),
+            (r#"{ "rto_min": "2000 h" }"#, "rto_min"),
+            (r#"{ "sysctl": { "net.ipv4.tcp_sack": "1\n2" } }"#, "sysctl"),
+        ] {
+            let error = refused(text).unwrap_err();
+            assert!(error.starts_with(&format!("hosts.client.linux.{key}: ")), "{error}");
+        }
     }
 
     #[test]
