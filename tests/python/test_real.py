@@ -259,6 +259,11 @@ class TestGuest:
         # 125,000 bytes a second each way with headers, and what the buffers took before the time was over.
         assert 1_150_000 < row["bytes"] < 2_500_000
 
+    def test_a_run_has_more_connections_than_a_process_has_files(self) -> None:
+        many = {"from": "server", "to": "client", "bulk": "100 bytes", "connections": 1500, "stagger": "1 ms"}
+        (row,) = run("uml", study().set("transfers", [many])).rows(named=True)
+        assert (row["completed"], row["bytes"], row["error"]) == (True, 150_000, None)
+
     def test_a_run_that_reaches_its_limit_says_so(self) -> None:
         endless = study().set("transfers", [{"from": "server", "to": "client", "bulk": "10 min"}])
         (row,) = run("uml", endless.set("limit", "5 s")).rows(named=True)

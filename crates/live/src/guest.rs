@@ -22,6 +22,7 @@ pub fn prepare() -> io::Result<()> {
             .map_err(io::Error::from)
             .map_err(crate::sys::about(format!("mounting {at} in the guest")))?;
     }
+    crate::sys::open_many_files()?;
     // A host has no tunnels that nobody asked for.
     let _ = set_kernel_value("/proc/sys/net/core/fb_tunnels_only_for_init_net", "2");
     Ok(())
