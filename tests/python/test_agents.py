@@ -84,14 +84,16 @@ def test_a_panic_is_told_by_its_first_lines_however_long_it_is(tmp_path: Path) -
     assert done[4].failed == f"the agent did not survive it, 2 times: {told}"
 
 
-@pytest.mark.parametrize(
-    ("end", "told"), [("os.kill(os.getpid(), 9)", "ended by SIGKILL"), ("os._exit(3)", "exit code 3")]
-)
-def test_how_a_silent_agent_ended_is_told(end: str, told: str, tmp_path: Path) -> None:
-    silent = crew(f"{end} if n == 4 else 0", tmp_path)
+def test_who_is_killed_is_told_whatever_it_has_said(tmp_path: Path) -> None:
+    done = answers(crew("os.kill(os.getpid(), 9) if n == 4 else 0", tmp_path))
+    assert done[4].failed == "the agent did not survive it, 2 times: ended by SIGKILL"
+
+
+def test_who_says_nothing_is_told_by_its_exit_code(tmp_path: Path) -> None:
+    silent = crew("os._exit(3) if n == 4 else 0", tmp_path)
     script = tmp_path / "agent.py"
     script.write_text(script.read_text().replace(GREETING, ""))
-    assert answers(silent)[4].failed == f"the agent did not survive it, 2 times: {told}"
+    assert answers(silent)[4].failed == "the agent did not survive it, 2 times: exit code 3"
 
 
 def test_a_full_disk_is_no_fault_of_the_study(tmp_path: Path) -> None:

@@ -186,9 +186,29 @@ def test_a_guest_that_dies_is_named_and_the_sweep_goes_on(tmp_path: Path) -> Non
     thread.join()
     first, second = table["error"].to_list()
     assert first.startswith("the guest with Linux 6.1.")
-    assert " ended: " in first
+    assert first.endswith(" ended: signal: 9 (SIGKILL)")
     assert second is None
     assert table["completed"].to_list() == [False, True]
+
+
+def test_a_guest_that_dies_between_two_runs_fails_neither(tmp_path: Path) -> None:
+    mixed = study(tmp_path, "linux:6.1", "rfc", vary='"path.down.drop.position" = [10]')
+    first = mixed.run(jobs=1, progress=False).table()
+    waiting = guests_of(os.getpid())
+    assert waiting
+    for pid in waiting:
+        os.kill(pid, signal.SIGKILL)
+    while any(lives(pid) for pid in waiting):
+        time.sleep(0.01)
+    assert mixed.run(jobs=1, progress=False).table().equals(first)
+
+
+def lives(pid: int) -> bool:
+    """Whether a process has not ended, though nobody may have asked how."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
 
 
 def guests_of(parent: int) -> list[int]:

@@ -232,12 +232,15 @@ class Crew:
 
 
 def last_words(said: Sequence[str]) -> str:
-    """The line that says why a process ended, of all that it has said; nothing if there is none."""
-    lines = [line.strip() for line in said if line.strip()]
-    if told := why_it_ended(lines):
-        return told
+    """The line that says why a process ended, of all that it has said, or the last; nothing without any."""
+    return _telling(said) or next((line.strip() for line in reversed(said) if line.strip()), "")
+
+
+def _telling(said: Sequence[str]) -> str:
+    """The line that says why a process ended; nothing if none does."""
+    lines = [line.strip() for line in said]
     telling = [line for line in lines if "rror" in line or line.startswith("engine: ")]
-    return (telling or lines or [""])[-1]
+    return why_it_ended(lines) or (telling or [""])[-1]
 
 
 def _signal_name(number: int) -> str:
@@ -351,11 +354,11 @@ class Agent:
         """Why it ended, as far as it said so, in one line."""
         if self._why:
             return self._why
-        return last_words(self._words) or self._ending()
-
-    def _ending(self) -> str:
-        """How the process ended."""
+        if told := _telling(self._words):
+            return told
+        code = None
         with suppress(subprocess.TimeoutExpired):
             code = self._process.wait(_DYING_SECONDS)
-            return f"ended by {_signal_name(-code)}" if code < 0 else f"exit code {code}"
-        return "it closed its output"
+        if code is not None and code < 0:
+            return f"ended by {_signal_name(-code)}"
+        return last_words(self._words) or ("it closed its output" if code is None else f"exit code {code}")

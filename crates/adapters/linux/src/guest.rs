@@ -133,13 +133,12 @@ impl Guest {
     fn failed(&mut self, error: &io::Error) -> GuestError {
         let kernel = self.kernel.version.clone();
         self.printed.append(&mut self.read);
-        let words = last_words(&self.printed);
+        let (telling, words) = last_words(&self.printed);
         if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
             let words = if words.is_empty() { String::new() } else { format!(": {words}") };
             return GuestError::Hung { kernel, seconds: PATIENCE.as_secs(), words };
         }
-        let words = if words.is_empty() { self.ending() } else { words };
-        GuestError::Ended { kernel, words }
+        GuestError::Ended { kernel, words: if telling { words } else { self.ending() } }
     }
 
     /// How its process ended, of which it has said nothing.
@@ -158,8 +157,8 @@ impl Drop for Guest {
     }
 }
 
-/// The line of what a kernel has printed that says why it ended, with the function of a fault; or the last.
-fn last_words(printed: &[u8]) -> String {
+/// The line of what a kernel has printed that says why it ended, with the function of a fault; or the last. Which of the two.
+fn last_words(printed: &[u8]) -> (bool, String) {
     let text = String::from_utf8_lossy(printed);
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let telling = |line: &&str| {
@@ -168,14 +167,12 @@ fn last_words(printed: &[u8]) -> String {
             .any(|word| line.contains(word))
     };
     let Some(told) = lines().find(telling) else {
-        return lines().next_back().unwrap_or_default().to_string();
+        return (false, lines().next_back().unwrap_or_default().to_string());
     };
     let called =
         |line: &str| Some(line.strip_prefix("[<")?.split_once(">] ")?.1.trim_start_matches("? ").to_string());
-    match lines().find_map(called) {
-        Some(place) if told.contains("ault") => format!("{told} (at {place})"),
-        _ => told.to_string(),
-    }
+    let place = lines().find_map(called).filter(|_| told.contains("ault"));
+    (true, place.map_or_else(|| told.to_string(), |place| format!("{told} (at {place})")))
 }
 
 #[cfg(test)]
@@ -186,7 +183,7 @@ mod tests {
     fn the_end_of_a_kernel_is_told_by_what_says_most() {
         let stack = "Call Trace:\n [<6036b05c>] ? tcp_ack+0xbc/0x17a0\n [<6007fb00>] ? later+0x0/0xe0\n";
         let fault = "Kernel panic - not syncing: Segfault with no mm";
-        let told = |text: String| last_words(text.as_bytes());
+        let told = |text: String| last_words(text.as_bytes()).1;
         assert_eq!(told(format!("hello\n{fault}\n{stack}")), format!("{fault} (at tcp_ack+0xbc/0x17a0)"));
         let bug = "BUG: failure at net/ipv4/tcp_input.c:3895/tcp_ack()!";
         assert_eq!(told(format!("{bug}\nKernel panic - not syncing: BUG!\n{stack}")), bug);
