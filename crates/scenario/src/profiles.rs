@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use rexmit_stack::unknown_name;
 use rexmit_units::Duration;
@@ -66,17 +66,21 @@ impl StackProfile {
     }
 }
 
-static BUILTIN: LazyLock<HashMap<&'static str, StackProfile>> = LazyLock::new(|| {
-    let resolve = |name: &&str| tables(&Value::String(name.to_string()), 0);
-    FILES
-        .iter()
-        .map(|(name, _)| (*name, resolve(name).and_then(finish).unwrap_or_else(|e| panic!("{name}: {e}"))))
-        .collect()
-});
+/// Those that come with rexmit, each made when it is first asked for.
+static BUILTIN: LazyLock<HashMap<&'static str, OnceLock<StackProfile>>> =
+    LazyLock::new(|| FILES.iter().map(|(name, _)| (*name, OnceLock::new())).collect());
+
+/// The one of this name that comes with rexmit.
+fn builtin(name: &str) -> Option<&'static StackProfile> {
+    let made = || {
+        tables(&Value::String(name.to_string()), 0).and_then(finish).unwrap_or_else(|e| panic!("{name}: {e}"))
+    };
+    BUILTIN.get(name).map(|profile| profile.get_or_init(made))
+}
 
 /// Names and one-line descriptions of the profiles that come with rexmit.
 pub fn builtin_profiles() -> Vec<(&'static str, String)> {
-    FILES.iter().map(|(name, _)| (*name, BUILTIN[name].summary().to_string())).collect()
+    FILES.iter().filter_map(|(name, _)| Some((*name, builtin(name)?.summary().to_string()))).collect()
 }
 
 /// The profile that `stack` names: a name, the path of a TOML file, or a table that inherits from one and
@@ -85,7 +89,7 @@ pub fn builtin_profiles() -> Vec<(&'static str, String)> {
 /// # Errors
 /// An unknown name, a file that cannot be read, a key or a value that does not fit.
 pub fn resolve_profile(stack: &Value) -> Result<StackProfile, SpecError> {
-    if let Some(profile) = stack.as_str().and_then(|name| BUILTIN.get(name)) {
+    if let Some(profile) = stack.as_str().and_then(builtin) {
         return Ok(profile.clone());
     }
     finish(tables(stack, 0)?)
