@@ -25,8 +25,7 @@ import rexmit
 from bench import OUT, machine
 from rexmit.kernel import Kernel, KernelError, check_boot, find_kernel
 from rexmit.run.agents import Crew, Done, RunJob
-from rexmit.run.guests import Reach, engine, guest_command, inside_command, of_this_python
-from rexmit.run.processes import agent_command
+from rexmit.run.guests import Reach, agent_program, engine, guest_command, inside_command, of_this_system
 
 FLOW: dict[str, Any] = {
     "hosts": {"server": {"stack": "linux-6.1"}, "client": {"stack": "linux-6.1"}},
@@ -112,16 +111,16 @@ def measure(kernel: Kernel, rounds: int, where: Path) -> dict[str, dict[str, lis
         rates: dict[str, list[float]] = {"inside": [], "process": [], "model": []}
         for _ in range(rounds):
             with tempfile.TemporaryDirectory() as writable:
-                seen = of_this_python([engine()])
+                seen = of_this_system([engine()])
                 reach = Reach((Path(tempfile.gettempdir()), Path(writable), where), seen)
 
                 def inside(job: Path, folder: Path, reach: Reach = reach) -> list[str]:
                     return inside_command(kernel, job, folder, reach)
 
                 def process(job: Path, folder: Path) -> list[str]:
-                    words = agent_command("guest", job)
-                    seen = of_this_python(Path(word) for word in words[1:] if word.startswith("/"))
-                    return guest_command(kernel, words, folder, Reach((Path(tempfile.gettempdir()),), seen))
+                    seen = of_this_system([agent_program()])
+                    reach = Reach((Path(tempfile.gettempdir()),), seen)
+                    return guest_command(kernel, "runs", job, folder, reach)
 
                 rates["inside"].append(rate(case, inside, kernel.hz, case.runs, where)[0])
                 rates["process"].append(rate(case, process, kernel.hz, 60)[0])
@@ -144,7 +143,7 @@ def in_bulk(kernel: Kernel) -> dict[int, float]:
         case = Case("", [flows(count)], 2)
 
         def inside(job: Path, folder: Path) -> list[str]:
-            return inside_command(kernel, job, folder, Reach((), of_this_python([engine()])))
+            return inside_command(kernel, job, folder, Reach((), of_this_system([engine()])))
 
         began = time.monotonic()
         _, packets = rate(case, inside, kernel.hz, 2)

@@ -27,6 +27,7 @@ PYTHON = VENV / "bin" / "python"
 STAMPS = ROOT / ".cache" / "stamps"
 WEB = ROOT / "web"
 INSIDE = ROOT / "python" / "rexmit" / "_inside.so"
+GUEST = ROOT / "python" / "rexmit" / "_guest"
 PAGES = ROOT / "python" / "rexmit" / "plot" / "web"
 
 # Program that must be on the path, or file that must be there, and the Debian package that brings it.
@@ -52,6 +53,10 @@ KERNEL = {
     "xz": "xz-utils",
     "ip": "iproute2",
     "ethtool": "ethtool",
+    "curl": "curl",
+    "iperf3": "iperf3",
+    "gtlsclient": "ngtcp2-client",
+    "gtlsserver": "ngtcp2-server",
 }
 # What a release of Debian may not have: tried once, and not asked for again.
 TRIED = {
@@ -247,19 +252,27 @@ def build_native() -> bool:
     maturin = str(VENV / "bin" / "maturin")
     # A developer's new dependency may still be missing in Cargo.lock; where all is required it may not.
     locked = ["--locked"] if os.environ.get("REXMIT_REQUIRE_ALL") == "1" else []
-    return build_inside(locked) and run([maturin, "develop", "--release", "--quiet", *locked])
+    return build_for_guests(locked) and run([maturin, "develop", "--release", "--quiet", *locked])
 
 
-def build_inside(locked: Sequence[str]) -> bool:
-    """Build the library that a guest's kernel loads, where such kernels run, and put it beside the module."""
+def build_for_guests(locked: Sequence[str]) -> bool:
+    """Build what guests run, where there are any, and put it beside the module.
+
+    A guest's kernel loads a library, or starts a program, which has no libraries to load.
+    """
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         return True
-    command = ["cargo", "build", "--release", "--quiet", "--package=rexmit-inside", *locked]
-    if not run(command):
-        return False
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    stripped = ["strip", "--strip-debug", "-o", str(INSIDE), str(target / "release" / "librexmit_inside.so")]
-    return run(stripped)
+    static = ["--", "-C", "target-feature=+crt-static"]
+    commands = [
+        ["cargo", "build", "--release", "--quiet", "--package=rexmit-inside", *locked],
+        ["cargo", "rustc", "--release", "--quiet", "--package=rexmit-guest", *locked, *static],
+    ]
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
+    commands += [
+        ["strip", "--strip-debug", "-o", str(INSIDE), str(target / "librexmit_inside.so")],
+        ["strip", "-o", str(GUEST), str(target / "rexmit-guest")],
+    ]
+    return all(map(run, commands))
 
 
 def native_is_there() -> bool:

@@ -1,8 +1,8 @@
 """The agent's process: `python -ISB _agent.py MODULE PLACE JOB [DESCRIPTOR]`.
 
-PLACE is `guest` or `host` for runs, `emulate` (with the descriptor for its answer) or `emulate-in-guest`;
-`probe` has no job and prints whether emulations can be here. It runs in a guest as its first process, where
-it must start fast, so it loads the native module by its file and nothing else of the package.
+PLACE is `host` for runs, or `emulate` (with the descriptor for its answer); `probe` has no job and prints
+whether emulations can be here. It must start fast, so it loads the native module by its file and nothing else
+of the package.
 """
 
 import sys
@@ -19,14 +19,11 @@ def main(module: str, place: str, job: str, answer: str = "") -> None:
     loader.exec_module(native)
     if place == "emulate":
         native.serve_emulation(job, int(answer))
-    elif place == "emulate-in-guest":
-        native.serve_emulation_in_guest(job)
     elif place == "probe":
         print(native.probe_emulation())
     else:
-        native.serve_job(job, place == "guest")
+        native.serve_job(job)
 
 
 if __name__ == "__main__":
-    # A guest's kernel puts words of its own behind.
-    main(*sys.argv[1 : 5 if sys.argv[2] == "emulate" else 4])
+    main(*sys.argv[1:])

@@ -62,7 +62,7 @@ def on_uml(scenarios: Tables, folder: Path, told: Told) -> list[Ran]:
     def launch(job: Path, beside: Path) -> list[str]:
         if kernel.has_driver:
             return inside_command(kernel, job, beside, reach)
-        return guest_command(kernel, agent_command("guest", job), beside, reach)
+        return guest_command(kernel, "runs", job, beside, reach)
 
     return _on_agents(scenarios, folder, (launch, kernel.hz, CORES), told)
 

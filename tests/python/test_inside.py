@@ -15,7 +15,6 @@ import rexmit
 from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, RunJob
 from rexmit.run.guests import Reach, engine, guest_command, inside_command
-from rexmit.run.processes import agent_command
 
 SAMPLE = 60
 THOUSAND = 1000
@@ -46,7 +45,7 @@ def answers(scenarios: Scenarios, order: Sequence[int], way: Way, folder: Path) 
         reach = Reach((folder.resolve(),))
         if way.inside:
             return inside_command(kernel, job, beside, reach)
-        return guest_command(kernel, agent_command("guest", job), beside, reach)
+        return guest_command(kernel, "runs", job, beside, reach)
 
     def files(run: int) -> list[Path]:
         return [folder / f"{run}-{host}.pcapng" for host in ("server", "client")]

@@ -14,7 +14,7 @@ import rexmit
 from rexmit.errors import StudyError
 from rexmit.kernel import find_kernel
 from rexmit.run.agents import Crew, RunJob
-from rexmit.run.guests import Reach, engine, inside_command, of_this_python
+from rexmit.run.guests import Reach, engine, inside_command, of_this_system
 from rexmit.run.real import has_sctp
 
 ONE_WAY = 50.0
@@ -104,7 +104,7 @@ class TestGuest:
         kernel = find_kernel()
 
         def launch(job: Path, folder: Path) -> list[str]:
-            return inside_command(kernel, job, folder, Reach((tmp_path,), of_this_python([engine()])))
+            return inside_command(kernel, job, folder, Reach((tmp_path,), of_this_system([engine()])))
 
         def job(run: int) -> RunJob:
             files = [str(tmp_path / f"{run}-{host}.pcapng") for host in ("server", "client")]

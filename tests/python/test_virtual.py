@@ -12,10 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
-from rexmit.kernel import find_kernel
+from rexmit.files import put
+from rexmit.kernel import find_kernel, init_words
 from rexmit.places import temporary_folder
 from rexmit.run import guests as reached
-from rexmit.run.guests import Reach, guest_command, guest_environment, of_this_python
+from rexmit.run.guests import Reach, guest_environment, of_this_system, shut_in
 
 from .conftest import Command
 
@@ -154,8 +155,10 @@ class TestGuest:
             f"cd {told}; ls / > root; ls {tmp_path} > beside; ls /etc > etc; cat {tmp_path}/secret > secret"
         )
         with temporary_folder() as folder:
-            reach = Reach((told,), of_this_python())
-            command = guest_command(find_kernel(), ["/bin/sh", "-c", look], folder, reach, start=0)
+            reach = Reach((told,), of_this_system([]))
+            init = folder / "init"
+            put(init, f"#!/bin/sh\n{look}\n", executable=True)
+            command = shut_in(find_kernel(), init_words(init), folder, reach, start=0)
             # A guest whose first process ends is over.
             quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             subprocess.run(command, **quiet, env=guest_environment(folder), timeout=60)

@@ -36,7 +36,7 @@ pub unsafe extern "C" fn rexmit_engine(calls: *const Calls, job: *const c_char) 
     let ticks = job.to_str().ok().and_then(|job| job.strip_prefix(STEPS)?.parse().ok());
     let served = guest::prepare().and_then(|()| match ticks {
         Some(ticks) => stepped::serve(ticks),
-        None => agent::serve(Path::new(OsStr::from_bytes(job.to_bytes())), &mut Answers),
+        None => agent::serve(Path::new(OsStr::from_bytes(job.to_bytes())), &mut Answers, None),
     });
     match served {
         Ok(()) => 0,

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::programs::Begin;
 use crate::run::{LiveOptions, LiveOutcome, run};
 use crate::stock::Stock;
 use crate::sys::inside;
@@ -152,13 +153,14 @@ pub fn late_table(rows: &[LateRow]) -> Table {
     table("late", rows, |t: &mut Block<'_, LateRow>| LateRow::columns(t, |row| row))
 }
 
-/// Runs the job in `file` and answers to `out`.
+/// Runs the job in `file` and answers to `out`; with `programs`, hosts may run some.
 ///
 /// # Errors
 /// A job that cannot be read, an answer that cannot be written. What is wrong with a run is an answer.
-pub fn serve(file: &Path, out: &mut dyn Write) -> io::Result<()> {
+pub fn serve(file: &Path, out: &mut dyn Write, programs: Option<Begin>) -> io::Result<()> {
     let job: Job = serde_json::from_slice(&fs::read(file)?)?;
-    let mut stock = if inside::is_inside() { Stock::keeping() } else { Stock::default() };
+    let stock = if inside::is_inside() { Stock::keeping() } else { Stock::default() };
+    let mut stock = stock.with_programs(programs);
     let mut known = Known::default();
     let mut words = Words { out, said: Vec::new() };
     for wanted in job.runs {

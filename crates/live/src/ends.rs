@@ -10,7 +10,7 @@ use rexmit_scenario::{
     StateLog, StateRow, Streams, connection_of_ports, roles,
 };
 use rexmit_stack::{Event, Snapshot, Socket as _};
-use rexmit_traffic::{App, TransferSpec, total_time};
+use rexmit_traffic::{App, Transfer, total_time};
 use rexmit_units::{Duration, Instant};
 use socket2::Socket;
 
@@ -135,7 +135,8 @@ impl Ends {
                 let messages = || streams.get(&format!("connections.{number}.messages"));
                 end.app.prepare(wanted.phases[end.host], messages);
             }
-            let transfer = &resolved.scenario.transfers[plan.transfer];
+            let transfer = &resolved.transfers[plan.transfer];
+            let closes = resolved.scenario.transfers[plan.transfer].close;
             let opener = plan.opener;
             let host = &hosts[opener];
             let socket = host
@@ -145,7 +146,7 @@ impl Ends {
             if ends.listeners.len() <= plan.transfer {
                 ends.listen(&plan, transfer, hosts, poll)?;
             }
-            ends.add(plan, socket, transfer.close, poll)?;
+            ends.add(plan, socket, closes, poll)?;
         }
         ends.meter = resolved.scenario.intervals.as_ref().map(|what| Meter::new(what, &ends.ends));
         if resolved.scenario.messages || wanted.messages {
@@ -158,7 +159,7 @@ impl Ends {
     fn listen(
         &mut self,
         plan: &ConnectionPlan,
-        transfer: &TransferSpec,
+        transfer: &Transfer,
         hosts: &ByHost<Host>,
         poll: &Poll,
     ) -> Result<(), SpecError> {

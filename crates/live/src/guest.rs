@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use nix::mount::{MsFlags, mount};
@@ -26,6 +27,51 @@ pub fn prepare() -> io::Result<()> {
     // A host has no tunnels that nobody asked for.
     let _ = set_kernel_value("/proc/sys/net/core/fb_tunnels_only_for_init_net", "2");
     Ok(())
+}
+
+/// Lets what is written below a folder stay in memory, beside what the machine has there.
+///
+/// # Errors
+/// A kernel without overlays.
+pub fn cover(folder: &str) -> io::Result<()> {
+    overlay(folder, folder, &folder.replace('/', "_"))
+}
+
+/// A root that is the machine's, in which whatever is written stays in memory, but for what is written to these folders;
+/// where it is.
+///
+/// # Errors
+/// A kernel without overlays; a folder that is not there.
+pub fn copy_of_root(writable: &[PathBuf]) -> io::Result<PathBuf> {
+    let root = PathBuf::from(OVERLAYS).join("root");
+    rexmit_files::make_folder(Path::new(OVERLAYS))?;
+    rexmit_files::make_folder(&root)?;
+    overlay("/", &root.display().to_string(), "copy")?;
+    let own = ["/proc", "/sys", "/dev", "/run", "/tmp"].map(PathBuf::from);
+    for path in own.iter().chain(writable) {
+        let place = root.join(path.strip_prefix("/").unwrap_or(path));
+        mount(Some(path), &place, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
+            .map_err(io::Error::from)
+            .map_err(crate::sys::about(path.display()))?;
+    }
+    Ok(root)
+}
+
+/// Where the memory of overlays is.
+const OVERLAYS: &str = "/run/overlays";
+
+/// Mounts an overlay over `lower` at `place`, whose memory has this name.
+fn overlay(lower: &str, place: &str, name: &str) -> io::Result<()> {
+    let (above, work) = (format!("{OVERLAYS}/{name}-above"), format!("{OVERLAYS}/{name}-work"));
+    for folder in [OVERLAYS, &above, &work] {
+        rexmit_files::make_folder(Path::new(folder))?;
+    }
+    // As it is: everybody may write to /tmp.
+    fs::set_permissions(&above, fs::metadata(lower)?.permissions())?;
+    let layers = format!("lowerdir={lower},upperdir={above},workdir={work}");
+    mount(Some("overlay"), place, Some("overlay"), MsFlags::empty(), Some(layers.as_str()))
+        .map_err(io::Error::from)
+        .map_err(crate::sys::about(format!("an overlay at {place}")))
 }
 
 /// Nothing of this is for a machine that has another first process.

@@ -18,6 +18,7 @@ mod opening;
 pub mod packet;
 pub mod pool;
 pub mod port;
+pub mod programs;
 mod run;
 mod socket;
 mod starting;

@@ -5,11 +5,12 @@ use std::net::SocketAddr;
 
 use rexmit_network::two_hosts::SERVER;
 use rexmit_scenario::{LinuxSpec, Resolved, StackProfile};
-use rexmit_traffic::TransferSpec;
+use rexmit_stack::SocketWish;
+use rexmit_traffic::Transfer;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::socket::{self, KernelSocket};
-use crate::sys::sctp;
+use crate::sys::{options, sctp};
 
 /// The protocol of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +23,12 @@ pub enum Protocol {
 
 /// What a socket is asked for beside its host's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct Wish<'a> {
     protocol: Protocol,
     /// Outgoing streams that its messages take.
     streams: u16,
+    /// What its transfer asks for.
+    options: Option<&'a SocketWish>,
 }
 
 impl Protocol {
@@ -38,8 +41,8 @@ impl Protocol {
     }
 
     /// What a transfer wants.
-    pub fn with(self, transfer: &TransferSpec) -> Wish {
-        self.with_streams(transfer.streams.unwrap_or(1))
+    pub fn with(self, transfer: &Transfer) -> Wish<'_> {
+        self.with_options(transfer.streams(), transfer.wish().map(|wish| &**wish))
     }
 
     /// The one of this name.
@@ -51,9 +54,9 @@ impl Protocol {
         }
     }
 
-    /// What an end wants that uses so many streams.
-    pub fn with_streams(self, streams: u16) -> Wish {
-        Wish { protocol: self, streams }
+    /// What an end wants that uses so many streams, and asks for these options.
+    pub fn with_options(self, streams: u16, options: Option<&SocketWish>) -> Wish<'_> {
+        Wish { protocol: self, streams, options }
     }
 
     /// Two ends of a connection between these addresses of these hosts.
@@ -80,7 +83,7 @@ const STREAMS: u16 = 10;
 ///
 /// # Errors
 /// A protocol or an option that the kernel does not have.
-pub fn open(address: SocketAddr, linux: &LinuxSpec, wish: Wish) -> io::Result<Socket> {
+pub fn open(address: SocketAddr, linux: &LinuxSpec, wish: Wish<'_>) -> io::Result<Socket> {
     let number = match wish.protocol {
         Protocol::Tcp => socket2::Protocol::TCP,
         Protocol::Sctp => socket2::Protocol::from(sctp::PROTOCOL),
@@ -94,35 +97,43 @@ pub fn open(address: SocketAddr, linux: &LinuxSpec, wish: Wish) -> io::Result<So
     })?;
     socket.set_nonblocking(true)?;
     socket.set_reuse_address(true)?;
-    if let Some(bytes) = linux.send_buffer {
+    let none = SocketWish::default();
+    let own = wish.options.unwrap_or(&none);
+    if let Some(bytes) = own.socket.send_buffer.or(linux.send_buffer) {
         force_buffer(&socket, bytes.as_u64(), true)?;
     }
-    if let Some(bytes) = linux.receive_buffer {
+    if let Some(bytes) = own.socket.receive_buffer.or(linux.receive_buffer) {
         force_buffer(&socket, bytes.as_u64(), false)?;
     }
+    if let Some(tos) = own.socket.tos {
+        options::set_tos(&socket, address.is_ipv6(), tos)?;
+    }
     match wish.protocol {
-        Protocol::Tcp => set_tcp(&socket, linux)?,
-        Protocol::Sctp => set_sctp(&socket, linux, wish.streams)?,
+        Protocol::Tcp => set_tcp(&socket, linux, own)?,
+        Protocol::Sctp => set_sctp(&socket, linux, wish.streams, own)?,
     }
     socket.bind(&SockAddr::from(address))?;
     Ok(socket)
 }
 
-fn set_tcp(socket: &Socket, linux: &LinuxSpec) -> io::Result<()> {
-    if let Some(name) = &linux.congestion {
+fn set_tcp(socket: &Socket, linux: &LinuxSpec, own: &SocketWish) -> io::Result<()> {
+    if let Some(name) = own.congestion.as_ref().or(linux.congestion.as_ref()) {
         // By the socket: the sysctl of a namespace takes only what everybody may use.
-        socket.set_tcp_congestion(name.as_bytes())?;
+        let unknown = |_| {
+            io::Error::new(io::ErrorKind::NotFound, format!("no congestion control `{name}` in this kernel"))
+        };
+        socket.set_tcp_congestion(name.as_bytes()).map_err(unknown)?;
     }
-    if linux.nagle == Some(false) {
+    if own.socket.nagle.or(linux.nagle) == Some(false) {
         socket.set_tcp_nodelay(true)?;
     }
-    Ok(())
+    options::set_tcp(socket, &own.socket)
 }
 
 /// A listening socket's options hold for those that it accepts.
-fn set_sctp(socket: &Socket, linux: &LinuxSpec, streams: u16) -> io::Result<()> {
+fn set_sctp(socket: &Socket, linux: &LinuxSpec, streams: u16, own: &SocketWish) -> io::Result<()> {
     sctp::tell_messages(socket)?;
-    sctp::set_no_delay(socket, !linux.nagle.unwrap_or(false))?;
+    sctp::set_no_delay(socket, !own.socket.nagle.or(linux.nagle).unwrap_or(false))?;
     let streams = linux.sctp_streams.unwrap_or(STREAMS).max(streams);
     sctp::set_streams(socket, streams)?;
     if let Some(delay) = linux.sctp_sack_delay {

@@ -1,10 +1,11 @@
 //! One run on this kernel: two hosts, the emulator between them, their applications, in one thread.
 
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use rexmit_capture::Options;
-use rexmit_network::two_hosts::{self, SERVER, by_host, host_name, pair, try_by_host};
+use rexmit_network::two_hosts::{self, CLIENT, SERVER, by_host, host_name, pair, try_by_host};
 use rexmit_network::{ByHost, HostId};
 use rexmit_path::{EmulatorKind, Unreached};
 use rexmit_scenario::{
@@ -20,11 +21,12 @@ use crate::emulator::{Emulator, Lateness};
 use crate::ends::{Ends, FIRST_NUMBER, Wanted};
 use crate::host::{Host, INTERFACE, system};
 use crate::opening::Protocol;
+use crate::programs::{Finished, PROGRAMS, ProgramPlace, Programs, SERVER_FIRST};
 use crate::starting::{SECOND, SETTING_UP, round, start};
 use crate::stock::{PAUSE, Stock};
 use crate::sys::clock;
 use crate::sys::packet_socket::PacketSocket;
-use crate::sys::poll::Poll;
+use crate::sys::poll::{Poll, Ready};
 use crate::tap::{Heading, Tap};
 use crate::ticks::{BEGINS_BEFORE, Ticks};
 
@@ -50,6 +52,8 @@ pub struct LiveOptions {
     pub verdicts: bool,
     /// Every message that an application wrote, and when it was delivered.
     pub messages: bool,
+    /// Where programs are at home, where hosts have some.
+    pub programs: Option<ProgramPlace>,
     /// The clock is virtual, of a kernel with so many ticks a second: the run starts at a set phase of them.
     pub virtual_hz: Option<u32>,
 }
@@ -107,6 +111,9 @@ struct Lab<'a> {
     taps: ByHost<Option<Tap>>,
     /// They wake this thread with each packet of a path that is not its own, where counters are to be read in time.
     witnesses: Vec<PacketSocket>,
+    programs: Option<Box<dyn Programs>>,
+    /// Programs are asked to end; nobody waits for them after this.
+    ending: Option<Instant>,
     /// Timers that are put off keep to their times.
     _ticks: Option<Ticks>,
     poll: Poll,
@@ -133,17 +140,18 @@ impl<'a> Lab<'a> {
         let phase =
             phase.unwrap_or_else(|| streams.phase(&format!("hosts.{}.tick", host_name(SERVER)), round));
         let protocol = Protocol::of(resolved);
-        let pause = if stock.keeps() { PAUSE } else { SECOND };
+        let first = if resolved.has_programs() { SERVER_FIRST } else { 0 };
+        let pause = if stock.keeps() { PAUSE } else { SECOND } + Duration::from_nanos(first);
         let ticking = tick.is_some() && Ticks::are_needed(&resolved.scenario.path);
         let start = start(tick, phase, protocol, if ticking { pause + SECOND } else { pause });
         let mut ticks = None;
         if tick.is_some() {
             if ticking {
-                wait_until(start - SETTING_UP - BEGINS_BEFORE, &mut poll).map_err(wrong)?;
+                wait_until(start - SETTING_UP - first - BEGINS_BEFORE, &mut poll).map_err(wrong)?;
                 ticks = Some(Ticks::begin().map_err(wrong)?);
             }
             // Some disciplines of the kernel have timers that run from the moment at which they are made (PIE's).
-            wait_until(start - SETTING_UP, &mut poll).map_err(wrong)?;
+            wait_until(start - SETTING_UP - first, &mut poll).map_err(wrong)?;
             crate::guest::count_from(start, protocol == Protocol::Sctp).map_err(wrong)?;
         }
         let seed = tick.map(|_| streams.number("kernel.random"));
@@ -156,18 +164,7 @@ impl<'a> Lab<'a> {
         let (hosts, between) =
             setting(resolved, streams, stock, &Kept { log: options.verdicts, verdicts, seed })?;
         let counted = counters(&hosts).map_err(wrong)?;
-        let between_these: Vec<_> = addresses.values().copied().collect();
-        let tap = |host: HostId| {
-            if options.capture_at(host).is_none() {
-                return Ok(None);
-            }
-            if let Some(recorder) = between.record(host) {
-                return Ok(Some(Tap::of(recorder, options.capture_snap_len, &between_these)));
-            }
-            let tap = Tap::open(&hosts[host].namespace, INTERFACE, options.capture_snap_len, &between_these);
-            tap.map(Some).map_err(|e| system(host_name(host), &e))
-        };
-        let taps = try_by_host(tap)?;
+        let taps = taps(options, &hosts, &between, &addresses)?;
         between.watch(&poll).map_err(wrong)?;
         let mut witnesses = Vec::new();
         if let (Between::Netem(_), Protocol::Sctp) = (&between, protocol) {
@@ -189,6 +186,10 @@ impl<'a> Lab<'a> {
             crate::guest::seed(seed).map_err(wrong)?;
         }
         let ends = Ends::open(resolved, streams, &hosts, &poll, wanted)?;
+        let programs = match &options.programs {
+            Some(place) if resolved.has_programs() => Some(stock.begin_programs()?(resolved, &hosts, place)?),
+            _ => None,
+        };
         Ok(Self {
             resolved,
             options,
@@ -198,6 +199,8 @@ impl<'a> Lab<'a> {
             ends,
             taps,
             witnesses,
+            programs,
+            ending: None,
             _ticks: ticks,
             poll,
             seed,
@@ -209,6 +212,7 @@ impl<'a> Lab<'a> {
 
     /// Runs until everything is over or the limit is reached.
     fn run(&mut self, beat: &mut dyn FnMut(Instant)) -> io::Result<()> {
+        self.start_server()?;
         // Sockets that are not connected are ready at once; what they say is heard, and nothing done before its time.
         while clock::monotonic() < self.start {
             self.wait(Instant::ZERO)?;
@@ -216,6 +220,9 @@ impl<'a> Lab<'a> {
         if let Some(seed) = self.seed {
             // Now: what the kernel drew while it waited depends on what ran before.
             crate::guest::seed(seed)?;
+        }
+        if let Some(programs) = &mut self.programs {
+            programs.start(CLIENT, 0, &self.poll)?;
         }
         let (mut turns, mut beaten) = (0_u64, Instant::ZERO);
         loop {
@@ -230,12 +237,13 @@ impl<'a> Lab<'a> {
             self.ends.handle_timers(self.now);
             self.ends.look();
             let handed = self.between.hand_out(self.now)?;
-            if !handed && (self.over() || self.now > self.limit) {
+            let over = self.over();
+            if !handed && (over || self.now > self.limit) && self.programs_are_over() {
                 // What a host's timer has sent at this very instant: captures have it, too.
                 return self.between.take_in(self.now);
             }
-            let mut end = self.limit + Duration::from_nanos(1);
-            if handed && self.over() {
+            let mut end = self.ending.unwrap_or(self.limit) + Duration::from_nanos(1);
+            if handed && over {
                 // What a host answers is there at once; where it answers nothing, nothing else ends the wait.
                 end = self.now;
             }
@@ -248,7 +256,55 @@ impl<'a> Lab<'a> {
     }
 
     fn over(&self) -> bool {
-        self.between.next_due().is_none() && self.ends.over()
+        let client = self.programs.as_ref().is_none_or(|programs| programs.client_is_over());
+        client && self.between.next_due().is_none() && self.ends.over()
+    }
+
+    /// Asks programs to end, now that nothing else is left to do; true once they have, or are not waited for any longer.
+    fn programs_are_over(&mut self) -> bool {
+        /// What a program may take to end, and what it has left running.
+        const END: Duration = Duration::from_secs(5);
+        let Some(programs) = &mut self.programs else { return true };
+        let by = *self.ending.get_or_insert_with(|| {
+            programs.end();
+            self.now + END
+        });
+        programs.are_over() || self.now > by
+    }
+
+    /// Starts the server's program. With a real clock, the run starts once it listens.
+    fn start_server(&mut self) -> io::Result<()> {
+        if self.programs.is_none() {
+            return Ok(());
+        }
+        let virtual_time = self.options.virtual_hz.is_some();
+        while virtual_time && clock::monotonic() < self.start - SERVER_FIRST {
+            self.poll.wait(self.start - SERVER_FIRST)?;
+        }
+        let begun = clock::monotonic();
+        let Some(programs) = &mut self.programs else { return Ok(()) };
+        programs.start(SERVER, begun as i64 - self.start as i64, &self.poll)?;
+        if virtual_time {
+            return Ok(());
+        }
+        while !self.programs.as_ref().is_none_or(|programs| programs.server_is_ready())
+            && clock::monotonic() < begun + SERVER_FIRST
+        {
+            self.start = clock::monotonic() + 10_000_000;
+            let awake = self.poll.wait(self.start)?;
+            self.hear(&awake);
+        }
+        self.start = clock::monotonic() + 1_000_000;
+        Ok(())
+    }
+
+    /// Hears of programs.
+    fn hear(&mut self, ready: &[Ready]) {
+        let at = clock::monotonic() as i64 - self.start as i64;
+        let Some(programs) = &mut self.programs else { return };
+        for (number, _) in ready.iter().filter(|(number, _)| *number >= PROGRAMS) {
+            programs.handle(*number, at);
+        }
     }
 
     fn tick(&mut self) {
@@ -271,8 +327,9 @@ impl<'a> Lab<'a> {
         self.tick();
         self.ends.measure(self.now);
         // Applications first: what they make the stack send leaves with the rest.
+        self.hear(&ready);
         for (number, readiness) in &ready {
-            if *number >= FIRST_NUMBER {
+            if (FIRST_NUMBER..PROGRAMS).contains(number) {
                 self.ends.handle(*number, *readiness, self.now, &self.poll)?;
             }
         }
@@ -290,7 +347,8 @@ impl<'a> Lab<'a> {
 
     fn finish(mut self, failure: Option<io::Error>, stock: &mut Stock) -> Result<LiveOutcome, SpecError> {
         let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
-        let mut row = self.row().map_err(wrong)?;
+        let finished = self.programs.take().map(|mut programs| programs.finish());
+        let mut row = self.row(finished).map_err(wrong)?;
         row.intervals = self.ends.intervals(self.now);
         let (rows, messages) = self.ends.messages();
         if self.resolved.scenario.messages {
@@ -322,7 +380,7 @@ impl<'a> Lab<'a> {
         Ok(LiveOutcome { row, states, verdicts, messages, unreached, lateness: lateness.unwrap_or_default() })
     }
 
-    fn row(&self) -> io::Result<Row> {
+    fn row(&self, programs: Option<Finished>) -> io::Result<Row> {
         let counters = counters(&self.hosts)?.into_values().zip(self.counted.values());
         let counters = counters.map(|(now, before)| now.since(before)).collect();
         let totals = self.ends.totals();
@@ -344,7 +402,13 @@ impl<'a> Lab<'a> {
         };
         row.set_links(&passed.links);
         row.set_timeouts(&counted.timeouts);
-        row.error = self.error(&row, totals.misplaced);
+        let error = programs.and_then(|programs| {
+            row.completed &= programs.completed;
+            row.time_ns = row.time_ns.max(programs.time_ns);
+            row.programs = programs.rows;
+            programs.error
+        });
+        row.error = error.or_else(|| self.error(&row, totals.misplaced));
         Ok(row)
     }
 
@@ -400,6 +464,26 @@ impl<'a> Lab<'a> {
         }
         Ok(())
     }
+}
+
+/// Begins the captures that are wanted.
+fn taps(
+    options: &LiveOptions,
+    hosts: &ByHost<Host>,
+    between: &Between,
+    addresses: &ByHost<IpAddr>,
+) -> Result<ByHost<Option<Tap>>, SpecError> {
+    let between_these: Vec<_> = addresses.values().copied().collect();
+    try_by_host(|host| {
+        if options.capture_at(host).is_none() {
+            return Ok(None);
+        }
+        if let Some(recorder) = between.record(host) {
+            return Ok(Some(Tap::of(recorder, options.capture_snap_len, &between_these)));
+        }
+        let tap = Tap::open(&hosts[host].namespace, INTERFACE, options.capture_snap_len, &between_these);
+        tap.map(Some).map_err(|e| system(host_name(host), &e))
+    })
 }
 
 /// Waits for a time of CLOCK_MONOTONIC, whatever else there is.

@@ -13,7 +13,7 @@ use rexmit_linux::protocol::{
 use rexmit_network::HostId;
 use rexmit_network::two_hosts::{HOSTS, host_name};
 use rexmit_scenario::HostSpec;
-use rexmit_stack::Socket as _;
+use rexmit_stack::{Socket as _, SocketWish};
 use rexmit_units::{Duration, Instant};
 use socket2::Socket;
 
@@ -315,8 +315,12 @@ impl Stepping {
     }
 
     fn open(&mut self, opening: &Opening) -> io::Result<()> {
-        let Opening { end, local, remote, active, streams } = *opening;
-        let wish = self.protocol.with_streams(streams);
+        let Opening { end, local, remote, active, streams, ref wish } = *opening;
+        let asked: Option<SocketWish> = match wish.as_str() {
+            "" => None,
+            text => Some(serde_json::from_str(text).map_err(io::Error::other)?),
+        };
+        let wish = self.protocol.with_options(streams, asked.as_ref());
         let host = &self.host;
         let mut socket = self.protocol.alone((local, &self.asked), remote);
         if active {

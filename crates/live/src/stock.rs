@@ -18,6 +18,7 @@ use crate::host::{Host, INTERFACE, metrics, system};
 use crate::netem::NetemPath;
 use crate::pool::{Intake, Pool};
 use crate::port::Side;
+use crate::programs::Begin;
 use crate::sys::inside;
 use crate::sys::link::Metrics;
 use crate::wire::{Carrier, Shape, Wires};
@@ -38,6 +39,8 @@ pub struct Stock {
     routed: Vec<Routed>,
     /// Memory for packets on their way.
     pool: Pool,
+    /// Makes what looks after programs, where there can be some.
+    programs: Option<Begin>,
 }
 
 /// Two hosts with a router between them, and what all was made with.
@@ -64,6 +67,19 @@ impl Stock {
     /// One that keeps hosts.
     pub fn keeping() -> Self {
         Self { kept: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// The same, whose runs may have programs.
+    pub fn with_programs(self, programs: Option<Begin>) -> Self {
+        Self { programs, ..self }
+    }
+
+    /// Makes what looks after the programs of a run.
+    ///
+    /// # Errors
+    /// Where there can be none.
+    pub fn begin_programs(&self) -> Result<Begin, SpecError> {
+        self.programs.ok_or_else(|| SpecError::new("hosts", "this agent runs no programs"))
     }
 
     /// Memory for packets on their way, which one run after another has.

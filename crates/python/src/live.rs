@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rexmit_live::agent::Answer;
-use rexmit_live::{agent, emulate, guest, measure};
+use rexmit_live::{agent, emulate, guest, measure, programs};
 use rexmit_sim::tables;
 use rexmit_units::Duration;
 use serde_json::json;
@@ -17,21 +17,13 @@ use crate::tables::{to_dict, to_json};
 
 /// Runs the job in the file `job` on the kernel under this process and answers on standard output.
 ///
-/// With `in_guest`, the process is the first of a guest: it mounts what it needs before, and powers off at the end.
+/// For a process of one thread that does nothing else.
 #[pyfunction]
-pub fn serve_job(py: Python<'_>, job: &str, in_guest: bool) -> PyResult<()> {
+pub fn serve_job(py: Python<'_>, job: &str) -> PyResult<()> {
     let wrong = |e: std::io::Error| PyOSError::new_err(format!("agent: {e}"));
     py.detach(|| {
-        if in_guest {
-            guest::prepare()?;
-        } else {
-            guest::become_root()?;
-        }
-        let served = agent::serve(Path::new(job), &mut std::io::stdout().lock());
-        if let (true, Err(e)) = (in_guest, &served) {
-            println!("agent: {e}");
-        }
-        if in_guest { guest::power_off() } else { served }
+        guest::become_root()?;
+        agent::serve(Path::new(job), &mut std::io::stdout().lock(), Some(programs::begin))
     })
     .map_err(wrong)
 }
@@ -85,14 +77,6 @@ pub fn serve_emulation(py: Python<'_>, job: &str, answer: i32) -> PyResult<()> {
         emulate::serve(&wanted, answer, &|rows| to_json(tables::verdicts(rows)))
     })
     .map_err(wrong)
-}
-
-/// Runs the emulation in the file `job` as the first process of a guest, and ends the guest.
-#[pyfunction]
-pub fn serve_emulation_in_guest(py: Python<'_>, job: &str) -> PyResult<()> {
-    let served =
-        py.detach(|| emulate::serve_in_guest(Path::new(job), &|rows| to_json(tables::verdicts(rows))));
-    served.map_err(|e| PyOSError::new_err(format!("emulation: {e}")))
 }
 
 /// A path with its defaults written out, as JSON, and what is odd about it.

@@ -1,6 +1,7 @@
 //! Whose protocol code each host runs, and what the registry of stacks adds to a scenario.
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::fmt;
 
 use rexmit_network::two_hosts::{HOSTS, host_name, try_by_host};
@@ -13,8 +14,8 @@ use crate::scenario::{HostSpec, Hosts};
 use crate::{Resolved, SpecError};
 
 /// The keys of a host that no stack adds.
-pub(crate) const HOST_KEYS: [&str; 7] =
-    ["stack", "code", "mtu", "address", "alternate_address", "tick_phase", "linux"];
+pub(crate) const HOST_KEYS: [&str; 8] =
+    ["stack", "code", "mtu", "address", "alternate_address", "tick_phase", "program", "linux"];
 
 impl Hosts {
     /// Refuses keys that neither a host nor a stack of this registry has, and settings of stacks that cannot be. What is
@@ -133,7 +134,18 @@ impl Resolved {
                 return Err(SpecError::new("", format!("stack {}: {missing}", code.about().name)));
             }
             unsupported.extend(code.check_host(&self.host_settings(host))?);
+            for (i, transfer) in self.transfers.iter().enumerate() {
+                let Some(wish) = transfer.wish() else { continue };
+                let transfer = format!("transfers.{i}");
+                let keys = code
+                    .check_sockets(&self.host_settings(host), wish)
+                    .map_err(|error| SpecError::from(error).within(&transfer))?;
+                unsupported.extend(keys.into_iter().map(|key| format!("{transfer}.{key}")));
+            }
         }
+        // Both hosts may say so of one transfer.
+        let mut seen = HashSet::new();
+        unsupported.retain(|key| seen.insert(key.clone()));
         Ok(unsupported)
     }
 }

@@ -10,7 +10,7 @@ use rexmit_tables::row;
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
 
-use crate::{IntervalRow, MessageRow, RetransmissionRow};
+use crate::{IntervalRow, MessageRow, ProgramRow, RetransmissionRow};
 
 row! {
     /// One run as one row of a table. Counts are over all connections of the run; `down` is server to client.
@@ -88,6 +88,9 @@ row! {
         /// What was sent again, where the scenario has it counted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         retransmissions: Vec<RetransmissionRow>,
+        /// What became of programs, where hosts have some.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        programs: Vec<ProgramRow>,
     }
 }
 

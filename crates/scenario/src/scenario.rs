@@ -20,6 +20,7 @@ use crate::intervals::Intervals;
 use crate::kernel_names::name_kernels;
 use crate::linux::LinuxSpec;
 use crate::profiles::{StackProfile, resolve_profile};
+use crate::programs::{Program, ProgramForm, ProgramsSpec, name_stacks};
 
 /// Every connection has a port of its own from 10000 on.
 const MAX_CONNECTIONS: u64 = 55_000;
@@ -37,8 +38,12 @@ pub struct Scenario {
     /// is `path` (RFC 9260 section 6.4). Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternate: Option<PathSpec>,
-    /// What is sent.
+    /// What is sent. May be absent where a host runs a program.
+    #[serde(default)]
     pub transfers: Vec<TransferSpec>,
+    /// What holds for the hosts' programs.
+    #[serde(default, skip_serializing_if = "ProgramsSpec::is_empty")]
+    pub programs: ProgramsSpec,
     /// The run ends at this virtual time at the latest; above zero. Default: 1 h.
     #[serde(default = "default_limit")]
     pub limit: Duration,
@@ -129,6 +134,12 @@ pub struct HostSpec {
     /// each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_phase: Option<Duration>,
+    /// A program that it runs, on the backends `uml` and `kernel`: `"curl -so /dev/null http://$REXMIT_SERVER:8000/file"`, or
+    /// a table `{ command = "...", environment = { A = "b" }, file = "result.json" }`. The server's is started 5 s before
+    /// the client's, with which the run starts; the run is over when the client's has ended and all transfers have. Then the
+    /// server's gets SIGTERM. A host with a program may leave `stack` out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramForm>,
     /// Settings of a real Linux kernel, for the backends `uml` and `kernel` and for hosts with the code `linux`; the model
     /// has no such knobs.
     #[serde(default, skip_serializing_if = "LinuxSpec::is_empty")]
@@ -173,6 +184,8 @@ pub struct Resolved {
     pub transfers: Vec<Transfer>,
     /// Whose protocol code each host runs.
     pub codes: ByHost<&'static dyn StackFactory>,
+    /// Programs that hosts run.
+    pub programs: ByHost<Option<Program>>,
 }
 
 impl Resolved {
@@ -191,6 +204,7 @@ impl Resolved {
     pub fn with_stacks(value: Value, registry: Registry) -> Result<Self, SpecError> {
         refuse_lists(&value)?;
         let mut value = value;
+        name_stacks(&mut value);
         name_kernels(&mut value)?;
         let mut scenario: Scenario = read(value)?;
         scenario.hosts.check_tables(registry)?;
@@ -205,14 +219,16 @@ impl Resolved {
         }
         check_protocols(&stacks)?;
         let codes = scenario.hosts.codes(registry, &stacks)?;
-        let resolved = Self { scenario, stacks, transfers, codes };
+        let programs = scenario.hosts.programs()?;
+        let resolved = Self { scenario, stacks, transfers, codes, programs };
         resolved.check()?;
         Ok(resolved)
     }
 
     fn check(&self) -> Result<(), SpecError> {
         let scenario = &self.scenario;
-        if scenario.transfers.is_empty() {
+        self.check_programs()?;
+        if scenario.transfers.is_empty() && !self.has_programs() {
             return Err(SpecError::new("transfers", "nothing is sent: give at least one transfer"));
         }
         if scenario.limit.is_zero() {
@@ -307,6 +323,7 @@ impl Resolved {
     /// # Errors
     /// Code that is not there on this machine, or that cannot run the scenario at all.
     pub fn unsupported_in_virtual_time(&self) -> Result<Vec<String>, SpecError> {
+        self.refuse_programs()?;
         let sctp = !self.is_tcp();
         let of = |(id, name, host): (HostId, &'static str, &HostSpec)| {
             let keys: Vec<String> = if self.codes[id].about().is_linux {
@@ -337,6 +354,15 @@ impl Resolved {
         })
     }
 
+    /// Options of sockets that Linux has nothing for.
+    fn sockets_beyond_linux(&self) -> impl Iterator<Item = String> {
+        let wishes =
+            self.transfers.iter().enumerate().filter_map(|(i, one)| one.wish().map(|wish| (i, wish)));
+        wishes.flat_map(|(i, wish)| {
+            wish.beyond_linux(!self.is_tcp()).into_iter().map(move |key| format!("transfers.{i}.{key}"))
+        })
+    }
+
     /// What a real kernel cannot have of what the scenario says, by their keys.
     pub fn unsupported_by_kernel(&self) -> Vec<String> {
         let sctp = !self.is_tcp();
@@ -352,6 +378,7 @@ impl Resolved {
         let hosts = self.scenario.hosts.iter().flat_map(of).chain(stacks.map(|setting| setting.to_string()));
         hosts
             .chain(self.limits_beyond_linux(|_| true))
+            .chain(self.sockets_beyond_linux())
             .chain(self.scenario.path.beyond_netem())
             .chain(alternate)
             .collect()

@@ -1,7 +1,7 @@
 //! The tables of runs: how rows become columns, each described once.
 //!
 //! A row of a run is described where it is made ([`Row`], [`IntervalRow`](crate::IntervalRow),
-//! [`MessageRow`](crate::MessageRow), [`RetransmissionRow`](crate::RetransmissionRow)); the tables of a single run
+//! [`MessageRow`](crate::MessageRow), [`RetransmissionRow`](crate::RetransmissionRow), [`ProgramRow`](crate::ProgramRow)); the tables of a single run
 //! ([`states`], [`verdicts`], [`messages_of_run`]) are described here.
 
 use rexmit_tables::{Block, Table, TableRow, bytes, ns, plain, table};
@@ -29,12 +29,14 @@ pub fn runs(first: u64, replications: u64, rows: &[Row]) -> Table {
     })
 }
 
-/// The tables of which runs numbered from `first` have several rows: `intervals`, `retransmissions`, `messages`.
-pub fn details(first: u64, rows: &[Row]) -> [Table; 3] {
+/// The tables of which runs numbered from `first` have several rows: `intervals`, `retransmissions`, `messages`,
+/// `programs`.
+pub fn details(first: u64, rows: &[Row]) -> [Table; 4] {
     [
         detail("intervals", first, rows, |row| &row.intervals),
         detail("retransmissions", first, rows, |row| &row.retransmissions),
         detail("messages", first, rows, |row| &row.messages),
+        detail("programs", first, rows, |row| &row.programs),
     ]
 }
 

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rexmit_stack::{
-    About, Counters, EndSettings, HostSettings, RandomStream, RngCore, RunSettings, SettingError, StackEnd,
-    StackFactory, StackRun, Transmission,
+    About, Counters, EndSettings, HostSettings, RandomStream, RngCore, RunSettings, SettingError, SocketSpec,
+    SocketWish, StackEnd, StackFactory, StackRun, Transmission,
 };
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
@@ -21,6 +21,12 @@ static ABOUT: About = About::model("the SCTP model, by the host's profile", &["s
 impl StackFactory for SctpModel {
     fn about(&self) -> &About {
         &ABOUT
+    }
+
+    fn check_sockets(&self, host: &HostSettings<'_>, wish: &SocketWish) -> Result<Vec<String>, SettingError> {
+        let (changed, rest) = with_wish(&host.profile_of()?, wish);
+        changed.check().map_err(|(key, text)| SettingError::new("socket", format!("{key}: {text}")))?;
+        Ok(rest)
     }
 
     fn start(&self, run: &RunSettings<'_>) -> Result<Box<dyn StackRun>, SettingError> {
@@ -61,8 +67,9 @@ impl SctpRun {
     /// [`StackRun::endpoint`] as it is.
     pub fn association(&mut self, host: usize, end: &EndSettings) -> Box<Association> {
         let host = &mut self.hosts[host];
+        let wished = end.wish.as_ref().map(|wish| with_wish(&host.profile, wish).0);
         let mut association = Association::new(AssociationConfig {
-            profile: with_streams(&host.profile, end.streams),
+            profile: with_streams(wished.as_ref().unwrap_or(&host.profile), end.streams),
             local: end.local,
             remote: end.remote,
             more_local: end.more_local.into_iter().collect(),
@@ -79,6 +86,18 @@ impl SctpRun {
         }
         Box::new(association)
     }
+}
+
+/// The profile of a socket that is asked for this, and the keys of the transfer that the model has nothing for.
+fn with_wish(profile: &Arc<Profile>, wish: &SocketWish) -> (Arc<Profile>, Vec<String>) {
+    let mut changed = Arc::clone(profile);
+    let own = Arc::make_mut(&mut changed);
+    let mut rest = wish.clone();
+    let SocketSpec { nagle, send_buffer, receive_buffer, .. } = &mut rest.socket;
+    own.output.nagle = nagle.take().unwrap_or(own.output.nagle);
+    own.buffers.send = send_buffer.take().unwrap_or(own.buffers.send);
+    own.buffers.receive = receive_buffer.take().unwrap_or(own.buffers.receive);
+    (changed, rest.keys().collect())
 }
 
 /// The profile, asking for and taking at least so many streams, as an application would (RFC 6458 section 5.3.1).

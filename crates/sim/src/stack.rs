@@ -94,6 +94,7 @@ impl Stacks {
             streams: resolved.transfers[plan.transfer].streams(),
             phase,
             marks_places: self.mixed,
+            wish: resolved.transfers[plan.transfer].wish().cloned(),
         };
         let seat = self.seats[host];
         self.runs[seat.run].end(seat.place, &settings)

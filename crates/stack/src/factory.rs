@@ -20,7 +20,7 @@ use rexmit_units::Duration;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{MODEL, SettingError, StackEnd};
+use crate::{MODEL, SettingError, SocketWish, StackEnd};
 
 /// A stream of random numbers, the same in every process; draw from it by [`crate::RngCore`].
 pub type RandomStream = rand_xoshiro::Xoshiro256PlusPlus;
@@ -105,6 +105,15 @@ pub trait StackFactory: Sync {
     fn check_host(&self, host: &HostSettings<'_>) -> Result<Vec<String>, SettingError> {
         let _ = host;
         Ok(Vec::new())
+    }
+
+    /// The keys of a transfer that it cannot honour at this host's sockets, such as `socket.pacing_rate`.
+    ///
+    /// # Errors
+    /// A value that it does not know; keys are those of the transfer.
+    fn check_sockets(&self, host: &HostSettings<'_>, wish: &SocketWish) -> Result<Vec<String>, SettingError> {
+        let _ = host;
+        Ok(wish.keys().collect())
     }
 
     /// Starts it for a run; waits while another run has a library of which there is one.
@@ -242,4 +251,6 @@ pub struct EndSettings {
     /// belong, for stacks that may deliver out of order: in SCTP, the payload protocol identifier of a message is the lowest
     /// 32 bits of its place.
     pub marks_places: bool,
+    /// What its application asks of the socket, where it asks for something that the host does not have already.
+    pub wish: Option<Arc<SocketWish>>,
 }

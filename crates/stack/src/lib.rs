@@ -24,6 +24,7 @@ mod registry;
 mod sctp_packets;
 mod settings;
 mod snapshot;
+mod socket_options;
 mod transmission;
 
 pub use clock::{Clock, TimerRule};
@@ -37,6 +38,7 @@ pub use registry::{MODEL, Registry};
 pub use sctp_packets::{SctpArrival, SctpCarries, SctpDeparture, SctpPackets};
 pub use settings::{SettingError, TABLE, changed_values, nearest, read, unknown_name, write_error};
 pub use snapshot::{Cached, Counters, Snapshot, ToldCounters};
+pub use socket_options::{SocketSpec, SocketWish};
 pub use transmission::{Reason, Transmission};
 
 /// One end of one connection.

@@ -6,13 +6,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rexmit_stack::{
-    About, Counters, EndSettings, RandomStream, RngCore, RunSettings, SettingError, StackEnd, StackFactory,
-    StackRun, Transmission,
+    About, Counters, EndSettings, HostSettings, RandomStream, RngCore, RunSettings, SettingError, SocketWish,
+    StackEnd, StackFactory, StackRun, Transmission,
 };
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
 use crate::host_cache::{HostCache, SharedHostCache};
+use crate::wish::with_wish;
 use crate::{Connection, ConnectionConfig, Profile};
 
 /// The TCP model; a host's profile says how it behaves.
@@ -26,6 +27,10 @@ impl StackFactory for TcpModel {
         &ABOUT
     }
 
+    fn check_sockets(&self, host: &HostSettings<'_>, wish: &SocketWish) -> Result<Vec<String>, SettingError> {
+        Ok(with_wish(&host.profile_of()?, wish)?.1)
+    }
+
     fn start(&self, run: &RunSettings<'_>) -> Result<Box<dyn StackRun>, SettingError> {
         let mut hosts = Vec::with_capacity(run.hosts.len());
         for host in run.hosts {
@@ -33,7 +38,7 @@ impl StackFactory for TcpModel {
             let profile: Arc<Profile> = host.profile_of()?;
             let keeps = profile.host_cache.as_ref().is_some_and(|kept| kept.on);
             let host_cache = keeps.then(SharedHostCache::default);
-            hosts.push(Host { profile, mtu: host.mtu, numbers, host_cache });
+            hosts.push(Host { profile, mtu: host.mtu, numbers, host_cache, wished: None });
         }
         Ok(Box::new(TcpRun { hosts }))
     }
@@ -51,6 +56,22 @@ struct Host {
     numbers: RandomStream,
     /// What it keeps of connections that have ended, where it does.
     host_cache: Option<SharedHostCache>,
+    /// What a transfer asked of its sockets last, and the profile that this makes.
+    wished: Option<(Arc<SocketWish>, Arc<Profile>)>,
+}
+
+impl Host {
+    /// The profile of a socket.
+    fn profile(&mut self, wish: Option<&Arc<SocketWish>>) -> Arc<Profile> {
+        let Some(wish) = wish else { return self.profile.clone() };
+        if let Some((_, profile)) = self.wished.as_ref().filter(|(known, _)| known == wish) {
+            return profile.clone();
+        }
+        // What cannot be was refused by `check_sockets`, or is to have no effect.
+        let profile =
+            with_wish(&self.profile, wish).map_or_else(|_| self.profile.clone(), |(profile, _)| profile);
+        self.wished.insert((wish.clone(), profile)).1.clone()
+    }
 }
 
 impl StackRun for TcpRun {
@@ -65,7 +86,7 @@ impl TcpRun {
     pub fn connection(&mut self, host: usize, end: &EndSettings) -> Connection {
         let host = &mut self.hosts[host];
         Connection::new(ConnectionConfig {
-            profile: host.profile.clone(),
+            profile: host.profile(end.wish.as_ref()),
             local: end.local,
             remote: end.remote,
             iss: SeqNumber(host.numbers.next_u32()),

@@ -26,6 +26,7 @@ mod receive;
 pub mod recovery;
 pub mod rtt;
 mod send_buffer;
+mod wish;
 
 pub use connection::{Connection, ConnectionConfig, Role, State};
 pub use factory::{TcpModel, TcpRun};

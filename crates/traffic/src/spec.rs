@@ -1,8 +1,10 @@
 //! A transfer as people write it, and as it is once checked.
 
+use std::sync::Arc;
+
 use rexmit_network::HostId;
 use rexmit_network::two_hosts::Side;
-use rexmit_stack::Delivery;
+use rexmit_stack::{Delivery, SocketSpec, SocketWish};
 use rexmit_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,6 +79,14 @@ pub struct TransferSpec {
     /// How the receiver reads. Absent: all there is, as soon as it is there.
     #[serde(default)]
     pub read: ReadSpec,
+    /// Congestion control of both ends, in the words of the hosts' code: `"bbr"` of Linux (TCP_CONGESTION), `"cubic"` of the
+    /// model. Absent: the hosts'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<String>,
+    /// Other options of the sockets at both ends: `{ nagle = false, send_buffer = "64 KiB" }`. Absent: as the hosts have
+    /// them.
+    #[serde(default, skip_serializing_if = "SocketSpec::is_empty")]
+    pub socket: SocketSpec,
     /// The sender closes after its last write, and the receiver after the end of the stream; with `requests`, the
     /// asking side closes after its last response, and the answering side then. Otherwise neither closes.
     #[serde(default = "yes")]
@@ -161,6 +171,9 @@ pub enum TransferError {
     /// A reader with a rate needs to know how much a read takes.
     #[error("`read.rate` needs `read.size`, such as \"50000 bytes\"")]
     RateWithoutSize,
+    /// No socket takes it.
+    #[error("`socket.{0}`: {1}")]
+    Option(&'static str, &'static str),
 }
 
 impl TransferSpec {
@@ -200,6 +213,8 @@ impl TransferSpec {
             connections: 1,
             stagger: Duration::ZERO,
             read: ReadSpec::default(),
+            congestion: None,
+            socket: SocketSpec::default(),
             close: true,
         }
     }
@@ -235,6 +250,8 @@ impl TransferSpec {
         if self.read.rate.is_some() && self.read.size.is_none() {
             return Err(TransferError::RateWithoutSize);
         }
+        self.socket.check().map_err(|(key, text)| TransferError::Option(key, text))?;
+        let wish = SocketWish { congestion: self.congestion.clone(), socket: self.socket.clone() };
         Ok(Transfer {
             from: self.from.host(),
             to: self.to.host(),
@@ -253,6 +270,7 @@ impl TransferSpec {
                 max_retransmits: self.max_retransmits,
             },
             read: self.read,
+            wish: (wish != SocketWish::default()).then(|| Arc::new(wish)),
             close: self.close,
         })
     }
@@ -352,6 +370,7 @@ pub struct Transfer {
     /// How messages are delivered, whose stream is chosen in turn.
     pub(crate) delivery: Delivery,
     pub(crate) read: ReadSpec,
+    wish: Option<Arc<SocketWish>>,
     pub(crate) close: bool,
 }
 
@@ -398,6 +417,11 @@ impl Transfer {
     /// Outgoing streams that its messages take in turn.
     pub fn streams(&self) -> u16 {
         self.streams
+    }
+
+    /// What its connections ask of their sockets, where they ask for something.
+    pub fn wish(&self) -> Option<&Arc<SocketWish>> {
+        self.wish.as_ref()
     }
 
     /// Bytes that one connection carries, requests and responses together, where that is known beforehand.

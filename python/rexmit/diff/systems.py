@@ -30,8 +30,7 @@ from rexmit.places import temporary_folder
 from rexmit.run.agents import Crew, RunJob
 from rexmit.run.backends import to_json
 from rexmit.run.capture import HOSTS
-from rexmit.run.guests import Reach, engine, guest_command, inside_command, of_this_python
-from rexmit.run.processes import agent_command
+from rexmit.run.guests import Reach, engine, guest_command, inside_command, of_this_system
 from rexmit.run.provenance import usable_cores
 from rexmit.run.stacks import LINUX, lacking, third_parties
 from rexmit.run.stopping import asked, workers
@@ -168,12 +167,12 @@ class System:
     def _on_kernels(
         self, scenarios: Mapping[int, Scenario], folder: Path, states: bool, key: Callable[[int], str]
     ) -> Iterator[tuple[int, Ran]]:
-        kernel, reach = self.kernel, Reach((folder.resolve(),), of_this_python([engine()]))
+        kernel, reach = self.kernel, Reach((folder.resolve(),), of_this_system([engine()]))
 
         def launch(job: Path, beside: Path) -> list[str]:
             if kernel.has_driver:
                 return inside_command(kernel, job, beside, reach)
-            return guest_command(kernel, agent_command("guest", job), beside, Reach(reach.writable))
+            return guest_command(kernel, "runs", job, beside, Reach(reach.writable))
 
         def job(number: int) -> RunJob:
             captures = [str(path.resolve()) for path in self._captures(folder, number)]

@@ -28,8 +28,9 @@ from rexmit.errors import RexmitError, StoreError, StudyError
 from rexmit.files import FULL, put
 from rexmit.kernel import why_it_ended
 from rexmit.places import temporary_folder
+from rexmit.run.console import spinning
 from rexmit.run.cores import idle_core
-from rexmit.run.guests import guest_environment
+from rexmit.run.guests import guest_environment, management_console
 from rexmit.run.processes import leashed
 
 MARK = b"\x1e"
@@ -106,7 +107,8 @@ class Crew:
     `launch` gives an agent's command. `make` makes the job of a run. Iterate over :meth:`work`. Agents
     that are `pinned` stay on a core each. An agent gets runs of one `kind` only, such as those of one kernel.
     `study` is what jobs without a scenario are runs of: `design`, `replications`, `seed`. The first agent
-    gets `block` runs, and later ones what the time of the others lets expect.
+    gets `block` runs, and later ones what the time of the others lets expect. Of runs that are `of_programs`,
+    one that hangs is not tried again: a program does not sleep there.
     """
 
     def __init__(
@@ -118,8 +120,10 @@ class Crew:
         kind: Callable[[int], Hashable] = lambda run: None,
         study: Mapping[str, Any] | None = None,
         block: int = FIRST_BLOCK,
+        of_programs: bool = False,
     ) -> None:
         self._study = study
+        self._of_programs = of_programs
         self._launch = launch
         self._pinned = pinned
         self._make = make
@@ -208,7 +212,7 @@ class Crew:
             command = self._launch(job, folder)
             with (
                 idle_core() if self._pinned else nullcontext() as core,
-                Agent(command, folder, core) as agent,
+                Agent(command, folder, core, len(block) if self._of_programs else 1) as agent,
             ):
                 return self._follow(agent, block)
 
@@ -224,7 +228,10 @@ class Crew:
             raise RexmitError(f"an agent ended before its first run: {agent.last_words()}")
         run = agent.at if agent.at is not None and agent.at in left else left[0]
         self._tries[run] = self._tries.get(run, 0) + 1
-        if self._tries[run] >= TRIES:
+        if agent.hangs and self._of_programs:
+            left.remove(run)
+            self._answers.put([Done(run, failed=agent.last_words())])
+        elif self._tries[run] >= TRIES:
             left.remove(run)
             why = f"the agent did not survive it, {TRIES} times: {agent.last_words()}"
             self._answers.put([Done(run, failed=why)])
@@ -279,7 +286,9 @@ def _refusal(told: Mapping[str, Any]) -> RexmitError:
 class Agent:
     """The process of an agent; leaving the context ends it and all that it started."""
 
-    def __init__(self, command: Sequence[str], folder: Path, core: int | None = None) -> None:
+    def __init__(self, command: Sequence[str], folder: Path, core: int | None = None, ends: int = 1) -> None:
+        """`ends` is how often it says that nothing is left: where guests follow each other, each does."""
+        self._ends = ends
         self._process = subprocess.Popen(
             leashed(command, core),
             stdin=subprocess.DEVNULL,
@@ -288,8 +297,10 @@ class Agent:
             env=guest_environment(folder),
             start_new_session=True,
         )
+        self._console = management_console(folder)
         self._words: deque[str] = deque(maxlen=_WORDS)
         self._why = ""
+        self.hangs = False
         self.started = False
         self.at: int | None = None
 
@@ -317,7 +328,8 @@ class Agent:
         while not stop.is_set():
             ready, _, _ = select.select([descriptor], [], [], 0.2)
             if time.monotonic() - heard > STALL_SECONDS:
-                self._why = f"it said nothing new for {STALL_SECONDS:.0f} s"
+                self.hangs = True
+                self._why = f"it said nothing new for {STALL_SECONDS:.0f} s{spinning(self._console)}"
                 return
             if not ready:
                 continue
@@ -333,11 +345,14 @@ class Agent:
                     answers.append((int(line[len(_ANSWER) : line.index(b",")]), line))
                 elif line.startswith(_START):
                     self.started, self.at = True, int(line[len(_START) : line.index(b"}")])
-                elif (told := _read(line)) and ("wrong" in told or "end" in told):
+                elif (told := _read(line)) and "wrong" in told:
                     yield answers
-                    if "wrong" in told:
-                        raise _refusal(told)
-                    return
+                    raise _refusal(told)
+                elif "end" in told:
+                    self._ends -= 1
+                    if self._ends == 0:
+                        yield answers
+                        return
             if answers:
                 yield answers
             if len(data) < _PIPE // 4:

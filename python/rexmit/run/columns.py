@@ -50,7 +50,7 @@ class FactorColumns:
             if name not in which:
                 arrays.append(rows.column(name))
                 kind = arrays[-1].type
-                fields.append(field(known[name], kind) if name in known else pa.field(name, kind))
+                fields.append(field(known[name], kind) if name in known else rows.schema.field(name))
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields)).combine_chunks()
 
 

@@ -52,6 +52,8 @@ class Detail:
 
     def wanted(self, spec: StudySpec) -> bool:
         """True if runs of this study have it."""
+        if self.name == "programs":
+            return spec.has_programs
         named = any(self.name in (factor.name, *factor.settings) for factor in spec.design.factors)
         return named or bool(spec.base().get(self.name))
 
@@ -102,7 +104,10 @@ RETRANSMISSIONS = Detail("retransmissions", "retransmissions = true", "retransmi
 MESSAGES = Detail("messages", "messages = true", "messages were not measured")
 """A row a connection with a sender: how late its messages were."""
 
-DETAILS = (INTERVALS, RETRANSMISSIONS, MESSAGES)
+PROGRAMS = Detail("programs", 'hosts.client.program = "..."', "no host ran a program")
+"""A row a program: its exit code and what it printed."""
+
+DETAILS = (INTERVALS, RETRANSMISSIONS, MESSAGES, PROGRAMS)
 
 
 def details_of(spec: StudySpec) -> tuple[Detail, ...]:

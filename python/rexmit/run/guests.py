@@ -10,7 +10,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -81,27 +80,36 @@ def guest_environment(folder: Path) -> dict[str, str]:
 
 def guest_command(
     kernel: Kernel,
-    agent: Sequence[str],
+    does: str,
+    job: Path,
     folder: Path,
     reach: Reach,
     memory: str = MEMORY,
     **clock: int,
 ) -> list[str]:
-    """The command that boots `kernel` with `agent` as its first process.
+    """The command that boots `kernel` with an agent as its first process, which `does` the job in a file.
 
-    `folder` is for what it needs beside; its kernel's management console is `uml/guest/mconsole` in it. Of
-    `clock`, `seed` is that of its random numbers until an agent sets another, `start` what it shows first, ns
-    since 1970.
+    It does `runs` or `emulate`. The rest is as `shut_in` has it.
     """
-    init = folder / "init"
-    # A shebang takes one argument and no blank in the path: the shell passes on all.
-    put(init, f"#!/bin/sh\nexec {shlex.join(agent)}\n", executable=True)
-    return _shut_in(kernel, init_words(init), folder, reach, memory, **clock)
+    return shut_in(kernel, _agent_words(does, job), folder, reach, memory, **clock)
+
+
+def guests_command(
+    kernel: Kernel, jobs: Sequence[Path], folder: Path, reach: Reach, memory: str = MEMORY, **clock: int
+) -> list[str]:
+    """The command that boots a guest for each of these jobs, one after another, whose agents run them."""
+    script = folder / "guests"
+    lines = [
+        f"{shlex.join(_booted(kernel, _agent_words('runs', job), folder, memory, **clock))} </dev/null"
+        for job in jobs
+    ]
+    put(script, "\n".join(lines) + "\n")
+    return _caged(["/bin/sh", str(script)], folder, _with(kernel, reach), memory)
 
 
 def inside_command(kernel: Kernel, job: Path, folder: Path, reach: Reach) -> list[str]:
     """The command that boots `kernel` with the agent inside it, for the job in a file."""
-    return _shut_in(kernel, engine_words(engine(), job), folder, reach, MEMORY)
+    return shut_in(kernel, engine_words(engine(), job), folder, reach)
 
 
 def stepped_command(kernel: Kernel, folder: Path) -> list[str]:
@@ -110,8 +118,7 @@ def stepped_command(kernel: Kernel, folder: Path) -> list[str]:
     It asks its standard input what to do, and answers on its standard output. Its name is one more word.
     """
     first = engine_words(engine(), f"steps:{kernel.hz}")
-    reach = Reach((), of_this_python([engine()]))
-    words = _shut_in(kernel, first, folder, reach, MEMORY)
+    words = shut_in(kernel, first, folder, Reach((), of_this_system([engine()])))
     # Nobody types there.
     return [STEPPED if word == CONSOLE else word for word in words if not word.startswith("umid=")]
 
@@ -121,24 +128,60 @@ def engine() -> Path:
 
     Raises RexmitError where this installation has none.
     """
-    library = Path(_native.__file__).with_name("_inside.so")
-    if not library.exists():
-        raise RexmitError(f"{library}: is missing: install rexmit anew, or run `make setup`")
-    return library
+    return _part("_inside.so")
 
 
-def _shut_in(
-    kernel: Kernel, first: Sequence[str], folder: Path, reach: Reach, memory: str, **clock: int
+def agent_program() -> Path:
+    """The agent of guests, a program. Raises RexmitError where this installation has none."""
+    return _part("_guest")
+
+
+def _part(name: str) -> Path:
+    path = Path(_native.__file__).with_name(name)
+    if not path.exists():
+        raise RexmitError(f"{path}: is missing: install rexmit anew, or run `make setup`")
+    return path
+
+
+def _agent_words(does: str, job: Path) -> list[str]:
+    # What the kernel does not know reaches the program's environment.
+    return [*init_words(agent_program()), f"REXMIT_DOES={does}", f"REXMIT_JOB={job}"]
+
+
+def shut_in(
+    kernel: Kernel,
+    first: Sequence[str],
+    folder: Path,
+    reach: Reach,
+    memory: str = MEMORY,
+    **clock: int,
 ) -> list[str]:
-    # Of level 4 is what a kernel says of a BUG before its panic: which file and line.
-    extra = ["loglevel=5", f"uml_dir={folder / 'uml'}", f"umid={NAME}"]
-    command = boot_command(kernel, first, memory=memory, extra=extra, **clock)
+    """The command that boots `kernel`, shut in, with `first` as `boot_command` has it.
+
+    `folder` is for what the guest needs beside; its management console is `uml/guest/mconsole` in it.
+    Of `clock`, `seed` is that of its random numbers until an agent sets another, `start` what it shows first,
+    ns since 1970.
+    """
+    return _caged(_booted(kernel, first, folder, memory, **clock), folder, _with(kernel, reach), memory)
+
+
+def _with(kernel: Kernel, reach: Reach) -> Reach:
+    """What a guest reaches, and its kernel."""
+    if reach.readable is None:
+        return reach
+    return Reach(reach.writable, (*reach.readable, kernel.path.parent))
+
+
+def _booted(kernel: Kernel, first: Sequence[str], folder: Path, memory: str, **clock: int) -> list[str]:
+    extra = [f"uml_dir={folder / 'uml'}", f"umid={NAME}"]
+    return boot_command(kernel, first, memory=memory, extra=extra, **clock)
+
+
+def _caged(command: list[str], folder: Path, reach: Reach, memory: str) -> list[str]:
     if open_because() is not None:
         return command
     # What lies in it beside the guest's own memory is small.
     room = (int(memory[:-1]) << {"M": 20, "G": 30}[memory[-1]]) + (16 << 20)
-    if reach.readable is not None:
-        reach = Reach(reach.writable, (*reach.readable, kernel.path.parent))
     return script_command("_cage.py", json.dumps(_plan(folder, room, reach)), *command)
 
 
@@ -147,11 +190,9 @@ def management_console(folder: Path) -> Path:
     return folder / "uml" / NAME / "mconsole"
 
 
-def of_this_python(more: Iterable[Path] = ()) -> tuple[Path, ...]:
-    """What an agent needs to see: this interpreter with its libraries, and rexmit's native module."""
-    own = [Path(prefix) for prefix in (sys.prefix, sys.base_prefix, sys.exec_prefix)]
-    system = [Path(path) for path in _SYSTEM]
-    return tuple(dict.fromkeys([*system, *own, Path(sys.executable).resolve().parent, *more]))
+def of_this_system(more: Iterable[Path]) -> tuple[Path, ...]:
+    """What a guest needs to see beside its files: the libraries of the system, and these."""
+    return tuple(dict.fromkeys([*map(Path, _SYSTEM), *more]))
 
 
 def _plan(folder: Path, memory: int, reach: Reach) -> dict[str, object]:

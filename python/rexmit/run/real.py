@@ -16,18 +16,27 @@ import pyarrow as pa
 
 from rexmit import _native
 from rexmit.errors import RexmitError, StudyError, UsageError
+from rexmit.files import put
 from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for, to_json
 from rexmit.run.chosen_kernels import ChosenKernels, named_kernels
-from rexmit.run.details import RETRANSMISSIONS, nest
-from rexmit.run.guests import Reach, engine, guest_command, inside_command, of_this_python
+from rexmit.run.details import PROGRAMS, RETRANSMISSIONS, nest
+from rexmit.run.guests import (
+    Reach,
+    agent_program,
+    engine,
+    guest_command,
+    inside_command,
+    of_this_system,
+)
 from rexmit.run.judged import JudgedCaptures
 from rexmit.run.processes import agent_command
+from rexmit.run.programs import IN_GUEST, guest_of_each, place_of
 from rexmit.run.stopping import asked
 from rexmit.run.unreached import Unreached
 from rexmit.study import StudySpec
 from rexmit.tables import SEEDS, Column, lateness, responses, run_columns, single
-from rexmit.tables.arrow import from_lists, from_native, schema_of
+from rexmit.tables.arrow import field, from_lists, from_native, schema_of
 
 PIECE_SECONDS = 1.0
 """Finished runs are handed on at least this often."""
@@ -42,8 +51,10 @@ class RealBackend(ModelBackend):
         super().__init__(spec, options)
         self._unreached = Unreached()
         self._columns = [*run_columns().values(), *(c for c in responses().values() if c.name not in SEEDS)]
+        self._own = spec.responses
+        own = [field(one.column, pa.float64()) for one in self._own]
         nested = [pa.field(detail.column, detail.nested) for detail in self._details]
-        self._schema = pa.schema([*schema_of(self._columns), *nested])
+        self._schema = pa.schema([*schema_of(self._columns), *own, *nested])
         self._sent_again: dict[int, list[dict[str, Any]]] = {}
         self._judged = JudgedCaptures() if RETRANSMISSIONS in self._details else None
 
@@ -145,7 +156,10 @@ class RealBackend(ModelBackend):
             "levels": levels,
         }
         study = {"design": varied, "replications": design.replications, "seed": design.seed}
-        return Crew(self.command, jobs, size, pinned, self._kind, json.loads(to_json(study)))
+        programs = self._spec.has_programs
+        return Crew(
+            self.command, jobs, size, pinned, self._kind, json.loads(to_json(study)), of_programs=programs
+        )
 
     def _kind(self, run: int) -> Hashable:
         """What runs must have in common for one agent to run them."""
@@ -162,7 +176,14 @@ class RealBackend(ModelBackend):
             keep.settle(done.run, failed, {} if done.failed else done.answer.get("tables", {}))
 
     def _job(self, run: int, options: dict[str, Any]) -> RunJob:
-        return RunJob(run, options={"virtual_hz": self._virtual_hz(run), **options})
+        options = {"virtual_hz": self._virtual_hz(run), **options}
+        if not self._spec.has_programs:
+            return RunJob(run, options=options)
+        scenario = self._spec.scenario_of(run)
+        options["programs"] = place_of(scenario, IN_GUEST, guest=not self.real_time)
+        design = self._design
+        key = self._plan.run_key(run, design.replications)
+        return RunJob(run, json.loads(to_json(scenario)), design.seed, key, options)
 
     def _row(self, done: Done) -> dict[str, Any]:
         """The columns of a run that was run by itself."""
@@ -199,6 +220,11 @@ class RealBackend(ModelBackend):
             table = table.append_column(late.field(name), late.column(name))
         rows = {one.name: from_native(found[one.name], {**known, **one.columns}) for one in self._details}
         table = nest(self._details, table, rows)
+        if self._own:
+            programs = table.column(PROGRAMS.column).to_pylist()
+            for own in self._own:
+                values = pa.array([own.value(one) for one in programs], type=pa.float64())
+                table = table.append_column(field(own.column, pa.float64()), values)
         if self._judged:
             at, nested = table.column_names.index(RETRANSMISSIONS.column), RETRANSMISSIONS.nested
             sent = [self._sent_again.pop(one.run) for one in done]
@@ -212,6 +238,7 @@ class RealBackend(ModelBackend):
         nothing = {column.name: _nothing(column) for column in self._columns} | self._nested({})
         rows = [
             nothing
+            | {own.name: None for own in self._own}
             | {"run": one.run, "replication": one.run % self._design.replications, "error": one.failed}
             | {"completed": False}
             for one in done
@@ -234,6 +261,11 @@ class KernelBackend(RealBackend):
 
     def command(self, job: Path, folder: Path) -> list[str]:
         """An interpreter of this machine."""
+        if self._spec.has_programs:
+            runs = json.loads(job.read_text())
+            for run in runs["runs"]:
+                run["options"]["programs"]["temporary"] = str(folder / "programs")
+            put(job, json.dumps(runs))
         return agent_command("host", job)
 
     def _can_speak(self, protocols: Sequence[str]) -> None:
@@ -279,11 +311,11 @@ class UmlBackend(RealBackend):
         captures = [path for run in runs for path in run["options"].get("captures") or () if path]
         writable = tuple(dict.fromkeys(Path(path).parent for path in captures))
         kernel = self._kernels.of(runs[0]["run"])
+        if self._spec.has_programs:
+            return guest_of_each(kernel, job, folder, writable)
         if kernel.has_driver:
-            return inside_command(kernel, job, folder, Reach(writable, of_this_python([engine()])))
-        agent = agent_command("guest", job)
-        reach = Reach(writable, of_this_python(Path(word) for word in agent[1:] if word.startswith("/")))
-        return guest_command(kernel, agent, folder, reach)
+            return inside_command(kernel, job, folder, Reach(writable, of_this_system([engine()])))
+        return guest_command(kernel, "runs", job, folder, Reach(writable, of_this_system([agent_program()])))
 
     def describe(self) -> str:
         """The guests' kernels."""

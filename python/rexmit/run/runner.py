@@ -295,6 +295,7 @@ class _Session:
             "scenario": self._backend.resolved(),
             "factors": [factor_to_record(factor) for factor in spec.design.factors],
             **spec.design.to_table(),
+            **({"responses": spec.responses_table()} if spec.responses else {}),
             "runs": spec.design.runs,
             **({"shard": list(self._options.shard)} if self._options.shard else {}),
         }

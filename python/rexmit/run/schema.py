@@ -96,6 +96,7 @@ STUDY_KEYS: Mapping[str, tuple[str, bool, str]] = {
         "where runs follow each other at the same hosts: `along` which factors (or replication), and the "
         "`gap` between two",
     ),
+    "responses": ("object", False, "the study's own responses, as its file says them, by name"),
     "seeds": ("array", False, "of merged results: the seeds of the runs"),
     "shard": (
         "array",

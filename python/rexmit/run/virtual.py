@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
-import struct
 import subprocess
 import threading
 import time
@@ -24,9 +22,10 @@ from typing import Any, BinaryIO
 from rexmit.files import create, put
 from rexmit.kernel import find_kernel
 from rexmit.run.agents import last_words
+from rexmit.run.console import running
 from rexmit.run.cores import idle_core
 from rexmit.run.guests import Reach, guest_command, guest_environment, management_console
-from rexmit.run.processes import agent_command, leashed
+from rexmit.run.processes import leashed
 
 MEMORY = "1G"
 """Memory of a guest with somebody's programs; what is not touched costs nothing."""
@@ -87,10 +86,9 @@ def run_in_guest(
     place = {"folder": os.getcwd(), **{name: str(path) for name, path in files.items()}}
     work = folder / "job.json"
     put(work, json.dumps({**job, "guest": place}))
-    agent = agent_command("emulate-in-guest", work)
     reach = Reach(guest_is.writable)
     command = guest_command(
-        kernel, agent, folder, reach, memory=MEMORY, seed=job["seed"], start=guest_is.start_ns
+        kernel, "emulate", work, folder, reach, MEMORY, seed=job["seed"], start=guest_is.start_ns
     )
     printed = folder / "console"
     with idle_core() as core, _started(leashed(command, core), printed, folder) as (guest, stop):
@@ -114,33 +112,6 @@ def run_in_guest(
                 time.sleep(_LOOK_SECONDS)
     words = printed.read_text(errors="replace").splitlines()
     return last_words(words) or f"exit code {guest.returncode}"
-
-
-def running(console: Path) -> str:
-    """The name of the program that runs in a guest, as its kernel's management console says; or nothing."""
-    # The first lets the kernel say all of the second.
-    for line in _ask(console, "sysrq 9", "sysrq p").splitlines():
-        # As show_regs prints it: "Pid: 41, comm: python3 Not tainted 6.1.192".
-        _, found, rest = line.partition("comm: ")
-        if found:
-            return rest.split(" ")[0]
-    return ""
-
-
-def _ask(console: Path, *commands: str) -> str:
-    """What a guest's kernel answers to commands, if it does [Linux arch/um/drivers/mconsole.h]."""
-    answer = b""
-    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
-        channel.bind(str(console) + ".answer")
-        channel.settimeout(2)
-        for words in (command.encode() for command in commands):
-            channel.sendto(struct.pack("=Iii512s", 0xCAFEBABE, 2, len(words), words), str(console))
-            more = True
-            while more:
-                data = channel.recv(4096)
-                _, more, size = struct.unpack_from("=iii", data)
-                answer += data[12 : 12 + size].rstrip(b"\0")
-    return answer.decode(errors="replace")
 
 
 def _tail(path: Path, to: BinaryIO) -> Iterator[int]:

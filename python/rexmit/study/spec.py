@@ -13,10 +13,12 @@ from rexmit.study.design import Design, parse_design
 from rexmit.study.factors import Factor, factor_to_toml, is_levels, parse_factor
 from rexmit.study.find import find_study
 from rexmit.study.profiles import inline_levels, inline_stacks
+from rexmit.study.programs import have_programs, place_programs
+from rexmit.study.responses import OwnResponse, parse_responses
 from rexmit.study.settings import Table, get_setting, with_setting
 
 _TEXTS = ("title", "source", "question", "description")
-_KEYS = {*_TEXTS, "scenario", "vary", "design"}
+_KEYS = {*_TEXTS, "scenario", "vary", "design", "responses"}
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,12 @@ class StudySpec:
     texts: dict[str, str]
     scenario: Table
     design: Design
+    responses: tuple[OwnResponse, ...] = ()
+
+    @property
+    def has_programs(self) -> bool:
+        """Whether a host of one of its runs has a program."""
+        return have_programs(self.scenario, self.design.factors)
 
     @property
     def title(self) -> str:
@@ -100,7 +108,13 @@ class StudySpec:
         table["scenario"] = self.scenario if scenario is None else scenario
         table["vary"] = _in_order({factor.name: factor_to_toml(factor) for factor in self.design.factors})
         table["design"] = self.design.to_table()
+        if self.responses:
+            table["responses"] = self.responses_table()
         return table
+
+    def responses_table(self) -> Table:
+        """The table `[responses]`."""
+        return {one.name: one.to_table() for one in self.responses}
 
     def _with_factors(self, factors: list[Factor]) -> StudySpec:
         return replace(self, design=parse_design(self.design.to_table(), factors))
@@ -149,7 +163,11 @@ def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
         if folded.count(factor_name.lower()) > 1:
             raise StudyError(f"vary.{factor_name}: stands there twice")
     design = parse_design(_table(table, "design"), factors)
-    return StudySpec(name, path, texts, inline_stacks(scenario, folder), design)
+    scenario = place_programs(inline_stacks(scenario, folder), factors, folder)
+    responses = parse_responses(_table(table, "responses"))
+    if responses and not have_programs(scenario, factors):
+        raise StudyError("responses: they are numbers of programs; give hosts.client.program")
+    return StudySpec(name, path, texts, scenario, design, responses)
 
 
 def _in_order(vary: Table) -> Table:

@@ -188,6 +188,11 @@ impl LinuxEnd {
             remote: settings.remote,
             active: settings.role == Role::Active,
             streams: settings.streams,
+            wish: settings
+                .wish
+                .as_deref()
+                .map(|wish| serde_json::to_string(wish).unwrap_or_default())
+                .unwrap_or_default(),
         }));
         at.step(number, Instant::ZERO, false);
         if let Some(failure) = &at.failure {

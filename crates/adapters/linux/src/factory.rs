@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use rexmit_stack::{
-    About, Determinism, EndSettings, HostSettings, RngCore, RunSettings, SettingError, StackEnd,
+    About, Determinism, EndSettings, HostSettings, RngCore, RunSettings, SettingError, SocketWish, StackEnd,
     StackFactory, StackRun,
 };
 
@@ -39,6 +39,10 @@ impl StackFactory for LinuxStack {
             host.table.unknown_to_linux().iter().map(|key| host.key(key)).collect();
         unsupported.extend(host.alternate_address.map(|_| "alternate".to_string()));
         Ok(unsupported)
+    }
+
+    fn check_sockets(&self, host: &HostSettings<'_>, wish: &SocketWish) -> Result<Vec<String>, SettingError> {
+        Ok(wish.beyond_linux(host.protocol == "sctp"))
     }
 
     fn start(&self, run: &RunSettings<'_>) -> Result<Box<dyn StackRun>, SettingError> {

@@ -81,7 +81,7 @@ pub enum Act {
 }
 
 /// What an end is made from.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Opening {
     /// Its number.
     pub end: u32,
@@ -93,6 +93,8 @@ pub struct Opening {
     pub active: bool,
     /// Streams that it uses, of SCTP.
     pub streams: u16,
+    /// A [`SocketWish`](rexmit_stack::SocketWish) as JSON, or nothing.
+    pub wish: String,
 }
 
 /// [`Delivery`] as it travels.

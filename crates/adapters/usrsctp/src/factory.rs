@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use rexmit_stack::{
     About, Counters, Determinism, EndSettings, HostSettings, RandomStream, RngCore, RunSettings,
-    SettingError, StackEnd, StackFactory, StackRun, Transmission, changed_values, read,
+    SettingError, SocketSpec, SocketWish, StackEnd, StackFactory, StackRun, Transmission, changed_values,
+    read,
 };
 use rexmit_units::{Bytes, Duration, Instant};
 use rexmit_wire::SeqNumber;
@@ -61,6 +62,12 @@ impl StackFactory for UsrsctpStack {
         Ok(unsupported)
     }
 
+    fn check_sockets(&self, host: &HostSettings<'_>, wish: &SocketWish) -> Result<Vec<String>, SettingError> {
+        let (changed, rest) = with_wish(&settings_of(host).0, wish);
+        changed.check().map_err(|error| SettingError::new("socket", error.to_string()))?;
+        Ok(rest)
+    }
+
     fn start(&self, run: &RunSettings<'_>) -> Result<Box<dyn StackRun>, SettingError> {
         let library = Usrsctp::start(run.phase("usrsctp.tick", TICK)).map_err(refused)?;
         let host = |host: &HostSettings<'_>| Host {
@@ -88,6 +95,9 @@ impl StackRun for Run {
     fn endpoint(&mut self, host: usize, end: &EndSettings) -> Result<Box<dyn StackEnd>, SettingError> {
         let host = &mut self.hosts[host];
         let mut settings = host.settings.clone();
+        if let Some(wish) = &end.wish {
+            settings = Arc::new(with_wish(&settings, wish).0);
+        }
         if settings.streams < end.streams {
             Arc::make_mut(&mut settings).streams = end.streams;
         }
@@ -101,6 +111,17 @@ impl StackRun for Run {
         };
         Ok(Box::new(self.library.association(config).map_err(refused)?))
     }
+}
+
+/// The settings of a socket that is asked for this, and the keys of the transfer that the library has nothing for.
+fn with_wish(settings: &UsrsctpConfig, wish: &SocketWish) -> (UsrsctpConfig, Vec<String>) {
+    let mut changed = settings.clone();
+    let mut rest = wish.clone();
+    let SocketSpec { nagle, send_buffer, receive_buffer, .. } = &mut rest.socket;
+    changed.nodelay = nagle.take().map_or(changed.nodelay, |on| !on);
+    changed.send_buffer = send_buffer.take().unwrap_or(changed.send_buffer);
+    changed.receive_buffer = receive_buffer.take().unwrap_or(changed.receive_buffer);
+    (changed, rest.keys().collect())
 }
 
 fn refused(error: UsrsctpError) -> SettingError {

@@ -149,6 +149,7 @@ fn in_namespace(id: HostId, setup: &Setup, addresses: &ByHost<IpAddr>) -> Result
         address: None,
         alternate_address: None,
         tick_phase: None,
+        program: None,
         code: None,
         tables: BTreeMap::new(),
         linux,

@@ -9,6 +9,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -30,17 +31,25 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Time that what a program has left running has.
 const GRACE_OF_REST: Duration = Duration::from_millis(500);
 
-/// A program to run.
+/// A program to run, and where.
 #[derive(Debug)]
-pub struct Program<'a> {
+pub struct Started<'a> {
     /// Its name and arguments.
     pub argv: &'a [String],
-    /// What its environment has beside this process's own.
+    /// What its environment has.
     pub environment: &'a [(String, String)],
+    /// Beside this process's own.
+    pub inherits: bool,
+    /// The folder that it begins in; this process's own where there is none.
+    pub folder: Option<&'a Path>,
+    /// What it sees as the root.
+    pub root: Option<&'a Path>,
     /// Where it runs; this process's own namespace where there is none.
     pub namespace: Option<&'a Namespace>,
     /// The terminal's foreground group, which it joins to be used there; without one it reads nothing.
     pub foreground: Option<i32>,
+    /// Where its standard output and its errors go; to this process's where there is nothing.
+    pub printed: Option<[&'a File; 2]>,
     /// Standard output goes to standard error.
     pub to_stderr: bool,
     /// The user and group that it is again, in a user namespace.
@@ -90,7 +99,7 @@ impl Keeper {
     ///
     /// # Errors
     /// Where no process can be made. What is wrong with the program is a [`Report`].
-    pub fn start(program: &Program<'_>) -> io::Result<Self> {
+    pub fn start(program: &Started<'_>) -> io::Result<Self> {
         let (reports, to) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
         let (ready, say_ready) = pipe2(OFlag::O_CLOEXEC)?;
         let (to, ready) = (File::from(to), File::from(ready));
@@ -147,10 +156,11 @@ impl AsFd for Keeper {
 }
 
 /// The keeper's process. It begins when a byte comes from `ready`, and does nothing if none does.
-fn keep(program: &Program<'_>, mut to: &File, mut ready: &File) -> io::Result<()> {
+fn keep(program: &Started<'_>, mut to: &File, mut ready: &File) -> io::Result<()> {
     // The emulator's own interfaces and records are gone when it is, not when the last keeper is.
     let mut kept = vec![to.as_fd(), ready.as_fd(), program.held];
     kept.extend(program.namespace.map(Namespace::fd));
+    kept.extend(program.printed.into_iter().flatten().map(AsFd::as_fd));
     close_all_but(&kept)?;
     // Everything that would end it early is held back; SIGCHLD and SIGTERM are read.
     let all = [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
@@ -197,17 +207,30 @@ fn end_the_rest(contained: bool) -> io::Result<()> {
     Ok(())
 }
 
-fn begin(program: &Program<'_>) -> io::Result<std::process::Child> {
+fn begin(program: &Started<'_>) -> io::Result<std::process::Child> {
     let mut command = Command::new(&program.argv[0]);
-    command.args(&program.argv[1..]).envs(program.environment.iter().map(|(k, v)| (k, v)));
+    command.args(&program.argv[1..]);
+    if !program.inherits {
+        command.env_clear();
+    }
+    command.envs(program.environment.iter().map(|(k, v)| (k, v)));
     if program.foreground.is_none() {
         command.stdin(Stdio::null());
+    }
+    if let Some([output, errors]) = program.printed {
+        command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(errors.try_clone()?));
     }
     if program.to_stderr {
         command.stdout(Stdio::from(io::stderr().as_fd().try_clone_to_owned()?));
     }
     let leads_group = program.foreground.is_none();
-    let place = Place { namespace: program.namespace, leads_group, user: program.user };
+    let place = Place {
+        namespace: program.namespace,
+        root: program.root,
+        folder: program.folder,
+        leads_group,
+        user: program.user,
+    };
     spawn(&mut command, &place)
 }
 
@@ -244,7 +267,8 @@ fn watch(child: Pid, group: bool, signals: &SignalFd) -> i32 {
     }
 }
 
-fn failure(name: &str, error: &io::Error) -> Report {
+/// Why a program of this name could not be started.
+pub fn failure(name: &str, error: &io::Error) -> Report {
     let (why, code) = match error.kind() {
         io::ErrorKind::NotFound => (format!("{name}: command not found"), 127),
         io::ErrorKind::PermissionDenied => (format!("{name}: cannot be executed: permission denied"), 126),

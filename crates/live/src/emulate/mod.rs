@@ -28,9 +28,11 @@ mod session;
 mod watcher;
 
 pub use guest::{GuestPlace, serve_in_guest};
+pub(crate) use keeper::{Keeper, Report, Started, failure};
 pub use probe::{Probe, probe};
 pub use report::{Event, Summary, Traffic};
 pub use session::serve;
+pub(crate) use watcher::is_listening;
 
 /// What is to be emulated.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

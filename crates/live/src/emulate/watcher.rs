@@ -13,7 +13,7 @@ use rexmit_network::{ByHost, HostId};
 use rexmit_units::{Duration, Instant};
 
 use super::ends::Ends;
-use super::keeper::{Keeper, Program, Report};
+use super::keeper::{Keeper, Report, Started};
 use super::record::Kept;
 use super::report::{Event, Events, Summary};
 use super::{Emulation, End, Ready};
@@ -49,9 +49,13 @@ impl Watcher<'_> {
     pub fn start(&mut self, host: HostId) -> Result<(), End> {
         let command = host == CLIENT;
         let argv = if command { &self.wanted.command } else { &self.wanted.server };
-        let keeper = Keeper::start(&Program {
+        let keeper = Keeper::start(&Started {
             argv,
             environment: &self.environment,
+            inherits: true,
+            folder: None,
+            root: None,
+            printed: None,
             namespace: self.ends.addresses.as_ref().map(|_| &self.ends.ends[host].namespace),
             foreground: self.wanted.foreground.filter(|_| command),
             to_stderr: !command || self.wanted.to_stderr,
@@ -111,7 +115,7 @@ impl Watcher<'_> {
         match self.wanted.ready {
             Ready::After(ns) => Ok(waited >= ns),
             Ready::Port(port) => Ok(server.within(listening)?.contains(&("tcp", port))),
-            Ready::Listening => Ok(!server.within(listening)?.is_empty()),
+            Ready::Listening => server.within(is_listening),
         }
     }
 
@@ -212,6 +216,14 @@ impl Watcher<'_> {
             }
         }
     }
+}
+
+/// Whether any socket of this thread's namespace waits for somebody.
+///
+/// # Errors
+/// None: what cannot be read is as if it were not there.
+pub fn is_listening() -> io::Result<bool> {
+    listening().map(|found| !found.is_empty())
 }
 
 /// Sockets of this thread's namespace that wait for somebody: protocol and port.

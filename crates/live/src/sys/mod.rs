@@ -8,6 +8,7 @@ pub mod device;
 pub mod inside;
 pub mod link;
 pub mod namespace;
+pub mod options;
 pub mod packet_socket;
 pub mod poll;
 pub mod process;

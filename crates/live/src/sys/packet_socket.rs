@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use super::options::set;
 use super::{about, check, link};
 
 /// A tap on an interface of this thread's namespace.
@@ -21,7 +22,7 @@ pub struct Captured {
 }
 
 /// Room for what waits to be read.
-const RECEIVE_BUFFER: libc::c_int = 64 << 20;
+const RECEIVE_BUFFER: u32 = 64 << 20;
 
 impl AsFd for PacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -44,10 +45,10 @@ impl PacketSocket {
             OwnedFd::from_raw_fd(fd as i32)
         };
         let tap = Self(fd);
-        if tap.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER).is_err() {
-            tap.set(libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER)?;
+        if set(&tap.0, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &[RECEIVE_BUFFER]).is_err() {
+            set(&tap.0, libc::SOL_SOCKET, libc::SO_RCVBUF, &[RECEIVE_BUFFER])?;
         }
-        tap.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+        set(&tap.0, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &[1])?;
         let mut address = zeroed_address();
         address.sll_family = libc::AF_PACKET as u16;
         address.sll_protocol = protocol;
@@ -62,20 +63,6 @@ impl PacketSocket {
         };
         check(answer.into()).map_err(about(format!("a packet socket on {name}")))?;
         Ok(tap)
-    }
-
-    fn set(&self, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
-        // SAFETY: the option is an `int`, which outlives the call.
-        let answer = unsafe {
-            libc::setsockopt(
-                self.0.as_raw_fd(),
-                level,
-                name,
-                (&raw const value).cast(),
-                size_of::<libc::c_int>() as libc::socklen_t,
-            )
-        };
-        check(answer.into()).map(drop)
     }
 
     /// The next packet, into `buffer`; `None` if none waits.

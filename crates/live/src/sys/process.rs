@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command};
 
 use nix::errno::Errno;
@@ -13,17 +14,21 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{Pid, getpid, getppid, setpgid};
+use nix::unistd::{Pid, chdir, chroot, getpid, getppid, setpgid};
 use rexmit_files::set_kernel_value;
 
-use super::about;
 use super::namespace::Namespace;
+use super::{about, check};
 
 /// Where and as whom a program begins.
 #[derive(Debug, Default)]
 pub struct Place<'a> {
     /// Its network namespace; this process's own where there is none.
     pub namespace: Option<&'a Namespace>,
+    /// What it sees as the root.
+    pub root: Option<&'a Path>,
+    /// The folder that it begins in, within that root; this process's own where there is none.
+    pub folder: Option<&'a Path>,
     /// It leads a process group of its own; else it stays in that of this process.
     pub leads_group: bool,
     /// The user and group that it is again, where this process is root of a user namespace only.
@@ -102,6 +107,7 @@ pub fn spawn(command: &mut Command, place: &Place<'_>) -> io::Result<Child> {
     let parent = getpid();
     let (leads_group, user) = (place.leads_group, place.user);
     let namespace = place.namespace.map(Namespace::try_clone).transpose()?;
+    let (root, folder) = (place.root.map(Path::to_owned), place.folder.map(Path::to_owned));
     let placed = move || -> io::Result<()> {
         if leads_group {
             lead_group()?;
@@ -109,6 +115,12 @@ pub fn spawn(command: &mut Command, place: &Place<'_>) -> io::Result<Child> {
         as_at_login()?;
         if let Some(namespace) = &namespace {
             namespace.enter()?;
+        }
+        if let Some(root) = &root {
+            chroot(root.as_path())?;
+        }
+        if let Some(folder) = &folder {
+            chdir(folder.as_path())?;
         }
         if let Some((user, group)) = user {
             unshare(CloneFlags::CLONE_NEWUSER)?;
@@ -190,6 +202,26 @@ pub fn reap() -> (Option<(Pid, i32)>, bool) {
     }
 }
 
+/// How a child has ended, if it has: its exit code, or 128 and the signal.
+pub fn exit_of(pid: Pid) -> Option<i32> {
+    match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
+        Ok(WaitStatus::Exited(_, code)) => Some(code),
+        Ok(WaitStatus::Signaled(_, signal, _)) => Some(128 + signal as i32),
+        _ => None,
+    }
+}
+
+/// A descriptor that is readable once a child has ended.
+///
+/// # Errors
+/// Those of pidfd_open(2).
+pub fn descriptor_of(pid: Pid) -> io::Result<OwnedFd> {
+    // SAFETY: takes numbers.
+    let number = check(unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) })?;
+    // SAFETY: the kernel has just made it for this process.
+    Ok(unsafe { OwnedFd::from_raw_fd(number as i32) })
+}
+
 /// Sends a signal to each child of this process. How many there were.
 ///
 /// # Errors
@@ -207,6 +239,10 @@ pub fn signal_children(signal: Signal) -> io::Result<usize> {
 
 /// Kills every child, and those of theirs that come to this process as orphans, until none is left.
 pub fn kill_children() {
+    if reap().1 {
+        // Whoever is the first of all needs no list.
+        signal_namespace(Signal::SIGKILL);
+    }
     while reap().1 {
         if signal_children(Signal::SIGKILL).is_err() {
             return;

@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::device::{DeviceCounters, Lost};
+use super::options::set;
 use super::{about, check, link};
 
 /// A socket on an interface with its ring.
@@ -206,11 +207,4 @@ fn bind(socket: &OwnedFd, name: &str) -> io::Result<()> {
         libc::bind(socket.as_raw_fd(), (&raw const address).cast(), len)
     };
     check(answer.into()).map(drop).map_err(about(format!("a packet socket on {name}")))
-}
-
-fn set(socket: &OwnedFd, level: libc::c_int, name: libc::c_int, value: &[u32]) -> io::Result<()> {
-    let len = size_of_val(value) as libc::socklen_t;
-    // SAFETY: the option is plain numbers of `len` bytes, which outlive the call.
-    let answer = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, value.as_ptr().cast(), len) };
-    check(answer.into()).map(drop)
 }

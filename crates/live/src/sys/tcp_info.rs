@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-use super::check;
+use super::{check, options};
 
 /// `struct tcp_info` of Linux up to 6.1; what an older kernel does not know stays 0. Times are in microseconds,
 /// windows in segments, where not said otherwise.
@@ -119,11 +119,7 @@ pub fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
 /// # Errors
 /// Where it is none of TCP.
 pub fn clamp_window(socket: impl AsFd, bytes: u32) -> io::Result<()> {
-    let (fd, option) = (socket.as_fd().as_raw_fd(), libc::TCP_WINDOW_CLAMP);
-    let len = size_of::<u32>() as libc::socklen_t;
-    // SAFETY: the option is an `int`, which outlives the call.
-    let answer = unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, option, (&raw const bytes).cast(), len) };
-    check(answer.into()).map(drop)
+    options::set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &[bytes])
 }
 
 /// Bytes that wait in the receive buffer (`FIONREAD`) or the send buffer (`TIOCOUTQ`).

@@ -1,0 +1,72 @@
+"""Programs at the hosts of a study's runs, on a real kernel: in a guest for each run, or on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rexmit.errors import StudyError
+from rexmit.files import put
+from rexmit.kernel import Kernel
+from rexmit.run.guests import Reach, guests_command
+
+MEMORY = "512M"
+"""Memory of a guest; what is not touched costs nothing, but its kernel starts the later the more there is."""
+
+IN_GUEST = Path("/run/rexmit")
+"""Where programs in a guest have their temporary folders: in the guest's memory."""
+
+_PASSED_ON = ("PATH", "HOME")
+"""What programs have of this process's environment; all else would make a run depend on who runs it."""
+
+_EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def place_of(scenario: Mapping[str, Any], temporary: Path, guest: bool) -> dict[str, Any]:
+    """What the native code is told of the programs of a run. `temporary` is a folder for what they write."""
+    about = scenario.get("programs", {})
+    own = sys.platform == "linux" and os.geteuid() != 0 and not guest
+    return {
+        "folder": about.get("folder", str(Path.cwd())),
+        "temporary": str(temporary),
+        "environment": {name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+        "user": [os.geteuid(), os.getegid()] if own else None,
+        "contained": not guest,
+        "writable": about.get("writable", []),
+        "elsewhere": about.get("elsewhere", "read-only"),
+    }
+
+
+def start_of(scenario: Mapping[str, Any]) -> int:
+    """What the clock of a guest shows first, ns since 1970. Raises StudyError for a date that is none."""
+    given = scenario.get("programs", {}).get("date")
+    when = _EPOCH
+    if given is not None:
+        try:
+            when = datetime.fromisoformat(str(given))
+        except ValueError:
+            raise StudyError(
+                f'programs.date: {given!r} is no time; allowed: such as "2026-07-01T12:00" (UTC)'
+            ) from None
+        when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return int(when.timestamp()) * 1_000_000_000
+
+
+def guest_of_each(kernel: Kernel, job: Path, folder: Path, writable: tuple[Path, ...]) -> list[str]:
+    """The command of an agent that runs each run of a job in a guest of its own."""
+    runs = json.loads(job.read_text())["runs"]
+    jobs = []
+    for number, run in enumerate(runs):
+        own = folder / f"run-{number}.json"
+        put(own, json.dumps({"runs": [run]}))
+        jobs.append(own)
+    scenarios = [run["own"]["scenario"] for run in runs]
+    places = [Path(path) for one in scenarios for path in one.get("programs", {}).get("writable", [])]
+    start = start_of(scenarios[0]) if scenarios else 0
+    reach = Reach(tuple(dict.fromkeys([*writable, *places])))
+    return guests_command(kernel, jobs, folder, reach, MEMORY, seed=0, start=start)

@@ -1,0 +1,49 @@
+"""Programs at the hosts of a study: where they begin, and whether there are any."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rexmit.errors import StudyError
+from rexmit.study.factors import Factor
+from rexmit.study.settings import Table
+
+_HOSTS = ("server", "client")
+
+
+def have_programs(scenario: Table, factors: tuple[Factor, ...] | list[Factor] = ()) -> bool:
+    """Whether a host of a scenario, or of one of a study's runs, has a program."""
+    hosts = scenario.get("hosts")
+    own = isinstance(hosts, dict) and any(
+        isinstance(hosts.get(host), dict) and "program" in hosts[host] for host in _HOSTS
+    )
+    names = [name for factor in factors for name in (factor.settings or (factor.name,))]
+    varied = any(name.startswith(f"hosts.{host}.program") for name in names for host in _HOSTS)
+    return own or varied
+
+
+def place_programs(scenario: Table, factors: list[Factor], folder: Path) -> Table:
+    """The scenario with the folder that its programs begin in, and whole names of those they may write to.
+
+    `folder` is the study's, from which relative names start. Raises StudyError for one that is not there.
+    """
+    if not have_programs(scenario, factors):
+        return scenario
+    given = scenario.get("programs", {})
+    if not isinstance(given, dict):
+        return scenario
+    begins = _whole(given.get("folder", "."), folder, "programs.folder")
+    placed: dict[str, Any] = {**given, "folder": begins}
+    if isinstance(given.get("writable"), list):
+        placed["writable"] = [_whole(path, Path(begins), "programs.writable") for path in given["writable"]]
+    return {**scenario, "programs": placed}
+
+
+def _whole(path: object, folder: Path, key: str) -> str:
+    if not isinstance(path, str):
+        raise StudyError(f"{key}: {path!r} is no folder")
+    whole = (folder / Path(path).expanduser()).resolve()
+    if not whole.is_dir():
+        raise StudyError(f"{key}: {whole}: there is no such folder")
+    return str(whole)
