@@ -14,6 +14,9 @@ from rexmit import _native
 UNIT_NAMES = ("bit_s", "ns")
 """Units of rates and of times, as columns end."""
 
+NANOSECONDS = {"us": 1e3, "ms": 1e6, "s": 1e9}
+"""Units of times that are not columns' own, and how many nanoseconds they have."""
+
 
 def as_numbers(labels: Sequence[object]) -> tuple[str, list[int]] | None:
     """The labels of a factor as whole numbers and their unit, or None where they are no rate or time.

@@ -159,3 +159,10 @@ def guest() -> None:
         find_kernel()
     except KernelError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def namespaces() -> None:
+    """Skips where this machine's kernel makes no namespaces for us."""
+    if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode != 0:
+        pytest.skip("this user may not make network namespaces")

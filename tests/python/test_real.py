@@ -31,13 +31,6 @@ def study(**vary: list[Any]) -> rexmit.Study:
     )
 
 
-@pytest.fixture
-def namespaces() -> None:
-    """Skips where this machine's kernel makes no namespaces for us."""
-    if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode != 0:
-        pytest.skip("this user may not make network namespaces")
-
-
 def run(backend: str, what: rexmit.Study, out: Path | None = None, **options: Any) -> pl.DataFrame:
     return what.run(out, backend=backend, progress=False, **options).table()
 

@@ -2,16 +2,32 @@
 //!
 //! `REXMIT_JOB` is the file of the job. `REXMIT_DOES` is `runs`, to answer on the console (see [`rexmit_live::agent`]), or
 //! `emulate`. The guest ends with it. A program rather than a script with a module: it is started with every guest.
+//!
+//! On the machine, `rexmit-guest FILE` starts guests one after another: each line of the file is a command, as a list in JSON.
+//! A guest's kernel leaves the session that it was started in, so whoever kills that would miss it; it is killed with this
+//! process instead.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
 
+use rexmit_live::sys::process::{Place, spawn};
 use rexmit_live::{agent, emulate, guest, programs};
 use rexmit_scenario::{VerdictRow, tables};
 use serde_json::{Map, Value};
 
-fn main() {
+fn main() -> ExitCode {
+    if let Some(file) = std::env::args_os().nth(1).filter(|_| std::process::id() != 1) {
+        return match follow(Path::new(&file)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(e) => {
+                println!("guests: {e}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     // On the console, for want of a better place: whoever started the guest reads it.
     if let Err(e) = serve() {
         println!("agent: {e}");
@@ -19,6 +35,20 @@ fn main() {
     if let Err(e) = guest::power_off() {
         println!("agent: {e}");
     }
+    ExitCode::FAILURE
+}
+
+/// Starts the guests of a file, each when the one before has ended.
+fn follow(file: &Path) -> io::Result<()> {
+    for line in fs::read_to_string(file)?.lines() {
+        let words: Vec<String> = serde_json::from_str(line)?;
+        let Some((program, rest)) = words.split_first() else { continue };
+        let mut command = Command::new(program);
+        command.args(rest).stdin(Stdio::null());
+        // What came of it the answers say.
+        spawn(&mut command, &Place::default())?.wait()?;
+    }
+    Ok(())
 }
 
 fn serve() -> io::Result<()> {

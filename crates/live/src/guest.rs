@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -29,12 +30,30 @@ pub fn prepare() -> io::Result<()> {
     Ok(())
 }
 
-/// Lets what is written below a folder stay in memory, beside what the machine has there.
+/// Lets what is written below a folder stay in memory, beside what the machine has there; but what is written to `kept`
+/// folders goes to the machine.
 ///
 /// # Errors
-/// A kernel without overlays.
-pub fn cover(folder: &str) -> io::Result<()> {
-    overlay(folder, folder, &folder.replace('/', "_"))
+/// A kernel without overlays; a folder that is not there.
+pub fn cover(folder: &str, kept: &[PathBuf]) -> io::Result<()> {
+    let below = kept.iter().filter(|path| path.starts_with(folder));
+    let open = |path: &PathBuf| {
+        let found = rexmit_files::open(path, libc::O_DIRECTORY);
+        found.map(|file| (path.clone(), file)).map_err(crate::sys::about(path.display()))
+    };
+    let below: Vec<_> = below.map(open).collect::<io::Result<_>>()?;
+    overlay(folder, folder, &folder.replace('/', "_"))?;
+    for (path, file) in below {
+        bind(&PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())), &path)?;
+    }
+    Ok(())
+}
+
+/// Lets `place` show what is at `path`.
+fn bind(path: &Path, place: &Path) -> io::Result<()> {
+    mount(Some(path), place, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
+        .map_err(io::Error::from)
+        .map_err(crate::sys::about(place.display()))
 }
 
 /// A root that is the machine's, in which whatever is written stays in memory, but for what is written to these folders;
@@ -49,10 +68,7 @@ pub fn copy_of_root(writable: &[PathBuf]) -> io::Result<PathBuf> {
     overlay("/", &root.display().to_string(), "copy")?;
     let own = ["/proc", "/sys", "/dev", "/run", "/tmp"].map(PathBuf::from);
     for path in own.iter().chain(writable) {
-        let place = root.join(path.strip_prefix("/").unwrap_or(path));
-        mount(Some(path), &place, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
-            .map_err(io::Error::from)
-            .map_err(crate::sys::about(path.display()))?;
+        bind(path, &root.join(path.strip_prefix("/").unwrap_or(path)))?;
     }
     Ok(root)
 }

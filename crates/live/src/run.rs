@@ -222,7 +222,7 @@ impl<'a> Lab<'a> {
             crate::guest::seed(seed)?;
         }
         if let Some(programs) = &mut self.programs {
-            programs.start(CLIENT, 0, &self.poll)?;
+            programs.start(CLIENT, clock::monotonic(), &self.poll)?;
         }
         let (mut turns, mut beaten) = (0_u64, Instant::ZERO);
         loop {
@@ -264,9 +264,10 @@ impl<'a> Lab<'a> {
     fn programs_are_over(&mut self) -> bool {
         /// What a program may take to end, and what it has left running.
         const END: Duration = Duration::from_secs(5);
+        let limit = (self.now > self.limit).then_some(self.resolved.scenario.limit);
         let Some(programs) = &mut self.programs else { return true };
         let by = *self.ending.get_or_insert_with(|| {
-            programs.end();
+            programs.end(limit);
             self.now + END
         });
         programs.are_over() || self.now > by
@@ -283,7 +284,7 @@ impl<'a> Lab<'a> {
         }
         let begun = clock::monotonic();
         let Some(programs) = &mut self.programs else { return Ok(()) };
-        programs.start(SERVER, begun as i64 - self.start as i64, &self.poll)?;
+        programs.start(SERVER, begun, &self.poll)?;
         if virtual_time {
             return Ok(());
         }
@@ -300,7 +301,7 @@ impl<'a> Lab<'a> {
 
     /// Hears of programs.
     fn hear(&mut self, ready: &[Ready]) {
-        let at = clock::monotonic() as i64 - self.start as i64;
+        let at = clock::monotonic();
         let Some(programs) = &mut self.programs else { return };
         for (number, _) in ready.iter().filter(|(number, _)| *number >= PROGRAMS) {
             programs.handle(*number, at);
@@ -347,7 +348,7 @@ impl<'a> Lab<'a> {
 
     fn finish(mut self, failure: Option<io::Error>, stock: &mut Stock) -> Result<LiveOutcome, SpecError> {
         let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
-        let finished = self.programs.take().map(|mut programs| programs.finish());
+        let finished = self.programs.take().map(|mut programs| programs.finish(self.start));
         let mut row = self.row(finished).map_err(wrong)?;
         row.intervals = self.ends.intervals(self.now);
         let (rows, messages) = self.ends.messages();

@@ -18,7 +18,8 @@ pub struct LinuxSpec {
     /// where neither says anything it is that of `--kernel`, or the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Congestion control, such as `"reno"`, `"cubic"` or `"bbr"` (TCP_CONGESTION).
+    /// Congestion control, such as `"reno"`, `"cubic"` or `"bbr"` (TCP_CONGESTION; of a program's sockets
+    /// `tcp_congestion_control`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
     /// Selective acknowledgments (`tcp_sack`).
@@ -183,6 +184,20 @@ impl LinuxSpec {
         let keys: Vec<String> = table.as_object().into_iter().flat_map(|t| t.keys().cloned()).collect();
         let means = move |key: &str| BOTH.contains(&key) || key.starts_with("sctp_") == sctp;
         keys.into_iter().filter(move |key| !means(key))
+    }
+
+    /// Keys that say something here and are of sockets, which programs set themselves.
+    pub(crate) fn of_sockets(&self) -> Vec<&'static str> {
+        let given = [
+            ("send_buffer", self.send_buffer.is_some()),
+            ("receive_buffer", self.receive_buffer.is_some()),
+            ("nagle", self.nagle.is_some()),
+            ("sctp_sack_delay", self.sctp_sack_delay.is_some()),
+            ("sctp_sack_packets", self.sctp_sack_packets.is_some()),
+            ("sctp_streams", self.sctp_streams.is_some()),
+            ("sctp_heartbeat", self.sctp_heartbeat.is_some()),
+        ];
+        given.into_iter().filter_map(|(key, given)| given.then_some(key)).collect()
     }
 
     /// Every sysctl that it asks for, by name, in order.

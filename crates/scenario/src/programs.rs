@@ -8,7 +8,7 @@ use rexmit_network::{ByHost, HostId};
 use rexmit_tables::row;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::scenario::Hosts;
 use crate::{HostCell, Resolved, SpecError};
@@ -128,9 +128,16 @@ impl ProgramForm {
             let text = format!("{file:?} is not in the program's TMPDIR; allowed: such as \"result.json\"");
             return Err(SpecError::new("file", text));
         }
-        Ok(Program { words, environment, file })
+        let program = Program { words, environment, file };
+        let mut known = program.environment.clone();
+        known.extend(GIVEN.map(|name| (name.to_string(), String::new())));
+        program.expanded(&known)?;
+        Ok(program)
     }
 }
+
+/// Variables that every program has.
+const GIVEN: [&str; 5] = ["HOME", "PATH", "REXMIT_CLIENT", "REXMIT_SERVER", "TMPDIR"];
 
 impl Program {
     /// The words with the variables of this environment in them.
@@ -173,7 +180,7 @@ row! {
         host: HostCell = plain("server or client: where it ran"),
         code: Option<u32> =
             plain("its exit code; 128 and the signal where one ended it, 127 where there is no such command")
-                or "it ran until the run was over",
+                or "it ran until it was asked to end",
         started_ns: i64 = ns("when it was started, since the start of the run: before 0 at the server"),
         ended_ns: Option<i64> = ns("when it ended") or "it ran until the run was over",
         output: String = plain("what it printed, up to 256 KiB"),
@@ -234,6 +241,19 @@ impl Resolved {
         Ok(())
     }
 
+    /// Options of sockets at hosts where programs open all of them, by their keys.
+    pub(crate) fn sockets_of_programs(&self) -> impl Iterator<Item = String> {
+        let hosts = self
+            .scenario
+            .hosts
+            .iter()
+            .filter(|(host, ..)| self.programs[*host].is_some() && self.scenario.transfers.is_empty());
+        hosts.flat_map(|(_, name, host)| {
+            let keys = host.linux.of_sockets().into_iter();
+            keys.map(move |key| format!("hosts.{name}.linux.{key} (a program opens its own sockets)"))
+        })
+    }
+
     /// That programs need a real kernel, where the scenario has some.
     ///
     /// # Errors
@@ -245,6 +265,22 @@ impl Resolved {
             Some((host, _)) => Err(SpecError::new(program_key(host), text)),
         }
     }
+}
+
+/// Says in the schema of a scenario what it must have: both hosts with their stacks, and transfers; or a program.
+pub(crate) fn say_what_is_needed(schema: &mut Value) {
+    let mut take =
+        |name: &str| schema["$defs"][name].as_object_mut().and_then(|part| part.remove("required"));
+    let (host, hosts) = (take("HostSpec"), take("Hosts"));
+    let host = json!({ "required": host });
+    let both = json!({ "required": hosts, "properties": { "server": host, "client": host } });
+    let program =
+        |name: &str| json!({ "required": [name], "properties": { name: { "required": ["program"] } } });
+    let either = json!({ "anyOf": [program("server"), program("client")] });
+    schema["anyOf"] = json!([
+        { "required": ["transfers"], "properties": { "hosts": both } },
+        { "properties": { "hosts": either } },
+    ]);
 }
 
 /// The key of a host's program.

@@ -20,7 +20,7 @@ use crate::intervals::Intervals;
 use crate::kernel_names::name_kernels;
 use crate::linux::LinuxSpec;
 use crate::profiles::{StackProfile, resolve_profile};
-use crate::programs::{Program, ProgramForm, ProgramsSpec, name_stacks};
+use crate::programs::{Program, ProgramForm, ProgramsSpec, name_stacks, say_what_is_needed};
 
 /// Every connection has a port of its own from 10000 on.
 const MAX_CONNECTIONS: u64 = 55_000;
@@ -379,6 +379,7 @@ impl Resolved {
         hosts
             .chain(self.limits_beyond_linux(|_| true))
             .chain(self.sockets_beyond_linux())
+            .chain(self.sockets_of_programs())
             .chain(self.scenario.path.beyond_netem())
             .chain(alternate)
             .collect()
@@ -471,6 +472,7 @@ const TABLES_OF_PATHS: [&[&str]; 6] = [
 pub fn schema() -> Value {
     let mut schema = serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default();
     add_to_schema(&mut schema, rexmit_stacks::registry());
+    say_what_is_needed(&mut schema);
     schema
 }
 

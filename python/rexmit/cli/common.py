@@ -63,6 +63,11 @@ def warn(text: str) -> None:
     print(f"rexmit: warning: {one_line(text)}", file=sys.stderr, flush=True)
 
 
+def note(text: str) -> None:
+    """A remark of one line on standard error."""
+    print(f"rexmit: {one_line(text)}", file=sys.stderr, flush=True)
+
+
 def warn_of_part(results: Results) -> None:
     """Warns of a shard's results that they are a part of a study's."""
     if results.shard is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rexmit.cli import completing
-from rexmit.cli.common import OUT, json_option, print_json, warn
+from rexmit.cli.common import OUT, json_option, note, print_json, warn
 from rexmit.errors import StudyError, UsageError
 from rexmit.kernel import DEFAULT_VERSION
 from rexmit.run import Results, RunOptions, run_study
@@ -158,7 +158,7 @@ def run(
     began = time.monotonic()
     with shown_study(spec.design) as shown:
         tables = (state, state_at, verdicts, transmissions)
-        watched = (shown.report, warn, shown.rows)
+        watched = (shown.report, warn, note, shown.rows)
         options = RunOptions(
             backend, jobs, resume, capture, *tables, allow_unsupported, *watched, part, cluster, kernel
         )

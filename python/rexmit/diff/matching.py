@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -13,10 +13,16 @@ from rexmit.run import Results
 from rexmit.run.backends import is_real_time
 from rexmit.run.columns import SEED_COLUMNS, design_columns
 from rexmit.run.record import design_of
+from rexmit.tables import responses
 from rexmit.units import plural
 
 LEVELS_NAMED = 4
 """So many levels that only one folder has are named; the others are counted."""
+
+
+def _usual_units() -> dict[str, str | None]:
+    """The units of the responses that every study has."""
+    return {name: column.unit for name, column in responses().items()}
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,7 @@ class Matched:
     factors: Sequence[str]
     responses: Sequence[str]
     paired: bool
+    units: Mapping[str, str | None] = field(default_factory=_usual_units)
 
     @property
     def numbers(self) -> list[str]:
@@ -60,15 +67,21 @@ def match(before: Results, after: Results, *, only_common: bool) -> Matched:
             f"{_where(after)}: has no column {missing[0]}, by which runs of the other are told apart"
         )
     own = {*design_columns(left.columns), *design_columns(right.columns)}
-    responses = [name for name in left.columns if name not in own and name in right.columns]
+    both = [name for name in left.columns if name not in own and name in right.columns]
     casts = [name for name in keys if left.schema[name] != right.schema[name]]
     left, right = (frame.with_columns(pl.col(casts).cast(pl.String)) for frame in (left, right))
-    frame = left.select(*keys, *responses).join(
-        right.select(*keys, *responses), on=keys, how="inner", suffix="_after", maintain_order="left"
+    frame = left.select(*keys, *both).join(
+        right.select(*keys, *both), on=keys, how="inner", suffix="_after", maintain_order="left"
     )
     if frame.is_empty():
         raise UsageError(f"{_where(before)} and {_where(after)}: have no run in common")
-    return Matched(frame, factors, responses, _is_paired(before, after))
+    return Matched(frame, factors, both, _is_paired(before, after), _units(before))
+
+
+def _units(results: Results) -> dict[str, str | None]:
+    """The units of responses: of those that every study has, and of the study's own."""
+    own = results.study.get("responses", {})
+    return _usual_units() | {name: one.get("unit") for name, one in own.items() if isinstance(one, dict)}
 
 
 def check_designs(before: Results, after: Results, *, only_common: bool) -> None:

@@ -107,7 +107,7 @@ def summary(found: Found) -> str:
 def cluster_words(cluster: Cluster) -> list[str]:
     """How many scenarios, what differs, the first difference, the median change of the completion time."""
     change = cluster.median_change
-    told = "" if change is None else change_of(1.0, change, "ratio")
+    told = "" if change is None else change_of(1.0, change, None)
     return [f"{len(cluster.pairs):,}", LEVELS[cluster.level], cluster.kind, told]
 
 

@@ -75,15 +75,16 @@ def _settings(changes: Changes) -> Sheet:
 
 
 def _totals(changes: Changes) -> Sheet:
+    units = changes.matched.units
     rows = [
         [
             row["response"],
             f"{row['cells_changed']:,}",
             f"{row['runs_changed']:,}" if changes.matched.paired else "",
-            quantity(row["before"], row["response"]),
-            quantity(row["after"], row["response"]),
-            change_of(row["before"], row["after"], row["response"]),
-            interval_of(row["low"], row["high"], row["before"], row["response"]),
+            quantity(row["before"], units.get(row["response"])),
+            quantity(row["after"], units.get(row["response"])),
+            change_of(row["before"], row["after"], units.get(row["response"])),
+            interval_of(row["low"], row["high"], row["before"], units.get(row["response"])),
         ]
         for row in changes.totals.iter_rows(named=True)
     ]
@@ -92,6 +93,7 @@ def _totals(changes: Changes) -> Sheet:
 
 
 def _cells(changes: Changes, name: str, shown: int) -> Sheet:
+    unit = changes.matched.units.get(name)
     found = changes.cells.filter(pl.col("response") == name)
     size = (pl.col("ratio").log().abs()).fill_null(pl.col("difference").abs())
     most = found.sort(size, descending=True, nulls_last=True, maintain_order=True).head(shown)
@@ -99,10 +101,10 @@ def _cells(changes: Changes, name: str, shown: int) -> Sheet:
         [
             *(str(row[factor]) for factor in changes.factors),
             f"{row['n']:,}",
-            quantity(row["before"], name),
-            quantity(row["after"], name),
-            change_of(row["before"], row["after"], name),
-            interval_of(row["low"], row["high"], row["before"], name),
+            quantity(row["before"], unit),
+            quantity(row["after"], unit),
+            change_of(row["before"], row["after"], unit),
+            interval_of(row["low"], row["high"], row["before"], unit),
         ]
         for row in most.iter_rows(named=True)
     ]
@@ -115,7 +117,7 @@ def _cells(changes: Changes, name: str, shown: int) -> Sheet:
 def failing_sheet(failing: Sequence[Broken]) -> Sheet:
     """Where conditions hold."""
     rows = [
-        [one.threshold, one.where, quantity(one.before, one.column), quantity(one.after, one.column)]
+        [one.threshold, one.where, quantity(one.before, one.unit), quantity(one.after, one.unit)]
         for one in failing[:BROKEN_SHOWN]
     ]
     left = len(failing) - len(rows)

@@ -20,6 +20,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -27,8 +28,7 @@ import polars as pl
 from rexmit import _native
 from rexmit.diff.matching import Matched
 from rexmit.errors import UsageError, nearest, one_line
-from rexmit.tables import responses
-from rexmit.units import parse_bytes
+from rexmit.units import NANOSECONDS, parse_bytes
 
 COUNTS = {
     "errors": "runs that failed",
@@ -67,6 +67,7 @@ class Broken:
     cell: Mapping[str, Any]
     before: float | None
     after: float
+    unit: str | None = None
 
     @property
     def where(self) -> str:
@@ -132,7 +133,7 @@ class Threshold:
             limit = self._limit(before, unit)
             if after is not None and limit is not None and holds(after, limit):
                 found.append(
-                    Broken(self.text, column, dict(zip(factors, levels, strict=True)), before, after)
+                    Broken(self.text, column, dict(zip(factors, levels, strict=True)), before, after, unit)
                 )
         return found
 
@@ -141,10 +142,9 @@ class Threshold:
         if self.column in COUNTS:
             return self.column, None
         names = matched.numbers
-        known = responses()
         for name in (self.column, *(f"{self.column}_{unit}" for unit in ("ns", "bytes", "bit_s"))):
             if name in names:
-                return name, known[name].unit if name in known else None
+                return name, matched.units.get(name)
         known_names = nearest(self.column, [*COUNTS, *names])
         raise UsageError(f"{self.text!r}: {self.column!r} is no response of both folders{known_names}")
 
@@ -196,9 +196,10 @@ class Threshold:
             "ns": _native.parse_duration,
             "bytes": parse_bytes,
             "bit/s": _native.parse_rate,
+            **{name: partial(_time_in, ns) for name, ns in NANOSECONDS.items()},
         }
         # Before the column is known any quantity will do.
-        tried = list(read.values()) if unit is None else [read[unit]] if unit in read else []
+        tried = list(read.values())[:3] if unit is None else [read[unit]] if unit in read else []
         errors = []
         for one in tried:
             try:
@@ -207,6 +208,10 @@ class Threshold:
                 errors.append(one_line(error))
         why = errors[0] if len(errors) == 1 else f"write {FORM}"
         raise UsageError(f"{self.text!r}: {text!r} is no value: {why}")
+
+
+def _time_in(unit_ns: float, text: str) -> float:
+    return _native.parse_duration(text) / unit_ns
 
 
 def broken(thresholds: Sequence[Threshold], matched: Matched) -> list[Broken]:

@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 from rexmit.analyse import quantities
-from rexmit.tables import responses
+from rexmit.units import NANOSECONDS
 
 _BY_UNIT = {"ns": quantities.duration, "bytes": quantities.size, "bit/s": quantities.rate}
 
 
-def quantity(value: float | None, column: str) -> str:
-    """A value of a response with its unit, such as `12.3 ms`."""
-    known = responses().get(column)
-    write = _BY_UNIT.get(known.unit or "" if known else "")
-    if write is not None:
+def quantity(value: float | None, unit: str | None) -> str:
+    """A value of a response in this unit, such as `12.3 ms`."""
+    if value is None:
+        return quantities.NOTHING
+    if unit in NANOSECONDS:
+        return quantities.duration(value * NANOSECONDS[unit])
+    if (write := _BY_UNIT.get(unit or "")) is not None:
         return write(value)
-    return quantities.count(int(value) if value is not None and value == int(value) else value)
+    number = quantities.count(int(value) if value == int(value) else value)
+    return f"{number} {unit}" if unit and unit != "packets" else number
 
 
-def change_of(before: float | None, after: float | None, column: str) -> str:
+def change_of(before: float | None, after: float | None, unit: str | None) -> str:
     """From one mean to another, such as `+1.3 %`; as a difference where the first is nothing."""
     if before is None or after is None:
         return quantities.NOTHING
     if before == after:
         return "0"
     if before == 0:
-        return _signed(after, quantity(abs(after), column))
+        return _signed(after, quantity(abs(after), unit))
     share = (after - before) / abs(before)
     return _signed(share, quantities.share(abs(share)))
 
 
-def interval_of(low: float | None, high: float | None, before: float | None, column: str) -> str:
+def interval_of(low: float | None, high: float | None, before: float | None, unit: str | None) -> str:
     """The interval of a difference, relative to `before` where that is something: `+1.1 % to +1.5 %`."""
     if low is None or high is None or before is None:
         return quantities.NOTHING
-    return f"{change_of(before, before + low, column)} to {change_of(before, before + high, column)}"
+    return f"{change_of(before, before + low, unit)} to {change_of(before, before + high, unit)}"
 
 
 def _signed(value: float, text: str) -> str:

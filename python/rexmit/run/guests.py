@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -98,13 +97,10 @@ def guests_command(
     kernel: Kernel, jobs: Sequence[Path], folder: Path, reach: Reach, memory: str = MEMORY, **clock: int
 ) -> list[str]:
     """The command that boots a guest for each of these jobs, one after another, whose agents run them."""
-    script = folder / "guests"
-    lines = [
-        f"{shlex.join(_booted(kernel, _agent_words('runs', job), folder, memory, **clock))} </dev/null"
-        for job in jobs
-    ]
-    put(script, "\n".join(lines) + "\n")
-    return _caged(["/bin/sh", str(script)], folder, _with(kernel, reach), memory)
+    file = folder / "guests"
+    booted = [_booted(kernel, _agent_words("runs", job), folder, memory, **clock) for job in jobs]
+    put(file, "".join(f"{json.dumps(words)}\n" for words in booted))
+    return _caged([str(agent_program()), str(file)], folder, _with(kernel, reach), memory)
 
 
 def inside_command(kernel: Kernel, job: Path, folder: Path, reach: Reach) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,13 @@ _PASSED_ON = ("PATH", "HOME")
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def place_of(scenario: Mapping[str, Any], temporary: Path, guest: bool) -> dict[str, Any]:
-    """What the native code is told of the programs of a run. `temporary` is a folder for what they write."""
+def place_of(
+    scenario: Mapping[str, Any], temporary: Path, guest: bool, captures: Iterable[Path]
+) -> dict[str, Any]:
+    """What the native code is told of the programs of a run. `temporary` is a folder for what they write.
+
+    `captures` are the folders that captures go to.
+    """
     about = scenario.get("programs", {})
     own = sys.platform == "linux" and os.geteuid() != 0 and not guest
     return {
@@ -37,7 +42,7 @@ def place_of(scenario: Mapping[str, Any], temporary: Path, guest: bool) -> dict[
         "environment": {name: os.environ[name] for name in _PASSED_ON if name in os.environ},
         "user": [os.geteuid(), os.getegid()] if own else None,
         "contained": not guest,
-        "writable": about.get("writable", []),
+        "writable": sorted({*about.get("writable", []), *map(str, captures)}),
         "elsewhere": about.get("elsewhere", "read-only"),
     }
 

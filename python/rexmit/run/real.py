@@ -180,7 +180,8 @@ class RealBackend(ModelBackend):
         if not self._spec.has_programs:
             return RunJob(run, options=options)
         scenario = self._spec.scenario_of(run)
-        options["programs"] = place_of(scenario, IN_GUEST, guest=not self.real_time)
+        captures = [Path(path).parent for path in options.get("captures") or () if path]
+        options["programs"] = place_of(scenario, IN_GUEST, not self.real_time, captures)
         design = self._design
         key = self._plan.run_key(run, design.replications)
         return RunJob(run, json.loads(to_json(scenario)), design.seed, key, options)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rexmit import _native
 from rexmit.errors import Interrupted, RexmitError, UsageError
@@ -20,6 +21,7 @@ from rexmit.run.details import split
 from rexmit.run.keeping import Keep
 from rexmit.run.lock import FolderLock
 from rexmit.run.provenance import Provenance, usable_cores
+from rexmit.run.repeats import Repeats, repeats
 from rexmit.run.results import Results, check_table, did_fail
 from rexmit.run.schema import KEY, SCHEMA
 from rexmit.run.shard import Shard, checked, runs_of
@@ -57,7 +59,8 @@ class RunOptions:
     (`writes`), or at an interval such as `10 ms`. `allow_unsupported` runs a study all the same whose
     settings the backend cannot have, with a warning. `kernel` names the kernel of guests (backend `uml`)
     whose hosts name none, such as `6.12`. `on_rows` is called with each table of runs that have just
-    finished: their numbers and responses, without the factors.
+    finished: their numbers and responses, without the factors; `note` with remarks, such as how far runs of
+    programs are the same again.
     """
 
     backend: str = "model"
@@ -71,6 +74,7 @@ class RunOptions:
     allow_unsupported: bool = False
     progress: Progress | None = None
     warn: Callable[[str], None] | None = None
+    note: Callable[[str], None] | None = None
     on_rows: Callable[[pa.Table], object] | None = None
     shard: Shard | None = None
     cluster: str | None = None
@@ -215,7 +219,9 @@ class _Session:
             _quietly(lambda: provenance.end(outcome))
             raise
         never = self._warn_never_reached(results.new_runs)
-        facts = {"cluster": self._cluster.facts()} if self._cluster else {}
+        facts: dict[str, Any] = {"cluster": self._cluster.facts()} if self._cluster else {}
+        if (told := self._repeats(results)) is not None:
+            facts["repeats"] = told.level
         warnings = [*self._warnings, *never]
         provenance.end("finished", runs=results.new_runs, warnings=warnings, **facts)
         return results
@@ -307,6 +313,21 @@ class _Session:
         for text in found:
             self._warn(text)
         return found
+
+    def _repeats(self, results: Results) -> Repeats | None:
+        """How far runs of programs are the same again, by the first that did not fail; None of all else."""
+        if not self._spec.has_programs or self._backend.real_time or self._cluster is not None:
+            return None
+        table = results.arrow()
+        well = table.column("run").filter(pc.invert(did_fail(table)))
+        if not len(well) or not results.new_runs:
+            return None
+        told = repeats(well[0].as_py(), self._backend.capture)
+        if told.level == "none":
+            self._warn(told.words)
+        elif self._options.note:
+            self._options.note(told.words)
+        return told
 
     def _stop_if_asked(self, stop: list[int], done: int, total: int) -> None:
         if stop:

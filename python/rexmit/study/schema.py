@@ -15,6 +15,7 @@ from typing import Any
 from rexmit import _native
 from rexmit.study.design import LARGEST_SEED, MOST_RUNS
 from rexmit.study.factors import LEVEL_TABLES
+from rexmit.study.responses import SOURCES
 from rexmit.tables import reserved
 
 Schema = dict[str, Any]
@@ -38,7 +39,9 @@ def study_schema() -> Schema:
     native: Schema = json.loads(_native.schema())
     complete = _required_of(native)
     definitions = {name: _relaxed(part) for name, part in native.pop("$defs").items()}
-    scenario = _relaxed({key: value for key, value in native.items() if key not in ("$schema", "title")})
+    scenario = _relaxed(
+        {key: value for key, value in native.items() if key not in ("$schema", "title", "anyOf")}
+    )
     definitions["Scenario"] = {**scenario, "minProperties": 1}
     known = dict(_settings(definitions["Scenario"], definitions, ""))
     definitions |= _levels() | {"Vary": _vary(known), "Together": _together(known)}
@@ -52,6 +55,7 @@ def study_schema() -> Schema:
             "scenario": {"$ref": "#/$defs/Scenario"},
             "vary": {"$ref": "#/$defs/Vary"},
             "design": _design(),
+            "responses": _responses(),
         },
         "required": ["scenario"],
         "additionalProperties": False,
@@ -59,6 +63,31 @@ def study_schema() -> Schema:
         "if": {"not": {"required": ["vary"]}},
         "then": {"properties": {"scenario": complete}},
         "$defs": definitions,
+    }
+
+
+def _responses() -> Schema:
+    texts = {
+        "match": "A regular expression of Python, whose first group is the number where it first matches.",
+        "json": "Where the number is in JSON: keys and numbers of places, with dots between.",
+        "unit": "Its unit, such as ms.",
+        "meaning": "One line that says what it is.",
+    }
+    response = {
+        "type": "object",
+        "properties": {
+            "from": {"enum": list(SOURCES), "description": "A host's program, and which of what it leaves."},
+            **{key: {"type": "string", "description": text} for key, text in texts.items()},
+        },
+        "required": ["from"],
+        "oneOf": [{"required": ["match"]}, {"required": ["json"]}],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "description": "Numbers in what programs print or write, as columns of the table of runs.",
+        "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+        "additionalProperties": response,
     }
 
 
@@ -118,12 +147,10 @@ def _relaxed(part: Any) -> Any:
 
 
 def _required_of(schema: Schema) -> Schema:
-    """What a whole scenario must have: its two hosts with their stacks, and transfers with both ends."""
-    required = {name: part.get("required", []) for name, part in schema["$defs"].items()}
-    host = {"required": required["HostSpec"]}
-    hosts = {"required": required["Hosts"], "properties": {"server": host, "client": host}}
-    transfers = {"items": {"required": required["TransferSpec"]}}
-    return {"required": schema["required"], "properties": {"hosts": hosts, "transfers": transfers}}
+    """What a whole scenario must have: hosts with their stacks, or programs, and transfers with both ends."""
+    transfers = {"items": {"required": schema["$defs"]["TransferSpec"].get("required", [])}}
+    needed = {"required": schema["required"], "anyOf": schema["anyOf"]}
+    return {**needed, "properties": {"transfers": transfers}}
 
 
 def _settings(part: Schema, definitions: Schema, prefix: str) -> Iterator[tuple[str, Schema]]:

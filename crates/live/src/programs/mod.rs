@@ -12,14 +12,16 @@ use std::path::{Path, PathBuf};
 use rexmit_network::two_hosts::{CLIENT, HOSTS, SERVER, by_host, host_name};
 use rexmit_network::{ByHost, HostId};
 use rexmit_scenario::{Elsewhere, HostCell, Program, ProgramRow, Resolved, SpecError, program_key};
+use rexmit_units::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::emulate::{Report, Started, is_listening};
 use crate::guest;
-use crate::host::Host;
+use crate::host::{Host, system};
 use crate::sys::namespace::Namespace;
 use crate::sys::poll::Poll;
 use crate::sys::process::kill_children;
+use crate::sysctl;
 
 mod child;
 
@@ -65,19 +67,19 @@ pub struct ProgramPlace {
 /// Makes what looks after the programs of a run.
 pub type Begin = fn(&Resolved, &ByHost<Host>, &ProgramPlace) -> Result<Box<dyn Programs>, SpecError>;
 
-/// The programs of a run under way. Times are nanoseconds since the start of the run, and below 0 before.
+/// The programs of a run under way. Times are nanoseconds of CLOCK_MONOTONIC.
 pub trait Programs {
     /// Starts that of a host, if there is one.
     ///
     /// # Errors
     /// Where no process can be made.
-    fn start(&mut self, host: HostId, at: i64, poll: &Poll) -> io::Result<()>;
+    fn start(&mut self, host: HostId, at: u64, poll: &Poll) -> io::Result<()>;
 
     /// Whether the server's program, if there is one, waits for somebody, or is over.
     fn server_is_ready(&self) -> bool;
 
     /// Hears what there is to hear of the one with this number of [`Poll`].
-    fn handle(&mut self, number: u64, at: i64);
+    fn handle(&mut self, number: u64, at: u64);
 
     /// The client's has ended, if there is one.
     fn client_is_over(&self) -> bool;
@@ -85,11 +87,12 @@ pub trait Programs {
     /// All have ended, with all that they had started.
     fn are_over(&self) -> bool;
 
-    /// Asks all to end.
-    fn end(&mut self);
+    /// Asks all to end; with `limit`, because the run has reached that.
+    fn end(&mut self, limit: Option<Duration>);
 
-    /// What became of them, once they are over or not waited for; nothing of them is left then.
-    fn finish(&mut self) -> Finished;
+    /// What became of them, once they are over or not waited for, in a run that started at `start`; nothing of them is
+    /// left then.
+    fn finish(&mut self, start: u64) -> Finished;
 }
 
 /// What became of the programs of a run.
@@ -117,10 +120,16 @@ pub fn begin(
     let mut seats: ByHost<Option<Seat>> = by_host(|_| None);
     for host in HOSTS {
         let Some(program) = &resolved.programs[host] else { continue };
-        let seat = Seat::new(resolved, host, program, &hosts[host].namespace, place);
+        let own = &hosts[host];
+        if let Some(name) = &own.linux.congestion {
+            // That of the host's sockets where nobody asks for another.
+            let set = || sysctl::write("net.ipv4.tcp_congestion_control", name);
+            own.namespace.within(set).map_err(|e| system(host_name(host), &e))?;
+        }
+        let seat = Seat::new(resolved, host, program, &own.namespace, place);
         seats[host] = Some(seat.map_err(|e| e.within(program_key(host)))?);
     }
-    Ok(Box::new(Kept { seats, contained: place.contained, unready: false }))
+    Ok(Box::new(Kept { seats, contained: place.contained, unready: false, asked: None }))
 }
 
 /// The same in a guest, whose files are its machine's.
@@ -133,7 +142,7 @@ pub fn begin_in_guest(
     place: &ProgramPlace,
 ) -> Result<Box<dyn Programs>, SpecError> {
     let wrong = |e: io::Error| SpecError::writing("in the guest", &e);
-    guest::cover("/tmp").map_err(wrong)?;
+    guest::cover("/tmp", &place.writable).map_err(wrong)?;
     let root = match place.elsewhere {
         Elsewhere::ReadOnly => None,
         Elsewhere::Gone => Some(guest::copy_of_root(&place.writable).map_err(wrong)?),
@@ -146,6 +155,8 @@ struct Kept {
     contained: bool,
     /// The server's listened nowhere when the client's was started.
     unready: bool,
+    /// They have been asked to end, and the limit of the run where that was why.
+    asked: Option<Option<Duration>>,
 }
 
 /// A host's program.
@@ -162,8 +173,10 @@ struct Seat {
     own: PathBuf,
     file: Option<PathBuf>,
     child: Option<Child>,
-    started: i64,
-    ended: Option<(i64, u32)>,
+    started: u64,
+    ended: Option<(u64, u32)>,
+    /// Before it was asked to.
+    by_itself: bool,
     failure: Option<String>,
 }
 
@@ -208,11 +221,12 @@ impl Seat {
             child: None,
             started: 0,
             ended: None,
+            by_itself: false,
             failure: None,
         })
     }
 
-    fn start(&mut self, at: i64, contained: bool) -> io::Result<()> {
+    fn start(&mut self, at: u64, contained: bool) -> io::Result<()> {
         let environment: Vec<_> = self.environment.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
         self.started = at;
         self.child = Some(Child::start(&Started {
@@ -232,7 +246,7 @@ impl Seat {
         Ok(())
     }
 
-    fn hear(&mut self, at: i64) {
+    fn hear(&mut self, at: u64) {
         let Some(child) = &mut self.child else { return };
         for report in child.hear() {
             match report {
@@ -250,15 +264,16 @@ impl Seat {
         self.child.as_ref().is_none_or(Child::is_over)
     }
 
-    fn row(&self, host: HostId) -> ProgramRow {
+    fn row(&self, host: HostId, start: u64) -> ProgramRow {
+        let since = |at: u64| at as i64 - start as i64;
         let text =
             |path: &Path, most| rexmit_files::open(path, 0).ok().map(|mut file| text_of(&mut file, most));
         let [output, errors] = self.printed.each_ref().map(|(_, path)| text(path, MOST_PRINTED));
         ProgramRow {
             host: HostCell(host),
-            code: self.ended.map(|(_, code)| code),
-            started_ns: self.started,
-            ended_ns: self.ended.map(|(at, _)| at),
+            code: self.ended.filter(|_| self.by_itself).map(|(_, code)| code),
+            started_ns: since(self.started),
+            ended_ns: self.ended.map(|(at, _)| since(at)),
             output: output.unwrap_or_default(),
             errors: errors.unwrap_or_default(),
             file: self.file.as_ref().and_then(|path| text(path, MOST_FILE)),
@@ -266,8 +281,26 @@ impl Seat {
     }
 }
 
+impl Seat {
+    /// What is wrong with how it ended: by itself, or because the run reached its `limit`.
+    fn wrong(&mut self, row: &ProgramRow, unready: bool, limit: Option<Duration>) -> Option<String> {
+        if let Some(why) = self.failure.take() {
+            return Some(why);
+        }
+        match (row.code, limit) {
+            (Some(0), _) | (None, None) => None,
+            (Some(code), _) => {
+                let unready =
+                    if unready { ", and the server's listened nowhere when it was started" } else { "" };
+                Some(format!("exit code {code}{unready}{}", last_line(row)))
+            }
+            (None, Some(limit)) => Some(format!("did not end within {limit} (limit){}", last_line(row))),
+        }
+    }
+}
+
 impl Programs for Kept {
-    fn start(&mut self, host: HostId, at: i64, poll: &Poll) -> io::Result<()> {
+    fn start(&mut self, host: HostId, at: u64, poll: &Poll) -> io::Result<()> {
         if host == CLIENT {
             self.unready = !self.server_is_ready();
         }
@@ -277,6 +310,7 @@ impl Programs for Kept {
             Some(descriptor) => poll.add_socket(descriptor, PROGRAMS + host.number() as u64),
             None => {
                 seat.hear(at);
+                seat.by_itself = true;
                 Ok(())
             }
         }
@@ -287,10 +321,13 @@ impl Programs for Kept {
         seat.ended.is_some() || seat.namespace.within(is_listening).unwrap_or(true)
     }
 
-    fn handle(&mut self, number: u64, at: i64) {
+    fn handle(&mut self, number: u64, at: u64) {
         let host = HOSTS.into_iter().find(|host| host.number() as u64 == number - PROGRAMS);
+        let asked = self.asked.is_some();
         if let Some(seat) = host.and_then(|host| self.seats[host].as_mut()) {
+            let before = seat.ended.is_some();
             seat.hear(at);
+            seat.by_itself |= !before && seat.ended.is_some() && !asked;
         }
     }
 
@@ -302,35 +339,29 @@ impl Programs for Kept {
         self.seats.values().flatten().all(Seat::is_over)
     }
 
-    fn end(&mut self) {
+    fn end(&mut self, limit: Option<Duration>) {
+        self.asked = Some(limit);
         for child in self.seats.values().flatten().filter_map(|seat| seat.child.as_ref()) {
             child.end();
         }
     }
 
-    fn finish(&mut self) -> Finished {
+    fn finish(&mut self, start: u64) -> Finished {
         kill_children();
         let mut finished = Finished { completed: true, ..Finished::default() };
         for host in HOSTS {
             let Some(seat) = &mut self.seats[host] else { continue };
-            let row = seat.row(host);
+            let row = seat.row(host, start);
             if host == CLIENT {
                 finished.completed = row.code == Some(0);
                 finished.time_ns = row.ended_ns.unwrap_or(0).max(0) as u64;
             }
-            let failed = host == CLIENT && row.code.is_some_and(|code| code != 0);
-            if let Some(why) = seat.failure.take() {
+            if let Some(why) = seat.wrong(
+                &row,
+                host == CLIENT && self.unready,
+                self.asked.flatten().filter(|_| host == CLIENT),
+            ) {
                 finished.error.get_or_insert(format!("{}: {why}", program_key(host)));
-            } else if failed {
-                let unready =
-                    if self.unready { ", and the server's listened nowhere when it was started" } else { "" };
-                let text = format!(
-                    "{}: exit code {}{unready}{}",
-                    program_key(host),
-                    row.code.unwrap_or_default(),
-                    last_line(&row)
-                );
-                finished.error.get_or_insert(text);
             }
             finished.rows.push(row);
             fs::remove_dir_all(&seat.own).ok();

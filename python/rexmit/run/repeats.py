@@ -1,0 +1,77 @@
+"""How far a run of programs is the same again: they may draw from what no kernel stands before."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rexmit.places import temporary_folder
+
+_HOSTS = ("server", "client")
+_ENHANCED_PACKET = 6
+"""The type of a block of pcapng that holds a packet."""
+
+Capture = Callable[[int, Path, Path], Mapping[str, Any]]
+"""Runs a run again with captures at both hosts, and returns its row."""
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """What came of running one run twice more. `level` is `bytes`, `sizes-and-times`, or `none`."""
+
+    run: int
+    level: str
+    why: str = ""
+
+    @property
+    def words(self) -> str:
+        """One line for people."""
+        if self.level == "bytes":
+            return f"run {self.run} repeats to the byte"
+        if self.level == "sizes-and-times":
+            return (
+                f"run {self.run} repeats in the sizes and times of its packets, not in their bytes: "
+                "a program takes random numbers from the processor"
+            )
+        return f"run {self.run} does not repeat: {self.why}"
+
+
+def repeats(run: int, capture: Capture) -> Repeats:
+    """Runs a run twice more, and says how far it was the same."""
+    with temporary_folder() as folder:
+        rows, packets = [], []
+        for turn in range(2):
+            files = [folder / f"{turn}-{host}.pcapng" for host in _HOSTS]
+            rows.append(capture(run, *files))
+            packets.append([list(_packets(path.read_bytes())) for path in files])
+    for host, one, other in zip(_HOSTS, *packets, strict=True):
+        for number, (first, second) in enumerate(zip(one, other, strict=False), start=1):
+            if first[:2] != second[:2]:
+                text = f"at the {host}, packet {number} came at {_when(first)}, then at {_when(second)}"
+                return Repeats(run, "none", text)
+        if len(one) != len(other):
+            return Repeats(run, "none", f"the {host} saw {len(one)} packets, then {len(other)}")
+    times = [{key: row.get(key) for key in ("time_ns", "completed", "error")} for row in rows]
+    if times[0] != times[1]:
+        return Repeats(run, "none", f"it took {times[0]['time_ns']} ns, then {times[1]['time_ns']} ns")
+    return Repeats(run, "bytes" if packets[0] == packets[1] else "sizes-and-times")
+
+
+def _when(packet: tuple[int, int, bytes]) -> str:
+    return f"{packet[0] / 1e6:.6f} ms with {packet[1]} bytes"
+
+
+def _packets(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Time (ns since the first), length and bytes of the packets of a capture that this package wrote."""
+    at, first = 0, None
+    while at + 12 <= len(data):
+        kind, size = struct.unpack_from("<II", data, at)
+        if kind == _ENHANCED_PACKET:
+            high, low, kept, length = struct.unpack_from("<IIII", data, at + 12)
+            time = high << 32 | low
+            first = time if first is None else first
+            yield time - first, length, data[at + 28 : at + 28 + kept]
+        at += max(size, 12)
