@@ -303,7 +303,8 @@ mod tests {
     fn a_line_is_split_as_a_shell_does_and_variables_stand_in_it() {
         let line = "client 'a b' http://$REXMIT_SERVER:80/${N}x \"$N\" $$5 a$";
         let expected = ["client", "a b", "http://10.0.2.1:80/7x", "7", "$5", "a$"];
-        assert_eq!(words(line.into()).unwrap(), expected);
+        let table = json!({ "command": line, "environment": { "N": "7" } });
+        assert_eq!(words(table).unwrap(), expected);
         assert_eq!(words(serde_json::json!(["a", "b c"])).unwrap(), ["a", "b c"]);
         assert_eq!(words(serde_json::json!({ "command": "a", "file": "x/y" })).unwrap(), ["a"]);
     }
