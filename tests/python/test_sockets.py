@@ -45,7 +45,7 @@ class TestModel:
     @pytest.mark.parametrize(
         ("transfer", "stack"),
         [
-            ({"congestion": "cubic"}, {"congestion": {"algorithm": "cubic"}}),
+            ({"congestion": "reno"}, {"congestion": {"algorithm": "reno"}}),
             ({"socket": {"nagle": False}}, {"output": {"nagle": "off"}}),
             ({"socket": {"send_buffer": "20 kB"}}, {"buffers": {"send": "20 kB"}}),
             ({"socket": {"receive_buffer": "20 kB"}}, {"buffers": {"receive": "20 kB"}}),
@@ -56,8 +56,9 @@ class TestModel:
     ) -> None:
         writes = {"bulk": None, "writes": "200 x 700 bytes"} if "socket" in transfer else {}
         given = {key: value for key, value in ({"bulk": "1 MB"} | writes | transfer).items() if value}
-        profile = {"inherits": "freebsd-6.0", **stack}
-        base = {"hosts": {name: {"stack": "freebsd-6.0"} for name in ("server", "client")}}
+        name = "linux-6.1" if "congestion" in transfer else "freebsd-6.0"
+        profile = {"inherits": name, **stack}
+        base: dict[str, Any] = {"hosts": {host: {"stack": name} for host in ("server", "client")}}
 
         def run(changes: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
             asked = {"from": "server", "to": "client"} | {key: given[key] for key in given if key in options}
