@@ -58,6 +58,24 @@ def test_where_a_setting_matters_the_first_packet_that_differs_is_found() -> Non
     )
 
 
+def test_causes_of_what_is_sent_again_are_counted_at_the_sender() -> None:
+    fast, probes = {"path": {"down": {"drop": 9}}}, {"path": {"down": {"drop": 29}}}
+    base = {
+        "hosts": {name: {"stack": "linux-6.1"} for name in ("server", "client")},
+        "transfers": [{"from": "server", "to": "client", "writes": "28 x 1448 bytes"}],
+    }
+    road = {"rate": "10 Mbit/s", "delay": "20 ms"}
+    scenarios = [base | {"path": road | one["path"]} for one in (fast, probes)]
+    without = System.parse("linux-6.1,hosts.server.stack.recovery.dupack_threshold=90")
+    found = search((MODEL, without), enumerate(scenarios), 2)
+    assert found.pairs[0].causes[0] == {"fast": 1}
+    assert "fast" not in found.pairs[0].causes[1]
+    assert found.other_causes == 1
+    (kind,) = [one for one in found.clusters if one.pairs[0].number == 0]
+    assert kind.causes["fast"] == -1
+    assert sum(kind.causes.values()) == 0, "one retransmission, for another cause"
+
+
 def packets(*given: tuple[int, str, int]) -> Seen:
     """Packets with a time, what they are and a window."""
     return [Packet(time, (text,), window, text, text) for time, text, window in given]

@@ -116,7 +116,7 @@ def _sheets(found: Found, failing: Sequence[Broken]) -> Iterator[Sheet]:
     clusters = found.clusters
     rows = [[*cluster_words(one), str(one.pairs[0].number)] for one in clusters[:CLUSTERS_SHOWN]]
     left = len(clusters) - len(rows)
-    heads = ["scenarios", "what differs", "first difference", "time", "such as"]
+    heads = ["scenarios", "what differs", "first difference", "time", "sent again", "such as"]
     below = f"and {plural(left, 'more kind')}, all in {PAGE} with --out DIR" if left else ""
     if rows:
         yield Sheet("kinds of differences, of B against A", heads, rows, below)

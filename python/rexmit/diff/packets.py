@@ -33,6 +33,7 @@ class Packet:
     """A packet: when it passed the host, what is compared, and the window that it advertises.
 
     `label` says what it is in words that others share, such as `data`; `text` has sender and numbers too.
+    `causes` are those of what it sends again.
     """
 
     time_ns: int
@@ -40,6 +41,7 @@ class Packet:
     window: int | None
     label: str
     text: str
+    causes: tuple[str, ...] = ()
 
 
 Seen = Sequence[Packet]
@@ -70,13 +72,14 @@ def _of_tcp(
         flags &= ~PSH
         sacked = tuple(blocks.get(number, ()))
         key = (connection, side, seq, length, flags, ack, sacked)
-        label = _tcp_label(flags, length, causes.get((number, seq)), bool(sacked))
+        cause = causes.get((number, seq))
+        label = _tcp_label(flags, length, cause, bool(sacked))
         text = f"{side} {label} {seq}:{seq + length}" if length else f"{side} {label}"
         text += f", ack {ack}" if flags & ACK else ""
         text += f", win {window}"
         text += "".join(f", sack {left}-{right}" for left, right in sacked)
         text += f" (connection {connection})" if connection else ""
-        yield number, Packet(time, key, window, label, text)
+        yield number, Packet(time, key, window, label, text, (cause,) if cause else ())
 
 
 def _tcp_label(flags: int, length: int, cause: str | None, sacked: bool) -> str:
@@ -95,6 +98,7 @@ def _of_sctp(
     tables: dict[str, list[tuple[Any, ...]]], causes: dict[tuple[int, int], str]
 ) -> Iterator[tuple[int, Packet]]:
     parts: dict[int, list[tuple[str, Key, str]]] = defaultdict(list)
+    again: dict[int, list[str]] = defaultdict(list)
     about: dict[int, tuple[int, str, int]] = {}
     windows: dict[int, int] = {}
     for number, association, side, time, chunk in tables["sctp_controls"]:
@@ -109,7 +113,8 @@ def _of_sctp(
         windows[number] = window
         about[number] = (association, side, time)
     for number, association, side, time, tsn, stream, length in tables["chunks"]:
-        cause = causes.get((number, tsn))
+        if cause := causes.get((number, tsn)):
+            again[number].append(cause)
         parts[number].append(
             (cause or "DATA", (tsn, stream, length), f"{cause or 'DATA'} {tsn} ({length} bytes)")
         )
@@ -119,7 +124,8 @@ def _of_sctp(
         content = ((label, *fields) for label, fields, _ in chunks)
         label = " and ".join(dict.fromkeys(label for label, _, _ in chunks))
         text = f"{side} {'; '.join(text for *_, text in chunks)}"
-        yield number, Packet(time, (association, side, *content), windows.get(number), label, text)
+        key = (association, side, *content)
+        yield number, Packet(time, key, windows.get(number), label, text, tuple(again[number]))
 
 
 _COLUMNS = {

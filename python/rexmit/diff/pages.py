@@ -20,6 +20,7 @@ from rexmit.units import plural
 
 PAGE, RECORD = "diff.html", "diff.json"
 CLUSTERS_SHOWN = 100
+CAUSES_SHOWN = 3
 
 
 def write_found(found: Found, folder: Path, about: str) -> Path:
@@ -53,12 +54,14 @@ def as_json(found: Found) -> dict[str, Any]:
         "b": {"text": found.systems[1].text, "is": found.systems[1].describe()},
         "scenarios": len(found.pairs),
         "levels": dict(found.levels),
+        "other_causes": found.other_causes,
         "clusters": [
             {
                 "level": one.level,
                 "kind": one.kind,
                 "scenarios": [pair.number for pair in one.pairs],
                 "median_change": one.median_change,
+                "causes": dict(one.causes),
             }
             for one in found.clusters
         ],
@@ -101,14 +104,16 @@ def summary(found: Found) -> str:
     if not levels:
         return f"nothing differs in {plural(total, 'scenario')}"
     parts = ", ".join(f"{levels[level]:,} {LEVELS[level]}" for level in LEVELS if levels[level])
-    return f"{sum(levels.values()):,} of {plural(total, 'scenario')} differ: {parts}"
+    causes = f"; {found.other_causes:,} in the causes of what is sent again" if found.other_causes else ""
+    return f"{sum(levels.values()):,} of {plural(total, 'scenario')} differ: {parts}{causes}"
 
 
 def cluster_words(cluster: Cluster) -> list[str]:
-    """How many scenarios, what differs, the first difference, the median change of the completion time."""
+    """How many, what differs and how first, the median change of the time, what is sent again."""
     change = cluster.median_change
     told = "" if change is None else change_of(1.0, change, None)
-    return [f"{len(cluster.pairs):,}", LEVELS[cluster.level], cluster.kind, told]
+    more = ", ".join(f"{cause} {count:+,}" for cause, count in list(cluster.causes.items())[:CAUSES_SHOWN])
+    return [f"{len(cluster.pairs):,}", LEVELS[cluster.level], cluster.kind, told, more]
 
 
 def state_words(change: Change) -> str:
@@ -163,7 +168,14 @@ def _clusters(found: Found) -> str:
         case = numbers.get((one.level, one.kind))
         link = f'<a href="#case-{case}">case {case}</a>' if case else f"scenario {one.pairs[0].number}"
         rows.append([*cluster_words(one), _Html(link)])
-    heads = ["scenarios", "what differs", "first difference", "time under B, median", "for example"]
+    heads = [
+        "scenarios",
+        "what differs",
+        "first difference",
+        "time under B, median",
+        "sent again",
+        "for example",
+    ]
     more = len(found.clusters) - len(rows)
     below = f"<p>And {plural(more, 'more kind')}, each in {RECORD}.</p>" if more > 0 else ""
     return f'<section id="kinds"><h2>Kinds of differences</h2>{_table(heads, rows)}{below}</section>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,9 @@ from rexmit.run.capture import HOSTS
 FAILURE, PACKETS, TIMES, WINDOWS, RESULTS = "failure", "packets", "times", "windows", "results"
 """What differs: whether it ran at all, packets, their times alone, their windows alone, or only the row."""
 
+
+Causes = Mapping[str, int]
+"""How often a run sent something again, by the cause."""
 
 Both = tuple[Seen, Seen]
 """What each system shows at one host."""
@@ -37,7 +41,7 @@ class Pair:
     """A scenario on two systems.
 
     `level` says what differs, None if nothing does; `kind` the first difference in words that other scenarios
-    share; `rows` are the rows of both runs.
+    share; `rows` are the rows of both runs, `causes` what they sent again, by cause, where packets differ.
     """
 
     number: int
@@ -45,6 +49,7 @@ class Pair:
     kind: str
     first: First | None
     rows: tuple[Mapping[str, Any], Mapping[str, Any]]
+    causes: tuple[Causes, Causes] = ({}, {})
 
     @property
     def times_ns(self) -> tuple[int | None, int | None]:
@@ -74,8 +79,15 @@ def compare(number: int, left: Ran, right: Ran) -> Pair:
             first, pair = min(
                 found, key=lambda one: min(time for time in one[0].times_ns if time is not None)
             )
-            return Pair(number, level, tells(first, pair), first, rows)
+            causes = (_causes(seen[0]), _causes(seen[1]))
+            return Pair(number, level, tells(first, pair), first, rows, causes)
     return _without_packets(number, rows)
+
+
+def _causes(seen: Iterable[Seen]) -> Causes:
+    """What a run sent again, by its causes: a sender sees all that it sends, its peer what comes of it."""
+    at_hosts = [Counter(cause for packet in one for cause in packet.causes) for one in seen]
+    return {cause: max(one[cause] for one in at_hosts) for cause in sorted(set().union(*at_hosts))}
 
 
 def start_of(seen: Iterable[Seen]) -> int:

@@ -44,6 +44,15 @@ class Cluster:
         return [after / before for before, after in times if before and after is not None]
 
     @property
+    def causes(self) -> Mapping[str, int]:
+        """By cause, how much more often B sent something again than A; without those that are even."""
+        more: Counter[str] = Counter()
+        for pair in self.pairs:
+            more.update(pair.causes[1])
+            more.subtract(pair.causes[0])
+        return {cause: count for cause, count in more.most_common() if count}
+
+    @property
     def median_change(self) -> float | None:
         """The median of these, None where none ended on both."""
         return median(self.changes) if self.changes else None
@@ -81,6 +90,11 @@ class Found:
         found = [Cluster(level, kind, pairs) for (level, kind), pairs in by_kind.items()]
         order = list(LEVELS)
         return sorted(found, key=lambda one: (order.index(one.level), -len(one.pairs), one.kind))
+
+    @property
+    def other_causes(self) -> int:
+        """Scenarios in which something was sent again for other causes, or another number of times."""
+        return sum(pair.causes[0] != pair.causes[1] for pair in self.pairs.values())
 
     @cached_property
     def levels(self) -> Counter[str]:
