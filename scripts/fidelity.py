@@ -12,10 +12,10 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
+from rexmit.diff.systems import System
 from rexmit.kernel import KernelError, find_kernel
 from twins import figures, live, page, runs
 from twins.scenarios import GROUPS, draw
@@ -72,16 +72,18 @@ def run(
     drawn = [draw(number) for number in range(chosen.scenarios)]
     compared = Comparison(("uml", "model"))
 
-    def timed(name: str, on: Callable[..., list[runs.Ran]], profile: str, group: str) -> list[runs.Ran]:
+    def timed(name: str, system: System, profile: str, group: str) -> list[runs.Ran]:
         began = time.monotonic()
         told = shown(name, len(drawn))
-        answer = on([one.table(profile, GROUPS[group]) for one in drawn], scratch, told)
+        answer = runs.on(system, [one.table(profile, GROUPS[group]) for one in drawn], scratch, told)
         took[name] = time.monotonic() - began
         return answer
 
     # Settings of a real kernel mean nothing to the model, so one run of it serves every group.
-    models = {profile: timed(f"model {profile}", runs.on_model, profile, "default") for profile in PROFILES}
-    virtual = {group: timed(f"uml {group}", runs.on_uml, "linux-6.1", group) for group in GROUPS}
+    models = {
+        profile: timed(f"model {profile}", System.parse(profile), profile, "default") for profile in PROFILES
+    }
+    virtual = {group: timed(f"uml {group}", runs.LINUX, "linux-6.1", group) for group in GROUPS}
     for group, left in virtual.items():
         for profile, right in models.items():
             compared.add((group, profile), drawn, left, right)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from twins.compare import first_difference, row_of
-from twins.runs import Ran, Told, on_kernel, on_uml
+from twins.runs import LINUX, Ran, Told, on, on_kernel
 from twins.scenarios import GROUPS, PHASES_NS, Drawn
 
 LONGEST_MS = 2_500
@@ -45,7 +45,7 @@ def compare(chosen: Sequence[Drawn], folder: Path, told: Told, jobs: int) -> pl.
     real = on_kernel([one.table("linux-6.1", GROUPS[GROUP]) for one in chosen], folder, told, jobs)
     shifts = [n * PHASES_NS // PHASES for n in range(PHASES)]
     shifted = [replace(one, phase_ns=(one.phase_ns + s) % PHASES_NS) for one in chosen for s in shifts]
-    virtual = on_uml([one.table("linux-6.1", GROUPS[GROUP]) for one in shifted], folder, told)
+    virtual = on(LINUX, [one.table("linux-6.1", GROUPS[GROUP]) for one in shifted], folder, told)
     rows = []
     for n, (scenario, run) in enumerate(zip(chosen, real, strict=True)):
         twins = virtual[n * PHASES : (n + 1) * PHASES]

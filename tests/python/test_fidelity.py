@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from rexmit.diff.systems import System
 from rexmit.kernel import KernelError, find_kernel
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
@@ -26,8 +27,10 @@ def test_the_model_sends_what_linux_sends(tmp_path: Path, monkeypatch: pytest.Mo
     from twins.scenarios import PLAIN, draw
 
     tables = [draw(number).table("linux-6.1", PLAIN) for number in SAME]
-    real = runs.on_uml(tables, tmp_path, lambda _: None)
-    model = runs.on_model(tables, tmp_path, lambda _: None)
+    real, model = (
+        runs.on(system, tables, tmp_path, lambda _: None)
+        for system in (runs.LINUX, System.parse("linux-6.1"))
+    )
     for number, one, other in zip(SAME, real, model, strict=True):
         row = row_of(one, other, ("uml", "model"))
         assert row["identical"], f"{number}: {row['kind']} at {row['first_packet']}: {row}"
