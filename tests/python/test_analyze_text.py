@@ -138,7 +138,7 @@ def test_a_full_disk_at_graphs_speaks_of_no_resume(lost_segment: Path, tmp_path:
         "import resource; import matplotlib.font_manager\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))\n"
         "import errno, rexmit.files.errors as files\n"
-        "files._FULL.add(errno.EFBIG)\n"
+        "files.FULL.add(errno.EFBIG)\n"
         "import rexmit.cli; rexmit.cli.main()"
     )
     arguments = ["analyze", str(lost_segment), "--graphs", str(tmp_path / "out"), "--graph-format", "png"]

@@ -14,9 +14,10 @@ from rexmit.errors import UsageError
 LEFT_OUT = {
     "LinuxSpec": {"version"},
     "PathSpec": {"emulator", "qdisc"},
-    "HostSpec": {"alternate_address", "code", "usrsctp"},
+    "HostSpec": {"alternate_address", "code", "program", "usrsctp"},
+    "TransferSpec": {"congestion", "socket"},
 }
-"""Keys that no scenario has: the choice of the kernel, what needs programs, a second path, other code."""
+"""Keys that no scenario has: the choice of the kernel, programs, a second path, other code, single sockets."""
 
 
 def drawn(family: str, count: int, seed: int = 5) -> list[dict[str, Any]]:

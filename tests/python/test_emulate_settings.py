@@ -84,8 +84,8 @@ def test_queues_in_time_and_both_spellings(rexmit: Command) -> None:
         ("[design]", "[desing]", "unknown key 'desing'; did you mean 'design'?"),
         (
             "[[scenario.transfers]]",
-            "[scenario.programs]\nx = 1\n[[scenario.transfers]]",
-            "unknown key 'programs'",
+            "[scenario.programmes]\nx = 1\n[[scenario.transfers]]",
+            "unknown key 'programmes'; did you mean 'programs'?",
         ),
         (
             'path.queue = "99',

@@ -120,6 +120,23 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
+/// Makes a folder, and gives it the rights that another one has.
+///
+/// # Errors
+/// Those of the file system.
+pub fn make_folder_like(path: &Path, other: &Path) -> io::Result<()> {
+    make_folder(path)?;
+    fs::set_permissions(path, fs::metadata(other)?.permissions())
+}
+
+/// Removes a folder that this process has made, with all that is in it.
+///
+/// # Errors
+/// Those of the file system.
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    fs::remove_dir_all(path)
+}
+
 /// Opens a file that is there, to append to it; a link is an error. `flags` are more of open(2).
 ///
 /// # Errors

@@ -79,11 +79,11 @@ const OVERLAYS: &str = "/run/overlays";
 /// Mounts an overlay over `lower` at `place`, whose memory has this name.
 fn overlay(lower: &str, place: &str, name: &str) -> io::Result<()> {
     let (above, work) = (format!("{OVERLAYS}/{name}-above"), format!("{OVERLAYS}/{name}-work"));
-    for folder in [OVERLAYS, &above, &work] {
+    for folder in [OVERLAYS, &work] {
         rexmit_files::make_folder(Path::new(folder))?;
     }
-    // As it is: everybody may write to /tmp.
-    fs::set_permissions(&above, fs::metadata(lower)?.permissions())?;
+    // Everybody may write to /tmp.
+    rexmit_files::make_folder_like(Path::new(&above), Path::new(lower))?;
     let layers = format!("lowerdir={lower},upperdir={above},workdir={work}");
     mount(Some("overlay"), place, Some("overlay"), MsFlags::empty(), Some(layers.as_str()))
         .map_err(io::Error::from)

@@ -8,7 +8,7 @@ use rexmit_network::{ByHost, HostId};
 use rexmit_tables::row;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::scenario::Hosts;
 use crate::{HostCell, Resolved, SpecError};
@@ -197,7 +197,7 @@ pub(crate) fn name_stacks(scenario: &mut Value) {
     let any = HOSTS.iter().any(|host| !scenario["hosts"][host_name(*host)]["program"].is_null());
     for host in HOSTS.into_iter().filter(|_| any) {
         let Some(hosts) = scenario["hosts"].as_object_mut() else { return };
-        let table = hosts.entry(host_name(host)).or_insert_with(|| Value::Object(serde_json::Map::new()));
+        let table = hosts.entry(host_name(host)).or_insert_with(|| Value::Object(Map::new()));
         if let Some(table) = table.as_object_mut() {
             table.entry("stack").or_insert_with(|| STACK.into());
         }
@@ -273,10 +273,12 @@ pub(crate) fn say_what_is_needed(schema: &mut Value) {
         |name: &str| schema["$defs"][name].as_object_mut().and_then(|part| part.remove("required"));
     let (host, hosts) = (take("HostSpec"), take("Hosts"));
     let host = json!({ "required": host });
-    let both = json!({ "required": hosts, "properties": { "server": host, "client": host } });
+    let each: Map<String, Value> =
+        HOSTS.map(|id| (host_name(id).to_string(), host.clone())).into_iter().collect();
+    let both = json!({ "required": hosts, "properties": each });
     let program =
         |name: &str| json!({ "required": [name], "properties": { name: { "required": ["program"] } } });
-    let either = json!({ "anyOf": [program("server"), program("client")] });
+    let either = json!({ "anyOf": HOSTS.map(|id| program(host_name(id))) });
     schema["anyOf"] = json!([
         { "required": ["transfers"], "properties": { "hosts": both } },
         { "properties": { "hosts": either } },

@@ -91,7 +91,12 @@ impl Planned {
             return Ok(host.clone());
         }
         self.begin.addresses = [settings.local.ip(), settings.remote.ip()];
-        let host = Host::begin(&self.kernel, &self.begin).map_err(refused)?;
+        // A guest may have ended before anybody has asked it for something.
+        let host = Host::begin(&self.kernel, &self.begin).or_else(|error| match error {
+            GuestError::Ended { .. } => Host::begin(&self.kernel, &self.begin),
+            error => Err(error),
+        });
+        let host = host.map_err(refused)?;
         Ok(self.host.insert(Rc::new(RefCell::new(host))).clone())
     }
 }

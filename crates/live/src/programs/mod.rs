@@ -4,7 +4,7 @@
 //! linked into it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -364,9 +364,9 @@ impl Programs for Kept {
                 finished.error.get_or_insert(format!("{}: {why}", program_key(host)));
             }
             finished.rows.push(row);
-            fs::remove_dir_all(&seat.own).ok();
+            rexmit_files::remove_folder(&seat.own).ok();
             for (_, path) in &seat.printed {
-                fs::remove_file(path).ok();
+                rexmit_files::remove(path).ok();
             }
         }
         finished
