@@ -17,7 +17,7 @@ LEFT_OUT = {
     "HostSpec": {"alternate_address", "code", "program", "usrsctp"},
     "TransferSpec": {"congestion", "socket"},
 }
-"""Keys that no scenario has: the choice of the kernel, programs, a second path, other code, single sockets."""
+"""Keys that no scenario has: the kernel to take, programs, a second path, other code, single sockets."""
 
 
 def drawn(family: str, count: int, seed: int = 5) -> list[dict[str, Any]]:
