@@ -51,9 +51,10 @@ ARROWS: dict[str, set[str]] = {
     "live": {"scenario", "path", "traffic", "network", "capture", "files", "adapters"},
     "python": {"sim", "live", "network", "capture", "analysis"},
     "inside": {"live"},
+    "guest": {"live", "files", "scenario"},
 }
 MAY_WRITE_UNSAFE = {"live", "adapters", "python", "inside"}
-MAY_READ_THE_WORLD = {"files", "scenario", "sim", "live", "adapters", "python", "inside"}
+MAY_READ_THE_WORLD = {"files", "scenario", "sim", "live", "adapters", "python", "inside", "guest"}
 MAY_NAME_IO = {"capture", "analysis", "tables"}
 FORBIDDEN = {
     "time::Instant": "a clock",

@@ -266,3 +266,10 @@ def test_a_setting_of_a_kernel_is_found_on_the_kernel() -> None:
     assert any("tail-probe" in one.kind for one in other.clusters)
     (case,) = smallest_cases(other, drawn, 1).cases
     assert (case.pair.level, case.pair.kind) == (case.cluster.level, case.cluster.kind)
+
+
+def test_a_study_of_programs_is_refused(tmp_path: Path) -> None:
+    study = tmp_path / "own.toml"
+    study.write_text('[scenario.hosts.client]\nprogram = "/bin/true"\n')
+    result = CliRunner().invoke(cli, ["diff", "linux-6.1", "rfc", "--study", str(study)])
+    assert "its hosts run programs" in str(result.exception)

@@ -122,7 +122,7 @@ class TestWrong:
         [
             ("", '"no-such-program"', "hosts.client.program: no-such-program: command not found"),
             ("", sh("echo a line >&2; exit 3"), "hosts.client.program: exit code 3: a line"),
-            ("", sh("kill -9 $$$$"), "hosts.client.program: exit code 137"),
+            ("", sh("kill -9 $$$$"), "hosts.client.program: exit code 137 (SIGKILL)"),
             (sh("exit 2"), '"/bin/sleep 1"', "hosts.server.program: exit code 2"),
             ("", '"/bin/sleep 4000"', "hosts.client.program: did not end within 3600 s (limit)"),
         ],
@@ -197,6 +197,27 @@ class TestFiles:
         told = rexmit("sql", out, "select b from runs", "--json")
         assert json.loads(told.stdout)[0]["b"] == 2.5
 
+    def test_each_run_has_its_date(self, rexmit: Command, tmp_path: Path) -> None:
+        text = of("", '"date -u +%F"', '[vary]\n"programs.date" = ["2026-03-01", "2027-07-01"]\n')
+        out = tmp_path / "out"
+        rexmit("run", study(tmp_path, text), "--backend", "uml", "--jobs", 1, "--out", out)
+        assert [row["output"] for row in programs(out)] == ["2026-03-01\n", "2027-07-01\n"]
+
+    def test_who_fills_the_folder_can_say_so(self, rexmit: Command, tmp_path: Path) -> None:
+        error = error_of(rexmit, tmp_path, of("", sh("head -c 1000000000 /dev/zero > $$TMPDIR/x")))
+        assert error.endswith("No space left on device")
+
+    def test_a_pipe_is_no_file(self, rexmit: Command, tmp_path: Path) -> None:
+        text = of("", f'{{ command = {sh("mkfifo $$TMPDIR/f")}, file = "f" }}')
+        out = tmp_path / "out"
+        done = rexmit("run", study(tmp_path, text), "--backend", "uml", "--out", out)
+        assert done.returncode == 0, done.stderr
+        assert programs(out)[0]["file"] is None
+
+    def test_a_guest_that_is_rebooted_fails_its_run(self, rexmit: Command, tmp_path: Path) -> None:
+        error = error_of(rexmit, tmp_path, of("", sh("echo b > /proc/sysrq-trigger; sleep 1")))
+        assert error.endswith("a program has rebooted the guest")
+
     def test_the_date(self, rexmit: Command, tmp_path: Path) -> None:
         text = of("", '"date -u +%F"', '[scenario.programs]\ndate = "2031-07-01T12:00"\n')
         out = tmp_path / "out"
@@ -231,6 +252,14 @@ def test_a_model_runs_no_programs(rexmit: Command, tmp_path: Path) -> None:
         (of("", '"curl $REXMIT_SERVR"'), "unknown variable `REXMIT_SERVR`: did you mean `REXMIT_SERVER`?"),
         (of("", '"a \'b"'), "a quote in it has no end"),
         (of("", '""'), "no command"),
+        (of("", "3"), "hosts.client.program: 3 is no command; write a line"),
+        (of("", '["a", 3]'), "is no command; write a line"),
+        (of("", '{ comand = "x" }'), "unknown key `comand`: did you mean `command`?"),
+        (of("", '{ command = "x", file = 5 }'), "hosts.client.program: file:"),
+        (of("", '{ command = "x", environment = { A = ["b"] } }'), "is no text"),
+        (of("", '"/bin/true"', '[scenario.programs]\ndate = "9999-01-01"\n'), "counts from 1970 to 2200"),
+        (of("", '"/bin/true"', '[vary]\n"programs.date" = ["x"]\n'), "programs.date: 'x' is no time"),
+        (of("", '"/bin/true"', '[vary]\n"programs.folder" = ["/"]\n'), "the same in all runs"),
         (of("", '"/bin/true"', '[scenario.programs]\nwritable = ["nowhere"]\n'), "there is no such folder"),
         (of("", '"/bin/true"', "linux.nagle = false\n"), "a program opens its own sockets"),
         ('[scenario.hosts.server]\nprogram = "/bin/true"', "nothing asks it: give hosts.client.program"),
@@ -245,14 +274,10 @@ def test_what_cannot_be_is_one_line(rexmit: Command, tmp_path: Path, text: str, 
 
 
 class TestResponses:
+    TOOK = "took 12.5 ms\ntook 13 ms\n"
     ROWS = (
-        {"host": "server", "output": "", "errors": "x", "file": None},
-        {
-            "host": "client",
-            "output": "took 12.5 ms\ntook 13 ms\n",
-            "errors": "",
-            "file": '{"a": {"b": ["7"]}}',
-        },
+        {"host": "server", "output": "inf " + "[" * 100_000, "errors": f"[{10**400}]", "file": None},
+        {"host": "client", "output": TOOK, "errors": "", "file": '{"a": {"b": ["7"]}}'},
     )
 
     @pytest.mark.parametrize(
@@ -267,6 +292,9 @@ class TestResponses:
             ({"from": "client.file", "json": "a"}, None),
             ({"from": "server.file", "json": "a"}, None),
             ({"from": "client.output", "json": "a"}, None),
+            ({"from": "server.errors", "json": "0"}, None),
+            ({"from": "server.output", "match": "(inf)"}, None),
+            ({"from": "server.output", "json": ""}, None),
         ],
     )
     def test_a_number_in_what_programs_left(self, given: dict[str, str], value: float | None) -> None:

@@ -30,10 +30,10 @@ fn main() -> ExitCode {
     }
     // On the console, for want of a better place: whoever started the guest reads it.
     if let Err(e) = serve() {
-        println!("agent: {e}");
+        println!("agent: error: {e}");
     }
     if let Err(e) = guest::power_off() {
-        println!("agent: {e}");
+        println!("agent: error: {e}");
     }
     ExitCode::FAILURE
 }
@@ -58,6 +58,9 @@ fn serve() -> io::Result<()> {
         return emulate::serve_in_guest(job, &verdicts);
     }
     guest::prepare()?;
+    // The file is the machine's, so it outlives a guest that is made to boot again.
+    let begun = job.with_extension("begun");
+    rexmit_files::create_private(&begun).map_err(|_| io::Error::other("a program has rebooted the guest"))?;
     agent::serve(job, &mut io::stdout().lock(), Some(programs::begin_in_guest))
 }
 

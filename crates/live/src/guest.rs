@@ -49,6 +49,17 @@ pub fn cover(folder: &str, kept: &[PathBuf]) -> io::Result<()> {
     Ok(())
 }
 
+/// A folder with memory of its own, so many bytes at the most.
+///
+/// # Errors
+/// Those of the file system.
+pub fn memory(folder: &Path, bytes: u64) -> io::Result<()> {
+    rexmit_files::make_folder(folder)?;
+    mount(Some("tmpfs"), folder, Some("tmpfs"), MsFlags::empty(), Some(format!("size={bytes}").as_str()))
+        .map_err(io::Error::from)
+        .map_err(crate::sys::about(folder.display()))
+}
+
 /// Lets `place` show what is at `path`.
 fn bind(path: &Path, place: &Path) -> io::Result<()> {
     mount(Some(path), place, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)

@@ -7,20 +7,61 @@ use rexmit_network::two_hosts::{CLIENT, HOSTS, SERVER, choose, host_name};
 use rexmit_network::{ByHost, HostId};
 use rexmit_tables::row;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::scenario::Hosts;
 use crate::{HostCell, Resolved, SpecError};
 
 /// What a host runs: a command, `"curl -so /dev/null http://$REXMIT_SERVER:8000/file"`, or a table with more about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ProgramForm {
     /// A command alone.
     Command(CommandSpec),
     /// The whole.
     Program(ProgramSpec),
+}
+
+impl<'de> Deserialize<'de> for ProgramForm {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(from)?;
+        if !value.is_object() {
+            return command_of(value).map(Self::Command).map_err(D::Error::custom);
+        }
+        rexmit_stack::read(value).map(Self::Program).map_err(D::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for CommandSpec {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        command_of(Value::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+/// A command, which is a line or a list of words.
+fn command_of(value: Value) -> Result<CommandSpec, String> {
+    let wrong = || format!("{value} is no command; write a line, such as \"iperf3 -s\", or a list of words");
+    match &value {
+        Value::String(line) => Ok(CommandSpec::Line(line.clone())),
+        Value::Array(words) => {
+            let words = words.iter().map(|word| word.as_str().map(str::to_string).ok_or_else(wrong));
+            words.collect::<Result<_, _>>().map(CommandSpec::Words)
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// Variables, whose values may be numbers or truths as well.
+fn variables<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, String>, D::Error> {
+    let given: BTreeMap<String, Value> = BTreeMap::deserialize(from)?;
+    let text = |(name, value): (String, Value)| match value {
+        Value::String(text) => Ok((name, text)),
+        Value::Number(_) | Value::Bool(_) => Ok((name, value.to_string())),
+        _ => Err(D::Error::custom(format!("{name}: {value} is no text"))),
+    };
+    given.into_iter().map(text).collect()
 }
 
 /// A program of a host.
@@ -32,7 +73,7 @@ pub struct ProgramSpec {
     pub command: CommandSpec,
     /// Variables of its environment beside `PATH`, `HOME`, `TMPDIR` (a folder of its own, empty at the start), `REXMIT_SERVER`
     /// and `REXMIT_CLIENT` (the hosts' addresses).
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "variables", skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// A file that it writes, relative to `TMPDIR`: kept like what it prints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +81,7 @@ pub struct ProgramSpec {
 }
 
 /// A command.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CommandSpec {
     /// As people write it.
@@ -117,6 +158,9 @@ impl ProgramForm {
         };
         if words.first().is_none_or(String::is_empty) {
             return Err(SpecError::new("", "no command; allowed: such as \"iperf3 -c $REXMIT_SERVER\""));
+        }
+        if let Some(word) = words.iter().chain(environment.values()).find(|word| word.contains('\0')) {
+            return Err(SpecError::new("", format!("{word:?} has a NUL, which no program can be given")));
         }
         for name in environment.keys() {
             if name.is_empty() || name.contains(['=', '\0']) {

@@ -81,6 +81,11 @@ def _scenarios(
         if wrong := [name for name, value in given.items() if value is not None]:
             raise UsageError(f"{wrong[0]} says what is drawn; with --study nothing is")
         spec = load_spec(asked.study)
+        if spec.has_programs:
+            raise UsageError(
+                f"--study {asked.study}: its hosts run programs, which are not compared packet by packet; "
+                "run it on both systems (`rexmit run --kernel`), and compare the two folders"
+            )
         total = spec.design.runs
         return (
             lambda number: inline_stacks(spec.scenario_of(number), Path()),

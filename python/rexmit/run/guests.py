@@ -94,11 +94,16 @@ def guest_command(
 
 
 def guests_command(
-    kernel: Kernel, jobs: Sequence[Path], folder: Path, reach: Reach, memory: str = MEMORY, **clock: int
+    kernel: Kernel, jobs: Sequence[tuple[Path, int]], folder: Path, reach: Reach, memory: str = MEMORY
 ) -> list[str]:
-    """The command that boots a guest for each of these jobs, one after another, whose agents run them."""
+    """The command that boots a guest for each of these jobs, one after another, whose agents run them.
+
+    With each job stands what the clock of its guest shows first, ns since 1970.
+    """
     file = folder / "guests"
-    booted = [_booted(kernel, _agent_words("runs", job), folder, memory, **clock) for job in jobs]
+    booted = [
+        _booted(kernel, _agent_words("runs", job), folder, memory, seed=0, start=start) for job, start in jobs
+    ]
     put(file, "".join(f"{json.dumps(words)}\n" for words in booted))
     return _caged([str(agent_program()), str(file)], folder, _with(kernel, reach), memory)
 

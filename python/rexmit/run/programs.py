@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ _PASSED_ON = ("PATH", "HOME")
 """What programs have of this process's environment; all else would make a run depend on who runs it."""
 
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 
 
 def place_of(
@@ -59,19 +60,19 @@ def start_of(scenario: Mapping[str, Any]) -> int:
                 f'programs.date: {given!r} is no time; allowed: such as "2026-07-01T12:00" (UTC)'
             ) from None
         when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return int(when.timestamp()) * 1_000_000_000
+    if not _FIRST <= when <= _LAST:
+        raise StudyError(f"programs.date: {given!r}: the kernel counts from 1970 to 2200")
+    return int((when - _FIRST) / timedelta(microseconds=1)) * 1000
 
 
 def guest_of_each(kernel: Kernel, job: Path, folder: Path, writable: tuple[Path, ...]) -> list[str]:
     """The command of an agent that runs each run of a job in a guest of its own."""
-    runs = json.loads(job.read_text())["runs"]
-    jobs = []
-    for number, run in enumerate(runs):
-        own = folder / f"run-{number}.json"
+    jobs: list[tuple[Path, int]] = []
+    places: list[Path] = []
+    for number, run in enumerate(json.loads(job.read_text())["runs"]):
+        own, scenario = folder / f"run-{number}.json", run["own"]["scenario"]
         put(own, json.dumps({"runs": [run]}))
-        jobs.append(own)
-    scenarios = [run["own"]["scenario"] for run in runs]
-    places = [Path(path) for one in scenarios for path in one.get("programs", {}).get("writable", [])]
-    start = start_of(scenarios[0]) if scenarios else 0
+        jobs.append((own, start_of(scenario)))
+        places += map(Path, scenario.get("programs", {}).get("writable", []))
     reach = Reach(tuple(dict.fromkeys([*writable, *places])))
-    return guests_command(kernel, jobs, folder, reach, MEMORY, seed=0, start=start)
+    return guests_command(kernel, jobs, folder, reach, MEMORY)

@@ -31,7 +31,7 @@ from rexmit.run.guests import (
 )
 from rexmit.run.judged import JudgedCaptures
 from rexmit.run.processes import agent_command
-from rexmit.run.programs import IN_GUEST, guest_of_each, place_of
+from rexmit.run.programs import IN_GUEST, guest_of_each, place_of, start_of
 from rexmit.run.stopping import asked
 from rexmit.run.unreached import Unreached
 from rexmit.study import StudySpec
@@ -77,6 +77,7 @@ class RealBackend(ModelBackend):
                 "know of no other; leave it out, or take backend model"
             )
         warnings = super().check(step)
+        self._check_programs()
         scenario = self._spec.scenario_of(0)
         names = {
             host["stack"]
@@ -87,6 +88,17 @@ class RealBackend(ModelBackend):
             told = ", ".join(sorted(names))
             warnings.append(f"backend {self.name}: {self.describe()} takes the place of {told}")
         return warnings
+
+    def _check_programs(self) -> None:
+        """Raises StudyError where a date of some run is none."""
+        name = "programs.date"
+        dates = [one for one in self._design.factors if name in (one.name, *one.settings)]
+        given = [one.assigned(level)[name] for one in dates for level in range(len(one.levels))]
+        try:
+            for scenario in (self._spec.scenario, *({"programs": {"date": date}} for date in given)):
+                start_of(scenario)
+        except StudyError as error:
+            raise StudyError(f"{self._where}: {error}") from None
 
     def describe(self) -> str:
         """The kernel, in a few words."""

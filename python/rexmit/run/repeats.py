@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rexmit.places import temporary_folder
+from rexmit.run.details import PROGRAMS
 
 _HOSTS = ("server", "client")
 _ENHANCED_PACKET = 6
@@ -54,9 +55,14 @@ def repeats(run: int, capture: Capture) -> Repeats:
                 return Repeats(run, "none", text)
         if len(one) != len(other):
             return Repeats(run, "none", f"the {host} saw {len(one)} packets, then {len(other)}")
-    times = [{key: row.get(key) for key in ("time_ns", "completed", "error")} for row in rows]
-    if times[0] != times[1]:
-        return Repeats(run, "none", f"it took {times[0]['time_ns']} ns, then {times[1]['time_ns']} ns")
+    for name in ("time_ns", "completed", "error"):
+        if rows[0].get(name) != rows[1].get(name):
+            return Repeats(run, "none", f"{name} was {rows[0].get(name)}, then {rows[1].get(name)}")
+    left = [row.get(PROGRAMS.column) or [] for row in rows]
+    for one, other in zip(*left, strict=True):
+        for name in ("code", "output", "errors", "file"):
+            if one[name] != other[name]:
+                return Repeats(run, "none", f"{one['host']}.{name} was another one the second time")
     return Repeats(run, "bytes" if packets[0] == packets[1] else "sizes-and-times")
 
 

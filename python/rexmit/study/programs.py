@@ -30,6 +30,9 @@ def place_programs(scenario: Table, factors: list[Factor], folder: Path) -> Tabl
     """
     if not have_programs(scenario, factors):
         return scenario
+    for name in (name for factor in factors for name in (factor.settings or (factor.name,))):
+        if name in ("programs", "programs.folder", "programs.writable"):
+            raise StudyError(f"vary.{name}: where programs begin and write is the same in all runs")
     given = scenario.get("programs", {})
     if not isinstance(given, dict):
         return scenario

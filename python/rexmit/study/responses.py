@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -43,9 +44,10 @@ class OwnResponse:
             return None
         found = self._matched(text) if self.match is not None else self._in_json(text)
         try:
-            return None if found is None else float(found)
-        except ValueError:
+            number = None if found is None else float(found)
+        except (ValueError, OverflowError):
             return None
+        return number if number is not None and math.isfinite(number) else None
 
     @property
     def column(self) -> Column:
@@ -72,7 +74,7 @@ class OwnResponse:
     def _in_json(self, text: str) -> float | str | None:
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         for key in (self.path or "").split("."):
             if isinstance(value, dict):

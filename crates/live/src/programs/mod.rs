@@ -9,6 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use nix::sys::signal::Signal;
 use rexmit_network::two_hosts::{CLIENT, HOSTS, SERVER, by_host, host_name};
 use rexmit_network::{ByHost, HostId};
 use rexmit_scenario::{Elsewhere, HostCell, Program, ProgramRow, Resolved, SpecError, program_key};
@@ -33,6 +34,10 @@ pub const PROGRAMS: u64 = 1 << 40;
 /// The server's program is started so long before the client's, nanoseconds.
 pub const SERVER_FIRST: u64 = 5_000_000_000;
 
+/// The folder beside programs' own ones, in the temporary one, for what they print.
+const KEPT: &str = "kept";
+/// Most bytes of it in a guest, where it has memory of its own: a program that fills its folder can still say so.
+const MOST_KEPT: u64 = 64 << 20;
 /// Most bytes of what a program prints that are kept, by stream.
 const MOST_PRINTED: u64 = 256 << 10;
 /// Most bytes of its file.
@@ -143,6 +148,7 @@ pub fn begin_in_guest(
 ) -> Result<Box<dyn Programs>, SpecError> {
     let wrong = |e: io::Error| SpecError::writing("in the guest", &e);
     guest::cover("/tmp", &place.writable).map_err(wrong)?;
+    guest::memory(&place.temporary.join(KEPT), MOST_KEPT).map_err(wrong)?;
     let root = match place.elsewhere {
         Elsewhere::ReadOnly => None,
         Elsewhere::Gone => Some(guest::copy_of_root(&place.writable).map_err(wrong)?),
@@ -198,7 +204,9 @@ impl Seat {
         if let Some((user, group)) = place.user {
             std::os::unix::fs::chown(&own, Some(user), Some(group)).ok();
         }
-        let printed = ["output", "errors"].map(|what| place.temporary.join(format!("{name}.{what}")));
+        let kept = place.temporary.join(KEPT);
+        rexmit_files::make_folder(&kept).map_err(wrong(&kept))?;
+        let printed = ["output", "errors"].map(|what| kept.join(format!("{name}.{what}")));
         let made = printed
             .map(|path| rexmit_files::create_private(&path).map_err(wrong(&path)).map(|file| (file, path)));
         let [output, errors] = made;
@@ -266,8 +274,12 @@ impl Seat {
 
     fn row(&self, host: HostId, start: u64) -> ProgramRow {
         let since = |at: u64| at as i64 - start as i64;
-        let text =
-            |path: &Path, most| rexmit_files::open(path, 0).ok().map(|mut file| text_of(&mut file, most));
+        let text = |path: &Path, most| {
+            // Whatever a program has left there: a pipe would be waited for.
+            let file = rexmit_files::open(path, libc::O_NONBLOCK).ok();
+            let regular = |file: &File| file.metadata().is_ok_and(|about| about.is_file());
+            file.filter(regular).map(|mut file| text_of(&mut file, most))
+        };
         let [output, errors] = self.printed.each_ref().map(|(_, path)| text(path, MOST_PRINTED));
         ProgramRow {
             host: HostCell(host),
@@ -292,7 +304,9 @@ impl Seat {
             (Some(code), _) => {
                 let unready =
                     if unready { ", and the server's listened nowhere when it was started" } else { "" };
-                Some(format!("exit code {code}{unready}{}", last_line(row)))
+                let signal = code.checked_sub(128).and_then(|number| Signal::try_from(number as i32).ok());
+                let signal = signal.map(|signal| format!(" ({signal})")).unwrap_or_default();
+                Some(format!("exit code {code}{signal}{unready}{}", last_line(row)))
             }
             (None, Some(limit)) => Some(format!("did not end within {limit} (limit){}", last_line(row))),
         }
