@@ -119,7 +119,7 @@ fn no_packet_is_early_and_none_overtakes() {
 fn a_rate_is_kept_with_offloads_on() {
     let Some(_turn) = allowed("a_rate_is_kept_with_offloads_on") else { return };
     let limited = PathSpec {
-        rate: Rate::from_bits_per_second(50_000_000),
+        rate: Rate::from_bits_per_second(50_000_000).map(Into::into),
         delay: Some(Duration::from_millis(5)),
         // Nothing is lost: after a loss, data would be read in one piece.
         queue: Some(QueueLimit::Packets(10_000).into()),

@@ -49,7 +49,7 @@ fn measure(name: &str, direction: &mut Direction, depth: u64) {
 
 fn direction((shaper, aqm): (&str, &str), depth: u64, impaired: bool) -> Direction {
     let mut spec = PathSpec {
-        rate: Rate::from_bits_per_second(1_000_000_000),
+        rate: Rate::from_bits_per_second(1_000_000_000).map(Into::into),
         delay: Some(Duration::from_millis(20)),
         queue: Some(QueueLimit::Packets(depth + 200).into()),
         ..PathSpec::default()

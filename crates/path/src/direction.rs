@@ -1,7 +1,7 @@
 //! One direction of a path: link, impairments, queue, shaper, delay line, link.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rexmit_units::{Duration, Instant, QueueLimit};
+use rexmit_units::{Bytes, Duration, Instant, QueueLimit};
 use rexmit_wire::Packet;
 
 use crate::ahead::Ahead;
@@ -15,8 +15,9 @@ use crate::outlet::{Leaving, Link, Outlet};
 use crate::schedule::Schedule;
 use crate::shaper::{Bucket, Shaper};
 use crate::spec::{Aqm, DirectionSpec};
-use crate::station::{Around, Server, Station};
+use crate::station::{Around, Server, Slots, Station};
 use crate::ticks::Ticks;
+use crate::trace::{Opportunities, TUN_HEADER, TraceFile, TraceFormat};
 use crate::unreached::Unreached;
 use crate::verdict::{Duplicated, Effects, Fate, Verdict};
 use crate::waiting::{Extra, Waiting};
@@ -32,7 +33,7 @@ use crate::waiting::{Extra, Waiting};
 /// There are two kinds. Where nothing that comes later can matter to a packet that is inside (the shapers `exact`,
 /// `dummynet` and `cisco` with a plain queue), its verdict is final at once and says when it comes out; that of a packet
 /// that an outage without an end keeps remains undecided. Else (`tbf`,
-/// active queue management) the direction is served event by event: [`Self::poll_timer`] also names moments at which only something inside
+/// active queue management, a trace of opportunities) the direction is served event by event: [`Self::poll_timer`] also names moments at which only something inside
 /// happens and nothing comes out, and a verdict may be [`Fate::Undecided`] at first. Each of those becomes final once,
 /// when its packet leaves the queue: in the log, in the counters, and, where they are asked for by
 /// [`keep_late_verdicts`](Self::keep_late_verdicts), through [`Self::poll_verdict`]. Those of packets that are inside
@@ -62,17 +63,35 @@ impl<P: Carried> Direction<P> {
     /// stream of an impairment by its name, such as `path.down.loss`.
     ///
     /// # Errors
-    /// Where `spec` contradicts itself or `phase` is too long.
+    /// Where `spec` contradicts itself, follows a trace, or `phase` is too long.
     pub fn new(
         spec: &DirectionSpec,
         name: &str,
         phase: Duration,
         streams: &mut dyn FnMut(&str) -> Xoshiro256PlusPlus,
     ) -> Result<Self, PathError> {
-        PathError::check(spec, &format!("path.{name}"), phase)?;
+        Self::with_trace(spec, name, phase, streams, None)
+    }
+
+    /// The same of one that follows this trace where `spec` names one.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and where the trace does not fit or is missing.
+    pub fn with_trace(
+        spec: &DirectionSpec,
+        name: &str,
+        phase: Duration,
+        streams: &mut dyn FnMut(&str) -> Xoshiro256PlusPlus,
+        trace: Option<&TraceFile>,
+    ) -> Result<Self, PathError> {
+        let key = format!("path.{name}");
+        PathError::check(spec, &key, phase)?;
+        let trace = PathError::check_trace(spec, &key, trace)?;
+        let counted = trace.and_then(|trace| of_opportunities(spec, trace));
+        let spec = counted.as_ref().unwrap_or(spec);
         let ticks = Ticks::new(spec.tick, phase);
-        let (schedule, ingress) = (Schedule::new(spec), Ingress::new(&spec.impairments, name, streams));
-        let bottleneck = Bottleneck::new(spec, ticks, || streams(&format!("path.{name}.aqm")));
+        let (schedule, ingress) = (Schedule::new(spec, trace), Ingress::new(spec, name, streams, trace));
+        let bottleneck = Bottleneck::new(spec, ticks, trace, || streams(&format!("path.{name}.aqm")));
         let is_ahead = matches!(bottleneck, Bottleneck::Ahead(_));
         Ok(Self {
             plain: is_ahead && ingress.is_none() && schedule.is_fixed() && spec.link.is_none(),
@@ -267,14 +286,24 @@ impl<P: Carried> Direction<P> {
 }
 
 impl<P: Carried> Bottleneck<P> {
-    fn new(spec: &DirectionSpec, ticks: Ticks, stream: impl FnOnce() -> Xoshiro256PlusPlus) -> Self {
+    fn new(
+        spec: &DirectionSpec,
+        ticks: Ticks,
+        trace: Option<&TraceFile>,
+        stream: impl FnOnce() -> Xoshiro256PlusPlus,
+    ) -> Self {
         let overhead = spec.overhead.as_u64();
-        let server = match Shaper::new(spec.shaper, ticks, overhead) {
-            Some(shaper) if spec.aqm == Aqm::None => {
+        let slots = trace.filter(|trace| trace.about().format == TraceFormat::Mahimahi);
+        let server = match (slots, Shaper::new(spec.shaper, ticks, overhead)) {
+            (Some(trace), _) => {
+                let repeats = spec.trace.as_ref().is_none_or(|one| one.trace.repeats(TraceFormat::Mahimahi));
+                Server::Slots(Slots::new(Opportunities::new(trace, repeats)))
+            }
+            (None, Some(shaper)) if spec.aqm == Aqm::None => {
                 return Self::Ahead(Ahead::new(spec.queue_limit(), shaper, spec.link.is_some()));
             }
-            Some(shaper) => Server::Timed { shaper, busy_until: Instant::ZERO, bytes: 0 },
-            None => {
+            (None, Some(shaper)) => Server::Timed { shaper, busy_until: Instant::ZERO, bytes: 0 },
+            (None, None) => {
                 let bucket = Bucket::new(ticks, spec.burst.map_or(0, |burst| burst.as_u64()));
                 Server::Bucket { bucket, head: None, watchdog: Instant::ZERO }
             }
@@ -282,6 +311,12 @@ impl<P: Carried> Bottleneck<P> {
         let discipline = Discipline::new(&spec.aqm, stream);
         Self::Station(Box::new(Station::new(spec.queue_limit(), overhead, discipline, server)))
     }
+}
+
+/// A direction whose trace counts bytes beside those of IP, where nothing else is said.
+fn of_opportunities(spec: &DirectionSpec, trace: &TraceFile) -> Option<DirectionSpec> {
+    let counts = trace.about().format == TraceFormat::Mahimahi && !spec.has_own_overhead;
+    counts.then(|| DirectionSpec { overhead: Bytes(TUN_HEADER), ..spec.clone() })
 }
 
 /// A packet as it comes to the queue.

@@ -2,7 +2,11 @@
 
 use rexmit_units::{Duration, LineRate};
 
-use crate::spec::{Aqm, Change, DelayRule, DirectionSpec, ETHERNET, EmulatorKind, PathSpec, ShaperKind};
+use crate::trace::{TraceFile, TraceFormat};
+
+use crate::spec::{
+    Aqm, Change, DelayRule, DirectionSpec, ETHERNET, EmulatorKind, PathSpec, ShaperKind, Trace,
+};
 
 /// The smallest queue in bytes: the smallest MTU, so that any link's packets could pass.
 const SMALLEST_QUEUE: u64 = 68;
@@ -136,6 +140,16 @@ pub enum PathError {
         /// As given, bytes.
         overhead: u64,
     },
+    /// A trace that does not fit, or beside something that it does not go with.
+    #[error("{key}.{setting}: {what}")]
+    Trace {
+        /// Of the direction.
+        key: String,
+        /// Which of its keys.
+        setting: &'static str,
+        /// What is wrong, and what to write.
+        what: String,
+    },
     /// A queue in time without a rate.
     #[error("{0}.queue: a queue in time needs a rate that fills it, such as {path}.rate = \"10 Mbit/s\"", path = path_of(.0))]
     QueueWithoutRate(String),
@@ -173,8 +187,9 @@ impl PathError {
             return Err(Self::NoAqm(key.into()));
         }
         let least = SMALLEST_QUEUE + spec.overhead.as_u64();
+        let by_trace = spec.trace.as_ref().is_some_and(|trace| trace.key == "rate");
         match (spec.shaper, spec.rate, spec.burst) {
-            (shaper @ (ShaperKind::Tbf | ShaperKind::Cisco), None, _) => {
+            (shaper @ (ShaperKind::Tbf | ShaperKind::Cisco), None, _) if !by_trace => {
                 return Err(Self::NoRate { key: key.into(), shaper: shaper.name() });
             }
             (ShaperKind::Tbf, _, Some(burst)) if burst.as_u64() < least => {
@@ -182,6 +197,10 @@ impl PathError {
             }
             (ShaperKind::Tbf, ..) | (_, _, None) => {}
             (_, _, Some(_)) => return Err(Self::NoBucket(key.into())),
+        }
+        if by_trace && spec.queue.limit(None).is_none() {
+            let what = "a queue in time needs one rate, and a trace has many: write such as \"100 packets\" or \"64 KiB\"";
+            return Err(Self::Trace { key: key.into(), setting: "queue", what: what.into() });
         }
         if spec.queue.limit(spec.rate).is_none() {
             return Err(Self::QueueWithoutRate(key.into()));
@@ -194,12 +213,69 @@ impl PathError {
         if spec.has_outage() { Self::check_outages(spec, key) } else { Ok(()) }
     }
 
-    fn check_outages(spec: &DirectionSpec, key: &str) -> Result<(), Self> {
-        let why = match spec.shaper {
-            ShaperKind::Exact | ShaperKind::Cisco => None,
-            ShaperKind::Dummynet => Some("dummynet takes it as no limit (EM-DN-7)"),
-            ShaperKind::Tbf => Some("tbf cannot be given it (EM-TB-11)"),
+    /// Checks that a trace fits the direction, and returns it where the direction follows one.
+    pub(crate) fn check_trace<'a>(
+        spec: &DirectionSpec,
+        key: &str,
+        trace: Option<&'a TraceFile>,
+    ) -> Result<Option<&'a TraceFile>, Self> {
+        let Some(followed) = &spec.trace else { return Ok(None) };
+        let setting = followed.key;
+        let wrong = |setting, what: String| Err(Self::Trace { key: key.into(), setting, what });
+        let Some(trace) = trace else {
+            return wrong(setting, format!("the trace {} has not been opened", followed.trace.trace.file));
         };
+        let (name, about) = (trace.name(), trace.about());
+        let changes = &spec.impairments.changes;
+        let (listed, rates) = (!changes.is_empty(), changes.iter().any(|change| change.rate.is_some()));
+        let stops = about.rate.is_some_and(|rate| rate.least == 0);
+        let why = spec.shaper.why_no_outage();
+        match (about.format, setting) {
+            (TraceFormat::Mahimahi, "changes") => wrong(
+                setting,
+                format!(
+                    "{name} has mahimahi's lines, opportunities to send: write {key}.rate = {{ trace = ... }}"
+                ),
+            ),
+            (TraceFormat::Mahimahi, _) if spec.shaper != ShaperKind::Exact => wrong(
+                "shaper",
+                format!("{}: the lines of {name} say when packets leave: leave it out", spec.shaper.name()),
+            ),
+            (TraceFormat::Mahimahi, _) if rates => wrong(
+                "changes",
+                format!("the lines of {name} say when packets leave: leave the changes of the rate out"),
+            ),
+            (TraceFormat::Mahimahi, _) => Ok(Some(trace)),
+            (TraceFormat::Csv, _) if listed => wrong(
+                "changes",
+                format!("{name} says what changes: leave them out, or write them into its rows"),
+            ),
+            (TraceFormat::Csv, "rate") if about.rate.is_none() => wrong(
+                setting,
+                format!("{name} has no column rate: add one, or write {key}.changes = {{ trace = ... }}"),
+            ),
+            (TraceFormat::Csv, "rate") if !about.first.is_zero() => {
+                wrong(setting, format!("{name} begins at {}: add a row for the time 0", about.first))
+            }
+            (TraceFormat::Csv, _) if about.loss.is_some() && spec.impairments.loss.is_some() => {
+                wrong("loss", format!("{name} has a column of its own for it: leave one of them out"))
+            }
+            (TraceFormat::Csv, _) if about.last.is_zero() && followed.trace.repeats(about.format) => {
+                wrong(setting, format!("{name} has one row at 0 s, and nothing to repeat: leave repeat out"))
+            }
+            (TraceFormat::Csv, _) if stops && why.is_some() => wrong(
+                setting,
+                format!(
+                    "{name} has a rate of 0 bit/s: {}; an outage is for the shapers exact and cisco",
+                    why.unwrap_or_default()
+                ),
+            ),
+            (TraceFormat::Csv, _) => Ok(Some(trace)),
+        }
+    }
+
+    fn check_outages(spec: &DirectionSpec, key: &str) -> Result<(), Self> {
+        let why = spec.shaper.why_no_outage();
         for (index, change) in spec.impairments.changes.iter().enumerate() {
             let key = key.to_owned();
             match (change.rate, why) {
@@ -226,6 +302,24 @@ impl PathError {
 }
 
 impl PathSpec {
+    /// Checks that the traces which its directions follow fit; `open` opens one. `key` is the path's in a scenario.
+    ///
+    /// # Errors
+    /// Names the key, the trace, and what to write.
+    pub fn check_traces(
+        &self,
+        key: &str,
+        open: &mut dyn FnMut(&Trace) -> Result<TraceFile, String>,
+    ) -> Result<(), PathError> {
+        for (spec, key) in self.directions(key) {
+            let Some(followed) = &spec.trace else { continue };
+            let wrong = |what| PathError::Trace { key: key.clone(), setting: followed.key, what };
+            let trace = open(&followed.trace).map_err(wrong)?;
+            PathError::check_trace(&spec, &key, Some(&trace))?;
+        }
+        Ok(())
+    }
+
     /// Checks what the types allow and a path does not, for both directions; with the MTUs (bytes) of the hosts that send
     /// into `down` and `up`, where they are known, also that their packets can pass. `key` is the path's in a scenario,
     /// such as `path`.
@@ -236,6 +330,12 @@ impl PathSpec {
         let directions = self.directions(key);
         if self.burst.is_some() && directions.iter().all(|d| d.0.shaper != ShaperKind::Tbf) {
             return Err(PathError::NoBucket(key.into()));
+        }
+        for own in [&self.down, &self.up] {
+            if self.followed(own).nth(1).is_some() {
+                let what = "a link follows one trace: leave this one or that of the rate out";
+                return Err(PathError::Trace { key: key.into(), setting: "changes", what: what.into() });
+            }
         }
         for (n, (spec, key)) in directions.iter().enumerate() {
             PathError::check(spec, key, Duration::ZERO)?;

@@ -1,14 +1,16 @@
 //! Impairments as packets enter: what is to happen to each.
 
+use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rexmit_units::{Duration, Instant, LineRate};
+use rexmit_units::{Duration, Instant, LineRate, Probability};
 
 use crate::carried::Carried;
 use crate::flow::FlowTracker;
 use crate::pattern::{Pattern, Positions};
 use crate::random::{JitterProcess, LossProcess};
 use crate::select::{PacketView, Selector};
-use crate::spec::Impairments;
+use crate::spec::{DirectionSpec, Impairments};
+use crate::trace::{Column, TraceFile};
 use crate::unreached::Unreached;
 use crate::verdict::Fate;
 
@@ -22,6 +24,8 @@ pub(crate) struct Ingress {
     hold: Option<(Selector, Duration, bool)>,
     reorder: Option<(Selector, u32, Duration)>,
     loss: Option<LossProcess>,
+    /// Random loss as a trace says.
+    traced_loss: Option<(Column<Probability>, Xoshiro256PlusPlus)>,
     jitter: Option<(JitterProcess, bool)>,
     /// Changes that a packet brings about.
     changes: Vec<(Selector, Option<LineRate>, Option<Duration>)>,
@@ -68,10 +72,12 @@ impl Decision {
 impl Ingress {
     /// `None` where nothing is to be done to any packet.
     pub fn new(
-        spec: &Impairments,
+        direction: &DirectionSpec,
         name: &str,
         streams: &mut dyn FnMut(&str) -> Xoshiro256PlusPlus,
+        trace: Option<&TraceFile>,
     ) -> Option<Self> {
+        let spec = &direction.impairments;
         let selector =
             |key: &str, pattern: &Pattern| Selector::new(pattern.clone(), format!("path.{name}.{key}"));
         let follow = spec.patterns().any(|(_, pattern)| pattern.needs_flows());
@@ -84,6 +90,8 @@ impl Ingress {
             hold: spec.hold.as_ref().map(|h| (selector("hold", &h.pattern), h.by, h.keep_order)),
             reorder: spec.reorder.as_ref().map(|r| (selector("reorder", &r.pattern), r.past, r.within)),
             loss: spec.loss.as_ref().map(|l| LossProcess::new(l, streams(&format!("path.{name}.loss")))),
+            traced_loss: traced_loss(direction, trace)
+                .map(|loss| (loss, streams(&format!("path.{name}.trace")))),
             jitter: spec
                 .jitter
                 .as_ref()
@@ -91,7 +99,8 @@ impl Ingress {
             changes: changes(spec, &selector),
         };
         let by_pattern = spec.patterns().next().is_some() || !this.changes.is_empty();
-        (by_pattern || this.loss.is_some() || this.jitter.is_some()).then_some(this)
+        let random = this.loss.is_some() || this.traced_loss.is_some() || this.jitter.is_some();
+        (by_pattern || random).then_some(this)
     }
 
     /// Decides on the next packet. Every impairment looks at every packet, also at one that another drops.
@@ -103,6 +112,11 @@ impl Ingress {
             Some((process, reorder)) => (process.next_nanos(), *reorder),
             None => (0, false),
         };
+        // Drawn for every packet, whatever the trace says of its moment.
+        let traced_loss = self.traced_loss.as_mut().is_some_and(|(loss, stream)| {
+            let draw = stream.next_u64();
+            loss.from(now).0.is_some_and(|(_, loss)| loss.occurs(draw))
+        });
         let (mut rate, mut delay) = (None, None);
         for (selector, new_rate, new_delay) in &mut self.changes {
             if selector.names(&seen) {
@@ -117,7 +131,7 @@ impl Ingress {
             duplicate: named(&mut self.duplicate),
             hold: self.hold.as_mut().and_then(|(s, by, keep)| s.names(&seen).then_some((*by, *keep))),
             reorder: self.reorder.as_mut().and_then(|(s, n, within)| s.names(&seen).then_some((*n, *within))),
-            lost: self.loss.as_mut().is_some_and(LossProcess::next_is_lost),
+            lost: self.loss.as_mut().is_some_and(LossProcess::next_is_lost) | traced_loss,
             jitter,
             overtakes,
             rate,
@@ -141,6 +155,14 @@ impl Ingress {
         let changes = self.changes.iter().map(|c| Some(&c.0));
         plain.into_iter().chain(timed).chain(changes).flatten()
     }
+}
+
+/// The loss of a trace that has some.
+fn traced_loss(spec: &DirectionSpec, trace: Option<&TraceFile>) -> Option<Column<Probability>> {
+    let (trace, followed) = (trace?, spec.trace.as_ref()?);
+    let about = trace.about();
+    about.loss?;
+    Some(Column::new(trace, followed.trace.repeats(about.format), |row| row.loss))
 }
 
 /// The changes that a packet brings about; those at an instant need none.

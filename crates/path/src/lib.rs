@@ -34,6 +34,7 @@ mod shaper;
 mod spec;
 mod station;
 mod ticks;
+pub mod trace;
 mod unreached;
 mod verdict;
 mod waiting;
@@ -44,9 +45,10 @@ pub use direction::Direction;
 pub use error::PathError;
 pub use pattern::{Pattern, Positions, Times};
 pub use spec::{
-    Algorithm, Aqm, Change, Codel, DelayRule, DirectionOverride, DirectionSpec, EmulatorKind, FqCodel,
-    GilbertElliott, Hold, Impairments, Jitter, KernelOptions, LossModel, PathSpec, Pie, Qdisc, Red, Reorder,
-    ShaperKind, Spread,
+    Algorithm, Aqm, Change, Changes, Codel, DelayRule, DirectionOverride, DirectionSpec, EmulatorKind,
+    Followed, FqCodel, GilbertElliott, Hold, Impairments, Jitter, KernelOptions, LossModel, PathRate,
+    PathSpec, Pie, Qdisc, Red, Reorder, ShaperKind, Spread, Trace, TraceName,
 };
+pub use trace::TraceFile;
 pub use unreached::{Missed, Unreached};
 pub use verdict::{By, Duplicated, Effects, Fate, Verdict};

@@ -3,30 +3,67 @@
 use rexmit_units::{Duration, Instant, LineRate, Rate, Stretch};
 
 use crate::spec::{Change, DirectionSpec};
+use crate::trace::{Column, Row, TraceFile, TraceFormat};
 
 /// One setting over time: a change at an instant is known beforehand, one by a packet when it enters.
 pub(crate) struct Setting<T> {
-    /// The value from each instant on, in order.
-    by_time: Vec<(Instant, T)>,
+    by_time: Timed<T>,
     /// The value at the start.
     start: T,
     /// The value by the last packet that brought a change, and since when.
     by_packet: Option<(Instant, T)>,
 }
 
-impl<T: Copy> Setting<T> {
+/// The value from each instant on.
+enum Timed<T> {
+    /// In order.
+    Known(Vec<(Instant, T)>),
+    /// As a trace says, which is read meanwhile.
+    Read(Box<Column<T>>),
+}
+
+impl<T: Copy + PartialEq> Timed<T> {
+    /// The value at `at` and since when, `None` before the first; and when it may be another.
+    fn from(&self, at: Instant) -> (Option<(Instant, T)>, Instant) {
+        match self {
+            Self::Known(values) => {
+                let after = values.partition_point(|c| c.0 <= at);
+                let until = values.get(after).map_or(Instant::FAR_FUTURE, |c| c.0);
+                (after.checked_sub(1).map(|i| values[i]), until)
+            }
+            Self::Read(column) => column.from(at),
+        }
+    }
+
+    /// True if there is a change behind `after` and no later than `upto`. A row of a trace that says the same again is
+    /// none.
+    fn changes_within(&self, after: Instant, upto: Instant) -> bool {
+        match self {
+            Self::Known(values) => {
+                let next = values.get(values.partition_point(|c| c.0 <= after));
+                next.is_some_and(|next| next.0 <= upto)
+            }
+            Self::Read(column) => column.changes_within(after, upto),
+        }
+    }
+}
+
+impl<T: Copy + PartialEq> Setting<T> {
     fn new(start: T, changes: &[Change], value: impl Fn(&Change) -> Option<T>) -> Self {
         let timed = changes.iter().filter_map(|c| Some((Instant::ZERO + c.at?, value(c)?)));
         let mut by_time: Vec<_> = timed.collect();
         by_time.sort_by_key(|c| c.0);
-        Self { by_time, start, by_packet: None }
+        Self { by_time: Timed::Known(by_time), start, by_packet: None }
+    }
+
+    /// As a trace says.
+    fn read(start: T, column: Column<T>) -> Self {
+        Self { by_time: Timed::Read(Box::new(column)), start, by_packet: None }
     }
 
     /// The value for the packet that entered last, where it matters at `at`, and when it may be another.
     fn from(&self, at: Instant) -> (T, Instant) {
-        let after = self.by_time.partition_point(|c| c.0 <= at);
-        let until = self.by_time.get(after).map_or(Instant::FAR_FUTURE, |c| c.0);
-        let timed = after.checked_sub(1).map(|i| self.by_time[i]);
+        let (timed, until) = self.by_time.from(at);
         let value = match (timed, self.by_packet) {
             // Of two changes the later holds; at the same instant, the packet's.
             (Some((since, value)), Some((packet, _))) if since > packet => value,
@@ -38,10 +75,8 @@ impl<T: Copy> Setting<T> {
 
     /// True if there is a change behind `after` and no later than `upto`.
     fn changes_within(&self, after: Instant, upto: Instant) -> bool {
-        let next = self.by_time.partition_point(|c| c.0 <= after);
-        let by_packet = self.by_packet.map(|(since, _)| since);
-        let timed = self.by_time.get(next).map(|c| c.0);
-        timed.into_iter().chain(by_packet).any(|at| after < at && at <= upto)
+        let by_packet = self.by_packet.is_some_and(|(since, _)| after < since && since <= upto);
+        by_packet || self.by_time.changes_within(after, upto)
     }
 }
 
@@ -95,15 +130,29 @@ struct Changing {
 }
 
 impl Schedule {
-    pub fn new(spec: &DirectionSpec) -> Self {
+    /// Of a direction as `spec` says, which follows `trace`.
+    pub fn new(spec: &DirectionSpec, trace: Option<&TraceFile>) -> Self {
         let changes = &spec.impairments.changes;
-        let changing = (!changes.is_empty()).then(|| {
-            Box::new(Changing {
-                rate: Setting::new(spec.rate.map(LineRate::Rate), changes, |c| c.rate.map(Some)),
-                delay: Setting::new(spec.delay, changes, |c| c.delay),
-            })
-        });
-        Self { rate: spec.rate, delay: spec.delay, changing }
+        let mut changing = Changing {
+            rate: Setting::new(spec.rate.map(LineRate::Rate), changes, |c| c.rate.map(Some)),
+            delay: Setting::new(spec.delay, changes, |c| c.delay),
+        };
+        let mut changes = !changes.is_empty();
+        let csv = trace.filter(|trace| trace.about().format == TraceFormat::Csv);
+        if let (Some(trace), Some(followed)) = (csv, &spec.trace) {
+            let repeats = followed.trace.repeats(trace.about().format);
+            if trace.about().rate.is_some() {
+                let rate = |row: &Row| row.rate.map(Some);
+                changing.rate =
+                    Setting::read(spec.rate.map(LineRate::Rate), Column::new(trace, repeats, rate));
+            }
+            if trace.about().delay.is_some() {
+                changing.delay = Setting::read(spec.delay, Column::new(trace, repeats, |row| row.delay));
+            }
+            changes = true;
+        }
+        let rate = spec.rate.or_else(|| trace.and_then(TraceFile::mean_of_opportunities));
+        Self { rate, delay: spec.delay, changing: changes.then(|| Box::new(changing)) }
     }
 
     /// True where nothing changes.

@@ -13,6 +13,7 @@ mod impairments;
 mod qdisc;
 mod random;
 mod settings;
+mod trace;
 
 pub use aqm::{Algorithm, Aqm, Codel, FqCodel, Pie, Red};
 pub use delay::DelayRule;
@@ -20,6 +21,7 @@ pub use effects::{Hold, Reorder};
 pub use impairments::{Change, Impairments};
 pub use qdisc::{KernelOptions, Qdisc};
 pub use random::{GilbertElliott, Jitter, LossModel, Spread};
+pub use trace::{Changes, Followed, PathRate, Trace, TraceName};
 
 use settings::settings_table;
 
@@ -88,12 +90,18 @@ pub enum ShaperKind {
 /// One direction, with every default filled in.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionSpec {
-    /// Rate of the bottleneck; `None` for no limit.
+    /// Rate of the bottleneck; `None` for no limit, or where a trace says it.
     pub rate: Option<Rate>,
+    /// The trace that it follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Followed>,
     /// Rate of the links before and behind the bottleneck; `None` for none.
     pub link: Option<Rate>,
     /// Bytes of the link layer beside each IP packet.
     pub overhead: Bytes,
+    /// Whether the study says so; a trace may have another default.
+    #[serde(skip)]
+    pub has_own_overhead: bool,
     /// Propagation delay.
     pub delay: Duration,
     /// How it is kept.
@@ -121,8 +129,10 @@ impl Default for DirectionSpec {
     fn default() -> Self {
         Self {
             rate: None,
+            trace: None,
             link: None,
             overhead: Bytes::ZERO,
+            has_own_overhead: false,
             delay: Duration::ZERO,
             delay_rule: DelayRule::Exact,
             queue: DEFAULT_QUEUE,
@@ -151,6 +161,15 @@ impl ShaperKind {
             Self::Dummynet => "dummynet",
             Self::Tbf => "tbf",
             Self::Cisco => "cisco",
+        }
+    }
+
+    /// Why it has no outages; `None` where it has.
+    pub(crate) fn why_no_outage(self) -> Option<&'static str> {
+        match self {
+            Self::Exact | Self::Cisco => None,
+            Self::Dummynet => Some("dummynet takes it as no limit (EM-DN-7)"),
+            Self::Tbf => Some("tbf cannot be given it (EM-TB-11)"),
         }
     }
 
@@ -276,10 +295,14 @@ impl PathSpec {
         let burst = own.burst.or(self.burst.filter(|_| shaper == ShaperKind::Tbf));
         let qdisc = own.qdisc.clone().or_else(|| self.qdisc.clone());
         let counted = if qdisc.is_some() { ETHERNET } else { Bytes::ZERO };
+        let rate = own.rate.as_ref().or(self.rate.as_ref());
+        let overhead = own.overhead.or(self.overhead);
         DirectionSpec {
-            rate: own.rate.or(self.rate),
+            rate: rate.and_then(PathRate::constant),
+            trace: self.followed(own).next(),
             link: own.link.or(self.link),
-            overhead: own.overhead.or(self.overhead).unwrap_or(counted),
+            overhead: overhead.unwrap_or(counted),
+            has_own_overhead: overhead.is_some(),
             delay: own.delay.or(self.delay).unwrap_or(Duration::ZERO),
             delay_rule,
             queue: own.queue.or(self.queue).unwrap_or(DEFAULT_QUEUE),
@@ -292,12 +315,24 @@ impl PathSpec {
         }
     }
 
+    /// The changes of a direction that says `own` of itself.
+    fn changes_of<'a>(&'a self, own: &'a DirectionOverride) -> &'a Changes {
+        if own.changes.is_empty() { &self.changes } else { &own.changes }
+    }
+
+    /// The traces that a direction follows that says `own` of itself; of which there may be one.
+    pub(crate) fn followed<'a>(&'a self, own: &'a DirectionOverride) -> impl Iterator<Item = Followed> + 'a {
+        let rate = own.rate.as_ref().or(self.rate.as_ref()).and_then(PathRate::trace);
+        let traces = [("rate", rate), ("changes", self.changes_of(own).trace())];
+        traces.into_iter().filter_map(|(key, trace)| Some(Followed { key, trace: trace?.clone() }))
+    }
+
     /// What happens to packets of a direction that says `own` of itself.
     fn impairments(&self, own: &DirectionOverride) -> Impairments {
-        let changes = if own.changes.is_empty() { &self.changes } else { &own.changes };
+        let changes = self.changes_of(own).list().to_vec();
         macro_rules! own_or_all {
             ($($key:ident),*) => {
-                Impairments { $($key: own.$key.clone().or_else(|| self.$key.clone()),)* changes: changes.clone() }
+                Impairments { $($key: own.$key.clone().or_else(|| self.$key.clone()),)* changes }
             };
         }
         own_or_all!(drop, corrupt, mark, duplicate, hold, reorder, loss, jitter)
@@ -319,7 +354,8 @@ fn beyond_netem(direction: &DirectionSpec) -> Vec<String> {
         ("jitter", own.jitter.is_some()),
         ("changes", !own.changes.is_empty()),
     ];
-    let settings = beyond.into_iter().filter(|(_, wrong)| *wrong).map(|(key, _)| key.to_owned());
+    let trace = direction.trace.iter().map(|followed| (followed.key, true));
+    let settings = beyond.into_iter().chain(trace).filter(|(_, wrong)| *wrong).map(|(key, _)| key.to_owned());
     own.patterns().map(|(key, _)| key).chain(settings).collect()
 }
 

@@ -14,6 +14,7 @@ use crate::discipline::{Discipline, Room};
 use crate::outlet::{Leaving, Outlet};
 use crate::schedule::Schedule;
 use crate::shaper::{Bucket, Shaper};
+use crate::trace::{OPPORTUNITY, Opportunities};
 use crate::verdict::{Duplicated, Effects, Fate, Verdict};
 use crate::waiting::{Dropped, Extra, Twin, Waiting};
 
@@ -45,6 +46,8 @@ pub(crate) enum Server<P> {
     },
     /// A bucket, which holds the next packet until there are tokens.
     Bucket { bucket: Bucket, head: Option<Waiting<P>>, watchdog: Instant },
+    /// Opportunities of a trace, each for so many bytes.
+    Slots(Slots<P>),
 }
 
 #[derive(Default)]
@@ -87,7 +90,11 @@ impl<P: Carried> Station<P> {
 
     /// Packets inside that no outlet has.
     pub fn len(&self) -> usize {
-        let head = matches!(self.server, Server::Bucket { head: Some(_), .. });
+        let head = match &self.server {
+            Server::Timed { .. } => false,
+            Server::Bucket { head, .. } => head.is_some(),
+            Server::Slots(slots) => slots.head.is_some(),
+        };
         self.coming.len() + self.discipline.len() as usize + usize::from(head)
     }
 
@@ -97,6 +104,7 @@ impl<P: Carried> Station<P> {
         let service = match &self.server {
             Server::Timed { busy_until, .. } => (self.discipline.len() > 0).then_some(*busy_until),
             Server::Bucket { head, watchdog, .. } => head.as_ref().map(|_| *watchdog),
+            Server::Slots(slots) => self.idle.is_none().then(|| slots.next()).flatten(),
         };
         let arrival = self.coming.front().map(|coming| coming.0);
         service.into_iter().chain(arrival).chain(due).min()
@@ -119,11 +127,16 @@ impl<P: Carried> Station<P> {
                 // Also where nothing waits: then a discipline learns that it is empty.
                 Server::Timed { busy_until, .. } => self.idle.is_none().then_some(*busy_until),
                 Server::Bucket { head, watchdog, .. } => head.as_ref().map(|_| *watchdog),
+                Server::Slots(slots) => self.idle.is_none().then(|| slots.next()).flatten(),
             };
             let arrival = self.coming.front().map(|coming| coming.0);
             match (service.filter(|at| *at <= now), arrival.filter(|at| *at <= now)) {
                 (Some(service), arrival) if arrival.is_none_or(|arrival| service <= arrival) => {
-                    self.serve(service, true, around);
+                    if matches!(self.server, Server::Slots(_)) {
+                        self.use_opportunity(service, around);
+                    } else {
+                        self.serve(service, true, around);
+                    }
                 }
                 (_, Some(_)) => {
                     let Some((at, packet)) = self.coming.pop_front() else { return };
@@ -185,9 +198,45 @@ impl<P: Carried> Station<P> {
             self.discipline.enqueue(now, waiting, &room, &mut self.dropped);
         }
         self.judge_dropped(around);
+        if let Server::Slots(slots) = &mut self.server {
+            // What could have been sent until now has gone by.
+            if self.discipline.len() > 0 && self.idle.take().is_some() {
+                slots.opportunities.pass_until(now);
+            }
+            return;
+        }
         // As Linux, whose queues are run for every packet, also for one that was dropped.
         if self.idle.is_some() || matches!(self.server, Server::Bucket { .. }) {
             self.serve(now, false, around);
+        }
+    }
+
+    /// An opportunity of a trace: packets leave until its bytes are used or nothing waits. What is left of one goes on at
+    /// the next; what is left of the opportunity is lost.
+    fn use_opportunity(&mut self, now: Instant, around: &mut Around<'_, P>) {
+        let mut bytes = OPPORTUNITY;
+        if let Server::Slots(slots) = &mut self.server {
+            slots.opportunities.pass();
+        }
+        while bytes > 0 {
+            let Server::Slots(slots) = &mut self.server else { return };
+            let head = slots.head.take().or_else(|| {
+                let next = self.discipline.dequeue(now, &mut self.dropped)?;
+                Some((next.bytes, next))
+            });
+            self.judge_dropped(around);
+            let Some((left, packet)) = head else { break };
+            let sent = left.min(bytes);
+            bytes -= sent;
+            if sent == left {
+                self.release(packet, now, around);
+            } else if let Server::Slots(slots) = &mut self.server {
+                slots.head = Some((left - sent, packet));
+            }
+        }
+        let Server::Slots(slots) = &self.server else { return };
+        if slots.head.is_none() && self.discipline.len() == 0 {
+            self.idle = Some(now);
         }
     }
 
@@ -197,7 +246,7 @@ impl<P: Carried> Station<P> {
         loop {
             let head = match &mut self.server {
                 Server::Bucket { head, .. } => head.take(),
-                Server::Timed { .. } => None,
+                Server::Timed { .. } | Server::Slots(_) => None,
             };
             let next = head.or_else(|| self.discipline.dequeue(now, &mut self.dropped));
             self.judge_dropped(around);
@@ -223,6 +272,11 @@ impl<P: Carried> Station<P> {
                         return;
                     }
                     self.release(next, now, around);
+                }
+                // It has been served by its trace: `Self::use_opportunity`.
+                Server::Slots(slots) => {
+                    slots.head = Some((next.bytes, next));
+                    return;
                 }
             }
         }
@@ -294,7 +348,26 @@ impl<P: Carried> Station<P> {
         match &self.server {
             Server::Timed { busy_until, bytes, .. } if *busy_until > now => (1, *bytes),
             Server::Bucket { head: Some(head), .. } => (1, head.bytes.into()),
+            Server::Slots(Slots { head: Some((_, head)), .. }) => (1, head.bytes.into()),
             _ => (0, 0),
         }
+    }
+}
+
+/// Who sends at the opportunities of a trace.
+pub(crate) struct Slots<P> {
+    opportunities: Opportunities,
+    /// A packet of which a part has left, and its bytes that have not.
+    head: Option<(u32, Waiting<P>)>,
+}
+
+impl<P> Slots<P> {
+    pub fn new(opportunities: Opportunities) -> Self {
+        Self { opportunities, head: None }
+    }
+
+    /// When the next opportunity is, if there is one.
+    fn next(&self) -> Option<Instant> {
+        Some(self.opportunities.next()).filter(|next| *next < Instant::FAR_FUTURE)
     }
 }

@@ -18,6 +18,7 @@ mod stacks;
 mod stopping;
 mod sweep;
 mod tables;
+mod traces;
 mod watch;
 
 /// The module `rexmit._native`.
@@ -51,4 +52,6 @@ mod _native {
     use super::sweep::Sweep;
     #[pymodule_export]
     use super::tables::{comment_says_dropped, table_descriptions};
+    #[pymodule_export]
+    use super::traces::{TraceConverter, trace_about, trace_bins};
 }

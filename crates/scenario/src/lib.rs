@@ -26,6 +26,7 @@ mod scenario;
 mod settings;
 mod streams;
 pub mod tables;
+mod traces;
 mod verdicts;
 
 pub use codes::IdleSetting;
@@ -50,4 +51,5 @@ pub use scenario::{
 };
 pub use settings::set;
 pub use streams::Streams;
+pub use traces::{OpenedTrace, open_trace, open_trace_file};
 pub use verdicts::VerdictLog;

@@ -5,7 +5,7 @@ use rexmit_network::{ByHost, ByLink, HostId, Network};
 use rexmit_path::{Carried, Direction, DirectionSpec, PathSpec};
 use rexmit_units::Duration;
 
-use crate::{Resolved, SpecError, Streams};
+use crate::{Resolved, SpecError, Streams, open_trace};
 
 impl Resolved {
     /// Its hosts, with the links of `path` and of `alternate`.
@@ -59,7 +59,10 @@ impl Streams {
             // Where both directions pass one machine, its ticks have one phase.
             let own = if spec.shaper.has_ticks_for_each_direction() { [".", name] } else { [""; 2] };
             let phase = self.phase_of([prefix, "path", own[0], own[1], ".tick"], spec.tick);
-            let built = Direction::new(&spec, name, phase, &mut stream);
+            let failed = |e: String| SpecError::new("", e);
+            let trace = spec.trace.as_ref().map(|followed| open_trace(&followed.trace)).transpose();
+            let trace = trace.map_err(failed)?;
+            let built = Direction::with_trace(&spec, name, phase, &mut stream, trace.as_ref());
             let link = links.push(built.map_err(|e| SpecError::new("", e.to_string()))?);
             if log {
                 links[link].keep_log();

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use rexmit_network::two_hosts::{self, CLIENT, HOSTS, SERVER, host_name};
 use rexmit_network::{ByHost, HostId};
-use rexmit_path::{EmulatorKind, PathSpec};
+use rexmit_path::{EmulatorKind, PathError, PathSpec};
 use rexmit_stack::{Registry, StackFactory};
 use rexmit_traffic::{Transfer, TransferSpec};
 use rexmit_units::Duration;
@@ -21,6 +21,7 @@ use crate::kernel_names::name_kernels;
 use crate::linux::LinuxSpec;
 use crate::profiles::{StackProfile, resolve_profile};
 use crate::programs::{Program, ProgramForm, ProgramsSpec, name_stacks, say_what_is_needed};
+use crate::traces::open_trace;
 
 /// Every connection has a port of its own from 10000 on.
 const MAX_CONNECTIONS: u64 = 55_000;
@@ -429,7 +430,9 @@ pub fn read_path(value: Value) -> Result<PathSpec, SpecError> {
 
 /// Checks a path whose key in the scenario this is; with the MTUs of the hosts, where they are known.
 fn check_path(path: &PathSpec, key: &str, mtu: Option<[u64; 2]>) -> Result<(), SpecError> {
-    path.check(key, mtu).map_err(|e| SpecError::new("", e.to_string()))
+    let failed = |e: PathError| SpecError::new("", e.to_string());
+    path.check(key, mtu).map_err(failed)?;
+    path.check_traces(key, &mut open_trace).map_err(failed)
 }
 
 /// Refuses lists where a scenario has tables.

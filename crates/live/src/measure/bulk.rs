@@ -10,7 +10,7 @@ use std::time::Duration as StdDuration;
 
 use nix::sys::socket::{setsockopt, sockopt};
 use rexmit_network::two_hosts::{CLIENT, SERVER};
-use rexmit_path::PathSpec;
+use rexmit_path::{PathRate, PathSpec};
 use rexmit_units::Duration;
 use socket2::{Domain, SockRef, Socket, Type};
 
@@ -103,7 +103,7 @@ pub fn bulk(
 /// A quarter more than what the path holds in a round trip, and some, bytes.
 fn window(path: &PathSpec) -> u32 {
     const SOME: u64 = 4 << 20;
-    let Some(rate) = path.rate else { return BUFFER as u32 };
+    let Some(rate) = path.rate.as_ref().and_then(PathRate::constant) else { return BUFFER as u32 };
     let round_trip = path.delay.unwrap_or_default().as_nanos() * 2;
     let holds = u128::from(rate.bits_per_second()) * u128::from(round_trip) / 8_000_000_000;
     (holds as u64 * 5 / 4 + SOME).min(BUFFER as u64) as u32

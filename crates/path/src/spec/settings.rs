@@ -1,9 +1,5 @@
 //! The settings that a path has for both directions and that each direction may override: said once.
 
-use rexmit_units::{LineRate, Rate};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer};
-
 /// A table of these settings, with what stands before and behind them.
 macro_rules! settings_table {
     (
@@ -19,16 +15,17 @@ macro_rules! settings_table {
         pub struct $name {
             $($before)*
             /// Rate of the bottleneck, counted over IP packets with their `overhead`. Absent: no limit. It is above zero:
-            /// an outage is one of the `changes`.
-            #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "settings::rate")]
-            #[schemars(with = "Option<Rate>")]
-            pub rate: Option<Rate>,
+            /// an outage is one of the `changes`. Or `{ trace = "file" }`: mahimahi's opportunities to send, or a CSV of
+            /// time, rate, delay and loss, each from its row on.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub rate: Option<PathRate>,
             /// Rate of the links to the hosts, one before and one behind the bottleneck. Packets pass each in order, one
             /// after the other, and wait without limit: before the first as in the sender's own interface. Absent: none.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub link: Option<Rate>,
             /// Bytes of the link layer that shaper, links and a queue in bytes count beside the IP packet, such as
-            /// `"14 bytes"` of Ethernet. Default: none, but 14 bytes with `qdisc`.
+            /// `"14 bytes"` of Ethernet. Default: none, but 14 bytes with `qdisc`, and with a trace of mahimahi's the 4
+            /// bytes that it counts with each packet.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub overhead: Option<Bytes>,
             /// Propagation delay, one way. Default: none.
@@ -85,24 +82,12 @@ macro_rules! settings_table {
             /// Random variation of the propagation delay.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub jitter: Option<Jitter>,
-            /// Changes of rate or delay, each from its moment on.
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            pub changes: Vec<Change>,
+            /// Changes of rate or delay, each from its moment on; or `{ trace = "file.csv" }`, of rate, delay and loss.
+            #[serde(skip_serializing_if = "Changes::is_empty")]
+            pub changes: Changes,
             $($after)*
         }
     };
 }
 
 pub(super) use settings_table;
-
-/// A rate above zero, or what to write for one of zero.
-pub(super) fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Rate>, D::Error> {
-    match Option::<LineRate>::deserialize(from)? {
-        None => Ok(None),
-        Some(LineRate::Rate(rate)) => Ok(Some(rate)),
-        Some(LineRate::Outage) => Err(D::Error::custom(
-            "a path begins with a rate above zero; an outage is a change of it, such as changes = [{ at = \"0 s\", rate = \
-             \"0 bit/s\" }, { at = \"2 s\", rate = \"1 Mbit/s\" }]",
-        )),
-    }
-}

@@ -15,3 +15,4 @@ mod sctp;
 mod served;
 mod shapers;
 mod texts;
+mod traces;
