@@ -19,6 +19,7 @@ from rexmit.run.runner import Progress
 from rexmit.run.tables import TABLE_KINDS
 from rexmit.study import StudySpec, load_spec
 from rexmit.study.profiles import inline_stacks
+from rexmit.study.traces import place_traces
 from rexmit.study.settings import Table, with_setting
 from rexmit.study.spec import parse_spec
 from rexmit.units import parse_bytes, plural
@@ -172,7 +173,7 @@ def run_one(
     table, own_seed = _scenario(scenario)
     for name, value in settings.items():
         table = with_setting(table, name.replace("__", "."), value)
-    table = inline_stacks(table, Path())
+    table = place_traces(inline_stacks(table, Path()), Path())
     given = {key: str(value) if isinstance(value, Path) else value for key, value in (options or {}).items()}
     if isinstance(given.get("state"), bool):
         given["state"] = "changes" if given["state"] else None

@@ -22,6 +22,7 @@ from rexmit.errors import UsageError
 from rexmit.run.progress import shown_progress
 from rexmit.study import draw_scenario, load_spec
 from rexmit.study.profiles import inline_stacks
+from rexmit.study.traces import place_traces
 from rexmit.units import plural
 
 DRAWN = 200
@@ -88,7 +89,7 @@ def _scenarios(
             )
         total = spec.design.runs
         return (
-            lambda number: inline_stacks(spec.scenario_of(number), Path()),
+            lambda number: place_traces(inline_stacks(spec.scenario_of(number), Path()), Path()),
             total,
             f"{plural(total, 'run')} of {spec.name}",
         )

@@ -35,6 +35,7 @@ from rexmit.run.programs import IN_GUEST, guest_of_each, place_of, start_of
 from rexmit.run.stopping import asked
 from rexmit.run.unreached import Unreached
 from rexmit.study import StudySpec
+from rexmit.study.traces import trace_files
 from rexmit.tables import SEEDS, Column, lateness, responses, run_columns, single
 from rexmit.tables.arrow import field, from_lists, from_native, schema_of
 
@@ -323,12 +324,14 @@ class UmlBackend(RealBackend):
         runs = json.loads(job.read_text())["runs"]
         captures = [path for run in runs for path in run["options"].get("captures") or () if path]
         writable = tuple(dict.fromkeys(Path(path).parent for path in captures))
+        traces = trace_files(self._spec.scenario, self._design.factors)
         kernel = self._kernels.of(runs[0]["run"])
         if self._spec.has_programs:
             return guest_of_each(kernel, job, folder, writable)
         if kernel.has_driver:
-            return inside_command(kernel, job, folder, Reach(writable, of_this_system([engine()])))
-        return guest_command(kernel, "runs", job, folder, Reach(writable, of_this_system([agent_program()])))
+            return inside_command(kernel, job, folder, Reach(writable, of_this_system([engine(), *traces])))
+        readable = of_this_system([agent_program(), *traces])
+        return guest_command(kernel, "runs", job, folder, Reach(writable, readable))
 
     def describe(self) -> str:
         """The guests' kernels."""

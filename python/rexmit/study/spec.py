@@ -16,6 +16,7 @@ from rexmit.study.profiles import inline_levels, inline_stacks
 from rexmit.study.programs import have_programs, place_programs
 from rexmit.study.responses import OwnResponse, parse_responses
 from rexmit.study.settings import Table, get_setting, with_setting
+from rexmit.study.traces import place_levels, place_traces
 
 _TEXTS = ("title", "source", "question", "description")
 _KEYS = {*_TEXTS, "scenario", "vary", "design", "responses"}
@@ -51,8 +52,8 @@ class StudySpec:
 
         `key` is `design.seed`, `design.replications`, `design.sequence`, the name of a factor (a list or
         table replaces its levels, one value leaves just that level), `vary.NAME` for a new factor, or a
-        setting of the scenario. A profile's file is named as seen from the working directory. Raises
-        StudyError where the key cannot be set.
+        setting of the scenario. Files of profiles and traces are named as seen from the working directory.
+        Raises StudyError where the key cannot be set.
         """
         names = [factor.name for factor in self.design.factors]
         own, _, rest = key.partition(".")
@@ -73,7 +74,8 @@ class StudySpec:
                 )
         if key in _TEXTS:
             return replace(self, texts={**self.texts, key: str(value)})
-        return replace(self, scenario=inline_stacks(with_setting(self.scenario, key, value), Path()))
+        changed = inline_stacks(with_setting(self.scenario, key, value), Path())
+        return replace(self, scenario=place_traces(changed, Path()))
 
     def _factor(self, name: str, value: Any) -> Factor:
         """A factor of this name with other levels; of one that varies settings together, some of its own."""
@@ -81,7 +83,7 @@ class StudySpec:
         own = next((factor for factor in self.design.factors if factor.name == name), None)
         if own is not None and own.settings and isinstance(given, list):
             return own.with_labels(given)
-        return inline_levels(parse_factor(name, given), Path())
+        return _with_files(parse_factor(name, given), Path())
 
     def base(self) -> Table:
         """The scenario that each run starts from; ready for settings inside an inherited stack."""
@@ -134,7 +136,7 @@ def load_spec(name: str | Path) -> StudySpec:
 
 
 def parse_spec(table: Table, name: str, path: Path | None) -> StudySpec:
-    """A study from the table that its file holds; `path` is for errors and for stacks given by a file."""
+    """A study from the table that its file holds; `path` is for errors, and for stacks and traces given by a file."""
     try:
         return _parse(table, name, path)
     except StudyError as error:
@@ -155,7 +157,7 @@ def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
     if not scenario:
         raise StudyError("scenario: is missing; a study needs a table [scenario]")
     folder = path.parent if path is not None else Path()
-    factors = [inline_levels(parse_factor(key, value), folder) for key, value in _flat(_table(table, "vary"))]
+    factors = [_with_files(parse_factor(key, value), folder) for key, value in _flat(_table(table, "vary"))]
     names = [name for factor in factors for name in (factor.name, *factor.settings)]
     # SQL tells columns apart without their case.
     folded = [name.lower() for name in names]
@@ -163,11 +165,17 @@ def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
         if folded.count(factor_name.lower()) > 1:
             raise StudyError(f"vary.{factor_name}: stands there twice")
     design = parse_design(_table(table, "design"), factors)
-    scenario = place_programs(inline_stacks(scenario, folder), factors, folder)
+    scenario = place_traces(inline_stacks(scenario, folder), folder)
+    scenario = place_programs(scenario, factors, folder)
     responses = parse_responses(_table(table, "responses"))
     if responses and not have_programs(scenario, factors):
         raise StudyError("responses: they are numbers of programs; give hosts.client.program")
     return StudySpec(name, path, texts, scenario, design, responses)
+
+
+def _with_files(factor: Factor, folder: Path) -> Factor:
+    """The factor with the files that its levels name, as seen from `folder`."""
+    return place_levels(inline_levels(factor, folder), folder)
 
 
 def _in_order(vary: Table) -> Table:
