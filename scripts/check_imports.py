@@ -78,7 +78,7 @@ LAYERS: list[set[str]] = [
     {"units", "places", "files", "nesting", "terminal"},
     {"inputs", "tables"},
     {"kernel"},
-    {"study"},
+    {"study", "links"},
     {"run"},
     {"analyse"},
     {"plot"},

@@ -43,6 +43,7 @@ COMMANDS = (
     "schema",
     "sql",
     "studies",
+    "trace",
 )
 """Each is a module of its name, loaded when it is called: some take long to load."""
 

@@ -72,11 +72,19 @@ Examples:
   rexmit emulate --rate 10Mbit/s --delay 50ms
   rexmit emulate --rate 10Mbit/s --delay 50ms --down.drop 18 -- curl -O http://100.64.0.1:8000/file
   rexmit emulate --delay 20ms --loss '1 %' --server 'iperf3 -s' -- sh -c 'iperf3 -c $REXMIT_SERVER'
+  rexmit emulate --delay 20ms --down.trace cell.down --up.trace cell.up -- ./client
   rexmit emulate lab.toml --set path.up.rate='1 Mbit/s' --capture traces -- ./client""",
 )
 @click.argument("file", metavar="[PATH.toml]", required=False, type=click.Path(path_type=Path))
 @click.argument("rest", nargs=-1, metavar="[-- COMMAND [ARGS]...]")
 @click.option("--rate", help="Rate of the bottleneck, both ways, such as 10Mbit/s. Default: no limit.")
+@click.option(
+    "--trace",
+    metavar="FILE",
+    shell_complete=completing.files,
+    help="The link follows this trace, both ways: mahimahi's opportunities, or a CSV of time, rate, delay, "
+    "loss. --down.trace and --up.trace for one way.",
+)
 @click.option("--delay", help="Propagation delay one way, such as 50ms. Default: none.")
 @click.option(
     "--queue", help="What the queue holds, such as '100 packets' or '50 ms'. Default: 1000 packets."

@@ -13,11 +13,14 @@ from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.inputs import STUDY, read_toml
 from rexmit.study.settings import Table, get_setting, parse_value, with_setting
 from rexmit.study.spec import parse_spec
+from rexmit.study.traces import place_traces_of_path
 
 Setting = tuple[str, Any]
 """A dotted name below the path, and its value."""
 
 DIRECTIONS = ("down", "up")
+TRACE = "trace"
+"""An option of its own: `--down.trace FILE` is the key `down.rate` with that trace."""
 MEANT = {
     **dict.fromkeys(("latency", "rtt", "lag"), "delay"),
     **dict.fromkeys(("bandwidth", "bw", "throughput", "speed"), "rate"),
@@ -50,8 +53,16 @@ def split_settings(arguments: Sequence[str], own: dict[str, bool]) -> tuple[list
             value = waiting.pop(0)
         if "loss" in setting.split("."):
             _check_unit(name, value)
-        settings.append((setting, parse_value(value)))
+        settings.append(_named(setting, value))
     return rest, settings
+
+
+def _named(setting: str, value: str) -> Setting:
+    """A setting with the value of its option; of a trace, the rate that it is."""
+    way, _, key = setting.rpartition(".")
+    if key == TRACE and way in ("", *DIRECTIONS):
+        return f"{way}.rate".removeprefix("."), {"trace": value}
+    return setting, parse_value(value)
 
 
 def read_path(file: Path | None, settings: Sequence[Setting]) -> dict[str, Any]:
@@ -61,10 +72,13 @@ def read_path(file: Path | None, settings: Sequence[Setting]) -> dict[str, Any]:
     """
     path, varied = ({}, []) if file is None else _from_file(file)
     try:
+        if file is not None:
+            path = place_traces_of_path(path, file.parent)
         for name, value in sorted(settings, key=lambda setting: _is_of_one_way(setting[0])):
             path = _with(path, name, value)
+        path = place_traces_of_path(path, Path())
         _native.check_path(json.dumps(path))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, StudyError) as error:
         raise UsageError(one_line(error)) from None
     for name in varied:
         both = name.split(".", 1)[1] if _is_of_one_way(name) else name
@@ -80,19 +94,26 @@ def describe(path: dict[str, Any]) -> str:
     """A path in a few words: the prompt's hint."""
     first = [key for key in ("rate", "delay", "queue") if key in path]
     keys = [*first, *(key for key in path if key not in (*first, *DIRECTIONS))]
-    words = [f"{key} {path[key]}" if isinstance(path[key], str | int) else key for key in keys]
+    words = [_in_words(key, path[key]) for key in keys]
     words += [f"{key}: {', '.join(path[key])}" for key in DIRECTIONS if path.get(key)]
     return ", ".join(words) or "a path without limits"
+
+
+def _in_words(key: str, value: Any) -> str:
+    if isinstance(value, dict) and isinstance(value.get("trace"), dict):
+        return f"{key} of {Path(value['trace']['file']).name}"
+    return f"{key} {value}" if isinstance(value, str | int) else key
 
 
 def _setting(name: str, own: dict[str, bool]) -> str:
     """The setting that an option names: one of the path for both directions, or one of a direction."""
     bare = name.removeprefix("path.")
     keys = _keys()
-    if bare.split(".")[0] in keys:
+    if bare.split(".")[0] in (*keys, TRACE):
         return bare
     dotted = [f"{direction}.{key}" for direction in DIRECTIONS for key in keys if key not in DIRECTIONS]
-    known = [*own, *(f"--{key}" for key in (*keys, *dotted))]
+    traces = [TRACE, *(f"{direction}.{TRACE}" for direction in DIRECTIONS)]
+    known = [*own, *(f"--{key}" for key in (*keys, *dotted, *traces))]
     raise UsageError(f"no such option: --{one_line(name)}{_near(f'--{bare}', known)}")
 
 
