@@ -66,6 +66,21 @@ proptest! {
     }
 
     #[test]
+    fn traces(
+        kind in any::<u8>(),
+        times in prop::collection::vec(0..40u8, 0..40),
+        header in "(time|rate|delay|loss)( \\((s|ms|Mbit/s|%)\\))?,(time|rate|delay|loss)( \\((s|ms|ns|bit/s|%)\\))?",
+        rows in "([0-9]{1,3}(\\.[0-9])?( (s|ms|bit/s|%))?,[0-9]{0,4}( (s|ms|bit/s|%))?\n){0,8}",
+        text in "[0-9,.\\-#a-z ()\r\n]{0,60}",
+    ) {
+        let mut at = 0u64;
+        let lines: String = times.iter().map(|step| { at += u64::from(*step); format!("{at}\n") }).collect();
+        for lines in [lines, format!("{header}\n{rows}"), text] {
+            run("trace", &[&[kind][..], lines.as_bytes()].concat());
+        }
+    }
+
+    #[test]
     fn profiles(text in changed(&PROFILES)) {
         run("profile", text.as_bytes());
     }

@@ -51,5 +51,5 @@ macro_rules! targets {
 
 targets! {
     units packet sctp filter frames fragments offload
-    pattern association capture profile scenario analysis pairs
+    pattern trace association capture profile scenario analysis pairs
 }

@@ -2,14 +2,16 @@
 
 use rexmit_units::{Duration, LineRate};
 
-use crate::trace::{TraceFile, TraceFormat};
-
 use crate::spec::{
     Aqm, Change, DelayRule, DirectionSpec, ETHERNET, EmulatorKind, PathSpec, ShaperKind, Trace,
 };
+use crate::trace::{TraceFile, TraceFormat};
 
 /// The smallest queue in bytes: the smallest MTU, so that any link's packets could pass.
 const SMALLEST_QUEUE: u64 = 68;
+
+/// A trace that begins again takes at least so long, so that a packet does not meet it without end.
+const SHORTEST_ROUND: Duration = Duration::from_millis(1);
 
 /// What is wrong with a direction: one line that names the key and what is allowed. A key is the direction's in a
 /// scenario, such as `path.down`, where nothing else is said.
@@ -260,8 +262,15 @@ impl PathError {
             (TraceFormat::Csv, _) if about.loss.is_some() && spec.impairments.loss.is_some() => {
                 wrong("loss", format!("{name} has a column of its own for it: leave one of them out"))
             }
-            (TraceFormat::Csv, _) if about.last.is_zero() && followed.trace.repeats(about.format) => {
-                wrong(setting, format!("{name} has one row at 0 s, and nothing to repeat: leave repeat out"))
+            (TraceFormat::Csv, _) if about.last < SHORTEST_ROUND && followed.trace.repeats(about.format) => {
+                wrong(
+                    setting,
+                    format!(
+                        "{name} ends at {}, too soon to begin again: its last row must be at {SHORTEST_ROUND} at least, or \
+                     leave repeat out",
+                        about.last
+                    ),
+                )
             }
             (TraceFormat::Csv, _) if stops && why.is_some() => wrong(
                 setting,

@@ -40,17 +40,17 @@ pub fn trace_about(py: Python<'_>, path: String) -> PyResult<String> {
 /// Bits that can pass, mean delay (ns), mean loss and length (ns) of each span of a trace.
 pub type Columns = (Vec<Option<f64>>, Vec<Option<f64>>, Vec<Option<f64>>, Vec<u64>);
 
-/// One round of a trace in spans of `bin` ns, as columns. Raises ValueError of one line.
+/// One round of a trace in spans of `span` ns, as columns. Raises ValueError of one line.
 #[pyfunction]
-pub fn trace_bins(py: Python<'_>, path: String, bin: u64) -> PyResult<Columns> {
+pub fn trace_bins(py: Python<'_>, path: String, span: u64) -> PyResult<Columns> {
     let file = open(py, path)?.file;
-    let count = file.about().last.as_nanos() / bin.max(1);
+    let count = file.about().last.as_nanos() / span.max(1);
     if count > MOST_BINS {
         let text =
             format!("{}: {count} spans are too many: give longer ones, {MOST_BINS} at most", file.name());
         return Err(PyValueError::new_err(text));
     }
-    let all = forsakable(py, None, move || bins(&file, Duration::from_nanos(bin)))?;
+    let all = forsakable(py, None, move || bins(&file, Duration::from_nanos(span)))?;
     Ok((
         all.iter().map(|one: &Bin| one.bits).collect(),
         all.iter().map(|one| one.delay).collect(),
@@ -67,13 +67,13 @@ pub struct TraceConverter {
 
 #[pymethods]
 impl TraceConverter {
-    /// Of a trace of mahimahi's a CSV in spans of `bin` ns; of a CSV with a rate mahimahi's lines. Raises ValueError of one
+    /// Of a trace of mahimahi's a CSV in spans of `span` ns; of a CSV with a rate mahimahi's lines. Raises ValueError of one
     /// line.
     #[new]
-    fn new(py: Python<'_>, path: String, bin: u64) -> PyResult<Self> {
+    fn new(py: Python<'_>, path: String, span: u64) -> PyResult<Self> {
         let file: TraceFile = open(py, path)?.file;
         let converter: Box<dyn Converter + Sync> = match file.about().format {
-            TraceFormat::Mahimahi => Box::new(IntoCsv::new(&file, Duration::from_nanos(bin))),
+            TraceFormat::Mahimahi => Box::new(IntoCsv::new(&file, Duration::from_nanos(span))),
             TraceFormat::Csv if file.about().rate.is_none() => {
                 let text = "has no column rate, and mahimahi's lines say nothing else";
                 return Err(PyValueError::new_err(format!("{}: {text}", file.name())));

@@ -53,7 +53,7 @@ fn spread_rows(file: &TraceFile, all: &mut [Bin], bin: u64) {
         let row = rows.next().unwrap_or_else(|fault| file.has_changed(&fault));
         let until = row.map_or(end, |row| row.time.as_nanos());
         for n in from / bin..until.div_ceil(bin).min(all.len() as u64) {
-            let part = (until.min((n + 1) * bin)).saturating_sub(from.max(n * bin)) as f64;
+            let part = (until.min((n + 1).saturating_mul(bin))).saturating_sub(from.max(n * bin)) as f64;
             let one = &mut all[n as usize];
             let (rate, delay, loss): (Option<LineRate>, Option<Duration>, Option<Probability>) = held;
             let share = part / one.length as f64;

@@ -47,7 +47,7 @@ impl IntoCsv {
 
     /// bit/s in the span that begins at `from`, rounded.
     fn rate_of(&mut self, from: u64) -> u64 {
-        let until = (from + self.bin).min(self.end);
+        let until = from.saturating_add(self.bin).min(self.end);
         let mut count = 0;
         // The one at the end belongs to what lies before it.
         while self.left > 0 && self.opportunities.next().as_nanos().min(self.end - 1) < until {
@@ -71,7 +71,7 @@ impl Converter for IntoCsv {
             text.push_str("time (ns),rate (bit/s)\n");
         }
         for _ in 0..PIECE {
-            let from = self.next * self.bin;
+            let from = self.next.saturating_mul(self.bin);
             if from >= self.end {
                 // The end of the round, at which the first row holds again where it repeats.
                 let _ = writeln!(text, "{},{}", self.end, self.last_rate);

@@ -334,4 +334,15 @@ fn what_does_not_go_with_a_trace_is_refused() {
     let two = path("rate = { trace = \"a\" }\nchanges = { trace = \"b\" }");
     let text = "path.changes: a link follows one trace: leave this one or that of the rate out";
     assert_eq!(two.check("path", None).unwrap_err().to_string(), text);
+    let short = path("rate = { trace = \"a.trace\", repeat = true }").down();
+    let short = Direction::<rexmit_wire::Packet>::with_trace(
+        &short,
+        "down",
+        Duration::ZERO,
+        &mut streams,
+        Some(&trace("time (ms),rate (Mbit/s)\n0,1\n")),
+    );
+    let text = "path.down.rate: a.trace ends at 0 s, too soon to begin again: its last row must be at 1 ms at least, or \
+                leave repeat out";
+    assert_eq!(short.err().expect(text).to_string(), text);
 }
