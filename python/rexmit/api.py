@@ -19,9 +19,9 @@ from rexmit.run.runner import Progress
 from rexmit.run.tables import TABLE_KINDS
 from rexmit.study import StudySpec, load_spec
 from rexmit.study.profiles import inline_stacks
-from rexmit.study.traces import place_traces
 from rexmit.study.settings import Table, with_setting
 from rexmit.study.spec import parse_spec
+from rexmit.study.traces import place_traces
 from rexmit.units import parse_bytes, plural
 
 if TYPE_CHECKING:

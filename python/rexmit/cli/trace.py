@@ -46,7 +46,10 @@ Examples:
 @_file
 @click.option("--out", type=OUT, help="Draw it over time into this file, .svg or .png.")
 @click.option(
-    "--bin", "span", metavar="TIME", help="Rates are means over so long. Default: of 600 in all, 1 ms at least."
+    "--bin",
+    "span",
+    metavar="TIME",
+    help="Rates are means over so long. Default: of 600 in all, 1 ms at least.",
 )
 @json_option
 def show(file: Path, out: Path | None, span: str | None, as_json: bool) -> None:
@@ -83,15 +86,19 @@ Examples:
     "--bin",
     "span",
     metavar="TIME",
-    help="Of mahimahi's lines: rates of the CSV are means over so long. Needed for these, and for nothing else.",
+    help="Of mahimahi's lines: rates of the CSV are means over so long. For these only, and needed then.",
 )
 def convert(source: Path, target: Path, span: str | None) -> None:
     """Convert mahimahi's lines into a CSV of rates, or a CSV of rates into mahimahi's lines."""
     found = _open(source)
     if found.is_mahimahi and span is None:
-        raise UsageError(f"{source}: has mahimahi's lines: say over how long a rate is a mean, as --bin 100ms")
+        raise UsageError(
+            f"{source}: has mahimahi's lines: say over how long a rate is a mean, as --bin 100ms"
+        )
     if not found.is_mahimahi and span is not None:
-        raise UsageError(f"{source}: is a CSV, of which each line of mahimahi's has its own time: leave --bin out")
+        raise UsageError(
+            f"{source}: is a CSV, of which each line of mahimahi's has its own time: leave --bin out"
+        )
     try:
         lines = _native.TraceConverter(str(source), _span(span) or 0)
     except ValueError as error:

@@ -1,7 +1,7 @@
 """Generators of traces: small models of links that change, each with the source of its numbers.
 
-The same seed and duration give the same lines: all that is random is `random.Random.random`, whose numbers are
-the same in every release of Python. `docs/guide/traces.md` says what none of them models.
+The same seed and duration give the same lines: all that is random is `random.Random.random`, whose numbers
+are the same in every release of Python. `docs/guide/traces.md` says what none of them models.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def leo_handover(duration: int, seed: int) -> Iterator[str]:
 
 
 SLOT_MS = 15_000
-"""A terminal has another satellite after 15 s [Huston, A transport protocol's view of Starlink, APNIC 2024]."""
+"""A terminal gets another satellite after 15 s [Huston, A transport protocol's view of Starlink, 2024]."""
 RATE_MBIT_S = (100, 250)
-"""Downlink of a satellite [Michel et al., A first look at Starlink performance, IMC 2022]."""
+"""Downlink of a satellite: ours, within the 10 to 370 Mbit/s of users [Huston 2024]."""
 DELAY_MS = (20.0, 30.0)
-"""One way: half of the quartiles of the round trip, 40 and 60 ms [Michel et al., APNIC blog, 28 Nov 2022]."""
+"""One way: half of the quartiles of the round trip, 40 and 60 ms [APNIC blog, 28 Nov 2022]."""
 SPIKE_MS = (15.0, 25.0)
 """Added at a handover: half of 30 to 50 ms of the round trip [Huston 2024]."""
 HANDOVER_LOSS = (0.0, 50.0)
@@ -69,8 +69,8 @@ def cellular(duration: int, seed: int) -> Iterator[str]:
     yield f"{last}\n"
 
 
-# The model of a link by Winstein, Sivaraman, Balakrishnan, Stochastic forecasts achieve high throughput and low
-# delay over cellular networks (Sprout), NSDI 2013, section 3.1, and its constants.
+# The model of a link of Winstein, Sivaraman and Balakrishnan, Stochastic forecasts achieve high throughput
+# and low delay over cellular networks (Sprout), NSDI 2013; its constants as in keithw/sprout, receiver.hh.
 BROWNIAN = 200.0
 """Packets per second per square root of a second."""
 OUTAGE_ENDS = 1.0
@@ -131,7 +131,7 @@ def wifi(duration: int, seed: int) -> Iterator[str]:
 MCS_KBIT_S = (6_500, 13_000, 19_500, 26_000, 39_000, 52_000, 58_500, 65_000)
 """MCS 0 to 7: one stream, 20 MHz, guard interval 800 ns [IEEE 802.11-2012, table 20-30]."""
 INTERVAL_MS = 50
-"""Time between two choices of a rate [Linux 6.1 net/mac80211/rc80211_minstrel_ht.c: HZ / 20]."""
+"""Time between two choices of a rate [Linux net/mac80211/rc80211_minstrel_ht.c: HZ / 20]."""
 SLOW_KBIT_S = 1_000
 """The other station's rate: that of 802.11's first rate, so that all have little [Heusse et al., Performance
 anomaly of 802.11b, INFOCOM 2003: stations get equal turns, and the slowest decides]."""

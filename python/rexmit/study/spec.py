@@ -136,7 +136,7 @@ def load_spec(name: str | Path) -> StudySpec:
 
 
 def parse_spec(table: Table, name: str, path: Path | None) -> StudySpec:
-    """A study from the table that its file holds; `path` is for errors, and for stacks and traces given by a file."""
+    """A study from the table that its file holds; `path` is for errors, for stacks and traces in files."""
     try:
         return _parse(table, name, path)
     except StudyError as error:

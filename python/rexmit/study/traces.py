@@ -21,7 +21,7 @@ from rexmit.study.settings import Table
 
 _PATHS = ("path", "alternate")
 _KEYS = ("rate", "changes")
-_SETTING = re.compile(r"(?:path|alternate)(?:\.(down|up))?(?:\.(rate|changes))?(?:\.(trace))?")
+_SETTING = re.compile(r"(?:path|alternate)(?:\.(?:down|up))?(?:\.(rate|changes))?(?:\.(trace))?")
 
 
 def place_traces(scenario: Table, folder: Path) -> Table:
@@ -84,7 +84,7 @@ def _level(level: Any, name: str, folder: Path) -> Any:
     found = _SETTING.fullmatch(name)
     if found is None:
         return level
-    way, key, trace = found.groups()
+    key, trace = found.groups()
     where = f"vary.{name}"
     if trace is not None:
         return _whole(level, folder, where)
