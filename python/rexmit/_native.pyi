@@ -13,6 +13,7 @@ __all__ = [
     "PairAnalysis",
     "Plan",
     "Sweep",
+    "TraceConverter",
     "analysis_limits",
     "check_path",
     "check_sampling",
@@ -45,6 +46,8 @@ __all__ = [
     "sweep_emulations",
     "table_descriptions",
     "take_rights",
+    "trace_about",
+    "trace_bins",
     "version",
 ]
 
