@@ -57,7 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         "bulk" => {
             let rate = Rate::from_bits_per_second(number("rate") * 1_000_000);
             let queue = Some(QueueLimit::Packets(1_000_000).into());
-            let path = PathSpec { rate: rate.map(Into::into), delay: Some(delay), queue, ..PathSpec::default() };
+            let path =
+                PathSpec { rate: rate.map(Into::into), delay: Some(delay), queue, ..PathSpec::default() };
             options.touch = 1 << 30;
             let found = bulk(kind, &path, &options, Duration::from_secs(number("warm")), time)?;
             let late = &found.report.lateness;

@@ -97,7 +97,11 @@ fn measure(time: Duration, core: usize) -> io::Result<Accuracy> {
 /// As [`accuracy`].
 pub fn rate_error(options: &DriveOptions, time: Duration) -> io::Result<f64> {
     let nominal = Rate::from_bits_per_second(100_000_000);
-    let path = PathSpec { rate: nominal.map(Into::into), delay: Some(Duration::from_millis(1)), ..PathSpec::default() };
+    let path = PathSpec {
+        rate: nominal.map(Into::into),
+        delay: Some(Duration::from_millis(1)),
+        ..PathSpec::default()
+    };
     // A tenth more than fits.
     let load = Load { packets_per_second: 9_167, bytes: 1500, time };
     let found = udp::shaped(Kind::Tun, &path, options, load)?;
