@@ -122,7 +122,7 @@ fn no_word_of_serde_or_rust_reaches_people() {
         ("path", json!(["a"]), "a list does not fit here; allowed: a table"),
         ("path", json!(3), "3 does not fit here; allowed: a table"),
         ("path.down", json!(["1 Mbit/s"]), "a list does not fit here; allowed: a table"),
-        ("path.rate", json!({}), "a table does not fit here; allowed: a rate such as \"40 kbit/s\""),
+        ("path.rate", json!({}), "`trace` is missing"),
         ("path.down.hold", json!({ "position": 1 }), "`by` is missing"),
         ("path.up.changes.0", json!(["1 s"]), "a list does not fit here; allowed: a table"),
         ("hosts.server", json!(["rfc"]), "a list does not fit here; allowed: a table"),
