@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
 use rexmit_units::{LineRate, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -88,6 +89,15 @@ pub enum PathRate {
 impl From<Rate> for PathRate {
     fn from(rate: Rate) -> Self {
         Self::Constant(rate)
+    }
+}
+
+impl FromStr for PathRate {
+    type Err = <Rate as FromStr>::Err;
+
+    /// A rate that is always the same, such as `10 Mbit/s`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self::Constant)
     }
 }
 
