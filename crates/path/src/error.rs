@@ -272,6 +272,17 @@ impl PathError {
                     ),
                 )
             }
+            (TraceFormat::Csv, _)
+                if about.most_in_round == Some(0) && followed.trace.repeats(about.format) =>
+            {
+                wrong(
+                    setting,
+                    format!(
+                        "{name} has a rate of 0 in every row but the last, whose time is the end of a round: no packet would \
+                         ever pass; write a rate above 0 before it, or leave repeat out"
+                    ),
+                )
+            }
             (TraceFormat::Csv, _) if stops && why.is_some() => wrong(
                 setting,
                 format!(

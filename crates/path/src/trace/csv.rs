@@ -113,6 +113,7 @@ pub(super) fn survey(lines: Lines) -> Result<About, Fault> {
     let mut times: Option<(Duration, Duration)> = None;
     let mut count = 0;
     let (mut rate, mut delay, mut loss) = (None, None, None);
+    let mut most_in_round = None;
     while let Some(row) = rows.next()? {
         let number = rows.lines.number();
         if let Some((_, last)) = times {
@@ -130,6 +131,7 @@ pub(super) fn survey(lines: Lines) -> Result<About, Fault> {
         }
         times = Some((times.map_or(row.time, |times| times.0), row.time));
         count += 1;
+        most_in_round = rate.map(|rate: Span| rate.most);
         widen(&mut rate, row.rate.map(LineRate::bits_per_second));
         widen(&mut delay, row.delay.map(Duration::as_nanos));
         widen(&mut loss, row.loss.map(Probability::trillionths));
@@ -156,7 +158,7 @@ pub(super) fn survey(lines: Lines) -> Result<About, Fault> {
             "the rate is 0 in every row, so that no packet ever passes: write a rate above 0 in one of them";
         return Err(Fault::whole(what));
     }
-    Ok(About { format: TraceFormat::Csv, lines: count, first, last, rate, delay, loss })
+    Ok(About { format: TraceFormat::Csv, lines: count, first, last, rate, most_in_round, delay, loss })
 }
 
 fn widen(span: &mut Option<Span>, value: Option<u64>) {

@@ -59,6 +59,7 @@ pub(super) fn survey(mut lines: Lines) -> Result<About, Fault> {
         first: Duration::from_nanos(first * MS),
         last: Duration::from_nanos(last * MS),
         rate: None,
+        most_in_round: None,
         delay: None,
         loss: None,
     })

@@ -103,6 +103,8 @@ pub struct About {
     pub last: Duration,
     /// Rates of a CSV, bit/s; `None` without that column.
     pub rate: Option<Span>,
+    /// The highest of those before the last row, which of a trace that repeats are all that hold.
+    pub most_in_round: Option<u64>,
     /// Delays of a CSV, ns.
     pub delay: Option<Span>,
     /// Loss of a CSV, in steps of 10^-12.
