@@ -297,7 +297,7 @@ impl<P: Carried> Bottleneck<P> {
         let server = match (slots, Shaper::new(spec.shaper, ticks, overhead)) {
             (Some(trace), _) => {
                 let repeats = spec.trace.as_ref().is_none_or(|one| one.trace.repeats(TraceFormat::Mahimahi));
-                Server::Slots(Slots::new(Opportunities::new(trace, repeats)))
+                Server::Slots(Box::new(Slots::new(Opportunities::new(trace, repeats))))
             }
             (None, Some(shaper)) if spec.aqm == Aqm::None => {
                 return Self::Ahead(Ahead::new(spec.queue_limit(), shaper, spec.link.is_some()));

@@ -47,7 +47,7 @@ pub(crate) enum Server<P> {
     /// A bucket, which holds the next packet until there are tokens.
     Bucket { bucket: Bucket, head: Option<Waiting<P>>, watchdog: Instant },
     /// Opportunities of a trace, each for so many bytes.
-    Slots(Slots<P>),
+    Slots(Box<Slots<P>>),
 }
 
 #[derive(Default)]
@@ -348,7 +348,7 @@ impl<P: Carried> Station<P> {
         match &self.server {
             Server::Timed { busy_until, bytes, .. } if *busy_until > now => (1, *bytes),
             Server::Bucket { head: Some(head), .. } => (1, head.bytes.into()),
-            Server::Slots(Slots { head: Some((_, head)), .. }) => (1, head.bytes.into()),
+            Server::Slots(slots) => slots.head.as_ref().map_or((0, 0), |(_, head)| (1, head.bytes.into())),
             _ => (0, 0),
         }
     }
