@@ -13,6 +13,11 @@ use rexmit_wire::{IpFields, Packet, Payload, Transport, UdpDatagram};
 /// Spans of time that a trace is cut into, and pieces of the other kind.
 const PARTS: u64 = 8;
 
+/// Bits of a packet that follows the link.
+const PACKET_BITS: f64 = 1_024.0;
+/// Most rounds of a trace that one may take.
+const LONGEST_WAIT: f64 = 100.0;
+
 /// Runs one input: a first byte that says how a link follows the trace, and its lines.
 pub fn run(data: &[u8]) {
     let Some((&kind, lines)) = data.split_first() else { return };
@@ -22,7 +27,8 @@ pub fn run(data: &[u8]) {
     };
     let about = *file.about();
     let span = Duration::from_nanos(about.last.as_nanos() / PARTS + 1);
-    let lengths: u64 = bins(&file, span).iter().map(|one| one.length).sum();
+    let all = bins(&file, span);
+    let lengths: u64 = all.iter().map(|one| one.length).sum();
     assert_eq!(lengths, about.last.as_nanos().max(1));
     match about.format {
         TraceFormat::Mahimahi => {
@@ -35,7 +41,11 @@ pub fn run(data: &[u8]) {
         TraceFormat::Csv if about.rate.is_some() => drop(whole(IntoMahimahi::new(&file))),
         TraceFormat::Csv => {}
     }
-    follow(&file, kind);
+    // A packet that waits for many rounds reads each of them: no input is worth a million.
+    let bits: Option<f64> = all.iter().map(|one| one.bits).sum();
+    if bits.is_none_or(|bits| bits * LONGEST_WAIT >= PACKET_BITS) {
+        follow(&file, kind);
+    }
 }
 
 fn whole(mut converter: impl Converter) -> Vec<u8> {
