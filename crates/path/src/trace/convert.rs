@@ -138,7 +138,8 @@ impl IntoMahimahi {
             let rate = u128::from(rate.bits_per_second());
             let most = rate * u128::from(until - from);
             if rate > 0 && self.saved + most >= WHOLE {
-                let at = from + (WHOLE - self.saved).div_ceil(rate) as u64;
+                // More than one may be saved within a nanosecond.
+                let at = from + WHOLE.saturating_sub(self.saved).div_ceil(rate) as u64;
                 self.saved = self.saved + rate * u128::from(at - from) - WHOLE;
                 self.held.1 = at;
                 return Some(at.div_ceil(1_000_000));

@@ -154,6 +154,13 @@ fn opportunities_become_rates_and_rates_opportunities() {
 }
 
 #[test]
+fn several_opportunities_of_one_nanosecond_are_kept() {
+    // Three of 1504 bytes each ns, for 5 ns.
+    let file = survey("time (ns),rate (bit/s)\n0,36096000000000\n5,0\n").unwrap();
+    assert_eq!(whole(IntoMahimahi::new(&file)), "1\n".repeat(15));
+}
+
+#[test]
 fn what_is_left_out_is_told() {
     let file = survey("time (s),rate (Mbit/s),delay (ms)\n0,12,5\n1,0,5\n2,0,5\n").unwrap();
     let mut converter = IntoMahimahi::new(&file);
