@@ -8,6 +8,9 @@ use super::units;
 use crate::schedule::Rates;
 use crate::ticks::Ticks;
 
+/// A packet whose credit new configurations have taken so often never leaves: a trace that begins again may do so for ever.
+const MOST_TAKEN: u32 = 10_000;
+
 /// A pipe with a rate.
 pub(crate) struct Dummynet {
     ticks: Ticks,
@@ -35,6 +38,7 @@ impl Dummynet {
             self.credit = 0;
         }
         let need = units(len);
+        let mut taken = 0;
         loop {
             let ticks = need.saturating_sub(self.credit).div_ceil(per_tick(rate));
             self.last = self.last.saturating_add(ticks);
@@ -43,6 +47,11 @@ impl Dummynet {
                 // A new configuration takes the credit, and all ticks since the timer was set bring the new rate's.
                 rate = rates.at(fires).unwrap_or(rate);
                 self.credit = 0;
+                taken += 1;
+            }
+            if taken > MOST_TAKEN {
+                self.last = u64::MAX;
+                return Instant::FAR_FUTURE;
             }
             self.credit = self.credit.saturating_add(ticks.saturating_mul(per_tick(rate)));
             if self.credit >= need || fires == Instant::FAR_FUTURE {

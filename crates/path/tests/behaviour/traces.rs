@@ -346,3 +346,17 @@ fn what_does_not_go_with_a_trace_is_refused() {
                 leave repeat out";
     assert_eq!(short.err().expect(text).to_string(), text);
 }
+
+#[test]
+fn a_pipe_of_dummynets_may_be_set_again_so_often_that_nothing_leaves() {
+    // 1,024 bits take 64 s at 16 bit/s and 43 s at 24. Whatever a timer that was set at 24 bit/s finds at 16 is too little,
+    // and the next setting takes it.
+    let settings =
+        "rate = \"1 Mbit/s\"\nchanges = { trace = \"a.trace\", repeat = true }\nshaper = \"dummynet\"";
+    let mut link = following(settings, "time (s),rate (bit/s)\n4,16\n12,24\n");
+    for n in 0..4 {
+        link.send(ms(4_000 * n), udp(128, n as u16));
+    }
+    let left = [(ms(2), 0), (ms(68_000), 1), (ms(132_000), 2), (Instant::FAR_FUTURE, 3)];
+    assert_eq!(idents(&mut link), left);
+}
