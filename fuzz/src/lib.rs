@@ -72,8 +72,7 @@ pub const SMALL: &[Target] = &[
 /// The others. The binary `large`.
 pub const LARGE: &[Target] = &[
     with("pattern", pattern::run, bound(4 * MIB, 512), bound(16 * MIB, 2048)),
-    // A packet may wait for many rounds of a slow trace, each of which is read again.
-    with("trace", trace::run, bound(2 * MIB, 512), bound(256 * MIB, 4096)),
+    with("trace", trace::run, bound(2 * MIB, 512), bound(16 * MIB, 4096)),
     with("association", association::run, bound(MIB, 1024), bound(MIB, 16 * KIB)),
     // Reading alone stays within 64 MB + 100 n (docs/reference/limits.md); the body keeps up to 4 MiB, a few times.
     with("capture", capture::run, bound(96 * MIB, 100), bound(512 * MIB, 1024)),
