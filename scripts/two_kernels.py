@@ -94,7 +94,9 @@ def levels(found: Found) -> str:
 def kinds(found: Found) -> str:
     """The most frequent first differences."""
     rows = [[*cluster_words(one), str(one.pairs[0].number)] for one in found.clusters[:KINDS_SHOWN]]
-    return markdown_table(["scenarios", "what differs", "first difference", "time, median", "such as"], rows)
+    return markdown_table(
+        ["scenarios", "what differs", "first difference", "time, median", "sent again", "such as"], rows
+    )
 
 
 def windows(found: Found) -> str:
