@@ -60,7 +60,10 @@ fn serve() -> io::Result<()> {
     guest::prepare()?;
     // The file is the machine's, so it outlives a guest that is made to boot again.
     let begun = job.with_extension("begun");
-    rexmit_files::create_private(&begun).map_err(|_| io::Error::other("a program has rebooted the guest"))?;
+    rexmit_files::create_private(&begun).map_err(|e| match e.kind() {
+        io::ErrorKind::AlreadyExists => io::Error::other("a program has rebooted the guest"),
+        _ => e,
+    })?;
     agent::serve(job, &mut io::stdout().lock(), Some(programs::begin_in_guest))
 }
 

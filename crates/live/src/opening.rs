@@ -119,8 +119,12 @@ pub fn open(address: SocketAddr, linux: &LinuxSpec, wish: Wish<'_>) -> io::Resul
 fn set_tcp(socket: &Socket, linux: &LinuxSpec, own: &SocketWish) -> io::Result<()> {
     if let Some(name) = own.congestion.as_ref().or(linux.congestion.as_ref()) {
         // By the socket: the sysctl of a namespace takes only what everybody may use.
-        let unknown = |_| io::Error::other(format!("no congestion control `{name}` in this kernel"));
-        socket.set_tcp_congestion(name.as_bytes()).map_err(unknown)?;
+        socket.set_tcp_congestion(name.as_bytes()).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => {
+                io::Error::other(format!("no congestion control `{name}` in this kernel"))
+            }
+            _ => e,
+        })?;
     }
     if own.socket.nagle.or(linux.nagle) == Some(false) {
         socket.set_tcp_nodelay(true)?;
