@@ -191,7 +191,7 @@ impl LinuxEnd {
             wish: settings
                 .wish
                 .as_deref()
-                .map(|wish| serde_json::to_string(wish).unwrap_or_default())
+                .and_then(|wish| serde_json::to_string(wish).ok())
                 .unwrap_or_default(),
         }));
         at.step(number, Instant::ZERO, false);

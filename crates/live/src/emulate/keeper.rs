@@ -60,6 +60,42 @@ pub struct Started<'a> {
     pub held: BorrowedFd<'a>,
 }
 
+impl Started<'_> {
+    /// Its command, with what it reads and where it prints.
+    ///
+    /// # Errors
+    /// Where there is no further descriptor for what it prints.
+    pub fn command(&self) -> io::Result<Command> {
+        let mut command = Command::new(&self.argv[0]);
+        command.args(&self.argv[1..]);
+        if !self.inherits {
+            command.env_clear();
+        }
+        command.envs(self.environment.iter().map(|(k, v)| (k, v)));
+        if self.foreground.is_none() {
+            command.stdin(Stdio::null());
+        }
+        if let Some([output, errors]) = self.printed {
+            command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(errors.try_clone()?));
+        }
+        if self.to_stderr {
+            command.stdout(Stdio::from(io::stderr().as_fd().try_clone_to_owned()?));
+        }
+        Ok(command)
+    }
+
+    /// Where it runs.
+    pub fn place(&self) -> Place<'_> {
+        Place {
+            namespace: self.namespace,
+            root: self.root,
+            folder: self.folder,
+            leads_group: self.foreground.is_none(),
+            user: self.user,
+        }
+    }
+}
+
 /// What a keeper says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -174,7 +210,7 @@ fn keep(program: &Started<'_>, mut to: &File, mut ready: &File) -> io::Result<()
         let text = format!("{}: /proc shows it the processes of the machine ({e})", program.argv[0]);
         say(&mut to, &Report::Note(text))?;
     }
-    let mut child = match begin(program) {
+    let mut child = match program.command().and_then(|mut command| spawn(&mut command, &program.place())) {
         Ok(child) => child,
         Err(e) => return say(&mut to, &failure(&program.argv[0], &e)),
     };
@@ -205,33 +241,6 @@ fn end_the_rest(contained: bool) -> io::Result<()> {
         kill_children();
     }
     Ok(())
-}
-
-fn begin(program: &Started<'_>) -> io::Result<std::process::Child> {
-    let mut command = Command::new(&program.argv[0]);
-    command.args(&program.argv[1..]);
-    if !program.inherits {
-        command.env_clear();
-    }
-    command.envs(program.environment.iter().map(|(k, v)| (k, v)));
-    if program.foreground.is_none() {
-        command.stdin(Stdio::null());
-    }
-    if let Some([output, errors]) = program.printed {
-        command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(errors.try_clone()?));
-    }
-    if program.to_stderr {
-        command.stdout(Stdio::from(io::stderr().as_fd().try_clone_to_owned()?));
-    }
-    let leads_group = program.foreground.is_none();
-    let place = Place {
-        namespace: program.namespace,
-        root: program.root,
-        folder: program.folder,
-        leads_group,
-        user: program.user,
-    };
-    spawn(&mut command, &place)
 }
 
 /// Waits until the program has ended, killing it where it must; its exit code.

@@ -6,7 +6,6 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -107,21 +106,10 @@ impl Child {
 }
 
 fn begin(program: &Started<'_>) -> io::Result<Pid> {
-    let mut command = Command::new(&program.argv[0]);
-    command.args(&program.argv[1..]).env_clear().envs(program.environment.iter().map(|(k, v)| (k, v)));
-    command.stdin(Stdio::null());
-    if let Some([output, errors]) = program.printed {
-        command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(errors.try_clone()?));
-    }
+    let mut command = program.command()?;
     let child = if program.root.is_some() {
-        let place = Place {
-            namespace: program.namespace,
-            root: program.root,
-            folder: program.folder,
-            leads_group: true,
-            user: None,
-        };
-        spawn(&mut command, &place)?
+        // In a guest it stays root.
+        spawn(&mut command, &Place { user: None, ..program.place() })?
     } else {
         if let Some(folder) = program.folder {
             command.current_dir(folder);
