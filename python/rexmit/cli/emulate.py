@@ -15,10 +15,10 @@ import click
 
 from rexmit import _native
 from rexmit.cli import completing
-from rexmit.cli.common import OUT, json_option, warn
+from rexmit.cli.common import OUT, json_option, note, warn
 from rexmit.cli.emulate_command import check_separated
 from rexmit.cli.emulate_settings import Setting, describe, read_path, split_settings
-from rexmit.cli.emulate_show import LiveState, say, show_summary
+from rexmit.cli.emulate_show import LiveState, show_summary
 from rexmit.errors import UsageError, one_line
 from rexmit.kernel import DEFAULT_VERSION
 from rexmit.run.emulation import INVALID, EmulationError, EmulationOptions, Listener
@@ -310,11 +310,11 @@ def _guest(date: str | None, patience: str | None, writable: tuple[Path, ...], k
 def _run(options: EmulationOptions, shown: _Shown) -> int:
     with LiveState() as state:
 
-        def note(text: str) -> None:
+        def heard(text: str) -> None:
             state.clear()
-            say(text)
+            note(text)
 
-        last = run_emulation(options, Listener(note, state.show))
+        last = run_emulation(options, Listener(heard, state.show))
     for text in last["unreached"]:
         warn(text)
     if shown.as_json:

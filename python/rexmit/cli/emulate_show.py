@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from rexmit.cli.common import note
 from rexmit.cli.emulate_panel import History, Panel, bar_letters, has_room, state_lines
-from rexmit.errors import one_line
 from rexmit.terminal import clean, moves, write_control
 
 DIRECTIONS = ("down", "up")
@@ -105,11 +105,6 @@ def _per_second(now: dict[str, Any], before: dict[str, Any] | None, name: str) -
     return bits / seconds if seconds else 0.0
 
 
-def say(text: str) -> None:
-    """One line for people."""
-    print(f"rexmit: {one_line(text)}", file=sys.stderr, flush=True)
-
-
 def show_summary(summary: dict[str, Any], device: str | None) -> None:
     """Packets, bytes, rate and drops of each direction, and how punctual the emulator was."""
     seconds = summary["time_ns"] / 1e9
@@ -120,10 +115,10 @@ def show_summary(summary: dict[str, Any], device: str | None) -> None:
         for key, word in EFFECTS.items():
             if one[key]:
                 text += f", {one[key]} {word}"
-        say(text)
+        note(text)
     half, most, worst = (summary[f"late_{key}_ns"] / 1e6 for key in ("p50", "p99", "max"))
     through = "; through veth pairs" if device == "veth" else ""
-    say(f"{seconds:.1f} s; late by {half:.3f} ms (p50), {most:.3f} ms (p99), {worst:.3f} ms (max){through}")
+    note(f"{seconds:.1f} s; late by {half:.3f} ms (p50), {most:.3f} ms (p99), {worst:.3f} ms (max){through}")
 
 
 def _drops(one: dict[str, Any]) -> str:

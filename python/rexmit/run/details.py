@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,8 @@ class Detail:
     """What to write in a scenario to get it."""
     nothing: str
     """What there is not where a study has none of it."""
+    asked: Callable[[StudySpec], bool] | None = None
+    """Whether a study asks for it, where that is not the key `name` of a scenario."""
 
     @property
     def columns(self) -> Columns:
@@ -52,8 +54,8 @@ class Detail:
 
     def wanted(self, spec: StudySpec) -> bool:
         """True if runs of this study have it."""
-        if self.name == "programs":
-            return spec.has_programs
+        if self.asked is not None:
+            return self.asked(spec)
         named = any(self.name in (factor.name, *factor.settings) for factor in spec.design.factors)
         return named or bool(spec.base().get(self.name))
 
@@ -104,7 +106,9 @@ RETRANSMISSIONS = Detail("retransmissions", "retransmissions = true", "retransmi
 MESSAGES = Detail("messages", "messages = true", "messages were not measured")
 """A row a connection with a sender: how late its messages were."""
 
-PROGRAMS = Detail("programs", 'hosts.client.program = "..."', "no host ran a program")
+PROGRAMS = Detail(
+    "programs", 'hosts.client.program = "..."', "no host ran a program", lambda spec: spec.has_programs
+)
 """A row a program: its exit code and what it printed."""
 
 DETAILS = (INTERVALS, RETRANSMISSIONS, MESSAGES, PROGRAMS)
