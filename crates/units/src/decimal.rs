@@ -74,18 +74,26 @@ impl Decimal {
 
     /// `None` where there are more significant digits than any quantity needs.
     fn from_digits(whole: &str, fraction: &str, mut exponent: i32) -> Option<Self> {
-        let all = [whole, fraction].concat();
-        let mut significant = all.trim_start_matches('0');
-        let kept = significant.trim_end_matches('0');
-        exponent += i32::try_from(significant.len() - kept.len()).ok()?;
-        significant = kept;
-        if significant.is_empty() {
+        let mut digits: u128 = 0;
+        // Digits of the number up to here, and zeros behind them that may turn out to be its last ones.
+        let (mut count, mut zeros) = (0, 0);
+        for digit in whole.bytes().chain(fraction.bytes()).map(|byte| byte - b'0') {
+            if digit == 0 {
+                zeros += usize::from(digits != 0);
+                continue;
+            }
+            count += zeros + 1;
+            if count > MAX_DIGITS {
+                return None;
+            }
+            digits = digits * 10_u128.pow(u32::try_from(zeros + 1).ok()?) + u128::from(digit);
+            zeros = 0;
+        }
+        if digits == 0 {
             return Some(Self { digits: 0, exponent: 0 });
         }
-        if significant.len() > MAX_DIGITS {
-            return None;
-        }
-        Some(Self { digits: significant.parse().ok()?, exponent })
+        exponent = exponent.checked_add(i32::try_from(zeros).ok()?)?;
+        Some(Self { digits, exponent })
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Rows {
     lines: Lines,
     /// The columns, once the header has been read.
     header: Vec<(Quantity, Option<&'static str>)>,
+    /// A cell with its column's unit, kept for its memory alone: a trace that repeats is read very often.
+    cell: String,
 }
 
 /// What a column is.
@@ -70,13 +72,12 @@ impl Rows {
     }
 
     fn of(lines: Lines) -> Self {
-        Self { lines, header: Vec::new() }
+        Self { lines, header: Vec::new(), cell: String::new() }
     }
 
     /// Begins at the first row again.
     pub fn rewind(&mut self) {
         self.lines.rewind();
-        self.header.clear();
     }
 
     /// The next row; `None` at the end.
@@ -85,17 +86,22 @@ impl Rows {
             if line.first() == Some(&b'#') {
                 continue;
             }
+            let at_header = self.header.is_empty();
             let read = std::str::from_utf8(line)
                 .map_err(|_| format!("{} is no text: write a row such as 0.5,10", shown(line)))
                 .and_then(|text| {
-                    if self.header.is_empty() {
+                    if at_header {
                         self.header = header_of(text)?;
                         Ok(None)
                     } else {
-                        row_of(text, &self.header).map(Some)
+                        row_of(text, &self.header, &mut self.cell).map(Some)
                     }
                 });
-            if let Some(row) = read.map_err(|what| Fault::at(self.lines.number(), what))? {
+            let row = read.map_err(|what| Fault::at(self.lines.number(), what))?;
+            if at_header {
+                self.lines.mark();
+            }
+            if let Some(row) = row {
                 return Ok(Some(row));
             }
         }
@@ -211,7 +217,11 @@ fn column_of(cell: &str) -> Result<(Quantity, Option<&'static str>), String> {
     }
 }
 
-fn row_of(line: &str, header: &[(Quantity, Option<&'static str>)]) -> Result<Row, String> {
+fn row_of(
+    line: &str,
+    header: &[(Quantity, Option<&'static str>)],
+    with_unit: &mut String,
+) -> Result<Row, String> {
     let mut row = Row::default();
     let mut cells = line.split(',');
     for (quantity, unit) in header {
@@ -227,7 +237,7 @@ fn row_of(line: &str, header: &[(Quantity, Option<&'static str>)]) -> Result<Row
             }
             continue;
         }
-        read_cell(&mut row, *quantity, cell, *unit).map_err(|e| {
+        read_cell(&mut row, *quantity, cell, *unit, with_unit).map_err(|e| {
             let hint = if unit.is_none() && *quantity != Quantity::Loss && is_number(cell) {
                 format!(", here or in the header: {}", quantity.example())
             } else {
@@ -252,13 +262,14 @@ fn read_cell(
     quantity: Quantity,
     cell: &str,
     unit: Option<&str>,
+    with_unit: &mut String,
 ) -> Result<(), rexmit_units::UnitError> {
-    let with_unit;
     let text = match unit {
         None => cell,
         Some(unit) => {
-            with_unit = format!("{cell} {unit}");
-            &with_unit
+            with_unit.clear();
+            with_unit.extend([cell, " ", unit]);
+            with_unit
         }
     };
     match quantity {

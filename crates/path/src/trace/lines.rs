@@ -18,16 +18,24 @@ pub(super) struct Lines {
     at: u64,
     /// Lines that have been handed out.
     number: u64,
+    /// Where to begin again: the byte, and the lines before it.
+    again: (u64, u64),
 }
 
 impl Lines {
     pub fn new(bytes: Arc<dyn TraceBytes>) -> Self {
-        Self { bytes, buffer: Vec::new(), start: 0, end: 0, at: 0, number: 0 }
+        Self { bytes, buffer: Vec::new(), start: 0, end: 0, at: 0, number: 0, again: (0, 0) }
     }
 
-    /// Begins at the first line again.
+    /// Begins again at the first line, or where [`Lines::mark`] was called.
     pub fn rewind(&mut self) {
-        (self.start, self.end, self.at, self.number) = (0, 0, 0, 0);
+        (self.start, self.end) = (0, 0);
+        (self.at, self.number) = self.again;
+    }
+
+    /// The next line is the one that [`Lines::rewind`] comes back to.
+    pub fn mark(&mut self) {
+        self.again = (self.at - (self.end - self.start) as u64, self.number);
     }
 
     /// Number of the line that was handed out last, from 1.
