@@ -89,7 +89,9 @@ fn simulate(wanted: &Wanted, scratch: &Path, seconds: f64) -> Result<u64> {
     };
     let row = run(&Resolved::from_value(scenario)?, &Streams::new(1, ""), &options)?.row;
     // What the server sent, lost or not, and what reached it.
-    Ok(row.packets_down + row.deliveries - (row.packets_down - row.drops_down))
+    let sent = row.packets_down.ok_or("the run has two hosts")?;
+    let arrived = row.deliveries - (sent - row.drops_down.unwrap_or(0));
+    Ok(sent + arrived)
 }
 
 /// The first packets, without the emulator's comments.

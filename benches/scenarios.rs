@@ -115,7 +115,7 @@ fn bulk(flows: u64, queue: u64, seconds: u64) -> Result<Value> {
         "queue_packets": queue,
         "virtual_s": row.virtual_ns as f64 / 1e9,
         "deliveries": row.deliveries,
-        "data_packets": row.packets_down - row.drops_down,
+        "data_packets": row.packets_down.zip(row.drops_down).map(|(packets, drops)| packets - drops),
         "retransmits": row.retransmits,
         "timeouts": row.timeouts,
         "wall_s": wall,

@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use rexmit_live::sys::process::{Place, spawn};
 use rexmit_live::{agent, emulate, guest, programs};
-use rexmit_scenario::{VerdictRow, tables};
+use rexmit_scenario::{VerdictRow, tables, two_hosts};
 use serde_json::{Map, Value};
 
 fn main() -> ExitCode {
@@ -69,7 +69,7 @@ fn serve() -> io::Result<()> {
 
 /// A table of verdicts, by columns.
 fn verdicts(rows: &[VerdictRow]) -> Value {
-    let columns = tables::verdicts(rows).columns;
+    let columns = tables::verdicts(rows, &two_hosts::network()).columns;
     Value::Object(
         columns.iter().map(|column| (column.name.clone(), column.values().into())).collect::<Map<_, _>>(),
     )

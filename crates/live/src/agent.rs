@@ -14,7 +14,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use rexmit_network::two_hosts::SERVER;
+use rexmit_network::two_hosts::{SERVER, network};
 use rexmit_scenario::tables::{messages_of_run, states, verdicts};
 use rexmit_scenario::{Design, Resolved, Row, SpecError, Streams};
 use rexmit_tables::{Block, Table, TableRow, row, table};
@@ -220,19 +220,20 @@ fn run_one(
 
 /// The tables that a run was asked for, by their kind, each by columns.
 fn tables(outcome: &LiveOutcome, options: &LiveOptions) -> Value {
+    let network = network();
     let mut all = Map::new();
     let mut add = |kind: &str, table: Table| {
         let columns = table.columns.iter().map(|column| (column.name.clone(), column.values().into()));
         all.insert(kind.into(), Value::Object(columns.collect()));
     };
     if options.state.is_some() {
-        add("state", states(&outcome.states));
+        add("state", states(&outcome.states, &network));
     }
     if options.verdicts {
-        add("verdicts", verdicts(&outcome.verdicts));
+        add("verdicts", verdicts(&outcome.verdicts, &network));
     }
     if options.messages {
-        add("messages", messages_of_run(&outcome.messages));
+        add("messages", messages_of_run(&outcome.messages, &network));
     }
     if all.is_empty() { Value::Null } else { Value::Object(all) }
 }

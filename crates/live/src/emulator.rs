@@ -9,7 +9,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use rexmit_network::{ByHost, ByLink, HostId, LinkId, Network};
+use rexmit_network::{ByHost, ByLink, HostId, LinkId, Network, two_hosts};
 use rexmit_path::{Direction, Verdict};
 use rexmit_units::{Duration, Instant};
 
@@ -204,7 +204,7 @@ impl<P: Port> Emulator<P> {
         let Some((at, link)) = self.links.iter().filter_map(due).min() else { return Ok(None) };
         let Some(packet) = self.links[link].poll_receive(now) else { return Ok(None) };
         self.lateness.record(now.saturating_since(at));
-        let host = self.network.link(link).to;
+        let host = two_hosts::receiver(link);
         self.transmit(host, &Run::new(packet))?;
         self.lateness.refused += self.ports[host].flush()?;
         Ok(Some(host))
@@ -252,7 +252,7 @@ impl<P: Port> Emulator<P> {
         };
         let packets = frame.packets();
         let link = self.network.default_route(host);
-        let to = self.network.link(link).to;
+        let to = two_hosts::receiver(link);
         let now = entry(stamp).max(self.entered[link]);
         self.entered[link] = now;
         if !is_ip {
@@ -302,7 +302,7 @@ impl<P: Port> Emulator<P> {
         pace: Pace,
     ) -> io::Result<usize> {
         let end = now + pace.slice;
-        let host = self.network.link(link).to;
+        let host = two_hosts::receiver(link);
         let merges = self.ports[host].merges();
         let mut handed = 0;
         while now < end {
@@ -331,7 +331,7 @@ impl<P: Port> Emulator<P> {
         for due in self.gathered[link].dues.drain(..) {
             self.lateness.record(now.saturating_since(due));
         }
-        self.transmit(self.network.link(link).to, &run)?;
+        self.transmit(two_hosts::receiver(link), &run)?;
         Ok(now)
     }
 

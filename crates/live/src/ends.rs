@@ -3,7 +3,7 @@
 use std::io;
 use std::rc::Rc;
 
-use rexmit_network::two_hosts::{ORDER_OF_ENDS, host_name};
+use rexmit_network::two_hosts::{self, ORDER_OF_ENDS, host_name};
 use rexmit_network::{ByHost, EndId, EndIndex, HostId, Id};
 use rexmit_scenario::{
     ConnectionPlan, IntervalRow, Measured, Message, MessageRow, Meter, Post, Resolved, Sampling, SpecError,
@@ -148,7 +148,8 @@ impl Ends {
             }
             ends.add(plan, socket, closes, poll)?;
         }
-        ends.meter = resolved.scenario.intervals.as_ref().map(|what| Meter::new(what, &ends.ends));
+        ends.meter =
+            resolved.scenario.intervals.as_ref().map(|what| Meter::new(what, &ends.ends, &resolved.network));
         if resolved.scenario.messages || wanted.messages {
             ends.post = Some(Post::new(&mut ends.ends, wanted.messages));
         }
@@ -217,7 +218,7 @@ impl Ends {
 
     /// The latencies of messages, and every message where they were asked for, once the run is over.
     pub fn messages(&mut self) -> (Vec<MessageRow>, Vec<Message>) {
-        self.post.take().map(Post::finish).unwrap_or_default()
+        self.post.take().map(|post| post.finish(&two_hosts::network())).unwrap_or_default()
     }
 
     /// What was measured by intervals, once the run is over.

@@ -7,7 +7,7 @@ use std::io;
 use std::net::IpAddr;
 
 use rexmit_files::set_kernel_value;
-use rexmit_network::two_hosts::{DOWN, HOSTS, UP, host_name, network, peer};
+use rexmit_network::two_hosts::{DOWN, HOSTS, UP, host_name, network, peer, receiver, sender};
 use rexmit_network::{ByHost, HostId};
 use rexmit_path::{DirectionSpec, KernelOptions, LossModel, PathSpec, Qdisc};
 use rexmit_scenario::{Dropped, LinkCounts, SpecError};
@@ -95,8 +95,7 @@ impl NetemPath {
     /// Where the kernel lacks netem or the discipline, or refuses an option of it.
     pub fn become_this(&mut self, path: &PathSpec, hosts: &ByHost<Host>) -> Result<(), SpecError> {
         for (link, direction) in [(DOWN, path.down()), (UP, path.up())] {
-            let link = network().link(link);
-            let name = towards(link.to);
+            let name = towards(receiver(link));
             let Some(discipline) = &direction.qdisc else {
                 let set = || Links::open()?.add_qdisc(name, Place::Root, NETEM, &netem(&direction));
                 self.namespace.within(set).map_err(wrong)?;
@@ -104,7 +103,7 @@ impl NetemPath {
             };
             // The delay comes first: behind a discipline of its own it would hide from that how full the queue is.
             let delay = DirectionSpec { rate: None, queue: BEFORE.into(), ..direction.clone() };
-            let sender = &hosts[link.from];
+            let sender = &hosts[sender(link)];
             let before = || {
                 sender.keep_hash();
                 Links::open()?.add_qdisc(INTERFACE, Place::Root, NETEM, &netem(&delay))
@@ -151,9 +150,8 @@ impl NetemPath {
             let links = Links::open()?;
             let mut counters = Passed::default();
             for link in network().links() {
-                let link = network().link(link);
-                let packets = device(&devices, towards(link.from), 1);
-                let drops = Dropped { total: links.dropped(towards(link.to))?, by: None };
+                let packets = device(&devices, towards(sender(link)), 1);
+                let drops = Dropped { total: links.dropped(towards(receiver(link)))?, by: None };
                 counters.links.push(LinkCounts { packets, drops, unreached: 0 });
             }
             counters.delivered = HOSTS.map(|host| device(&devices, towards(host), 9)).iter().sum();

@@ -34,7 +34,7 @@ pub struct Wish<'a> {
 impl Protocol {
     /// That of both hosts' profiles.
     pub fn of(resolved: &Resolved) -> Self {
-        match resolved.stacks[SERVER] {
+        match *resolved.stacks[SERVER] {
             StackProfile::Tcp(_) => Self::Tcp,
             StackProfile::Sctp(_) => Self::Sctp,
         }

@@ -523,7 +523,7 @@ fn setting(
         netem.become_this(path, &hosts)?;
         return Ok((hosts, Between::Netem(netem)));
     }
-    let links = streams.links(path, None, kept.log)?;
+    let links = streams.links_of_path(path, kept.log)?;
     let (hosts, sides): (Vec<_>, Vec<_>) = stock.take(resolved)?.into_values().unzip();
     let sides = sides.into_iter().collect();
     let emulator = Emulator::new(two_hosts::network(), sides, links, kept.verdicts)

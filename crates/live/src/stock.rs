@@ -9,7 +9,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use rexmit_network::two_hosts::{DOWN, UP, by_host, host_name, network, peer, try_by_host};
+use rexmit_network::two_hosts::{DOWN, UP, by_host, host_name, peer, sender, try_by_host};
 use rexmit_network::{ByHost, HostId};
 use rexmit_scenario::{HostSpec, Resolved, SpecError};
 use rexmit_units::Duration;
@@ -218,7 +218,7 @@ impl Made {
         let queued = [(DOWN, path.down().qdisc), (UP, path.up().qdisc)];
         by_host(|id| {
             let addresses = [resolved.address(id), resolved.address(peer(id))];
-            let own = |(link, qdisc): &(_, Option<_>)| network().link(*link).from == id && qdisc.is_some();
+            let own = |(link, qdisc): &(_, Option<_>)| sender(*link) == id && qdisc.is_some();
             Self {
                 keeps_hash: queued.iter().any(own),
                 ..Self::of(id, resolved.scenario.hosts.of(id), addresses)

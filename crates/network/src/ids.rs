@@ -44,13 +44,18 @@ macro_rules! id {
 }
 
 id! {
-    /// A host. In files it has a name, which [`crate::two_hosts`] knows.
+    /// A host. In files it has a name, which its [`crate::Network`] knows.
     HostId: u16
 }
 
 id! {
+    /// A point where links meet: packets are forwarded there.
+    PointId: u16
+}
+
+id! {
     /// One direction of one link. In files it has a name, likewise.
-    LinkId: u16
+    LinkId: u32
 }
 
 id! {

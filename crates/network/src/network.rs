@@ -1,23 +1,51 @@
 //! Where links lead, and which one a packet takes.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
-use crate::{ByHost, ByLink, HostId, LinkId};
+use crate::tree::Forwarding;
+use crate::{ByHost, ByLink, HostId, LinkId, PointId};
+
+/// The name of a host or of a link in files.
+pub type Name = Cow<'static, str>;
+
+/// What a link joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A host, where packets begin and end.
+    Host(HostId),
+    /// A point, where they are forwarded.
+    Point(PointId),
+}
+
+impl Node {
+    /// The host; `None` of a point.
+    #[inline]
+    pub fn host(self) -> Option<HostId> {
+        match self {
+            Self::Host(host) => Some(host),
+            Self::Point(_) => None,
+        }
+    }
+}
 
 /// One direction of one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The host that sends into it.
-    pub from: HostId,
-    /// The host that its packets come out at.
-    pub to: HostId,
+    /// Who sends into it.
+    pub from: Node,
+    /// Where its packets come out.
+    pub to: Node,
 }
 
-/// The hosts of a run, the links between them, and the routes of each host.
+/// The hosts of a run, the links between them, their names, and the routes.
 #[derive(Clone, Debug)]
 pub struct Network {
     pub(crate) links: ByLink<Link>,
     pub(crate) routes: ByHost<Routes>,
+    pub(crate) forwarding: Forwarding,
+    pub(crate) host_names: ByHost<Name>,
+    pub(crate) link_names: ByLink<Name>,
 }
 
 /// Which link a host's packets take.
@@ -40,7 +68,20 @@ impl Network {
         self.links.ids()
     }
 
-    /// The two hosts of a link.
+    /// What `make` makes for each host.
+    pub fn by_host<T>(&self, make: impl FnMut(HostId) -> T) -> ByHost<T> {
+        self.hosts().map(make).collect()
+    }
+
+    /// The same, where it may fail.
+    ///
+    /// # Errors
+    /// The first of `make`.
+    pub fn try_by_host<T, E>(&self, make: impl FnMut(HostId) -> Result<T, E>) -> Result<ByHost<T>, E> {
+        self.hosts().map(make).collect()
+    }
+
+    /// What a link joins.
     #[inline]
     pub fn link(&self, link: LinkId) -> Link {
         self.links[link]
@@ -58,5 +99,26 @@ impl Network {
     #[inline]
     pub fn default_route(&self, host: HostId) -> LinkId {
         self.routes[host].default
+    }
+
+    /// The link that a packet to the host `to` takes at a point.
+    #[inline]
+    pub fn forward(&self, at: PointId, to: HostId) -> LinkId {
+        self.forwarding.next(at, to)
+    }
+
+    /// Where packets are forwarded.
+    pub fn points(&self) -> usize {
+        self.forwarding.points()
+    }
+
+    /// The name of a host.
+    pub fn host_name(&self, host: HostId) -> &Name {
+        &self.host_names[host]
+    }
+
+    /// The name of a direction of a link.
+    pub fn link_name(&self, link: LinkId) -> &Name {
+        &self.link_names[link]
     }
 }

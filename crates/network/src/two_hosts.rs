@@ -9,7 +9,8 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::network::Routes;
+use crate::network::{Name, Node, Routes};
+use crate::tree::Forwarding;
 use crate::{ByHost, ByLink, HostId, Link, LinkId, Network};
 
 /// The server.
@@ -81,7 +82,7 @@ pub fn host_name(host: HostId) -> &'static str {
 /// # Panics
 /// Of a link that is none of [`LINKS`].
 pub fn link_name(link: LinkId) -> &'static str {
-    LINK_NAMES[usize::from(link.number())]
+    LINK_NAMES[link.number() as usize]
 }
 
 /// The host that a host's connections lead to.
@@ -135,20 +136,33 @@ pub fn down_and_up<T, C: Sum>(links: &ByLink<T>, count: impl Fn(&T) -> C) -> (C,
 
 /// The two hosts with one path.
 pub fn network() -> Network {
-    let link = |link: LinkId| Link { from: sender(link), to: peer(sender(link)) };
     let default = |host| Routes { to: Vec::new(), default: choose(host, DOWN, UP) };
-    Network { links: by_link(link), routes: by_host(default) }
+    Network {
+        links: by_link(link),
+        routes: by_host(default),
+        forwarding: Forwarding::default(),
+        host_names: HOST_NAMES.into_iter().map(Name::Borrowed).collect(),
+        link_names: LINK_NAMES.into_iter().map(Name::Borrowed).collect(),
+    }
 }
 
 /// The two hosts with an alternate path, which packets to these second addresses take.
 pub fn network_with_alternate(addresses: &ByHost<IpAddr>) -> Network {
     let mut network = network();
-    for link in [ALTERNATE_DOWN, ALTERNATE_UP] {
-        let (from, to) = (sender(link), peer(sender(link)));
-        network.links.push(Link { from, to });
-        network.routes[from].to.push((addresses[to], link));
+    for number in [ALTERNATE_DOWN, ALTERNATE_UP] {
+        network.links.push(link(number));
+        network.routes[sender(number)].to.push((addresses[receiver(number)], number));
     }
     network
+}
+
+fn link(link: LinkId) -> Link {
+    Link { from: Node::Host(sender(link)), to: Node::Host(receiver(link)) }
+}
+
+/// The host that a link's packets come out at.
+pub fn receiver(link: LinkId) -> HostId {
+    peer(sender(link))
 }
 
 /// The host whose packets a link carries.

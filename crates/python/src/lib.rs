@@ -38,7 +38,7 @@ mod _native {
         pattern_file, pattern_from_file, pattern_list, pattern_random, pattern_show, pattern_to_file,
     };
     #[pymodule_export]
-    use super::plan::{Plan, retransmissions_of, run_one, senders};
+    use super::plan::{Plan, hosts_of, retransmissions_of, run_one, senders};
     #[pymodule_export]
     use super::rights::{give_rights_back, take_rights};
     #[pymodule_export]

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rexmit_live::agent::Answer;
 use rexmit_live::{agent, emulate, guest, measure, programs};
+use rexmit_network::two_hosts;
 use rexmit_sim::tables;
 use rexmit_units::Duration;
 use serde_json::json;
@@ -74,7 +75,7 @@ pub fn serve_emulation(py: Python<'_>, job: &str, answer: i32) -> PyResult<()> {
     py.detach(|| {
         let answer = rexmit_live::sys::adopt_descriptor(answer)?;
         let wanted = emulate::Emulation::read(Path::new(job))?;
-        emulate::serve(&wanted, answer, &|rows| to_json(tables::verdicts(rows)))
+        emulate::serve(&wanted, answer, &|rows| to_json(tables::verdicts(rows, &two_hosts::network())))
     })
     .map_err(wrong)
 }

@@ -1,12 +1,13 @@
 //! Runs: many by their number in a plan, or one with all that it can write down.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rexmit_network::two_hosts::{CLIENT, SERVER, by_host, choose};
+use rexmit_network::Network;
 use rexmit_sim::{
     BatchOptions, Caches, Resolved, RunOptions, Sampling, Sequence, Streams, Target, UnreachedRuns, tables,
 };
@@ -146,8 +147,9 @@ pub fn run_one<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let options: SingleRun =
         serde_json::from_str(options_json).map_err(|e| PyValueError::new_err(format!("options: {e}")))?;
-    let options = RunOptions::from(options);
     let resolved = Resolved::with_stacks(parse(scenario_json)?, stacks_of(backend)?).map_err(value_error)?;
+    let of = &resolved.network;
+    let options = options.of(of)?;
     let streams = Streams::new(seed.0, run_key);
     let outcome = stoppable(py, stopped, |stop| {
         let options = RunOptions { stop: stop.clone(), ..options.clone() };
@@ -163,19 +165,17 @@ pub fn run_one<'py>(
     let add = |name: &str, wanted: bool, columns: &dyn Fn() -> Table| -> PyResult<()> {
         if wanted { answer.set_item(name, to_dict(py, columns())?) } else { Ok(()) }
     };
-    add("state", options.state.is_some(), &|| tables::states(&outcome.states))?;
-    add("verdicts", options.verdicts, &|| tables::verdicts(&outcome.verdicts))?;
-    add("messages", options.messages, &|| tables::messages_of_run(&outcome.messages))?;
-    add("transmissions", options.transmissions, &|| tables::transmissions(&outcome.transmissions))?;
+    add("state", options.state.is_some(), &|| tables::states(&outcome.states, of))?;
+    add("verdicts", options.verdicts, &|| tables::verdicts(&outcome.verdicts, of))?;
+    add("messages", options.messages, &|| tables::messages_of_run(&outcome.messages, of))?;
+    add("transmissions", options.transmissions, &|| tables::transmissions(&outcome.transmissions, of))?;
     Ok(answer)
 }
 
 /// What a single run is asked to write down beside its row: [`RunOptions`] with its hosts by their names.
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 struct SingleRun {
-    capture_server: Option<PathBuf>,
-    capture_client: Option<PathBuf>,
     capture_snap_len: Option<u32>,
     comment: Option<String>,
     state: Option<Sampling>,
@@ -184,43 +184,63 @@ struct SingleRun {
     messages: bool,
     /// What [`Plan::caches_before`] has answered.
     caches: Caches,
+    /// `capture_server` and so on: the file of a host's capture.
+    #[serde(flatten)]
+    captures: BTreeMap<String, Option<PathBuf>>,
 }
 
-impl From<SingleRun> for RunOptions {
-    fn from(asked: SingleRun) -> Self {
-        Self {
-            capture_files: by_host(|host| choose(host, &asked.capture_server, &asked.capture_client).clone()),
-            capture_snap_len: asked.capture_snap_len,
-            comment: asked.comment,
-            state: asked.state,
-            verdicts: asked.verdicts,
-            transmissions: asked.transmissions,
-            messages: asked.messages,
-            caches: asked.caches,
-            ..Self::default()
+impl SingleRun {
+    fn of(self, network: &Network) -> PyResult<RunOptions> {
+        let mut captures = self.captures;
+        let capture_files = network
+            .by_host(|host| captures.remove(&format!("capture_{}", network.host_name(host))).flatten());
+        if let Some(unknown) = captures.keys().next() {
+            let text = format!(
+                "options: unknown option `{unknown}`; a capture is that of a host, such as capture_server"
+            );
+            return Err(PyValueError::new_err(text));
         }
+        Ok(RunOptions {
+            capture_files,
+            capture_snap_len: self.capture_snap_len,
+            comment: self.comment,
+            state: self.state,
+            verdicts: self.verdicts,
+            transmissions: self.transmissions,
+            messages: self.messages,
+            caches: self.caches,
+            ..RunOptions::default()
+        })
     }
 }
 
-/// The hosts (`server`, `client`) that send data in a scenario: whose captures [`retransmissions_of`] looks at.
+/// The hosts that send data in a scenario: whose captures [`retransmissions_of`] looks at.
 #[pyfunction]
-pub fn senders(scenario_json: &str) -> PyResult<(bool, bool)> {
+pub fn senders(scenario_json: &str) -> PyResult<Vec<String>> {
     let resolved = Resolved::from_value(parse(scenario_json)?).map_err(value_error)?;
     let sending = sending_hosts(&resolved);
-    Ok((sending[SERVER], sending[CLIENT]))
+    let names = sending.iter().filter(|(_, sends)| **sends).map(|(host, _)| resolved.network.host_name(host));
+    Ok(names.map(ToString::to_string).collect())
 }
 
-/// What was sent again in a run of which these are the captures at the server and at the client, as JSON: a list of rows.
+/// The hosts of a scenario by their names, those of groups one by one.
+#[pyfunction]
+pub fn hosts_of(scenario_json: &str) -> PyResult<Vec<String>> {
+    let resolved = Resolved::from_value(parse(scenario_json)?).map_err(value_error)?;
+    Ok(resolved.scenario.hosts.iter().map(|(_, name, _)| name.to_owned()).collect())
+}
+
+/// What was sent again in a run of which these are the captures, by the names of the hosts, as JSON: a list of rows.
 /// Raises ValueError for a capture that cannot be read.
 #[pyfunction]
 pub fn retransmissions_of(
     py: Python<'_>,
     scenario_json: &str,
-    server: Option<String>,
-    client: Option<String>,
+    mut captures: BTreeMap<String, String>,
 ) -> PyResult<String> {
     let resolved = Resolved::from_value(parse(scenario_json)?).map_err(value_error)?;
-    let rows = py.detach(|| of_captures(&resolved, &[server, client].into_iter().collect()));
+    let files = resolved.network.by_host(|host| captures.remove(&**resolved.network.host_name(host)));
+    let rows = py.detach(|| of_captures(&resolved, &files));
     let rows = rows.map_err(|error| PyValueError::new_err(format!("a capture: {error}")))?;
     serde_json::to_string(&rows).map_err(|error| PyValueError::new_err(error.to_string()))
 }

@@ -6,6 +6,7 @@ use rexmit_analysis::pair::PairRows;
 use rexmit_analysis::rows::Rows;
 use rexmit_analysis::tables::{Tables, pair_tables};
 use rexmit_live::agent::late_table;
+use rexmit_network::two_hosts;
 use rexmit_sim::{Row, tables};
 use rexmit_tables::Table;
 use serde_json::{Map, Value, json};
@@ -50,11 +51,12 @@ pub fn table_descriptions() -> String {
     };
     let mut study = vec![tables::runs(0, 1, &[]), late_table(&[])];
     study.extend(tables::details(0, &[]));
+    let of = two_hosts::network();
     let single = vec![
-        tables::states(&[]),
-        tables::verdicts(&[]),
-        tables::transmissions(&[]),
-        tables::messages_of_run(&[]),
+        tables::states(&[], &of),
+        tables::verdicts(&[], &of),
+        tables::transmissions(&[], &of),
+        tables::messages_of_run(&[], &of),
     ];
     let mut capture = Tables::new().take(&Rows::default());
     capture.extend(pair_tables(&PairRows::default()));

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use rexmit_analysis::repeats::{Class, Counts, Repeated, Repeats, Sums, Watcher};
 use rexmit_analysis::{Options, Run, RunOptions};
 use rexmit_capture::{ReadError, Reader};
-use rexmit_network::two_hosts::by_host;
-use rexmit_network::{ByHost, EndId, EndIndex, Ends, HostId};
+use rexmit_network::{ByHost, EndId, EndIndex, Ends, HostId, Network};
 use rexmit_path::Carried;
 use rexmit_sim::{HostCell, Observer, Resolved, RetransmissionRow, Watch, connection_of_ports, open_capture};
 use rexmit_units::Instant;
@@ -21,7 +21,7 @@ impl Watch for Judged {
         resolved.scenario.retransmissions.then(|| {
             let senders = Senders::of(resolved);
             let options = options(resolved);
-            let watchers = by_host(|host| senders.any(host).then(|| Watcher::new(&options)));
+            let watchers = senders.sending().map(|sends| sends.then(|| Watcher::new(&options)));
             Box::new(Interfaces { watchers, senders }) as Box<dyn Observer>
         })
     }
@@ -51,12 +51,15 @@ pub fn of_captures(
 
 /// The hosts that send data in some transfer: whose captures tell what is sent again.
 pub fn sending_hosts(resolved: &Resolved) -> ByHost<bool> {
-    let senders = Senders::of(resolved);
-    by_host(|host| senders.any(host))
+    Senders::of(resolved).sending()
 }
 
-/// Who sends: of each end, its port, and whether it sends data.
-struct Senders(Ends<(u16, bool)>);
+/// Who sends.
+struct Senders {
+    /// Of each end its port, and whether it sends data.
+    ends: Ends<(u16, bool)>,
+    network: Arc<Network>,
+}
 
 /// The hosts' interfaces, of which only those of senders are looked at.
 struct Interfaces {
@@ -69,7 +72,7 @@ impl Observer for Interfaces {
     fn packet(&mut self, host: HostId, now: Instant, packet: &Packet) {
         let Some(watcher) = &mut self.watchers[host] else { return };
         let (.., source, destination) = packet.flow();
-        if self.senders.end(host, source, destination).is_some_and(|at| self.senders.0[at].1) {
+        if self.senders.end(host, source, destination).is_some_and(|at| self.senders.ends[at].1) {
             watcher.packet(now, packet);
         }
     }
@@ -86,17 +89,23 @@ impl Senders {
         for plan in resolved.connections() {
             ends.push(plan.ends.map(|end| (end.host, (end.socket.port(), end.app.sends()))));
         }
-        Self(ends)
+        Self { ends, network: Arc::clone(&resolved.network) }
     }
 
-    fn any(&self, host: HostId) -> bool {
-        self.0.iter().any(|(at, (_, sends))| *sends && self.0.host(at) == host)
+    /// By host, whether it sends data.
+    fn sending(&self) -> ByHost<bool> {
+        let mut sending = self.network.by_host(|_| false);
+        self.ends
+            .iter()
+            .filter(|(_, (_, sends))| *sends)
+            .for_each(|(at, _)| sending[self.ends.host(at)] = true);
+        sending
     }
 
     /// The end at `host` of the connection of these two ports.
     #[inline]
     fn end(&self, host: HostId, one: u16, other: u16) -> Option<EndIndex> {
-        self.0.find(EndId { connection: connection_of_ports(one, other)?, host })
+        self.ends.find(EndId { connection: connection_of_ports(one, other)?, host })
     }
 
     /// Rows of what the captures at the hosts show of what these have sent.
@@ -105,13 +114,19 @@ impl Senders {
         for (host, repeated) in found.iter() {
             for one in repeated {
                 let Some(at) = self.end(host, one.from.port(), one.to.port()) else { continue };
-                if self.0[at] == (one.from.port(), true) {
-                    let key = (self.0.id(at), one.number, one.class);
+                if self.ends[at] == (one.from.port(), true) {
+                    let key = (self.ends.id(at), one.number, one.class);
                     sorted.entry(key).or_default().merge(&one.counts);
                 }
             }
         }
-        sorted.into_iter().map(|((end, n, class), c)| row(end, n, class, &c)).collect()
+        sorted
+            .into_iter()
+            .map(|((end, n, class), c)| {
+                let host = HostCell(self.network.host_name(end.host).clone());
+                row(end, host, n, class, &c)
+            })
+            .collect()
     }
 }
 
@@ -121,7 +136,7 @@ fn options(resolved: &Resolved) -> Options {
     Options { missing_reports, ..default }
 }
 
-fn row(end: EndId, number: u32, class: Class, counts: &Counts) -> RetransmissionRow {
+fn row(end: EndId, host: HostCell, number: u32, class: Class, counts: &Counts) -> RetransmissionRow {
     let ms = |ns: f64| ns / 1e6;
     let of = |sums: &Sums| {
         let (min, max) = sums.range();
@@ -131,7 +146,7 @@ fn row(end: EndId, number: u32, class: Class, counts: &Counts) -> Retransmission
         (of(&counts.cumulative), of(&counts.consecutive));
     RetransmissionRow {
         connection: end.connection.number(),
-        host: HostCell(end.host),
+        host,
         protocol: class.protocol().to_string(),
         number,
         class: class.name().to_string(),

@@ -3,26 +3,37 @@
 use std::any::Any;
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
-use rexmit_network::two_hosts::{HOSTS, host_name, try_by_host};
 use rexmit_network::{ByHost, HostId};
 use rexmit_stack::{HostSettings, HostTable, Registry, StackFactory, unknown_name};
 use serde_json::{Value, json};
 
+use crate::hosts::Hosts;
 use crate::profiles::StackProfile;
-use crate::scenario::{HostSpec, Hosts};
+use crate::scenario::HostSpec;
 use crate::{Resolved, SpecError};
 
 /// The keys of a host that no stack adds.
-pub(crate) const HOST_KEYS: [&str; 8] =
-    ["stack", "code", "mtu", "address", "alternate_address", "tick_phase", "program", "linux"];
+pub(crate) const HOST_KEYS: [&str; 11] = [
+    "stack",
+    "code",
+    "mtu",
+    "address",
+    "alternate_address",
+    "at",
+    "access",
+    "count",
+    "tick_phase",
+    "program",
+    "linux",
+];
 
 impl Hosts {
     /// Refuses keys that neither a host nor a stack of this registry has, and settings of stacks that cannot be. What is
     /// null counts as absent.
     pub(crate) fn check_tables(&mut self, registry: Registry) -> Result<(), SpecError> {
-        for host in HOSTS {
-            let (name, host) = (host_name(host), self.of_mut(host));
+        for (name, host) in self.written_mut() {
             host.tables.retain(|_, table| !table.is_null());
             for (key, table) in &host.tables {
                 let place = format!("hosts.{name}.{key}");
@@ -42,13 +53,14 @@ impl Hosts {
     pub(crate) fn codes(
         &self,
         registry: Registry,
-        profiles: &ByHost<StackProfile>,
+        profiles: &ByHost<Arc<StackProfile>>,
     ) -> Result<ByHost<&'static dyn StackFactory>, SpecError> {
-        try_by_host(|host| {
-            let (spec, protocol) = (self.of(host), profiles[host].protocol());
+        let mut protocols = self.written().map(|(host, ..)| profiles[host].protocol());
+        self.each(|name, spec| {
+            let protocol = protocols.next().unwrap_or_default();
             registry.find(registry.chosen(spec.code.as_deref()), protocol).map_err(|error| {
                 let key = if spec.code.is_some() { "code" } else { "stack" };
-                SpecError::from(error).within(&format!("hosts.{}.{key}", host_name(host)))
+                SpecError::from(error).within(&format!("hosts.{name}.{key}"))
             })
         })
     }
@@ -56,10 +68,10 @@ impl Hosts {
 
 impl HostSpec {
     /// What the tables of stacks set, of a host that is this one.
-    pub(crate) fn settings_of_stacks(&self, host: HostId) -> impl Iterator<Item = IdleSetting> {
+    pub(crate) fn settings_of_stacks(&self, host: &str) -> impl Iterator<Item = IdleSetting> {
         self.tables.iter().flat_map(move |(stack, table)| {
             let keys = table.as_object().into_iter().flat_map(|table| table.keys());
-            keys.map(move |key| IdleSetting { host, stack: stack.clone(), key: key.clone() })
+            keys.map(move |key| IdleSetting { host: host.to_owned(), stack: stack.clone(), key: key.clone() })
         })
     }
 }
@@ -67,8 +79,8 @@ impl HostSpec {
 /// A setting of a stack at a host that does not run its code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleSetting {
-    /// The host.
-    pub host: HostId,
+    /// The host's name.
+    pub host: String,
     /// The stack's name.
     pub stack: String,
     /// The key in its table.
@@ -78,7 +90,7 @@ pub struct IdleSetting {
 impl fmt::Display for IdleSetting {
     /// Its key in a scenario.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "hosts.{}.{}.{}", host_name(self.host), self.stack, self.key)
+        write!(f, "hosts.{}.{}.{}", self.host, self.stack, self.key)
     }
 }
 
@@ -100,12 +112,12 @@ impl Resolved {
     /// What the scenario says of `host`, for whose code it runs.
     pub fn host_settings(&self, host: HostId) -> HostSettings<'_> {
         let (spec, profile) = (self.scenario.hosts.of(host), &self.stacks[host]);
-        let profile_of_its_crate: &dyn Any = match profile {
+        let profile_of_its_crate: &dyn Any = match &**profile {
             StackProfile::Tcp(profile) => profile,
             StackProfile::Sctp(profile) => profile,
         };
         HostSettings {
-            name: host_name(host),
+            name: self.scenario.hosts.name(host),
             stack: &spec.stack,
             settings: spec.tables.get(self.codes[host].about().name),
             table: spec,
@@ -119,8 +131,11 @@ impl Resolved {
 
     /// Settings of stacks whose code their host does not run.
     pub fn idle_settings(&self) -> impl Iterator<Item = IdleSetting> {
-        let all = self.scenario.hosts.iter().flat_map(|(host, _, spec)| spec.settings_of_stacks(host));
-        all.filter(|setting| setting.stack != self.codes[setting.host].about().name)
+        let hosts = self.scenario.hosts.written();
+        hosts.flat_map(|(host, name, spec)| {
+            let own = self.codes[host].about().name;
+            spec.settings_of_stacks(name).filter(move |setting| setting.stack != own)
+        })
     }
 
     /// What of the scenario the hosts' code cannot have, by its keys.
@@ -129,7 +144,8 @@ impl Resolved {
     /// Code that is not there on this machine, or that cannot run the scenario at all.
     pub(crate) fn unsupported_by_code(&self) -> Result<Vec<String>, SpecError> {
         let mut unsupported = Vec::new();
-        for (host, code) in self.codes.iter() {
+        for (host, ..) in self.scenario.hosts.written() {
+            let code = self.codes[host];
             if let Some(missing) = code.missing() {
                 return Err(SpecError::new("", format!("stack {}: {missing}", code.about().name)));
             }

@@ -2,11 +2,10 @@
 
 use std::net::SocketAddr;
 
-use rexmit_network::two_hosts::ORDER_OF_ENDS;
 use rexmit_network::{ConnectionId, HostId, Id};
 use rexmit_traffic::App;
 
-use crate::scenario::Resolved;
+use crate::scenario::{MAX_CONNECTIONS, Resolved};
 
 /// Ports of the opening sides; they number the connections.
 pub const FIRST_PORT: u16 = 10_000;
@@ -31,7 +30,7 @@ pub struct ConnectionPlan {
     pub opener: HostId,
     /// The host that sends the data; with requests, the one that answers.
     pub sender: HostId,
-    /// The two ends, in the order in which timers of one instant are handled.
+    /// The two ends, in the order in which timers of one instant are handled: the host with the higher number first.
     pub ends: [PlannedEnd; 2],
 }
 
@@ -82,16 +81,17 @@ impl Resolved {
             self.transfers.iter().enumerate().flat_map(|(n, t)| (0..t.connections()).map(move |c| (n, t, c)));
         copies.enumerate().map(|(number, (n, transfer, copy))| {
             let (from, to) = transfer.applications(copy);
-            let (opener, sender) = (transfer.opener(), transfer.from());
+            let (opener, sender, receiver) = (transfer.opener(copy), transfer.from(copy), transfer.to(copy));
             let end = |host, app| {
-                let port = if host == opener { FIRST_PORT + number as u16 } else { SERVICE_PORT + n as u16 };
+                // What does not fit into one run of two hosts begins with the first port again.
+                let own = FIRST_PORT + (number as u64 % MAX_CONNECTIONS) as u16;
+                let port = if host == opener { own } else { SERVICE_PORT + n as u16 };
                 PlannedEnd { host, socket: SocketAddr::new(self.address(host), port), app }
             };
-            let [first, second] = ORDER_OF_ENDS;
-            let ends = if first == sender {
-                [end(first, from), end(second, to)]
+            let ends = if sender > receiver {
+                [end(sender, from), end(receiver, to)]
             } else {
-                [end(first, to), end(second, from)]
+                [end(receiver, to), end(sender, from)]
             };
             ConnectionPlan { id: ConnectionId::from_index(number), transfer: n, opener, sender, ends }
         })

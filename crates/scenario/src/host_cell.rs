@@ -1,31 +1,30 @@
-//! The host of a row: a number here, a name where it is written.
+//! The host of a row, by its name.
 
-use rexmit_network::HostId;
-use rexmit_network::two_hosts::{SERVER, Side, host_name};
+use rexmit_network::two_hosts::{SERVER, host_name};
+use rexmit_network::{HostId, Name};
 use rexmit_tables::{Cell, Type};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// A host in a table, where its column holds its name: `server` or `client`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(from = "Side")]
-pub struct HostCell(pub HostId);
+/// A host in a table, where its column holds its name: `server` or `client`, or that of a host of a network.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(transparent)]
+pub struct HostCell(pub Name);
 
 impl HostCell {
     /// As tables name it.
-    pub fn name(self) -> &'static str {
-        host_name(self.0)
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+
+    /// One of a server and a client.
+    pub fn of_two(host: HostId) -> Self {
+        Self(Name::Borrowed(host_name(host)))
     }
 }
 
 impl Default for HostCell {
     fn default() -> Self {
-        Self(SERVER)
-    }
-}
-
-impl From<Side> for HostCell {
-    fn from(side: Side) -> Self {
-        Self(side.host())
+        Self::of_two(SERVER)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use rexmit_network::EndId;
+use rexmit_network::ConnectionId;
 use rexmit_stack::{Snapshot, ToldCounters};
 use rexmit_tables::row;
 use rexmit_units::{Duration, Instant};
@@ -136,7 +136,7 @@ pub struct Tally {
 #[derive(Debug)]
 pub struct IntervalLog {
     what: Intervals,
-    senders: Vec<EndId>,
+    senders: Vec<(ConnectionId, HostCell)>,
     /// Those that are still to begin, the last first.
     ahead: Vec<(u32, Instant, Instant)>,
     open: Vec<Open>,
@@ -168,7 +168,7 @@ struct Writes {
 
 impl IntervalLog {
     /// The log of a run with these senders, in whose order tallies are given.
-    pub fn new(what: &Intervals, senders: Vec<EndId>) -> Self {
+    pub fn new(what: &Intervals, senders: Vec<(ConnectionId, HostCell)>) -> Self {
         let mut ahead: Vec<_> = match what {
             Intervals::Every(every) => vec![(0, Instant::ZERO, Instant::ZERO + *every)],
             Intervals::Spans(spans) => {
@@ -234,7 +234,7 @@ impl IntervalLog {
     }
 
     fn close(&mut self, open: &Open, to: Instant, tallies: &[Tally]) {
-        for (n, sender) in self.senders.iter().enumerate() {
+        for (n, (connection, host)) in self.senders.iter().enumerate() {
             let (before, after) = (&open.base[n], &tallies[n]);
             let (first, last) = (&before.counters, &after.counters);
             let known = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from.unwrap_or(0)));
@@ -242,8 +242,8 @@ impl IntervalLog {
                 interval: open.number,
                 from_ns: open.from.as_nanos(),
                 to_ns: to.as_nanos(),
-                connection: sender.connection.number(),
-                host: HostCell(sender.host),
+                connection: connection.number(),
+                host: host.clone(),
                 bytes: after.delivered - before.delivered,
                 goodput_bit_s: goodput(
                     after.delivered - before.delivered,

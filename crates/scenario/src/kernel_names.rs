@@ -1,6 +1,5 @@
 //! `hosts.X.stack = "linux:6.12"`: the kernel itself in place of a profile.
 
-use rexmit_network::two_hosts::{HOSTS, host_name};
 use serde_json::{Value, json};
 
 use crate::SpecError;
@@ -14,9 +13,8 @@ const CODE: &str = "linux";
 
 /// Writes out what the name of a kernel says: the profile, the code, the kernel's version.
 pub(crate) fn name_kernels(scenario: &mut Value) -> Result<(), SpecError> {
-    for host in HOSTS {
-        let name = host_name(host);
-        let Some(table) = scenario.get_mut("hosts").and_then(|hosts| hosts.get_mut(name)) else { continue };
+    let hosts = scenario.get_mut("hosts").and_then(Value::as_object_mut);
+    for (name, table) in hosts.into_iter().flatten() {
         let Some(stack) = table.get_mut("stack") else { continue };
         let stack = if stack.is_object() { stack.get_mut("inherits") } else { Some(stack) };
         let Some(stack) = stack else { continue };

@@ -9,10 +9,12 @@ mod connections;
 mod design;
 mod error;
 mod host_cell;
+mod hosts;
 mod inputs;
 mod intervals;
 mod kernel;
 mod kernel_names;
+mod links;
 mod linux;
 mod messages;
 mod meter;
@@ -34,9 +36,11 @@ pub use connections::{ConnectionPlan, FIRST_PORT, PlannedEnd, SERVICE_PORT, conn
 pub use design::{Design, together};
 pub use error::SpecError;
 pub use host_cell::HostCell;
+pub use hosts::Hosts;
 pub use inputs::{MOST_PROFILE_BYTES, open_capture, open_regular, read_text};
 pub use intervals::{IntervalLog, IntervalRow, Intervals, Tally};
 pub use kernel::KernelSettings;
+pub use links::{LinkForm, Links, NamedLink};
 pub use linux::{LinuxSpec, SysctlValue};
 pub use messages::{Message, MessageLog, MessageRow};
 pub use meter::{Measured, Meter, Post, roles};
@@ -46,9 +50,7 @@ pub use retransmissions::RetransmissionRow;
 pub use rexmit_network::two_hosts;
 pub use row::{Dropped, LinkCounts, Row, StateRow, VerdictRow};
 pub use sampling::{Sampling, StateLog};
-pub use scenario::{
-    HostSpec, Hosts, Resolved, Scenario, profile_schema, read_path, schema, sctp_profile_schema,
-};
+pub use scenario::{HostSpec, Resolved, Scenario, profile_schema, read_path, schema, sctp_profile_schema};
 pub use settings::set;
 pub use streams::Streams;
 pub use traces::{OpenedTrace, open_trace, open_trace_file};

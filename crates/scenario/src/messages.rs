@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use rexmit_network::{ConnectionId, EndId, HostId};
+use rexmit_network::{ConnectionId, EndId, HostId, Network};
 use rexmit_tables::row;
 use rexmit_traffic::{Read, Written};
 use rexmit_units::Instant;
@@ -133,14 +133,14 @@ impl MessageLog {
     }
 
     /// A row for each sender, and every message where they were asked for, by connection and number.
-    pub fn finish(self) -> (Vec<MessageRow>, Vec<Message>) {
+    pub fn finish(self, of: &Network) -> (Vec<MessageRow>, Vec<Message>) {
         let mut all = self.all;
         let mut rows = Vec::with_capacity(self.flows.len());
         for mut flow in self.flows {
             if let Some(all) = &mut all {
                 all.extend(flow.waiting.drain(..).map(|w| w.message));
             }
-            rows.push(flow.row());
+            rows.push(flow.row(of));
         }
         let mut all = all.unwrap_or_default();
         all.sort_by_key(|message| (message.connection, message.number));
@@ -149,7 +149,7 @@ impl MessageLog {
 }
 
 impl Flow {
-    fn row(mut self) -> MessageRow {
+    fn row(mut self, of: &Network) -> MessageRow {
         self.latencies.sort_unstable();
         let n = self.latencies.len();
         let count = n as f64;
@@ -163,7 +163,7 @@ impl Flow {
         };
         MessageRow {
             connection: self.sender.connection.number(),
-            host: HostCell(self.sender.host),
+            host: HostCell(of.host_name(self.sender.host).clone()),
             written: self.written,
             delivered: n as u64,
             latency_min_ms: self.latencies.first().map(|ns| ms(*ns as f64)),
@@ -201,7 +201,7 @@ mod tests {
         for (at, offset, len) in reads {
             log.read(n, &Read { at: ms(*at), offset: *offset, len: *len });
         }
-        let (mut rows, all) = log.finish();
+        let (mut rows, all) = log.finish(&rexmit_network::two_hosts::network());
         (rows.remove(0), all)
     }
 

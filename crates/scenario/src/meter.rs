@@ -1,12 +1,12 @@
 //! What ends have done by intervals and how late messages are: the logs of both, fed from the ends of a run, whatever runs
 //! them.
 
-use rexmit_network::{ByConnection, EndIndex, Ends};
+use rexmit_network::{ByConnection, EndIndex, Ends, Network};
 use rexmit_stack::{Snapshot, ToldCounters};
 use rexmit_traffic::App;
 use rexmit_units::Instant;
 
-use crate::{IntervalLog, IntervalRow, Intervals, Message, MessageLog, MessageRow, Tally};
+use crate::{HostCell, IntervalLog, IntervalRow, Intervals, Message, MessageLog, MessageRow, Tally};
 
 /// An end of a connection, of a model or of a real kernel.
 pub trait Measured {
@@ -52,7 +52,7 @@ struct Sending {
 
 impl Meter {
     /// Of a run with these ends.
-    pub fn new<E: Measured>(what: &Intervals, ends: &Ends<E>) -> Self {
+    pub fn new<E: Measured>(what: &Intervals, ends: &Ends<E>, of: &Network) -> Self {
         let mut senders = Vec::new();
         let place = |(at, end): (EndIndex, &E)| {
             // A pure receiver writes nothing.
@@ -62,7 +62,8 @@ impl Meter {
             })
         };
         let places = ends.iter().map(place).collect();
-        let log = IntervalLog::new(what, senders.iter().map(|sending| ends.id(sending.at)).collect());
+        let name = |at: EndIndex| (at.connection(), HostCell(of.host_name(ends.host(at)).clone()));
+        let log = IntervalLog::new(what, senders.iter().map(|sending| name(sending.at)).collect());
         Self { due: log.due(), log, places, senders }
     }
 
@@ -152,7 +153,7 @@ impl Post {
     }
 
     /// The rows and every message that was to be kept, once the run is over.
-    pub fn finish(self) -> (Vec<MessageRow>, Vec<Message>) {
-        self.log.finish()
+    pub fn finish(self, of: &Network) -> (Vec<MessageRow>, Vec<Message>) {
+        self.log.finish(of)
     }
 }

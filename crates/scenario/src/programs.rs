@@ -11,7 +11,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::scenario::Hosts;
+use crate::hosts::Hosts;
 use crate::{HostCell, Resolved, SpecError};
 
 /// What a host runs: a command, `"curl -so /dev/null http://$REXMIT_SERVER:8000/file"`, or a table with more about it.
@@ -254,13 +254,10 @@ impl Hosts {
     /// # Errors
     /// The first that cannot be.
     pub(crate) fn programs(&self) -> Result<ByHost<Option<Program>>, SpecError> {
-        HOSTS
-            .iter()
-            .map(|host| {
-                let program = self.of(*host).program.as_ref().map(ProgramForm::resolve).transpose();
-                program.map_err(|e| e.within(&format!("hosts.{}.program", host_name(*host))))
-            })
-            .collect()
+        self.each(|name, host| {
+            let program = host.program.as_ref().map(ProgramForm::resolve).transpose();
+            program.map_err(|e| e.within(&format!("hosts.{name}.program")))
+        })
     }
 }
 
@@ -272,7 +269,12 @@ impl Resolved {
 
     /// Refuses programs that nobody would wait for.
     pub(crate) fn check_programs(&self) -> Result<(), SpecError> {
-        if self.programs[SERVER].is_some()
+        if self.links.is_some() && self.has_programs() {
+            let text = "hosts of a network run none: give a server and a client with a path between them";
+            return Err(SpecError::new("hosts", format!("programs: {text}")));
+        }
+        if self.links.is_none()
+            && self.programs[SERVER].is_some()
             && self.programs[CLIENT].is_none()
             && self.scenario.transfers.is_empty()
         {

@@ -20,18 +20,27 @@ row! {
         time_ns: u64 =
             ns("from the opener's connect() to the receiver's end of stream or the last response's end"),
         bytes: u64 = bytes("bytes delivered to the receiving applications, requests and responses both"),
-        packets_down: u64 = packets("packets offered to the path, server to client"),
-        packets_up: u64 = packets("packets offered to the path, client to server"),
+        #[serde(default)]
+        packets_down: Option<u64> = packets("packets offered to the path, server to client")
+            or "it is a network of many hosts, whose links are in the table links",
+        #[serde(default)]
+        packets_up: Option<u64> = packets("packets offered to the path, client to server")
+            or "it is a network of many hosts, whose links are in the table links",
         data_segments: u64 =
             packets("first transmissions of data by both hosts: TCP's segments, SCTP's chunks"),
         retransmits: u64 =
             packets("segments or chunks with data sent again by both hosts, for whatever reason"),
         timeouts: u64 =
             plain("expiries of retransmission timers at both hosts, those of SYN and SYN-ACK included"),
-        timeouts_server: u64 = plain("expiries of the server's alone"),
+        #[serde(default)]
+        timeouts_server: Option<u64> = plain("expiries of the server's alone") or "it is a network of many hosts",
         fast_retransmits: u64 = plain("entries of both hosts into fast recovery; of SCTP, fast retransmits"),
-        drops_down: u64 = packets("packets that the path dropped, server to client"),
-        drops_up: u64 = packets("packets that the path dropped, client to server"),
+        #[serde(default)]
+        drops_down: Option<u64> = packets("packets that the path dropped, server to client")
+            or "it is a network of many hosts, whose links are in the table links",
+        #[serde(default)]
+        drops_up: Option<u64> = packets("packets that the path dropped, client to server")
+            or "it is a network of many hosts, whose links are in the table links",
         #[serde(default)]
         drops_down_pattern: Option<u64> =
             packets("of drops_down, packets that a pattern dropped") or "the backend does not tell",
@@ -59,11 +68,13 @@ row! {
         drops_up_aqm: Option<u64> =
             packets("of drops_up, packets that the queue's management dropped") or "the backend does not tell",
         #[serde(default)]
-        unreached_down: u64 = plain(
+        unreached_down: Option<u64> = plain(
             "patterns of the path, server to client, that met no packet: what they stand for never happened"
-        ),
+        )
+            or "it is a network of many hosts, whose links are in the table links",
         #[serde(default)]
-        unreached_up: u64 = plain("patterns of the path, client to server, that met no packet"),
+        unreached_up: Option<u64> = plain("patterns of the path, client to server, that met no packet")
+            or "it is a network of many hosts, whose links are in the table links",
         deliveries: u64 = packets("packets delivered to a host"),
         virtual_ns: u64 = ns("virtual time at which the run ended, that of closing included"),
         #[serde(default)]
@@ -122,7 +133,7 @@ impl Sum for Dropped {
 impl Row {
     /// Sets what was dropped on the way down and on the way up.
     fn set_drops(&mut self, down: Dropped, up: Dropped) {
-        (self.drops_down, self.drops_up) = (down.total, up.total);
+        (self.drops_down, self.drops_up) = (Some(down.total), Some(up.total));
         self.drops_down_pattern = down.by.map(|by| by.pattern);
         self.drops_down_random = down.by.map(|by| by.random);
         self.drops_down_queue = down.by.map(|by| by.queue + by.bucket);
@@ -156,15 +167,17 @@ impl Row {
     /// Sets the columns of timeouts from the expiries of each host's retransmission timers.
     pub fn set_timeouts(&mut self, hosts: &ByHost<u64>) {
         self.timeouts = hosts.values().sum();
-        self.timeouts_server = hosts[SERVER];
+        self.timeouts_server = Some(hosts[SERVER]);
     }
 
     /// Sets the columns `*_down` and `*_up`, which are sums over links: those from the server, and those from the client.
     pub fn set_links(&mut self, links: &ByLink<LinkCounts>) {
-        (self.packets_down, self.packets_up) = down_and_up(links, |link| link.packets);
+        let (down, up) = down_and_up(links, |link| link.packets);
+        (self.packets_down, self.packets_up) = (Some(down), Some(up));
         let (down, up) = down_and_up(links, |link| link.drops);
         self.set_drops(down, up);
-        (self.unreached_down, self.unreached_up) = down_and_up(links, |link| link.unreached);
+        let (down, up) = down_and_up(links, |link| link.unreached);
+        (self.unreached_down, self.unreached_up) = (Some(down), Some(up));
     }
 }
 
@@ -207,11 +220,11 @@ mod tests {
             &[link(10, 1, 0), link(20, 2, 1), link(300, 4, 0), link(400, 0, 5)].into_iter().collect(),
         );
         row.set_timeouts(&[3, 5].into_iter().collect());
-        assert_eq!((row.packets_down, row.packets_up), (310, 420));
-        assert_eq!((row.drops_down, row.drops_up), (5, 2));
+        assert_eq!((row.packets_down, row.packets_up), (Some(310), Some(420)));
+        assert_eq!((row.drops_down, row.drops_up), (Some(5), Some(2)));
         assert_eq!((row.drops_down_pattern, row.drops_up_pattern), (Some(5), Some(2)));
         assert_eq!((row.drops_down_queue, row.drops_up_queue), (Some(0), Some(0)));
-        assert_eq!((row.unreached_down, row.unreached_up), (0, 6));
-        assert_eq!((row.timeouts, row.timeouts_server), (8, 3));
+        assert_eq!((row.unreached_down, row.unreached_up), (Some(0), Some(6)));
+        assert_eq!((row.timeouts, row.timeouts_server), (8, Some(3)));
     }
 }

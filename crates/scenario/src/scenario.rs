@@ -1,13 +1,14 @@
 //! The one definition of a scenario. Python and the JSON Schema come from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use rexmit_network::two_hosts::{self, CLIENT, HOSTS, SERVER, host_name};
-use rexmit_network::{ByHost, HostId};
+use rexmit_network::two_hosts::{self, CLIENT, HOSTS, SERVER};
+use rexmit_network::{ByHost, HostId, Id, Network};
 use rexmit_path::{EmulatorKind, PathError, PathSpec};
 use rexmit_stack::{Registry, StackFactory};
-use rexmit_traffic::{Transfer, TransferSpec};
+use rexmit_traffic::{Transfer, TransferError, TransferSpec};
 use rexmit_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -16,25 +17,34 @@ use serde_json::Value;
 use crate::SpecError;
 use crate::codes::add_to_schema;
 use crate::error::{read, refuse_list};
+use crate::hosts::Hosts;
 use crate::intervals::Intervals;
 use crate::kernel_names::name_kernels;
+use crate::links::{LinkForm, Links};
 use crate::linux::LinuxSpec;
 use crate::profiles::{StackProfile, resolve_profile};
 use crate::programs::{Program, ProgramForm, ProgramsSpec, name_stacks, say_what_is_needed};
 use crate::traces::open_trace;
 
 /// Every connection has a port of its own from 10000 on.
-const MAX_CONNECTIONS: u64 = 55_000;
+pub(crate) const MAX_CONNECTIONS: u64 = 55_000;
+/// In networks connections may share ports.
+const MAX_OF_NETWORKS: u64 = 4_000_000;
 
-/// Two hosts, the path between them and what they send: one run, wholly said.
+/// Hosts, what lies between them and what they send: one run, wholly said.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// The two hosts.
+    /// The hosts by their names: `server` and `client` with a `path` between them, or those of a network, each `at` a point.
     pub hosts: Hosts,
-    /// The path between them. `down` is from server to client, `up` from client to server.
+    /// The path between the hosts `server` and `client`. `down` is from server to client, `up` from client to server.
     #[serde(default)]
     pub path: PathSpec,
+    /// The links of a network by their names, each between two points: `links.middle.between = ["left", "right"]`. They
+    /// make a tree, so that packets have one way. Absent: the hosts are `server` and `client`, or all at one point.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, LinkForm>")]
+    pub links: BTreeMap<String, Value>,
     /// A second path between second addresses of both hosts, of SCTP: hosts with two addresses each, whose first path
     /// is `path` (RFC 9260 section 6.4). Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,39 +81,6 @@ fn default_limit() -> Duration {
     Duration::from_secs(3600)
 }
 
-/// The two hosts.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Hosts {
-    /// The host at the upper end of `down`.
-    pub server: HostSpec,
-    /// The host at its lower end.
-    pub client: HostSpec,
-}
-
-impl Hosts {
-    /// One of them.
-    ///
-    /// # Panics
-    /// Of a host that is none of the two.
-    pub fn of(&self, host: HostId) -> &HostSpec {
-        two_hosts::choose(host, &self.server, &self.client)
-    }
-
-    /// The same, to change it.
-    ///
-    /// # Panics
-    /// As [`Self::of`].
-    pub(crate) fn of_mut(&mut self, host: HostId) -> &mut HostSpec {
-        two_hosts::choose(host, &mut self.server, &mut self.client)
-    }
-
-    /// Both, with their numbers and names.
-    pub fn iter(&self) -> impl Iterator<Item = (HostId, &'static str, &HostSpec)> {
-        HOSTS.into_iter().map(|host| (host, host_name(host), self.of(host)))
-    }
-}
-
 /// One host.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -123,7 +100,7 @@ pub struct HostSpec {
     /// MTU of its interface in bytes. Default: 1500.
     #[serde(default = "default_mtu")]
     pub mtu: u32,
-    /// Its address. Default: 10.0.2.1 for the server, 10.0.1.1 for the client.
+    /// Its address. Default: 10.0.2.1 for the server, 10.0.1.1 for the client; in a network 10.1.0.1 and so on.
     #[serde(default, deserialize_with = "address", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub address: Option<IpAddr>,
@@ -131,6 +108,18 @@ pub struct HostSpec {
     #[serde(default, deserialize_with = "address", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub alternate_address: Option<IpAddr>,
+    /// The point of a network that it hangs on, by its access link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Its access link, with all that `path` has: `up` from the host to its point, `down` from there to the host. Absent: one
+    /// without a limit of its rate and without delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<PathSpec>,
+    /// So many hosts alike, each with an access link of its own, in a network: of `reader` these are `reader-1`, `reader-2`
+    /// and so on, and `reader` stands for all of them in transfers. Absent: one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub count: Option<u32>,
     /// Phase of the kernel's tick: the part of a tick that has passed when the run starts. Default: drawn for
     /// each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -180,7 +169,11 @@ pub struct Resolved {
     /// The scenario.
     pub scenario: Scenario,
     /// The hosts' transports, all of one protocol.
-    pub stacks: ByHost<StackProfile>,
+    pub stacks: ByHost<Arc<StackProfile>>,
+    /// Its hosts, its links and the routes.
+    pub network: Arc<Network>,
+    /// The links of a network; `None` of a server and a client with a path.
+    pub links: Option<Links>,
     /// What is sent.
     pub transfers: Vec<Transfer>,
     /// Whose protocol code each host runs.
@@ -209,19 +202,28 @@ impl Resolved {
         name_kernels(&mut value)?;
         let mut scenario: Scenario = read(value)?;
         scenario.hosts.check_tables(registry)?;
-        let stack = |(_, name, host): (HostId, &str, &HostSpec)| {
-            resolve_profile(&host.stack).map_err(|e| e.within(&format!("hosts.{name}.stack")))
-        };
-        let stacks = scenario.hosts.iter().map(stack).collect::<Result<_, _>>()?;
+        let links = scenario.read_links()?;
+        let network = Arc::new(scenario.network(links.as_ref())?);
+        let stacks = scenario.hosts.each(|name, host| {
+            let profile = resolve_profile(&host.stack);
+            profile.map(Arc::new).map_err(|e| e.within(&format!("hosts.{name}.stack")))
+        })?;
         let mut transfers = Vec::new();
         for (i, spec) in scenario.transfers.iter().enumerate() {
-            transfers
-                .push(spec.resolve().map_err(|e| SpecError::new(format!("transfers.{i}"), e.to_string()))?);
+            let failed = |e: TransferError| match e {
+                TransferError::Host { key, what } => SpecError::new(format!("transfers.{i}.{key}"), what),
+                e => SpecError::new(format!("transfers.{i}"), e.to_string()),
+            };
+            let named = |name: &str| {
+                let known = || scenario.hosts.names().take(20).map(str::to_owned).collect();
+                scenario.hosts.named(name).ok_or_else(known)
+            };
+            transfers.push(spec.resolve_among(&named).map_err(failed)?);
         }
-        check_protocols(&stacks)?;
+        check_protocols(&scenario.hosts, &stacks)?;
         let codes = scenario.hosts.codes(registry, &stacks)?;
         let programs = scenario.hosts.programs()?;
-        let resolved = Self { scenario, stacks, transfers, codes, programs };
+        let resolved = Self { scenario, stacks, network, links, transfers, codes, programs };
         resolved.check()?;
         Ok(resolved)
     }
@@ -247,11 +249,12 @@ impl Resolved {
             return Err(SpecError::new("sctp_threshold", "no report is no reason; allowed: at least 1"));
         }
         let connections = self.connection_count() as u64;
-        if connections > MAX_CONNECTIONS {
-            let text = format!("{connections} connections: at most {MAX_CONNECTIONS} fit into one run");
+        let most = if self.links.is_some() { MAX_OF_NETWORKS } else { MAX_CONNECTIONS };
+        if connections > most {
+            let text = format!("{connections} connections: at most {most} fit into one run");
             return Err(SpecError::new("transfers", text));
         }
-        for (_, name, host) in scenario.hosts.iter() {
+        for (_, name, host) in scenario.hosts.written() {
             if !(68..=65_535).contains(&host.mtu) {
                 return Err(SpecError::new(
                     format!("hosts.{name}.mtu"),
@@ -260,6 +263,17 @@ impl Resolved {
             }
             host.linux.check(name)?;
         }
+        match &self.links {
+            None => self.check_two(),
+            Some(links) => {
+                self.check_addresses()?;
+                links.check(&scenario.hosts)
+            }
+        }
+    }
+
+    fn check_two(&self) -> Result<(), SpecError> {
+        let scenario = &self.scenario;
         let (server, client) = (self.address(SERVER), self.address(CLIENT));
         if server.is_ipv4() != client.is_ipv4() || server == client {
             return Err(SpecError::new("hosts", "the two addresses must differ and be of one family"));
@@ -267,6 +281,24 @@ impl Resolved {
         let mtu = HOSTS.map(|host| scenario.hosts.of(host).mtu.into());
         check_path(&scenario.path, "path", Some(mtu))?;
         self.check_alternate(mtu)
+    }
+
+    /// Refuses addresses of a network that are there twice, or of two families.
+    fn check_addresses(&self) -> Result<(), SpecError> {
+        let mut known = HashMap::new();
+        for (host, name, _) in self.scenario.hosts.iter() {
+            let address = self.address(host);
+            if let Some(other) = known.insert(address, name) {
+                let text = format!("{address} is the address of {other} as well: give one of them another");
+                return Err(SpecError::new(format!("hosts.{name}.address"), text));
+            }
+        }
+        let v4 = known.keys().filter(|address| address.is_ipv4()).count();
+        if v4 != 0 && v4 != known.len() {
+            let text = "the addresses must be of one family: give each host one, as by hosts.NAME.address = \"fd00::1\"";
+            return Err(SpecError::new("hosts", text));
+        }
+        Ok(())
     }
 
     fn check_alternate(&self, mtu: [u64; 2]) -> Result<(), SpecError> {
@@ -298,24 +330,29 @@ impl Resolved {
 
     /// The protocol that the hosts speak: `tcp` or `sctp`.
     pub fn protocol(&self) -> &'static str {
-        self.stacks[SERVER].protocol()
+        self.stacks[HostId::new(0)].protocol()
     }
 
     /// The protocol is TCP.
     fn is_tcp(&self) -> bool {
-        matches!(self.stacks[SERVER], StackProfile::Tcp(_))
+        matches!(*self.stacks[HostId::new(0)], StackProfile::Tcp(_))
     }
 
     /// Address of a host.
     pub fn address(&self, host: HostId) -> IpAddr {
-        let default = two_hosts::choose(host, [10, 0, 2, 1], [10, 0, 1, 1]);
-        self.scenario.hosts.of(host).address.unwrap_or(IpAddr::from(default))
+        let default = || match &self.links {
+            None => two_hosts::choose(host, [10, 0, 2, 1], [10, 0, 1, 1]),
+            Some(_) => {
+                let (net, own) = (host.index() / 254, host.index() % 254);
+                [10, 1, net as u8, own as u8 + 1]
+            }
+        };
+        self.scenario.hosts.of(host).address.unwrap_or_else(|| IpAddr::from(default()))
     }
 
     /// Address of a host on the path `alternate`.
     pub fn alternate_address(&self, host: HostId) -> IpAddr {
-        let default = two_hosts::choose(host, [10, 0, 4, 1], [10, 0, 3, 1]);
-        self.scenario.hosts.of(host).alternate_address.unwrap_or(IpAddr::from(default))
+        self.scenario.alternate_address(host)
     }
 
     /// What a run in virtual time cannot have of what the scenario says, by its keys: settings of real kernels, and what
@@ -326,19 +363,17 @@ impl Resolved {
     pub fn unsupported_in_virtual_time(&self) -> Result<Vec<String>, SpecError> {
         self.refuse_programs()?;
         let sctp = !self.is_tcp();
-        let of = |(id, name, host): (HostId, &'static str, &HostSpec)| {
+        let of = |(id, name, host): (HostId, &str, &HostSpec)| {
             let keys: Vec<String> = if self.codes[id].about().is_linux {
                 host.linux.of_another_protocol(sctp).collect()
             } else {
                 let table = serde_json::to_value(&host.linux).unwrap_or_default();
                 table.as_object().into_iter().flat_map(|t| t.keys().cloned()).collect()
             };
-            keys.into_iter().map(move |key| format!("hosts.{name}.linux.{key}")).collect::<Vec<_>>()
+            keys.into_iter().map(|key| format!("hosts.{name}.linux.{key}")).collect::<Vec<_>>()
         };
-        let netem = |path: &PathSpec| path.emulator == Some(EmulatorKind::Netem);
-        let paths = [("path", Some(&self.scenario.path)), ("alternate", self.scenario.alternate.as_ref())];
-        let netems = paths.into_iter().filter(|(_, path)| path.is_some_and(netem));
-        let hosts = self.scenario.hosts.iter().flat_map(of);
+        let netems = self.paths().filter(|(_, path)| path.emulator == Some(EmulatorKind::Netem));
+        let hosts = self.scenario.hosts.written().flat_map(of);
         let mut unsupported: Vec<String> =
             hosts.chain(netems.map(|(name, _)| format!("{name}.emulator"))).collect();
         unsupported.extend(self.limits_beyond_linux(|writes| self.codes[writes].about().is_linux));
@@ -348,10 +383,11 @@ impl Resolved {
 
     /// Limits of messages that lksctp cannot have where it is Linux that writes: it takes one for a message (RFC 6458 section
     /// 5.3.7).
-    fn limits_beyond_linux(&self, linux: impl Fn(HostId) -> bool) -> impl Iterator<Item = String> {
+    fn limits_beyond_linux(&self, linux: impl Fn(HostId) -> bool + Copy) -> impl Iterator<Item = String> {
         self.scenario.transfers.iter().enumerate().filter_map(move |(i, transfer)| {
             let both = transfer.lifetime.is_some() && transfer.max_retransmits.is_some();
-            (both && linux(self.transfers[i].from())).then(|| format!("transfers.{i}.max_retransmits"))
+            (both && self.transfers[i].senders().any(&linux))
+                .then(|| format!("transfers.{i}.max_retransmits"))
         })
     }
 
@@ -367,53 +403,105 @@ impl Resolved {
     /// What a real kernel cannot have of what the scenario says, by their keys.
     pub fn unsupported_by_kernel(&self) -> Vec<String> {
         let sctp = !self.is_tcp();
-        let of = |(id, name, host): (HostId, &'static str, &HostSpec)| {
+        let of = |(id, name, host): (HostId, &str, &HostSpec)| {
             let mut unsupported = host.kernel_settings().unsupported;
             unsupported.extend(host.linux.of_another_protocol(sctp).map(|key| format!("linux.{key}")));
             let foreign = host.code.is_some() && !self.codes[id].about().is_linux;
             unsupported.extend(foreign.then(|| "code".to_string()));
-            unsupported.into_iter().map(move |key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
+            unsupported.into_iter().map(|key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
         };
+        let links = self
+            .links
+            .as_ref()
+            .map(|_| "links (networks of many hosts run in virtual time alone)".to_string());
         let alternate = self.scenario.alternate.is_some().then(|| "alternate".to_string());
-        let stacks = self.scenario.hosts.iter().flat_map(|(host, _, spec)| spec.settings_of_stacks(host));
-        let hosts = self.scenario.hosts.iter().flat_map(of).chain(stacks.map(|setting| setting.to_string()));
+        let stacks = self.scenario.hosts.written().flat_map(|(_, name, spec)| spec.settings_of_stacks(name));
+        let hosts =
+            self.scenario.hosts.written().flat_map(of).chain(stacks.map(|setting| setting.to_string()));
         hosts
             .chain(self.limits_beyond_linux(|_| true))
             .chain(self.sockets_beyond_linux())
             .chain(self.sockets_of_programs())
             .chain(self.scenario.path.beyond_netem())
             .chain(alternate)
+            .chain(links)
             .collect()
     }
 
     /// The scenario as JSON with every default written out and the profiles whole.
     pub fn to_value(&self) -> Value {
         let mut scenario = self.scenario.clone();
-        scenario.path = scenario.path.with_defaults();
+        if self.links.is_none() {
+            scenario.path = scenario.path.with_defaults();
+        }
         scenario.alternate = scenario.alternate.map(|path| path.with_defaults());
-        scenario.hosts.server.address = Some(self.address(SERVER));
-        scenario.hosts.client.address = Some(self.address(CLIENT));
+        let firsts: Vec<HostId> = scenario.hosts.written().map(|(host, ..)| host).collect();
+        for (host, (_, spec)) in firsts.iter().zip(scenario.hosts.written_mut()) {
+            if spec.count.is_none() {
+                spec.address = Some(self.address(*host));
+            }
+            spec.access = spec.access.take().map(|access| access.with_defaults());
+        }
         let mut value = serde_json::to_value(&scenario).unwrap_or_default();
-        for (host, profile) in self.stacks.iter() {
-            value["hosts"][host_name(host)]["profile"] = profile.to_value();
+        for (host, (name, _)) in firsts.iter().zip(scenario.hosts.written_mut()) {
+            value["hosts"][name]["profile"] = self.stacks[*host].to_value();
         }
         value
     }
 
+    /// All paths with their keys: `path` and `alternate`, or those of links.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = (String, &PathSpec)> {
+        let two = self.links.is_none().then(|| ("path".to_owned(), &self.scenario.path));
+        let alternate = self.scenario.alternate.iter().map(|path| ("alternate".to_owned(), path));
+        let links = self.links.iter().flat_map(|links| links.paths(&self.scenario.hosts));
+        two.into_iter().chain(alternate).chain(links)
+    }
+
     /// What is not wrong but probably not meant.
     pub fn warnings(&self) -> Vec<String> {
-        let alternate = self.scenario.alternate.iter().flat_map(|path| path.warnings("alternate"));
-        self.scenario.path.warnings("path").into_iter().chain(alternate).collect()
+        self.paths().flat_map(|(key, path)| path.warnings(&key)).collect()
+    }
+}
+
+impl Scenario {
+    /// The links of a network; `None` of a server and a client with a path.
+    fn read_links(&self) -> Result<Option<Links>, SpecError> {
+        if self.links.is_empty() && !self.hosts.hang_on_points() {
+            return self.hosts.check_two().map(|()| None);
+        }
+        let paths = [("path", self.path != PathSpec::default()), ("alternate", self.alternate.is_some())];
+        if let Some((key, _)) = paths.into_iter().find(|(_, given)| *given) {
+            let text = "a network has `links`, and hosts their `access`: leave it out";
+            return Err(SpecError::new(key, text));
+        }
+        self.hosts.check_network()?;
+        Links::read(&self.links).map(Some)
+    }
+
+    /// Its hosts, with the links of a network or those of `path` and of `alternate`.
+    fn network(&self, links: Option<&Links>) -> Result<Network, SpecError> {
+        match (links, &self.alternate) {
+            (Some(links), _) => links.network(&self.hosts),
+            (None, None) => Ok(two_hosts::network()),
+            (None, Some(_)) => Ok(two_hosts::network_with_alternate(&two_hosts::by_host(|host| {
+                self.alternate_address(host)
+            }))),
+        }
+    }
+
+    /// Address of a host on the path `alternate`.
+    fn alternate_address(&self, host: HostId) -> IpAddr {
+        let default = two_hosts::choose(host, [10, 0, 4, 1], [10, 0, 3, 1]);
+        self.hosts.of(host).alternate_address.unwrap_or(IpAddr::from(default))
     }
 }
 
 /// Refuses hosts that do not speak one protocol.
-fn check_protocols(stacks: &ByHost<StackProfile>) -> Result<(), SpecError> {
-    let [server, client] = [SERVER, CLIENT].map(|host| stacks[host].protocol());
-    if server == client {
-        return Ok(());
-    }
-    let text = format!("the server has {server}, the client {client}: give both stacks of one protocol");
+fn check_protocols(hosts: &Hosts, stacks: &ByHost<Arc<StackProfile>>) -> Result<(), SpecError> {
+    let mut all = hosts.written().map(|(host, name, _)| (name, stacks[host].protocol()));
+    let Some((first, spoken)) = all.next() else { return Ok(()) };
+    let Some((name, other)) = all.find(|(_, protocol)| *protocol != spoken) else { return Ok(()) };
+    let text = format!("the {first} has {spoken}, the {name} {other}: give both stacks of one protocol");
     Err(SpecError::new("hosts", text))
 }
 
@@ -429,7 +517,7 @@ pub fn read_path(value: Value) -> Result<PathSpec, SpecError> {
 }
 
 /// Checks a path whose key in the scenario this is; with the MTUs of the hosts, where they are known.
-fn check_path(path: &PathSpec, key: &str, mtu: Option<[u64; 2]>) -> Result<(), SpecError> {
+pub(crate) fn check_path(path: &PathSpec, key: &str, mtu: Option<[u64; 2]>) -> Result<(), SpecError> {
     let failed = |e: PathError| SpecError::new("", e.to_string());
     path.check(key, mtu).map_err(failed)?;
     path.check_traces(key, &mut open_trace).map_err(failed)
@@ -437,8 +525,9 @@ fn check_path(path: &PathSpec, key: &str, mtu: Option<[u64; 2]>) -> Result<(), S
 
 /// Refuses lists where a scenario has tables.
 fn refuse_lists(scenario: &Value) -> Result<(), SpecError> {
-    let hosts = HOSTS.map(|host| ["hosts", host_name(host)]);
-    let hosts = [&["hosts"][..]].into_iter().chain(hosts.iter().map(|keys| &keys[..]));
+    let names = scenario.get("hosts").and_then(Value::as_object).into_iter().flat_map(|hosts| hosts.keys());
+    let hosts: Vec<[&str; 2]> = names.map(|name| ["hosts", name.as_str()]).collect();
+    let hosts = [&["hosts"][..], &["links"]].into_iter().chain(hosts.iter().map(|keys| &keys[..]));
     for keys in hosts.chain(TABLES_OF_PATHS) {
         let value = keys.iter().try_fold(scenario, |value, key| value.get(key));
         value.map_or(Ok(()), |value| refuse_list(value, || keys.join(".")))?;

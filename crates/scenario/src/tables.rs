@@ -7,7 +7,7 @@
 use rexmit_tables::{Block, Table, TableRow, bytes, ns, plain, table};
 
 use rexmit_network::ConnectionId;
-use rexmit_network::two_hosts::{host_name, link_name};
+use rexmit_network::Network;
 
 use crate::{Message, Row, StateRow, VerdictRow};
 
@@ -53,11 +53,11 @@ const RUN: &str = "number of the run in the design, from 0";
 const CONNECTION: &str = "number of the connection, from 0";
 
 /// The table `state`: states of the hosts over time.
-pub fn states(rows: &[StateRow]) -> Table {
+pub fn states(rows: &[StateRow], of: &Network) -> Table {
     table("state", rows, |t: &mut Block<'_, StateRow>| {
         let untold = "its kernel or library does not tell";
         t.add("time_ns", ns("time since the start of the run"), |r| r.time);
-        t.add("host", "server or client: whose state it is", |r| host_name(r.host));
+        t.add("host", "server or client: whose state it is", |r| of.host_name(r.host).as_ref());
         t.add("connection", CONNECTION, |r| r.connection.number());
         t.add("state", "of the connection, as RFC 9293 or RFC 9260 calls it, such as ESTABLISHED", |r| {
             r.state.state
@@ -104,12 +104,12 @@ pub fn states(rows: &[StateRow]) -> Table {
 }
 
 /// The table `verdicts`: what the path did to each packet.
-pub fn verdicts(rows: &[VerdictRow]) -> Table {
+pub fn verdicts(rows: &[VerdictRow], of: &Network) -> Table {
     table("verdicts", rows, |t: &mut Block<'_, VerdictRow>| {
         t.add("time_ns", ns("when the packet was offered to the path, since the start of the run"), |r| {
             r.row.time
         });
-        t.add("direction", "down: server to client; up: client to server", |r| link_name(r.link));
+        t.add("direction", "down: server to client; up: client to server", |r| of.link_name(r.link).as_ref());
         t.add("position", "number of the packet in its direction, from 1", |r| r.row.verdict.position);
         t.add("connection", plain(CONNECTION).or_null("it is of none of the scenario"), |r| {
             r.connection.map(ConnectionId::number)
@@ -148,10 +148,10 @@ const EFFECTS: &str = "what else was done to it, apart by blanks: damaged, dupli
                        the copy was dropped), delayed, reordered, marked";
 
 /// The table `messages` of a single run: every message of an application.
-pub fn messages_of_run(rows: &[Message]) -> Table {
+pub fn messages_of_run(rows: &[Message], of: &Network) -> Table {
     table("messages", rows, |t: &mut Block<'_, Message>| {
         t.add("connection", CONNECTION, |m| m.connection.number());
-        t.add("host", "server or client: who sends", |m| host_name(m.host));
+        t.add("host", "server or client: who sends", |m| of.host_name(m.host).as_ref());
         t.add("number", "number of the message, from 0", |m| m.number);
         t.add("written_ns", ns("when the application wrote it, since the start of the run"), |m| m.written);
         t.add("bytes", bytes("its length"), |m| m.len);

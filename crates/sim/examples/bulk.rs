@@ -28,6 +28,6 @@ fn main() {
         r.retransmits,
         r.timeouts,
         r.fast_retransmits,
-        r.drops_down
+        r.drops_down.unwrap()
     );
 }

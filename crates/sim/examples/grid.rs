@@ -45,8 +45,8 @@ fn main() {
             println!(
                 "  {p:2} {} | down {} up {} rtx {} to {} fr {} {:?}",
                 ms.join(" "),
-                r.packets_down,
-                r.packets_up,
+                r.packets_down.unwrap(),
+                r.packets_up.unwrap(),
                 r.retransmits,
                 r.timeouts,
                 r.fast_retransmits,

@@ -24,7 +24,7 @@ fn main() {
                 r.timeouts,
                 r.fast_retransmits,
                 r.retransmits,
-                r.packets_down
+                r.packets_down.unwrap()
             );
         }
         println!("{line}");

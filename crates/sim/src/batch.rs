@@ -16,7 +16,6 @@ use crate::sequence::{self, Memory, Order, Sequence};
 use crate::stop::Stop;
 use crate::unreached::UnreachedRuns;
 use crate::work::{Gathered, Work};
-use rexmit_network::{ByHost, HostId};
 use rexmit_scenario::Design;
 use rexmit_scenario::IdleSetting;
 use rexmit_scenario::Resolved;
@@ -176,12 +175,14 @@ impl Plan {
     }
 
     /// The same by host and name.
-    fn codes(&self) -> BTreeMap<(HostId, &'static str), &'static dyn StackFactory> {
+    fn codes(&self) -> BTreeMap<(String, &'static str), &'static dyn StackFactory> {
         let mut found = BTreeMap::new();
         let mut note = |indices: &[usize]| {
             let resolved = self.design.scenario_at(indices).and_then(|value| self.resolve(value));
-            let codes = resolved.map_or_else(|_| ByHost::new(), |resolved| resolved.codes);
-            found.extend(codes.iter().map(|(host, code)| ((host, code.about().name), *code)));
+            let Ok(Resolved { scenario, codes, .. }) = resolved else { return };
+            for (host, name, _) in scenario.hosts.written() {
+                found.insert((name.to_owned(), codes[host].about().name), codes[host]);
+            }
         };
         let mut indices = vec![0; self.design.levels().len()];
         note(&indices);
@@ -236,7 +237,7 @@ impl Plan {
         }
         let (mut checked, mut seen) = (Checked::default(), BTreeSet::new());
         let codes = LazyCell::new(|| self.codes());
-        let idle = |setting: &IdleSetting| !codes.contains_key(&(setting.host, &*setting.stack));
+        let idle = |setting: &IdleSetting| !codes.contains_key(&(setting.host.clone(), &*setting.stack));
         for n in range.start..range.end.min(self.points()) {
             let resolved = self.resolve(self.scenario(n)?)?;
             let mut unsupported = match on {

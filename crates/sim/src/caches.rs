@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use rexmit_network::HostId;
-use rexmit_network::two_hosts::host_name;
 use rexmit_tcp::HostCache;
 use rexmit_units::Duration;
 use serde::{Deserialize, Serialize};
@@ -15,13 +13,13 @@ pub struct Caches(BTreeMap<String, HostCache>);
 
 impl Caches {
     /// What a host keeps.
-    pub(crate) fn of(&self, host: HostId) -> Option<&HostCache> {
-        self.0.get(host_name(host))
+    pub(crate) fn of(&self, host: &str) -> Option<&HostCache> {
+        self.0.get(host)
     }
 
     /// A host keeps this.
-    pub(crate) fn set(&mut self, host: HostId, kept: HostCache) {
-        self.0.insert(host_name(host).into(), kept);
+    pub(crate) fn set(&mut self, host: &str, kept: HostCache) {
+        self.0.insert(host.into(), kept);
     }
 
     /// So much time goes by before the next run begins.

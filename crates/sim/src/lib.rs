@@ -19,9 +19,11 @@
 mod batch;
 mod caches;
 mod capture_file;
+mod due;
 mod observer;
 mod options;
 mod outcome;
+mod parcel;
 mod recorder;
 mod run;
 mod sequence;

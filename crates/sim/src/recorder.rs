@@ -3,8 +3,7 @@
 use std::io;
 
 use rexmit_capture::{Options, Writer};
-use rexmit_network::two_hosts::{HOSTS, by_host, host_name, try_by_host};
-use rexmit_network::{ByHost, EndId, HostId, LinkId};
+use rexmit_network::{ByHost, EndId, HostId, LinkId, Network};
 use rexmit_path::Verdict;
 use rexmit_stack::{Endpoint, Transmission};
 use rexmit_units::Instant;
@@ -35,30 +34,23 @@ pub(crate) struct Sent<'a> {
 }
 
 /// What was written down.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Recorded {
     pub states: Vec<StateRow>,
     pub transmissions: Vec<TransmissionRow>,
     pub captures: ByHost<Vec<u8>>,
 }
 
-impl Default for Recorded {
-    fn default() -> Self {
-        let captures = by_host(|_| Vec::new());
-        Self { states: Vec::new(), transmissions: Vec::new(), captures }
-    }
-}
-
 impl Recorder {
     /// `None` where nothing is to be written down.
-    pub fn new(options: &RunOptions) -> io::Result<Option<Self>> {
-        let captures = options.captures || HOSTS.into_iter().any(|host| options.capture_at(host).is_some());
+    pub fn new(options: &RunOptions, network: &Network) -> io::Result<Option<Self>> {
+        let captures = options.captures || network.hosts().any(|host| options.capture_at(host).is_some());
         if !captures && options.state.is_none() && !options.transmissions {
             return Ok(None);
         }
-        let files = by_host(|host| options.capture_at(host));
+        let files = network.by_host(|host| options.capture_at(host));
         let tape = |host: HostId| {
-            let name = host_name(host);
+            let name = network.host_name(host);
             let about = Options {
                 comment: options.comment.clone(),
                 snap_len: options.capture_snap_len,
@@ -75,7 +67,7 @@ impl Recorder {
             Ok::<_, io::Error>(capture.map(Tape::new))
         };
         Ok(Some(Self {
-            captures: try_by_host(tape)?,
+            captures: network.try_by_host(tape)?,
             states: options.state.map(StateLog::new),
             truth: options.transmissions.then(Truth::default),
             failure: None,

@@ -31,7 +31,7 @@ pub fn run_observed(
 ) -> Result<Outcome, SpecError> {
     let io = |e: std::io::Error| SpecError::writing("a capture", &e);
     let mut world = World::new(resolved, streams, options)?;
-    world.record(Recorder::new(options).map_err(io)?);
+    world.record(Recorder::new(options, &resolved.network).map_err(io)?);
     if options.messages {
         world.keep_messages();
     }
@@ -46,7 +46,12 @@ pub fn run_observed(
     let messages = world.take_messages();
     let caches = world.caches();
     let (links, recorder) = world.into_logs();
-    let recorded = recorder.map_or_else(|| Ok(Recorded::default()), Recorder::finish).map_err(io)?;
+    let recorded = recorder
+        .map_or_else(
+            || Ok(Recorded { captures: resolved.network.by_host(|_| Vec::new()), ..Recorded::default() }),
+            Recorder::finish,
+        )
+        .map_err(io)?;
     let mut verdicts = if options.verdicts { VerdictLog::of(resolved) } else { VerdictLog::default() };
     for (link, direction) in links.iter() {
         verdicts.add(link, direction.log());

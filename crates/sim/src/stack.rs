@@ -1,7 +1,8 @@
 //! The stacks of a run: started for its hosts, and asked for the ends of its connections.
 
-use rexmit_network::two_hosts::{HOSTS, by_host};
-use rexmit_network::{ByHost, HostId};
+use std::sync::Arc;
+
+use rexmit_network::{ByHost, HostId, Network};
 use rexmit_scenario::{ConnectionPlan, Resolved, SpecError, Streams};
 use rexmit_stack::{EndSettings, Role, RunSettings, SettingError};
 use rexmit_stacks::AnyRun;
@@ -15,6 +16,7 @@ pub(crate) use rexmit_stacks::AnyEnd as Stack;
 pub(crate) struct Stacks {
     runs: Vec<AnyRun>,
     seats: ByHost<Seat>,
+    network: Arc<Network>,
     /// Ends of one connection run different code.
     mixed: bool,
 }
@@ -33,11 +35,12 @@ impl Stacks {
     /// runs never wait for each other.
     pub fn start(resolved: &Resolved, streams: &Streams) -> Result<Self, SpecError> {
         let name = |host: &HostId| resolved.codes[*host].about().name;
-        let mut hosts = HOSTS;
+        let network = Arc::clone(&resolved.network);
+        let mut hosts: Vec<HostId> = network.hosts().collect();
         hosts.sort_by_key(name);
-        let mut stacks =
-            Self { runs: Vec::with_capacity(1), seats: by_host(|_| Seat::default()), mixed: false };
-        let settings = hosts.map(|host| resolved.host_settings(host));
+        let seats = network.by_host(|_| Seat::default());
+        let mut stacks = Self { runs: Vec::with_capacity(1), seats, network, mixed: false };
+        let settings: Vec<_> = hosts.iter().map(|host| resolved.host_settings(*host)).collect();
         let mut rest = &settings[..];
         for together in hosts.chunk_by(|one, two| name(one) == name(two)) {
             let (own, others) = rest.split_at(together.len());
@@ -54,9 +57,10 @@ impl Stacks {
 
     /// Gives the hosts what they kept before this run.
     pub fn set_caches(&mut self, caches: &Caches) {
-        for host in HOSTS {
+        for host in self.network.hosts() {
             let Seat { run, place } = self.seats[host];
-            if let (AnyRun::Tcp(run), Some(kept)) = (&mut self.runs[run], caches.of(host)) {
+            let kept = caches.of(self.network.host_name(host));
+            if let (AnyRun::Tcp(run), Some(kept)) = (&mut self.runs[run], kept) {
                 run.set_host_cache(place, kept.clone());
             }
         }
@@ -65,12 +69,12 @@ impl Stacks {
     /// What the hosts keep.
     pub fn caches(&self) -> Caches {
         let mut caches = Caches::default();
-        for host in HOSTS {
+        for host in self.network.hosts() {
             let Seat { run, place } = self.seats[host];
             if let AnyRun::Tcp(run) = &self.runs[run]
                 && let Some(kept) = run.host_cache(place)
             {
-                caches.set(host, kept);
+                caches.set(self.network.host_name(host), kept);
             }
         }
         caches

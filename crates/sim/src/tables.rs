@@ -1,6 +1,6 @@
 //! The tables of runs: those of every backend, and what a model alone knows.
 
-use rexmit_network::two_hosts::host_name;
+use rexmit_network::Network;
 use rexmit_tables::{Block, Table, bytes, ns, plain, table};
 
 pub use rexmit_scenario::tables::*;
@@ -8,10 +8,10 @@ pub use rexmit_scenario::tables::*;
 use crate::truth::TransmissionRow;
 
 /// The table `transmissions`: every packet that a TCP sent and every DATA chunk of an SCTP, and why.
-pub fn transmissions(rows: &[TransmissionRow]) -> Table {
+pub fn transmissions(rows: &[TransmissionRow], of: &Network) -> Table {
     table("transmissions", rows, |t: &mut Block<'_, TransmissionRow>| {
         t.add("time_ns", ns("when it was sent, since the start of the run"), |r| r.time);
-        t.add("host", "server or client: who sent it", |r| host_name(r.host));
+        t.add("host", "server or client: who sent it", |r| of.host_name(r.host).as_ref());
         t.add("connection", "number of the connection, from 0", |r| r.connection.number());
         t.add("position", "number of the packet in its direction, from 1", |r| r.position);
         t.add(

@@ -1,27 +1,38 @@
-//! The queue of timers: a 4-ary heap of (time, owner), the earliest first, ties by owner.
+//! A queue of timers: a 4-ary heap of (time, owner), the earliest first, ties by owner.
 //!
 //! Owners re-arm lazily: an entry that comes out too early is put back at its true time. So a timer that is
 //! only ever pushed back (a retransmission timer) costs no heap operation per ACK.
 
-use rexmit_network::EndIndex;
 use rexmit_units::Instant;
 
 /// Entries of one heap.
-#[derive(Debug, Default)]
-pub(crate) struct Timers {
-    heap: Vec<(Instant, EndIndex)>,
+#[derive(Debug)]
+pub(crate) struct Timers<O> {
+    heap: Vec<(Instant, O)>,
+}
+
+impl<O> Default for Timers<O> {
+    fn default() -> Self {
+        Self { heap: Vec::new() }
+    }
 }
 
 const ARITY: usize = 4;
 
-impl Timers {
+impl<O: Copy + Ord> Timers<O> {
     /// When the earliest entry is due; far in the future if there is none.
     #[inline]
     pub fn next(&self) -> Instant {
         self.heap.first().map_or(Instant::FAR_FUTURE, |e| e.0)
     }
 
-    pub fn push(&mut self, due: Instant, owner: EndIndex) {
+    /// The earliest entry.
+    #[inline]
+    pub fn first(&self) -> Option<(Instant, O)> {
+        self.heap.first().copied()
+    }
+
+    pub fn push(&mut self, due: Instant, owner: O) {
         self.heap.push((due, owner));
         let mut i = self.heap.len() - 1;
         while i > 0 {
@@ -34,7 +45,7 @@ impl Timers {
         }
     }
 
-    pub fn pop(&mut self) -> Option<(Instant, EndIndex)> {
+    pub fn pop(&mut self) -> Option<(Instant, O)> {
         let last = self.heap.pop()?;
         let Some(first) = self.heap.first_mut() else { return Some(last) };
         let top = std::mem::replace(first, last);
@@ -55,6 +66,7 @@ impl Timers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rexmit_network::EndIndex;
 
     #[test]
     fn entries_come_out_by_time_and_owner() {

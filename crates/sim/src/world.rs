@@ -1,21 +1,20 @@
-//! Two hosts and a path, moved by events alone.
+//! Hosts and links, moved by events alone.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use rexmit_network::two_hosts::host_name;
-use rexmit_network::{ByHost, ByLink, EndId, EndIndex, Ends, LinkId, Network};
+use rexmit_network::{ByHost, ByLink, EndIndex, Ends, HostId, LinkId, Network, Node};
 use rexmit_path::Direction;
-use rexmit_scenario::{
-    LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, connection_of_ports, roles,
-};
+use rexmit_scenario::{LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, roles};
 use rexmit_stack::{Endpoint, Snapshot, Socket, ToldCounters, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::Packet;
 
 use crate::caches::Caches;
+use crate::due::DueLinks;
 use crate::observer::Observer;
 use crate::options::RunOptions;
+use crate::parcel::Parcel;
 use crate::recorder::{Recorder, Sent};
 use crate::stack::{Stack, Stacks};
 use crate::stop::Stop;
@@ -55,10 +54,13 @@ impl Measured for End {
 /// A run under way: hosts with their links and routes, and connections with two ends each.
 pub(crate) struct World {
     pub now: Instant,
-    network: Network,
-    links: ByLink<Direction<Box<Packet>>>,
+    network: Arc<Network>,
+    /// Whether there are more hosts than a server and a client.
+    has_many: bool,
+    links: ByLink<Direction<Parcel>>,
+    due: DueLinks,
     ends: Ends<End>,
-    timers: Timers,
+    timers: Timers<EndIndex>,
     /// The queue that the end at work lends from.
     queue: VecDeque<Transmission>,
     unfinished: usize,
@@ -80,8 +82,10 @@ impl World {
         let scenario = &resolved.scenario;
         let mut world = Self {
             now: Instant::ZERO,
-            network: resolved.network(),
-            links: streams.links(&scenario.path, scenario.alternate.as_ref(), options.verdicts)?,
+            network: Arc::clone(&resolved.network),
+            has_many: resolved.links.is_some(),
+            links: streams.links(resolved, options.verdicts)?,
+            due: DueLinks::new(resolved.network.links().count()),
             ends: Ends::with_capacity(resolved.connection_count()),
             timers: Timers::default(),
             queue: VecDeque::new(),
@@ -96,7 +100,7 @@ impl World {
             observer: None,
         };
         world.populate(resolved, streams, options)?;
-        world.meter = scenario.intervals.as_ref().map(|what| Meter::new(what, &world.ends));
+        world.meter = scenario.intervals.as_ref().map(|what| Meter::new(what, &world.ends, &world.network));
         Ok(world)
     }
 
@@ -116,7 +120,10 @@ impl World {
                 app.prepare(phases[host], messages);
                 let mut connection = stacks.end(resolved, &plan, host, phases[host])?;
                 if let Some(own) = options.own.get(&host) {
-                    let refused = |text| SpecError::new(format!("hosts.{}.stack", host_name(host)), text);
+                    let refused = |text| {
+                        let name = resolved.scenario.hosts.name(host);
+                        SpecError::new(format!("hosts.{name}.stack"), text)
+                    };
                     connection.set_own_parts(own).map_err(refused)?;
                 }
                 Ok::<_, SpecError>(End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false })
@@ -158,12 +165,7 @@ impl World {
 
     /// One event; false if there is none left to handle.
     fn step(&mut self) -> bool {
-        let (mut first, mut path) = (None, Instant::FAR_FUTURE);
-        for (link, direction) in self.links.iter() {
-            if let Some(due) = direction.poll_timer().filter(|due| *due < path) {
-                (first, path) = (Some(link), due);
-            }
-        }
+        let (first, path) = self.due.first(&self.links);
         let next = path.min(self.timers.next());
         if next == Instant::FAR_FUTURE || next > self.limit {
             return false;
@@ -184,15 +186,29 @@ impl World {
 
     /// A packet comes out of a link.
     fn arrive(&mut self, link: LinkId) {
-        let Some(packet) = self.links[link].poll_receive(self.now) else {
+        let Some(parcel) = self.links[link].poll_receive(self.now) else {
             self.settle(link);
             return;
         };
-        let host = self.network.link(link).to;
-        self.deliveries += 1;
         if self.recorder.is_some() {
             self.settle(link);
         }
+        match self.network.link(link).to {
+            Node::Host(host) => self.deliver(host, parcel),
+            Node::Point(point) => {
+                let next = self.network.forward(point, self.ends.host(parcel.to));
+                self.links[next].send(self.now, parcel);
+                self.due.entered(next, &self.links[next]);
+                self.settle(next);
+            }
+        }
+    }
+
+    /// A packet arrives at a host.
+    #[inline]
+    fn deliver(&mut self, host: HostId, parcel: Parcel) {
+        let Parcel { packet, to: at } = parcel;
+        self.deliveries += 1;
         if let Some(recorder) = &mut self.recorder {
             recorder.received(host, self.now, &packet);
         }
@@ -202,10 +218,6 @@ impl World {
         if packet.damaged {
             return; // the host finds the checksum wrong and drops it
         }
-        let connection =
-            packet.ports().and_then(|(source, destination)| connection_of_ports(source, destination));
-        let Some(connection) = connection else { return };
-        let Some(at) = self.ends.find(EndId { connection, host }) else { return };
         let now = self.now;
         let seen = self.recorder.is_some().then(|| Seen::of(&packet)).flatten();
         self.act(at, |end| end.connection.handle_packet(now, packet));
@@ -280,10 +292,13 @@ impl World {
             }
             match &mut self.recorder {
                 None => {
-                    self.links[link].send(self.now, sent.packet);
+                    self.links[link].send(self.now, Parcel { packet: sent.packet, to: at.peer() });
+                    self.due.entered(link, &self.links[link]);
                 }
                 Some(recorder) => {
-                    let verdict = self.links[link].send(self.now, sent.packet.clone());
+                    let parcel = Parcel { packet: sent.packet.clone(), to: at.peer() };
+                    let verdict = self.links[link].send(self.now, parcel);
+                    self.due.entered(link, &self.links[link]);
                     let leaving = Sent { transmission: &sent, link, verdict: &verdict };
                     recorder.sent(self.ends.id(at), self.now, &leaving, &self.ends[at].connection);
                     self.settle(link);
@@ -296,9 +311,11 @@ impl World {
     #[inline]
     fn settle(&mut self, link: LinkId) {
         let Some(recorder) = &mut self.recorder else { return };
-        let host = self.network.link(link).from;
+        let host = self.network.link(link).from.host();
         while let Some(verdict) = self.links[link].poll_verdict() {
-            recorder.settled(host, link, &verdict);
+            if let Some(host) = host {
+                recorder.settled(host, link, &verdict);
+            }
         }
     }
 
@@ -328,7 +345,9 @@ impl World {
             drops: direction.counters().drops_by().into(),
             unreached: direction.unmet(),
         });
-        row.set_links(&links.collect());
+        if !self.has_many {
+            row.set_links(&links.collect());
+        }
         let mut first = true;
         for pair in self.ends.pairs() {
             let (from, to) = roles(pair);
@@ -351,9 +370,13 @@ impl World {
             row.fast_retransmits += counters.fast_retransmits;
             misplaced += end.connection.misplaced_bytes();
         }
-        row.set_timeouts(&timeouts);
+        if self.has_many {
+            row.timeouts = timeouts.values().sum();
+        } else {
+            row.set_timeouts(&timeouts);
+        }
         if let Some(post) = self.post.take() {
-            (row.messages, self.messages) = post.finish();
+            (row.messages, self.messages) = post.finish(&self.network);
         }
         row.error = self.error(row.completed, misplaced);
         row.intervals = self.meter.take().map(|meter| meter.finish(self.now, &self.ends)).unwrap_or_default();
@@ -406,7 +429,7 @@ impl World {
     }
 
     /// The links with their verdict logs and their patterns that were never reached, and what was written down.
-    pub fn into_logs(self) -> (ByLink<Direction<Box<Packet>>>, Option<Recorder>) {
+    pub fn into_logs(self) -> (ByLink<Direction<Parcel>>, Option<Recorder>) {
         (self.links, self.recorder)
     }
 }

@@ -15,7 +15,7 @@
 //!
 //! let spec = TransferSpec::writes(Side::Server, "5000 bytes, 8 x 2500 bytes".parse()?);
 //! let transfer = spec.resolve()?;
-//! assert_eq!(transfer.opener(), CLIENT);
+//! assert_eq!(transfer.opener(0), CLIENT);
 //! assert_eq!(transfer.total(), Some(25_000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -34,5 +34,5 @@ pub use apps::{App, Ending, Progress, Receiver, Requester, Responder, Sender, to
 pub use journal::{Read, Written};
 pub use random::{Count, Distribution, MessagesSpec, Quantity};
 pub use sleep::{SleepRule, SleepSpec};
-pub use spec::{ReadSpec, Transfer, TransferError, TransferSpec};
+pub use spec::{HostsNamed, ReadSpec, Transfer, TransferError, TransferSpec};
 pub use workload::{Bulk, BurstsSpec, ParseError, RequestsSpec, WriteRun, Writes};

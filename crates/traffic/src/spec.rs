@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rexmit_network::HostId;
-use rexmit_network::two_hosts::Side;
-use rexmit_stack::{Delivery, SocketSpec, SocketWish};
+use rexmit_network::two_hosts::{self, Side};
+use rexmit_stack::{Delivery, SocketSpec, SocketWish, unknown_name};
 use rexmit_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,13 +19,18 @@ use crate::workload::{Bulk, BurstsSpec, RequestsSpec, Writes};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TransferSpec {
-    /// Who sends the data; with `requests`, who answers.
-    pub from: Side,
-    /// Who receives it; with `requests`, who asks.
-    pub to: Side,
-    /// Who opens the connection. Absent: the receiver.
+    /// What it is called in results. Absent: its number in the list, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opened_by: Option<Side>,
+    pub name: Option<String>,
+    /// The host that sends the data; with `requests`, that answers: `server` or `client`, or one of a network. The name of a
+    /// group of hosts stands for all of them: each has connections of its own, to the host `to` or, where that is a group of
+    /// as many, to the one with its number.
+    pub from: String,
+    /// The host that receives it; with `requests`, that asks.
+    pub to: String,
+    /// The one that opens the connection. Absent: the receiver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_by: Option<String>,
     /// When the connection is opened, after the start of the run.
     #[serde(default)]
     pub start: Duration,
@@ -70,7 +75,7 @@ pub struct TransferSpec {
     /// `{ time = "60 s", size = "lognormal 100 bytes 0.8", every = "exponential 250 ms" }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<MessagesSpec>,
-    /// Connections of this kind.
+    /// Connections of this kind; between groups of hosts, of each pair.
     #[serde(default = "one")]
     pub connections: u32,
     /// Each connection is opened so much later than the one before.
@@ -121,8 +126,19 @@ const BULK_WRITE: Bytes = Bytes(64 << 10);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransferError {
     /// Data would stay on one host.
-    #[error("`from` and `to` are both \"{}\": one must be \"{}\"", .0.name(), .0.other().name())]
-    SameHost(Side),
+    #[error("`from` and `to` are both \"{0}\"; allowed: two hosts")]
+    SameHost(String),
+    /// There is no such host.
+    #[error("`{key}`: {what}")]
+    Host {
+        /// `from`, `to` or `opened_by`.
+        key: &'static str,
+        /// What is wrong, and what is known.
+        what: String,
+    },
+    /// Hosts of two groups belong together by their numbers.
+    #[error("`from` is {0} hosts and `to` is {1}; allowed: as many of both, or one host")]
+    Groups(usize, usize),
     /// Nothing says what to write.
     #[error(
         "one of `writes` (such as \"5000 bytes, 8 x 2500 bytes\"), `bulk` (such as \"10 s\" or \"10 MB\"), \
@@ -194,8 +210,9 @@ impl TransferSpec {
 
     fn empty(from: Side) -> Self {
         Self {
-            from,
-            to: from.other(),
+            name: None,
+            from: from.name().to_owned(),
+            to: from.other().name().to_owned(),
             opened_by: None,
             start: Duration::ZERO,
             writes: None,
@@ -221,18 +238,32 @@ impl TransferSpec {
 
     /// The same transfer with every default written out.
     pub fn with_defaults(mut self) -> Self {
-        self.opened_by.get_or_insert(self.to);
+        self.opened_by.get_or_insert(self.to.clone());
         if self.bulk.is_some() {
             self.write_size.get_or_insert(BULK_WRITE);
         }
         self
     }
 
-    /// Checks the whole, and gives what applications are made from.
+    /// Checks the whole, and gives what applications are made from, where the hosts are `server` and `client`.
+    ///
+    /// # Errors
+    /// What makes no sense.
     pub fn resolve(&self) -> Result<Transfer, TransferError> {
-        if self.from == self.to {
-            return Err(TransferError::SameHost(self.from));
-        }
+        let named = |name: &str| {
+            let host = two_hosts::HOSTS.into_iter().find(|host| two_hosts::host_name(*host) == name);
+            let known = || two_hosts::HOSTS.map(|host| two_hosts::host_name(host).to_owned()).to_vec();
+            host.map(|host| vec![host]).ok_or_else(known)
+        };
+        self.resolve_among(&named)
+    }
+
+    /// The same of hosts of which `named` gives those that a name stands for; otherwise what it may be.
+    ///
+    /// # Errors
+    /// What makes no sense.
+    pub fn resolve_among(&self, named: &HostsNamed<'_>) -> Result<Transfer, TransferError> {
+        let pairs = self.pairs(named)?;
         if self.connections == 0 {
             return Err(TransferError::NoCount("connections"));
         }
@@ -253,9 +284,8 @@ impl TransferSpec {
         self.socket.check().map_err(|(key, text)| TransferError::Option(key, text))?;
         let wish = SocketWish { congestion: self.congestion.clone(), socket: self.socket.clone() };
         Ok(Transfer {
-            from: self.from.host(),
-            to: self.to.host(),
-            opener: self.opened_by.unwrap_or(self.to).host(),
+            pairs,
+            opened_by_sender: self.opened_by.as_ref() == Some(&self.from),
             start: self.start,
             stagger: self.stagger,
             connections: self.connections,
@@ -273,6 +303,33 @@ impl TransferSpec {
             wish: (wish != SocketWish::default()).then(|| Arc::new(wish)),
             close: self.close,
         })
+    }
+
+    /// The pairs of hosts, sender and receiver, of one connection of each kind.
+    fn pairs(&self, named: &HostsNamed<'_>) -> Result<Arc<[[HostId; 2]]>, TransferError> {
+        let hosts = |key, name: &str| {
+            named(name).map_err(|known| {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                TransferError::Host { key, what: unknown_name("host", name, &known) }
+            })
+        };
+        let (from, to) = (hosts("from", &self.from)?, hosts("to", &self.to)?);
+        if let Some(opener) = &self.opened_by
+            && ![&self.from, &self.to].contains(&opener)
+        {
+            let what = format!("\"{opener}\" is neither end; allowed: \"{}\", \"{}\"", self.from, self.to);
+            return Err(TransferError::Host { key: "opened_by", what });
+        }
+        let count = from.len().max(to.len());
+        if [from.len(), to.len()].iter().any(|len| ![1, count].contains(len)) {
+            return Err(TransferError::Groups(from.len(), to.len()));
+        }
+        let pair = |n: usize| [from[n % from.len()], to[n % to.len()]];
+        let pairs: Arc<[_]> = (0..count).map(pair).collect();
+        if pairs.iter().any(|[from, to]| from == to) {
+            return Err(TransferError::SameHost(self.from.clone()));
+        }
+        Ok(pairs)
     }
 
     /// Its keys that only a stack which keeps messages apart can heed.
@@ -354,12 +411,15 @@ impl TransferSpec {
     }
 }
 
+/// The hosts that a name stands for; otherwise the names that there are.
+pub type HostsNamed<'a> = dyn Fn(&str) -> Result<Vec<HostId>, Vec<String>> + 'a;
+
 /// A checked transfer. Cloning is cheap: copies share their list of writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfer {
-    from: HostId,
-    to: HostId,
-    opener: HostId,
+    /// Sender and receiver, by turns.
+    pairs: Arc<[[HostId; 2]]>,
+    opened_by_sender: bool,
     start: Duration,
     stagger: Duration,
     connections: u32,
@@ -394,24 +454,34 @@ pub(crate) enum Stream {
 }
 
 impl Transfer {
-    /// Who sends the data; with requests, who answers.
-    pub fn from(&self) -> HostId {
-        self.from
+    /// Who sends the data of copy `copy` (from 0); with requests, who answers.
+    pub fn from(&self, copy: u32) -> HostId {
+        self.pair(copy)[0]
     }
 
     /// Who receives them; with requests, who asks.
-    pub fn to(&self) -> HostId {
-        self.to
+    pub fn to(&self, copy: u32) -> HostId {
+        self.pair(copy)[1]
     }
 
     /// Who connects.
-    pub fn opener(&self) -> HostId {
-        self.opener
+    pub fn opener(&self, copy: u32) -> HostId {
+        self.pair(copy)[usize::from(!self.opened_by_sender)]
     }
 
-    /// How many connections alike; at least 1.
+    /// Hosts that send its data, each once for each that it sends to.
+    pub fn senders(&self) -> impl Iterator<Item = HostId> {
+        self.pairs.iter().map(|pair| pair[0])
+    }
+
+    #[inline]
+    fn pair(&self, copy: u32) -> [HostId; 2] {
+        self.pairs[copy as usize % self.pairs.len()]
+    }
+
+    /// How many connections alike, over all pairs of hosts; at least 1.
     pub fn connections(&self) -> u32 {
-        self.connections
+        u32::try_from(self.pairs.len()).unwrap_or(u32::MAX).saturating_mul(self.connections)
     }
 
     /// Outgoing streams that its messages take in turn.
@@ -451,8 +521,9 @@ impl Transfer {
         }
     }
 
-    /// When the application at `host` of this copy connects; `None` where it waits for the peer.
-    pub(crate) fn connects_at(&self, host: HostId, copy: u32) -> Option<Instant> {
-        (host == self.opener).then(|| self.opened_at(copy))
+    /// When the application of this copy connects that sends the data, or that receives them; `None` where it waits for the
+    /// peer.
+    pub(crate) fn connects_at(&self, sends: bool, copy: u32) -> Option<Instant> {
+        (sends == self.opened_by_sender).then(|| self.opened_at(copy))
     }
 }

@@ -21,7 +21,7 @@ fn the_shortest_transfer_has_defaults() {
         parse(r#"{"from": "server", "to": "client", "writes": "5000 bytes, 8 x 2500 bytes"}"#).unwrap();
     assert_eq!(spec, TransferSpec::writes(Side::Server, "5000 bytes, 8 x 2500 bytes".parse().unwrap()));
     let transfer = spec.resolve().unwrap();
-    assert_eq!((transfer.opener(), transfer.connections(), transfer.total()), (CLIENT, 1, Some(25_000)));
+    assert_eq!((transfer.opener(0), transfer.connections(), transfer.total()), (CLIENT, 1, Some(25_000)));
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn everything_can_be_said() {
     .unwrap();
     assert_eq!(spec.bulk, Some(Bulk::Time(Duration::from_secs(10))));
     let transfer = spec.resolve().unwrap();
-    assert_eq!((transfer.from(), transfer.opener(), transfer.total()), (CLIENT, CLIENT, None));
+    assert_eq!((transfer.from(0), transfer.opener(0), transfer.total()), (CLIENT, CLIENT, None));
     assert_eq!(transfer.opened_at(999).as_nanos(), 11_990_000_000);
     let text = serde_json::to_string(&spec).unwrap();
     assert_eq!(parse(&text).unwrap(), spec);
@@ -59,7 +59,7 @@ fn requests_are_answered_by_from_and_asked_by_to() {
     )
     .unwrap();
     let transfer = spec.resolve().unwrap();
-    assert_eq!((transfer.opener(), transfer.total()), (CLIENT, Some(102_000)));
+    assert_eq!((transfer.opener(0), transfer.total()), (CLIENT, Some(102_000)));
     let short = parse(
         r#"{"from": "server", "to": "client", "requests": {"request": "1 byte, 2 bytes", "response": "1 kB"}}"#,
     )
@@ -158,8 +158,8 @@ fn what_makes_no_sense_is_refused_by_key() {
         assert!(error.contains(key) && !error.contains('\n'), "{rest}: {error}");
     }
     let same = parse(r#"{"from": "server", "to": "server", "bulk": "1 s"}"#).unwrap();
-    assert_eq!(same.resolve(), Err(TransferError::SameHost(Side::Server)));
-    assert!(same.resolve().unwrap_err().to_string().contains("must be \"client\""));
+    assert_eq!(same.resolve(), Err(TransferError::SameHost("server".to_owned())));
+    assert!(same.resolve().unwrap_err().to_string().contains("allowed: two hosts"));
 }
 
 #[test]
@@ -175,11 +175,12 @@ fn unknown_keys_and_wrong_units_are_refused() {
         (r#""requests": {"request": "1 kB", "response": "5 s"}}"#, "5 s"),
         (r#""start": "5 kB"}"#, "5 kB"),
         (r#""start": 5}"#, "5"),
-        (r#""opened_by": "peer"}"#, "peer"),
     ] {
         let error = parse(&format!("{base}{rest}")).unwrap_err();
         assert!(error.contains(said), "{rest}: {error}");
     }
+    let error = resolve_error(&format!(r#"{base}"opened_by": "peer"}}"#));
+    assert!(error.contains("`opened_by`: \"peer\" is neither end"), "{error}");
 }
 
 proptest! {

@@ -42,9 +42,7 @@ class JudgedCaptures:
         captures = list(options.get("captures", (None, None)))
         judged: list[str | None] = [None, None]
         own = []
-        for host, sends in enumerate(_native.senders(text)):
-            if not sends:
-                continue
+        for host in map(HOSTS.index, _native.senders(text)):
             if captures[host] is None:
                 own.append(self._folder / f"run-{run}-{HOSTS[host]}.pcapng")
                 captures[host] = str(own[-1])
@@ -56,10 +54,11 @@ class JudgedCaptures:
         """The rows of a run that is over, whose captures go; none where it left no captures."""
         text, judged, own = self._runs.pop(run, ("", [None, None], []))
         try:
-            there = [path if path and Path(path).exists() else None for path in judged]
-            if not any(there):
+            named = zip(HOSTS, judged, strict=True)
+            there = {host: path for host, path in named if path and Path(path).exists()}
+            if not there:
                 return []
-            rows: list[dict[str, Any]] = json.loads(_native.retransmissions_of(text, *there))
+            rows: list[dict[str, Any]] = json.loads(_native.retransmissions_of(text, there))
             return rows
         except ValueError as error:
             raise RexmitError(f"run {run}: {error}") from None

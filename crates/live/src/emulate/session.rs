@@ -98,7 +98,7 @@ impl<'a> Session<'a> {
         user: Option<(u32, u32)>,
     ) -> Result<Self, SpecError> {
         let path = read_path(wanted.path.clone())?;
-        let links = Streams::new(wanted.seed, "emulate").links(&path, None, wanted.verdicts)?;
+        let links = Streams::new(wanted.seed, "emulate").links_of_path(&path, wanted.verdicts)?;
         let kept = keep(wanted)?;
         let made = wanted.between.as_ref().map_or_else(|| ends::create(wanted), ends::take_over);
         let made = made.and_then(|(ends, ports)| Ok((taps(wanted, &ends)?, ends, ports)));

@@ -282,7 +282,7 @@ impl Seat {
         };
         let [output, errors] = self.printed.each_ref().map(|(_, path)| text(path, MOST_PRINTED));
         ProgramRow {
-            host: HostCell(host),
+            host: HostCell::of_two(host),
             code: self.ended.filter(|_| self.by_itself).map(|(_, code)| code),
             started_ns: since(self.started),
             ended_ns: self.ended.map(|(at, _)| since(at)),

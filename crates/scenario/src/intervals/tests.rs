@@ -2,8 +2,8 @@ use super::*;
 use rexmit_network::two_hosts::{CLIENT, SERVER};
 use rexmit_network::{ConnectionId, HostId};
 
-fn sender(connection: u32, host: HostId) -> EndId {
-    EndId { connection: ConnectionId::new(connection), host }
+fn sender(connection: u32, host: HostId) -> (ConnectionId, HostCell) {
+    (ConnectionId::new(connection), HostCell::of_two(host))
 }
 
 fn s(n: u64) -> Instant {

@@ -55,7 +55,11 @@ fn drops_by_reason_are_those_of_the_log_and_sum_up_to_all() {
         }
         assert_eq!(found, logged, "{expected}");
         let sum = |way| found.iter().filter(|((w, _), _)| w == way).map(|(_, n)| n).sum::<u64>();
-        assert_eq!((sum("down"), sum("up")), (outcome.row.drops_down, outcome.row.drops_up), "{expected}");
+        assert_eq!(
+            (sum("down"), sum("up")),
+            (outcome.row.drops_down.unwrap(), outcome.row.drops_up.unwrap()),
+            "{expected}"
+        );
         assert!(found.iter().any(|((_, by), &n)| by == expected && n > 0), "{expected}: {found:?}");
     }
 }

@@ -46,7 +46,7 @@ fn an_unknown_stack_lists_those_that_are_known() {
 fn a_setting_of_a_profile_can_be_varied() {
     let mut scenario = hurtig("1 Mbit/s", "10 ms", 17);
     set(&mut scenario, "hosts.server.stack.recovery.dupack_threshold", json!(1)).unwrap();
-    assert_eq!(crate::common::run_once(scenario).row.timeouts_server, 0);
+    assert_eq!(crate::common::run_once(scenario).row.timeouts_server.unwrap(), 0);
 }
 
 #[test]
@@ -107,7 +107,8 @@ fn no_word_of_serde_or_rust_reaches_people() {
         ),
         ("transfers.0.connections", json!("x"), "\"x\" does not fit here; allowed: a whole number from 0"),
         ("transfers.0.close", json!(1), "1 does not fit here; allowed: true or false"),
-        ("transfers.0.from", json!(["server"]), "a list does not fit here; allowed: a name in quotes"),
+        ("transfers.0.from", json!(["server"]), "a list does not fit here; allowed: a text in quotes"),
+        ("transfers.0.from", json!("sevrer"), "unknown host `sevrer`: did you mean `server`?"),
         ("transfers", json!(3), "3 does not fit here; allowed: a list in brackets"),
         ("transfers.0", json!(["server", "client"]), "a list does not fit here; allowed: a table"),
         ("transfers.0.read", json!(["1 B"]), "a list does not fit here; allowed: a table"),

@@ -39,9 +39,10 @@ fn records(capture: &[u8]) -> Vec<Record> {
 fn agree(outcome: &Outcome) -> Vec<String> {
     let mut dropped = Vec::new();
     let row = &outcome.row;
-    for (host, link, packets, drops) in
-        [(SERVER, DOWN, row.packets_down, row.drops_down), (CLIENT, UP, row.packets_up, row.drops_up)]
-    {
+    for (host, link, packets, drops) in [
+        (SERVER, DOWN, row.packets_down.unwrap(), row.drops_down.unwrap()),
+        (CLIENT, UP, row.packets_up.unwrap(), row.drops_up.unwrap()),
+    ] {
         let verdicts: Vec<_> =
             outcome.verdicts.iter().filter(|v| v.link == link).map(|v| v.row.verdict).collect();
         assert_eq!(verdicts.len() as u64, packets);

@@ -116,6 +116,9 @@ fn every_run_of_a_plan_has_its_own_observer_on_any_number_of_threads() {
     for row in with {
         let [counted] = row.retransmissions.as_slice() else { panic!("{row:?}") };
         // What the server sends, and what reaches it.
-        assert!(counted.count > row.packets_down && counted.count < row.packets_down + row.packets_up);
+        assert!(
+            counted.count > row.packets_down.unwrap()
+                && counted.count < row.packets_down.unwrap() + row.packets_up.unwrap()
+        );
     }
 }

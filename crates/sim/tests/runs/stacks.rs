@@ -112,7 +112,7 @@ fn a_lost_message_without_order_holds_up_no_other() {
             let options = RunOptions { messages: true, ..RunOptions::default() };
             let outcome = run_with(scenario("sctp", codes, path, transfer), &options);
             assert_eq!(outcome.row.error, None, "{codes:?}");
-            assert_eq!(outcome.row.drops_down, 2, "{codes:?}: both fragments of a message");
+            assert_eq!(outcome.row.drops_down.unwrap(), 2, "{codes:?}: both fragments of a message");
             let latency =
                 |message: &rexmit_scenario::Message| message.delivered.expect("all arrive") - message.written;
             let limit = rexmit_units::Duration::from_millis(25);

@@ -370,7 +370,7 @@ fn a_study_runs_with_it() {
     assert_eq!(plan.run(0..8, options(2)).unwrap().rows, rows);
     for (n, row) in rows.iter().enumerate() {
         assert!(row.completed && row.error.is_none(), "run {n}: {row:?}");
-        assert_eq!((row.bytes, row.drops_down), (5_360, n as u64 % 2), "run {n}");
+        assert_eq!((row.bytes, row.drops_down.unwrap()), (5_360, n as u64 % 2), "run {n}");
     }
     let ms = |n: usize| rows[n].time_ns / 1_000_000;
     // One segment a round trip, one for the handshake and one for the end; what is lost costs a timeout.
@@ -391,7 +391,7 @@ fn every_packet_of_both_has_its_row() {
         let resolved = Resolved::with_stacks(value, STACKS).unwrap();
         let outcome = run(&resolved, &Streams::new(1, "toy"), &options).unwrap();
         assert!(outcome.row.completed && outcome.row.error.is_none(), "{server} {client}: {:?}", outcome.row);
-        let packets = outcome.row.packets_down + outcome.row.packets_up;
+        let packets = outcome.row.packets_down.unwrap() + outcome.row.packets_up.unwrap();
         assert_eq!((outcome.transmissions.len() as u64, outcome.verdicts.len() as u64), (packets, packets));
         let lost =
             outcome.transmissions.iter().filter(|row| row.earlier == rexmit_sim::Earlier::Lost).count();

@@ -29,7 +29,7 @@ fn a_flow_without_loss_sends_nothing_again() {
     let outcome = told(hurtig("1 Mbit/s", "20 ms", 0));
     assert!(again(&outcome).is_empty());
     let rows = &outcome.transmissions;
-    assert_eq!(rows.len() as u64, outcome.row.packets_down + outcome.row.packets_up);
+    assert_eq!(rows.len() as u64, outcome.row.packets_down.unwrap() + outcome.row.packets_up.unwrap());
     assert_eq!((rows[0].reason, rows[1].reason), (Reason::Syn { backoff: 0 }, Reason::SynAck { backoff: 0 }));
     assert!(rows.iter().all(|row| row.earlier == Earlier::None && row.arrived.is_some()));
     let data = rows.iter().filter(|row| row.len > 0);

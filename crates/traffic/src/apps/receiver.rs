@@ -23,7 +23,7 @@ impl Receiver {
     /// The receiver of copy `copy`, from 0, of a transfer.
     pub(crate) fn new(transfer: &Transfer, copy: u32) -> Self {
         Self {
-            connects_at: transfer.connects_at(transfer.to(), copy),
+            connects_at: transfer.connects_at(false, copy),
             reader: Reader::new(transfer.read),
             expected: transfer.total().filter(|_| !transfer.close),
             end_of_stream: false,

@@ -31,7 +31,7 @@ pub struct Requester {
 impl Requester {
     pub(crate) fn new(transfer: &Transfer, requests: &RequestsSpec, copy: u32) -> Self {
         Self {
-            connects_at: transfer.connects_at(transfer.to(), copy),
+            connects_at: transfer.connects_at(false, copy),
             request: Message::new(&requests.request),
             response: requests.response.total(),
             pause: requests.pause,

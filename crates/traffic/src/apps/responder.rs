@@ -29,7 +29,7 @@ pub struct Responder {
 impl Responder {
     pub(crate) fn new(transfer: &Transfer, requests: &RequestsSpec, copy: u32) -> Self {
         Self {
-            connects_at: transfer.connects_at(transfer.from(), copy),
+            connects_at: transfer.connects_at(true, copy),
             request: requests.request.total(),
             response: Message::new(&requests.response),
             think: requests.think,

@@ -81,7 +81,7 @@ impl Sender {
     /// The sender of copy `copy`, from 0, of a transfer.
     pub(crate) fn new(transfer: &Transfer, stream: &Stream, copy: u32) -> Self {
         Self {
-            connects_at: transfer.connects_at(transfer.from(), copy),
+            connects_at: transfer.connects_at(true, copy),
             script: Script::new(stream, transfer.pause),
             pending: 0,
             pause: transfer.pause,

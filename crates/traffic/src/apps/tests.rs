@@ -207,7 +207,7 @@ fn a_receiver_finishes_and_closes_once() {
 fn bulk_bytes_end_with_a_shorter_write() {
     let spec = TransferSpec {
         write_size: Some(Bytes(1460)),
-        opened_by: Some(Side::Server),
+        opened_by: Some("server".to_owned()),
         close: false,
         ..TransferSpec::bulk(Side::Server, "4000 bytes".parse().unwrap())
     };

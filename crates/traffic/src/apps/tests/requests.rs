@@ -105,7 +105,7 @@ fn without_times_each_side_acts_at_once() {
 
 #[test]
 fn whoever_opens_the_receiver_of_the_data_asks() {
-    let spec = TransferSpec { opened_by: Some(Side::Server), ..transfer(1, "200 bytes", "1 kB") };
+    let spec = TransferSpec { opened_by: Some("server".to_owned()), ..transfer(1, "200 bytes", "1 kB") };
     let (mut answers, mut asks) = (sender(&spec), receiver(&spec));
     assert_eq!((answers.poll_timer(), asks.poll_timer()), (Some(at(0)), None));
     assert_eq!((answers.receives(), asks.receives()), (false, true));

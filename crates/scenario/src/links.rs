@@ -1,0 +1,178 @@
+//! The links of a network: what is written of each, and the network that hosts and links make.
+
+use std::collections::BTreeMap;
+
+use rexmit_network::tree::{self, Between, HostAt, Place};
+use rexmit_network::{HostId, LinkId, Network};
+use rexmit_path::{DirectionOverride, DirectionSpec, PathSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::SpecError;
+use crate::error::{read, refuse_list};
+use crate::hosts::{Hosts, in_parts};
+use crate::scenario::check_path;
+
+/// A link between two points, and what it does to packets: all that `path` has. What stands here holds for both
+/// directions, each of which counts its own packets and has its own random numbers; `from` overrides it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LinkForm {
+    /// The two points that it joins.
+    pub between: [String; 2],
+    /// By the name of a point, what differs for packets that come from there: `from.left.drop = "18"`.
+    #[serde(default)]
+    pub from: BTreeMap<String, DirectionOverride>,
+    /// Its settings.
+    #[serde(flatten)]
+    pub path: PathSpec,
+}
+
+/// A link between two points.
+#[derive(Clone, Debug)]
+pub struct NamedLink {
+    /// Its name.
+    pub name: String,
+    /// The points that it joins.
+    pub ends: [String; 2],
+    /// What it does to packets: `down` from the first point to the second.
+    pub path: PathSpec,
+}
+
+/// The links of a network.
+#[derive(Clone, Debug, Default)]
+pub struct Links {
+    /// Those between points, in the order of their names.
+    pub between: Vec<NamedLink>,
+}
+
+impl Links {
+    /// Reads what is written under `links`.
+    ///
+    /// # Errors
+    /// The first key or value that does not fit.
+    pub(crate) fn read(written: &BTreeMap<String, Value>) -> Result<Self, SpecError> {
+        let mut between = Vec::with_capacity(written.len());
+        for (name, value) in written {
+            between.push(read_link(name, value)?);
+        }
+        between.sort_by_cached_key(|link: &NamedLink| in_parts(&link.name));
+        Ok(Self { between })
+    }
+
+    /// The network of these hosts and links.
+    ///
+    /// # Errors
+    /// What makes them none.
+    pub(crate) fn network(&self, hosts: &Hosts) -> Result<Network, SpecError> {
+        let at = |(_, name, spec): (HostId, &str, &crate::HostSpec)| HostAt {
+            name: name.to_owned(),
+            at: spec.at.clone().unwrap_or_default(),
+        };
+        let hosts: Vec<HostAt> = hosts.iter().map(at).collect();
+        let links: Vec<Between> = self
+            .between
+            .iter()
+            .map(|link| Between { name: link.name.clone(), ends: link.ends.clone() })
+            .collect();
+        tree::network(&hosts, &links).map_err(|e| SpecError::new(e.key, e.message))
+    }
+
+    /// Checks what each link says.
+    pub(crate) fn check(&self, hosts: &Hosts) -> Result<(), SpecError> {
+        for link in &self.between {
+            check_path(&link.path, &format!("links.{}", link.name), None).map_err(|e| link.by_ends(e))?;
+        }
+        for (_, name, spec) in hosts.written() {
+            let Some(access) = &spec.access else { continue };
+            check_path(access, &format!("hosts.{name}.access"), Some([spec.mtu.into(); 2]))?;
+        }
+        Ok(())
+    }
+
+    /// What a direction of a link does, and how its random streams are called.
+    pub(crate) fn direction(&self, link: LinkId, hosts: &Hosts) -> (DirectionSpec, String, &'static str) {
+        let of = |path: &PathSpec, down: bool| if down { path.down() } else { path.up() };
+        let name = |down: bool| if down { "down" } else { "up" };
+        match tree::place(link, self.between.len()) {
+            Place::Between { number, back } => {
+                let link = &self.between[number];
+                (of(&link.path, !back), format!("links.{}.", link.name), name(!back))
+            }
+            Place::Access { host, to_host } => {
+                let access = hosts.of(host).access.as_ref();
+                let spec = access.map_or_else(DirectionSpec::default, |access| of(access, to_host));
+                (spec, format!("hosts.{}.", hosts.name(host)), name(to_host))
+            }
+        }
+    }
+
+    /// All paths with their keys in a scenario, those of access links included.
+    pub(crate) fn paths<'a>(&'a self, hosts: &'a Hosts) -> impl Iterator<Item = (String, &'a PathSpec)> {
+        let links = self.between.iter().map(|link| (format!("links.{}", link.name), &link.path));
+        let access = hosts
+            .written()
+            .filter_map(|(_, name, spec)| Some((format!("hosts.{name}.access"), spec.access.as_ref()?)));
+        links.chain(access)
+    }
+}
+
+impl NamedLink {
+    /// An error whose key has the direction by the name of the point where it begins.
+    fn by_ends(&self, error: SpecError) -> SpecError {
+        let mut text = error.to_string();
+        for (way, end) in [("down", &self.ends[0]), ("up", &self.ends[1])] {
+            let key = format!("links.{}.{way}", self.name);
+            text = text.replace(&key, &format!("links.{}.from.{end}", self.name));
+        }
+        SpecError { key: String::new(), message: text, ..error }
+    }
+}
+
+/// Reads one link.
+fn read_link(name: &str, value: &Value) -> Result<NamedLink, SpecError> {
+    let key = |key: &str| format!("links.{name}{key}");
+    refuse_list(value, || key(""))?;
+    let Some(table) = value.as_object() else {
+        let text = "is no table; allowed: such as { between = [\"left\", \"right\"], rate = \"50 Mbit/s\" }";
+        return Err(SpecError::new(key(""), text));
+    };
+    let mut table: Map<String, Value> = table.clone();
+    let Some(between) = table.remove("between").filter(|between| !between.is_null()) else {
+        let text = "is missing: name the two points that the link joins, such as [\"left\", \"right\"]";
+        return Err(SpecError::new(key(".between"), text));
+    };
+    let ends: [String; 2] = serde_json::from_value(between).map_err(|_| {
+        SpecError::new(key(".between"), "names two points; allowed: such as [\"left\", \"right\"]")
+    })?;
+    for way in ["down", "up"] {
+        if table.contains_key(way) {
+            let text = format!(
+                "a link has its directions by the points where they begin: write from.{} or from.{}",
+                ends[0], ends[1]
+            );
+            return Err(SpecError::new(key(&format!(".{way}")), text));
+        }
+    }
+    match table.remove("from") {
+        None | Some(Value::Null) => {}
+        Some(Value::Object(from)) => {
+            for (end, own) in from {
+                let Some(place) = ends.iter().position(|known| *known == end) else {
+                    let known: Vec<&str> = ends.iter().map(String::as_str).collect();
+                    let text = rexmit_stack::unknown_name("point", &end, &known);
+                    return Err(SpecError::new(key(&format!(".from.{end}")), text));
+                };
+                refuse_list(&own, || key(&format!(".from.{end}")))?;
+                table.insert(["down", "up"][place].to_owned(), own);
+            }
+        }
+        Some(_) => {
+            let text = format!("is no table; allowed: such as from.{}.drop = \"18\"", ends[0]);
+            return Err(SpecError::new(key(".from"), text));
+        }
+    }
+    let mut link = NamedLink { name: name.to_owned(), ends, path: PathSpec::default() };
+    link.path = read(Value::Object(table)).map_err(|e| link.by_ends(e.within(&key(""))))?;
+    Ok(link)
+}
