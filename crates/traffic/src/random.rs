@@ -71,6 +71,8 @@ impl FromStr for Count {
 
 /// What can be drawn: a whole number of some unit.
 pub trait Quantity: Copy + FromStr + fmt::Display + PartialOrd {
+    /// A draw is cut to this, which is more than any run could hold.
+    const MOST: u64;
     /// In its unit.
     fn number(self) -> u64;
     /// Of its unit.
@@ -78,6 +80,9 @@ pub trait Quantity: Copy + FromStr + fmt::Display + PartialOrd {
 }
 
 impl Quantity for Bytes {
+    /// 1 TiB.
+    const MOST: u64 = 1 << 40;
+
     fn number(self) -> u64 {
         self.as_u64()
     }
@@ -88,6 +93,9 @@ impl Quantity for Bytes {
 }
 
 impl Quantity for Duration {
+    /// 36 years.
+    const MOST: u64 = 1 << 60;
+
     fn number(self) -> u64 {
         self.as_nanos()
     }
@@ -98,6 +106,8 @@ impl Quantity for Duration {
 }
 
 impl Quantity for Count {
+    const MOST: u64 = 1 << 40;
+
     fn number(self) -> u64 {
         self.0
     }
@@ -199,8 +209,8 @@ impl<T: Quantity> fmt::Display for Distribution<T> {
 impl<T: Quantity> Distribution<T> {
     /// Draws one. The functions are those of `libm`, so that every machine computes the same bits.
     fn draw(&self, stream: &mut Xoshiro256PlusPlus) -> T {
-        // From 0 up to but not 1, in steps of 2^-53.
-        let mut unit = || (stream.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        let mut unit = || unit(stream);
+        let whole = |value: f64| whole(value, T::MOST);
         T::of(match *self {
             Self::Constant(value) => return value,
             Self::Uniform(from, to) => {
@@ -220,9 +230,14 @@ impl<T: Quantity> Distribution<T> {
     }
 }
 
-/// Rounded, and below what any run could hold.
-fn whole(value: f64) -> u64 {
-    libm::round(value.min((1_u64 << 40) as f64)) as u64
+/// From 0 up to but not 1, in steps of 2^-53.
+fn unit(stream: &mut Xoshiro256PlusPlus) -> f64 {
+    (stream.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Rounded, and at most so much.
+fn whole(value: f64, most: u64) -> u64 {
+    libm::round(value.min(most as f64)) as u64
 }
 
 /// The messages of one connection, drawn as they are needed.
@@ -293,6 +308,14 @@ mod tests {
         // shape/(shape - 1) times the least, and the median times exp(sigma^2/2)
         near("pareto 100 bytes 3", 150.0);
         near("lognormal 1000 bytes 0.5", 1000.0 * (0.125_f64).exp());
+    }
+
+    #[test]
+    fn long_times_are_drawn_whole() {
+        let every: Distribution<Duration> = "exponential 1 h".parse().unwrap();
+        let mut stream = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mean = (0..10_000).map(|_| every.draw(&mut stream).as_secs_f64()).sum::<f64>() / 10_000.0;
+        assert!((mean / 3600.0 - 1.0).abs() < 0.03, "{mean} s");
     }
 
     #[test]
