@@ -441,18 +441,23 @@ impl Transfer {
 
     /// The two applications of copy `copy`, from 0: first that of [`Self::from`], then the other's.
     pub fn applications(&self, copy: u32) -> (App, App) {
+        let opened = self.opened_at(copy);
         match &self.workload {
-            Workload::Stream(stream) => {
-                (Sender::new(self, stream, copy).into(), Receiver::new(self, copy).into())
-            }
+            Workload::Stream(stream) => self.stream(stream, self.total(), opened),
             Workload::Requests(requests) => {
-                (Responder::new(self, requests, copy).into(), Requester::new(self, requests, copy).into())
+                (Responder::new(self, requests, opened).into(), Requester::new(self, requests, opened).into())
             }
         }
     }
 
-    /// When the application at `host` of this copy connects; `None` where it waits for the peer.
-    pub(crate) fn connects_at(&self, host: HostId, copy: u32) -> Option<Instant> {
-        (host == self.opener).then(|| self.opened_at(copy))
+    /// The sender and the receiver of a stream of `total` bytes, where that is known.
+    fn stream(&self, stream: &Stream, total: Option<u64>, opened: Instant) -> (App, App) {
+        (Sender::new(self, stream, opened).into(), Receiver::new(self, total, opened).into())
+    }
+
+    /// When the application at `host` connects, where the connection is opened at `opened`; `None` where it waits for the
+    /// peer.
+    pub(crate) fn connects_at(&self, host: HostId, opened: Instant) -> Option<Instant> {
+        (host == self.opener).then_some(opened)
     }
 }
