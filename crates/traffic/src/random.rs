@@ -207,8 +207,30 @@ impl<T: Quantity> fmt::Display for Distribution<T> {
 }
 
 impl<T: Quantity> Distribution<T> {
+    /// Its mean in the unit of `T`; `None` where that is infinite.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        let mean = match *self {
+            Self::Constant(value) | Self::Exponential(value) => value.number() as f64,
+            Self::Uniform(from, to) => (from.number() as f64 + to.number() as f64) / 2.0,
+            Self::Pareto(_, shape) if shape <= 1.0 => return None,
+            Self::Pareto(least, shape) => least.number() as f64 * shape / (shape - 1.0),
+            Self::LogNormal(median, sigma) => median.number() as f64 * libm::exp(sigma * sigma / 2.0),
+        };
+        mean.is_finite().then_some(mean)
+    }
+
+    /// Every draw is zero.
+    pub(crate) fn is_zero(&self) -> bool {
+        let (Self::Constant(most)
+        | Self::Uniform(_, most)
+        | Self::Exponential(most)
+        | Self::Pareto(most, _)
+        | Self::LogNormal(most, _)) = *self;
+        most.number() == 0
+    }
+
     /// Draws one. The functions are those of `libm`, so that every machine computes the same bits.
-    fn draw(&self, stream: &mut Xoshiro256PlusPlus) -> T {
+    pub(crate) fn draw(&self, stream: &mut Xoshiro256PlusPlus) -> T {
         let mut unit = || unit(stream);
         let whole = |value: f64| whole(value, T::MOST);
         T::of(match *self {
@@ -217,7 +239,7 @@ impl<T: Quantity> Distribution<T> {
                 let width = (to.number() - from.number()) as f64 + 1.0;
                 (from.number() + libm::floor(unit() * width) as u64).min(to.number())
             }
-            Self::Exponential(mean) => whole(-libm::log(1.0 - unit()) * mean.number() as f64),
+            Self::Exponential(mean) => return exponential(mean.number() as f64, stream),
             Self::Pareto(least, shape) => {
                 whole(least.number() as f64 * libm::pow(1.0 - unit(), -1.0 / shape))
             }
@@ -230,8 +252,13 @@ impl<T: Quantity> Distribution<T> {
     }
 }
 
+/// Draws one of an exponential distribution with this mean, in the unit of `T`.
+pub(crate) fn exponential<T: Quantity>(mean: f64, stream: &mut Xoshiro256PlusPlus) -> T {
+    T::of(whole(-libm::log(1.0 - unit(stream)) * mean, T::MOST))
+}
+
 /// From 0 up to but not 1, in steps of 2^-53.
-fn unit(stream: &mut Xoshiro256PlusPlus) -> f64 {
+pub(crate) fn unit(stream: &mut Xoshiro256PlusPlus) -> f64 {
     (stream.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
@@ -301,6 +328,7 @@ mod tests {
         let near = |text, expected: f64| {
             let mean = mean(text);
             assert!((mean / expected - 1.0).abs() < 0.02, "{text}: {mean}, expected {expected}");
+            assert_eq!(text.parse::<Distribution<Bytes>>().unwrap().mean(), Some(expected), "{text}");
         };
         near("100 bytes", 100.0);
         near("uniform 50 bytes to 150 bytes", 100.0);
