@@ -127,7 +127,7 @@ impl Ends {
             post: None,
             dues: Dues::default(),
         };
-        for mut plan in resolved.connections() {
+        for mut plan in resolved.connections(streams)? {
             // Tables have the ends of a connection in the order of their hosts.
             plan.ends.sort_by_key(|end| end.host);
             let number = plan.id.number();
@@ -224,6 +224,11 @@ impl Ends {
     /// What was measured by intervals, once the run is over.
     pub fn intervals(&mut self, now: Instant) -> Vec<IntervalRow> {
         self.meter.take().map(|meter| meter.finish(now, &self.ends)).unwrap_or_default()
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.ends.connections()
     }
 
     /// Lets every application act whose time has come.

@@ -359,7 +359,7 @@ impl<'a> Lab<'a> {
             row.error = Some(format!("the run broke off: {e}"));
         }
         self.write_captures(&mut row)?;
-        let mut verdicts = VerdictLog::of(self.resolved);
+        let mut verdicts = VerdictLog::of(self.ends.connections());
         for (link, log) in self.between.logs().iter() {
             verdicts.add(link, log);
         }

@@ -9,7 +9,9 @@ use rexmit_analysis::{Options, Run, RunOptions};
 use rexmit_capture::{ReadError, Reader};
 use rexmit_network::{ByHost, EndId, EndIndex, Ends, HostId, Network};
 use rexmit_path::Carried;
-use rexmit_sim::{HostCell, Observer, Resolved, RetransmissionRow, Watch, connection_of_ports, open_capture};
+use rexmit_sim::{
+    HostCell, Observer, Resolved, RetransmissionRow, Streams, Watch, connection_of_ports, open_capture,
+};
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
 
@@ -17,9 +19,9 @@ use rexmit_wire::Packet;
 pub struct Judged;
 
 impl Watch for Judged {
-    fn begin(&self, resolved: &Resolved) -> Option<Box<dyn Observer>> {
+    fn begin(&self, resolved: &Resolved, streams: &Streams) -> Option<Box<dyn Observer>> {
         resolved.scenario.retransmissions.then(|| {
-            let senders = Senders::of(resolved);
+            let senders = Senders::of(resolved, streams);
             let options = options(resolved);
             let watchers = senders.sending().map(|sends| sends.then(|| Watcher::new(&options)));
             Box::new(Interfaces { watchers, senders }) as Box<dyn Observer>
@@ -35,7 +37,7 @@ pub fn of_captures(
     resolved: &Resolved,
     captures: &ByHost<Option<String>>,
 ) -> Result<Vec<RetransmissionRow>, ReadError> {
-    let senders = Senders::of(resolved);
+    let senders = Senders::of(resolved, &any_run());
     let mut found = ByHost::new();
     for path in captures.values() {
         let Some(path) = path else {
@@ -51,7 +53,7 @@ pub fn of_captures(
 
 /// The hosts that send data in some transfer: whose captures tell what is sent again.
 pub fn sending_hosts(resolved: &Resolved) -> ByHost<bool> {
-    Senders::of(resolved).sending()
+    Senders::of(resolved, &any_run()).sending()
 }
 
 /// Who sends.
@@ -84,9 +86,9 @@ impl Observer for Interfaces {
 }
 
 impl Senders {
-    fn of(resolved: &Resolved) -> Self {
+    fn of(resolved: &Resolved, streams: &Streams) -> Self {
         let mut ends = Ends::new();
-        for plan in resolved.connections() {
+        for plan in resolved.connections(streams).into_iter().flatten() {
             ends.push(plan.ends.map(|end| (end.host, (end.socket.port(), end.app.sends()))));
         }
         Self { ends, network: Arc::clone(&resolved.network) }
@@ -128,6 +130,11 @@ impl Senders {
             })
             .collect()
     }
+}
+
+/// Streams of some run: who sends is the same in all of them, but for flows that arrive at random.
+fn any_run() -> Streams {
+    Streams::new(0, "")
 }
 
 fn options(resolved: &Resolved) -> Options {

@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 
 use rexmit_network::{ConnectionId, HostId, Id};
-use rexmit_traffic::App;
+use rexmit_traffic::{App, Flow, Flows, Transfer};
 
-use crate::scenario::{MAX_CONNECTIONS, Resolved};
+use crate::scenario::{OWN_PORTS, Resolved};
+use crate::{SpecError, Streams};
 
 /// Ports of the opening sides; they number the connections.
 pub const FIRST_PORT: u16 = 10_000;
@@ -70,21 +71,34 @@ impl ConnectionPlan {
 }
 
 impl Resolved {
-    /// How many connections there are.
-    pub fn connection_count(&self) -> usize {
-        self.transfers.iter().map(|transfer| transfer.connections() as usize).sum()
+    /// How many connections there are at least: flows that arrive for a time are known once a run has drawn them.
+    pub fn least_connections(&self) -> usize {
+        let of = |transfer: &Transfer| {
+            transfer.connections() as usize + transfer.flows().and_then(Flows::count).unwrap_or(0) as usize
+        };
+        self.transfers.iter().map(of).sum()
     }
 
-    /// Every connection, in order.
-    pub fn connections(&self) -> impl Iterator<Item = ConnectionPlan> {
-        let copies =
-            self.transfers.iter().enumerate().flat_map(|(n, t)| (0..t.connections()).map(move |c| (n, t, c)));
-        copies.enumerate().map(|(number, (n, transfer, copy))| {
-            let (from, to) = transfer.applications(copy);
+    /// Every connection of a run with these streams, in order.
+    ///
+    /// # Errors
+    /// More of them than fit into a run.
+    pub fn connections(
+        &self,
+        streams: &Streams,
+    ) -> Result<impl Iterator<Item = ConnectionPlan> + use<'_>, SpecError> {
+        let drawn = self.draw_flows(streams)?;
+        let copies = self.transfers.iter().enumerate().zip(drawn).flat_map(|((n, transfer), flows)| {
+            let copies = if flows.is_empty() { transfer.connections() } else { flows.len() as u32 };
+            (0..copies).map(move |copy| (n, transfer, copy, flows.get(copy as usize).copied()))
+        });
+        Ok(copies.enumerate().map(|(number, (n, transfer, copy, flow))| {
+            let (from, to) =
+                flow.map_or_else(|| transfer.applications(copy), |flow| transfer.applications_of(flow));
             let (opener, sender, receiver) = (transfer.opener(copy), transfer.from(copy), transfer.to(copy));
             let end = |host, app| {
                 // What does not fit into one run of two hosts begins with the first port again.
-                let own = FIRST_PORT + (number as u64 % MAX_CONNECTIONS) as u16;
+                let own = FIRST_PORT + (number % OWN_PORTS) as u16;
                 let port = if host == opener { own } else { SERVICE_PORT + n as u16 };
                 PlannedEnd { host, socket: SocketAddr::new(self.address(host), port), app }
             };
@@ -94,7 +108,25 @@ impl Resolved {
                 [end(receiver, to), end(sender, from)]
             };
             ConnectionPlan { id: ConnectionId::from_index(number), transfer: n, opener, sender, ends }
-        })
+        }))
+    }
+
+    /// By transfer, the flows that arrive at random in a run with these streams.
+    fn draw_flows(&self, streams: &Streams) -> Result<Vec<Vec<Flow>>, SpecError> {
+        let mut all = self.transfers.iter().map(|transfer| transfer.connections() as usize).sum();
+        let mut drawn = Vec::with_capacity(self.transfers.len());
+        for (n, transfer) in self.transfers.iter().enumerate() {
+            let flows =
+                transfer.flows().map(|flows| flows.draw(&mut streams.get(&format!("transfers.{n}.flows"))));
+            let flows = flows
+                .transpose()
+                .map_err(|e| SpecError::new(format!("transfers.{n}.flows"), e.to_string()))?;
+            let flows = flows.unwrap_or_default();
+            all += flows.len();
+            drawn.push(flows);
+        }
+        self.check_count(all)?;
+        Ok(drawn)
     }
 }
 
@@ -112,7 +144,7 @@ mod tests {
                 { "from": "client", "to": "server", "bulk": "1 kB", "opened_by": "client" },
             ],
         });
-        Resolved::from_value(scenario).unwrap().connections().collect()
+        Resolved::from_value(scenario).unwrap().connections(&Streams::new(1, "")).unwrap().collect()
     }
 
     #[test]

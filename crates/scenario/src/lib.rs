@@ -4,6 +4,7 @@
 //! default and checks the whole. [`Streams`] gives the run its named streams of random numbers, and a [`Row`] is
 //! what every backend answers with. Python and the JSON Schema come from these types.
 
+mod about_link;
 mod codes;
 mod connections;
 mod design;
@@ -16,6 +17,7 @@ mod kernel;
 mod kernel_names;
 mod links;
 mod linux;
+mod measure;
 mod messages;
 mod meter;
 mod path;
@@ -28,9 +30,11 @@ mod scenario;
 mod settings;
 mod streams;
 pub mod tables;
+mod tables_of_flows;
 mod traces;
 mod verdicts;
 
+pub use about_link::AboutLink;
 pub use codes::IdleSetting;
 pub use connections::{ConnectionPlan, FIRST_PORT, PlannedEnd, SERVICE_PORT, connection_of_ports};
 pub use design::{Design, together};
@@ -42,6 +46,7 @@ pub use intervals::{IntervalLog, IntervalRow, Intervals, Tally};
 pub use kernel::KernelSettings;
 pub use links::{LinkForm, Links, NamedLink};
 pub use linux::{LinuxSpec, SysctlValue};
+pub use measure::{LinkRow, LinkSlice, MeasureSpec, TransferRow, TransferSlice};
 pub use messages::{Message, MessageLog, MessageRow};
 pub use meter::{Measured, Meter, Post, roles};
 pub use profiles::{StackProfile, builtin_profiles, resolve_profile};

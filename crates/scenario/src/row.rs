@@ -10,7 +10,9 @@ use rexmit_tables::row;
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
 
-use crate::{IntervalRow, MessageRow, ProgramRow, RetransmissionRow};
+use crate::{
+    IntervalRow, LinkRow, LinkSlice, MessageRow, ProgramRow, RetransmissionRow, TransferRow, TransferSlice,
+};
 
 row! {
     /// One run as one row of a table. Counts are over all connections of the run; `down` is server to client.
@@ -99,6 +101,18 @@ row! {
         /// What was sent again, where the scenario has it counted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         retransmissions: Vec<RetransmissionRow>,
+        /// What connections did, where that is measured.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        transfers: Vec<TransferRow>,
+        /// What links did.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        links: Vec<LinkRow>,
+        /// What connections did by intervals.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        transfers_over_time: Vec<TransferSlice>,
+        /// What links did by intervals.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        links_over_time: Vec<LinkSlice>,
         /// What became of programs, where hosts have some.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         programs: Vec<ProgramRow>,

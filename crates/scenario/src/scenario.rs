@@ -1,6 +1,6 @@
 //! The one definition of a scenario. Python and the JSON Schema come from it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -22,14 +22,16 @@ use crate::intervals::Intervals;
 use crate::kernel_names::name_kernels;
 use crate::links::{LinkForm, Links};
 use crate::linux::LinuxSpec;
+use crate::measure::MeasureSpec;
 use crate::profiles::{StackProfile, resolve_profile};
 use crate::programs::{Program, ProgramForm, ProgramsSpec, name_stacks, say_what_is_needed};
+use crate::tables_of_flows::read_table;
 use crate::traces::open_trace;
 
-/// Every connection has a port of its own from 10000 on.
-pub(crate) const MAX_CONNECTIONS: u64 = 55_000;
-/// In networks connections may share ports.
-const MAX_OF_NETWORKS: u64 = 4_000_000;
+/// So many connections have a port of their own from 10000 on; others share them.
+pub(crate) const OWN_PORTS: usize = 55_000;
+/// The most connections of a run.
+const MOST_CONNECTIONS: usize = 4_000_000;
 
 /// Hosts, what lies between them and what they send: one run, wholly said.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -66,6 +68,10 @@ pub struct Scenario {
     /// application has read its last byte. Each write is a message; of `requests`, none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub messages: bool,
+    /// What connections and links did, in the tables `transfers` and `links`: `{ every = "1 s" }`, or `{}`. Absent: not of two
+    /// hosts, and `{}` in a network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<MeasureSpec>,
     /// What is sent again is counted by its number and cause, with its delays, in the table `retransmissions`: as
     /// `rexmit analyze` judges the packets at the sender's interface. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -218,7 +224,7 @@ impl Resolved {
                 let known = || scenario.hosts.names().take(20).map(str::to_owned).collect();
                 scenario.hosts.named(name).ok_or_else(known)
             };
-            transfers.push(spec.resolve_among(&named).map_err(failed)?);
+            transfers.push(spec.resolve_with(&named, &mut read_table).map_err(failed)?);
         }
         check_protocols(&scenario.hosts, &stacks)?;
         let codes = scenario.hosts.codes(registry, &stacks)?;
@@ -248,12 +254,9 @@ impl Resolved {
         if scenario.sctp_threshold == Some(0) {
             return Err(SpecError::new("sctp_threshold", "no report is no reason; allowed: at least 1"));
         }
-        let connections = self.connection_count() as u64;
-        let most = if self.links.is_some() { MAX_OF_NETWORKS } else { MAX_CONNECTIONS };
-        if connections > most {
-            let text = format!("{connections} connections: at most {most} fit into one run");
-            return Err(SpecError::new("transfers", text));
-        }
+        self.check_count(self.least_connections())?;
+        self.scenario.measure.as_ref().map_or(Ok(()), MeasureSpec::check)?;
+        self.check_names()?;
         for (_, name, host) in scenario.hosts.written() {
             if !(68..=65_535).contains(&host.mtu) {
                 return Err(SpecError::new(
@@ -270,6 +273,41 @@ impl Resolved {
                 links.check(&scenario.hosts)
             }
         }
+    }
+
+    /// Refuses more connections than a run can have.
+    pub(crate) fn check_count(&self, connections: usize) -> Result<(), SpecError> {
+        if connections > MOST_CONNECTIONS {
+            let text = format!("{connections} connections: at most {MOST_CONNECTIONS} fit into one run");
+            return Err(SpecError::new("transfers", text));
+        }
+        Ok(())
+    }
+
+    /// Refuses names of transfers that are there twice.
+    fn check_names(&self) -> Result<(), SpecError> {
+        let mut known = HashSet::new();
+        for (i, transfer) in self.scenario.transfers.iter().enumerate() {
+            if let Some(name) = &transfer.name
+                && (name.is_empty() || !known.insert(name))
+            {
+                let text = format!("{name:?} is empty, or the name of another: results tell transfers by it");
+                return Err(SpecError::new(format!("transfers.{i}.name"), text));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a transfer is called in results.
+    pub fn transfer_name(&self, number: usize) -> String {
+        let name = self.scenario.transfers.get(number).and_then(|transfer| transfer.name.clone());
+        name.unwrap_or_else(|| number.to_string())
+    }
+
+    /// What is measured of connections and links, if anything.
+    pub fn measured(&self) -> Option<MeasureSpec> {
+        let default = || self.links.as_ref().map(|_| MeasureSpec::default());
+        self.scenario.measure.clone().or_else(default)
     }
 
     fn check_two(&self) -> Result<(), SpecError> {
@@ -400,6 +438,12 @@ impl Resolved {
         })
     }
 
+    /// That a real kernel lacks ports for so many connections.
+    fn beyond_ports(&self) -> Option<String> {
+        let all = self.least_connections();
+        (all > OWN_PORTS).then(|| format!("transfers ({all} connections, of which {OWN_PORTS} have a port)"))
+    }
+
     /// What a real kernel cannot have of what the scenario says, by their keys.
     pub fn unsupported_by_kernel(&self) -> Vec<String> {
         let sctp = !self.is_tcp();
@@ -425,6 +469,8 @@ impl Resolved {
             .chain(self.scenario.path.beyond_netem())
             .chain(alternate)
             .chain(links)
+            .chain(self.beyond_ports())
+            .chain(self.scenario.measure.as_ref().map(|_| "measure".to_string()))
             .collect()
     }
 

@@ -30,13 +30,17 @@ pub fn runs(first: u64, replications: u64, rows: &[Row]) -> Table {
 }
 
 /// The tables of which runs numbered from `first` have several rows: `intervals`, `retransmissions`, `messages`,
-/// `programs`.
-pub fn details(first: u64, rows: &[Row]) -> [Table; 4] {
+/// `programs`, `transfers`, `links`, and the last two over time.
+pub fn details(first: u64, rows: &[Row]) -> [Table; 8] {
     [
         detail("intervals", first, rows, |row| &row.intervals),
         detail("retransmissions", first, rows, |row| &row.retransmissions),
         detail("messages", first, rows, |row| &row.messages),
         detail("programs", first, rows, |row| &row.programs),
+        detail("transfers", first, rows, |row| &row.transfers),
+        detail("links", first, rows, |row| &row.links),
+        detail("transfers_over_time", first, rows, |row| &row.transfers_over_time),
+        detail("links_over_time", first, rows, |row| &row.links_over_time),
     ]
 }
 

@@ -3,20 +3,21 @@
 use rexmit_network::LinkId;
 use rexmit_path::{LogRow, Summary};
 
-use crate::{Resolved, VerdictRow, connection_of_ports};
+use crate::scenario::OWN_PORTS;
+use crate::{VerdictRow, connection_of_ports};
 
 /// Takes the logs of directions, and gives their rows in order of time.
 #[derive(Debug, Default)]
 pub struct VerdictLog {
-    /// Number of the scenario's connections.
+    /// Number of the connections that ports tell.
     connections: usize,
     rows: Vec<VerdictRow>,
 }
 
 impl VerdictLog {
-    /// Of a run of a scenario.
-    pub fn of(resolved: &Resolved) -> Self {
-        Self { connections: resolved.connection_count(), rows: Vec::new() }
+    /// Of a run with so many connections. Where they share ports, none is known.
+    pub fn of(connections: usize) -> Self {
+        Self { connections: if connections > OWN_PORTS { 0 } else { connections }, rows: Vec::new() }
     }
 
     /// Adds the log of a link.

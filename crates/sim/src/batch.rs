@@ -158,7 +158,7 @@ impl Plan {
         let (point, replication) = (number / batch.replications, number % batch.replications);
         let resolved = self.resolve(self.scenario(point)?)?;
         let streams = Streams::new(batch.seed, &self.run_key(point, replication));
-        let observer = watch.begin(&resolved);
+        let observer = watch.begin(&resolved, &streams);
         run_observed(&resolved, &streams, options, observer)
     }
 

@@ -1,7 +1,7 @@
 //! Who sees the packets of runs without being part of them.
 
 use rexmit_network::HostId;
-use rexmit_scenario::{Resolved, RetransmissionRow};
+use rexmit_scenario::{Resolved, RetransmissionRow, Streams};
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
 
@@ -17,7 +17,7 @@ pub trait Observer {
 /// Gives runs their observers, for any number of threads.
 pub trait Watch: Sync {
     /// An observer of a run of this scenario, if it is to have one.
-    fn begin(&self, resolved: &Resolved) -> Option<Box<dyn Observer>>;
+    fn begin(&self, resolved: &Resolved, streams: &Streams) -> Option<Box<dyn Observer>>;
 }
 
 /// Watches nothing.
@@ -25,7 +25,7 @@ pub trait Watch: Sync {
 pub struct Unwatched;
 
 impl Watch for Unwatched {
-    fn begin(&self, _: &Resolved) -> Option<Box<dyn Observer>> {
+    fn begin(&self, _: &Resolved, _: &Streams) -> Option<Box<dyn Observer>> {
         None
     }
 }

@@ -39,12 +39,13 @@ pub fn run_observed(
     if !world.run(&options.stop) {
         return Err(SpecError::new("", "the run was stopped"));
     }
-    let mut row = world.row();
+    let mut row = world.row(resolved);
     if !resolved.scenario.messages {
         row.messages.clear();
     }
     let messages = world.take_messages();
     let caches = world.caches();
+    let connections = world.connections();
     let (links, recorder) = world.into_logs();
     let recorded = recorder
         .map_or_else(
@@ -52,7 +53,7 @@ pub fn run_observed(
             Recorder::finish,
         )
         .map_err(io)?;
-    let mut verdicts = if options.verdicts { VerdictLog::of(resolved) } else { VerdictLog::default() };
+    let mut verdicts = if options.verdicts { VerdictLog::of(connections) } else { VerdictLog::default() };
     for (link, direction) in links.iter() {
         verdicts.add(link, direction.log());
     }

@@ -156,7 +156,7 @@ impl Work {
             }
             .and_then(|point| {
                 let streams = Streams::new(seed, &Design::key_of_run(&point.key, replication));
-                let observer = watch.begin(&point.resolved);
+                let observer = watch.begin(&point.resolved, &streams);
                 let options = RunOptions { stop: self.stop.clone(), ..RunOptions::default() };
                 let outcome = run_observed(&point.resolved, &streams, &options, observer)?;
                 Ok((point, outcome))

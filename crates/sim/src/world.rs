@@ -12,6 +12,7 @@ use rexmit_units::{Duration, Instant};
 
 use crate::caches::Caches;
 use crate::due::DueLinks;
+use crate::ledger::Ledger;
 use crate::observer::Observer;
 use crate::options::RunOptions;
 use crate::parcel::Parcel;
@@ -26,6 +27,8 @@ use crate::truth::Seen;
 pub(crate) struct End {
     pub connection: Stack,
     pub app: App,
+    /// The number of its transfer.
+    pub transfer: u32,
     /// When the heap next looks at it; [`Instant::FAR_FUTURE`] if it does not.
     scheduled: Instant,
     ended: bool,
@@ -74,6 +77,7 @@ pub(crate) struct World {
     /// Every message, once the run is over, where they were asked for.
     messages: Vec<Message>,
     observer: Option<Box<dyn Observer>>,
+    ledger: Option<Ledger>,
 }
 
 impl World {
@@ -86,7 +90,7 @@ impl World {
             has_many: resolved.links.is_some(),
             links: streams.links(resolved, options.verdicts)?,
             due: DueLinks::new(resolved.network.links().count()),
-            ends: Ends::with_capacity(resolved.connection_count()),
+            ends: Ends::with_capacity(resolved.least_connections()),
             timers: Timers::default(),
             queue: VecDeque::new(),
             unfinished: 0,
@@ -98,9 +102,12 @@ impl World {
             stacks: None,
             messages: Vec::new(),
             observer: None,
+            ledger: None,
         };
         world.populate(resolved, streams, options)?;
         world.meter = scenario.intervals.as_ref().map(|what| Meter::new(what, &world.ends, &world.network));
+        let connections = world.ends.connections();
+        world.ledger = resolved.measured().map(|what| Ledger::new(&what, resolved, connections));
         Ok(world)
     }
 
@@ -113,7 +120,7 @@ impl World {
         let phases = resolved.phases(streams);
         let stacks = self.stacks.insert(Stacks::start(resolved, streams)?);
         stacks.set_caches(&options.caches);
-        for plan in resolved.connections() {
+        for plan in resolved.connections(streams)? {
             self.ends.push_with(plan.ends.each_ref().map(|end| end.host), |host| {
                 let mut app = plan.end(host).app.clone();
                 let messages = || streams.get(&format!("connections.{}.messages", plan.id.number()));
@@ -126,7 +133,14 @@ impl World {
                     };
                     connection.set_own_parts(own).map_err(refused)?;
                 }
-                Ok::<_, SpecError>(End { connection, app, scheduled: Instant::FAR_FUTURE, ended: false })
+                let transfer = plan.transfer as u32;
+                Ok::<_, SpecError>(End {
+                    connection,
+                    app,
+                    transfer,
+                    scheduled: Instant::FAR_FUTURE,
+                    ended: false,
+                })
             })?;
         }
         if resolved.scenario.messages {
@@ -177,6 +191,9 @@ impl World {
         if let Some(meter) = &mut self.meter {
             meter.pass(next, &self.ends);
         }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.pass(next, &mut self.links, &self.ends);
+        }
         match first.filter(|_| path == next) {
             Some(link) => self.arrive(link),
             None => self.expire(),
@@ -192,6 +209,9 @@ impl World {
         };
         if self.recorder.is_some() {
             self.settle(link);
+        }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.passed(link, &parcel.packet);
         }
         match self.network.link(link).to {
             Node::Host(host) => self.deliver(host, parcel),
@@ -217,6 +237,9 @@ impl World {
         }
         if packet.damaged {
             return; // the host finds the checksum wrong and drops it
+        }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.received(at, self.now, &packet);
         }
         let now = self.now;
         let seen = self.recorder.is_some().then(|| Seen::of(&packet)).flatten();
@@ -287,6 +310,9 @@ impl World {
         let host = self.ends.host(at);
         while let Some(sent) = self.queue.pop_front() {
             let link = self.network.route(host, sent.packet.dst);
+            if let Some(ledger) = &mut self.ledger {
+                ledger.sent(at, self.now, &sent);
+            }
             if let Some(observer) = &mut self.observer {
                 observer.packet(host, self.now, &sent.packet);
             }
@@ -333,7 +359,7 @@ impl World {
     }
 
     /// What the run gave; it ends what is measured by intervals.
-    pub fn row(&mut self) -> Row {
+    pub fn row(&mut self, resolved: &Resolved) -> Row {
         let mut row = Row {
             completed: true,
             deliveries: self.deliveries,
@@ -380,6 +406,12 @@ impl World {
         }
         row.error = self.error(row.completed, misplaced);
         row.intervals = self.meter.take().map(|meter| meter.finish(self.now, &self.ends)).unwrap_or_default();
+        if let Some(ledger) = self.ledger.take() {
+            let books = ledger.finish(self.now, resolved, &mut self.links, &self.ends);
+            (row.transfers, row.links) = (books.transfers, books.links);
+            (row.transfers_over_time, row.links_over_time) =
+                (books.transfers_over_time, books.links_over_time);
+        }
         row.retransmissions = self.observer.take().map(|observer| observer.finish()).unwrap_or_default();
         row
     }
@@ -419,6 +451,11 @@ impl World {
     /// Every message, once there is a row.
     pub fn take_messages(&mut self) -> Vec<Message> {
         std::mem::take(&mut self.messages)
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.ends.connections()
     }
 
     /// What the hosts keep of connections as the run ends.

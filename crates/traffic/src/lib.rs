@@ -2,7 +2,8 @@
 //!
 //! A [`TransferSpec`] is one transfer as people write it; [`TransferSpec::resolve`] checks it and gives a
 //! [`Transfer`], from which each copy gets its two applications: [`Sender`] and [`Receiver`], or [`Responder`] and
-//! [`Requester`]. They read no clock. A host calls, in this order:
+//! [`Requester`]. Of [`Flows`], which arrive at random, a run draws its own, and each [`Flow`] gets its two from
+//! [`Transfer::applications_of`]. Applications read no clock. A host calls, in this order:
 //!
 //! 1. [`App::handle_timer`] whenever [`App::poll_timer`] says so: the first time makes the opening side
 //!    connect;
@@ -24,6 +25,7 @@
 //! the instant of its event.
 
 mod apps;
+mod flows;
 mod journal;
 mod random;
 mod sleep;
@@ -31,8 +33,9 @@ mod spec;
 mod workload;
 
 pub use apps::{App, Ending, Progress, Receiver, Requester, Responder, Sender, total_time};
+pub use flows::{CdfSpec, Flow, FlowList, FlowSizes, Flows, FlowsError, FlowsSpec, Published, TableFile};
 pub use journal::{Read, Written};
 pub use random::{Count, Distribution, MessagesSpec, Quantity};
 pub use sleep::{SleepRule, SleepSpec};
-pub use spec::{HostsNamed, ReadSpec, Transfer, TransferError, TransferSpec};
+pub use spec::{HostsNamed, ReadSpec, Transfer, TransferError, TransferSpec, server_or_client};
 pub use workload::{Bulk, BurstsSpec, ParseError, RequestsSpec, WriteRun, Writes};

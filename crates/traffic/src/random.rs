@@ -71,6 +71,8 @@ impl FromStr for Count {
 
 /// What can be drawn: a whole number of some unit.
 pub trait Quantity: Copy + FromStr + fmt::Display + PartialOrd {
+    /// A draw is cut to this, which is more than any run could hold.
+    const MOST: u64;
     /// In its unit.
     fn number(self) -> u64;
     /// Of its unit.
@@ -78,6 +80,9 @@ pub trait Quantity: Copy + FromStr + fmt::Display + PartialOrd {
 }
 
 impl Quantity for Bytes {
+    /// 1 TiB.
+    const MOST: u64 = 1 << 40;
+
     fn number(self) -> u64 {
         self.as_u64()
     }
@@ -88,6 +93,9 @@ impl Quantity for Bytes {
 }
 
 impl Quantity for Duration {
+    /// 36 years.
+    const MOST: u64 = 1 << 60;
+
     fn number(self) -> u64 {
         self.as_nanos()
     }
@@ -98,6 +106,8 @@ impl Quantity for Duration {
 }
 
 impl Quantity for Count {
+    const MOST: u64 = 1 << 40;
+
     fn number(self) -> u64 {
         self.0
     }
@@ -197,17 +207,39 @@ impl<T: Quantity> fmt::Display for Distribution<T> {
 }
 
 impl<T: Quantity> Distribution<T> {
+    /// Its mean in the unit of `T`; `None` where that is infinite.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        let mean = match *self {
+            Self::Constant(value) | Self::Exponential(value) => value.number() as f64,
+            Self::Uniform(from, to) => (from.number() as f64 + to.number() as f64) / 2.0,
+            Self::Pareto(_, shape) if shape <= 1.0 => return None,
+            Self::Pareto(least, shape) => least.number() as f64 * shape / (shape - 1.0),
+            Self::LogNormal(median, sigma) => median.number() as f64 * libm::exp(sigma * sigma / 2.0),
+        };
+        mean.is_finite().then_some(mean)
+    }
+
+    /// Every draw is zero.
+    pub(crate) fn is_zero(&self) -> bool {
+        let (Self::Constant(most)
+        | Self::Uniform(_, most)
+        | Self::Exponential(most)
+        | Self::Pareto(most, _)
+        | Self::LogNormal(most, _)) = *self;
+        most.number() == 0
+    }
+
     /// Draws one. The functions are those of `libm`, so that every machine computes the same bits.
-    fn draw(&self, stream: &mut Xoshiro256PlusPlus) -> T {
-        // From 0 up to but not 1, in steps of 2^-53.
-        let mut unit = || (stream.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    pub(crate) fn draw(&self, stream: &mut Xoshiro256PlusPlus) -> T {
+        let mut unit = || unit(stream);
+        let whole = |value: f64| whole(value, T::MOST);
         T::of(match *self {
             Self::Constant(value) => return value,
             Self::Uniform(from, to) => {
                 let width = (to.number() - from.number()) as f64 + 1.0;
                 (from.number() + libm::floor(unit() * width) as u64).min(to.number())
             }
-            Self::Exponential(mean) => whole(-libm::log(1.0 - unit()) * mean.number() as f64),
+            Self::Exponential(mean) => return exponential(mean.number() as f64, stream),
             Self::Pareto(least, shape) => {
                 whole(least.number() as f64 * libm::pow(1.0 - unit(), -1.0 / shape))
             }
@@ -220,9 +252,19 @@ impl<T: Quantity> Distribution<T> {
     }
 }
 
-/// Rounded, and below what any run could hold.
-fn whole(value: f64) -> u64 {
-    libm::round(value.min((1_u64 << 40) as f64)) as u64
+/// Draws one of an exponential distribution with this mean, in the unit of `T`.
+pub(crate) fn exponential<T: Quantity>(mean: f64, stream: &mut Xoshiro256PlusPlus) -> T {
+    T::of(whole(-libm::log(1.0 - unit(stream)) * mean, T::MOST))
+}
+
+/// From 0 up to but not 1, in steps of 2^-53.
+pub(crate) fn unit(stream: &mut Xoshiro256PlusPlus) -> f64 {
+    (stream.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Rounded, and at most so much.
+fn whole(value: f64, most: u64) -> u64 {
+    libm::round(value.min(most as f64)) as u64
 }
 
 /// The messages of one connection, drawn as they are needed.
@@ -286,6 +328,7 @@ mod tests {
         let near = |text, expected: f64| {
             let mean = mean(text);
             assert!((mean / expected - 1.0).abs() < 0.02, "{text}: {mean}, expected {expected}");
+            assert_eq!(text.parse::<Distribution<Bytes>>().unwrap().mean(), Some(expected), "{text}");
         };
         near("100 bytes", 100.0);
         near("uniform 50 bytes to 150 bytes", 100.0);
@@ -293,6 +336,14 @@ mod tests {
         // shape/(shape - 1) times the least, and the median times exp(sigma^2/2)
         near("pareto 100 bytes 3", 150.0);
         near("lognormal 1000 bytes 0.5", 1000.0 * (0.125_f64).exp());
+    }
+
+    #[test]
+    fn long_times_are_drawn_whole() {
+        let every: Distribution<Duration> = "exponential 1 h".parse().unwrap();
+        let mut stream = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mean = (0..10_000).map(|_| every.draw(&mut stream).as_secs_f64()).sum::<f64>() / 10_000.0;
+        assert!((mean / 3600.0 - 1.0).abs() < 0.03, "{mean} s");
     }
 
     #[test]

@@ -10,12 +10,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::apps::{App, Receiver, Requester, Responder, Sender};
+use crate::flows::{Flow, Flows, FlowsError, FlowsSpec, Read, TableFile};
 use crate::random::MessagesSpec;
 use crate::sleep::SleepSpec;
 use crate::workload::{Bulk, BurstsSpec, RequestsSpec, Writes};
 
 /// One transfer of a scenario: data in one direction over one connection, or over several alike. Exactly one of
-/// `writes`, `bulk`, `requests` and `messages` says what is sent. Two transfers in opposite directions are two-way traffic.
+/// `writes`, `bulk`, `requests`, `messages` and `flows` says what is sent. Two transfers in opposite directions are two-way
+/// traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TransferSpec {
@@ -41,7 +43,7 @@ pub struct TransferSpec {
     /// is finished; no other begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bulk: Option<Bulk>,
-    /// Size of each write of `bulk`; the last may be shorter. Absent: 64 KiB.
+    /// Size of each write of `bulk` and of each of `flows`; the last may be shorter. Absent: 64 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_size: Option<Bytes>,
     /// Each write begins so much later than the one before, or when the socket has taken that one whole if this
@@ -75,7 +77,13 @@ pub struct TransferSpec {
     /// `{ time = "60 s", size = "lognormal 100 bytes 0.8", every = "exponential 250 ms" }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<MessagesSpec>,
-    /// Connections of this kind; between groups of hosts, of each pair.
+    /// Connections that arrive at random and carry some bytes each:
+    /// `{ count = 1000, every = "exponential 5 ms", size = "web-search" }`,
+    /// `{ time = "60 s", load = 0.6, of = "50 Mbit/s", size = "data-mining" }`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<FlowsSpec>,
+    /// Connections of this kind; between groups of hosts, of each pair. `flows` have their own number, and pairs take
+    /// them in turn.
     #[serde(default = "one")]
     pub connections: u32,
     /// Each connection is opened so much later than the one before.
@@ -142,8 +150,9 @@ pub enum TransferError {
     /// Nothing says what to write.
     #[error(
         "one of `writes` (such as \"5000 bytes, 8 x 2500 bytes\"), `bulk` (such as \"10 s\" or \"10 MB\"), \
-         `requests` (such as {{ request = \"200 bytes\", response = \"10 kB\" }}) and `messages` (such as \
-         {{ time = \"60 s\", size = \"100 bytes\", every = \"250 ms\" }}) is missing"
+         `requests` (such as {{ request = \"200 bytes\", response = \"10 kB\" }}), `messages` (such as \
+         {{ time = \"60 s\", size = \"100 bytes\", every = \"250 ms\" }}) and `flows` (such as {{ count = 1000, \
+         every = \"exponential 5 ms\", size = \"web-search\" }}) is missing"
     )]
     NoWorkload,
     /// Several say what to write.
@@ -187,6 +196,9 @@ pub enum TransferError {
     /// A reader with a rate needs to know how much a read takes.
     #[error("`read.rate` needs `read.size`, such as \"50000 bytes\"")]
     RateWithoutSize,
+    /// Of flows.
+    #[error(transparent)]
+    Flows(#[from] FlowsError),
     /// No socket takes it.
     #[error("`socket.{0}`: {1}")]
     Option(&'static str, &'static str),
@@ -227,6 +239,7 @@ impl TransferSpec {
             bursts: None,
             requests: None,
             messages: None,
+            flows: None,
             connections: 1,
             stagger: Duration::ZERO,
             read: ReadSpec::default(),
@@ -239,30 +252,33 @@ impl TransferSpec {
     /// The same transfer with every default written out.
     pub fn with_defaults(mut self) -> Self {
         self.opened_by.get_or_insert(self.to.clone());
-        if self.bulk.is_some() {
+        if self.bulk.is_some() || self.flows.is_some() {
             self.write_size.get_or_insert(BULK_WRITE);
         }
         self
     }
 
-    /// Checks the whole, and gives what applications are made from, where the hosts are `server` and `client`.
+    /// Checks the whole, and gives what applications are made from, where the hosts are `server` and `client` and no file is
+    /// named.
     ///
     /// # Errors
-    /// What makes no sense.
+    /// The first key that does not fit, and what is allowed.
     pub fn resolve(&self) -> Result<Transfer, TransferError> {
-        let named = |name: &str| {
-            let host = two_hosts::HOSTS.into_iter().find(|host| two_hosts::host_name(*host) == name);
-            let known = || two_hosts::HOSTS.map(|host| two_hosts::host_name(host).to_owned()).to_vec();
-            host.map(|host| vec![host]).ok_or_else(known)
-        };
-        self.resolve_among(&named)
+        self.resolve_with(&server_or_client, &mut |file| {
+            Err(format!("{}: files are not read here", file.file))
+        })
     }
 
-    /// The same of hosts of which `named` gives those that a name stands for; otherwise what it may be.
+    /// The same, where `named` gives the hosts that a name stands for, or else the names that there are, and `read` the whole
+    /// text of each file that the transfer names, or one line that names the file and says why not.
     ///
     /// # Errors
-    /// What makes no sense.
-    pub fn resolve_among(&self, named: &HostsNamed<'_>) -> Result<Transfer, TransferError> {
+    /// The first key that does not fit, and what is allowed; of a file its name and the line in it.
+    pub fn resolve_with(
+        &self,
+        named: &HostsNamed<'_>,
+        read: &mut dyn FnMut(&TableFile) -> Result<String, String>,
+    ) -> Result<Transfer, TransferError> {
         let pairs = self.pairs(named)?;
         if self.connections == 0 {
             return Err(TransferError::NoCount("connections"));
@@ -289,7 +305,7 @@ impl TransferSpec {
             start: self.start,
             stagger: self.stagger,
             connections: self.connections,
-            workload: self.workload()?,
+            workload: self.workload(read)?,
             pause: self.pause,
             sleep: self.sleep,
             streams: self.streams.unwrap_or(1),
@@ -343,21 +359,22 @@ impl TransferSpec {
         given.into_iter().filter_map(|(key, given)| given.then_some(key))
     }
 
-    /// Which of the four it is. In a file they are keys of one table, and serde cannot put keys of an enum into a table
+    /// Which of the five it is. In a file they are keys of one table, and serde cannot put keys of an enum into a table
     /// that refuses unknown ones; so they stand beside each other until here, and nothing else reads them.
-    fn workload(&self) -> Result<Workload, TransferError> {
+    fn workload(&self, read: &mut Read<'_>) -> Result<Workload, TransferError> {
         let given = [
             ("writes", self.writes.is_some()),
             ("bulk", self.bulk.is_some()),
             ("requests", self.requests.is_some()),
             ("messages", self.messages.is_some()),
+            ("flows", self.flows.is_some()),
         ];
         let mut given = given.into_iter().filter_map(|(name, given)| given.then_some(name));
         let kind = given.next().ok_or(TransferError::NoWorkload)?;
         if let Some(other) = given.next() {
             return Err(TransferError::TwoWorkloads(kind, other));
         }
-        if self.write_size.is_some() && self.bulk.is_none() {
+        if self.write_size.is_some() && self.bulk.is_none() && self.flows.is_none() {
             return Err(TransferError::WriteSizeWithout(kind));
         }
         if self.bursts.is_some() && self.writes.is_none() {
@@ -378,6 +395,9 @@ impl TransferSpec {
             return messages.check().map(|()| Workload::Stream(Stream::Drawn(messages.clone())));
         }
         let write_size = self.write_size.unwrap_or(BULK_WRITE).as_u64();
+        if let Some(flows) = &self.flows {
+            return self.check_flows(flows, read).map(|flows| Workload::Flows { flows, write_size });
+        }
         let stream = self.bulk.map(|bulk| Stream::Bulk { bulk, write_size });
         stream.map(Workload::Stream).ok_or(TransferError::NoWorkload)
     }
@@ -409,10 +429,30 @@ impl TransferSpec {
         }
         requests.total().map(drop).ok_or(TransferError::TooMuch("requests"))
     }
+
+    fn check_flows(&self, flows: &FlowsSpec, read: &mut Read<'_>) -> Result<Flows, TransferError> {
+        if self.connections != one() {
+            return Err(FlowsError::Connections("connections").into());
+        }
+        if !self.stagger.is_zero() {
+            return Err(FlowsError::Connections("stagger").into());
+        }
+        flows.resolve(read)
+    }
 }
 
 /// The hosts that a name stands for; otherwise the names that there are.
 pub type HostsNamed<'a> = dyn Fn(&str) -> Result<Vec<HostId>, Vec<String>> + 'a;
+
+/// The host `server` or `client`, as [`HostsNamed`].
+///
+/// # Errors
+/// Another name: the two.
+pub fn server_or_client(name: &str) -> Result<Vec<HostId>, Vec<String>> {
+    let host = two_hosts::HOSTS.into_iter().find(|host| two_hosts::host_name(*host) == name);
+    let known = || two_hosts::HOSTS.map(|host| two_hosts::host_name(host).to_owned()).to_vec();
+    host.map(|host| vec![host]).ok_or_else(known)
+}
 
 /// A checked transfer. Cloning is cheap: copies share their list of writes.
 #[derive(Clone, Debug, PartialEq)]
@@ -440,6 +480,11 @@ pub(crate) enum Workload {
     /// Data in one direction.
     Stream(Stream),
     Requests(RequestsSpec),
+    /// A stream on each connection, in writes of so many bytes.
+    Flows {
+        flows: Flows,
+        write_size: u64,
+    },
 }
 
 /// What a sender writes.
@@ -479,9 +524,20 @@ impl Transfer {
         self.pairs[copy as usize % self.pairs.len()]
     }
 
-    /// How many connections alike, over all pairs of hosts; at least 1.
+    /// How many connections alike, over all pairs of hosts; at least 1, and none of [`Self::flows`].
     pub fn connections(&self) -> u32 {
+        if self.flows().is_some() {
+            return 0;
+        }
         u32::try_from(self.pairs.len()).unwrap_or(u32::MAX).saturating_mul(self.connections)
+    }
+
+    /// What it is where its connections arrive at random: they are known once a run has drawn them.
+    pub fn flows(&self) -> Option<&Flows> {
+        match &self.workload {
+            Workload::Flows { flows, .. } => Some(flows),
+            Workload::Stream(_) | Workload::Requests(_) => None,
+        }
     }
 
     /// Outgoing streams that its messages take in turn.
@@ -501,6 +557,7 @@ impl Transfer {
             Workload::Stream(Stream::Bulk { bulk: Bulk::Bytes(bytes), .. }) => Some(bytes.as_u64()),
             Workload::Stream(Stream::Bulk { bulk: Bulk::Time(_), .. } | Stream::Drawn(_)) => None,
             Workload::Requests(requests) => requests.total(),
+            Workload::Flows { .. } => None,
         }
     }
 
@@ -510,20 +567,43 @@ impl Transfer {
     }
 
     /// The two applications of copy `copy`, from 0: first that of [`Self::from`], then the other's.
+    ///
+    /// # Panics
+    /// With [`Self::flows`], which have no copies.
     pub fn applications(&self, copy: u32) -> (App, App) {
+        let opened = self.opened_at(copy);
         match &self.workload {
-            Workload::Stream(stream) => {
-                (Sender::new(self, stream, copy).into(), Receiver::new(self, copy).into())
-            }
+            Workload::Stream(stream) => self.stream(stream, self.total(), opened),
             Workload::Requests(requests) => {
-                (Responder::new(self, requests, copy).into(), Requester::new(self, requests, copy).into())
+                (Responder::new(self, requests, opened).into(), Requester::new(self, requests, opened).into())
             }
+            Workload::Flows { .. } => panic!("flows have no copies: each has its own applications"),
         }
     }
 
-    /// When the application of this copy connects that sends the data, or that receives them; `None` where it waits for the
-    /// peer.
-    pub(crate) fn connects_at(&self, sends: bool, copy: u32) -> Option<Instant> {
-        (sends == self.opened_by_sender).then(|| self.opened_at(copy))
+    /// When the connection of a drawn flow is opened.
+    pub fn flow_opened_at(&self, flow: Flow) -> Instant {
+        self.opened_at(0) + flow.start
+    }
+
+    /// The two applications of a drawn flow, in the same order.
+    pub fn applications_of(&self, flow: Flow) -> (App, App) {
+        let write_size = match self.workload {
+            Workload::Flows { write_size, .. } => write_size,
+            Workload::Stream(_) | Workload::Requests(_) => BULK_WRITE.as_u64(),
+        };
+        let stream = Stream::Bulk { bulk: Bulk::Bytes(Bytes(flow.size)), write_size };
+        self.stream(&stream, Some(flow.size), self.flow_opened_at(flow))
+    }
+
+    /// The sender and the receiver of a stream of `total` bytes, where that is known.
+    fn stream(&self, stream: &Stream, total: Option<u64>, opened: Instant) -> (App, App) {
+        (Sender::new(self, stream, opened).into(), Receiver::new(self, total, opened).into())
+    }
+
+    /// When the application connects that sends the data, or that receives them, where the connection is opened at `opened`;
+    /// `None` where it waits for the peer.
+    pub(crate) fn connects_at(&self, sends: bool, opened: Instant) -> Option<Instant> {
+        (sends == self.opened_by_sender).then_some(opened)
     }
 }

@@ -4,7 +4,7 @@ use crate::common::hurtig;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rexmit_network::two_hosts::DOWN;
-use rexmit_sim::{BatchOptions, Observer, Plan, Resolved, RunOptions, Stop, Watch};
+use rexmit_sim::{BatchOptions, Observer, Plan, Resolved, RunOptions, Stop, Streams, Watch};
 use serde_json::{Value, json};
 
 fn plan(factors: &[(&str, Vec<Value>)]) -> Plan {
@@ -87,7 +87,7 @@ fn one_more_impairment_changes_no_draw_of_another() {
 struct Stopping<'a>(&'a Stop, AtomicU64);
 
 impl Watch for Stopping<'_> {
-    fn begin(&self, _: &Resolved) -> Option<Box<dyn Observer>> {
+    fn begin(&self, _: &Resolved, _: &Streams) -> Option<Box<dyn Observer>> {
         if self.1.fetch_sub(1, Ordering::Relaxed) == 0 {
             self.0.ask();
         }

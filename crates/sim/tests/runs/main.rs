@@ -8,6 +8,7 @@ mod captures;
 mod determinism;
 mod drops;
 mod errors;
+mod networks;
 mod outages;
 mod own_congestion;
 mod own_recovery;

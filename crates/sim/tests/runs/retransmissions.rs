@@ -83,7 +83,7 @@ struct Counting;
 struct Packets(u64);
 
 impl Watch for Counting {
-    fn begin(&self, resolved: &Resolved) -> Option<Box<dyn Observer>> {
+    fn begin(&self, resolved: &Resolved, _: &Streams) -> Option<Box<dyn Observer>> {
         resolved.scenario.retransmissions.then(|| Box::new(Packets(0)) as Box<dyn Observer>)
     }
 }

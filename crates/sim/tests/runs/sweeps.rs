@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use rexmit_sim::{BatchOptions, Observer, Plan, Resolved, Row, Sequence, Stop, Sweep, Unwatched, Watch};
+use rexmit_sim::{
+    BatchOptions, Observer, Plan, Resolved, Row, Sequence, Stop, Streams, Sweep, Unwatched, Watch,
+};
 use serde_json::{Value, json};
 
 use crate::common::hurtig;
@@ -62,7 +64,7 @@ struct Meeting {
 }
 
 impl Watch for Meeting {
-    fn begin(&self, _: &Resolved) -> Option<Box<dyn Observer>> {
+    fn begin(&self, _: &Resolved, _: &Streams) -> Option<Box<dyn Observer>> {
         let mut begun = self.begun.lock().unwrap();
         *begun += 1;
         self.changed.notify_all();
@@ -105,7 +107,7 @@ struct Holding {
 }
 
 impl Watch for Holding {
-    fn begin(&self, resolved: &Resolved) -> Option<Box<dyn Observer>> {
+    fn begin(&self, resolved: &Resolved, _: &Streams) -> Option<Box<dyn Observer>> {
         let first = resolved.scenario.path.delay == Some(rexmit_units::Duration::from_millis(1));
         let began = std::time::Instant::now();
         while first && self.others.load(Ordering::Relaxed) > 0 && began.elapsed() < PATIENCE {

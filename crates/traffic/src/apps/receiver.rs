@@ -20,12 +20,12 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// The receiver of copy `copy`, from 0, of a transfer.
-    pub(crate) fn new(transfer: &Transfer, copy: u32) -> Self {
+    /// The receiver of a connection that is opened at `opened` and carries `total` bytes, where that is known.
+    pub(crate) fn new(transfer: &Transfer, total: Option<u64>, opened: Instant) -> Self {
         Self {
-            connects_at: transfer.connects_at(false, copy),
+            connects_at: transfer.connects_at(false, opened),
             reader: Reader::new(transfer.read),
-            expected: transfer.total().filter(|_| !transfer.close),
+            expected: total.filter(|_| !transfer.close),
             end_of_stream: false,
             close: transfer.close,
             progress: Progress::default(),

@@ -29,9 +29,9 @@ pub struct Requester {
 }
 
 impl Requester {
-    pub(crate) fn new(transfer: &Transfer, requests: &RequestsSpec, copy: u32) -> Self {
+    pub(crate) fn new(transfer: &Transfer, requests: &RequestsSpec, opened: Instant) -> Self {
         Self {
-            connects_at: transfer.connects_at(false, copy),
+            connects_at: transfer.connects_at(false, opened),
             request: Message::new(&requests.request),
             response: requests.response.total(),
             pause: requests.pause,

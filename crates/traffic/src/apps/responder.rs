@@ -27,9 +27,9 @@ pub struct Responder {
 }
 
 impl Responder {
-    pub(crate) fn new(transfer: &Transfer, requests: &RequestsSpec, copy: u32) -> Self {
+    pub(crate) fn new(transfer: &Transfer, requests: &RequestsSpec, opened: Instant) -> Self {
         Self {
-            connects_at: transfer.connects_at(true, copy),
+            connects_at: transfer.connects_at(true, opened),
             request: requests.request.total(),
             response: Message::new(&requests.response),
             think: requests.think,

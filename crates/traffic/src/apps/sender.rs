@@ -78,10 +78,10 @@ struct Write {
 }
 
 impl Sender {
-    /// The sender of copy `copy`, from 0, of a transfer.
-    pub(crate) fn new(transfer: &Transfer, stream: &Stream, copy: u32) -> Self {
+    /// The sender of a connection that is opened at `opened`.
+    pub(crate) fn new(transfer: &Transfer, stream: &Stream, opened: Instant) -> Self {
         Self {
-            connects_at: transfer.connects_at(true, copy),
+            connects_at: transfer.connects_at(true, opened),
             script: Script::new(stream, transfer.pause),
             pending: 0,
             pause: transfer.pause,

@@ -1,6 +1,7 @@
 //! The applications over a socket made of two counters.
 
 mod bursts;
+mod flows;
 mod messages;
 mod requests;
 

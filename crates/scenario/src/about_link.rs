@@ -1,0 +1,60 @@
+//! What results say of a link: its name, its ends, its rate.
+
+use rexmit_network::tree::{self, Place};
+use rexmit_network::{LinkId, Network, two_hosts};
+use rexmit_path::DirectionSpec;
+
+use crate::Resolved;
+
+/// One direction of a link, for tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AboutLink {
+    /// Its name, where it begins, where it ends.
+    pub name: [String; 3],
+    /// Its rate in bit/s, where it has one that stays.
+    pub rate: Option<u64>,
+    /// Bytes of the link layer beside each packet.
+    pub overhead: u64,
+    /// It lies between points or between a server and a client, or there are no others.
+    pub is_between: bool,
+}
+
+impl Resolved {
+    /// What results say of a link.
+    pub fn about_link(&self, link: LinkId) -> AboutLink {
+        let Some(links) = &self.links else {
+            let alternate = [two_hosts::ALTERNATE_DOWN, two_hosts::ALTERNATE_UP].contains(&link);
+            let path = if alternate { self.scenario.alternate.as_ref() } else { Some(&self.scenario.path) };
+            let down = two_hosts::sender(link) == two_hosts::SERVER;
+            let spec = path.map(|path| if down { path.down() } else { path.up() }).unwrap_or_default();
+            let name = if alternate { "alternate" } else { "path" };
+            let ends = [two_hosts::sender(link), two_hosts::receiver(link)].map(two_hosts::host_name);
+            return about([name, ends[0], ends[1]], &spec, true);
+        };
+        let spec = links.direction(link, &self.scenario.hosts).0;
+        match tree::place(link, links.between.len()) {
+            Place::Between { number, back } => {
+                let own = &links.between[number];
+                let [one, other] = [usize::from(back), usize::from(!back)].map(|end| own.ends[end].as_str());
+                about([&own.name, one, other], &spec, true)
+            }
+            Place::Access { host, to_host } => {
+                let (hosts, network): (_, &Network) = (&self.scenario.hosts, &self.network);
+                let (own, point) =
+                    (&**network.host_name(host), hosts.of(host).at.as_deref().unwrap_or_default());
+                let [one, other] = if to_host { [point, own] } else { [own, point] };
+                about(["access", one, other], &spec, links.between.is_empty())
+            }
+        }
+    }
+}
+
+fn about(name: [&str; 3], spec: &DirectionSpec, is_between: bool) -> AboutLink {
+    let stays = spec.trace.is_none() && spec.impairments.changes.iter().all(|change| change.rate.is_none());
+    AboutLink {
+        name: name.map(str::to_owned),
+        rate: spec.rate.filter(|_| stays).map(rexmit_units::Rate::bits_per_second),
+        overhead: spec.overhead.as_u64(),
+        is_between,
+    }
+}

@@ -1,0 +1,61 @@
+//! Round-trip times as packets show them: one packet with data is timed at a time.
+
+use rexmit_units::Instant;
+use rexmit_wire::sctp::Chunk;
+use rexmit_wire::{Flags, Packet, SeqNumber, Transport};
+
+use crate::histogram::Histogram;
+
+/// The round-trip times of an end that sends data.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Timing {
+    /// What acknowledges the packet that is timed, and when it left.
+    timed: Option<(SeqNumber, Instant)>,
+    /// Those that were found, in nanoseconds.
+    pub samples: Histogram,
+}
+
+impl Timing {
+    /// Something was sent again: what is timed may be acknowledged by either (Karn and Partridge 1987).
+    pub fn cancel(&mut self) {
+        self.timed = None;
+    }
+
+    /// The end sends a packet for the first time.
+    #[inline]
+    pub fn sent(&mut self, now: Instant, packet: &Packet) {
+        if self.timed.is_none() {
+            self.timed = acknowledged_by(packet).map(|number| (number, now));
+        }
+    }
+
+    /// The end receives a packet.
+    #[inline]
+    pub fn received(&mut self, now: Instant, packet: &Packet) {
+        let Some((number, sent)) = self.timed else { return };
+        if acknowledges(packet).is_some_and(|ack| ack >= number) {
+            self.samples.add((now - sent).as_nanos(), 1);
+            self.timed = None;
+        }
+    }
+}
+
+/// The acknowledgment that a packet with data asks for: of SCTP, the cumulative TSN.
+fn acknowledged_by(packet: &Packet) -> Option<SeqNumber> {
+    match &packet.transport {
+        Transport::Tcp(segment) if !segment.payload.is_empty() => Some(segment.seq + segment.payload.len()),
+        Transport::Sctp(packet) => packet.data().last().map(|chunk| SeqNumber(chunk.tsn)),
+        _ => None,
+    }
+}
+
+fn acknowledges(packet: &Packet) -> Option<SeqNumber> {
+    match &packet.transport {
+        Transport::Tcp(segment) => segment.flags.has(Flags::ACK).then_some(segment.ack),
+        Transport::Sctp(packet) => packet.chunks.iter().find_map(|chunk| match chunk {
+            Chunk::Sack(sack) => Some(SeqNumber(sack.cumulative)),
+            _ => None,
+        }),
+        _ => None,
+    }
+}
