@@ -38,6 +38,7 @@ class Kind:
 
 STUDY = Kind("a study's file", 64 * MIB, StudyError)
 PROFILE = Kind("a profile", MIB, StudyError)
+FLOWS = Kind("a table of flows or sizes", 64 * MIB, StudyError)
 PUBLISHED = Kind("a table of published numbers", 4 * MIB, StudyError)
 RECORD = Kind("study.json", 128 * MIB, StoreError, 1)
 RECORD_TOML = Kind("study.toml", 64 * MIB, StoreError, 1)
@@ -50,7 +51,7 @@ QUERY = Kind("a query", MIB)
 PATTERN = Kind("a pattern", 64 * MIB)
 SCHEDULER = Kind("a scheduler's file", MIB)
 
-KINDS = (STUDY, PROFILE, PUBLISHED, RECORD, RECORD_TOML, PROVENANCE, QUERY, PATTERN, SCHEDULER)
+KINDS = (STUDY, PROFILE, FLOWS, PUBLISHED, RECORD, RECORD_TOML, PROVENANCE, QUERY, PATTERN, SCHEDULER)
 """Those with a limit of bytes: they are read whole. Tables and captures are read piece by piece."""
 
 

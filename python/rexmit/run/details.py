@@ -111,7 +111,35 @@ PROGRAMS = Detail(
 )
 """A row a program: its exit code and what it printed."""
 
-DETAILS = (INTERVALS, RETRANSMISSIONS, MESSAGES, PROGRAMS)
+_MEASURE = 'measure = { every = "1 s" }'
+_UNMEASURED = "connections and links were not measured"
+
+TRANSFERS = Detail("transfers", "measure = {}", _UNMEASURED, lambda spec: spec.measures)
+"""A row a connection: its completion time, its goodput, what it sent again, its round-trip times."""
+
+LINKS = Detail("links", "measure = {}", _UNMEASURED, lambda spec: spec.measures)
+"""A row a direction of a link: its utilisation, its drops, its queue."""
+
+TRANSFERS_OVER_TIME = Detail(
+    "transfers_over_time", _MEASURE, _UNMEASURED + " over time", lambda spec: spec.measures_over_time
+)
+"""A row an interval and connection that delivered something in it."""
+
+LINKS_OVER_TIME = Detail(
+    "links_over_time", _MEASURE, _UNMEASURED + " over time", lambda spec: spec.measures_over_time
+)
+"""A row an interval and direction of a link."""
+
+DETAILS = (
+    INTERVALS,
+    RETRANSMISSIONS,
+    MESSAGES,
+    PROGRAMS,
+    TRANSFERS,
+    LINKS,
+    TRANSFERS_OVER_TIME,
+    LINKS_OVER_TIME,
+)
 
 
 def details_of(spec: StudySpec) -> tuple[Detail, ...]:

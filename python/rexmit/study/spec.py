@@ -12,6 +12,7 @@ from rexmit.inputs import STUDY, read_toml
 from rexmit.study.design import Design, parse_design
 from rexmit.study.factors import Factor, factor_to_toml, is_levels, parse_factor
 from rexmit.study.find import find_study
+from rexmit.study.network import is_network
 from rexmit.study.profiles import inline_levels, inline_stacks
 from rexmit.study.programs import have_programs, place_programs
 from rexmit.study.responses import OwnResponse, parse_responses
@@ -41,6 +42,29 @@ class StudySpec:
     def has_programs(self) -> bool:
         """Whether a host of one of its runs has a program."""
         return have_programs(self.scenario, self.design.factors)
+
+    @property
+    def is_network(self) -> bool:
+        """Whether it has a network of hosts, rather than a server and a client with a path between them."""
+        return is_network(self.scenario)
+
+    @property
+    def measures(self) -> bool:
+        """Whether its runs tell what connections and links did."""
+        named = any(one.split(".")[0] == "measure" for one in self._varied())
+        return self.is_network or named or self.base().get("measure") is not None
+
+    @property
+    def measures_over_time(self) -> bool:
+        """The same by intervals."""
+        measure = self.base().get("measure")
+        named = any(one in ("measure", "measure.every") for one in self._varied())
+        return named or (isinstance(measure, dict) and measure.get("every") is not None)
+
+    def _varied(self) -> Iterator[str]:
+        """The settings that its factors vary."""
+        for factor in self.design.factors:
+            yield from factor.settings or (factor.name,)
 
     @property
     def title(self) -> str:

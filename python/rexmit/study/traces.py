@@ -6,6 +6,7 @@ does. The hash does: a run with another content is refused.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -15,13 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from rexmit import _native
-from rexmit.errors import StudyError, one_line
+from rexmit.errors import RexmitError, StudyError, one_line
+from rexmit.inputs import FLOWS, read_bytes
 from rexmit.study.factors import TOGETHER, Factor
-from rexmit.study.settings import Table
+from rexmit.study.network import paths_of
+from rexmit.study.settings import Table, with_setting
 
-_PATHS = ("path", "alternate")
 _KEYS = ("rate", "changes")
-_SETTING = re.compile(r"(?:path|alternate)(?:\.(?:down|up))?(?:\.(rate|changes))?(?:\.(trace))?")
+_PATH = r"(?:path|alternate|links\.[^.]+|hosts\.[^.]+\.access)"
+_WAY = r"(?:\.(?:down|up)|\.from\.[^.]+)?"
+_SETTING = re.compile(rf"{_PATH}{_WAY}(?:\.(rate|changes))?(?:\.(trace))?")
+_FLOWS = re.compile(r"transfers\.\d+\.flows(?:\.(file|size))?(?:\.cdf)?")
 
 
 def place_traces(scenario: Table, folder: Path) -> Table:
@@ -29,10 +34,13 @@ def place_traces(scenario: Table, folder: Path) -> Table:
 
     Raises StudyError naming the setting, the file, the line in it and what to write.
     """
-    placed = dict(scenario)
-    for name in _PATHS:
-        if isinstance(scenario.get(name), dict):
-            placed[name] = place_traces_of_path(scenario[name], folder, name)
+    placed: Table = dict(scenario)
+    for name, path in paths_of(scenario):
+        placed = with_setting(placed, name, place_traces_of_path(path, folder, name))
+    for number, transfer in enumerate(scenario.get("transfers") or ()):
+        if isinstance(transfer, dict) and isinstance(transfer.get("flows"), dict):
+            name = f"transfers.{number}.flows"
+            placed = with_setting(placed, name, _placed_flows(transfer["flows"], folder, name))
     return placed
 
 
@@ -45,6 +53,21 @@ def place_traces_of_path(path: Table, folder: Path, name: str = "path") -> Table
     for way in ("down", "up"):
         if isinstance(path.get(way), dict):
             placed[way] = place_traces_of_path(path[way], folder, f"{name}.{way}")
+    if isinstance(ends := path.get("from"), dict):
+        own = {end: table for end, table in ends.items() if isinstance(table, dict)}
+        made = {end: place_traces_of_path(own[end], folder, f"{name}.from.{end}") for end in own}
+        placed["from"] = {**ends, **made}
+    return placed
+
+
+def _placed_flows(flows: Table, folder: Path, name: str) -> Table:
+    """The flows of a transfer with the whole names and hashes of the files that they name."""
+    placed = dict(flows)
+    if "file" in flows:
+        placed["file"] = _whole_table(flows["file"], folder, f"{name}.file")
+    size = flows.get("size")
+    if isinstance(size, dict) and "cdf" in size:
+        placed["size"] = {**size, "cdf": _whole_table(size["cdf"], folder, f"{name}.size.cdf")}
     return placed
 
 
@@ -62,13 +85,18 @@ def place_levels(factor: Factor, folder: Path) -> Factor:
 
 def trace_files(scenario: Mapping[str, Any], factors: Sequence[Factor]) -> tuple[Path, ...]:
     """The files of all traces of a study, whose names are whole."""
-    levels = [level for factor in factors if _is_of_path(factor) for level in factor.levels]
-    found = dict.fromkeys(_files([*(scenario.get(name) for name in _PATHS), *levels]))
+    levels = [level for factor in factors if _names_files(factor) for level in factor.levels]
+    paths = [path for _, path in paths_of(scenario)]
+    found = dict.fromkeys(_files([*paths, scenario.get("transfers"), *levels]))
     return tuple(map(Path, found))
 
 
-def _is_of_path(factor: Factor) -> bool:
-    return any(name.startswith(_PATHS) for name in (factor.settings or (factor.name,)))
+def _names_files(factor: Factor) -> bool:
+    """Whether it may vary a file."""
+    return any(
+        _SETTING.fullmatch(name) or name.startswith("transfers.")
+        for name in (factor.settings or (factor.name,))
+    )
 
 
 def _files(value: Any) -> Iterator[str]:
@@ -81,11 +109,17 @@ def _files(value: Any) -> Iterator[str]:
 
 def _level(level: Any, name: str, folder: Path) -> Any:
     """A level of the setting `name`: a trace's name, its table, or a table of a path with some in it."""
+    where = f"vary.{name}"
+    if flows := _FLOWS.fullmatch(name):
+        if isinstance(level, dict) and flows.group(1) is None:
+            return _placed_flows(level, folder, where)
+        if name.endswith((".file", ".cdf")):
+            return _whole_table(level, folder, where)
+        return _placed_flows({"size": level}, folder, where)["size"]
     found = _SETTING.fullmatch(name)
     if found is None:
         return level
     key, trace = found.groups()
-    where = f"vary.{name}"
     if trace is not None:
         return _whole(level, folder, where)
     if key is not None:
@@ -99,6 +133,18 @@ def _placed(value: Any, folder: Path, name: str) -> Any:
     if isinstance(value, dict) and "trace" in value:
         return {**value, "trace": _whole(value["trace"], folder, name)}
     return value
+
+
+def _whole_table(name: Any, folder: Path, setting: str) -> Any:
+    """The name of a file of a transfer, whole, with the hash of what it holds now; one that has a hash keeps it."""
+    if not isinstance(name, str):
+        return name
+    path = Path(os.path.abspath(folder / Path(name).expanduser()))
+    try:
+        content = read_bytes(path, FLOWS)
+    except RexmitError as error:
+        raise StudyError(f"{setting}: {one_line(error)}") from None
+    return {"file": str(path), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def _whole(trace: Any, folder: Path, name: str) -> Any:
