@@ -19,7 +19,7 @@ def is_network(scenario: Mapping[str, Any]) -> bool:
 
 
 def paths_of(scenario: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
-    """Every table that has what a path has, with its setting: `path`, `alternate`, links, and hosts' access links."""
+    """Every table of a path, with its setting: `path`, `alternate`, those of links and of access links."""
     for name in ("path", "alternate"):
         if isinstance(table := scenario.get(name), dict):
             yield name, table
