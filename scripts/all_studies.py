@@ -1,4 +1,4 @@
-"""The five published studies on the model, from nothing to figures: `make studies`.
+"""The published studies on the model, from nothing to figures: `make studies`.
 
 Runs every file of each study that needs no real kernel into `results/studies`, sets the published numbers
 beside ours and draws the figures. Goes on with `--resume` after an interruption. Ends with 1 where a number
@@ -25,6 +25,7 @@ from rexmit.cli.compare import print_comparison
 
 OUT = Path("results") / "studies"
 STUDIES = {
+    "appenzeller-2004": ("table", "hosts", "least", "one", "few", "short", "completion"),
     "hurtig-2006": ("short", "long", "earlier"),
     "klaver-2005": (
         *("controlled", "acks", "cycles", "enschede", "window", "conditions", "random", "shared", "absent"),

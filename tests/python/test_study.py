@@ -25,6 +25,13 @@ SCENARIO = {
 
 def test_the_studies_of_the_package_have_the_size_of_the_thesis() -> None:
     assert {entry.name: load_spec(entry.name).design.runs for entry in list_studies()} == {
+        "appenzeller-2004/completion": 18,
+        "appenzeller-2004/few": 32,
+        "appenzeller-2004/hosts": 16,
+        "appenzeller-2004/least": 84,
+        "appenzeller-2004/one": 9,
+        "appenzeller-2004/short": 20,
+        "appenzeller-2004/table": 48,
         "asymmetric-today/disciplines": 72,
         "asymmetric-today/model": 216,
         "deboer-2005/acks": 24,

@@ -1,0 +1,19 @@
+"""The published numbers of appenzeller-2004 beside those of a run: called by `rexmit compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rexmit import Results
+from rexmit.analyse import Comparison, check_all
+
+from .checks import CHECKS
+from .evidence import Evidence
+
+PUBLISHED = Path(__file__).parent.parent / "published.csv"
+
+
+def compare(results: Sequence[Results]) -> Comparison:
+    """Checks every row of published.csv that these parts of the study cover."""
+    return check_all("appenzeller-2004", PUBLISHED, CHECKS, Evidence(results))
