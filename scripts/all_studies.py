@@ -35,6 +35,7 @@ STUDIES = {
         *("buffers", "sack", "newreno", "dummynet", "acks", "queue", "reassembly"),
         *("order", "queue-order", "connections", "writes", "again", "base"),
     ),
+    "who-shares": ("pairs",),
     "pedersen-2006": (
         *("thin", "thick", "tcp-thin", "tcp-thick", "enhancements", "burst", "restart", "rto", "switches"),
         *("switches-today", "today", "tcp-thin-reno", "tcp-thick-reno", "figure-4-03", "figure-5-01"),

@@ -1,0 +1,47 @@
+"""How two flows share: their throughput, its ratio, and Jain's index, for whatever levels `pair` has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+from rexmit import Results
+
+SECOND = 10**9
+BEGIN, END = 20, 60
+"""What is measured, s."""
+AQM = "links.line.from.left.aqm"
+KEYS = ("pair", "rtt", "buffer", AQM)
+
+
+def shared(results: Sequence[Results]) -> pl.DataFrame:
+    """A row a run: its levels, `near` and `far` (Mbit/s), `jain`, `ratio`, and `rtt_ratio` as measured."""
+    return pl.concat([_shared(one) for one in results])
+
+
+def _shared(results: Results) -> pl.DataFrame:
+    flows = results.transfers().select("run", "connection", "transfer", "rtt_mean_ms")
+    inside = (pl.col("from_ns") >= BEGIN * SECOND) & (pl.col("to_ns") <= END * SECOND)
+    sums = results.transfers(over_time=True).filter(inside).group_by("run", "connection")
+    rates = sums.agg((pl.col("bytes").sum() * 8 / (END - BEGIN) / 1e6).alias("mbit_s"))
+    # An interval without a byte has no row, and a flow that stood still all the time has none at all.
+    both = flows.join(rates, on=("run", "connection"), how="left").with_columns(pl.col("mbit_s").fill_null(0))
+    runs = results.table().select("run", *KEYS)
+    for name in ("near", "far"):
+        one = both.filter(pl.col("transfer") == name)
+        runs = runs.join(
+            one.select("run", pl.col("mbit_s").alias(name), pl.col("rtt_mean_ms").alias(f"{name}_rtt")),
+            on="run",
+        )
+    near, far = pl.col("near"), pl.col("far")
+    return runs.sort("run").with_columns(
+        ((near + far) ** 2 / (2 * (near**2 + far**2))).alias("jain"),
+        (near / far).alias("ratio"),
+        (pl.col("far_rtt") / pl.col("near_rtt")).alias("rtt_ratio"),
+    )
+
+
+def chosen(found: pl.DataFrame, **levels: str) -> pl.DataFrame:
+    """The runs with these levels; `aqm` is short for its setting."""
+    named = {AQM if name == "aqm" else name: level for name, level in levels.items()}
+    return found.filter(*(pl.col(name) == level for name, level in named.items()))
