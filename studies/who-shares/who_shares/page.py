@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -29,7 +30,7 @@ def table(found: pl.DataFrame) -> str:
     for aqm in found[AQM].unique(maintain_order=True):
         cells = []
         for rtt in ratios:
-            values = found.filter((pl.col(AQM) == aqm) & (pl.col("rtt") == rtt))["jain"]
-            cells.append(f" {values.min():.2f} / {values.median():.2f} |")
+            values = found.filter((pl.col(AQM) == aqm) & (pl.col("rtt") == rtt))["jain"].to_list()
+            cells.append(f" {min(values):.2f} / {median(values):.2f} |")
         lines.append(f"| {aqm} |" + "".join(cells))
     return "\n".join(lines) + "\n"
