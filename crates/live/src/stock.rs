@@ -98,7 +98,7 @@ impl Stock {
     /// # Errors
     /// Those of making a host.
     pub fn take(&mut self, resolved: &Resolved) -> Result<ByHost<(Host, Side)>, SpecError> {
-        try_by_host(|id| {
+        resolved.network.try_by_host(|id| {
             let hosts = &resolved.scenario.hosts;
             self.take_one(hosts.name(id), hosts.of(id), Addresses::of(resolved, id))
         })

@@ -32,8 +32,9 @@ impl EndIndex {
         Self(self.0 ^ 1)
     }
 
+    /// The first end of a connection.
     #[inline]
-    const fn first_of(connection: ConnectionId) -> Self {
+    pub const fn first_of(connection: ConnectionId) -> Self {
         Self(2 * connection.number())
     }
 }

@@ -130,6 +130,11 @@ impl Resolved {
         }
     }
 
+    /// True where a host runs the code of Linux.
+    pub fn runs_linux(&self) -> bool {
+        self.codes.values().any(|code| code.about().is_linux)
+    }
+
     /// Settings of stacks whose code their host does not run.
     pub fn idle_settings(&self) -> impl Iterator<Item = IdleSetting> {
         let hosts = self.scenario.hosts.written();

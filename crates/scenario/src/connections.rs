@@ -12,6 +12,8 @@ use crate::{SpecError, Streams};
 pub const FIRST_PORT: u16 = 10_000;
 /// Ports of the waiting sides, one a transfer.
 pub const SERVICE_PORT: u16 = 5_001;
+/// So many transfers have a port of their own.
+pub(crate) const SERVICE_PORTS: usize = (FIRST_PORT - SERVICE_PORT) as usize;
 
 /// The connection whose packets have these two ports, in whatever order: the greater one numbers it. `None` where it can
 /// be of no scenario's.
@@ -109,6 +111,23 @@ impl Resolved {
             };
             ConnectionPlan { id: ConnectionId::from_index(number), transfer: n, opener, sender, ends }
         }))
+    }
+
+    /// Refuses a connection that has no ports of its own: a real kernel would take its packets for another's.
+    ///
+    /// # Errors
+    /// The connection, and how many there can be.
+    pub fn check_port(&self, plan: &ConnectionPlan) -> Result<(), SpecError> {
+        if plan.id.index() >= OWN_PORTS || plan.transfer >= SERVICE_PORTS {
+            let text = format!(
+                "connection {} of transfer {}: a real kernel has ports for {OWN_PORTS} connections of {SERVICE_PORTS} \
+                 transfers; give fewer, or take backend model",
+                plan.id.index(),
+                plan.transfer
+            );
+            return Err(SpecError::new("transfers", text));
+        }
+        Ok(())
     }
 
     /// By transfer, the flows that arrive at random in a run with these streams.

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::SpecError;
 use crate::codes::add_to_schema;
+use crate::connections::SERVICE_PORTS;
 use crate::error::{read, refuse_list};
 use crate::hosts::Hosts;
 use crate::intervals::Intervals;
@@ -445,7 +446,10 @@ impl Resolved {
 
     /// That a real kernel lacks ports for so many connections.
     fn beyond_ports(&self) -> Option<String> {
-        let all = self.least_connections();
+        let (all, transfers) = (self.least_connections(), self.transfers.len());
+        if transfers > SERVICE_PORTS {
+            return Some(format!("transfers ({transfers}, of which {SERVICE_PORTS} have a port)"));
+        }
         (all > OWN_PORTS).then(|| format!("transfers ({all} connections, of which {OWN_PORTS} have a port)"))
     }
 
@@ -459,10 +463,17 @@ impl Resolved {
             unsupported.extend(foreign.then(|| "code".to_string()));
             unsupported.into_iter().map(|key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
         };
-        let links = self
-            .links
-            .as_ref()
-            .map(|_| "links (networks of many hosts run in virtual time alone)".to_string());
+        let of_netem = |(_, path): &(String, &PathSpec)| path.emulator == Some(EmulatorKind::Netem);
+        let netems: Vec<String> = self
+            .paths()
+            .filter(of_netem)
+            .filter(|_| self.links.is_some())
+            .map(|(name, _)| format!("{name}.emulator"))
+            .collect();
+        // netem tells nothing of its queue.
+        let measure = self.links.is_none()
+            && self.scenario.measure.is_some()
+            && self.scenario.path.emulator == Some(EmulatorKind::Netem);
         let alternate = self.scenario.alternate.is_some().then(|| "alternate".to_string());
         let stacks = self.scenario.hosts.written().flat_map(|(_, name, spec)| spec.settings_of_stacks(name));
         let hosts =
@@ -473,9 +484,9 @@ impl Resolved {
             .chain(self.sockets_of_programs())
             .chain(self.scenario.path.beyond_netem())
             .chain(alternate)
-            .chain(links)
+            .chain(netems)
             .chain(self.beyond_ports())
-            .chain(self.scenario.measure.as_ref().map(|_| "measure".to_string()))
+            .chain(measure.then(|| "measure (with path.emulator = \"netem\")".to_string()))
             .collect()
     }
 

@@ -3,23 +3,23 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use rexmit_network::{ByHost, ByLink, EndIndex, Ends, HostId, LinkId, Network, Node};
+use rexmit_network::{ByHost, ByLink, EndId, EndIndex, Ends, HostId, LinkId, Network, Node};
 use rexmit_path::Direction;
-use rexmit_scenario::{LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, roles};
+use rexmit_scenario::{
+    DueLinks, Ledger, LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, Timers,
+    connection_of_ports, roles,
+};
 use rexmit_stack::{Endpoint, Snapshot, Socket, ToldCounters, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
 
 use crate::caches::Caches;
-use crate::due::DueLinks;
-use crate::ledger::Ledger;
 use crate::observer::Observer;
 use crate::options::RunOptions;
 use crate::parcel::Parcel;
 use crate::recorder::{Recorder, Sent};
 use crate::stack::{Stack, Stacks};
 use crate::stop::Stop;
-use crate::timers::Timers;
 use crate::truth::Seen;
 
 /// One end of a connection with its application.
@@ -45,6 +45,10 @@ impl Measured for End {
         &mut self.app
     }
 
+    fn transfer(&self) -> usize {
+        self.transfer as usize
+    }
+
     fn snapshot(&self) -> Option<Snapshot> {
         Some(self.connection.snapshot())
     }
@@ -60,6 +64,8 @@ pub(crate) struct World {
     network: Arc<Network>,
     /// Whether there are more hosts than a server and a client.
     has_many: bool,
+    /// What an end hands out may be of another connection of its host, to another host.
+    hands_out_for_others: bool,
     links: ByLink<Direction<Parcel>>,
     due: DueLinks,
     ends: Ends<End>,
@@ -88,6 +94,7 @@ impl World {
             now: Instant::ZERO,
             network: Arc::clone(&resolved.network),
             has_many: resolved.links.is_some(),
+            hands_out_for_others: resolved.links.is_some() && resolved.runs_linux(),
             links: streams.links(resolved, options.verdicts)?,
             due: DueLinks::new(resolved.network.links().count()),
             ends: Ends::with_capacity(resolved.least_connections()),
@@ -121,6 +128,9 @@ impl World {
         let stacks = self.stacks.insert(Stacks::start(resolved, streams)?);
         stacks.set_caches(&options.caches);
         for plan in resolved.connections(streams)? {
+            if self.hands_out_for_others {
+                resolved.check_port(&plan)?;
+            }
             self.ends.push_with(plan.ends.each_ref().map(|end| end.host), |host| {
                 let mut app = plan.end(host).app.clone();
                 let messages = || streams.get(&format!("connections.{}.messages", plan.id.number()));
@@ -211,7 +221,7 @@ impl World {
             self.settle(link);
         }
         if let Some(ledger) = &mut self.ledger {
-            ledger.passed(link, &parcel.packet);
+            ledger.passed(link, &parcel);
         }
         match self.network.link(link).to {
             Node::Host(host) => self.deliver(host, parcel),
@@ -308,7 +318,9 @@ impl World {
     /// Hands what an end has queued to the path.
     fn transmit(&mut self, at: EndIndex) {
         let host = self.ends.host(at);
+        let acting = at;
         while let Some(sent) = self.queue.pop_front() {
+            let at = if self.hands_out_for_others { self.sender(acting, &sent) } else { acting };
             let link = self.network.route(host, sent.packet.dst);
             if let Some(ledger) = &mut self.ledger {
                 ledger.sent(at, self.now, &sent);
@@ -331,6 +343,13 @@ impl World {
                 }
             }
         }
+    }
+
+    /// The end that a packet is of, which the end `acting` has handed out.
+    fn sender(&self, acting: EndIndex, sent: &Transmission) -> EndIndex {
+        let connection = sent.packet.ports().and_then(|(one, other)| connection_of_ports(one, other));
+        let host = self.ends.host(acting);
+        connection.and_then(|connection| self.ends.find(EndId { connection, host })).unwrap_or(acting)
     }
 
     /// Writes down verdicts of a link that were undecided until now.
@@ -407,10 +426,7 @@ impl World {
         row.error = self.error(row.completed, misplaced);
         row.intervals = self.meter.take().map(|meter| meter.finish(self.now, &self.ends)).unwrap_or_default();
         if let Some(ledger) = self.ledger.take() {
-            let books = ledger.finish(self.now, resolved, &mut self.links, &self.ends);
-            (row.transfers, row.links) = (books.transfers, books.links);
-            (row.transfers_over_time, row.links_over_time) =
-                (books.transfers_over_time, books.links_over_time);
+            ledger.finish(&mut row, resolved, &mut self.links, &self.ends);
         }
         row.retransmissions = self.observer.take().map(|observer| observer.finish()).unwrap_or_default();
         row

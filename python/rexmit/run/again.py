@@ -49,7 +49,7 @@ class Again:
         """
         spec, own = self._as_run(number)
         backend = self._backend(spec)
-        row = backend.capture(own, server, client)
+        row = backend.capture(own, {"server": server, "client": client})
         before = self._rows.of(number)
         for name in TOLD:
             if name in before and before[name] != row.get(name):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 from rexmit.files import make_folder, move_in, remove_file
 from rexmit.places import temporary_folder
-from rexmit.run.capture import HOSTS, capture_path
+from rexmit.run.capture import capture_path
 from rexmit.run.tables import store_table, table_path
 from rexmit.tables import single
 from rexmit.tables.arrow import from_lists
@@ -30,6 +30,7 @@ class Keep:
     state_at: str = "changes"
     _stack: ExitStack = field(default_factory=ExitStack)
     _folder: Path = field(default_factory=Path)
+    _hosts: dict[int, Sequence[str]] = field(default_factory=dict)
 
     def __enter__(self) -> Keep:
         if self.capture != "none":
@@ -40,18 +41,19 @@ class Keep:
     def __exit__(self, *what: object) -> None:
         self._stack.close()
 
-    def options(self, run: int) -> dict[str, Any]:
-        """What the agent is asked for."""
+    def options(self, run: int, hosts: Sequence[str]) -> dict[str, Any]:
+        """What the agent is asked for in a run of these hosts."""
         chosen: dict[str, Any] = {"verdicts": self.verdicts != "none"}
         if self.state != "none":
             chosen["state"] = self.state_at
         if self.capture != "none":
-            chosen["captures"] = [str(self._made(run, host)) for host in HOSTS]
+            self._hosts[run] = hosts
+            chosen["captures"] = [str(self._made(run, host)) for host in hosts]
         return chosen
 
     def settle(self, run: int, failed: bool, tables: Mapping[str, Any]) -> None:
         """Keeps the files of a finished run, or removes those of a run that is not kept."""
-        for host in HOSTS if self.capture != "none" else ():
+        for host in self._hosts.pop(run, ()):
             made = self._made(run, host)
             if not made.exists():
                 continue

@@ -112,7 +112,11 @@ class RealBackend(ModelBackend):
 
     def _sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         keep = self._options.keep
-        crew = self._crew(lambda run: self._captured(run, keep.options(run) if keep else {}), jobs)
+
+        def options(run: int) -> dict[str, Any]:
+            return self._captured(run, keep.options(run, self.hosts(run)) if keep else {})
+
+        crew = self._crew(options, jobs)
         finished: dict[int, Done] = {}
         flushed = time.monotonic()
         work = crew.work(runs, stopped)
@@ -135,11 +139,12 @@ class RealBackend(ModelBackend):
         return self._unreached.texts()
 
     def capture(
-        self, run: int, server: Path | None, client: Path | None, snap_len: int | None = None
+        self, run: int, files: Mapping[str, Path | None], snap_len: int | None = None
     ) -> dict[str, Any]:
         """Runs one run again with its captures."""
-        files = [None if path is None else str(path.resolve()) for path in (server, client)]
-        return self._row(self._one(run, {"captures": files, "capture_snap_len": snap_len}))
+        paths = [files.get(host) for host in self.hosts(run)]
+        captures = [None if path is None else str(path.resolve()) for path in paths]
+        return self._row(self._one(run, {"captures": captures, "capture_snap_len": snap_len}))
 
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
         """Runs one run again with these tables."""
@@ -186,7 +191,8 @@ class RealBackend(ModelBackend):
         if keep := self._options.keep:
             row = {} if done.failed else done.answer["row"]
             failed = done.failed is not None or not row["completed"] or row["error"] is not None
-            keep.settle(done.run, failed, {} if done.failed else done.answer.get("tables", {}))
+            tables = {} if done.failed else done.answer.get("tables", {})
+            keep.settle(done.run, failed, tables)
 
     def _job(self, run: int, options: dict[str, Any]) -> RunJob:
         options = {"virtual_hz": self._virtual_hz(run), **options}

@@ -15,8 +15,8 @@ _HOSTS = ("server", "client")
 _ENHANCED_PACKET = 6
 """The type of a block of pcapng that holds a packet."""
 
-Capture = Callable[[int, Path, Path], Mapping[str, Any]]
-"""Runs a run again with captures at both hosts, and returns its row."""
+Capture = Callable[[int, dict[str, Path]], Mapping[str, Any]]
+"""Runs a run again with captures at hosts, and returns its row."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ def repeats(run: int, capture: Capture) -> Repeats:
     with temporary_folder() as folder:
         rows, packets = [], []
         for turn in range(2):
-            files = [folder / f"{turn}-{host}.pcapng" for host in _HOSTS]
-            rows.append(capture(run, *files))
-            packets.append([list(_packets(path.read_bytes())) for path in files])
+            files = {host: folder / f"{turn}-{host}.pcapng" for host in _HOSTS}
+            rows.append(capture(run, files))
+            packets.append([list(_packets(path.read_bytes())) for path in files.values()])
     for host, one, other in zip(_HOSTS, *packets, strict=True):
         for number, (first, second) in enumerate(zip(one, other, strict=False), start=1):
             if first[:2] != second[:2]:

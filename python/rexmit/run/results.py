@@ -243,26 +243,30 @@ class Results:
         *,
         server: str | Path | None = None,
         client: str | Path | None = None,
+        hosts: Mapping[str, str | Path] | None = None,
         snap_len: int | None = None,
     ) -> dict[str, Any]:
         """Runs one run again, exactly as it was, and writes its captures (pcapng) to these files.
 
+        `hosts` has those of a network by the names of its hosts.
         `snap_len` is the most bytes of a packet that are kept, all where it is None; 128 hold every header.
         Returns the row of the run.
         """
         spec, own = self._as_run(run)
         backend = open_backend(self.study["backend"], spec, as_recorded(self.study))
         with temporary_folder() as folder:
-            paths = [None if path is None else Path(path) for path in (server, client)]
-            made = [path and folder / f"{host}.pcapng" for host, path in zip(HOSTS, paths, strict=True)]
-            first, second = made
+            given = {**dict(zip(HOSTS, (server, client), strict=True)), **(hosts or {})}
+            paths = {host: Path(path) for host, path in given.items() if path is not None}
+            if unknown := [host for host in paths if host not in backend.hosts(own)]:
+                known = ", ".join(backend.hosts(own)[:20])
+                raise UsageError(f"{unknown[0]!r} is no host of run {run}; its hosts: {known}")
+            made = {host: folder / f"{host}.pcapng" for host in paths}
             try:
-                row = backend.capture(own, first, second, snap_len)
+                row = backend.capture(own, made, snap_len)
             except OSError as error:
                 raise store_error(folder, error, resumable=False) from None
-            for source, path in zip(made, paths, strict=True):
-                if source is not None and path is not None:
-                    move_in(source, path)
+            for host, source in made.items():
+                move_in(source, paths[host])
         numbers = {"run": run, "replication": run % self.study["replications"]}
         return {name: numbers.get(name, value) for name, value in row.items()}
 

@@ -11,6 +11,8 @@ use crate::histogram::Histogram;
 pub(crate) struct Timing {
     /// What acknowledges the packet that is timed, and when it left.
     timed: Option<(SeqNumber, Instant)>,
+    /// What acknowledges all that was seen to be sent.
+    highest: Option<SeqNumber>,
     /// Those that were found, in nanoseconds.
     pub samples: Histogram,
 }
@@ -26,6 +28,17 @@ impl Timing {
     pub fn sent(&mut self, now: Instant, packet: &Packet) {
         if self.timed.is_none() {
             self.timed = acknowledged_by(packet).map(|number| (number, now));
+        }
+    }
+
+    /// The end sends a packet, for the first time or again.
+    pub fn seen(&mut self, now: Instant, packet: &Packet) {
+        let Some(number) = acknowledged_by(packet) else { return };
+        if self.highest.is_some_and(|highest| number <= highest) {
+            self.cancel();
+        } else {
+            self.highest = Some(number);
+            self.sent(now, packet);
         }
     }
 
