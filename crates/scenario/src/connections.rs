@@ -189,6 +189,30 @@ mod tests {
     }
 
     #[test]
+    fn a_real_kernel_refuses_what_has_no_port_of_its_own() {
+        let scenario = |transfers: usize, connections: usize| {
+            let transfer =
+                json!({ "from": "server", "to": "client", "bulk": "1 kB", "connections": connections });
+            Resolved::from_value(json!({
+                "hosts": { "server": { "stack": "rfc" }, "client": { "stack": "rfc" } },
+                "transfers": vec![transfer; transfers],
+            }))
+            .unwrap()
+        };
+        assert!(scenario(SERVICE_PORTS, 1).unsupported_by_kernel().is_empty());
+        let many = scenario(SERVICE_PORTS + 1, 1);
+        assert_eq!(many.unsupported_by_kernel(), ["transfers (5000, of which 4999 have a port)"]);
+        let last = many.connections(&Streams::new(1, "")).unwrap().last().unwrap();
+        let told = many.check_port(&last).unwrap_err().to_string();
+        assert!(
+            told.starts_with("transfers: connection 4999 of transfer 4999: a real kernel has ports"),
+            "{told}"
+        );
+        assert!(scenario(1, OWN_PORTS).unsupported_by_kernel().is_empty());
+        assert_eq!(scenario(1, OWN_PORTS + 1).unsupported_by_kernel().len(), 1);
+    }
+
+    #[test]
     #[should_panic(expected = "connection 0 has no end there")]
     fn a_host_without_an_end_is_not_taken_for_another() {
         plans()[0].end(HostId::new(2));

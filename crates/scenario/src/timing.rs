@@ -72,3 +72,36 @@ fn acknowledges(packet: &Packet) -> Option<SeqNumber> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rexmit_wire::{IpFields, Payload, TcpSegment};
+
+    fn segment(seq: u32, len: u32, ack: u32) -> Packet {
+        let nowhere = std::net::IpAddr::from([0, 0, 0, 0]);
+        let transport = Transport::Tcp(TcpSegment {
+            seq: SeqNumber(seq),
+            ack: SeqNumber(ack),
+            flags: Flags::ACK,
+            payload: Payload::Stream { offset: 0, len },
+            ..TcpSegment::default()
+        });
+        Packet { src: nowhere, dst: nowhere, ip: IpFields::default(), transport, damaged: false }
+    }
+
+    #[test]
+    fn what_is_sent_again_is_not_timed_though_nobody_says_that_it_is() {
+        let mut timing = Timing::default();
+        let at = Instant::from_nanos;
+        timing.seen(at(0), &segment(1, 100, 1));
+        timing.received(at(40), &segment(1, 0, 101));
+        timing.seen(at(50), &segment(101, 100, 1));
+        timing.seen(at(90), &segment(101, 100, 1));
+        timing.received(at(95), &segment(1, 0, 201));
+        assert_eq!((timing.samples.min(), timing.samples.max()), (Some(40), Some(40)));
+        timing.seen(at(100), &segment(201, 100, 1));
+        timing.received(at(150), &segment(1, 0, 301));
+        assert_eq!(timing.samples.max(), Some(50));
+    }
+}
