@@ -28,8 +28,8 @@ impl Resolved {
             let down = two_hosts::sender(link) == two_hosts::SERVER;
             let spec = path.map(|path| if down { path.down() } else { path.up() }).unwrap_or_default();
             let name = if alternate { "alternate" } else { "path" };
-            let ends = [two_hosts::sender(link), two_hosts::receiver(link)].map(two_hosts::host_name);
-            return about([name, ends[0], ends[1]], &spec, true);
+            let [from, to] = [two_hosts::sender(link), two_hosts::receiver(link)].map(two_hosts::host_name);
+            return about([name, from, to], &spec, true);
         };
         let spec = links.direction(link, &self.scenario.hosts).0;
         match tree::place(link, links.between.len()) {

@@ -121,7 +121,7 @@ impl NamedLink {
     /// An error whose key has the direction by the name of the point where it begins.
     fn by_ends(&self, error: SpecError) -> SpecError {
         let mut text = error.to_string();
-        for (way, end) in [("down", &self.ends[0]), ("up", &self.ends[1])] {
+        for (way, end) in ["down", "up"].into_iter().zip(&self.ends) {
             let key = format!("links.{}.{way}", self.name);
             text = text.replace(&key, &format!("links.{}.from.{end}", self.name));
         }
@@ -145,11 +145,11 @@ fn read_link(name: &str, value: &Value) -> Result<NamedLink, SpecError> {
     let ends: [String; 2] = serde_json::from_value(between).map_err(|_| {
         SpecError::new(key(".between"), "names two points; allowed: such as [\"left\", \"right\"]")
     })?;
+    let [one, other] = &ends;
     for way in ["down", "up"] {
         if table.contains_key(way) {
             let text = format!(
-                "a link has its directions by the points where they begin: write from.{} or from.{}",
-                ends[0], ends[1]
+                "a link has its directions by the points where they begin: write from.{one} or from.{other}"
             );
             return Err(SpecError::new(key(&format!(".{way}")), text));
         }
@@ -168,7 +168,7 @@ fn read_link(name: &str, value: &Value) -> Result<NamedLink, SpecError> {
             }
         }
         Some(_) => {
-            let text = format!("is no table; allowed: such as from.{}.drop = \"18\"", ends[0]);
+            let text = format!("is no table; allowed: such as from.{one}.drop = \"18\"");
             return Err(SpecError::new(key(".from"), text));
         }
     }

@@ -368,12 +368,12 @@ impl Resolved {
 
     /// The protocol that the hosts speak: `tcp` or `sctp`.
     pub fn protocol(&self) -> &'static str {
-        self.stacks[HostId::new(0)].protocol()
+        self.stacks.values().next().map_or("tcp", |stack| stack.protocol())
     }
 
     /// The protocol is TCP.
     fn is_tcp(&self) -> bool {
-        matches!(*self.stacks[HostId::new(0)], StackProfile::Tcp(_))
+        self.stacks.values().next().is_none_or(|stack| matches!(**stack, StackProfile::Tcp(_)))
     }
 
     /// Address of a host.

@@ -228,22 +228,20 @@ impl Ledger {
     ) -> Books {
         self.pass(now, links, ends);
         self.end_slice(now, links, ends);
-        let transfers = ends.pairs().enumerate().map(|(connection, pair)| {
-            let (from, to) = roles(pair);
-            let number =
-                if std::ptr::eq(from, &raw const pair[0]) { 2 * connection } else { 2 * connection + 1 };
-            let (sender, receiver) = (EndIndex::new(number as u32), EndIndex::new(number as u32).peer());
+        let transfers = ends.firsts().map(|first| {
+            let sender = if ends[first].app().receives() { first.peer() } else { first };
+            let (from, to) = (&ends[sender], &ends[sender.peer()]);
             let name = |at| HostCell(resolved.network.host_name(ends.host(at)).clone());
             transfer(
                 from,
                 to,
-                &self.ends[number],
+                &self.ends[sender.number() as usize],
                 now,
                 TransferRow {
-                    connection: connection as u32,
+                    connection: sender.connection().number(),
                     transfer: resolved.transfer_name(from.transfer as usize),
                     sender: name(sender),
-                    receiver: name(receiver),
+                    receiver: name(sender.peer()),
                     ..TransferRow::default()
                 },
             )

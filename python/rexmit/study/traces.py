@@ -136,7 +136,7 @@ def _placed(value: Any, folder: Path, name: str) -> Any:
 
 
 def _whole_table(name: Any, folder: Path, setting: str) -> Any:
-    """The whole name of a file of a transfer, with the hash of what it holds; one that has a hash keeps it."""
+    """The whole name of a file of a transfer, with its hash; one that has a hash keeps it."""
     if not isinstance(name, str):
         return name
     path = Path(os.path.abspath(folder / Path(name).expanduser()))
