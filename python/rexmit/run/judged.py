@@ -50,13 +50,13 @@ class JudgedCaptures:
         self._runs[run] = text, judged, own
         return {**options, "captures": captures}
 
-    def take(self, run: int) -> list[dict[str, Any]]:
-        """The rows of a run that is over, whose captures go; none where it left no captures."""
+    def take(self, run: int, answered: bool) -> list[dict[str, Any]]:
+        """The rows of a run that is over, whose captures go; none where it left no whole captures."""
         text, judged, own = self._runs.pop(run, ("", [None, None], []))
         try:
             named = zip(HOSTS, judged, strict=True)
             there = {host: path for host, path in named if path and Path(path).exists()}
-            if not there:
+            if not (answered and there):
                 return []
             rows: list[dict[str, Any]] = json.loads(_native.retransmissions_of(text, there))
             return rows

@@ -49,17 +49,20 @@ class Keep:
             chosen["captures"] = [str(self._made(run, host)) for host in HOSTS]
         return chosen
 
-    def settle(self, run: int, failed: bool, tables: Mapping[str, Any]) -> None:
-        """Keeps the files of a finished run, or removes those of a run that is not kept."""
+    def settle(self, run: int, failed: bool, tables: Mapping[str, Any] | None) -> None:
+        """Keeps the files of a finished run, or removes those of a run that is not kept.
+
+        Without `tables`, not even empty ones, the run has given no answer: its captures may be cut short.
+        """
         for host in HOSTS if self.capture != "none" else ():
             made = self._made(run, host)
             if not made.exists():
                 continue
-            if self.capture == "all" or failed:
+            if tables is not None and (self.capture == "all" or failed):
                 move_in(made, capture_path(self.out, run, host), self.out)
             else:
                 remove_file(made)
-        for kind, columns in tables.items():
+        for kind, columns in (tables or {}).items():
             if getattr(self, kind) == "all" or failed:
                 table = from_lists(columns, single(kind))
                 store_table(table_path(self.out, run, kind), table, self.out)

@@ -120,7 +120,7 @@ class RealBackend(ModelBackend):
             for done in work:
                 finished[done.run] = done
                 if self._judged:
-                    self._sent_again[done.run] = self._judged.take(done.run)
+                    self._sent_again[done.run] = self._judged.take(done.run, done.failed is None)
                 self._settle(done)
                 if time.monotonic() - flushed > PIECE_SECONDS:
                     yield from self._pieces(finished)
@@ -186,7 +186,7 @@ class RealBackend(ModelBackend):
         if keep := self._options.keep:
             row = {} if done.failed else done.answer["row"]
             failed = done.failed is not None or not row["completed"] or row["error"] is not None
-            keep.settle(done.run, failed, {} if done.failed else done.answer.get("tables", {}))
+            keep.settle(done.run, failed, None if done.failed else done.answer.get("tables", {}))
 
     def _job(self, run: int, options: dict[str, Any]) -> RunJob:
         options = {"virtual_hz": self._virtual_hz(run), **options}
