@@ -18,6 +18,7 @@ from rexmit.study.programs import have_programs, place_programs
 from rexmit.study.responses import OwnResponse, parse_responses
 from rexmit.study.settings import Table, get_setting, with_setting
 from rexmit.study.traces import place_levels, place_traces
+from rexmit.tables import reserved_where_measured
 
 _TEXTS = ("title", "source", "question", "description")
 _KEYS = {*_TEXTS, "scenario", "vary", "design", "responses"}
@@ -194,7 +195,21 @@ def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
     responses = parse_responses(_table(table, "responses"))
     if responses and not have_programs(scenario, factors):
         raise StudyError("responses: they are numbers of programs; give hosts.client.program")
-    return StudySpec(name, path, texts, scenario, design, responses)
+    spec = StudySpec(name, path, texts, scenario, design, responses)
+    _check_names(spec)
+    return spec
+
+
+def _check_names(spec: StudySpec) -> None:
+    """Refuses names of factors that a table of what is measured has as columns."""
+    if not spec.measures:
+        return
+    for factor in spec.design.factors:
+        if factor.name.lower() in reserved_where_measured():
+            raise StudyError(
+                f"vary.{factor.name}: is the name of a column of the results, where connections and links "
+                "are measured; choose another"
+            )
 
 
 def _with_files(factor: Factor, folder: Path) -> Factor:

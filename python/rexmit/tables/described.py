@@ -141,12 +141,26 @@ def analysis() -> Mapping[str, Columns]:
     return {name: _table("capture", name) for name in _native_tables()["capture"]}
 
 
+MEASURED = ("transfers", "links", "transfers_over_time", "links_over_time")
+"""Tables of a study whose connections and links are measured."""
+
+
 @cache
 def reserved() -> frozenset[str]:
     """The names that no factor may have, in lower case: of columns beside its own, and of a study's tables.
 
     `folder` is the column in front where `rexmit sql` has several folders.
     """
+    tables = {name: table for name, table in _native_tables()["study"].items() if name not in MEASURED}
+    return _names_in(tables) | frozenset((*map(str.lower, SEEDS), "folder"))
+
+
+def reserved_where_measured() -> frozenset[str]:
+    """The names that no factor may have beside those where connections and links are measured."""
     tables = _native_tables()["study"]
+    return _names_in({name: tables[name] for name in MEASURED}) - reserved()
+
+
+def _names_in(tables: Mapping[str, list[dict[str, Any]]]) -> frozenset[str]:
     columns = (column["name"] for table in tables.values() for column in table)
-    return frozenset(map(str.lower, (*columns, *SEEDS, *tables, "folder"))) - {"runs"}
+    return frozenset(map(str.lower, (*columns, *tables))) - {"runs"}
