@@ -125,6 +125,8 @@ impl NamedLink {
             let key = format!("links.{}.{way}", self.name);
             text = text.replace(&key, &format!("links.{}.from.{end}", self.name));
         }
+        // What a link has in their place.
+        let text = text.replace(", down, up", ", between, from");
         SpecError { key: String::new(), message: text, ..error }
     }
 }

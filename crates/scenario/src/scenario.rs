@@ -547,7 +547,7 @@ fn check_protocols(hosts: &Hosts, stacks: &ByHost<Arc<StackProfile>>) -> Result<
     let mut all = hosts.written().map(|(host, name, _)| (name, stacks[host].protocol()));
     let Some((first, spoken)) = all.next() else { return Ok(()) };
     let Some((name, other)) = all.find(|(_, protocol)| *protocol != spoken) else { return Ok(()) };
-    let text = format!("the {first} has {spoken}, the {name} {other}: give both stacks of one protocol");
+    let text = format!("{first} has {spoken}, {name} {other}: give both stacks of one protocol");
     Err(SpecError::new("hosts", text))
 }
 

@@ -110,7 +110,7 @@ fn what_is_of_one_protocol_is_refused_by_the_other() {
     mixed["hosts"]["client"]["stack"] = json!("rfc");
     assert_eq!(
         refused(mixed),
-        "hosts: the server has sctp, the client tcp: give both stacks of one protocol"
+        "hosts: server has sctp, client tcp: give both stacks of one protocol"
     );
     let mut transfer = thin(1);
     transfer["streams"] = json!(2);
