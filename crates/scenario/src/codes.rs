@@ -125,6 +125,7 @@ impl Resolved {
             protocol: profile.protocol(),
             mtu: spec.mtu,
             address: self.address(host),
+            peer: self.only_peer(host),
             alternate_address: self.scenario.alternate.as_ref().map(|_| self.alternate_address(host)),
         }
     }

@@ -388,6 +388,11 @@ impl Resolved {
         self.scenario.hosts.of(host).address.unwrap_or_else(|| IpAddr::from(default()))
     }
 
+    /// The address of the other host of a server and a client; `None` in a network.
+    pub fn only_peer(&self, host: HostId) -> Option<IpAddr> {
+        self.links.is_none().then(|| self.address(two_hosts::peer(host)))
+    }
+
     /// Address of a host on the path `alternate`.
     pub fn alternate_address(&self, host: HostId) -> IpAddr {
         self.scenario.alternate_address(host)
