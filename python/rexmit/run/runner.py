@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rexmit import _native
-from rexmit.errors import Interrupted, RexmitError, UsageError
+from rexmit.errors import Interrupted, RexmitError, StudyError, UsageError
 from rexmit.files import make_folder, remove_folder
 from rexmit.run.backends import CHECKED_AT_ONCE, Backend, BackendOptions, open_backend
 from rexmit.run.capture import CAPTURE_CHOICES, capture_runs
@@ -20,6 +20,7 @@ from rexmit.run.columns import with_factors
 from rexmit.run.details import split
 from rexmit.run.keeping import Keep
 from rexmit.run.lock import FolderLock
+from rexmit.run.measured import Measured
 from rexmit.run.provenance import Provenance, usable_cores
 from rexmit.run.repeats import Repeats, repeats
 from rexmit.run.results import Results, check_table, did_fail
@@ -227,6 +228,10 @@ class _Session:
         return results
 
     def _check(self) -> list[str]:
+        try:
+            self._spec.check()
+        except StudyError as error:
+            raise StudyError(f"{self._spec.path or self._spec.name}: {error}") from None
         with stop_flag() as stop:
 
             def step(done: int, total: int) -> None:
@@ -241,7 +246,9 @@ class _Session:
         total = len(self._runs)
         done = total - sum(map(len, missing))
         self._progress(self._stage(), done, total)
-        for chunk, table in self._chunks(missing, stop):
+        measured = Measured(self._spec)
+        for chunk, found in self._chunks(missing, stop):
+            table = measured.beside(found)
             add(chunk, table)
             done += len(chunk)
             if self._options.on_rows:
@@ -301,7 +308,7 @@ class _Session:
             "scenario": self._backend.resolved(),
             "factors": [factor_to_record(factor) for factor in spec.design.factors],
             **spec.design.to_table(),
-            **({"responses": spec.responses_table()} if spec.responses else {}),
+            **({"responses": own} if (own := spec.responses_table()) else {}),
             "runs": spec.design.runs,
             **({"shard": list(self._options.shard)} if self._options.shard else {}),
         }

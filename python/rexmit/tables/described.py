@@ -141,12 +141,24 @@ def analysis() -> Mapping[str, Columns]:
     return {name: _table("capture", name) for name in _native_tables()["capture"]}
 
 
+MEASURED = ("transfers", "links", "transfers_over_time", "links_over_time")
+"""Tables of what connections and links did, which only those studies have that measure it."""
+
+
 @cache
 def reserved() -> frozenset[str]:
     """The names that no factor may have, in lower case: of columns beside its own, and of a study's tables.
 
-    `folder` is the column in front where `rexmit sql` has several folders.
+    `folder` is the column in front where `rexmit sql` has several folders. Those of the columns of `MEASURED`
+    are kept from studies alone that have them: :func:`reserved_where_measured`.
     """
     tables = _native_tables()["study"]
-    columns = (column["name"] for table in tables.values() for column in table)
+    columns = (column["name"] for name, table in tables.items() if name not in MEASURED for column in table)
     return frozenset(map(str.lower, (*columns, *SEEDS, *tables, "folder"))) - {"runs"}
+
+
+@cache
+def reserved_where_measured() -> frozenset[str]:
+    """The same of a study that measures its connections and links."""
+    tables = _native_tables()["study"]
+    return reserved() | {column["name"].lower() for name in MEASURED for column in tables[name]}
