@@ -10,10 +10,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import rexmit
-from rexmit.errors import StudyError
+from rexmit.errors import StudyError, UsageError
+from rexmit.run.again import Again
 from rexmit.run.details import DETAILS, LINKS, LINKS_OVER_TIME, TRANSFERS, TRANSFERS_OVER_TIME
 from rexmit.run.measured import Measured
-from rexmit.run.runner import run_study
+from rexmit.run.runner import RunOptions, run_study
 from rexmit.study import StudySpec
 from rexmit.study.spec import load_spec, parse_spec
 from rexmit.study.ways import Ways
@@ -383,6 +384,23 @@ class TestInAStudy:
         scenario["transfers"] = [{"name": "near", "from": "near", "to": "sink", "writes": "1 x 1000 bytes"}]
         table = run_study(study({"slow": {"measure": "slowdown"}}, scenario), None).table()
         assert 1.4 < table["slow"][0] < 2.1
+
+
+def test_each_host_of_a_network_has_its_capture(tmp_path: Path) -> None:
+    scenario = network()
+    scenario["hosts"]["near"]["count"] = 2
+    spec = parse_spec({"scenario": scenario, "design": {"replications": 2}}, "mine", None)
+    results = run_study(spec, tmp_path / "out", RunOptions(capture="all", verdicts="all"))
+    hosts = ["far", "near-1", "near-2", "sink"]
+    names = [f"run-{run:08d}-{host}.pcapng" for run in range(2) for host in hosts]
+    assert sorted(path.name for path in (tmp_path / "out" / "captures").iterdir()) == names
+    told = results.sql("select distinct host from captures order by host")
+    assert told["host"].to_list() == hosts
+    results.capture(1, at={"near-2": tmp_path / "again.pcapng"})
+    assert (tmp_path / "again.pcapng").read_bytes() == (tmp_path / "out" / "captures" / names[6]).read_bytes()
+    with pytest.raises(UsageError, match="'near' is no host of mine"):
+        results.capture(0, at={"near": tmp_path / "never.pcapng"})
+    assert set(Again(results).run(0, {"sink": tmp_path / "sink.pcapng"})) == {"state", "verdicts"}
 
 
 def results_of(results: rexmit.Results, table: str, column: str) -> list[float]:

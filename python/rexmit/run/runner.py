@@ -15,7 +15,7 @@ from rexmit import _native
 from rexmit.errors import Interrupted, RexmitError, StudyError, UsageError
 from rexmit.files import make_folder, remove_folder
 from rexmit.run.backends import CHECKED_AT_ONCE, Backend, BackendOptions, open_backend
-from rexmit.run.capture import CAPTURE_CHOICES, capture_runs
+from rexmit.run.capture import CAPTURE_CHOICES, HostNames, capture_at, capture_runs
 from rexmit.run.columns import with_factors
 from rexmit.run.details import split
 from rexmit.run.keeping import Keep
@@ -110,7 +110,9 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
     backend = open_backend(
         options.backend,
         spec,
-        BackendOptions(options.allow_unsupported, _keep(out, options), options.state_at, options.kernel),
+        BackendOptions(
+            options.allow_unsupported, _keep(spec, out, options), options.state_at, options.kernel
+        ),
     )
     if options.transmissions != "none" and "transmissions" not in backend.table_kinds:
         raise UsageError(
@@ -124,10 +126,10 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
         return session.in_memory() if out is None else session.in_folder(out)
 
 
-def _keep(out: Path | None, options: RunOptions) -> Keep | None:
+def _keep(spec: StudySpec, out: Path | None, options: RunOptions) -> Keep | None:
     if out is None or options.cluster is not None:
         return None
-    return Keep(out, options.capture, options.state, options.verdicts, options.state_at)
+    return Keep(out, HostNames(spec), options.capture, options.state, options.verdicts, options.state_at)
 
 
 def _check_cluster(backend: Backend, options: RunOptions) -> None:
@@ -273,7 +275,7 @@ class _Session:
         with workers(self._jobs, lambda: bool(stop)) as pool:
             if self._options.capture != "none":
                 runs = _runs_to_keep(results, self._options.capture)
-                work = capture_runs(pool, self._backend, out, runs)
+                work = capture_runs(pool, self._backend, HostNames(self._spec), out, runs)
                 self._follow("captures", work, len(runs), stop)
             for kind in TABLE_KINDS:
                 choice = getattr(self._options, kind)
@@ -329,7 +331,9 @@ class _Session:
         well = table.column("run").filter(pc.invert(did_fail(table)))
         if not len(well) or not results.new_runs:
             return None
-        told = repeats(well[0].as_py(), self._backend.capture)
+        run = well[0].as_py()
+        hosts = HostNames(self._spec).of(run)
+        told = repeats(run, hosts, lambda number, files: capture_at(self._backend, number, files))
         if told.level == "none":
             self._warn(told.words)
         elif self._options.note:

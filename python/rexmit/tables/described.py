@@ -85,7 +85,7 @@ FACTORS = _columns(
 CAPTURES = _columns(
     [
         Column("run", "<u4", "number of the run in the design, from 0"),
-        Column("host", TEXT, "server or client: where it was captured"),
+        Column("host", TEXT, "where it was captured: server or client, or a host of a network"),
         Column("path", TEXT, "the pcapng file"),
     ]
 )
