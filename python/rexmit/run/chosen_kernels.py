@@ -119,9 +119,7 @@ def _may_name(factor: Factor) -> bool:
     names = [name.split(".") for name in factor.settings or (factor.name,)]
     keys = [key.split(".") for key in (SETTING, "stack.inherits", "code")]
     # Of whichever host: the second part is its name.
-    return any(
-        name[0] == "hosts" and any(name[2:] == key[: len(name[2:])] for key in keys) for name in names
-    )
+    return any(name[0] == "hosts" and any(name[2:] == key[: len(name[2:])] for key in keys) for name in names)
 
 
 def hosts_of(scenario: Mapping[str, Any]) -> list[str]:

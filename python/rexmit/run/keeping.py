@@ -10,7 +10,7 @@ from typing import Any
 
 from rexmit.files import make_folder, move_in, remove_file
 from rexmit.places import temporary_folder
-from rexmit.run.capture import HOSTS, capture_path
+from rexmit.run.capture import HostNames, capture_path
 from rexmit.run.tables import store_table, table_path
 from rexmit.tables import single
 from rexmit.tables.arrow import from_lists
@@ -24,6 +24,7 @@ class Keep:
     """
 
     out: Path
+    hosts: HostNames
     capture: str = "none"
     state: str = "none"
     verdicts: str = "none"
@@ -46,7 +47,7 @@ class Keep:
         if self.state != "none":
             chosen["state"] = self.state_at
         if self.capture != "none":
-            chosen["captures"] = [str(self._made(run, host)) for host in HOSTS]
+            chosen["captures"] = [str(self._made(run, host)) for host in self.hosts.of(run)]
         return chosen
 
     def settle(self, run: int, failed: bool, tables: Mapping[str, Any] | None) -> None:
@@ -54,7 +55,7 @@ class Keep:
 
         Without `tables`, not even empty ones, the run has given no answer: its captures may be cut short.
         """
-        for host in HOSTS if self.capture != "none" else ():
+        for host in self.hosts.of(run) if self.capture != "none" else ():
             made = self._made(run, host)
             if not made.exists():
                 continue
