@@ -17,7 +17,16 @@ from rexmit.places import temporary_folder
 from rexmit.run.backends import as_recorded, open_backend
 from rexmit.run.capture import HOSTS, capture_at, hosts_of
 from rexmit.run.columns import SEED_COLUMNS
-from rexmit.run.details import INTERVALS, MESSAGES, RETRANSMISSIONS, Detail
+from rexmit.run.details import (
+    INTERVALS,
+    LINKS,
+    LINKS_OVER_TIME,
+    MESSAGES,
+    RETRANSMISSIONS,
+    TRANSFERS,
+    TRANSFERS_OVER_TIME,
+    Detail,
+)
 from rexmit.run.parquet import ROWS_A_GROUP, table_file, table_metadata, table_schema, whole_table
 from rexmit.run.parts import read_pieces
 from rexmit.run.provenance import read_provenance
@@ -171,6 +180,22 @@ class Results:
         was delivered. Raises UsageError where the scenario has no `messages`.
         """
         return self._frame_of(MESSAGES)
+
+    def transfers(self, *, over_time: bool = False) -> pl.DataFrame:
+        """What each connection did, with the factors of its run: a row a connection.
+
+        With `over_time` what each delivered, a row an interval and connection. Columns are those of the tables
+        `transfers` and `transfers_over_time`. Raises UsageError where the scenario does not have it measured.
+        """
+        return self._frame_of(TRANSFERS_OVER_TIME if over_time else TRANSFERS)
+
+    def links(self, *, over_time: bool = False) -> pl.DataFrame:
+        """What each link did, with the factors of its run: a row a direction of a link.
+
+        With `over_time` a row an interval and direction. Columns are those of the tables `links` and
+        `links_over_time`. Raises UsageError where the scenario does not have it measured.
+        """
+        return self._frame_of(LINKS_OVER_TIME if over_time else LINKS)
 
     def detail(self, detail: Detail) -> pa.Table | None:
         """A table beside that of the runs, for Arrow; None where the study has none."""
