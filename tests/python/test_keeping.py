@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rexmit.run.capture import HOSTS, capture_path
+from rexmit import Study
+from rexmit.run.capture import HOSTS, HostNames, capture_path
 from rexmit.run.judged import JudgedCaptures
 from rexmit.run.keeping import Keep
 
@@ -19,7 +20,8 @@ SCENARIO = {
 
 @pytest.mark.parametrize("capture", ["all", "failed"])
 def test_captures_of_a_run_without_an_answer_are_not_kept(tmp_path: Path, capture: str) -> None:
-    with Keep(tmp_path, capture) as keep:
+    hosts = HostNames(Study.from_dict({"scenario": SCENARIO}).spec)
+    with Keep(tmp_path, hosts, capture) as keep:
         for run in (1, 2):
             for file in keep.options(run)["captures"]:
                 Path(file).write_bytes(b"packets")

@@ -49,7 +49,7 @@ def test_a_network_has_tables_of_transfers_and_links(tmp_path: Path) -> None:
 def test_a_factor_may_not_have_the_name_of_a_column_that_is_measured() -> None:
     study = dumbbell()
     together = {"labels": ["a"], "together": {"links.middle.rate": ["1 Mbit/s"]}}
-    with pytest.raises(StudyError, match=r"vary\.link: is the name of a column"):
+    with pytest.raises(StudyError, match=r"vary\.link: is a column"):
         rexmit.Study.from_dict({**study, "vary": {"link": together}})
     two = {"hosts": {"server": {"stack": "rfc"}, "client": {"stack": "rfc"}}, "transfers": []}
     rates = {"labels": ["a"], "together": {"path.rate": ["1 Mbit/s"]}}
