@@ -20,7 +20,7 @@ SCENARIO = {
 
 @pytest.mark.parametrize("capture", ["all", "failed"])
 def test_captures_of_a_run_without_an_answer_are_not_kept(tmp_path: Path, capture: str) -> None:
-    hosts = HostNames(Study.from_dict({"scenario": SCENARIO}).spec)
+    hosts = HostNames(Study.from_dict({"scenario": SCENARIO, "design": {"replications": 3}}).spec)
     with Keep(tmp_path, hosts, capture) as keep:
         for run in (1, 2):
             for file in keep.options(run)["captures"]:
