@@ -184,7 +184,7 @@ class Results:
     def transfers(self, *, over_time: bool = False) -> pl.DataFrame:
         """What each connection did, with the factors of its run: a row a connection.
 
-        With `over_time` what each delivered, a row an interval and connection. Columns are those of the tables
+        With `over_time` what each delivered, a row an interval and connection. Columns are as in the tables
         `transfers` and `transfers_over_time`. Raises UsageError where the scenario does not have it measured.
         """
         return self._frame_of(TRANSFERS_OVER_TIME if over_time else TRANSFERS)
