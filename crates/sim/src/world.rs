@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use rexmit_network::{ByHost, ByLink, EndIndex, Ends, HostId, LinkId, Network, Node};
+use rexmit_network::{ByHost, ByLink, EndId, EndIndex, Ends, HostId, LinkId, Network, Node};
 use rexmit_path::Direction;
 use rexmit_scenario::{LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, roles};
 use rexmit_stack::{Endpoint, Snapshot, Socket, ToldCounters, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
+use rexmit_wire::Packet;
 
 use crate::caches::Caches;
 use crate::due::DueLinks;
@@ -305,11 +306,26 @@ impl World {
         self.reschedule(at);
     }
 
+    /// The end that a packet is for. A stack that serves all of its host's connections at once may hand out a packet of
+    /// another connection: its ports say of which.
+    #[inline]
+    fn receiver(&self, at: EndIndex, packet: &Packet) -> EndIndex {
+        if !matches!(self.ends[at].connection, Stack::Other(_)) {
+            return at.peer();
+        }
+        let of_ports =
+            packet.ports().and_then(|(source, destination)| connection_of_ports(source, destination));
+        let own =
+            of_ports.and_then(|connection| self.ends.find(EndId { connection, host: self.ends.host(at) }));
+        own.unwrap_or(at).peer()
+    }
+
     /// Hands what an end has queued to the path.
     fn transmit(&mut self, at: EndIndex) {
         let host = self.ends.host(at);
         while let Some(sent) = self.queue.pop_front() {
             let link = self.network.route(host, sent.packet.dst);
+            let to = self.receiver(at, &sent.packet);
             if let Some(ledger) = &mut self.ledger {
                 ledger.sent(at, self.now, &sent);
             }
@@ -318,11 +334,11 @@ impl World {
             }
             match &mut self.recorder {
                 None => {
-                    self.links[link].send(self.now, Parcel { packet: sent.packet, to: at.peer() });
+                    self.links[link].send(self.now, Parcel { packet: sent.packet, to });
                     self.due.entered(link, &self.links[link]);
                 }
                 Some(recorder) => {
-                    let parcel = Parcel { packet: sent.packet.clone(), to: at.peer() };
+                    let parcel = Parcel { packet: sent.packet.clone(), to };
                     let verdict = self.links[link].send(self.now, parcel);
                     self.due.entered(link, &self.links[link]);
                     let leaving = Sent { transmission: &sent, link, verdict: &verdict };
