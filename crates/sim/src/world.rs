@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use rexmit_network::{ByHost, ByLink, EndId, EndIndex, Ends, HostId, LinkId, Network, Node};
 use rexmit_path::Direction;
-use rexmit_scenario::{LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, roles};
+use rexmit_scenario::{
+    LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, connection_of_ports, roles,
+};
 use rexmit_stack::{Endpoint, Snapshot, Socket, ToldCounters, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
