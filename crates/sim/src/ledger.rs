@@ -3,7 +3,7 @@
 use rexmit_network::{ByLink, EndIndex, Ends, LinkId};
 use rexmit_path::{Direction, Drops};
 use rexmit_scenario::{
-    HostCell, LinkRow, LinkSlice, MeasureSpec, Measured, Resolved, TransferRow, TransferSlice, roles,
+    HostCell, LinkRow, LinkSlice, MeasureSpec, Measured, Resolved, TransferRow, TransferSlice, goodput, roles,
 };
 use rexmit_stack::{Reason, Transmission};
 use rexmit_traffic::total_time;
@@ -150,13 +150,15 @@ impl Ledger {
         for (connection, pair) in ends.pairs().enumerate() {
             let read = roles(pair).1.app().progress().bytes_read;
             let bytes = read - std::mem::replace(&mut slices.delivered[connection], read);
-            if bytes > 0 {
+            if bytes > 0
+                && let Some(goodput_bit_s) = goodput(bytes, length)
+            {
                 slices.transfers.push(TransferSlice {
                     connection: connection as u32,
                     from_ns: from.as_nanos(),
                     to_ns: to.as_nanos(),
                     bytes,
-                    goodput_bit_s: bytes as f64 * 8e9 / length as f64,
+                    goodput_bit_s,
                 });
             }
         }
@@ -270,7 +272,7 @@ fn transfer(from: &End, to: &End, book: &EndBook, now: Instant, names: TransferR
         opened_ns: opened.map(|opened| opened.as_nanos()),
         time_ns: time.map(Duration::as_nanos),
         bytes,
-        goodput_bit_s: over.filter(|ns| *ns > 0).map(|ns| bytes as f64 * 8e9 / ns as f64),
+        goodput_bit_s: over.and_then(|ns| goodput(bytes, ns)),
         data_segments: counters.data_segments,
         retransmits: counters.retransmits,
         retransmits_fast: book.fast,
