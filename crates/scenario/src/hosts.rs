@@ -1,10 +1,11 @@
 //! The hosts of a scenario by their names: a server and a client, or those of a network.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use rexmit_network::two_hosts::{CLIENT, HOSTS, SERVER, host_name};
-use rexmit_network::{ByHost, HostId, Name, tree};
+use rexmit_network::{ByHost, HostId, Id, Name, tree};
 use rexmit_stack::unknown_name;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -15,8 +16,19 @@ use crate::scenario::HostSpec;
 /// The hosts: as they are written, and one by one.
 #[derive(Clone, Debug)]
 pub struct Hosts {
-    written: Vec<(String, HostSpec)>,
+    written: Vec<Written>,
     all: ByHost<Member>,
+    /// Places among those that are written, by their names.
+    places: HashMap<String, usize>,
+}
+
+/// A host as it is written, perhaps for many.
+#[derive(Clone, Debug)]
+struct Written {
+    name: String,
+    spec: HostSpec,
+    /// The numbers of its hosts.
+    hosts: Range<usize>,
 }
 
 /// A host of a scenario.
@@ -28,13 +40,16 @@ struct Member {
 }
 
 impl Hosts {
-    fn new(mut written: Vec<(String, HostSpec)>) -> Self {
-        written.sort_by_cached_key(|(name, _)| (place_of_two(name), in_parts(name)));
-        let mut all = ByHost::new();
-        for (place, (name, spec)) in written.iter().enumerate() {
+    fn new(given: BTreeMap<String, HostSpec>) -> Self {
+        let mut given: Vec<_> = given.into_iter().collect();
+        given.sort_by_cached_key(|(name, _)| (place_of_two(name), in_parts(name)));
+        let (mut written, mut all, mut places) =
+            (Vec::with_capacity(given.len()), ByHost::new(), HashMap::new());
+        for (place, (name, spec)) in given.into_iter().enumerate() {
+            let first = all.len();
             match spec.count {
                 None => {
-                    let fixed = HOSTS.into_iter().map(host_name).find(|fixed| fixed == name);
+                    let fixed = HOSTS.into_iter().map(host_name).find(|fixed| *fixed == name);
                     let name = fixed.map_or_else(|| Name::Owned(name.clone()), Name::Borrowed);
                     all.push(Member { name, written: place });
                 }
@@ -44,8 +59,10 @@ impl Hosts {
                     }
                 }
             }
+            places.insert(name.clone(), place);
+            written.push(Written { name, spec, hosts: first..all.len() });
         }
-        Self { written, all }
+        Self { written, all, places }
     }
 
     /// One of them.
@@ -53,7 +70,7 @@ impl Hosts {
     /// # Panics
     /// Of a host that is none of them.
     pub fn of(&self, host: HostId) -> &HostSpec {
-        &self.written[self.all[host].written].1
+        &self.written[self.all[host].written].spec
     }
 
     /// The name of one of them.
@@ -66,20 +83,18 @@ impl Hosts {
 
     /// All of them, with their numbers and names: those of a group one by one.
     pub fn iter(&self) -> impl Iterator<Item = (HostId, &str, &HostSpec)> {
-        self.all.iter().map(|(id, member)| (id, &*member.name, &self.written[member.written].1))
+        self.all.iter().map(|(id, member)| (id, &*member.name, &self.written[member.written].spec))
     }
 
     /// As they are written: a group once, with its first host.
     pub fn written(&self) -> impl Iterator<Item = (HostId, &str, &HostSpec)> {
-        self.written.iter().enumerate().filter_map(|(place, (name, spec))| {
-            let first = self.all.iter().find(|(_, member)| member.written == place)?.0;
-            Some((first, name.as_str(), spec))
-        })
+        let some = self.written.iter().filter(|written| !written.hosts.is_empty());
+        some.map(|written| (HostId::from_index(written.hosts.start), written.name.as_str(), &written.spec))
     }
 
     /// The same, to change them.
     pub(crate) fn written_mut(&mut self) -> impl Iterator<Item = (&str, &mut HostSpec)> {
-        self.written.iter_mut().map(|(name, spec)| (name.as_str(), spec))
+        self.written.iter_mut().map(|written| (written.name.as_str(), &mut written.spec))
     }
 
     /// What `make` makes of each that is written, for each host.
@@ -90,40 +105,39 @@ impl Hosts {
         &self,
         mut make: impl FnMut(&str, &HostSpec) -> Result<T, SpecError>,
     ) -> Result<ByHost<T>, SpecError> {
-        let made = self.written.iter().map(|(name, spec)| make(name, spec)).collect::<Result<Vec<_>, _>>()?;
+        let made = self.written.iter().map(|written| make(&written.name, &written.spec));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
         Ok(self.all.values().map(|member| made[member.written].clone()).collect())
     }
 
     /// The hosts that a name stands for: one, or those of a group.
     pub fn named(&self, name: &str) -> Option<Vec<HostId>> {
-        if let Some(place) = self.written.iter().position(|(known, _)| known == name) {
-            let of_it = self.all.iter().filter(|(_, member)| member.written == place);
-            return Some(of_it.map(|(id, _)| id).collect());
+        if let Some(place) = self.places.get(name) {
+            return Some(self.written[*place].hosts.clone().map(HostId::from_index).collect());
         }
         let (group, number) = name.rsplit_once('-')?;
-        let number: usize = number.parse().ok()?;
-        let hosts = self.written.iter().any(|(known, spec)| known == group && spec.count.is_some());
-        let first = hosts.then(|| self.named(group)).flatten()?;
-        let host = first.get(number.checked_sub(1)?).copied().filter(|host| *self.name(*host) == name);
-        host.map(|host| vec![host])
+        let group = &self.written[*self.places.get(group)?];
+        group.spec.count?;
+        let place = number.parse::<usize>().ok()?.checked_sub(1)?;
+        let host = group.hosts.clone().nth(place).map(HostId::from_index)?;
+        (*self.name(host) == name).then(|| vec![host])
     }
 
     /// The names that [`Self::named`] knows, those of single hosts of a group left out.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.written.iter().map(|(name, _)| name.as_str())
+        self.written.iter().map(|written| written.name.as_str())
     }
 
-    /// True where they are the server and the client of the short form, or one of them is.
+    /// True where one of them has what hosts of a network have.
     pub(crate) fn hang_on_points(&self) -> bool {
-        self.written
-            .iter()
-            .any(|(_, spec)| spec.at.is_some() || spec.access.is_some() || spec.count.is_some())
+        let hangs = |host: &HostSpec| host.at.is_some() || host.access.is_some() || host.count.is_some();
+        self.written.iter().any(|written| hangs(&written.spec))
     }
 
     /// Refuses others than the server and the client.
     pub(crate) fn check_two(&self) -> Result<(), SpecError> {
         let two = HOSTS.map(host_name);
-        if let Some((name, _)) = self.written.iter().find(|(name, _)| !two.contains(&name.as_str())) {
+        if let Some(name) = self.names().find(|name| !two.contains(name)) {
             let text = format!(
                 "{}; other hosts are those of a network, which has `links`, and where each host has `at`",
                 unknown_name("key", name, &two)
@@ -138,7 +152,7 @@ impl Hosts {
 
     /// Refuses groups of none, and hosts at no point.
     pub(crate) fn check_network(&self) -> Result<(), SpecError> {
-        for (name, spec) in &self.written {
+        for Written { name, spec, .. } in &self.written {
             let key = |key: &str| format!("hosts.{name}.{key}");
             if spec.count == Some(0) {
                 return Err(SpecError::new(key("count"), "no host; allowed: at least 1"));
@@ -173,13 +187,13 @@ pub(crate) fn in_parts(name: &str) -> Vec<(Option<u64>, String)> {
 
 impl Serialize for Hosts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.written.iter().map(|(name, spec)| (name, spec)))
+        serializer.collect_map(self.written.iter().map(|written| (&written.name, &written.spec)))
     }
 }
 
 impl<'de> Deserialize<'de> for Hosts {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Ok(Self::new(BTreeMap::<String, HostSpec>::deserialize(from)?.into_iter().collect()))
+        BTreeMap::deserialize(from).map(Self::new)
     }
 }
 
