@@ -114,6 +114,7 @@ WRONG = [
     ("replications = 3", 'replications = "3"'),
     ("replications = 3", "replications = true"),
     ("replications = 3", "seed = -1"),
+    ('"server"', '"sever"'),
     ("[vary]", '[responses]\nx = { measure = "jian" }\n[vary]'),
     ("[vary]", '[responses]\nx = { measure = "jain", link = "path" }\n[vary]'),
     ("[vary]", '[responses]\nx = { measure = "share" }\n[vary]'),

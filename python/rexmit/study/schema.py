@@ -204,15 +204,8 @@ def _relaxed(part: Any) -> Any:
 def _required_of(schema: Schema) -> Schema:
     """What a whole scenario must have: hosts with their stacks, or programs, and transfers with both ends."""
     transfers = {"items": {"required": schema["$defs"]["TransferSpec"].get("required", [])}}
-    needed = _without_null({"required": schema["required"], "anyOf": schema["anyOf"]})
+    needed = {"required": schema["required"], "anyOf": schema["anyOf"]}
     return {**needed, "properties": {"transfers": transfers}}
-
-
-def _without_null(part: Any) -> Any:
-    """The same without keys that have no value: no host's name is required, since a network has its own."""
-    if isinstance(part, dict):
-        return {key: _without_null(value) for key, value in part.items() if value is not None}
-    return [_without_null(one) for one in part] if isinstance(part, list) else part
 
 
 def _settings(part: Schema, definitions: Schema, prefix: str) -> Iterator[tuple[str, Schema]]:
