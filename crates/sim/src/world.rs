@@ -308,26 +308,24 @@ impl World {
         self.reschedule(at);
     }
 
-    /// The end that a packet is for. A stack that serves all of its host's connections at once may hand out a packet of
-    /// another connection: its ports say of which.
+    /// The end that a packet is of, which `acting` has handed out: a stack that serves all connections of its host at once
+    /// may hand out those of others, and their ports say which.
     #[inline]
-    fn receiver(&self, at: EndIndex, packet: &Packet) -> EndIndex {
-        if !matches!(self.ends[at].connection, Stack::Other(_)) {
-            return at.peer();
+    fn sender(&self, acting: EndIndex, packet: &Packet) -> EndIndex {
+        if !matches!(self.ends[acting].connection, Stack::Other(_)) {
+            return acting;
         }
-        let of_ports =
-            packet.ports().and_then(|(source, destination)| connection_of_ports(source, destination));
-        let own =
-            of_ports.and_then(|connection| self.ends.find(EndId { connection, host: self.ends.host(at) }));
-        own.unwrap_or(at).peer()
+        let connection = packet.ports().and_then(|(one, other)| connection_of_ports(one, other));
+        let host = self.ends.host(acting);
+        connection.and_then(|connection| self.ends.find(EndId { connection, host })).unwrap_or(acting)
     }
 
     /// Hands what an end has queued to the path.
-    fn transmit(&mut self, at: EndIndex) {
-        let host = self.ends.host(at);
+    fn transmit(&mut self, acting: EndIndex) {
+        let host = self.ends.host(acting);
         while let Some(sent) = self.queue.pop_front() {
+            let at = self.sender(acting, &sent.packet);
             let link = self.network.route(host, sent.packet.dst);
-            let to = self.receiver(at, &sent.packet);
             if let Some(ledger) = &mut self.ledger {
                 ledger.sent(at, self.now, &sent);
             }
@@ -336,11 +334,11 @@ impl World {
             }
             match &mut self.recorder {
                 None => {
-                    self.links[link].send(self.now, Parcel { packet: sent.packet, to });
+                    self.links[link].send(self.now, Parcel { packet: sent.packet, to: at.peer() });
                     self.due.entered(link, &self.links[link]);
                 }
                 Some(recorder) => {
-                    let parcel = Parcel { packet: sent.packet.clone(), to };
+                    let parcel = Parcel { packet: sent.packet.clone(), to: at.peer() };
                     let verdict = self.links[link].send(self.now, parcel);
                     self.due.entered(link, &self.links[link]);
                     let leaving = Sent { transmission: &sent, link, verdict: &verdict };
