@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import rexmit
 from rexmit.errors import StudyError
+from rexmit.study.schema import study_schema
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "networks"
+EXAMPLE_NAMES = sorted(path.name for path in EXAMPLES.glob("*.toml"))
 
 
 def dumbbell(**more: Any) -> dict[str, Any]:
@@ -44,6 +48,12 @@ def test_a_network_has_tables_of_transfers_and_links(tmp_path: Path) -> None:
         "(select sum(passed_bytes) from links_over_time where from_point = 'left') as same"
     )
     assert passed["same"].to_list() == [True]
+
+
+@pytest.mark.parametrize("name", EXAMPLE_NAMES)
+def test_the_schema_takes_the_examples(name: str) -> None:
+    with (EXAMPLES / name).open("rb") as file:
+        jsonschema.Draft202012Validator(study_schema()).validate(tomllib.load(file))
 
 
 def test_a_factor_may_not_have_the_name_of_a_column_that_is_measured() -> None:
@@ -85,7 +95,7 @@ flows = { count = 3, every = "1 ms", size = { cdf = "sizes.csv" } }
         study.run(progress=False)
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.toml")))
+@pytest.mark.parametrize("name", EXAMPLE_NAMES)
 def test_the_examples_run(name: str) -> None:
     study = rexmit.Study.load(EXAMPLES / name)
     for number, transfer in enumerate(study.spec.scenario["transfers"]):

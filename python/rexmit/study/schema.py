@@ -211,8 +211,8 @@ def _required_of(schema: Schema) -> Schema:
 def _settings(part: Schema, definitions: Schema, prefix: str) -> Iterator[tuple[str, Schema]]:
     """Each setting of the scenario that has a name of its own: its dotted name, and what it takes.
 
-    Names are regular expressions where they have numbers. Below tables that stand for one value
-    (`path.down.drop`), and below stacks, every name is let through.
+    Names are regular expressions where they have numbers, or a name that is free (a host's). Below tables
+    that stand for one value (`path.down.drop`), and below stacks, every name is let through.
     """
     for key, value in part.get("properties", {}).items():
         name = prefix + re.escape(key)
@@ -226,6 +226,10 @@ def _settings(part: Schema, definitions: Schema, prefix: str) -> Iterator[tuple[
             yield from _settings(table, definitions, f"{name}\\.")
         elif not _is_plain(value, definitions):
             yield f"{name}\\..+", {}
+    free = part.get("additionalProperties")
+    if isinstance(free, dict) and (table := _table_of(free, definitions)) is not None:
+        yield f"{prefix}[^.]+", free
+        yield from _settings(table, definitions, f"{prefix}[^.]+\\.")
 
 
 def _table_of(part: Schema, definitions: Schema) -> Schema | None:
