@@ -86,6 +86,20 @@ ReadAll(Counters* counters, Ptr<Socket> socket)
     }
 }
 
+// A link with a drop-tail queue in its devices.
+PointToPointHelper
+LinkOf(const std::string& rate, const std::string& delay, uint32_t queuePackets)
+{
+    PointToPointHelper link;
+    link.SetDeviceAttribute("DataRate", StringValue(rate));
+    link.SetDeviceAttribute("Mtu", UintegerValue(1500));
+    link.SetChannelAttribute("Delay", StringValue(delay));
+    link.SetQueue("ns3::DropTailQueue<Packet>",
+                  "MaxSize",
+                  StringValue(std::to_string(queuePackets) + "p"));
+    return link;
+}
+
 // Two hosts and their link.
 struct Testbed
 {
@@ -99,13 +113,7 @@ MakeTestbed(const std::string& rate, const std::string& delay, uint32_t queuePac
 {
     Testbed bed;
     bed.nodes.Create(2);
-    PointToPointHelper link;
-    link.SetDeviceAttribute("DataRate", StringValue(rate));
-    link.SetDeviceAttribute("Mtu", UintegerValue(1500));
-    link.SetChannelAttribute("Delay", StringValue(delay));
-    link.SetQueue("ns3::DropTailQueue<Packet>",
-                  "MaxSize",
-                  StringValue(std::to_string(queuePackets) + "p"));
+    PointToPointHelper link = LinkOf(rate, delay, queuePackets);
     bed.devices = link.Install(bed.nodes);
     InternetStackHelper().Install(bed.nodes);
     Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.0");
@@ -291,19 +299,6 @@ struct Tree
     NodeContainer hosts;
     std::vector<Ipv4Address> addresses; // by host
 };
-
-PointToPointHelper
-LinkOf(const std::string& rate, const std::string& delay, uint32_t queuePackets)
-{
-    PointToPointHelper link;
-    link.SetDeviceAttribute("DataRate", StringValue(rate));
-    link.SetDeviceAttribute("Mtu", UintegerValue(1500));
-    link.SetChannelAttribute("Delay", StringValue(delay));
-    link.SetQueue("ns3::DropTailQueue<Packet>",
-                  "MaxSize",
-                  StringValue(std::to_string(queuePackets) + "p"));
-    return link;
-}
 
 // Points in a row, each joined with the next; the host of number i hangs on the point `at[i]`.
 Tree
