@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
 
 use rexmit_network::two_hosts::{CLIENT, HOSTS, SERVER, host_name};
-use rexmit_network::{ByHost, HostId, Id, Name, tree};
+use rexmit_network::{ByHost, HostId, Name, tree};
 use rexmit_stack::unknown_name;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -28,7 +27,7 @@ struct Written {
     name: String,
     spec: HostSpec,
     /// The numbers of its hosts.
-    hosts: Range<usize>,
+    hosts: Vec<HostId>,
 }
 
 /// A host of a scenario.
@@ -46,21 +45,20 @@ impl Hosts {
         let (mut written, mut all, mut places) =
             (Vec::with_capacity(given.len()), ByHost::new(), HashMap::new());
         for (place, (name, spec)) in given.into_iter().enumerate() {
-            let first = all.len();
-            match spec.count {
+            let hosts = match spec.count {
                 None => {
                     let fixed = HOSTS.into_iter().map(host_name).find(|fixed| *fixed == name);
                     let name = fixed.map_or_else(|| Name::Owned(name.clone()), Name::Borrowed);
-                    all.push(Member { name, written: place });
+                    vec![all.push(Member { name, written: place })]
                 }
                 Some(count) => {
-                    for number in (1..=count).take(tree::MOST_HOSTS + 1) {
-                        all.push(Member { name: Cow::Owned(format!("{name}-{number}")), written: place });
-                    }
+                    let numbers = (1..=count).take(tree::MOST_HOSTS + 1);
+                    let names = numbers.map(|number| Cow::Owned(format!("{name}-{number}")));
+                    names.map(|name| all.push(Member { name, written: place })).collect()
                 }
-            }
+            };
             places.insert(name.clone(), place);
-            written.push(Written { name, spec, hosts: first..all.len() });
+            written.push(Written { name, spec, hosts });
         }
         Self { written, all, places }
     }
@@ -88,8 +86,9 @@ impl Hosts {
 
     /// As they are written: a group once, with its first host.
     pub fn written(&self) -> impl Iterator<Item = (HostId, &str, &HostSpec)> {
-        let some = self.written.iter().filter(|written| !written.hosts.is_empty());
-        some.map(|written| (HostId::from_index(written.hosts.start), written.name.as_str(), &written.spec))
+        self.written
+            .iter()
+            .filter_map(|Written { name, spec, hosts }| Some((*hosts.first()?, name.as_str(), spec)))
     }
 
     /// The same, to change them.
@@ -113,13 +112,13 @@ impl Hosts {
     /// The hosts that a name stands for: one, or those of a group.
     pub fn named(&self, name: &str) -> Option<Vec<HostId>> {
         if let Some(place) = self.places.get(name) {
-            return Some(self.written[*place].hosts.clone().map(HostId::from_index).collect());
+            return Some(self.written[*place].hosts.clone());
         }
         let (group, number) = name.rsplit_once('-')?;
         let group = &self.written[*self.places.get(group)?];
         group.spec.count?;
         let place = number.parse::<usize>().ok()?.checked_sub(1)?;
-        let host = group.hosts.clone().nth(place).map(HostId::from_index)?;
+        let host = *group.hosts.get(place)?;
         (*self.name(host) == name).then(|| vec![host])
     }
 
