@@ -13,7 +13,6 @@ import pyarrow as pa
 from rexmit import _native
 from rexmit.errors import UsageError
 from rexmit.run.backends import Backend, as_recorded, open_backend
-from rexmit.run.capture import capture_at
 from rexmit.run.columns import SEED_COLUMNS
 from rexmit.run.results import Results
 from rexmit.study import Design, StudySpec
@@ -50,7 +49,7 @@ class Again:
         """
         spec, own = self._as_run(number)
         backend = self._backend(spec)
-        row = capture_at(backend, own, files)
+        row = backend.capture(own, files)
         before = self._rows.of(number)
         for name in TOLD:
             if name in before and before[name] != row.get(name):

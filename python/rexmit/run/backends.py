@@ -91,18 +91,11 @@ class Backend(Protocol):
     def unreached(self) -> list[tuple[str, int]]:
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
 
-    def capture(
-        self, run: int, server: Path | None, client: Path | None, snap_len: int | None = None
-    ) -> dict[str, Any]:
-        """Runs one run again, writes a capture at each host that is given a file, and returns its row.
+    def capture(self, run: int, files: Mapping[str, Path], snap_len: int | None = None) -> dict[str, Any]:
+        """Runs one run again, writes a capture at each host whose name has a file, and returns its row.
 
         `snap_len` is the most bytes of a packet that are kept, all where it is None.
         """
-
-    def capture_hosts(
-        self, run: int, files: Mapping[str, Path], snap_len: int | None = None
-    ) -> dict[str, Any]:
-        """The same for a network: a capture at each host whose name has a file."""
 
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
         """Runs one run again and returns tables of it: `state`, `verdicts`, `transmissions`."""
@@ -244,17 +237,8 @@ class ModelBackend:
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
         return self._plan.unreached()
 
-    def capture(
-        self, run: int, server: Path | None, client: Path | None, snap_len: int | None = None
-    ) -> dict[str, Any]:
+    def capture(self, run: int, files: Mapping[str, Path], snap_len: int | None = None) -> dict[str, Any]:
         """Runs one run again with its captures."""
-        files = {"server": server, "client": client}
-        return self.capture_hosts(run, {name: path for name, path in files.items() if path}, snap_len)
-
-    def capture_hosts(
-        self, run: int, files: Mapping[str, Path], snap_len: int | None = None
-    ) -> dict[str, Any]:
-        """The same for a network: a capture at each host whose name has a file."""
         wanted: dict[str, Any] = {f"capture_{name}": str(path) for name, path in files.items()}
         row = self._again(run, wanted | {"capture_snap_len": snap_len})["row"]
         assert isinstance(row, dict)

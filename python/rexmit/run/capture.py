@@ -54,16 +54,6 @@ def hosts_of(scenario: Mapping[str, Any]) -> tuple[str, ...]:
         raise StudyError(one_line(error)) from None
 
 
-def capture_at(
-    backend: Backend, run: int, files: Mapping[str, Path], snap_len: int | None = None
-) -> dict[str, Any]:
-    """Runs one run again, writes the capture of each host into its file, and returns its row."""
-    if set(files) <= set(HOSTS):
-        limit = {} if snap_len is None else {"snap_len": snap_len}
-        return backend.capture(run, files.get(HOSTS[0]), files.get(HOSTS[1]), **limit)
-    return backend.capture_hosts(run, files, snap_len)
-
-
 def capture_path(out: Path, run: int, host: str) -> Path:
     """Where the capture at a host of a run is."""
     return out / "captures" / f"run-{run:08d}-{host}.pcapng"
@@ -86,7 +76,7 @@ def capture_runs(
         def capture(run: int) -> int:
             made = {host: folder / capture_path(out, run, host).name for host in hosts.of(run)}
             try:
-                row = capture_at(backend, run, made)
+                row = backend.capture(run, made)
             except OSError as error:
                 raise store_error(folder, error) from None
             if row["time_ns"] != runs[run]:

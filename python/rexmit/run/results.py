@@ -15,7 +15,7 @@ from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
 from rexmit.files import move_in, store_error
 from rexmit.places import temporary_folder
 from rexmit.run.backends import as_recorded, open_backend
-from rexmit.run.capture import HOSTS, capture_at, hosts_of
+from rexmit.run.capture import HOSTS, hosts_of
 from rexmit.run.columns import SEED_COLUMNS
 from rexmit.run.details import (
     INTERVALS,
@@ -288,7 +288,7 @@ class Results:
                     raise UsageError(f"{host!r} is no host of {self.name}{nearest(host, known)}")
             made = {host: folder / f"{host}.pcapng" for host in paths}
             try:
-                row = capture_at(backend, own, made, snap_len)
+                row = backend.capture(own, made, snap_len)
             except OSError as error:
                 raise store_error(folder, error, resumable=False) from None
             for host, path in paths.items():

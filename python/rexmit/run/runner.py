@@ -15,7 +15,7 @@ from rexmit import _native
 from rexmit.errors import Interrupted, RexmitError, StudyError, UsageError
 from rexmit.files import make_folder, remove_folder
 from rexmit.run.backends import CHECKED_AT_ONCE, Backend, BackendOptions, open_backend
-from rexmit.run.capture import CAPTURE_CHOICES, HostNames, capture_at, capture_runs
+from rexmit.run.capture import CAPTURE_CHOICES, HostNames, capture_runs
 from rexmit.run.columns import with_factors
 from rexmit.run.details import split
 from rexmit.run.keeping import Keep
@@ -333,7 +333,7 @@ class _Session:
             return None
         run = well[0].as_py()
         hosts = HostNames(self._spec).of(run)
-        told = repeats(run, hosts, lambda number, files: capture_at(self._backend, number, files))
+        told = repeats(run, hosts, self._backend.capture)
         if told.level == "none":
             self._warn(told.words)
         elif self._options.note:
