@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::SpecError;
-use crate::scenario::HostSpec;
+use crate::host_spec::HostSpec;
 
 /// The hosts: as they are written, and one by one.
 #[derive(Clone, Debug)]
