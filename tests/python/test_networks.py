@@ -93,6 +93,11 @@ flows = { count = 3, every = "1 ms", size = { cdf = "sizes.csv" } }
     (tmp_path / "flows.csv").write_text("start (ms),size (kB)\n0,99\n")
     with pytest.raises(StudyError, match="is not the file that this study was made with"):
         study.run(progress=False)
+    (tmp_path / "flows.csv").unlink()
+    with pytest.raises(
+        StudyError, match=r"transfers\.0\.flows\.file: cannot read .*flows\.csv: No such file"
+    ):
+        rexmit.Study.load(tmp_path / "study.toml")
 
 
 @pytest.mark.parametrize("name", EXAMPLE_NAMES)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rexmit import _native
-from rexmit.errors import RexmitError, StudyError, one_line
+from rexmit.errors import StudyError, one_line
 from rexmit.inputs import FLOWS, read_bytes
 from rexmit.study.factors import TOGETHER, Factor
 from rexmit.study.network import paths_of
@@ -142,8 +142,10 @@ def _whole_table(name: Any, folder: Path, setting: str) -> Any:
     path = Path(os.path.abspath(folder / Path(name).expanduser()))
     try:
         content = read_bytes(path, FLOWS)
-    except RexmitError as error:
-        raise StudyError(f"{setting}: {one_line(error)}") from None
+    except StudyError as error:
+        raise StudyError(f"{setting}: {error}") from None
+    except OSError as error:
+        raise StudyError(f"{setting}: cannot read {path}: {error.strerror}") from None
     return {"file": str(path), "sha256": hashlib.sha256(content).hexdigest()}
 
 
