@@ -45,7 +45,7 @@ pub struct HostSpec {
     /// Its access link, with all that `path` has: `up` from the host to its point, `down` from there to the host. Absent: one
     /// without a limit of its rate and without delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub access: Option<PathSpec>,
+    pub access: Option<Box<PathSpec>>,
     /// So many hosts alike, each with an access link of its own, in a network: of `reader` these are `reader-1`, `reader-2`
     /// and so on, and `reader` stands for all of them in transfers. Absent: one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

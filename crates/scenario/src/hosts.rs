@@ -1,7 +1,8 @@
 //! The hosts of a scenario by their names: a server and a client, or those of a network.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use rexmit_network::two_hosts::{CLIENT, HOSTS, SERVER, host_name};
 use rexmit_network::{ByHost, HostId, Name, tree};
@@ -17,8 +18,8 @@ use crate::host_spec::HostSpec;
 pub struct Hosts {
     written: Vec<Written>,
     all: ByHost<Member>,
-    /// Places among those that are written, by their names.
-    places: HashMap<String, usize>,
+    /// Places among those that are written, in the order of their names.
+    by_name: Vec<usize>,
 }
 
 /// A host as it is written, perhaps for many.
@@ -28,6 +29,12 @@ struct Written {
     spec: HostSpec,
     /// The numbers of its hosts.
     hosts: Vec<HostId>,
+}
+
+impl Written {
+    fn cmp_names(&self, name: &str) -> Ordering {
+        self.name.as_str().cmp(name)
+    }
 }
 
 /// A host of a scenario.
@@ -41,9 +48,10 @@ struct Member {
 impl Hosts {
     fn new(given: BTreeMap<String, HostSpec>) -> Self {
         let mut given: Vec<_> = given.into_iter().collect();
-        given.sort_by_cached_key(|(name, _)| (place_of_two(name), in_parts(name)));
-        let (mut written, mut all, mut places) =
-            (Vec::with_capacity(given.len()), ByHost::new(), HashMap::new());
+        given.sort_by(|(one, _), (other, _)| {
+            place_of_two(one).cmp(&place_of_two(other)).then_with(|| by_numbers(one, other))
+        });
+        let (mut written, mut all) = (Vec::with_capacity(given.len()), ByHost::new());
         for (place, (name, spec)) in given.into_iter().enumerate() {
             let hosts = match spec.count {
                 None => {
@@ -57,10 +65,11 @@ impl Hosts {
                     names.map(|name| all.push(Member { name, written: place })).collect()
                 }
             };
-            places.insert(name.clone(), place);
             written.push(Written { name, spec, hosts });
         }
-        Self { written, all, places }
+        let mut by_name: Vec<usize> = (0..written.len()).collect();
+        by_name.sort_by(|one, other| Written::cmp_names(&written[*one], &written[*other].name));
+        Self { written, all, by_name }
     }
 
     /// One of them.
@@ -111,15 +120,20 @@ impl Hosts {
 
     /// The hosts that a name stands for: one, or those of a group.
     pub fn named(&self, name: &str) -> Option<Vec<HostId>> {
-        if let Some(place) = self.places.get(name) {
-            return Some(self.written[*place].hosts.clone());
+        if let Some(written) = self.find(name) {
+            return Some(written.hosts.clone());
         }
         let (group, number) = name.rsplit_once('-')?;
-        let group = &self.written[*self.places.get(group)?];
+        let group = self.find(group)?;
         group.spec.count?;
         let place = number.parse::<usize>().ok()?.checked_sub(1)?;
         let host = *group.hosts.get(place)?;
         (*self.name(host) == name).then(|| vec![host])
+    }
+
+    fn find(&self, name: &str) -> Option<&Written> {
+        let place = self.by_name.binary_search_by(|place| self.written[*place].cmp_names(name)).ok()?;
+        Some(&self.written[self.by_name[place]])
     }
 
     /// The names that [`Self::named`] knows, those of single hosts of a group left out.
@@ -178,10 +192,33 @@ fn place_of_two(name: &str) -> usize {
     HOSTS.into_iter().position(|host| host_name(host) == name).unwrap_or(HOSTS.len())
 }
 
-/// A name in parts, so that those which are numbers are ordered as such: `reader-9` before `reader-10`.
-pub(crate) fn in_parts(name: &str) -> Vec<(Option<u64>, String)> {
-    let parts = name.split_inclusive(|c: char| !c.is_ascii_digit());
-    parts.map(|part| (part.parse().ok(), part.to_owned())).collect()
+/// Orders names so that numbers in them count as such: `reader-9` before `reader-10`.
+pub(crate) fn by_numbers(one: &str, other: &str) -> Ordering {
+    let (mut a, mut b) = (one.as_bytes(), other.as_bytes());
+    while let (Some(first), Some(second)) = (a.first(), b.first()) {
+        let order = if first.is_ascii_digit() && second.is_ascii_digit() {
+            let (x, y) = (take_number(&mut a), take_number(&mut b));
+            x.len().cmp(&y.len()).then_with(|| x.cmp(y))
+        } else {
+            let order = first.cmp(second);
+            (a, b) = (&a[1..], &b[1..]);
+            order
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    // Where only zeros before a number differ, the names still do.
+    a.len().cmp(&b.len()).then_with(|| one.cmp(other))
+}
+
+/// The digits at the head, without the zeros before them.
+fn take_number<'a>(text: &mut &'a [u8]) -> &'a [u8] {
+    let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = text.split_at(len);
+    *text = rest;
+    let zeros = digits.iter().take_while(|byte| **byte == b'0').count();
+    &digits[zeros..]
 }
 
 impl Serialize for Hosts {
@@ -235,6 +272,13 @@ mod tests {
             hosts(json!({ "b-10": host(), "client": host(), "b-9": host(), "a": host(), "server": host() }));
         let names: Vec<_> = of.iter().map(|(_, name, _)| name).collect();
         assert_eq!(names, ["server", "client", "a", "b-9", "b-10"]);
+    }
+
+    #[test]
+    fn numbers_count_wherever_they_are() {
+        let mut names = ["b2a", "b10a", "b2", "b02", "b", "a10", "a9"];
+        names.sort_by(|one, other| by_numbers(one, other));
+        assert_eq!(names, ["a9", "a10", "b", "b02", "b2", "b2a", "b10a"]);
     }
 
     #[test]

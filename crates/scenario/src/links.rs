@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::SpecError;
 use crate::error::{read, refuse_list};
-use crate::hosts::{Hosts, in_parts};
+use crate::hosts::{Hosts, by_numbers};
 use crate::scenario::check_path;
 
 /// A link between two points, and what it does to packets: all that `path` has. What stands here holds for both
@@ -56,7 +56,7 @@ impl Links {
         for (name, value) in written {
             between.push(read_link(name, value)?);
         }
-        between.sort_by_cached_key(|link: &NamedLink| in_parts(&link.name));
+        between.sort_by(|one: &NamedLink, other| by_numbers(&one.name, &other.name));
         Ok(Self { between })
     }
 
@@ -100,7 +100,7 @@ impl Links {
                 (of(&link.path, !back), format!("links.{}.", link.name), name(!back))
             }
             Place::Access { host, to_host } => {
-                let access = hosts.of(host).access.as_ref();
+                let access = hosts.of(host).access.as_deref();
                 let spec = access.map_or_else(DirectionSpec::default, |access| of(access, to_host));
                 (spec, format!("hosts.{}.", hosts.name(host)), name(to_host))
             }
@@ -112,7 +112,7 @@ impl Links {
         let links = self.between.iter().map(|link| (format!("links.{}", link.name), &link.path));
         let access = hosts
             .written()
-            .filter_map(|(_, name, spec)| Some((format!("hosts.{name}.access"), spec.access.as_ref()?)));
+            .filter_map(|(_, name, spec)| Some((format!("hosts.{name}.access"), spec.access.as_deref()?)));
         links.chain(access)
     }
 }

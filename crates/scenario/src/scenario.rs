@@ -327,7 +327,7 @@ impl Resolved {
             if spec.count.is_none() {
                 spec.address = Some(self.address(*host));
             }
-            spec.access = spec.access.take().map(|access| access.with_defaults());
+            spec.access = spec.access.take().map(|access| Box::new(access.with_defaults()));
         }
         let mut value = serde_json::to_value(&scenario).unwrap_or_default();
         for (host, (name, _)) in firsts.iter().zip(scenario.hosts.written_mut()) {

@@ -81,7 +81,7 @@ pub struct TransferSpec {
     /// `{ count = 1000, every = "exponential 5 ms", size = "web-search" }`,
     /// `{ time = "60 s", load = 0.6, of = "50 Mbit/s", size = "data-mining" }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flows: Option<FlowsSpec>,
+    pub flows: Option<Box<FlowsSpec>>,
     /// Connections of this kind; between groups of hosts, of each pair. `flows` have their own number, and pairs take
     /// them in turn.
     #[serde(default = "one")]
