@@ -337,7 +337,7 @@ def test_levels_of_repeating(tmp_path: Path) -> None:
             files["client"].write_bytes(b"")
             return {"time_ns": 1, "completed": True, "error": None}
 
-        return repeats.repeats(0, capture).level
+        return repeats.repeats(0, ("server", "client"), capture).level
 
     first = block(5, b"aaaa")
     assert level(first, first) == "bytes"

@@ -83,9 +83,6 @@ class Counting:
     def unreached(self) -> list[tuple[str, int]]:
         return [("path.down.drop: position 3 was never reached", sum(run % 8 > 5 for run in self.ran))]
 
-    def hosts(self, run: int) -> list[str]:
-        return ["server", "client"]
-
     def capture(self, run: int, files: Mapping[str, Path]) -> dict[str, Any]:
         for path in files.values():
             path.write_text(f"capture of {run}")

@@ -137,6 +137,11 @@ impl<T> Ends<T> {
         (0..self.items.len() as u32).map(EndIndex)
     }
 
+    /// The numbers of the first end of each connection, in order.
+    pub fn firsts(&self) -> impl Iterator<Item = EndIndex> + use<T> {
+        (0..self.items.len() as u32 / 2).map(|number| EndIndex::first_of(ConnectionId::new(number)))
+    }
+
     /// Every end with its number, in order.
     pub fn iter(&self) -> impl Iterator<Item = (EndIndex, &T)> {
         (0..).map(EndIndex).zip(&self.items)

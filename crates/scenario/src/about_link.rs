@@ -37,8 +37,8 @@ impl Resolved {
         let Some(links) = &self.links else {
             let alternate = [two_hosts::ALTERNATE_DOWN, two_hosts::ALTERNATE_UP].contains(&link);
             let name = if alternate { "alternate" } else { "path" };
-            let ends = [two_hosts::sender(link), two_hosts::receiver(link)].map(two_hosts::host_name);
-            return about([name, ends[0], ends[1]], &spec, true);
+            let [from, to] = [two_hosts::sender(link), two_hosts::receiver(link)].map(two_hosts::host_name);
+            return about([name, from, to], &spec, true);
         };
         match tree::place(link, links.between.len()) {
             Place::Between { number, back } => {

@@ -9,9 +9,9 @@ use rexmit_network::{ByHost, HostId};
 use rexmit_stack::{HostSettings, HostTable, Registry, StackFactory, unknown_name};
 use serde_json::{Value, json};
 
+use crate::host_spec::HostSpec;
 use crate::hosts::Hosts;
 use crate::profiles::StackProfile;
-use crate::scenario::HostSpec;
 use crate::{Resolved, SpecError};
 
 /// The keys of a host that no stack adds.

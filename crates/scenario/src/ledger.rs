@@ -1,6 +1,6 @@
 //! What connections and links do in a run: the tables `transfers` and `links`, and both over time, whatever runs it.
 
-use rexmit_network::{ByLink, ConnectionId, EndIndex, Ends, Id, LinkId};
+use rexmit_network::{ByLink, EndIndex, Ends, LinkId};
 use rexmit_path::{Carried, Direction, Drops};
 use rexmit_stack::{Reason, Transmission};
 use rexmit_traffic::total_time;
@@ -10,7 +10,8 @@ use rexmit_wire::Packet;
 use crate::histogram::Histogram;
 use crate::timing::Timing;
 use crate::{
-    HostCell, LinkRow, LinkSlice, MeasureSpec, Measured, Resolved, Row, TransferRow, TransferSlice, roles,
+    HostCell, LinkRow, LinkSlice, MeasureSpec, Measured, Resolved, Row, TransferRow, TransferSlice, goodput,
+    roles,
 };
 
 /// What is written down of connections and links while a run goes on.
@@ -158,13 +159,15 @@ impl Ledger {
         for (connection, pair) in ends.pairs().enumerate() {
             let read = roles(pair).1.app().progress().bytes_read;
             let bytes = read - std::mem::replace(&mut slices.delivered[connection], read);
-            if bytes > 0 {
+            if bytes > 0
+                && let Some(goodput_bit_s) = goodput(bytes, length)
+            {
                 slices.transfers.push(TransferSlice {
                     connection: connection as u32,
                     from_ns: from.as_nanos(),
                     to_ns: to.as_nanos(),
                     bytes,
-                    goodput_bit_s: bytes as f64 * 8e9 / length as f64,
+                    goodput_bit_s,
                 });
             }
         }
@@ -246,17 +249,15 @@ impl Ledger {
         let now = Instant::from_nanos(row.virtual_ns);
         self.pass(now, links, ends);
         self.end_slice(now, links, ends);
-        let transfers = ends.pairs().enumerate().map(|(connection, pair)| {
-            let (from, to) = roles(pair);
-            let first = EndIndex::first_of(ConnectionId::from_index(connection));
-            let sender = if std::ptr::eq(from, &raw const pair[0]) { first } else { first.peer() };
-            let receiver = sender.peer();
+        let transfers = ends.firsts().map(|first| {
+            let sender = if ends[first].app().receives() { first.peer() } else { first };
+            let (from, to) = (&ends[sender], &ends[sender.peer()]);
             let name = |at| HostCell(resolved.network.host_name(ends.host(at)).clone());
             let names = TransferRow {
-                connection: connection as u32,
+                connection: sender.connection().number(),
                 transfer: resolved.transfer_name(from.transfer()),
                 sender: name(sender),
-                receiver: name(receiver),
+                receiver: name(sender.peer()),
                 ..TransferRow::default()
             };
             let book = &self.ends[sender.number() as usize];
@@ -303,7 +304,7 @@ fn transfer<E: Measured>(
         opened_ns: opened.map(|opened| opened.as_nanos()),
         time_ns: time.map(Duration::as_nanos),
         bytes,
-        goodput_bit_s: over.filter(|ns| *ns > 0).map(|ns| bytes as f64 * 8e9 / ns as f64),
+        goodput_bit_s: over.and_then(|ns| goodput(bytes, ns)),
         data_segments: counters.map(|counters| counters.data_segments),
         retransmits: counters.map(|counters| counters.retransmits),
         timeouts: counters.and_then(|counters| counters.timeouts),

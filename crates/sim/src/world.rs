@@ -12,6 +12,7 @@ use rexmit_scenario::{
 use rexmit_stack::{Endpoint, Snapshot, Socket, ToldCounters, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
+use rexmit_wire::Packet;
 
 use crate::caches::Caches;
 use crate::observer::Observer;
@@ -64,8 +65,6 @@ pub(crate) struct World {
     network: Arc<Network>,
     /// Whether there are more hosts than a server and a client.
     has_many: bool,
-    /// What an end hands out may be of another connection of its host, to another host.
-    hands_out_for_others: bool,
     links: ByLink<Direction<Parcel>>,
     due: DueLinks,
     ends: Ends<End>,
@@ -94,7 +93,6 @@ impl World {
             now: Instant::ZERO,
             network: Arc::clone(&resolved.network),
             has_many: resolved.links.is_some(),
-            hands_out_for_others: resolved.links.is_some() && resolved.runs_linux(),
             links: streams.links(resolved, options.verdicts)?,
             due: DueLinks::new(resolved.network.links().count()),
             ends: Ends::with_capacity(resolved.least_connections()),
@@ -128,7 +126,7 @@ impl World {
         let stacks = self.stacks.insert(Stacks::start(resolved, streams)?);
         stacks.set_caches(&options.caches);
         for plan in resolved.connections(streams)? {
-            if self.hands_out_for_others {
+            if self.has_many && resolved.runs_linux() {
                 resolved.check_port(&plan)?;
             }
             self.ends.push_with(plan.ends.each_ref().map(|end| end.host), |host| {
@@ -315,12 +313,23 @@ impl World {
         self.reschedule(at);
     }
 
+    /// The end that a packet is of, which `acting` has handed out: a stack that serves all connections of its host at once
+    /// may hand out those of others, and their ports say which.
+    #[inline]
+    fn sender(&self, acting: EndIndex, packet: &Packet) -> EndIndex {
+        if !matches!(self.ends[acting].connection, Stack::Other(_)) {
+            return acting;
+        }
+        let connection = packet.ports().and_then(|(one, other)| connection_of_ports(one, other));
+        let host = self.ends.host(acting);
+        connection.and_then(|connection| self.ends.find(EndId { connection, host })).unwrap_or(acting)
+    }
+
     /// Hands what an end has queued to the path.
-    fn transmit(&mut self, at: EndIndex) {
-        let host = self.ends.host(at);
-        let acting = at;
+    fn transmit(&mut self, acting: EndIndex) {
+        let host = self.ends.host(acting);
         while let Some(sent) = self.queue.pop_front() {
-            let at = if self.hands_out_for_others { self.sender(acting, &sent) } else { acting };
+            let at = self.sender(acting, &sent.packet);
             let link = self.network.route(host, sent.packet.dst);
             if let Some(ledger) = &mut self.ledger {
                 ledger.sent(at, self.now, &sent);
@@ -343,13 +352,6 @@ impl World {
                 }
             }
         }
-    }
-
-    /// The end that a packet is of, which the end `acting` has handed out.
-    fn sender(&self, acting: EndIndex, sent: &Transmission) -> EndIndex {
-        let connection = sent.packet.ports().and_then(|(one, other)| connection_of_ports(one, other));
-        let host = self.ends.host(acting);
-        connection.and_then(|connection| self.ends.find(EndId { connection, host })).unwrap_or(acting)
     }
 
     /// Writes down verdicts of a link that were undecided until now.

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
-from rexmit.run.capture import hosts_in
 from rexmit.run.details import details_of, nest
 from rexmit.run.stacks import LINUX, MODEL, PREFIX, Stack, third_parties
 from rexmit.run.stopping import asked
@@ -92,13 +91,8 @@ class Backend(Protocol):
     def unreached(self) -> list[tuple[str, int]]:
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
 
-    def hosts(self, run: int) -> list[str]:
-        """The hosts of a run by their names."""
-
-    def capture(
-        self, run: int, files: Mapping[str, Path | None], snap_len: int | None = None
-    ) -> dict[str, Any]:
-        """Runs one run again, writes a capture at each host that is given a file, and returns its row.
+    def capture(self, run: int, files: Mapping[str, Path], snap_len: int | None = None) -> dict[str, Any]:
+        """Runs one run again, writes a capture at each host whose name has a file, and returns its row.
 
         `snap_len` is the most bytes of a packet that are kept, all where it is None.
         """
@@ -243,15 +237,9 @@ class ModelBackend:
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
         return self._plan.unreached()
 
-    def hosts(self, run: int) -> list[str]:
-        """The hosts of a run by their names."""
-        return hosts_in(self._spec.scenario_of(run))
-
-    def capture(
-        self, run: int, files: Mapping[str, Path | None], snap_len: int | None = None
-    ) -> dict[str, Any]:
+    def capture(self, run: int, files: Mapping[str, Path], snap_len: int | None = None) -> dict[str, Any]:
         """Runs one run again with its captures."""
-        wanted: dict[str, Any] = {f"capture_{host}": str(path) for host, path in files.items() if path}
+        wanted: dict[str, Any] = {f"capture_{name}": str(path) for name, path in files.items()}
         row = self._again(run, wanted | {"capture_snap_len": snap_len})["row"]
         assert isinstance(row, dict)
         return row

@@ -55,7 +55,9 @@ class ChosenKernels:
         return facts_of(self.all())
 
     def _of_scenario(self, scenario: Mapping[str, Any]) -> Kernel:
-        names = {host: name for host in hosts_of(scenario) if (name := named_by(scenario, host)) is not None}
+        names = {
+            host: name for host in written_hosts(scenario) if (name := named_by(scenario, host)) is not None
+        }
         found = {host: self._find(name) for host, name in names.items()}
         if len(set(found.values())) > 1:
             where = self._spec.path or self._spec.name
@@ -109,7 +111,7 @@ def _runs_of_levels(spec: StudySpec, deciding: Sequence[int]) -> Iterator[tuple[
 
 def named_kernels(spec: StudySpec) -> list[str]:
     """The settings of a study by which hosts name kernels, in its scenario or in a factor."""
-    own = {f"hosts.{host}.{SETTING}": named_by(spec.scenario, host) for host in hosts_of(spec.scenario)}
+    own = {f"hosts.{host}.{SETTING}": named_by(spec.scenario, host) for host in written_hosts(spec.scenario)}
     factors = [name for one in spec.design.factors for name in (one.settings or (one.name,))]
     return [key for key, named in own.items() if named is not None or key in factors]
 
@@ -122,7 +124,7 @@ def _may_name(factor: Factor) -> bool:
     return any(name[0] == "hosts" and any(name[2:] == key[: len(name[2:])] for key in keys) for name in names)
 
 
-def hosts_of(scenario: Mapping[str, Any]) -> list[str]:
+def written_hosts(scenario: Mapping[str, Any]) -> list[str]:
     """The hosts by the names under which they are written: a group once."""
     hosts = scenario.get("hosts")
     return [*hosts] if isinstance(hosts, Mapping) else []

@@ -12,7 +12,7 @@ from rexmit import _native
 from rexmit.errors import RexmitError
 from rexmit.files import remove_file
 from rexmit.places import temporary_folder
-from rexmit.run.capture import hosts_in
+from rexmit.run.capture import hosts_of
 
 
 class JudgedCaptures:
@@ -39,24 +39,25 @@ class JudgedCaptures:
         if not scenario.get("retransmissions"):
             return dict(options)
         text = json.dumps(scenario, default=str)
-        hosts = hosts_in(scenario)
-        captures: list[str | None] = list(options.get("captures", [None] * len(hosts)))
-        judged, own = {}, []
-        for name in _native.senders(text):
-            host = hosts.index(name)
-            if (path := captures[host]) is None:
-                own.append(self._folder / f"run-{run}-{name}.pcapng")
-                path = captures[host] = str(own[-1])
-            judged[name] = path
+        hosts = hosts_of(scenario)
+        captures = list(options.get("captures", [None] * len(hosts)))
+        judged: dict[str, str] = {}
+        own = []
+        for host in _native.senders(text):
+            at = hosts.index(host)
+            if captures[at] is None:
+                own.append(self._folder / f"run-{run}-{host}.pcapng")
+                captures[at] = str(own[-1])
+            judged[host] = captures[at]
         self._runs[run] = text, judged, own
         return {**options, "captures": captures}
 
-    def take(self, run: int) -> list[dict[str, Any]]:
-        """The rows of a run that is over, whose captures go; none where it left no captures."""
+    def take(self, run: int, answered: bool) -> list[dict[str, Any]]:
+        """The rows of a run that is over, whose captures go; none where it left no whole captures."""
         text, judged, own = self._runs.pop(run, ("", {}, []))
         try:
             there = {host: path for host, path in judged.items() if Path(path).exists()}
-            if not there:
+            if not (answered and there):
                 return []
             rows: list[dict[str, Any]] = json.loads(_native.retransmissions_of(text, there))
             return rows

@@ -19,6 +19,7 @@ from rexmit.errors import RexmitError, StudyError, UsageError
 from rexmit.files import put
 from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for, to_json
+from rexmit.run.capture import hosts_of
 from rexmit.run.chosen_kernels import ChosenKernels, named_kernels
 from rexmit.run.details import PROGRAMS, RETRANSMISSIONS, nest
 from rexmit.run.guests import (
@@ -112,11 +113,7 @@ class RealBackend(ModelBackend):
 
     def _sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         keep = self._options.keep
-
-        def options(run: int) -> dict[str, Any]:
-            return self._captured(run, keep.options(run, self.hosts(run)) if keep else {})
-
-        crew = self._crew(options, jobs)
+        crew = self._crew(lambda run: self._captured(run, keep.options(run) if keep else {}), jobs)
         finished: dict[int, Done] = {}
         flushed = time.monotonic()
         work = crew.work(runs, stopped)
@@ -124,7 +121,7 @@ class RealBackend(ModelBackend):
             for done in work:
                 finished[done.run] = done
                 if self._judged:
-                    self._sent_again[done.run] = self._judged.take(done.run)
+                    self._sent_again[done.run] = self._judged.take(done.run, done.failed is None)
                 self._settle(done)
                 if time.monotonic() - flushed > PIECE_SECONDS:
                     yield from self._pieces(finished)
@@ -138,12 +135,10 @@ class RealBackend(ModelBackend):
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
         return self._unreached.texts()
 
-    def capture(
-        self, run: int, files: Mapping[str, Path | None], snap_len: int | None = None
-    ) -> dict[str, Any]:
+    def capture(self, run: int, files: Mapping[str, Path], snap_len: int | None = None) -> dict[str, Any]:
         """Runs one run again with its captures."""
-        paths = [files.get(host) for host in self.hosts(run)]
-        captures = [None if path is None else str(path.resolve()) for path in paths]
+        hosts = hosts_of(self._spec.scenario_of(run))
+        captures = [str(files[host].resolve()) if host in files else None for host in hosts]
         return self._row(self._one(run, {"captures": captures, "capture_snap_len": snap_len}))
 
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
@@ -191,8 +186,7 @@ class RealBackend(ModelBackend):
         if keep := self._options.keep:
             row = {} if done.failed else done.answer["row"]
             failed = done.failed is not None or not row["completed"] or row["error"] is not None
-            tables = {} if done.failed else done.answer.get("tables", {})
-            keep.settle(done.run, failed, tables)
+            keep.settle(done.run, failed, None if done.failed else done.answer.get("tables", {}))
 
     def _job(self, run: int, options: dict[str, Any]) -> RunJob:
         options = {"virtual_hz": self._virtual_hz(run), **options}

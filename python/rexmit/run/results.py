@@ -15,9 +15,18 @@ from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
 from rexmit.files import move_in, store_error
 from rexmit.places import temporary_folder
 from rexmit.run.backends import as_recorded, open_backend
-from rexmit.run.capture import HOSTS
+from rexmit.run.capture import HOSTS, hosts_of
 from rexmit.run.columns import SEED_COLUMNS
-from rexmit.run.details import INTERVALS, MESSAGES, RETRANSMISSIONS, Detail
+from rexmit.run.details import (
+    INTERVALS,
+    LINKS,
+    LINKS_OVER_TIME,
+    MESSAGES,
+    RETRANSMISSIONS,
+    TRANSFERS,
+    TRANSFERS_OVER_TIME,
+    Detail,
+)
 from rexmit.run.parquet import ROWS_A_GROUP, table_file, table_metadata, table_schema, whole_table
 from rexmit.run.parts import read_pieces
 from rexmit.run.provenance import read_provenance
@@ -172,6 +181,22 @@ class Results:
         """
         return self._frame_of(MESSAGES)
 
+    def transfers(self, *, over_time: bool = False) -> pl.DataFrame:
+        """What each connection did, with the factors of its run: a row a connection.
+
+        With `over_time` what each delivered, a row an interval and connection. Columns are as in the tables
+        `transfers` and `transfers_over_time`. Raises UsageError where the scenario does not have it measured.
+        """
+        return self._frame_of(TRANSFERS_OVER_TIME if over_time else TRANSFERS)
+
+    def links(self, *, over_time: bool = False) -> pl.DataFrame:
+        """What each link did, with the factors of its run: a row a direction of a link.
+
+        With `over_time` a row an interval and direction. Columns are those of the tables `links` and
+        `links_over_time`. Raises UsageError where the scenario does not have it measured.
+        """
+        return self._frame_of(LINKS_OVER_TIME if over_time else LINKS)
+
     def detail(self, detail: Detail) -> pa.Table | None:
         """A table beside that of the runs, for Arrow; None where the study has none."""
         if detail.name not in self._details and self.folder is not None:
@@ -243,30 +268,31 @@ class Results:
         *,
         server: str | Path | None = None,
         client: str | Path | None = None,
-        hosts: Mapping[str, str | Path] | None = None,
+        at: Mapping[str, str | Path] | None = None,
         snap_len: int | None = None,
     ) -> dict[str, Any]:
         """Runs one run again, exactly as it was, and writes its captures (pcapng) to these files.
 
-        `hosts` has those of a network by the names of its hosts.
-        `snap_len` is the most bytes of a packet that are kept, all where it is None; 128 hold every header.
+        `at` has those of hosts of a network, by their names. `snap_len` is the most bytes of a packet that
+        are kept, all where it is None; 128 hold every header.
         Returns the row of the run.
         """
         spec, own = self._as_run(run)
         backend = open_backend(self.study["backend"], spec, as_recorded(self.study))
         with temporary_folder() as folder:
-            given = {**dict(zip(HOSTS, (server, client), strict=True)), **(hosts or {})}
-            paths = {host: Path(path) for host, path in given.items() if path is not None}
-            if unknown := [host for host in paths if host not in backend.hosts(own)]:
-                known = ", ".join(backend.hosts(own)[:20])
-                raise UsageError(f"{unknown[0]!r} is no host of run {run}; its hosts: {known}")
+            named = {**dict(zip(HOSTS, (server, client), strict=True)), **(at or {})}
+            paths = {host: Path(path) for host, path in named.items() if path is not None}
+            known = hosts_of(spec.scenario_of(own))
+            for host in paths:
+                if host not in known:
+                    raise UsageError(f"{host!r} is no host of {self.name}{nearest(host, known)}")
             made = {host: folder / f"{host}.pcapng" for host in paths}
             try:
                 row = backend.capture(own, made, snap_len)
             except OSError as error:
                 raise store_error(folder, error, resumable=False) from None
-            for host, source in made.items():
-                move_in(source, paths[host])
+            for host, path in paths.items():
+                move_in(made[host], path)
         numbers = {"run": run, "replication": run % self.study["replications"]}
         return {name: numbers.get(name, value) for name, value in row.items()}
 
