@@ -25,7 +25,16 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "bench"
 NS3_HEADER = Path("/usr/include/ns3/core-module.h")
-NS3_LIBRARIES = ["applications", "point-to-point", "internet", "traffic-control", "network", "stats", "core"]
+NS3_LIBRARIES = [
+    "applications",
+    "point-to-point",
+    "nix-vector-routing",
+    "internet",
+    "traffic-control",
+    "network",
+    "stats",
+    "core",
+]
 # Bandwidth-delay product of 1 Gbit/s and 2 x 20 ms, in packets of 1500 bytes.
 BDP = 3334
 Line = dict[str, Any]
@@ -54,6 +63,11 @@ def scenarios(seconds: int) -> list[Scenario]:
         for flows in (1, 10, 100, 1000):
             options = {"flows": flows, "queue": queue, "seconds": seconds}
             rows.append(Scenario(f"bulk, {flows} flows, {words}", "bulk", options, repeat=3))
+    for hosts in (2, 100, 1000, 10_000):
+        rows.append(Scenario(f"dumbbell, {hosts:,} hosts", "dumbbell", {"hosts": hosts, "seconds": seconds}))
+    rows.append(Scenario("parking lot, 3 links", "parking-lot", {"seconds": seconds}))
+    rows.append(Scenario("20,000 short flows", "arrivals", {"flows": 20_000}))
+    rows.append(Scenario("100,000 short flows", "arrivals", {"flows": 100_000}, beside_ns3=False))
     rows.append(Scenario("memory, 10,000 flows", "memory", {"flows": 10_000}))
     return rows
 
@@ -158,7 +172,9 @@ def measure(lines: list[Line]) -> tuple[float, float]:
 
 
 def words(line: Line, wall: float) -> str:
-    """Wall time, and runs a second where the scenario is made of runs."""
+    """Wall time, and runs a second where the scenario is made of runs; of networks also hops and memory."""
+    if "hops" in line:
+        return f"{wall:.3f} s, {line['hops'] / wall:,.0f} hops/s, {line['bytes_a_piece']:,} bytes each"
     return f"{wall:.3f} s, {line['runs'] / wall:,.0f} runs/s" if "runs" in line else f"{wall:.3f} s"
 
 

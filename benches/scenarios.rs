@@ -5,6 +5,9 @@
 //! scenarios study jobs=2 repeat=5              all 23,898 runs of hurtig-2006
 //! scenarios bulk flows=10 queue=100 seconds=3 repeat=3
 //! scenarios memory flows=10000
+//! scenarios dumbbell hosts=1000 seconds=3       half of them send to the other half over one link
+//! scenarios parking-lot seconds=3               three bottlenecks in a row, a flow over all, one over each
+//! scenarios arrivals flows=20000                short flows that arrive at random, between 50 pairs of hosts
 //! scenarios sctp seconds=3 loss=0 code=model    bulk of 1400-byte messages, on any stack of the registry
 //! ```
 //!
@@ -29,7 +32,7 @@ fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
     let scenario = words.next().unwrap_or_else(|| "grid".to_string());
     let mut numbers: HashMap<String, u64> =
-        [("flows", 1), ("queue", 100), ("seconds", 3), ("jobs", 1), ("repeat", 1), ("loss", 0)]
+        [("flows", 1), ("hosts", 2), ("queue", 100), ("seconds", 3), ("jobs", 1), ("repeat", 1), ("loss", 0)]
             .map(|(name, value)| (name.to_string(), value))
             .into();
     let mut code = "model".to_string();
@@ -49,7 +52,13 @@ fn main() -> Result<()> {
             "bulk" => bulk(numbers["flows"], numbers["queue"], numbers["seconds"])?,
             "memory" => memory(numbers["flows"])?,
             "sctp" => sctp(numbers["seconds"], numbers["loss"], &code)?,
-            _ => return Err(format!("unknown scenario {scenario}: grid, study, bulk, memory or sctp").into()),
+            "dumbbell" => dumbbell(numbers["hosts"], numbers["seconds"])?,
+            "parking-lot" => parking_lot(numbers["seconds"])?,
+            "arrivals" => arrivals(numbers["flows"])?,
+            _ => {
+                let known = "grid, study, bulk, memory, dumbbell, parking-lot, arrivals or sctp";
+                return Err(format!("unknown scenario {scenario}: {known}").into());
+            }
         };
         println!("{line}");
     }
@@ -168,6 +177,88 @@ fn memory(flows: u64) -> Result<Value> {
         "flows": flows,
         "accepted": row.bytes / 1448,
         "bytes_a_flow": peak.saturating_sub(before) / flows,
+    }))
+}
+
+/// Hosts of a network that hang on this point, each by a link of 10 Gbit/s and 1 ms.
+fn hosts_at(point: &str, count: u64) -> Value {
+    let stack =
+        json!({ "inherits": "rfc", "buffers": { "send": "1 MiB", "receive": "1 MiB", "max": "64 MiB" } });
+    let access = json!({ "rate": "10 Gbit/s", "delay": "1 ms", "queue": "1000 packets" });
+    json!({ "stack": stack, "at": point, "count": count, "access": access })
+}
+
+fn between(points: [&str; 2], rate: &str, queue: &str) -> Value {
+    json!({ "between": points, "rate": rate, "delay": "5 ms", "queue": queue })
+}
+
+/// Half of the hosts send to the other half over one link of 1 Gbit/s.
+fn dumbbell(hosts: u64, seconds: u64) -> Result<Value> {
+    let pairs = (hosts / 2).max(1);
+    let scenario = json!({
+        "hosts": { "from": hosts_at("left", pairs), "to": hosts_at("right", pairs) },
+        "links": { "shared": between(["left", "right"], "1 Gbit/s", "1000 packets") },
+        "transfers": [{
+            "from": "from", "to": "to", "opened_by": "from", "bulk": format!("{} s", seconds + 1), "stagger": "100 us",
+        }],
+        "limit": format!("{seconds} s"),
+    });
+    tree("dumbbell", hosts, &scenario)
+}
+
+/// A flow over three links of 100 Mbit/s in a row, and one over each.
+fn parking_lot(seconds: u64) -> Result<Value> {
+    let ends = [(0, 3), (0, 1), (1, 2), (2, 3)];
+    let mut hosts = serde_json::Map::new();
+    let mut transfers = Vec::new();
+    for (n, (from, to)) in ends.into_iter().enumerate() {
+        hosts.insert(format!("from{n}"), hosts_at(&format!("p{from}"), 1));
+        hosts.insert(format!("to{n}"), hosts_at(&format!("p{to}"), 1));
+        let (from, to) = (format!("from{n}"), format!("to{n}"));
+        transfers.push(json!({
+            "from": from, "to": to, "opened_by": from, "bulk": format!("{} s", seconds + 1),
+        }));
+    }
+    let link = |points| between(points, "100 Mbit/s", "200 packets");
+    let scenario = json!({
+        "hosts": hosts,
+        "links": { "one": link(["p0", "p1"]), "two": link(["p1", "p2"]), "three": link(["p2", "p3"]) },
+        "transfers": transfers,
+        "limit": format!("{seconds} s"),
+    });
+    tree("parking-lot", 3, &scenario)
+}
+
+/// Short flows between 50 pairs of hosts, one each 200 us, over one link of 1 Gbit/s.
+fn arrivals(flows: u64) -> Result<Value> {
+    let scenario = json!({
+        "hosts": { "from": hosts_at("left", 50), "to": hosts_at("right", 50) },
+        "links": { "shared": between(["left", "right"], "1 Gbit/s", "1000 packets") },
+        "transfers": [{
+            "from": "from", "to": "to", "opened_by": "from",
+            "flows": { "count": flows, "every": "exponential 200 us", "size": "exponential 10 kB" },
+        }],
+    });
+    tree("arrivals", flows, &scenario)
+}
+
+/// One run of a network: what it delivered, and how often its packets passed a link.
+fn tree(name: &str, number: u64, scenario: &Value) -> Result<Value> {
+    let resolved = Resolved::from_value(scenario.clone())?;
+    let before = resident("VmRSS")?;
+    let start = Instant::now();
+    let row = run(&resolved, &Streams::new(SEED, ""), &RunOptions::default())?.row;
+    let wall = start.elapsed().as_secs_f64();
+    Ok(json!({
+        "program": "rexmit",
+        "scenario": name,
+        "number": number,
+        "virtual_s": row.virtual_ns as f64 / 1e9,
+        "deliveries": row.deliveries,
+        "hops": row.links.iter().map(|link| link.packets - link.drops).sum::<u64>(),
+        "bytes_a_piece": resident("VmHWM")?.saturating_sub(before) / number,
+        "retransmits": row.retransmits,
+        "wall_s": wall,
     }))
 }
 

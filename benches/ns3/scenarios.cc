@@ -3,11 +3,15 @@
 //   scenarios --scenario=grid                        6,930 short transfers, one loss by position each
 //   scenarios --scenario=bulk --flows=10 --queue=100 --seconds=3
 //   scenarios --scenario=memory --flows=10000
+//   scenarios --scenario=dumbbell --hosts=1000       half of them send to the other half
+//   scenarios --scenario=parking-lot                 three bottlenecks in a row
+//   scenarios --scenario=arrivals --flows=20000      short flows that arrive at random
 //
 // Prints one JSON object a line. The hosts are joined by one link with a drop-tail queue in its device
 // and no queue discipline above it: the fewest events that ns-3 needs for this path. The TCP is NewReno
 // with SACK and timestamps, set as near to the study as ns-3's attributes allow.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
@@ -20,6 +24,7 @@
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
+#include "ns3/nix-vector-routing-module.h"
 #include "ns3/network-module.h"
 #include "ns3/point-to-point-module.h"
 #include "ns3/traffic-control-module.h"
@@ -81,6 +86,20 @@ ReadAll(Counters* counters, Ptr<Socket> socket)
     }
 }
 
+// A link with a drop-tail queue in its devices.
+PointToPointHelper
+LinkOf(const std::string& rate, const std::string& delay, uint32_t queuePackets)
+{
+    PointToPointHelper link;
+    link.SetDeviceAttribute("DataRate", StringValue(rate));
+    link.SetDeviceAttribute("Mtu", UintegerValue(1500));
+    link.SetChannelAttribute("Delay", StringValue(delay));
+    link.SetQueue("ns3::DropTailQueue<Packet>",
+                  "MaxSize",
+                  StringValue(std::to_string(queuePackets) + "p"));
+    return link;
+}
+
 // Two hosts and their link.
 struct Testbed
 {
@@ -94,13 +113,7 @@ MakeTestbed(const std::string& rate, const std::string& delay, uint32_t queuePac
 {
     Testbed bed;
     bed.nodes.Create(2);
-    PointToPointHelper link;
-    link.SetDeviceAttribute("DataRate", StringValue(rate));
-    link.SetDeviceAttribute("Mtu", UintegerValue(1500));
-    link.SetChannelAttribute("Delay", StringValue(delay));
-    link.SetQueue("ns3::DropTailQueue<Packet>",
-                  "MaxSize",
-                  StringValue(std::to_string(queuePackets) + "p"));
+    PointToPointHelper link = LinkOf(rate, delay, queuePackets);
     bed.devices = link.Install(bed.nodes);
     InternetStackHelper().Install(bed.nodes);
     Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.0");
@@ -279,6 +292,141 @@ Memory(uint32_t flows)
     Simulator::Destroy();
 }
 
+// Hosts on points, joined by links: routes are found by nix vectors, as ns-3 recommends for large topologies.
+struct Tree
+{
+    NodeContainer points;
+    NodeContainer hosts;
+    std::vector<Ipv4Address> addresses; // by host
+};
+
+// Points in a row, each joined with the next; the host of number i hangs on the point `at[i]`.
+Tree
+MakeTree(uint32_t points,
+         const std::vector<uint32_t>& at,
+         const std::string& rate,
+         const std::string& delay,
+         uint32_t queuePackets,
+         Counters* counters)
+{
+    Tree tree;
+    tree.points.Create(points);
+    tree.hosts.Create(at.size());
+    InternetStackHelper stack;
+    Ipv4NixVectorHelper routing;
+    stack.SetRoutingHelper(routing);
+    stack.SetIpv6StackInstall(false);
+    stack.Install(tree.points);
+    stack.Install(tree.hosts);
+    Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.252");
+    PointToPointHelper shared = LinkOf(rate, delay, queuePackets);
+    for (uint32_t point = 0; point + 1 < points; ++point)
+    {
+        NetDeviceContainer devices = shared.Install(tree.points.Get(point), tree.points.Get(point + 1));
+        addresses.Assign(devices);
+        addresses.NewNetwork();
+        TrafficControlHelper().Uninstall(devices);
+    }
+    PointToPointHelper access = LinkOf("10Gbps", "1ms", 1000);
+    for (uint32_t host = 0; host < at.size(); ++host)
+    {
+        NetDeviceContainer devices = access.Install(tree.hosts.Get(host), tree.points.Get(at[host]));
+        tree.addresses.push_back(addresses.Assign(devices).GetAddress(0));
+        addresses.NewNetwork();
+        TrafficControlHelper().Uninstall(devices);
+        devices.Get(0)->TraceConnectWithoutContext("MacRx", MakeBoundCallback(&CountPacket, counters));
+    }
+    return tree;
+}
+
+void
+Sink(const Tree& tree, uint32_t host)
+{
+    PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), kPort));
+    sink.Install(tree.hosts.Get(host)).Start(Seconds(0));
+}
+
+void
+Send(const Tree& tree, uint32_t from, uint32_t to, uint64_t bytes, Time start)
+{
+    BulkSendHelper sender("ns3::TcpSocketFactory", InetSocketAddress(tree.addresses[to], kPort));
+    sender.SetAttribute("MaxBytes", UintegerValue(bytes));
+    sender.SetAttribute("SendSize", UintegerValue(kSegment * 4));
+    sender.Install(tree.hosts.Get(from)).Start(start);
+}
+
+void
+RunTree(const std::string& name, uint32_t number, double seconds, const Counters& counters)
+{
+    Simulator::Stop(Seconds(seconds));
+    const double start = WallSeconds();
+    Simulator::Run();
+    const double wall = WallSeconds() - start;
+    std::cout << "{\"program\": \"ns-3\", \"scenario\": \"" << name << "\", \"number\": " << number
+              << ", \"virtual_s\": " << seconds << ", \"deliveries\": " << counters.deliveries
+              << ", \"resident\": " << ResidentBytes() << ", \"wall_s\": " << wall << "}" << std::endl;
+    Simulator::Destroy();
+}
+
+void
+Dumbbell(uint32_t hosts, double seconds)
+{
+    ConfigureTcp(1 << 20, 1 << 20);
+    Counters counters;
+    const uint32_t pairs = std::max(hosts / 2, 1u);
+    std::vector<uint32_t> at(2 * pairs, 0);
+    std::fill(at.begin() + pairs, at.end(), 1);
+    Tree tree = MakeTree(2, at, "1Gbps", "5ms", 1000, &counters);
+    for (uint32_t pair = 0; pair < pairs; ++pair)
+    {
+        Sink(tree, pairs + pair);
+        Send(tree, pair, pairs + pair, 0, MicroSeconds(100 * pair));
+    }
+    RunTree("dumbbell", hosts, seconds, counters);
+}
+
+void
+ParkingLot(double seconds)
+{
+    ConfigureTcp(1 << 20, 1 << 20);
+    Counters counters;
+    const std::vector<uint32_t> at{0, 3, 0, 1, 1, 2, 2, 3};
+    Tree tree = MakeTree(4, at, "100Mbps", "5ms", 200, &counters);
+    for (uint32_t pair = 0; pair < 4; ++pair)
+    {
+        Sink(tree, 2 * pair + 1);
+        Send(tree, 2 * pair, 2 * pair + 1, 0, Seconds(0));
+    }
+    RunTree("parking-lot", 3, seconds, counters);
+}
+
+void
+Arrivals(uint32_t flows)
+{
+    ConfigureTcp(1 << 20, 1 << 20);
+    Counters counters;
+    const uint32_t pairs = 50;
+    std::vector<uint32_t> at(2 * pairs, 0);
+    std::fill(at.begin() + pairs, at.end(), 1);
+    Tree tree = MakeTree(2, at, "1Gbps", "5ms", 1000, &counters);
+    for (uint32_t pair = 0; pair < pairs; ++pair)
+    {
+        Sink(tree, pairs + pair);
+    }
+    Ptr<ExponentialRandomVariable> gaps = CreateObject<ExponentialRandomVariable>();
+    gaps->SetAttribute("Mean", DoubleValue(200e-6));
+    Ptr<ExponentialRandomVariable> sizes = CreateObject<ExponentialRandomVariable>();
+    sizes->SetAttribute("Mean", DoubleValue(10000));
+    double start = 0;
+    for (uint32_t flow = 0; flow < flows; ++flow)
+    {
+        start += gaps->GetValue();
+        const auto bytes = static_cast<uint64_t>(sizes->GetValue()) + 1;
+        Send(tree, flow % pairs, pairs + flow % pairs, bytes, Seconds(start));
+    }
+    RunTree("arrivals", flows, start + 5, counters);
+}
+
 } // namespace
 
 int
@@ -287,12 +435,14 @@ main(int argc, char** argv)
     std::string scenario = "grid";
     uint32_t flows = 1;
     uint32_t queue = 100;
+    uint32_t hosts = 2;
     double seconds = 3;
     CommandLine command;
-    command.AddValue("scenario", "grid, bulk or memory", scenario);
-    command.AddValue("flows", "number of flows (bulk, memory)", flows);
+    command.AddValue("scenario", "grid, bulk, memory, dumbbell, parking-lot or arrivals", scenario);
+    command.AddValue("flows", "number of flows (bulk, memory, arrivals)", flows);
+    command.AddValue("hosts", "number of hosts (dumbbell)", hosts);
     command.AddValue("queue", "packets that the queue holds (bulk)", queue);
-    command.AddValue("seconds", "virtual time (bulk)", seconds);
+    command.AddValue("seconds", "virtual time (bulk, dumbbell, parking-lot)", seconds);
     command.Parse(argc, argv);
     if (scenario == "grid")
     {
@@ -306,9 +456,22 @@ main(int argc, char** argv)
     {
         Memory(flows);
     }
+    else if (scenario == "dumbbell")
+    {
+        Dumbbell(hosts, seconds);
+    }
+    else if (scenario == "parking-lot")
+    {
+        ParkingLot(seconds);
+    }
+    else if (scenario == "arrivals")
+    {
+        Arrivals(flows);
+    }
     else
     {
-        std::cerr << "unknown scenario " << scenario << ": grid, bulk or memory" << std::endl;
+        std::cerr << "unknown scenario " << scenario
+                  << ": grid, bulk, memory, dumbbell, parking-lot or arrivals" << std::endl;
         return 2;
     }
     return 0;

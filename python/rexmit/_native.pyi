@@ -19,6 +19,7 @@ __all__ = [
     "check_sampling",
     "comment_says_dropped",
     "give_rights_back",
+    "hosts_of",
     "measure_emulator",
     "parse_duration",
     "parse_rate",

@@ -12,9 +12,20 @@ import rexmit
 from rexmit.errors import StudyError
 from rexmit.run.details import DETAILS, PROGRAMS
 from rexmit.study.factors import parse_factor
-from rexmit.tables import Column, analysis, lateness, reserved, responses, run_columns, single, single_kinds
+from rexmit.tables import (
+    Column,
+    analysis,
+    detail,
+    lateness,
+    reserved,
+    reserved_where_measured,
+    responses,
+    run_columns,
+    single,
+    single_kinds,
+)
 from rexmit.tables import arrow as tables_arrow
-from rexmit.tables.described import SEEDS, Columns
+from rexmit.tables.described import MEASURED, SEEDS, Columns
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -25,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out: Path = tmp_path_factory.mktemp("described") / "out"
     study = rexmit.Study.load("hurtig-2006/short").set("path.rate", ["1 Mbit/s"]).set("path.delay", ["5 ms"])
     study = study.set("path.down.drop", [9]).set("intervals", "1 s")
-    study = study.set("retransmissions", True).set("messages", True)
+    study = study.set("retransmissions", True).set("messages", True).set("measure.every", "1 s")
     study.run(out, progress=False, state="all", verdicts="all", transmissions="all")
     return out
 
@@ -95,10 +106,21 @@ def test_each_column_is_on_the_page_of_reference() -> None:
 def test_no_factor_may_have_the_name_of_a_column_of_a_study() -> None:
     levels = {"together": {"path.rate": ["1 Mbit/s", "2 Mbit/s"]}}
     names = {name for file, columns in tables().items() if not file.startswith("tables/") for name in columns}
-    assert names | {*lateness(), *SEEDS} <= reserved()
+    assert names | {*lateness(), *SEEDS} <= reserved_where_measured()
+    of_measured = {name for one in MEASURED for name in detail(one)}
+    assert names - of_measured <= reserved()
+    assert "link" not in reserved()
     for name in reserved():
         with pytest.raises(StudyError, match="is the name of a column of the results"):
             parse_factor(name, levels)
+
+
+def test_a_name_of_what_is_measured_is_kept_from_studies_that_measure() -> None:
+    levels = {"together": {"path.rate": ["1 Mbit/s", "2 Mbit/s"]}, "labels": ["slow", "fast"]}
+    study = rexmit.Study.load("hurtig-2006/short").set("vary.link", levels)
+    study.spec.check()
+    with pytest.raises(StudyError, match=r"vary\.link: is a column of what connections"):
+        study.set("measure", {}).spec.check()
 
 
 def test_a_described_unit_is_the_ending_of_the_name() -> None:

@@ -14,10 +14,11 @@ from rexmit.errors import UsageError
 LEFT_OUT = {
     "LinuxSpec": {"version"},
     "PathSpec": {"emulator", "qdisc"},
-    "HostSpec": {"alternate_address", "code", "program", "usrsctp"},
-    "TransferSpec": {"congestion", "socket"},
+    "HostSpec": {"access", "alternate_address", "at", "code", "count", "program", "usrsctp"},
+    "TransferSpec": {"congestion", "flows", "name", "socket"},
 }
-"""Keys that no scenario has: the kernel to take, programs, a second path, other code, single sockets."""
+"""Keys that no scenario has: the kernel to take, programs, a second path, other code, single sockets,
+networks, flows that arrive at random."""
 
 
 def drawn(family: str, count: int, seed: int = 5) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ JUDGE = Way(inside=False, whole=True)
 def answers(scenarios: Scenarios, order: Sequence[int], way: Way, folder: Path) -> dict[int, dict[str, Any]]:
     """What each run gave, with the bytes of its captures where they were asked for."""
     kernel = find_kernel()
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
 
     def launch(job: Path, beside: Path) -> list[str]:
         reach = Reach((folder.resolve(),))
@@ -301,6 +301,17 @@ class TestOverNetem:
             # Their queues hold all that these transfers have under way.
             large = path.get("qdisc", "").startswith(("pfifo_fast", "sfq")) and "redflow" not in path["qdisc"]
             assert row["retransmits"] > 0 or (large and "loss" not in path), path
+
+
+@pytest.mark.usefixtures("guest", "inside")
+def test_a_capture_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+    older = tmp_path / "0-server.pcapng"
+    older.write_bytes(b"of another day")
+    runs = drawn(range(1), 1)
+    found = answers(runs, [0], Way(inside=True, whole=True), tmp_path)[0]
+    # Whatever it was called meanwhile.
+    assert not list(tmp_path.iterdir())
+    assert found == answers(runs, [0], Way(inside=True, whole=True), tmp_path)[0]
 
 
 def test_the_library_reaches_this_machines_kernel_by_no_name_of_its_c_library() -> None:

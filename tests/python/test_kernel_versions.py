@@ -179,8 +179,8 @@ def test_two_hosts_of_a_run_have_one_kernel(made: Make) -> None:
     with pytest.raises(StudyError) as wrong:
         ChosenKernels(named.set("hosts.client.linux.version", "6.1").spec)
     assert str(wrong.value) == (
-        "study: hosts.server.linux.version '6.12', hosts.client.linux.version '6.1': both hosts of a run are "
-        "in one guest and have one kernel; name the same for both, or for one of them"
+        "study: hosts.server.linux.version '6.12', hosts.client.linux.version '6.1': all hosts of a run are "
+        "in one guest and have one kernel; name the same for all, or for one of them"
     )
     with pytest.raises(StudyError, match="have one kernel"):
         ChosenKernels(

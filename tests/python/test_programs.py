@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -331,12 +332,12 @@ def test_levels_of_repeating(tmp_path: Path) -> None:
     def level(*turns: bytes) -> str:
         left = list(turns)
 
-        def capture(run: int, server: Path, client: Path) -> dict[str, Any]:
-            server.write_bytes(left.pop(0))
-            client.write_bytes(b"")
+        def capture(run: int, files: Mapping[str, Path]) -> dict[str, Any]:
+            files["server"].write_bytes(left.pop(0))
+            files["client"].write_bytes(b"")
             return {"time_ns": 1, "completed": True, "error": None}
 
-        return repeats.repeats(0, capture).level
+        return repeats.repeats(0, ("server", "client"), capture).level
 
     first = block(5, b"aaaa")
     assert level(first, first) == "bytes"

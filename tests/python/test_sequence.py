@@ -89,7 +89,9 @@ def test_a_run_that_is_run_again_is_the_one_of_the_sequence(study: rexmit.Study,
     results = open_results(tmp_path / "whole")
     again = Again(results)
     for number in (13, 0, 15):
-        again.run(number, tmp_path / "server.pcapng", None)  # which compares the row with the stored one
+        again.run(
+            number, {"server": tmp_path / "server.pcapng"}
+        )  # which compares the row with the stored one
         state = pl.read_parquet(tmp_path / f"whole/tables/run-{number:08}-state.parquet")
         found = state.filter(pl.col("host") == "server")["cached_rtt_ns"].drop_nulls().unique().to_list()
         assert (

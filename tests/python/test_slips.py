@@ -100,7 +100,7 @@ def test_options_that_a_results_folder_has_nothing_for_are_refused(
     done = rexmit("plot", "out", *options)
     assert done.returncode == 2
     assert named in done.stderr
-    assert "its figures take --out, --format and --json" in done.stderr
+    assert "its figures take --out, --run, --format and --json" in done.stderr
     assert not (tmp_path / "out/figures").exists()
 
 

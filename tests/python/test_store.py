@@ -9,7 +9,7 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -83,10 +83,9 @@ class Counting:
     def unreached(self) -> list[tuple[str, int]]:
         return [("path.down.drop: position 3 was never reached", sum(run % 8 > 5 for run in self.ran))]
 
-    def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
-        for path in (server, client):
-            if path:
-                path.write_text(f"capture of {run}")
+    def capture(self, run: int, files: Mapping[str, Path]) -> dict[str, Any]:
+        for path in files.values():
+            path.write_text(f"capture of {run}")
         return {"time_ns": run * run}
 
 
@@ -463,8 +462,8 @@ def test_captures_of_all_runs_are_whole_and_kept(backend: Counting, tmp_path: Pa
 
 def test_a_run_that_does_not_repeat_is_reported(backend: Counting, tmp_path: Path) -> None:
     class Changing(Counting):
-        def capture(self, run: int, server: Path | None, client: Path | None) -> dict[str, Any]:
-            return super().capture(run, server, client) | {"time_ns": 5}
+        def capture(self, run: int, files: Mapping[str, Path]) -> dict[str, Any]:
+            return super().capture(run, files) | {"time_ns": 5}
 
     backend.capture = Changing().capture  # type: ignore[method-assign]
     with pytest.raises(Exception, match=r"run 0 took 0 ns and now 5 ns"):

@@ -72,6 +72,14 @@ RIGHT = [
         ),
     ),
     ('writes = "10 x 2500 bytes"', 'bulk = "10 s"'),
+    # Measures of connections and links.
+    (
+        STUDY,
+        STUDY.replace("path.delay", 'measure.every = "1 s"\npath.delay')
+        + '[responses]\nfair = { measure = "jain", transfers = ["0"], from = "5 s" }\n'
+        + 'queue = { measure = "queue", link = { name = "path", from = "server" }, unit = "packets" }\n'
+        + 'settled = { measure = "convergence", within = 2, span = "1 s" }\n',
+    ),
 ]
 
 WRONG = [
@@ -84,7 +92,6 @@ WRONG = [
     ('"10 ms"', "10"),
     ('"10 ms"', '"10 MS"'),
     ('"99 packets"', '"99 pakets"'),
-    ('"server"', '"sever"'),
     ('"path.rate" =', '"path.rat" ='),
     ('"path.rate" =', '"path.up.rates" ='),
     ('"path.rate" =', '"transfer.0.writes" ='),
@@ -107,6 +114,13 @@ WRONG = [
     ("replications = 3", 'replications = "3"'),
     ("replications = 3", "replications = true"),
     ("replications = 3", "seed = -1"),
+    ('"server"', '"sever"'),
+    ("[vary]", '[responses]\nx = { measure = "jian" }\n[vary]'),
+    ("[vary]", '[responses]\nx = { measure = "jain", link = "path" }\n[vary]'),
+    ("[vary]", '[responses]\nx = { measure = "share" }\n[vary]'),
+    ("[vary]", '[responses]\nx = { measure = "convergence", within = 1 }\n[vary]'),
+    ("[vary]", '[responses]\nx = { measure = "completion", stat = "p90" }\n[vary]'),
+    ("[vary]", '[responses]\nx = { from = "client.output" }\n[vary]'),
     (STUDY[STUDY.index("[vary]") :], "[[scenario.transfers]]\nfrom = 'server'"),
     (STUDY[STUDY.index("[[scenario") :], ""),
 ]

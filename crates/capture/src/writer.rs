@@ -16,6 +16,9 @@ use crate::record::Direction;
 /// nothing else is asked for. A fixed date keeps the bytes of a capture the same from run to run.
 pub const DEFAULT_EPOCH_NS: u64 = 1_139_270_400_000_000_000;
 
+/// Bytes of blocks that are gathered for the inner writer.
+const PIECE: usize = 64 << 10;
+
 /// What a capture says beside its packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -61,8 +64,8 @@ pub struct KeptBytes<'a> {
 /// Writes one interface of raw IP packets as pcapng, little-endian, times in nanoseconds.
 ///
 /// Make it with [`Writer::new`] or [`Writer::with_options`], call [`Writer::write_packet`] (or
-/// [`Writer::write_bytes`]) for each packet in the order of time, and [`Writer::finish`] at the end. Each
-/// block goes to the inner writer in one call; give a [`std::io::BufWriter`] where calls are dear.
+/// [`Writer::write_bytes`]) for each packet in the order of time, and [`Writer::finish`] at the end. Blocks
+/// are gathered, so that the inner writer is called seldom; what was not finished may not have reached it.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     inner: W,
@@ -70,8 +73,10 @@ pub struct Writer<W: Write> {
     epoch_ns: u64,
     /// The packet being written.
     packet: Vec<u8>,
-    /// The block being written.
-    block: Vec<u8>,
+    /// Blocks that wait for the inner writer, and the one being written behind them.
+    blocks: Vec<u8>,
+    /// Where that one begins.
+    at: usize,
 }
 
 impl<W: Write> Writer<W> {
@@ -89,8 +94,8 @@ impl<W: Write> Writer<W> {
     /// Those of the inner writer.
     pub fn with_options(inner: W, name: &str, options: &Options) -> io::Result<Self> {
         let snap_len = options.snap_len.map_or(usize::MAX, |n| n as usize);
-        let mut writer =
-            Self { inner, snap_len, epoch_ns: options.epoch_ns, packet: Vec::new(), block: Vec::new() };
+        let (packet, blocks, at) = (Vec::new(), Vec::with_capacity(PIECE), 0);
+        let mut writer = Self { inner, snap_len, epoch_ns: options.epoch_ns, packet, blocks, at };
         writer.write_section_header(options)?;
         writer.write_interface(name, options)?;
         Ok(writer)
@@ -162,12 +167,9 @@ impl<W: Write> Writer<W> {
         let kept = &part.bytes[..part.bytes.len().min(self.snap_len)];
         let time = self.epoch_ns.saturating_add(time.as_nanos());
         self.begin(ENHANCED_PACKET);
-        // The first interface.
-        self.put32(0);
-        self.put32((time >> 32) as u32);
-        self.put32(time as u32);
-        self.put32(kept.len() as u32);
-        self.put32(part.original_len);
+        let interface = 0;
+        let (high, low) = ((time >> 32) as u32, time as u32);
+        self.put([interface, high, low, kept.len() as u32, part.original_len]);
         self.put_padded(kept);
         if direction.is_some() || comment.is_some() {
             if let Some(comment) = comment {
@@ -182,22 +184,20 @@ impl<W: Write> Writer<W> {
         self.end()
     }
 
-    /// Flushes the inner writer and returns it.
+    /// Writes the blocks that wait, flushes the inner writer and returns it.
     ///
     /// # Errors
     /// Those of the inner writer.
     pub fn finish(mut self) -> io::Result<W> {
+        self.hand_over()?;
         self.inner.flush()?;
         Ok(self.inner)
     }
 
     fn write_section_header(&mut self, options: &Options) -> io::Result<()> {
         self.begin(SECTION_HEADER);
-        self.put32(BYTE_ORDER_MAGIC);
         // Version 1.0, and a section whose length is not said.
-        self.put32(1);
-        self.put32(u32::MAX);
-        self.put32(u32::MAX);
+        self.put([BYTE_ORDER_MAGIC, 1, u32::MAX, u32::MAX]);
         self.put_text(OPT_COMMENT, options.comment.as_deref());
         self.put_text(SHB_HARDWARE, options.hardware.as_deref());
         self.put_text(SHB_OS, options.os.as_deref());
@@ -208,9 +208,8 @@ impl<W: Write> Writer<W> {
 
     fn write_interface(&mut self, name: &str, options: &Options) -> io::Result<()> {
         self.begin(INTERFACE_DESCRIPTION);
-        // The high half is reserved.
-        self.put32(u32::from(LinkType::RAW.0));
-        self.put32(options.snap_len.unwrap_or(0));
+        // The high half of the first is reserved.
+        self.put([u32::from(LinkType::RAW.0), options.snap_len.unwrap_or(0)]);
         self.put_text(IF_NAME, Some(name));
         self.put_text(IF_DESCRIPTION, options.description.as_deref());
         // Times in units of 10^-9 s.
@@ -220,26 +219,31 @@ impl<W: Write> Writer<W> {
     }
 
     fn begin(&mut self, block_type: u32) {
-        self.block.clear();
-        self.put32(block_type);
-        // The length, filled in at the end.
-        self.put32(0);
+        self.at = self.blocks.len();
+        // The length is filled in at the end.
+        self.put([block_type, 0]);
     }
 
     fn end(&mut self) -> io::Result<()> {
-        let len = self.block.len() as u32 + 4;
-        self.put32(len);
-        self.block[4..8].copy_from_slice(&len.to_le_bytes());
-        self.inner.write_all(&self.block)
+        let len = (self.blocks.len() - self.at) as u32 + 4;
+        self.put([len]);
+        self.blocks[self.at + 4..self.at + 8].copy_from_slice(&len.to_le_bytes());
+        if self.blocks.len() < PIECE { Ok(()) } else { self.hand_over() }
     }
 
-    fn put32(&mut self, value: u32) {
-        self.block.extend(value.to_le_bytes());
+    fn hand_over(&mut self) -> io::Result<()> {
+        let written = self.inner.write_all(&self.blocks);
+        self.blocks.clear();
+        written
+    }
+
+    fn put<const N: usize>(&mut self, values: [u32; N]) {
+        self.blocks.extend_from_slice(values.map(u32::to_le_bytes).as_flattened());
     }
 
     fn put_padded(&mut self, bytes: &[u8]) {
-        self.block.extend(bytes);
-        self.block.resize(self.block.len().next_multiple_of(4), 0);
+        self.blocks.extend_from_slice(bytes);
+        self.blocks.resize(self.blocks.len().next_multiple_of(4), 0);
     }
 
     fn put_text(&mut self, code: u16, text: Option<&str>) {
@@ -251,8 +255,7 @@ impl<W: Write> Writer<W> {
     /// An option holds 65,535 bytes; what is more is cut off.
     fn put_option(&mut self, code: u16, value: &[u8]) {
         let value = &value[..value.len().min(usize::from(u16::MAX))];
-        self.block.extend(code.to_le_bytes());
-        self.block.extend((value.len() as u16).to_le_bytes());
+        self.put([u32::from(code) | (value.len() as u32) << 16]);
         self.put_padded(value);
     }
 }

@@ -10,11 +10,13 @@
 //! - `{"of": 7, "wrong": "...", "os_error": 28}`: run 7 cannot be run; the number is the operating system's, or null;
 //! - `{"end": true}`: nothing is left to do.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use rexmit_network::two_hosts::{SERVER, network};
+use rexmit_network::two_hosts::SERVER;
+use rexmit_network::{HostId, LinkId, Network, Node};
 use rexmit_scenario::tables::{messages_of_run, states, verdicts};
 use rexmit_scenario::{Design, Resolved, Row, SpecError, Streams};
 use rexmit_tables::{Block, Table, TableRow, row, table};
@@ -210,7 +212,7 @@ fn run_one(
     let streams = Streams::new(seed, &key);
     let outcome = run(resolved, &streams, &wanted.options, stock, beat)?;
     let unreached = outcome.unreached.iter().map(ToString::to_string).collect();
-    let tables = tables(&outcome, &wanted.options);
+    let tables = tables(&outcome, &wanted.options, &resolved.network);
     let LiveOutcome { row, lateness, .. } = outcome;
     let late_p99_ns = lateness.quantile(0.99).as_nanos();
     let late = late_p99_ns > round_trip(resolved) / SHARE;
@@ -219,21 +221,20 @@ fn run_one(
 }
 
 /// The tables that a run was asked for, by their kind, each by columns.
-fn tables(outcome: &LiveOutcome, options: &LiveOptions) -> Value {
-    let network = network();
+fn tables(outcome: &LiveOutcome, options: &LiveOptions, network: &Network) -> Value {
     let mut all = Map::new();
     let mut add = |kind: &str, table: Table| {
         let columns = table.columns.iter().map(|column| (column.name.clone(), column.values().into()));
         all.insert(kind.into(), Value::Object(columns.collect()));
     };
     if options.state.is_some() {
-        add("state", states(&outcome.states, &network));
+        add("state", states(&outcome.states, network));
     }
     if options.verdicts {
-        add("verdicts", verdicts(&outcome.verdicts, &network));
+        add("verdicts", verdicts(&outcome.verdicts, network));
     }
     if options.messages {
-        add("messages", messages_of_run(&outcome.messages, &network));
+        add("messages", messages_of_run(&outcome.messages, network));
     }
     if all.is_empty() { Value::Null } else { Value::Object(all) }
 }
@@ -244,6 +245,9 @@ const SHARE: u64 = 100;
 /// The shortest round trip of a full packet and its answer, nanoseconds; at least 1 ms, below which no real clock is
 /// to be trusted.
 fn round_trip(resolved: &Resolved) -> u64 {
+    if resolved.links.is_some() {
+        return round_trip_of_network(resolved).max(1_000_000);
+    }
     let (down, up) = (resolved.scenario.path.down(), resolved.scenario.path.up());
     let sending = |rate: Option<rexmit_units::Rate>| {
         let bits = u64::from(resolved.scenario.hosts.of(SERVER).mtu) * 8;
@@ -251,6 +255,29 @@ fn round_trip(resolved: &Resolved) -> u64 {
     };
     let delays = down.delay.as_nanos() + up.delay.as_nanos();
     (delays + sending(down.rate).min(sending(up.rate))).max(1_000_000)
+}
+
+/// The least delay there and back between hosts of a transfer.
+fn round_trip_of_network(resolved: &Resolved) -> u64 {
+    /// Of so many connections of a transfer at the most.
+    const MOST: u32 = 1000;
+    let network = &resolved.network;
+    let delays: HashMap<LinkId, u64> =
+        network.links().map(|link| (link, resolved.direction(link).delay.as_nanos())).collect();
+    let way = |from: HostId, to: HostId| {
+        let (mut link, mut delay) = (network.default_route(from), 0);
+        loop {
+            delay += delays.get(&link).copied().unwrap_or(0);
+            match network.link(link).to {
+                Node::Point(point) => link = network.forward(point, to),
+                Node::Host(_) => return delay,
+            }
+        }
+    };
+    let pairs = resolved.transfers.iter().flat_map(|transfer| {
+        (0..transfer.connections().clamp(1, MOST)).map(|copy| (transfer.from(copy), transfer.to(copy)))
+    });
+    pairs.map(|(from, to)| way(from, to) + way(to, from)).min().unwrap_or(0)
 }
 
 /// Lines that are said together.

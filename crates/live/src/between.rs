@@ -2,9 +2,9 @@
 
 use std::io;
 
-use rexmit_network::{ByLink, HostId};
+use rexmit_network::{ByLink, Ends, HostId};
 use rexmit_path::{Direction, LogRow, Unreached, Verdict};
-use rexmit_scenario::LinkCounts;
+use rexmit_scenario::{LinkCounts, Measured, Resolved, Row};
 use rexmit_units::Instant;
 
 use crate::drive::poll_number;
@@ -77,6 +77,20 @@ impl Between {
         Ok(true)
     }
 
+    /// Before what happens at `now`: measures queues and intervals.
+    pub(crate) fn measure<E: Measured>(&mut self, now: Instant, ends: &Ends<E>) {
+        if let Self::Ours(emulator) = self {
+            emulator.measure(now, ends);
+        }
+    }
+
+    /// Adds to the row of a run that is over what connections and links did.
+    pub(crate) fn tell<E: Measured>(&mut self, row: &mut Row, resolved: &Resolved, ends: &Ends<E>) {
+        if let Self::Ours(emulator) = self {
+            emulator.tell(row, resolved, ends);
+        }
+    }
+
     /// When the next packet is due, as far as this process has to do with it.
     pub fn next_due(&self) -> Option<Instant> {
         match self {
@@ -97,7 +111,7 @@ impl Between {
                     drops: direction.counters().drops_by().into(),
                     unreached: direction.unmet(),
                 });
-                Ok(Passed { links: links.collect(), delivered: emulator.lateness().packets })
+                Ok(Passed { links: links.collect(), delivered: emulator.delivered() })
             }
             Self::Netem(netem) => netem.passed(),
         }

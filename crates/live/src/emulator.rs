@@ -8,12 +8,15 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use rexmit_network::{ByHost, ByLink, HostId, LinkId, Network, two_hosts};
-use rexmit_path::{Direction, Verdict};
+use rexmit_network::{ByHost, ByLink, EndIndex, Ends, HostId, LinkId, Network, Node};
+use rexmit_path::{Carried, Direction, Verdict};
+use rexmit_scenario::{DueLinks, Ledger, Measured, Resolved, Row, connection_of_ports};
 use rexmit_units::{Duration, Instant};
 
-use crate::packet::{RealPacket, Run, octets};
+use crate::addresses::HostsByAddress;
+use crate::packet::{Frame, RealPacket, Run};
 use crate::pool::{Intake, Pool};
 use crate::port::{Arrival, Port};
 use crate::sys::clock::Clock;
@@ -28,18 +31,24 @@ pub use crate::lateness::Lateness;
 /// is due, and wait until a port is readable or [`Self::next_due`] has come. By a clock that runs on, many at a time:
 /// [`Self::take_in_for`], [`Self::hand_out_for`] and [`Self::next_action`], as [`crate::drive()`] does.
 pub struct Emulator<P = Tun> {
-    network: Network,
+    network: Arc<Network>,
     ports: ByHost<P>,
     links: ByLink<Direction<RealPacket>>,
     verdicts: Option<ByLink<Vec<Verdict>>>,
+    /// Which link has something to do next.
+    due: DueLinks,
     lateness: Lateness,
+    /// Packets that hosts were handed one by one.
+    delivered: u64,
     incidents: Incidents,
     intake: Intake,
     gathered: ByLink<Gathered>,
     /// When the last packet entered a link.
     entered: ByLink<Instant>,
-    /// The hosts' addresses, as the IP header has them, where packets for others meet no path.
-    addresses: Option<ByHost<Vec<u8>>>,
+    /// The hosts by their addresses, where packets for others meet no path.
+    hosts: Option<HostsByAddress>,
+    /// What is written down of connections and links.
+    ledger: Option<Ledger>,
 }
 
 /// What happened beside packets' entering and leaving.
@@ -66,7 +75,7 @@ pub struct Pace {
 impl<P: Port> Emulator<P> {
     /// The links of `network` between the ports of its hosts. `verdicts` keeps each verdict.
     pub fn new(
-        network: Network,
+        network: impl Into<Arc<Network>>,
         ports: ByHost<P>,
         mut links: ByLink<Direction<RealPacket>>,
         verdicts: bool,
@@ -77,22 +86,30 @@ impl<P: Port> Emulator<P> {
         Self {
             ports,
             verdicts: verdicts.then(|| links.ids().map(|_| Vec::new()).collect()),
+            due: DueLinks::new(links.len()),
             lateness: Lateness::default(),
+            delivered: 0,
             incidents: Incidents::default(),
             intake: Intake::new(Pool::default()),
             gathered: links.ids().map(|_| Gathered::default()).collect(),
             entered: links.ids().map(|_| Instant::ZERO).collect(),
-            addresses: None,
-            network,
+            hosts: None,
+            ledger: None,
+            network: network.into(),
             links,
         }
     }
 
-    /// Takes packets between hosts with these addresses only.
+    /// Takes packets between hosts with these addresses only. Of more than two hosts it must know them.
     #[must_use]
-    pub fn only_between(mut self, addresses: ByHost<IpAddr>) -> Self {
-        self.addresses = Some(addresses.map(octets));
-        self
+    pub fn only_between(self, addresses: &ByHost<IpAddr>) -> Self {
+        Self { hosts: Some(HostsByAddress::of(addresses)), ..self }
+    }
+
+    /// Writes down what connections and links do.
+    #[must_use]
+    pub fn with_ledger(self, ledger: Option<Ledger>) -> Self {
+        Self { ledger, ..self }
     }
 
     /// Takes buffers from this pool, whose limit is that of the packets on their way.
@@ -130,6 +147,25 @@ impl<P: Port> Emulator<P> {
     /// How late packets came out so far.
     pub fn lateness(&self) -> &Lateness {
         &self.lateness
+    }
+
+    /// Packets that hosts were handed by [`Self::hand_out`].
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Before what happens at `now`: looks at queues, and ends intervals of connections and links.
+    pub fn measure<E: Measured>(&mut self, now: Instant, ends: &Ends<E>) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.pass(now, &mut self.links, ends);
+        }
+    }
+
+    /// Adds to the row of a run that is over what connections and links did.
+    pub fn tell<E: Measured>(&mut self, row: &mut Row, resolved: &Resolved, ends: &Ends<E>) {
+        if let Some(ledger) = self.ledger.take() {
+            ledger.finish(row, resolved, &mut self.links, ends);
+        }
     }
 
     /// What else happened so far.
@@ -191,23 +227,79 @@ impl<P: Port> Emulator<P> {
         }
     }
 
-    /// Hands the next packet that is due at `now` to its host: that of the link with the lowest number where several have
-    /// one. `None` if none is due, else the host, whose stack has run when this returns.
+    /// Lets happen what is due at `now`, that of the link with the lowest number first, until a packet comes to a host, and
+    /// hands it over. `None` if none does, else the host, whose stack has run when this returns.
     ///
     /// # Errors
     /// Those of the interface, but for a packet that the host refuses: that is counted.
     pub fn hand_out(&mut self, now: Instant) -> io::Result<Option<HostId>> {
-        for link in self.links.ids() {
+        while let (Some(link), due) = self.due.first(&self.links) {
+            if due > now {
+                break;
+            }
             self.advance(link, now);
+            let at = self.links[link].poll_timer();
+            let Some(packet) = self.links[link].poll_receive(now) else { continue };
+            self.lateness.record(now.saturating_since(at.unwrap_or(now)));
+            if let Some(host) = self.arrive(link, &packet, now) {
+                self.delivered += 1;
+                self.transmit(host, &Run::new(packet))?;
+                self.lateness.refused += self.ports[host].flush()?;
+                return Ok(Some(host));
+            }
         }
-        let due = |(link, direction): (LinkId, &Direction<RealPacket>)| Some((direction.poll_timer()?, link));
-        let Some((at, link)) = self.links.iter().filter_map(due).min() else { return Ok(None) };
-        let Some(packet) = self.links[link].poll_receive(now) else { return Ok(None) };
-        self.lateness.record(now.saturating_since(at));
-        let host = two_hosts::receiver(link);
-        self.transmit(host, &Run::new(packet))?;
-        self.lateness.refused += self.ports[host].flush()?;
-        Ok(Some(host))
+        Ok(None)
+    }
+
+    /// A packet has come out of a link: the host that it has come to, or `None` where it goes on from a point.
+    fn arrive(&mut self, link: LinkId, packet: &RealPacket, now: Instant) -> Option<HostId> {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.passed(link, packet);
+        }
+        let point = match self.network.link(link).to {
+            Node::Host(host) => {
+                if self.ledger.is_some() {
+                    self.note(packet, now, host);
+                }
+                return Some(host);
+            }
+            Node::Point(point) => point,
+        };
+        let Some(to) = self.hosts.as_ref().and_then(|hosts| hosts.receiver(packet.frame())) else {
+            self.incidents.strays += 1;
+            return None;
+        };
+        self.enter(self.network.forward(point, to), now, packet.clone());
+        None
+    }
+
+    /// A packet enters a link.
+    #[inline]
+    fn enter(&mut self, link: LinkId, now: Instant, packet: RealPacket) {
+        let verdict = self.links[link].send(now, packet);
+        if let Some(verdicts) = &mut self.verdicts {
+            verdicts[link].push(verdict);
+        }
+        self.due.entered(link, &self.links[link]);
+    }
+
+    /// Writes down that a packet passes the interface of `host`.
+    fn note(&mut self, packet: &RealPacket, now: Instant, host: HostId) {
+        let (Some(ledger), Some(hosts)) = (&mut self.ledger, &self.hosts) else { return };
+        let (Some(from), Some(to)) = (hosts.sender(packet.frame()), hosts.receiver(packet.frame())) else {
+            return;
+        };
+        let packet = packet.packet();
+        let connection = packet.ports().and_then(|(one, other)| connection_of_ports(one, other));
+        let Some(connection) = connection else { return };
+        // The end at the host with the lower number is the first.
+        let first = EndIndex::first_of(connection);
+        let at = |host: HostId| if host == from.max(to) { first.peer() } else { first };
+        if host == from {
+            ledger.seen(at(host), now, &packet);
+        } else if !packet.damaged {
+            ledger.received(at(host), now, &packet);
+        }
     }
 
     /// Hands what is due on `link` to its host, for the time of a slice; how many packets that was.
@@ -252,28 +344,38 @@ impl<P: Port> Emulator<P> {
         };
         let packets = frame.packets();
         let link = self.network.default_route(host);
-        let to = two_hosts::receiver(link);
+        let to = self.network.link(link).to.host();
         let now = entry(stamp).max(self.entered[link]);
         self.entered[link] = now;
         if !is_ip {
             self.incidents.passed += 1;
-            self.transmit(to, &Run::new(RealPacket::from(frame)))?;
-            self.lateness.refused += self.ports[to].flush()?;
-        } else if self.addresses.as_ref().is_some_and(|all| !frame.is_for(&all[to])) {
+            if let Some(to) = to {
+                self.transmit(to, &Run::new(RealPacket::from(frame)))?;
+                self.lateness.refused += self.ports[to].flush()?;
+            }
+        } else if self.is_stray(&frame, to) {
             self.incidents.strays += 1;
             return Ok(Some(0));
         } else if self.intake.pool().is_exhausted() {
             self.incidents.no_room += u64::from(packets);
         } else {
             for packet in frame.split() {
-                let verdict = self.links[link].send(now, packet);
-                if let Some(verdicts) = &mut self.verdicts {
-                    verdicts[link].push(verdict);
+                if self.ledger.is_some() {
+                    self.note(&packet, now, host);
                 }
+                self.enter(link, now, packet);
             }
             self.settle(link);
         }
         Ok(Some(packets as usize))
+    }
+
+    /// True for a frame that is for nobody else, where the hosts are known: on a link to the host `to`, for nobody but that.
+    #[inline]
+    fn is_stray(&self, frame: &Frame, to: Option<HostId>) -> bool {
+        let Some(hosts) = &self.hosts else { return false };
+        let receiver = hosts.receiver(frame);
+        if to.is_some() { receiver != to } else { receiver.is_none() }
     }
 
     /// Lets happen on a link what happens at or before `now`; what is due then comes out, and nothing else does.
@@ -302,7 +404,9 @@ impl<P: Port> Emulator<P> {
         pace: Pace,
     ) -> io::Result<usize> {
         let end = now + pace.slice;
-        let host = two_hosts::receiver(link);
+        let Node::Host(host) = self.network.link(link).to else {
+            return Ok(self.forward_from(link, clock, now, end));
+        };
         let merges = self.ports[host].merges();
         let mut handed = 0;
         while now < end {
@@ -331,8 +435,23 @@ impl<P: Port> Emulator<P> {
         for due in self.gathered[link].dues.drain(..) {
             self.lateness.record(now.saturating_since(due));
         }
-        self.transmit(two_hosts::receiver(link), &run)?;
+        if let Node::Host(host) = self.network.link(link).to {
+            self.transmit(host, &run)?;
+        }
         Ok(now)
+    }
+
+    /// Lets packets of a link go on from the point where it ends.
+    fn forward_from(&mut self, link: LinkId, clock: &Clock, mut now: Instant, end: Instant) -> usize {
+        let mut forwarded = 0;
+        while now < end {
+            self.advance(link, now);
+            let Some(packet) = self.links[link].poll_receive(now) else { break };
+            self.arrive(link, &packet, now);
+            forwarded += 1;
+            now = clock.now();
+        }
+        forwarded
     }
 
     #[inline]

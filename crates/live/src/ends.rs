@@ -1,10 +1,10 @@
 //! The connections of a run: real sockets, each with its application.
 
+use std::collections::HashSet;
 use std::io;
 use std::rc::Rc;
 
-use rexmit_network::two_hosts::{self, ORDER_OF_ENDS, host_name};
-use rexmit_network::{ByHost, EndId, EndIndex, HostId, Id};
+use rexmit_network::{ByHost, EndId, EndIndex, HostId, Network};
 use rexmit_scenario::{
     ConnectionPlan, IntervalRow, Measured, Message, MessageRow, Meter, Post, Resolved, Sampling, SpecError,
     StateLog, StateRow, Streams, connection_of_ports, roles,
@@ -30,6 +30,8 @@ const LISTENERS: u64 = 1 << 20;
 pub(crate) struct End {
     pub socket: KernelSocket,
     pub app: App,
+    /// The number of its transfer.
+    transfer: u32,
     /// It closes, so that an end of the connection is to be waited for.
     closes: bool,
 }
@@ -49,6 +51,10 @@ impl Measured for End {
 
     fn app_mut(&mut self) -> &mut App {
         &mut self.app
+    }
+
+    fn transfer(&self) -> usize {
+        self.transfer as usize
     }
 
     fn snapshot(&self) -> Option<Snapshot> {
@@ -113,6 +119,8 @@ impl Ends {
         wanted: Wanted,
     ) -> Result<Self, SpecError> {
         let protocol = Protocol::of(resolved);
+        let name = |host| &**resolved.network.host_name(host);
+        let mut listening = HashSet::new();
         let mut ends = Self {
             ends: rexmit_network::Ends::new(),
             listeners: Vec::new(),
@@ -130,6 +138,7 @@ impl Ends {
         for mut plan in resolved.connections(streams)? {
             // Tables have the ends of a connection in the order of their hosts.
             plan.ends.sort_by_key(|end| end.host);
+            resolved.check_port(&plan)?;
             let number = plan.id.number();
             for end in &mut plan.ends {
                 let messages = || streams.get(&format!("connections.{number}.messages"));
@@ -142,11 +151,13 @@ impl Ends {
             let socket = host
                 .namespace
                 .within(|| open(plan.end(opener).socket, &host.linux, ends.protocol.with(transfer)))
-                .map_err(|e| system(host_name(opener), &e))?;
-            if ends.listeners.len() <= plan.transfer {
-                ends.listen(&plan, transfer, hosts, poll)?;
+                .map_err(|e| system(name(opener), &e))?;
+            let waiting = plan.peer(opener);
+            if listening.insert((plan.transfer, waiting)) {
+                let listen = ends.listen(&plan, transfer, &hosts[waiting], poll);
+                listen.map_err(|e| system(name(waiting), &e))?;
             }
-            ends.add(plan, socket, closes, poll)?;
+            ends.add(plan, socket, closes, poll).map_err(|e| system(name(opener), &e))?;
         }
         ends.meter =
             resolved.scenario.intervals.as_ref().map(|what| Meter::new(what, &ends.ends, &resolved.network));
@@ -161,39 +172,31 @@ impl Ends {
         &mut self,
         plan: &ConnectionPlan,
         transfer: &Transfer,
-        hosts: &ByHost<Host>,
+        host: &Host,
         poll: &Poll,
-    ) -> Result<(), SpecError> {
+    ) -> io::Result<()> {
         let waiting = plan.peer(plan.opener);
-        let host = &hosts[waiting];
-        let wrong = |e: io::Error| system(host_name(waiting), &e);
         let wish = self.protocol.with(transfer);
-        let socket =
-            host.namespace.within(|| open(plan.end(waiting).socket, &host.linux, wish)).map_err(wrong)?;
-        socket.listen(4096).map_err(wrong)?;
+        let socket = host.namespace.within(|| open(plan.end(waiting).socket, &host.linux, wish))?;
+        socket.listen(4096)?;
         let number = FIRST_NUMBER + self.listeners.len() as u64;
-        poll.add_readable(&socket, number).map_err(wrong)?;
+        poll.add_readable(&socket, number)?;
         self.listeners.push((socket, waiting));
         Ok(())
     }
 
-    fn add(
-        &mut self,
-        plan: ConnectionPlan,
-        socket: Socket,
-        closes: bool,
-        poll: &Poll,
-    ) -> Result<(), SpecError> {
+    fn add(&mut self, plan: ConnectionPlan, socket: Socket, closes: bool, poll: &Poll) -> io::Result<()> {
+        let transfer = plan.transfer as u32;
         let sockets = plan.ends.each_ref().map(|end| (end.socket, &self.hosts[end.host]));
         let [one, other] = self.protocol.pair(sockets);
         let [first, second] = plan.ends;
-        let end = |socket, app| End { socket, app, closes };
+        let end = |socket, app| End { socket, app, transfer, closes };
         self.ends.push([(first.host, end(one, first.app)), (second.host, end(other, second.app))]);
         let Some(at) = self.ends.find(EndId { connection: plan.id, host: plan.opener }) else {
             return Ok(());
         };
         let number = self.number(at);
-        poll.add_socket(&socket, number).map_err(|e| system(host_name(plan.opener), &e))?;
+        poll.add_socket(&socket, number)?;
         self.ends[at].socket.take(socket, false);
         Ok(())
     }
@@ -217,13 +220,18 @@ impl Ends {
     }
 
     /// The latencies of messages, and every message where they were asked for, once the run is over.
-    pub fn messages(&mut self) -> (Vec<MessageRow>, Vec<Message>) {
-        self.post.take().map(|post| post.finish(&two_hosts::network())).unwrap_or_default()
+    pub fn messages(&mut self, of: &Network) -> (Vec<MessageRow>, Vec<Message>) {
+        self.post.take().map(|post| post.finish(of)).unwrap_or_default()
     }
 
     /// What was measured by intervals, once the run is over.
     pub fn intervals(&mut self, now: Instant) -> Vec<IntervalRow> {
         self.meter.take().map(|meter| meter.finish(now, &self.ends)).unwrap_or_default()
+    }
+
+    /// The ends themselves.
+    pub(crate) fn all(&self) -> &rexmit_network::Ends<End> {
+        &self.ends
     }
 
     /// How many connections there are.
@@ -236,9 +244,9 @@ impl Ends {
         if self.dues.first().is_none_or(|first| first > now) {
             return;
         }
-        for connection in (0..self.ends.connections()).map(Id::from_index) {
-            for host in ORDER_OF_ENDS {
-                let Some(at) = self.ends.find(EndId { connection, host }) else { continue };
+        for first in self.ends.indices().step_by(2) {
+            // As the model's: the host with the higher number first.
+            for at in [first.peer(), first] {
                 let end = &mut self.ends[at];
                 if end.app.poll_timer().is_some_and(|due| due <= now) {
                     end.app.handle_timer(now, &mut end.socket);

@@ -104,19 +104,15 @@ pub(crate) fn checksum_place(ip: &[u8]) -> Option<(usize, usize)> {
 /// The flow of an IP packet. Fragments have no ports: all of a datagram are of one flow. What cannot be read is of none
 /// in particular.
 pub(crate) fn flow(ip: &[u8]) -> FlowKey {
-    let v4 = |at: usize| IpAddr::from([ip[at], ip[at + 1], ip[at + 2], ip[at + 3]]);
-    let v6 = |at: usize| {
-        let mut octets = [0; 16];
-        octets.copy_from_slice(&ip[at..at + 16]);
-        IpAddr::from(octets)
-    };
-    let (source, destination, protocol, start) = match ip.first().map(|b| b >> 4) {
+    let nowhere = IpAddr::from([0; 4]);
+    let (source, destination) = addresses(ip).unwrap_or((nowhere, nowhere));
+    let (protocol, start) = match ip.first().map(|b| b >> 4) {
         Some(4) if ip.len() >= 20 => {
             let whole = word(ip, 6) & 0x3fff == 0;
-            (v4(12), v4(16), ip[9], whole.then_some(usize::from(ip[0] & 15) * 4))
+            (ip[9], whole.then_some(usize::from(ip[0] & 15) * 4))
         }
-        Some(6) if ip.len() >= 40 => (v6(8), v6(24), ip[6], Some(40)),
-        _ => (IpAddr::from([0; 4]), IpAddr::from([0; 4]), 255, None),
+        Some(6) if ip.len() >= 40 => (ip[6], Some(40)),
+        _ => (255, None),
     };
     let has_ports = matches!(protocol, PROTOCOL_TCP | PROTOCOL_UDP | PROTOCOL_SCTP);
     let (from, to) = match start.filter(|start| has_ports && ip.len() >= start + 4) {
@@ -124,6 +120,22 @@ pub(crate) fn flow(ip: &[u8]) -> FlowKey {
         None => (0, 0),
     };
     (source, destination, protocol, from, to)
+}
+
+/// Source and destination of a packet; `None` where its header is not whole.
+#[inline]
+pub(crate) fn addresses(ip: &[u8]) -> Option<(IpAddr, IpAddr)> {
+    let v4 = |at: usize| IpAddr::from([ip[at], ip[at + 1], ip[at + 2], ip[at + 3]]);
+    let v6 = |at: usize| {
+        let mut octets = [0; 16];
+        octets.copy_from_slice(&ip[at..at + 16]);
+        IpAddr::from(octets)
+    };
+    match ip.first().map(|b| b >> 4) {
+        Some(4) if ip.len() >= 20 => Some((v4(12), v4(16))),
+        Some(6) if ip.len() >= 40 => Some((v6(8), v6(24))),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,15 @@ pub const INTERFACE: &str = "eth0";
 /// Packets that wait at most between a host and the emulator; more are counted as lost before it.
 const QUEUE: u32 = 10_000;
 
+/// The addresses of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// Its own.
+    pub own: IpAddr,
+    /// The only other one that it reaches; `None` for all.
+    pub peer: Option<IpAddr>,
+}
+
 /// A host that is ready to open sockets.
 #[derive(Debug)]
 pub struct Host {
@@ -57,19 +66,14 @@ impl Host {
         self.set(name)
     }
 
-    /// Gives it the interface of this shape with `address`, by which it reaches `peer`; the interface's other side.
+    /// Gives it the interface of this shape, by which it reaches others; the interface's other side.
     ///
     /// # Errors
     /// A missing privilege or device.
-    pub fn connect(
-        &self,
-        wires: &Wires,
-        shape: &Shape<'_>,
-        [address, peer]: [IpAddr; 2],
-    ) -> io::Result<Side> {
+    pub fn connect(&self, wires: &Wires, shape: &Shape<'_>, addresses: Addresses) -> io::Result<Side> {
         self.namespace.within(|| {
             let side = wires.connect(shape)?;
-            self.bring_up(shape.mtu, address, peer)?;
+            self.bring_up(shape.mtu, addresses)?;
             wires.settle(shape.name)?;
             Ok(side)
         })
@@ -79,8 +83,8 @@ impl Host {
     ///
     /// # Errors
     /// Those of the interface.
-    pub fn bring_up(&self, mtu: u32, address: IpAddr, peer: IpAddr) -> io::Result<()> {
-        if address.is_ipv4() {
+    pub fn bring_up(&self, mtu: u32, Addresses { own, peer }: Addresses) -> io::Result<()> {
+        if own.is_ipv4() {
             // Else the interface would speak by itself, and its packets would count.
             sysctl::write(&format!("net.ipv6.conf.{INTERFACE}.disable_ipv6"), "1").ok();
         } else {
@@ -93,8 +97,12 @@ impl Host {
         set_offloads(INTERFACE, self.linux.offloads.unwrap_or(false))?;
         links.quiet(INTERFACE)?;
         links.up(INTERFACE, Some(mtu), Some(QUEUE))?;
-        links.add_address(INTERFACE, address)?;
-        links.add_route(INTERFACE, peer, &metrics(&self.linux))
+        links.add_address(INTERFACE, own)?;
+        let metrics = metrics(&self.linux);
+        match peer {
+            Some(peer) => links.add_route(INTERFACE, peer, &metrics),
+            None => links.add_default_route(INTERFACE, own, &metrics),
+        }
     }
 
     /// Lets connections keep their hash, where the kernel has the switch and nobody has set it.

@@ -1,5 +1,6 @@
 //! Real kernels: namespaces, sockets, the path emulator driven by a clock, and the agent in a guest.
 
+mod addresses;
 pub mod agent;
 mod between;
 pub mod counters;

@@ -14,7 +14,7 @@ use rexmit_scenario::{Dropped, LinkCounts, SpecError};
 use rexmit_units::{QueueLimit, Rate};
 
 use crate::between::Passed;
-use crate::host::{Host, INTERFACE, system};
+use crate::host::{Addresses, Host, INTERFACE, system};
 use crate::sys::link::{Links, Metrics, Place, set_offloads};
 use crate::sys::namespace::Namespace;
 
@@ -54,7 +54,8 @@ impl NetemPath {
             made.connect(id, host).map_err(wrong)?;
             let bring_up = || {
                 Links::open()?.set_hardware_address(INTERFACE, &ETHERNET)?;
-                host.bring_up(mtu[id], addresses[id], addresses[peer(id)])
+                let addresses = Addresses { own: addresses[id], peer: Some(addresses[peer(id)]) };
+                host.bring_up(mtu[id], addresses)
             };
             host.namespace.within(bring_up).map_err(wrong)?;
         }

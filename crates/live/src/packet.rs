@@ -53,9 +53,10 @@ impl Frame {
         Ok(Self { bytes, offload, link, ip_len, cuts })
     }
 
-    /// True for an IP packet whose destination is `address`, as the header has it.
-    pub(crate) fn is_for(&self, address: &[u8]) -> bool {
-        is_for(&self.bytes[self.link..], address)
+    /// Source and destination of the IP packet; `None` of what is none.
+    #[inline]
+    pub(crate) fn addresses(&self) -> Option<(IpAddr, IpAddr)> {
+        header::addresses(&self.bytes[self.link..])
     }
 }
 
@@ -73,6 +74,12 @@ impl RealPacket {
         let bytes = Pool::default().copy(bytes);
         let ip_len = header::ip_len(&bytes);
         Self::from(Frame { bytes, offload: Offload::default(), link: 0, ip_len, cuts: None })
+    }
+
+    /// What it is a part of.
+    #[inline]
+    pub(crate) fn frame(&self) -> &Frame {
+        &self.frame
     }
 
     /// The bytes from the link header on, with complete checksums.

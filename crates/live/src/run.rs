@@ -1,15 +1,15 @@
-//! One run on this kernel: two hosts, the emulator between them, their applications, in one thread.
+//! One run on this kernel: its hosts, the emulator between them, their applications, in one thread.
 
 use std::io;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rexmit_capture::Options;
-use rexmit_network::two_hosts::{self, CLIENT, SERVER, by_host, host_name, pair, try_by_host};
+use rexmit_network::two_hosts::{CLIENT, SERVER};
 use rexmit_network::{ByHost, HostId};
 use rexmit_path::{EmulatorKind, Unreached};
 use rexmit_scenario::{
-    Message, Resolved, Row, Sampling, SpecError, StateRow, Streams, VerdictLog, VerdictRow,
+    Ledger, Message, Resolved, Row, Sampling, SpecError, StateRow, Streams, VerdictLog, VerdictRow,
 };
 use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,6 @@ const TURNS_A_BEAT: u64 = 20_000;
 #[serde(deny_unknown_fields, default)]
 pub struct LiveOptions {
     /// By host, its capture, as pcapng; empty for none.
-    #[serde(deserialize_with = "pair")]
     pub captures: ByHost<Option<PathBuf>>,
     /// Most bytes of a packet that the captures keep. Absent: all.
     pub capture_snap_len: Option<u32>,
@@ -134,11 +133,14 @@ impl<'a> Lab<'a> {
     ) -> Result<Self, SpecError> {
         let wrong = |e: io::Error| SpecError::writing("to the kernel", &e);
         let mut poll = Poll::new().map_err(wrong)?;
-        let phase = resolved.scenario.hosts.of(SERVER).tick_phase;
+        let first_host = resolved.network.hosts().next().unwrap_or(SERVER);
+        let phase = resolved.scenario.hosts.of(first_host).tick_phase;
         let tick = options.virtual_hz.map(|hz| Duration::from_nanos(1_000_000_000 / u64::from(hz.max(1))));
         let round = tick.map_or(Duration::ZERO, round);
-        let phase =
-            phase.unwrap_or_else(|| streams.phase(&format!("hosts.{}.tick", host_name(SERVER)), round));
+        let phase = phase.unwrap_or_else(|| {
+            let name = resolved.network.host_name(first_host);
+            streams.phase(&format!("hosts.{name}.tick"), round)
+        });
         let protocol = Protocol::of(resolved);
         let first = if resolved.has_programs() { SERVER_FIRST } else { 0 };
         let pause = if stock.keeps() { PAUSE } else { SECOND } + Duration::from_nanos(first);
@@ -159,12 +161,12 @@ impl<'a> Lab<'a> {
             // A host may draw as it is made, too.
             crate::guest::seed(seed).map_err(wrong)?;
         }
-        let addresses = by_host(|host| resolved.address(host));
         let verdicts = options.captures.values().any(Option::is_some);
+        let connections = resolved.connections(streams)?.count();
         let (hosts, between) =
-            setting(resolved, streams, stock, &Kept { log: options.verdicts, verdicts, seed })?;
+            setting(resolved, streams, stock, &Kept { log: options.verdicts, verdicts, seed, connections })?;
         let counted = counters(&hosts).map_err(wrong)?;
-        let taps = taps(options, &hosts, &between, &addresses)?;
+        let taps = taps(resolved, options, &hosts, &between)?;
         between.watch(&poll).map_err(wrong)?;
         let mut witnesses = Vec::new();
         if let (Between::Netem(_), Protocol::Sctp) = (&between, protocol) {
@@ -176,7 +178,7 @@ impl<'a> Lab<'a> {
         }
         let phases = match tick {
             // One kernel, one clock.
-            Some(_) => by_host(|_| phase),
+            Some(_) => resolved.network.by_host(|_| phase),
             None => resolved.phases(streams),
         };
         let hz = options.virtual_hz;
@@ -227,7 +229,7 @@ impl<'a> Lab<'a> {
         let (mut turns, mut beaten) = (0_u64, Instant::ZERO);
         loop {
             self.tick();
-            self.ends.measure(self.now);
+            self.measure();
             turns += 1;
             let waited = self.options.virtual_hz.is_none() && self.now > beaten + BEAT;
             if turns % TURNS_A_BEAT == 0 || waited {
@@ -308,6 +310,12 @@ impl<'a> Lab<'a> {
         }
     }
 
+    /// Measures what was until now, before anything happens.
+    fn measure(&mut self) {
+        self.ends.measure(self.now);
+        self.between.measure(self.now, self.ends.all());
+    }
+
     fn tick(&mut self) {
         self.now = Instant::from_nanos(clock::monotonic().saturating_sub(self.start));
     }
@@ -326,7 +334,7 @@ impl<'a> Lab<'a> {
             return Ok(());
         }
         self.tick();
-        self.ends.measure(self.now);
+        self.measure();
         // Applications first: what they make the stack send leaves with the rest.
         self.hear(&ready);
         for (number, readiness) in &ready {
@@ -351,7 +359,8 @@ impl<'a> Lab<'a> {
         let finished = self.programs.take().map(|mut programs| programs.finish(self.start));
         let mut row = self.row(finished).map_err(wrong)?;
         row.intervals = self.ends.intervals(self.now);
-        let (rows, messages) = self.ends.messages();
+        self.between.tell(&mut row, self.resolved, self.ends.all());
+        let (rows, messages) = self.ends.messages(&self.resolved.network);
         if self.resolved.scenario.messages {
             row.messages = rows;
         }
@@ -401,8 +410,12 @@ impl<'a> Lab<'a> {
             virtual_ns: self.now.as_nanos(),
             ..Row::default()
         };
-        row.set_links(&passed.links);
-        row.set_timeouts(&counted.timeouts);
+        if self.resolved.links.is_some() {
+            row.timeouts = counted.timeouts.values().sum();
+        } else {
+            row.set_links(&passed.links);
+            row.set_timeouts(&counted.timeouts);
+        }
         let error = programs.and_then(|programs| {
             row.completed &= programs.completed;
             row.time_ns = row.time_ns.max(programs.time_ns);
@@ -439,7 +452,7 @@ impl<'a> Lab<'a> {
         let start = self.start.saturating_add_signed(clock::realtime_offset());
         for (host, tap) in self.taps.iter_mut() {
             let (Some(tap), Some(file)) = (tap, self.options.capture_at(host)) else { continue };
-            let name = host_name(host);
+            let name = &**self.resolved.network.host_name(host);
             let about = Options {
                 comment: self.options.comment.clone(),
                 description: Some(format!("the {name}'s interface on a real kernel")),
@@ -469,13 +482,14 @@ impl<'a> Lab<'a> {
 
 /// Begins the captures that are wanted.
 fn taps(
+    resolved: &Resolved,
     options: &LiveOptions,
     hosts: &ByHost<Host>,
     between: &Between,
-    addresses: &ByHost<IpAddr>,
 ) -> Result<ByHost<Option<Tap>>, SpecError> {
-    let between_these: Vec<_> = addresses.values().copied().collect();
-    try_by_host(|host| {
+    let network = &resolved.network;
+    let between_these: Vec<_> = network.hosts().map(|host| resolved.address(host)).collect();
+    network.try_by_host(|host| {
         if options.capture_at(host).is_none() {
             return Ok(None);
         }
@@ -483,7 +497,7 @@ fn taps(
             return Ok(Some(Tap::of(recorder, options.capture_snap_len, &between_these)));
         }
         let tap = Tap::open(&hosts[host].namespace, INTERFACE, options.capture_snap_len, &between_these);
-        tap.map(Some).map_err(|e| system(host_name(host), &e))
+        tap.map(Some).map_err(|e| system(network.host_name(host), &e))
     })
 }
 
@@ -503,6 +517,8 @@ struct Kept {
     verdicts: bool,
     /// What the kernel's random numbers begin with.
     seed: Option<u64>,
+    /// How many connections there are.
+    connections: usize,
 }
 
 /// The hosts of a run, and what the scenario wants between them.
@@ -512,7 +528,7 @@ fn setting(
     stock: &mut Stock,
     kept: &Kept,
 ) -> Result<(ByHost<Host>, Between), SpecError> {
-    let addresses = by_host(|host| resolved.address(host));
+    let addresses = resolved.network.by_host(|host| resolved.address(host));
     let path = &resolved.scenario.path;
     if path.emulator == Some(EmulatorKind::Netem) {
         let (hosts, mut netem) = stock.take_routed(resolved)?;
@@ -523,11 +539,14 @@ fn setting(
         netem.become_this(path, &hosts)?;
         return Ok((hosts, Between::Netem(netem)));
     }
-    let links = streams.links_of_path(path, kept.log)?;
+    let links = streams.links(resolved, kept.log)?;
     let (hosts, sides): (Vec<_>, Vec<_>) = stock.take(resolved)?.into_values().unzip();
     let sides = sides.into_iter().collect();
-    let emulator = Emulator::new(two_hosts::network(), sides, links, kept.verdicts)
-        .only_between(addresses)
+    let measured = resolved.measured();
+    let ledger = measured.map(|what| Ledger::new(&what, resolved, kept.connections).of_kernel());
+    let emulator = Emulator::new(Arc::clone(&resolved.network), sides, links, kept.verdicts)
+        .only_between(&addresses)
+        .with_ledger(ledger)
         .with_pool(stock.pool());
     Ok((hosts.into_iter().collect(), Between::Ours(Box::new(emulator))))
 }

@@ -4,14 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::rc::Rc;
 
 use rexmit_linux::protocol::{
     self, Act, Answer, Begin, Counted, EVENTS, News, Opening, Request, Step, Stepped,
 };
-use rexmit_network::HostId;
-use rexmit_network::two_hosts::{HOSTS, host_name};
 use rexmit_scenario::HostSpec;
 use rexmit_stack::{Socket as _, SocketWish};
 use rexmit_units::{Duration, Instant};
@@ -19,7 +17,7 @@ use socket2::Socket;
 
 use crate::counters::KernelCounters;
 use crate::guest;
-use crate::host::Host;
+use crate::host::{Addresses, Host};
 use crate::opening::{Protocol, open};
 use crate::packet::{RealPacket, Run};
 use crate::pool::Intake;
@@ -108,7 +106,6 @@ impl Served {
 
     fn begin(&mut self, begin: &Begin) -> Result<(), String> {
         self.end().map_err(|e| e.to_string())?;
-        let id = HOSTS.into_iter().find(|id| host_name(*id) == begin.name).ok_or("no such host")?;
         let spec: HostSpec = serde_json::from_str(&begin.table).map_err(|e| e.to_string())?;
         let protocol = Protocol::named(&begin.protocol).ok_or("no such protocol")?;
         let phase = begin
@@ -122,7 +119,8 @@ impl Served {
         poll.wait_on().map_err(wrong)?;
         guest::count_from(start, protocol == Protocol::Sctp).map_err(wrong)?;
         guest::seed(begin.seed).map_err(wrong)?;
-        let (host, side) = self.stock.take_one(id, &spec, begin.addresses).map_err(|e| e.to_string())?;
+        let addresses = Addresses { own: begin.address, peer: begin.peer };
+        let (host, side) = self.stock.take_one(&begin.name, &spec, addresses).map_err(|e| e.to_string())?;
         let counted = host.namespace.within(KernelCounters::read).map_err(wrong)?;
         poll.add_readable(&side, INTERFACE).map_err(wrong)?;
         self.steps.begin(start, true);
@@ -134,10 +132,9 @@ impl Served {
             diag: if protocol == Protocol::Sctp { diag() } else { None },
             hz: Some((1_000_000_000 / self.tick.as_nanos()) as u32),
         };
-        let addresses = begin.addresses;
         let intake = Intake::new(self.stock.pool());
         self.run = Some(Stepping {
-            made: (id, spec, addresses),
+            made: (spec, addresses),
             host,
             asked,
             side,
@@ -147,7 +144,7 @@ impl Served {
             start,
             counted,
             ends: BTreeMap::new(),
-            remotes: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             listeners: Vec::new(),
             told: Stepped::default(),
         });
@@ -156,17 +153,17 @@ impl Served {
 
     fn end(&mut self) -> io::Result<()> {
         let Some(run) = self.run.take() else { return Ok(()) };
-        let Stepping { made: (id, spec, addresses), host, side, mut ends, .. } = run;
+        let Stepping { made: (spec, addresses), host, side, mut ends, .. } = run;
         for socket in ends.values_mut() {
             socket.abort(Instant::ZERO);
         }
-        self.stock.put_one(id, &spec, addresses, (host, side))
+        self.stock.put_one(&spec, addresses, (host, side))
     }
 }
 
 /// A host under way.
 struct Stepping {
-    made: (HostId, HostSpec, [IpAddr; 2]),
+    made: (HostSpec, Addresses),
     host: Host,
     /// Whom its sockets ask.
     asked: socket::Host,
@@ -179,8 +176,8 @@ struct Stepping {
     /// What the kernel had counted before.
     counted: KernelCounters,
     ends: BTreeMap<u32, KernelSocket>,
-    /// Who waits for a connection from there.
-    remotes: BTreeMap<SocketAddr, u32>,
+    /// By both addresses, its own and the peer's, who waits for a connection.
+    waiting: BTreeMap<[SocketAddr; 2], u32>,
     listeners: Vec<(SocketAddr, Socket)>,
     told: Stepped,
 }
@@ -259,16 +256,15 @@ impl Stepping {
     /// Takes a connection that waits; the next wait tells of more. To ask for one where none waits takes lksctp a tick, and the
     /// clock stands.
     fn accept(&mut self, listener: usize) -> io::Result<()> {
-        let Some((_, socket)) = self.listeners.get(listener) else { return Ok(()) };
+        let Some((local, socket)) = self.listeners.get(listener) else { return Ok(()) };
         let (socket, from) = match socket.accept() {
             Ok(accepted) => accepted,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(e) => return Err(e),
         };
         socket.set_nonblocking(true)?;
-        let Some(number) = from.as_socket().and_then(|from| self.remotes.get(&from)).copied() else {
-            return Ok(());
-        };
+        let waits = |from| self.waiting.get(&[*local, from]).copied();
+        let Some(number) = from.as_socket().and_then(waits) else { return Ok(()) };
         self.poll.add_socket(&socket, ENDS + u64::from(number))?;
         if let Some(end) = self.ends.get_mut(&number) {
             end.take(socket, true);
@@ -328,7 +324,7 @@ impl Stepping {
             self.poll.add_socket(&made, ENDS + u64::from(end))?;
             socket.take(made, false);
         } else {
-            self.remotes.insert(remote, end);
+            self.waiting.insert([local, remote], end);
             if !self.listeners.iter().any(|(address, _)| *address == local) {
                 let made = host.namespace.within(|| open(local, &host.linux, wish))?;
                 made.listen(4096)?;

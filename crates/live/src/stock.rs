@@ -7,14 +7,13 @@
 //! a namespace's own.
 
 use std::io;
-use std::net::IpAddr;
 
-use rexmit_network::two_hosts::{DOWN, UP, by_host, host_name, peer, sender, try_by_host};
+use rexmit_network::two_hosts::{DOWN, UP, by_host, host_name, sender, try_by_host};
 use rexmit_network::{ByHost, HostId};
 use rexmit_scenario::{HostSpec, Resolved, SpecError};
 use rexmit_units::Duration;
 
-use crate::host::{Host, INTERFACE, metrics, system};
+use crate::host::{Addresses, Host, INTERFACE, metrics, system};
 use crate::netem::NetemPath;
 use crate::pool::{Intake, Pool};
 use crate::port::Side;
@@ -26,6 +25,9 @@ use crate::wire::{Carrier, Shape, Wires};
 /// Time between two runs of one host, at the least: what waits for the last packets of a connection does so for 60 s
 /// (TCP_TIMEWAIT_LEN) [Linux 6.1 include/net/tcp.h].
 pub const PAUSE: Duration = Duration::from_secs(62);
+
+/// The emulator's end of a veth pair, each in a namespace of its own.
+const OTHER_END: &str = "host";
 
 /// Hosts that are kept at the most.
 const MOST: usize = 64;
@@ -54,8 +56,7 @@ struct Routed {
 /// them.
 #[derive(Clone, Debug, PartialEq)]
 struct Made {
-    host: HostId,
-    addresses: [IpAddr; 2],
+    addresses: Addresses,
     mtu: u32,
     metrics: Metrics,
     offloads: bool,
@@ -97,36 +98,35 @@ impl Stock {
     /// # Errors
     /// Those of making a host.
     pub fn take(&mut self, resolved: &Resolved) -> Result<ByHost<(Host, Side)>, SpecError> {
-        try_by_host(|id| {
-            let addresses = [resolved.address(id), resolved.address(peer(id))];
-            self.take_one(id, resolved.scenario.hosts.of(id), addresses)
+        resolved.network.try_by_host(|id| {
+            let hosts = &resolved.scenario.hosts;
+            self.take_one(hosts.name(id), hosts.of(id), Addresses::of(resolved, id))
         })
     }
 
-    /// One host, whose address is the first of two and its peer's the second.
+    /// One host of this name.
     ///
     /// # Errors
     /// As [`Self::take`].
     pub fn take_one(
         &mut self,
-        id: HostId,
+        name: &str,
         spec: &HostSpec,
-        addresses: [IpAddr; 2],
+        addresses: Addresses,
     ) -> Result<(Host, Side), SpecError> {
-        let name = host_name(id);
-        let made = Made::of(id, spec, addresses);
+        let made = Made::of(spec, addresses);
         let kept = self.kept.as_mut();
-        let place = kept.as_ref().and_then(|kept| kept.iter().position(|(other, ..)| *other == made));
-        if let Some((_, mut host, side)) = kept.zip(place).map(|(kept, place)| kept.swap_remove(place)) {
+        let number = kept.as_ref().and_then(|kept| kept.iter().position(|(other, ..)| *other == made));
+        if let Some((_, mut host, side)) = kept.zip(number).map(|(kept, number)| kept.swap_remove(number)) {
             host.become_anew(name, spec)?;
             return Ok((host, side));
         }
         let host = Host::create(name, spec, self.keeps())?;
-        let shape = Shape { name: INTERFACE, other: name, mtu: made.mtu, super_packets: false };
+        let shape = Shape { name: INTERFACE, other: OTHER_END, mtu: made.mtu, super_packets: false };
         // With offloads the stack asks what the device can do, and a TUN device answers.
         let wires =
             if made.offloads && inside::is_inside() { Wires::of(Carrier::Tun) } else { Wires::open() };
-        let side = wires.and_then(|wires| host.connect(&wires, &shape, made.addresses));
+        let side = wires.and_then(|wires| host.connect(&wires, &shape, addresses));
         Ok((host, side.map_err(|e| system(name, &e))?))
     }
 
@@ -140,8 +140,7 @@ impl Stock {
         }
         let ids: Vec<HostId> = hosts.ids().collect();
         for ((id, host), side) in ids.into_iter().zip(hosts.into_values()).zip(sides.into_values()) {
-            let addresses = [resolved.address(id), resolved.address(peer(id))];
-            self.put_one(id, resolved.scenario.hosts.of(id), addresses, (host, side))?;
+            self.put_one(resolved.scenario.hosts.of(id), Addresses::of(resolved, id), (host, side))?;
         }
         Ok(())
     }
@@ -152,16 +151,15 @@ impl Stock {
     /// As [`Self::put`].
     pub fn put_one(
         &mut self,
-        id: HostId,
         spec: &HostSpec,
-        addresses: [IpAddr; 2],
+        addresses: Addresses,
         (host, mut side): (Host, Side),
     ) -> io::Result<()> {
         let Some(kept) = self.kept.as_mut().filter(|_| host.may_serve_again()) else { return Ok(()) };
         // What closing a socket has sent.
         let mut intake = Intake::new(self.pool.clone());
         while side.receive(&mut intake)?.is_some() {}
-        kept.push((Made::of(id, spec, addresses), host, side));
+        kept.push((Made::of(spec, addresses), host, side));
         kept.drain(..kept.len().saturating_sub(MOST));
         Ok(())
     }
@@ -211,25 +209,30 @@ impl Stock {
     }
 }
 
+impl Addresses {
+    /// That of a host of a run.
+    fn of(resolved: &Resolved, host: HostId) -> Self {
+        Self { own: resolved.address(host), peer: resolved.only_peer(host) }
+    }
+}
+
 impl Made {
     /// Hosts of a run with a router between them.
     fn routed(resolved: &Resolved) -> ByHost<Self> {
         let path = &resolved.scenario.path;
         let queued = [(DOWN, path.down().qdisc), (UP, path.up().qdisc)];
         by_host(|id| {
-            let addresses = [resolved.address(id), resolved.address(peer(id))];
             let own = |(link, qdisc): &(_, Option<_>)| sender(*link) == id && qdisc.is_some();
             Self {
                 keeps_hash: queued.iter().any(own),
-                ..Self::of(id, resolved.scenario.hosts.of(id), addresses)
+                ..Self::of(resolved.scenario.hosts.of(id), Addresses::of(resolved, id))
             }
         })
     }
 
-    fn of(id: HostId, spec: &HostSpec, addresses: [IpAddr; 2]) -> Self {
+    fn of(spec: &HostSpec, addresses: Addresses) -> Self {
         let linux = spec.kernel_settings().linux;
         Self {
-            host: id,
             addresses,
             mtu: spec.mtu,
             metrics: metrics(&linux),

@@ -1,6 +1,6 @@
 //! Captures at a host: packets as its interface saw them, stamped by the kernel.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -19,8 +19,6 @@ use crate::sys::packet_socket::{Captured, PacketSocket};
 const LARGEST: usize = 65_535;
 /// Bytes of packets for which there is room at the start.
 const FIRST: usize = 64 << 10;
-/// Bytes that go into a file at once, at the most.
-const PIECE: usize = 256 << 10;
 
 /// A capture under way.
 #[derive(Debug)]
@@ -173,8 +171,7 @@ impl Kept {
 
     fn write<W: Write>(&self, file: W, heading: &Heading<'_>, verdicts: &[Verdict]) -> io::Result<W> {
         let &Heading { interface, start, options } = heading;
-        let out = BufWriter::with_capacity(PIECE.min(2 * self.bytes.len() + PIECE / 64), file);
-        let mut writer = Writer::with_options(out, interface, options)?;
+        let mut writer = Writer::with_options(file, interface, options)?;
         let mut verdicts = verdicts.iter();
         let mut left = &self.bytes[..];
         for &(seen, kept) in &self.packets {
@@ -187,6 +184,6 @@ impl Kept {
             let part = KeptBytes { bytes, original_len: seen.len as u32 };
             writer.write_part(time, part, Some(direction), comment.as_deref())?;
         }
-        writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)
+        writer.finish()
     }
 }

@@ -32,8 +32,9 @@ impl EndIndex {
         Self(self.0 ^ 1)
     }
 
+    /// The first end of a connection.
     #[inline]
-    const fn first_of(connection: ConnectionId) -> Self {
+    pub const fn first_of(connection: ConnectionId) -> Self {
         Self(2 * connection.number())
     }
 }
@@ -134,6 +135,11 @@ impl<T> Ends<T> {
     /// The numbers of all ends, in order.
     pub fn indices(&self) -> impl DoubleEndedIterator<Item = EndIndex> + use<T> {
         (0..self.items.len() as u32).map(EndIndex)
+    }
+
+    /// The numbers of the first end of each connection, in order.
+    pub fn firsts(&self) -> impl Iterator<Item = EndIndex> + use<T> {
+        (0..self.items.len() as u32 / 2).map(|number| EndIndex::first_of(ConnectionId::new(number)))
     }
 
     /// Every end with its number, in order.

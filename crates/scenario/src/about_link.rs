@@ -20,18 +20,26 @@ pub struct AboutLink {
 }
 
 impl Resolved {
+    /// What a direction of a link does.
+    pub fn direction(&self, link: LinkId) -> DirectionSpec {
+        if let Some(links) = &self.links {
+            return links.direction(link, &self.scenario.hosts).0;
+        }
+        let alternate = [two_hosts::ALTERNATE_DOWN, two_hosts::ALTERNATE_UP].contains(&link);
+        let path = if alternate { self.scenario.alternate.as_ref() } else { Some(&self.scenario.path) };
+        let down = two_hosts::sender(link) == two_hosts::SERVER;
+        path.map(|path| if down { path.down() } else { path.up() }).unwrap_or_default()
+    }
+
     /// What results say of a link.
     pub fn about_link(&self, link: LinkId) -> AboutLink {
+        let spec = self.direction(link);
         let Some(links) = &self.links else {
             let alternate = [two_hosts::ALTERNATE_DOWN, two_hosts::ALTERNATE_UP].contains(&link);
-            let path = if alternate { self.scenario.alternate.as_ref() } else { Some(&self.scenario.path) };
-            let down = two_hosts::sender(link) == two_hosts::SERVER;
-            let spec = path.map(|path| if down { path.down() } else { path.up() }).unwrap_or_default();
             let name = if alternate { "alternate" } else { "path" };
-            let ends = [two_hosts::sender(link), two_hosts::receiver(link)].map(two_hosts::host_name);
-            return about([name, ends[0], ends[1]], &spec, true);
+            let [from, to] = [two_hosts::sender(link), two_hosts::receiver(link)].map(two_hosts::host_name);
+            return about([name, from, to], &spec, true);
         };
-        let spec = links.direction(link, &self.scenario.hosts).0;
         match tree::place(link, links.between.len()) {
             Place::Between { number, back } => {
                 let own = &links.between[number];

@@ -9,9 +9,9 @@ use rexmit_network::{ByHost, HostId};
 use rexmit_stack::{HostSettings, HostTable, Registry, StackFactory, unknown_name};
 use serde_json::{Value, json};
 
+use crate::host_spec::HostSpec;
 use crate::hosts::Hosts;
 use crate::profiles::StackProfile;
-use crate::scenario::HostSpec;
 use crate::{Resolved, SpecError};
 
 /// The keys of a host that no stack adds.
@@ -125,8 +125,14 @@ impl Resolved {
             protocol: profile.protocol(),
             mtu: spec.mtu,
             address: self.address(host),
+            peer: self.only_peer(host),
             alternate_address: self.scenario.alternate.as_ref().map(|_| self.alternate_address(host)),
         }
+    }
+
+    /// True where a host runs the code of Linux.
+    pub fn runs_linux(&self) -> bool {
+        self.codes.values().any(|code| code.about().is_linux)
     }
 
     /// Settings of stacks whose code their host does not run.

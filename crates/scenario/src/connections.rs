@@ -12,6 +12,8 @@ use crate::{SpecError, Streams};
 pub const FIRST_PORT: u16 = 10_000;
 /// Ports of the waiting sides, one a transfer.
 pub const SERVICE_PORT: u16 = 5_001;
+/// So many transfers have a port of their own.
+pub(crate) const SERVICE_PORTS: usize = (FIRST_PORT - SERVICE_PORT) as usize;
 
 /// The connection whose packets have these two ports, in whatever order: the greater one numbers it. `None` where it can
 /// be of no scenario's.
@@ -111,6 +113,23 @@ impl Resolved {
         }))
     }
 
+    /// Refuses a connection that has no ports of its own: a real kernel would take its packets for another's.
+    ///
+    /// # Errors
+    /// The connection, and how many there can be.
+    pub fn check_port(&self, plan: &ConnectionPlan) -> Result<(), SpecError> {
+        if plan.id.index() >= OWN_PORTS || plan.transfer >= SERVICE_PORTS {
+            let text = format!(
+                "connection {} of transfer {}: a real kernel has ports for {OWN_PORTS} connections of {SERVICE_PORTS} \
+                 transfers; give fewer, or take backend model",
+                plan.id.index(),
+                plan.transfer
+            );
+            return Err(SpecError::new("transfers", text));
+        }
+        Ok(())
+    }
+
     /// By transfer, the flows that arrive at random in a run with these streams.
     fn draw_flows(&self, streams: &Streams) -> Result<Vec<Vec<Flow>>, SpecError> {
         let mut all = self.transfers.iter().map(|transfer| transfer.connections() as usize).sum();
@@ -167,6 +186,30 @@ mod tests {
             assert_eq!((plan.opener, plan.sender), (CLIENT, sender));
             assert!(plan.end(sender).app.sends() && plan.end(plan.peer(sender)).app.receives());
         }
+    }
+
+    #[test]
+    fn a_real_kernel_refuses_what_has_no_port_of_its_own() {
+        let scenario = |transfers: usize, connections: usize| {
+            let transfer =
+                json!({ "from": "server", "to": "client", "bulk": "1 kB", "connections": connections });
+            Resolved::from_value(json!({
+                "hosts": { "server": { "stack": "rfc" }, "client": { "stack": "rfc" } },
+                "transfers": vec![transfer; transfers],
+            }))
+            .unwrap()
+        };
+        assert!(scenario(SERVICE_PORTS, 1).unsupported_by_kernel().is_empty());
+        let many = scenario(SERVICE_PORTS + 1, 1);
+        assert_eq!(many.unsupported_by_kernel(), ["transfers (5000, of which 4999 have a port)"]);
+        let last = many.connections(&Streams::new(1, "")).unwrap().last().unwrap();
+        let told = many.check_port(&last).unwrap_err().to_string();
+        assert!(
+            told.starts_with("transfers: connection 4999 of transfer 4999: a real kernel has ports"),
+            "{told}"
+        );
+        assert!(scenario(1, OWN_PORTS).unsupported_by_kernel().is_empty());
+        assert_eq!(scenario(1, OWN_PORTS + 1).unsupported_by_kernel().len(), 1);
     }
 
     #[test]

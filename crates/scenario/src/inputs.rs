@@ -41,8 +41,13 @@ pub fn open_capture(path: &Path) -> Result<File> {
 /// # Errors
 /// As [`open_regular`], a larger file, and what is no UTF-8.
 pub fn read_text(path: &Path, most: u64) -> Result<String> {
+    read_all(open_regular(path)?, most)
+}
+
+/// The same of a file that is open.
+pub(crate) fn read_all(file: File, most: u64) -> Result<String> {
     let mut text = String::new();
-    let read = open_regular(path)?.take(most + 1).read_to_string(&mut text)?;
+    let read = file.take(most + 1).read_to_string(&mut text)?;
     if read as u64 > most {
         return Err(Error::new(ErrorKind::FileTooLarge, format!("it is larger than {most} bytes")));
     }

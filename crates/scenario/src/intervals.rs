@@ -262,8 +262,8 @@ impl IntervalLog {
     }
 }
 
-/// Bytes over a length in nanoseconds, in bit/s.
-fn goodput(bytes: u64, length: u64) -> Option<f64> {
+/// Bytes over a length in nanoseconds, in bit/s; `None` over no time.
+pub fn goodput(bytes: u64, length: u64) -> Option<f64> {
     (length > 0).then(|| bytes as f64 * 8e9 / length as f64)
 }
 

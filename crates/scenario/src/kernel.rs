@@ -4,8 +4,8 @@ use rexmit_stack::changed_values;
 use rexmit_units::Duration;
 use serde_json::Value;
 
+use crate::host_spec::HostSpec;
 use crate::linux::LinuxSpec;
-use crate::scenario::HostSpec;
 
 /// The settings of a host's kernel, and what of the scenario it cannot have.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::SpecError;
 use crate::error::{read, refuse_list};
-use crate::hosts::{Hosts, in_parts};
+use crate::hosts::{Hosts, by_numbers};
 use crate::scenario::check_path;
 
 /// A link between two points, and what it does to packets: all that `path` has. What stands here holds for both
@@ -56,7 +56,7 @@ impl Links {
         for (name, value) in written {
             between.push(read_link(name, value)?);
         }
-        between.sort_by_cached_key(|link: &NamedLink| in_parts(&link.name));
+        between.sort_by(|one: &NamedLink, other| by_numbers(&one.name, &other.name));
         Ok(Self { between })
     }
 
@@ -100,7 +100,7 @@ impl Links {
                 (of(&link.path, !back), format!("links.{}.", link.name), name(!back))
             }
             Place::Access { host, to_host } => {
-                let access = hosts.of(host).access.as_ref();
+                let access = hosts.of(host).access.as_deref();
                 let spec = access.map_or_else(DirectionSpec::default, |access| of(access, to_host));
                 (spec, format!("hosts.{}.", hosts.name(host)), name(to_host))
             }
@@ -112,7 +112,7 @@ impl Links {
         let links = self.between.iter().map(|link| (format!("links.{}", link.name), &link.path));
         let access = hosts
             .written()
-            .filter_map(|(_, name, spec)| Some((format!("hosts.{name}.access"), spec.access.as_ref()?)));
+            .filter_map(|(_, name, spec)| Some((format!("hosts.{name}.access"), spec.access.as_deref()?)));
         links.chain(access)
     }
 }
@@ -121,10 +121,12 @@ impl NamedLink {
     /// An error whose key has the direction by the name of the point where it begins.
     fn by_ends(&self, error: SpecError) -> SpecError {
         let mut text = error.to_string();
-        for (way, end) in [("down", &self.ends[0]), ("up", &self.ends[1])] {
+        for (way, end) in ["down", "up"].into_iter().zip(&self.ends) {
             let key = format!("links.{}.{way}", self.name);
             text = text.replace(&key, &format!("links.{}.from.{end}", self.name));
         }
+        // What a link has in their place.
+        let text = text.replace(", down, up", ", between, from");
         SpecError { key: String::new(), message: text, ..error }
     }
 }
@@ -145,11 +147,11 @@ fn read_link(name: &str, value: &Value) -> Result<NamedLink, SpecError> {
     let ends: [String; 2] = serde_json::from_value(between).map_err(|_| {
         SpecError::new(key(".between"), "names two points; allowed: such as [\"left\", \"right\"]")
     })?;
+    let [one, other] = &ends;
     for way in ["down", "up"] {
         if table.contains_key(way) {
             let text = format!(
-                "a link has its directions by the points where they begin: write from.{} or from.{}",
-                ends[0], ends[1]
+                "a link has its directions by the points where they begin: write from.{one} or from.{other}"
             );
             return Err(SpecError::new(key(&format!(".{way}")), text));
         }
@@ -168,7 +170,7 @@ fn read_link(name: &str, value: &Value) -> Result<NamedLink, SpecError> {
             }
         }
         Some(_) => {
-            let text = format!("is no table; allowed: such as from.{}.drop = \"18\"", ends[0]);
+            let text = format!("is no table; allowed: such as from.{one}.drop = \"18\"");
             return Err(SpecError::new(key(".from"), text));
         }
     }

@@ -14,8 +14,8 @@ use crate::SpecError;
 #[serde(deny_unknown_fields, default)]
 pub struct LinuxSpec {
     /// Which kernel it is, on backend `uml` and for the code `linux`: a version such as `"6.12"`, or the beginning of the
-    /// hash of one that was built. On `uml` both hosts of a run have the same, so a host that says nothing has the other's;
-    /// where neither says anything it is that of `--kernel`, or the default.
+    /// hash of one that was built. On `uml` all hosts of a run have the same, so a host that says nothing has the others';
+    /// where none says anything it is that of `--kernel`, or the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Congestion control, such as `"reno"`, `"cubic"` or `"bbr"` (TCP_CONGESTION; of a program's sockets

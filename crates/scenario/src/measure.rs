@@ -58,14 +58,18 @@ row! {
         goodput_bit_s: Option<f64> =
             bit_s("those bytes over the completion time, or over the time until the end of the run")
                 or "it was never opened",
-        data_segments: u64 = packets("the sender's first transmissions of data: TCP's segments, SCTP's chunks"),
-        retransmits: u64 = packets("segments or chunks with data that the sender sent again, for whatever reason"),
-        retransmits_fast: u64 =
-            packets("of these, those of a fast retransmit or of the recovery that it began"),
-        retransmits_timeout: u64 = packets("those that an expired timer began"),
-        retransmits_probe: u64 = packets("those that probed for a lost tail"),
-        timeouts: u64 = plain("expiries of the sender's retransmission timer, those of SYN and SYN-ACK included"),
-        fast_retransmits: u64 = plain("the sender's entries into fast recovery; of SCTP, fast retransmits"),
+        data_segments: Option<u64> = packets("the sender's first transmissions of data: TCP's segments, SCTP's chunks")
+            or "a real kernel has forgotten the connection",
+        retransmits: Option<u64> = packets("segments or chunks with data that the sender sent again, for whatever reason")
+            or "a real kernel has forgotten the connection",
+        retransmits_fast: Option<u64> =
+            packets("of these, those of a fast retransmit or of the recovery that it began") or "a real kernel does not tell",
+        retransmits_timeout: Option<u64> = packets("those that an expired timer began") or "a real kernel does not tell",
+        retransmits_probe: Option<u64> = packets("those that probed for a lost tail") or "a real kernel does not tell",
+        timeouts: Option<u64> = plain("expiries of the sender's retransmission timer, those of SYN and SYN-ACK included")
+            or "a real kernel does not tell",
+        fast_retransmits: Option<u64> = plain("the sender's entries into fast recovery; of SCTP, fast retransmits")
+            or "a real kernel does not tell",
         rtt_min_ms: Option<f64> =
             ms("the shortest round-trip time: one packet with data at a time is timed, until it is acknowledged, and not if something was sent again meanwhile (Karn)")
                 or "none was timed",

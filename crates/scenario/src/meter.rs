@@ -16,6 +16,9 @@ pub trait Measured {
     /// The same, to take its journal.
     fn app_mut(&mut self) -> &mut App;
 
+    /// The number of its transfer.
+    fn transfer(&self) -> usize;
+
     /// The state of its connection; `None` where there is none.
     fn snapshot(&self) -> Option<Snapshot>;
 

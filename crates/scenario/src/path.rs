@@ -24,20 +24,17 @@ impl Streams {
     ///
     /// [`SpecError`] with what in a path cannot be.
     pub fn links<P: Carried>(&self, of: &Resolved, log: bool) -> Result<ByLink<Direction<P>>, SpecError> {
-        let mut links = ByLink::with_capacity(of.network.links().count());
-        match &of.links {
-            Some(all) => {
-                for link in of.network.links() {
-                    let (spec, prefix, name) = all.direction(link, &of.scenario.hosts);
-                    links.push(self.direction(&spec, &prefix, name, log)?);
-                }
+        let Some(all) = &of.links else {
+            let mut links = self.links_of_path(&of.scenario.path, log)?;
+            if let Some(path) = &of.scenario.alternate {
+                self.add_links(&mut links, "alternate.", path, log)?;
             }
-            None => {
-                links = self.links_of_path(&of.scenario.path, log)?;
-                if let Some(path) = &of.scenario.alternate {
-                    self.add_links(&mut links, "alternate.", path, log)?;
-                }
-            }
+            return Ok(links);
+        };
+        let mut links = ByLink::new();
+        for link in of.network.links() {
+            let (spec, prefix, name) = all.direction(link, &of.scenario.hosts);
+            self.add_direction(&mut links, &spec, [&prefix, name], log)?;
         }
         Ok(links)
     }
@@ -66,19 +63,19 @@ impl Streams {
         log: bool,
     ) -> Result<(), SpecError> {
         for (spec, name) in [(path.down(), "down"), (path.up(), "up")] {
-            links.push(self.direction(&spec, prefix, name, log)?);
+            self.add_direction(links, &spec, [prefix, name], log)?;
         }
         Ok(())
     }
 
-    /// One direction of a link whose streams begin with `prefix`.
-    fn direction<P: Carried>(
+    /// Adds one direction of a link, whose streams begin with a prefix, by its name.
+    fn add_direction<P: Carried>(
         &self,
+        links: &mut ByLink<Direction<P>>,
         spec: &DirectionSpec,
-        prefix: &str,
-        name: &str,
+        [prefix, name]: [&str; 2],
         log: bool,
-    ) -> Result<Direction<P>, SpecError> {
+    ) -> Result<(), SpecError> {
         let mut stream = |name: &str| self.get_of([prefix, name]);
         // Where both directions pass one machine, its ticks have one phase.
         let own = if spec.shaper.has_ticks_for_each_direction() { [".", name] } else { [""; 2] };
@@ -87,10 +84,10 @@ impl Streams {
         let trace = spec.trace.as_ref().map(|followed| open_trace(&followed.trace)).transpose();
         let trace = trace.map_err(failed)?;
         let built = Direction::with_trace(spec, name, phase, &mut stream, trace.as_ref());
-        let mut direction = built.map_err(|e| SpecError::new("", e.to_string()))?;
+        let link = links.push(built.map_err(|e| SpecError::new("", e.to_string()))?);
         if log {
-            direction.keep_log();
+            links[link].keep_log();
         }
-        Ok(direction)
+        Ok(())
     }
 }

@@ -313,22 +313,33 @@ impl Resolved {
     }
 }
 
-/// Says in the schema of a scenario what it must have: both hosts with their stacks, and transfers; or a program.
+/// Says in the schema of a scenario what it must have: a server and a client with their stacks, or hosts at points with
+/// theirs, and transfers; or a program.
 pub(crate) fn say_what_is_needed(schema: &mut Value) {
     let mut take =
         |name: &str| schema["$defs"][name].as_object_mut().and_then(|part| part.remove("required"));
-    let (host, hosts) = (take("HostSpec"), take("Hosts"));
-    let host = json!({ "required": host });
-    let each: Map<String, Value> =
-        HOSTS.map(|id| (host_name(id).to_string(), host.clone())).into_iter().collect();
-    let both = json!({ "required": hosts, "properties": each });
+    let host = take("HostSpec").unwrap_or_default();
+    let names = HOSTS.map(host_name);
+    let both = json!({
+        "required": names,
+        "propertyNames": { "enum": names },
+        "additionalProperties": { "required": host },
+    });
+    let at = [host.as_array().cloned().unwrap_or_default(), vec![json!("at")]].concat();
+    let network = json!({ "additionalProperties": { "required": at } });
     let program =
         |name: &str| json!({ "required": [name], "properties": { name: { "required": ["program"] } } });
     let either = json!({ "anyOf": HOSTS.map(|id| program(host_name(id))) });
     schema["anyOf"] = json!([
-        { "required": ["transfers"], "properties": { "hosts": both } },
+        { "required": ["transfers"], "properties": { "hosts": { "anyOf": [both, network] } } },
         { "properties": { "hosts": either } },
     ]);
+    // Transfers are between these two where there are no others.
+    let alone = json!({ "properties": { "count": false } });
+    let two = json!({ "propertyNames": { "enum": names }, "additionalProperties": alone });
+    let ends = json!({ "from": { "enum": names }, "to": { "enum": names } });
+    schema["if"] = json!({ "properties": { "hosts": two, "links": false } });
+    schema["then"] = json!({ "properties": { "transfers": { "items": { "properties": ends } } } });
 }
 
 /// The key of a host's program.

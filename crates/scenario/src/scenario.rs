@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use rexmit_network::two_hosts::{self, CLIENT, HOSTS, SERVER};
 use rexmit_network::{ByHost, HostId, Id, Network};
-use rexmit_path::{EmulatorKind, PathError, PathSpec};
+use rexmit_path::{PathError, PathSpec};
 use rexmit_stack::{Registry, StackFactory};
 use rexmit_traffic::{Transfer, TransferError, TransferSpec};
 use rexmit_units::Duration;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::SpecError;
@@ -21,10 +21,9 @@ use crate::hosts::Hosts;
 use crate::intervals::Intervals;
 use crate::kernel_names::name_kernels;
 use crate::links::{LinkForm, Links};
-use crate::linux::LinuxSpec;
 use crate::measure::MeasureSpec;
 use crate::profiles::{StackProfile, resolve_profile};
-use crate::programs::{Program, ProgramForm, ProgramsSpec, name_stacks, say_what_is_needed};
+use crate::programs::{Program, ProgramsSpec, name_stacks, say_what_is_needed};
 use crate::tables_of_flows::read_table;
 use crate::traces::open_trace;
 
@@ -85,88 +84,6 @@ pub struct Scenario {
 
 fn default_limit() -> Duration {
     Duration::from_secs(3600)
-}
-
-/// One host.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct HostSpec {
-    /// Its TCP or SCTP: the name of a profile (`"freebsd-6.0"`, `"lksctp-2.6.15"`), a file (`"./mine.toml"`), or a table
-    /// that inherits and changes single values (`{ inherits = "freebsd-6.0", recovery.dupack_threshold = 2 }`). Both
-    /// hosts have the same protocol. `"linux:6.12"` is the kernel itself: the profile `linux-6.1`, the code `linux`, and
-    /// `linux.version` 6.12; `"linux:"` the kernel of `--kernel`.
-    #[schemars(schema_with = "stack_schema")]
-    pub stack: Value,
-    /// Whose protocol code it runs in virtual time: `"model"`, rexmit's own, which behaves as the profile `stack` says; or a
-    /// third party's, to which the profile gives the protocol and the single values that it changes; `"linux"` is the
-    /// kernel, in a guest of its own for each host, set as the table `linux` says. The hosts may differ.
-    /// Default: the stack that the backend names, as `stack:NAME` does; otherwise the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-    /// MTU of its interface in bytes. Default: 1500.
-    #[serde(default = "default_mtu")]
-    pub mtu: u32,
-    /// Its address. Default: 10.0.2.1 for the server, 10.0.1.1 for the client; in a network 10.1.0.1 and so on.
-    #[serde(default, deserialize_with = "address", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub address: Option<IpAddr>,
-    /// Its address on the path `alternate`. Default: 10.0.4.1 for the server, 10.0.3.1 for the client.
-    #[serde(default, deserialize_with = "address", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub alternate_address: Option<IpAddr>,
-    /// The point of a network that it hangs on, by its access link.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
-    /// Its access link, with all that `path` has: `up` from the host to its point, `down` from there to the host. Absent: one
-    /// without a limit of its rate and without delay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub access: Option<PathSpec>,
-    /// So many hosts alike, each with an access link of its own, in a network: of `reader` these are `reader-1`, `reader-2`
-    /// and so on, and `reader` stands for all of them in transfers. Absent: one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
-    pub count: Option<u32>,
-    /// Phase of the kernel's tick: the part of a tick that has passed when the run starts. Default: drawn for
-    /// each run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tick_phase: Option<Duration>,
-    /// A program that it runs, on the backends `uml` and `kernel`: `"curl -so /dev/null http://$REXMIT_SERVER:8000/file"`, or
-    /// a table `{ command = "...", environment = { A = "b" }, file = "result.json" }`. The server's is started 5 s before
-    /// the client's, with which the run starts; the run is over when the client's has ended and all transfers have. Then the
-    /// server's gets SIGTERM. A host with a program may leave `stack` out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<ProgramForm>,
-    /// Settings of a real Linux kernel, for the backends `uml` and `kernel` and for hosts with the code `linux`; the model
-    /// has no such knobs.
-    #[serde(default, skip_serializing_if = "LinuxSpec::is_empty")]
-    pub linux: LinuxSpec,
-    /// Tables of settings of third-party stacks, by the names of these; [`Resolved`] refuses other keys.
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub tables: BTreeMap<String, Value>,
-}
-
-fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<IpAddr>, D::Error> {
-    let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
-    let wrong = |_| {
-        let allowed = "allowed: such as \"10.0.2.1\" or \"fd00::1\"";
-        serde::de::Error::custom(format!("{text:?} is no IP address; {allowed}"))
-    };
-    text.parse().map(Some).map_err(wrong)
-}
-
-fn default_mtu() -> u32 {
-    1500
-}
-
-fn stack_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({
-        "description": "name of a profile, path of a TOML file, or a table that inherits and changes values",
-        "anyOf": [
-            { "type": "string" },
-            { "type": "object", "properties": { "inherits": { "type": "string" } }, "additionalProperties": true }
-        ]
-    })
 }
 
 /// A scenario whose names have been looked up and whose values have been checked.
@@ -368,12 +285,12 @@ impl Resolved {
 
     /// The protocol that the hosts speak: `tcp` or `sctp`.
     pub fn protocol(&self) -> &'static str {
-        self.stacks[HostId::new(0)].protocol()
+        self.stacks.values().next().map_or("tcp", |stack| stack.protocol())
     }
 
     /// The protocol is TCP.
-    fn is_tcp(&self) -> bool {
-        matches!(*self.stacks[HostId::new(0)], StackProfile::Tcp(_))
+    pub(crate) fn is_tcp(&self) -> bool {
+        self.stacks.values().next().is_none_or(|stack| matches!(**stack, StackProfile::Tcp(_)))
     }
 
     /// Address of a host.
@@ -388,90 +305,14 @@ impl Resolved {
         self.scenario.hosts.of(host).address.unwrap_or_else(|| IpAddr::from(default()))
     }
 
+    /// The address of the other host of a server and a client; `None` in a network.
+    pub fn only_peer(&self, host: HostId) -> Option<IpAddr> {
+        self.links.is_none().then(|| self.address(two_hosts::peer(host)))
+    }
+
     /// Address of a host on the path `alternate`.
     pub fn alternate_address(&self, host: HostId) -> IpAddr {
         self.scenario.alternate_address(host)
-    }
-
-    /// What a run in virtual time cannot have of what the scenario says, by its keys: settings of real kernels, and what
-    /// the hosts' code cannot have.
-    ///
-    /// # Errors
-    /// Code that is not there on this machine, or that cannot run the scenario at all.
-    pub fn unsupported_in_virtual_time(&self) -> Result<Vec<String>, SpecError> {
-        self.refuse_programs()?;
-        let sctp = !self.is_tcp();
-        let of = |(id, name, host): (HostId, &str, &HostSpec)| {
-            let keys: Vec<String> = if self.codes[id].about().is_linux {
-                host.linux.of_another_protocol(sctp).collect()
-            } else {
-                let table = serde_json::to_value(&host.linux).unwrap_or_default();
-                table.as_object().into_iter().flat_map(|t| t.keys().cloned()).collect()
-            };
-            keys.into_iter().map(|key| format!("hosts.{name}.linux.{key}")).collect::<Vec<_>>()
-        };
-        let netems = self.paths().filter(|(_, path)| path.emulator == Some(EmulatorKind::Netem));
-        let hosts = self.scenario.hosts.written().flat_map(of);
-        let mut unsupported: Vec<String> =
-            hosts.chain(netems.map(|(name, _)| format!("{name}.emulator"))).collect();
-        unsupported.extend(self.limits_beyond_linux(|writes| self.codes[writes].about().is_linux));
-        unsupported.extend(self.unsupported_by_code()?);
-        Ok(unsupported)
-    }
-
-    /// Limits of messages that lksctp cannot have where it is Linux that writes: it takes one for a message (RFC 6458 section
-    /// 5.3.7).
-    fn limits_beyond_linux(&self, linux: impl Fn(HostId) -> bool + Copy) -> impl Iterator<Item = String> {
-        self.scenario.transfers.iter().enumerate().filter_map(move |(i, transfer)| {
-            let both = transfer.lifetime.is_some() && transfer.max_retransmits.is_some();
-            (both && self.transfers[i].senders().any(&linux))
-                .then(|| format!("transfers.{i}.max_retransmits"))
-        })
-    }
-
-    /// Options of sockets that Linux has nothing for.
-    fn sockets_beyond_linux(&self) -> impl Iterator<Item = String> {
-        let wishes =
-            self.transfers.iter().enumerate().filter_map(|(i, one)| one.wish().map(|wish| (i, wish)));
-        wishes.flat_map(|(i, wish)| {
-            wish.beyond_linux(!self.is_tcp()).into_iter().map(move |key| format!("transfers.{i}.{key}"))
-        })
-    }
-
-    /// That a real kernel lacks ports for so many connections.
-    fn beyond_ports(&self) -> Option<String> {
-        let all = self.least_connections();
-        (all > OWN_PORTS).then(|| format!("transfers ({all} connections, of which {OWN_PORTS} have a port)"))
-    }
-
-    /// What a real kernel cannot have of what the scenario says, by their keys.
-    pub fn unsupported_by_kernel(&self) -> Vec<String> {
-        let sctp = !self.is_tcp();
-        let of = |(id, name, host): (HostId, &str, &HostSpec)| {
-            let mut unsupported = host.kernel_settings().unsupported;
-            unsupported.extend(host.linux.of_another_protocol(sctp).map(|key| format!("linux.{key}")));
-            let foreign = host.code.is_some() && !self.codes[id].about().is_linux;
-            unsupported.extend(foreign.then(|| "code".to_string()));
-            unsupported.into_iter().map(|key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
-        };
-        let links = self
-            .links
-            .as_ref()
-            .map(|_| "links (networks of many hosts run in virtual time alone)".to_string());
-        let alternate = self.scenario.alternate.is_some().then(|| "alternate".to_string());
-        let stacks = self.scenario.hosts.written().flat_map(|(_, name, spec)| spec.settings_of_stacks(name));
-        let hosts =
-            self.scenario.hosts.written().flat_map(of).chain(stacks.map(|setting| setting.to_string()));
-        hosts
-            .chain(self.limits_beyond_linux(|_| true))
-            .chain(self.sockets_beyond_linux())
-            .chain(self.sockets_of_programs())
-            .chain(self.scenario.path.beyond_netem())
-            .chain(alternate)
-            .chain(links)
-            .chain(self.beyond_ports())
-            .chain(self.scenario.measure.as_ref().map(|_| "measure".to_string()))
-            .collect()
     }
 
     /// The scenario as JSON with every default written out and the profiles whole.
@@ -486,7 +327,7 @@ impl Resolved {
             if spec.count.is_none() {
                 spec.address = Some(self.address(*host));
             }
-            spec.access = spec.access.take().map(|access| access.with_defaults());
+            spec.access = spec.access.take().map(|access| Box::new(access.with_defaults()));
         }
         let mut value = serde_json::to_value(&scenario).unwrap_or_default();
         for (host, (name, _)) in firsts.iter().zip(scenario.hosts.written_mut()) {
@@ -547,7 +388,7 @@ fn check_protocols(hosts: &Hosts, stacks: &ByHost<Arc<StackProfile>>) -> Result<
     let mut all = hosts.written().map(|(host, name, _)| (name, stacks[host].protocol()));
     let Some((first, spoken)) = all.next() else { return Ok(()) };
     let Some((name, other)) = all.find(|(_, protocol)| *protocol != spoken) else { return Ok(()) };
-    let text = format!("the {first} has {spoken}, the {name} {other}: give both stacks of one protocol");
+    let text = format!("{first} has {spoken}, {name} {other}: give both stacks of one protocol");
     Err(SpecError::new("hosts", text))
 }
 

@@ -1,17 +1,15 @@
 //! Files of traces: opened, read whole once, and shared by every run of the process.
 
-use std::collections::HashMap;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use rexmit_path::trace::TraceBytes;
-use rexmit_path::{Trace, TraceFile};
+use rexmit_path::{Trace, TraceFile, TraceName};
 use sha2::{Digest, Sha256};
 
-use crate::inputs::open_regular;
+use crate::known::{Known, check_hash, digits, unreadable, words};
 
 /// A file of at most so many bytes is kept in memory; of a longer one, each reader holds a piece.
 const MOST_KEPT: u64 = 4 << 20;
@@ -31,15 +29,10 @@ pub struct OpenedTrace {
 /// # Errors
 /// One line that names the file, the line in it, and what to write; where the study has another hash, that.
 pub fn open_trace(trace: &Trace) -> Result<TraceFile, String> {
-    let opened = open_trace_file(Path::new(&trace.trace.file))?;
-    match &trace.trace.sha256 {
-        Some(wanted) if !wanted.eq_ignore_ascii_case(&opened.sha256) => Err(format!(
-            "{}: is not the trace that this study was made with: its SHA-256 is {}, not {wanted}: bring that file back, or \
-             name this one anew without sha256",
-            trace.trace.file, opened.sha256
-        )),
-        _ => Ok(opened.file),
-    }
+    let TraceName { file, sha256 } = &trace.trace;
+    let opened = open_trace_file(Path::new(file))?;
+    check_hash(file, "trace", sha256.as_deref(), &opened.sha256)?;
+    Ok(opened.file)
 }
 
 /// The same of a file by its name.
@@ -47,42 +40,15 @@ pub fn open_trace(trace: &Trace) -> Result<TraceFile, String> {
 /// # Errors
 /// As [`open_trace`].
 pub fn open_trace_file(path: &Path) -> Result<OpenedTrace, String> {
-    let failed = |e: io::Error| format!("{}: cannot be read: {}", path.display(), words(&e));
-    let file = open_regular(path).map_err(failed)?;
-    let state = State::of(&file.metadata().map_err(failed)?);
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = known.get_or_insert_with(HashMap::new);
-    match known.get(path) {
-        Some((then, opened)) if *then == state => Ok(opened.clone()),
-        _ => {
-            let opened = read(path, file, state.len)?;
-            known.insert(path.to_owned(), (state, opened.clone()));
-            Ok(opened)
-        }
-    }
+    KNOWN.open(path, |file, len| read(path, file, len))
 }
 
-/// What is known of files, by their names.
-static KNOWN: Mutex<Option<HashMap<PathBuf, (State, OpenedTrace)>>> = Mutex::new(None);
-
-/// By what a file is known to be the same.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct State {
-    len: u64,
-    modified: Option<SystemTime>,
-}
-
-impl State {
-    fn of(about: &Metadata) -> Self {
-        Self { len: about.len(), modified: about.modified().ok() }
-    }
-}
+static KNOWN: Known<OpenedTrace> = Known::new();
 
 fn read(path: &Path, file: File, len: u64) -> Result<OpenedTrace, String> {
     let whole: Arc<dyn TraceBytes> = if len <= MOST_KEPT {
         let mut bytes = vec![0; len as usize];
-        read_exact(&file, &mut bytes)
-            .map_err(|e| format!("{}: cannot be read: {}", path.display(), words(&e)))?;
+        read_exact(&file, &mut bytes).map_err(|e| unreadable(path, &e))?;
         Arc::new(bytes)
     } else {
         Arc::new(Pieces { file: Mutex::new(file) })
@@ -90,14 +56,7 @@ fn read(path: &Path, file: File, len: u64) -> Result<OpenedTrace, String> {
     let hashed = Arc::new(Hashed { bytes: whole.clone(), hash: Mutex::new(Sha256::new()) });
     let file = TraceFile::survey(&path.display().to_string(), hashed.clone()).map_err(|e| e.to_string())?;
     let hash = hashed.hash.lock().unwrap_or_else(PoisonError::into_inner).clone().finalize();
-    let sha256 = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(OpenedTrace { file: file.with_bytes(whole), sha256 })
-}
-
-/// An error without the number that the system gives it.
-fn words(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
+    Ok(OpenedTrace { file: file.with_bytes(whole), sha256: digits(hash) })
 }
 
 fn read_exact(mut file: &File, bytes: &mut [u8]) -> io::Result<()> {

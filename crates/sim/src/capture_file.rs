@@ -1,6 +1,6 @@
 //! A capture in a file that is whole or is not there.
 
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::Path;
 
 use rexmit_capture::{Direction, Options, Writer};
@@ -11,7 +11,7 @@ use rexmit_wire::Packet;
 /// Writes a capture to a temporary name beside its own, which it gets in [`CaptureFile::finish`]. Dropped before that,
 /// it removes what it wrote.
 #[derive(Debug)]
-pub(crate) struct CaptureFile(Writer<BufWriter<Whole>>);
+pub(crate) struct CaptureFile(Writer<Whole>);
 
 impl CaptureFile {
     /// Starts a capture of `interface` that will be the file `path`; an older file of that name stays until
@@ -20,7 +20,7 @@ impl CaptureFile {
     /// # Errors
     /// Those of the file system.
     pub fn create(path: &Path, interface: &str, options: &Options) -> io::Result<Self> {
-        Ok(Self(Writer::with_options(BufWriter::new(Whole::create(path)?), interface, options)?))
+        Ok(Self(Writer::with_options(Whole::create(path)?, interface, options)?))
     }
 
     /// As [`Writer::write_directed`].
@@ -42,7 +42,7 @@ impl CaptureFile {
     /// # Errors
     /// Those of the file system; the partial file is removed then.
     pub fn finish(self) -> io::Result<()> {
-        self.0.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?.keep()
+        self.0.finish()?.keep()
     }
 }
 

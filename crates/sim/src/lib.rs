@@ -19,9 +19,6 @@
 mod batch;
 mod caches;
 mod capture_file;
-mod due;
-mod histogram;
-mod ledger;
 mod observer;
 mod options;
 mod outcome;
@@ -34,8 +31,6 @@ mod stop;
 mod sweep;
 pub mod tables;
 mod tape;
-mod timers;
-mod timing;
 mod truth;
 mod unreached;
 mod work;

@@ -3,23 +3,24 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use rexmit_network::{ByHost, ByLink, EndIndex, Ends, HostId, LinkId, Network, Node};
+use rexmit_network::{ByHost, ByLink, EndId, EndIndex, Ends, HostId, LinkId, Network, Node};
 use rexmit_path::Direction;
-use rexmit_scenario::{LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, roles};
+use rexmit_scenario::{
+    DueLinks, Ledger, LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, Timers,
+    connection_of_ports, roles,
+};
 use rexmit_stack::{Endpoint, Snapshot, Socket, ToldCounters, Transmission};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
+use rexmit_wire::Packet;
 
 use crate::caches::Caches;
-use crate::due::DueLinks;
-use crate::ledger::Ledger;
 use crate::observer::Observer;
 use crate::options::RunOptions;
 use crate::parcel::Parcel;
 use crate::recorder::{Recorder, Sent};
 use crate::stack::{Stack, Stacks};
 use crate::stop::Stop;
-use crate::timers::Timers;
 use crate::truth::Seen;
 
 /// One end of a connection with its application.
@@ -43,6 +44,10 @@ impl Measured for End {
     #[inline]
     fn app_mut(&mut self) -> &mut App {
         &mut self.app
+    }
+
+    fn transfer(&self) -> usize {
+        self.transfer as usize
     }
 
     fn snapshot(&self) -> Option<Snapshot> {
@@ -121,6 +126,9 @@ impl World {
         let stacks = self.stacks.insert(Stacks::start(resolved, streams)?);
         stacks.set_caches(&options.caches);
         for plan in resolved.connections(streams)? {
+            if self.has_many && resolved.runs_linux() {
+                resolved.check_port(&plan)?;
+            }
             self.ends.push_with(plan.ends.each_ref().map(|end| end.host), |host| {
                 let mut app = plan.end(host).app.clone();
                 let messages = || streams.get(&format!("connections.{}.messages", plan.id.number()));
@@ -211,7 +219,7 @@ impl World {
             self.settle(link);
         }
         if let Some(ledger) = &mut self.ledger {
-            ledger.passed(link, &parcel.packet);
+            ledger.passed(link, &parcel);
         }
         match self.network.link(link).to {
             Node::Host(host) => self.deliver(host, parcel),
@@ -305,10 +313,23 @@ impl World {
         self.reschedule(at);
     }
 
+    /// The end that a packet is of, which `acting` has handed out: a stack that serves all connections of its host at once
+    /// may hand out those of others, and their ports say which.
+    #[inline]
+    fn sender(&self, acting: EndIndex, packet: &Packet) -> EndIndex {
+        if !matches!(self.ends[acting].connection, Stack::Other(_)) {
+            return acting;
+        }
+        let connection = packet.ports().and_then(|(one, other)| connection_of_ports(one, other));
+        let host = self.ends.host(acting);
+        connection.and_then(|connection| self.ends.find(EndId { connection, host })).unwrap_or(acting)
+    }
+
     /// Hands what an end has queued to the path.
-    fn transmit(&mut self, at: EndIndex) {
-        let host = self.ends.host(at);
+    fn transmit(&mut self, acting: EndIndex) {
+        let host = self.ends.host(acting);
         while let Some(sent) = self.queue.pop_front() {
+            let at = self.sender(acting, &sent.packet);
             let link = self.network.route(host, sent.packet.dst);
             if let Some(ledger) = &mut self.ledger {
                 ledger.sent(at, self.now, &sent);
@@ -407,10 +428,7 @@ impl World {
         row.error = self.error(row.completed, misplaced);
         row.intervals = self.meter.take().map(|meter| meter.finish(self.now, &self.ends)).unwrap_or_default();
         if let Some(ledger) = self.ledger.take() {
-            let books = ledger.finish(self.now, resolved, &mut self.links, &self.ends);
-            (row.transfers, row.links) = (books.transfers, books.links);
-            (row.transfers_over_time, row.links_over_time) =
-                (books.transfers_over_time, books.links_over_time);
+            ledger.finish(&mut row, resolved, &mut self.links, &self.ends);
         }
         row.retransmissions = self.observer.take().map(|observer| observer.finish()).unwrap_or_default();
         row

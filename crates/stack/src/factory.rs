@@ -141,7 +141,7 @@ pub trait StackRun: Any {
 /// What a scenario says of a host.
 #[derive(Clone, Copy)]
 pub struct HostSettings<'a> {
-    /// `server` or `client`. Its keys begin with `hosts.NAME.`, and so do the names of its random streams.
+    /// Its name, such as `server`. Its keys begin with `hosts.NAME.`, and so do the names of its random streams.
     pub name: &'a str,
     /// The key `stack` as it is written: the name of a profile, or a table that inherits and changes single values.
     pub stack: &'a Value,
@@ -157,6 +157,8 @@ pub struct HostSettings<'a> {
     pub mtu: u32,
     /// Its address.
     pub address: IpAddr,
+    /// The address of the other host, where there is one alone; `None` in a network.
+    pub peer: Option<IpAddr>,
     /// Its address on the scenario's second path, where there is one.
     pub alternate_address: Option<IpAddr>,
 }

@@ -30,6 +30,7 @@ mod journal;
 mod random;
 mod sleep;
 mod spec;
+mod transfer;
 mod workload;
 
 pub use apps::{App, Ending, Progress, Receiver, Requester, Responder, Sender, total_time};
@@ -37,5 +38,6 @@ pub use flows::{CdfSpec, Flow, FlowList, FlowSizes, Flows, FlowsError, FlowsSpec
 pub use journal::{Read, Written};
 pub use random::{Count, Distribution, MessagesSpec, Quantity};
 pub use sleep::{SleepRule, SleepSpec};
-pub use spec::{HostsNamed, ReadSpec, Transfer, TransferError, TransferSpec, server_or_client};
+pub use spec::{HostsNamed, ReadSpec, TransferError, TransferSpec, server_or_client};
+pub use transfer::Transfer;
 pub use workload::{Bulk, BurstsSpec, ParseError, RequestsSpec, WriteRun, Writes};

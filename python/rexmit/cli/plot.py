@@ -43,6 +43,14 @@ Examples:
     help="Whose data to show, of a CAPTURE: 'client' is the side that opened the connection, 'server' the "
     "other. Default: the one that sent more.",
 )
+@click.option(
+    "--run",
+    "runs",
+    type=click.IntRange(min=0),
+    multiple=True,
+    help="Of DIR, where flows were measured over time: the run whose flows are drawn over the queue. May "
+    "be given several times. Default: 0.",
+)
 @click.option("--t", "span", metavar="FROM:TO", help="Seconds to show, of a CAPTURE.")
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True)
 @click.option(
@@ -74,6 +82,7 @@ def plot(
     out: Path | None,
     connections: tuple[int, ...],
     direction: str | None,
+    runs: tuple[int, ...],
     span: str | None,
     theme: str,
     graphs: tuple[str, ...],
@@ -95,8 +104,10 @@ def plot(
         from rexmit.report import draw_figures
         from rexmit.run import open_results
 
-        files = draw_figures(open_results(what), out or what / "figures", _of_figures(forms))
+        files = draw_figures(open_results(what), out or what / "figures", _of_figures(forms), runs)
     elif what.exists():
+        if runs:
+            raise UsageError(f"--run is of results folders, and {what} is a capture; leave it out")
         from rexmit.plot.graphs import View
 
         view = View(direction, None if span is None else _span(span), theme, state)
@@ -124,11 +135,11 @@ def _check_of_study(context: click.Context, what: Path) -> None:
         verb = "is" if len(given) == 1 else "are"
         raise UsageError(
             f"{', '.join(given)} {verb} of captures, and {what} is a results folder; its figures take --out, "
-            f"--format and --json"
+            f"--run, --format and --json"
         )
 
 
-_OF_STUDY = {"out", "forms", "html", "as_json"}
+_OF_STUDY = {"out", "runs", "forms", "html", "as_json"}
 
 
 def _of_figures(forms: tuple[str, ...]) -> tuple[str, ...]:

@@ -81,7 +81,13 @@ def match(before: Results, after: Results, *, only_common: bool) -> Matched:
 def _units(results: Results) -> dict[str, str | None]:
     """The units of responses: of those that every study has, and of the study's own."""
     own = results.study.get("responses", {})
-    return _usual_units() | {name: one.get("unit") for name, one in own.items() if isinstance(one, dict)}
+    schema = results.arrow().schema
+    told = {name: schema.field(name).metadata or {} for name in own if name in schema.names}
+    return _usual_units() | {name: _text(one.get(b"unit")) for name, one in told.items()}
+
+
+def _text(given: bytes | None) -> str | None:
+    return None if given is None else given.decode(errors="replace")
 
 
 def check_designs(before: Results, after: Results, *, only_common: bool) -> None:

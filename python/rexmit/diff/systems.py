@@ -217,5 +217,15 @@ def _lists(table: Any) -> dict[str, list[Any]] | None:
     return None if table is None else {name: values(table, name) for name in table}
 
 
-_OF_SCENARIOS = ("hosts", "path", "alternate", "transfers", "limit", "intervals", "messages")
+_OF_SCENARIOS = (
+    "hosts",
+    "links",
+    "path",
+    "alternate",
+    "transfers",
+    "limit",
+    "intervals",
+    "measure",
+    "messages",
+)
 """Keys of a scenario itself; any other is a setting of both hosts."""

@@ -16,7 +16,7 @@ TEMPORARY = re.compile(
     r".+\.[0-9a-f]{16}\.tmp"
     # Of versions up to 0.1, which had no random names.
     r"|(study\.json|study\.toml|provenance\.json|\w+\.parquet|part-\d{10}-\d{10}\.parquet"
-    r"|run-\d{8}-\w+\.(pcapng|parquet)(\.other)?|report\.(html|pdf|md))\.tmp(\.\d+\.partial)?",
+    r"|run-\d{8}-[\w-]+\.(pcapng|parquet)(\.other)?|report\.(html|pdf|md))\.tmp(\.\d+\.partial)?",
     re.DOTALL,
 )
 """Names of files that are being written; whatever still has one after a kill is worthless."""

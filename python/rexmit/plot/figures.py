@@ -209,16 +209,17 @@ def draw_results(
     lines = max(others, key=lambda factor: (len(factor.levels), not factor.is_quantity), default=None)
     parts = [factor for factor in others if factor is not lines]
     files = []
-    for values, part in _split(done, [factor.column for factor in parts]):
+    for values, part in split_by(done, [factor.column for factor in parts]):
         labels = [factor.label(value) for factor, value in zip(parts, values, strict=True)]
         names = [f"{factor.name} {label}" for factor, label in zip(parts, labels, strict=True)]
         with style.styled(style.LIGHT):
             sheet = _draw_design(part, x, lines, [title, *names])
-            files += style.save(sheet, out / "-".join(["time", *map(_file_part, labels)]), formats)
+            files += style.save(sheet, out / "-".join(["time", *map(file_part, labels)]), formats)
     return files
 
 
-def _split(frame: pl.DataFrame, columns: list[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
+def split_by(frame: pl.DataFrame, columns: list[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
+    """The rows by the values of some columns; all of them where there are no columns."""
     if not columns:
         return [((), frame)]
     return list(frame.partition_by(columns, as_dict=True, maintain_order=True).items())
@@ -280,5 +281,6 @@ def _marked(number: int, points: int) -> dict[str, Any]:
     return {"marker": marker, "markersize": 3.6, "markevery": every, "linewidth": 1.2}
 
 
-def _file_part(label: str) -> str:
+def file_part(label: str) -> str:
+    """A label as a part of the name of a file."""
     return "".join(c if c.isalnum() or c in ".-" else "-" for c in label).strip("-")

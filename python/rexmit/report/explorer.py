@@ -206,7 +206,10 @@ def _column(column: pl.Series) -> Column:
     return plain
 
 
-_KEYS = {"interval", "from_ns", "to_ns", "connection", "host", "protocol", "number", "class"}
+_KEYS = {
+    *("interval", "from_ns", "to_ns", "connection", "host", "protocol", "number", "class"),
+    *("transfer", "sender", "receiver", "link", "from_point", "to_point"),
+}
 _PACKETS = re.compile(r"(\d+) packets?")
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
 

@@ -67,10 +67,7 @@ def _of_run(results: Results, run: int, sender: str) -> TcpFriendly:
             return _look(kept)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sender.pcapng"
-        if sender == "server":
-            results.capture(run, server=path, snap_len=SNAP_LEN)
-        else:
-            results.capture(run, client=path, snap_len=SNAP_LEN)
+        results.capture(run, at={sender: path}, snap_len=SNAP_LEN)
         return _look(path)
 
 

@@ -53,9 +53,10 @@ def with_derived(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def responses_of(frame: pl.DataFrame, schema: pa.Schema | None = None) -> list[Response]:
-    """The responses of a table of runs: those that vary first, and of these the most useful.
+    """The responses of a table of runs: those that vary first, of these the study's own.
 
-    A column without any value is left out. `schema` may have meanings, as metadata.
+    Others follow by their use. A column without any value is left out. `schema` may have meanings, as
+    metadata.
     """
     before = set(design_columns(frame.columns)) or {"run", "replication"}
     names = [name for name in frame.columns if name not in before]
@@ -70,7 +71,10 @@ def ranked(frame: pl.DataFrame, names: Sequence[str], schema: pa.Schema | None =
         kind = kind_of(column)
         if kind is None or column.null_count() == len(column):
             continue
-        found.append(((not varies(column), kind == "text", _rank(name)), describe(name, kind, schema)))
+        own = name not in _known()
+        found.append(
+            ((not varies(column), kind == "text", not own, _rank(name)), describe(name, kind, schema))
+        )
     return [response for _, response in sorted(found, key=lambda pair: pair[0])]
 
 

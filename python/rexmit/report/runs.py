@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -20,10 +19,11 @@ from rexmit.plot.figures import readable
 from rexmit.plot.trace import About, pack_trace
 from rexmit.run import Results
 from rexmit.run.again import Again, RowsByRun, numbers_of
-from rexmit.run.capture import HOSTS, capture_path
+from rexmit.run.capture import CAPTURE_NAME, capture_path, hosts_of
 from rexmit.run.provenance import usable_cores
 from rexmit.run.stopping import workers
 from rexmit.run.tables import run_table, table_path
+from rexmit.study.network import is_network
 
 CHOICES = ("auto", "none", "kept", "first", "all")
 """Which runs a page has, beside lists of numbers."""
@@ -122,7 +122,7 @@ def _kept(results: Results) -> dict[int, list[Path]]:
     found: dict[int, list[Path]] = {}
     for host in _hosts(results):
         for path in sorted((results.folder / "captures").glob(f"run-*-{host}.pcapng")):
-            match = re.fullmatch(r"run-([0-9]{8,10})-\w+\.pcapng", path.name)
+            match = CAPTURE_NAME.fullmatch(path.name)
             number = int(match[1]) if match else -1
             if path == capture_path(results.folder, number, host):
                 check_file(path, KEPT_CAPTURE)
@@ -132,13 +132,24 @@ def _kept(results: Results) -> dict[int, list[Path]]:
 
 def sender_of(results: Results) -> str:
     """The host that sends most of the transfers: where it sends, retransmissions are judged best."""
-    senders = [str(one.get("from", "server")) for one in results.study["scenario"].get("transfers", [])]
-    return max(HOSTS, key=lambda host: (senders.count(host), host == "server"))
+    return _hosts(results)[0]
 
 
 def _hosts(results: Results) -> list[str]:
-    """Both hosts, the one that sends first."""
-    return sorted(HOSTS, key=lambda host: host != sender_of(results))
+    """The hosts whose packets a page may have: of two both, of a network those that send.
+
+    What sends most comes first.
+    """
+    scenario = results.study["scenario"]
+    transfers = scenario.get("transfers", [])
+    senders = [str(one.get("from", "server")) for one in transfers]
+    known = hosts_of(scenario)
+    if not is_network(scenario):
+        return sorted(known, key=lambda host: (-senders.count(host), host != "server"))
+    # A group sends by each of its hosts; the first of them stands for it.
+    first = {name.rpartition("-")[0]: name for name in reversed(known)}
+    sending = dict.fromkeys(one if one in known else first.get(one, known[0]) for one in senders)
+    return sorted(sending, key=lambda host: -sum(host in (one, first.get(one)) for one in senders))
 
 
 def _chosen(results: Results, wanted: str, kept: Collection[int], repeatable: bool) -> tuple[list[int], bool]:
@@ -254,8 +265,8 @@ class _Packer:
         """Of a run that failed, the host that sends may have seen nothing: then as the other one saw it."""
         for host in self._hosts:
             try:
-                files = (path, None) if host == "server" else (None, path)
-                tables = {k: pl.DataFrame(pl.from_arrow(t)) for k, t in again.run(number, *files).items()}
+                made = again.run(number, {host: path})
+                tables = {kind: pl.DataFrame(pl.from_arrow(table)) for kind, table in made.items()}
                 about = self._about(number, tables)
                 # What it raises for a capture without a connection names a file that nobody knows.
                 with contextlib.suppress(UsageError):

@@ -10,6 +10,7 @@ from typing import Any
 from rexmit import _native
 from rexmit.run import Results
 from rexmit.run.stacks import third_parties
+from rexmit.study.network import is_network
 from rexmit.units import plural
 
 
@@ -34,7 +35,11 @@ def testbed_facts(results: Results) -> list[Facts]:
         for factor in results.spec().design.factors
         for name in (factor.settings or (factor.name,))
     }
-    tables = [_hosts(results, scenario, varied), _path("Path", "path", scenario.get("path"), varied)]
+    tables = [_hosts(results, scenario, varied)]
+    if is_network(scenario):
+        tables += [_points(scenario, varied), *_links(scenario, varied)]
+    else:
+        tables.append(_path("Path", "path", scenario.get("path"), varied))
     if scenario.get("alternate"):
         tables.append(_path("Second path", "alternate", scenario["alternate"], varied))
     tables.append(_transfers(scenario, varied))
@@ -103,7 +108,11 @@ def _hosts(results: Results, scenario: Mapping[str, Any], varied: Mapping[str, s
             continue
         stack = host.get("stack")
         parts = [varied.get(f"hosts.{name}.stack") or _stack(stack)]
-        parts += [f"{key} {value}" for key, value in host.items() if key not in ("stack", "profile")]
+        parts += [
+            f"{key} {_together(value)}"
+            for key, value in host.items()
+            if key not in ("stack", "profile") and value is not None
+        ]
         parts += [
             f"{setting.removeprefix(f'hosts.{name}.')} {text}"
             for setting, text in varied.items()
@@ -117,6 +126,58 @@ def _hosts(results: Results, scenario: Mapping[str, Any], varied: Mapping[str, s
         kernel = results.study.get("kernel", "of the machine")
         rows.append(("stack", f"Linux {kernel}: a real kernel takes the place of the stacks above"))
     return Facts("Hosts", rows, "\n\n".join(details))
+
+
+def _points(scenario: Mapping[str, Any], varied: Mapping[str, str]) -> Facts:
+    """The points of a network: which hosts hang on each, and where its links lead."""
+    rows: dict[str, list[str]] = {}
+    for name, host in _tables(scenario.get("hosts")):
+        count = varied.get(f"hosts.{name}.count", host.get("count"))
+        many = "" if count is None else f" ({count} hosts)" if isinstance(count, int) else f" ({count})"
+        at = varied.get(f"hosts.{name}.at") or str(host.get("at", "?"))
+        rows.setdefault(at, []).append(f"host {name}{many}")
+    for name, link in _tables(scenario.get("links")):
+        between = link.get("between")
+        if isinstance(between, list) and len(between) == 2:
+            for here, there in (between, between[::-1]):
+                rows.setdefault(str(here), []).append(f"link {name} to {there}")
+    return Facts("Points", [(point, "; ".join(parts)) for point, parts in rows.items()])
+
+
+def _links(scenario: Mapping[str, Any], varied: Mapping[str, str]) -> Iterator[Facts]:
+    """The links of a network, each as a path is told, with the points where its directions begin."""
+    for name, link in _tables(scenario.get("links")):
+        between = link.get("between")
+        ends = " to ".join(map(str, between)) if isinstance(between, list) else "?"
+        settings = {key: value for key, value in link.items() if key not in ("between", "from")}
+        for end, own in _tables(link.get("from")):
+            settings |= {f"{key}, from {end}": value for key, value in _flat(own)}
+        told = {
+            f"links.{name}.{_from_words(setting.removeprefix(f'links.{name}.'))}": text
+            for setting, text in varied.items()
+            if setting.startswith(f"links.{name}.")
+        }
+        yield _path(f"Link {name}, {ends}", f"links.{name}", settings, told)
+
+
+def _from_words(setting: str) -> str:
+    """A setting of one direction, `from.left.drop`, as its name and where the direction begins."""
+    head, _, rest = setting.partition(".")
+    end, dot, key = rest.partition(".")
+    return f"{key}, from {end}" if head == "from" and dot else setting
+
+
+def _tables(of: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, table in of.items() if isinstance(of, Mapping) else ():
+        if isinstance(table, Mapping):
+            yield str(name), table
+
+
+def _together(value: Any) -> str:
+    """A value in words, a table as its settings one after the other."""
+    if not isinstance(value, Mapping):
+        return str(_word(value))
+    return ", ".join(f"{name.replace('_', ' ')} {_word(one)}" for name, one in _flat(value))
 
 
 def _stack(stack: Any) -> str:
@@ -150,6 +211,9 @@ def _path(title: str, key: str, path: Any, varied: Mapping[str, str]) -> Facts:
 
 
 def _path_words(name: str) -> str:
+    name, comma, where = name.partition(", from ")
+    if comma:
+        return f"{_PATH.get(name, name.replace('_', ' '))}, from {where}"
     for way, words in (("down", "server to client"), ("up", "client to server")):
         head, dot, rest = name.partition(".")
         if head == way:
@@ -217,7 +281,7 @@ def _some(labels: Sequence[object]) -> str:
 
 
 MOST_LEVELS = 12
-_TOLD = ("hosts", "path", "alternate", "transfers")
+_TOLD = ("hosts", "path", "alternate", "links", "transfers")
 
 _PATH = {
     "rate": "rate of the bottleneck",
@@ -238,6 +302,8 @@ _PATH = {
 
 _RUN = {
     "limit": "ends at the latest after",
+    "measure.every": "connections and links measured every",
+    "measure.sample": "queues looked at every",
     "intervals": "measured by intervals of",
     "messages": "latency of messages",
     "retransmissions": "retransmissions counted by cause",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,15 +41,15 @@ class Again:
             if then != now:
                 raise UsageError(f"these runs were run with {fact} {then}, not {now}")
 
-    def run(self, number: int, server: Path | None, client: Path | None) -> dict[str, pa.Table]:
-        """Runs it, writes its captures to these files, and returns its tables `state` and `verdicts`.
+    def run(self, number: int, files: Mapping[str, Path]) -> dict[str, pa.Table]:
+        """Runs it, writes its captures to the files of hosts, and returns its tables `state` and `verdicts`.
 
         Raises UsageError where its row is another one than the results have: this version of the package, or
         what it runs on, is then not the one that ran it.
         """
         spec, own = self._as_run(number)
         backend = self._backend(spec)
-        row = backend.capture(own, server, client)
+        row = backend.capture(own, files)
         before = self._rows.of(number)
         for name in TOLD:
             if name in before and before[name] != row.get(name):

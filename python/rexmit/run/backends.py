@@ -91,10 +91,8 @@ class Backend(Protocol):
     def unreached(self) -> list[tuple[str, int]]:
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
 
-    def capture(
-        self, run: int, server: Path | None, client: Path | None, snap_len: int | None = None
-    ) -> dict[str, Any]:
-        """Runs one run again, writes a capture at each host that is given a file, and returns its row.
+    def capture(self, run: int, files: Mapping[str, Path], snap_len: int | None = None) -> dict[str, Any]:
+        """Runs one run again, writes a capture at each host whose name has a file, and returns its row.
 
         `snap_len` is the most bytes of a packet that are kept, all where it is None.
         """
@@ -239,12 +237,9 @@ class ModelBackend:
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
         return self._plan.unreached()
 
-    def capture(
-        self, run: int, server: Path | None, client: Path | None, snap_len: int | None = None
-    ) -> dict[str, Any]:
+    def capture(self, run: int, files: Mapping[str, Path], snap_len: int | None = None) -> dict[str, Any]:
         """Runs one run again with its captures."""
-        files = {"capture_server": server, "capture_client": client}
-        wanted: dict[str, Any] = {name: str(path) for name, path in files.items() if path}
+        wanted: dict[str, Any] = {f"capture_{name}": str(path) for name, path in files.items()}
         row = self._again(run, wanted | {"capture_snap_len": snap_len})["row"]
         assert isinstance(row, dict)
         return row

@@ -1,6 +1,6 @@
 """Which kernel each run of a study has on backend `uml`: the one that its hosts name, else that of --kernel.
 
-Both hosts of a run are in one guest and have one kernel.
+All hosts of a run are in one guest and have one kernel.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from rexmit.study import Factor, StudySpec
 SETTING = "linux.version"
 """What names a kernel, of a host."""
 
-HOSTS = ("server", "client")
-
 _KERNEL = "linux:"
 """What begins the name of a kernel where that of a profile stands."""
 
@@ -26,7 +24,7 @@ class ChosenKernels:
     """The kernels of a study's runs.
 
     `name` is the kernel of runs whose hosts name none, and the default where it is None. Of several that a
-    name means, one whose hash is in `prefer` is taken. Raises StudyError where the two hosts of a run name
+    name means, one whose hash is in `prefer` is taken. Raises StudyError where hosts of a run name
     different kernels, and KernelError, which says how to build it, for one that is not there.
     """
 
@@ -57,14 +55,16 @@ class ChosenKernels:
         return facts_of(self.all())
 
     def _of_scenario(self, scenario: Mapping[str, Any]) -> Kernel:
-        names = {host: name for host in HOSTS if (name := named_by(scenario, host)) is not None}
+        names = {
+            host: name for host in written_hosts(scenario) if (name := named_by(scenario, host)) is not None
+        }
         found = {host: self._find(name) for host, name in names.items()}
         if len(set(found.values())) > 1:
             where = self._spec.path or self._spec.name
             told = ", ".join(f"hosts.{host}.{SETTING} {name!r}" for host, name in names.items())
             raise StudyError(
-                f"{where}: {told}: both hosts of a run are in one guest and have one kernel; name the same "
-                "for both, or for one of them"
+                f"{where}: {told}: all hosts of a run are in one guest and have one kernel; name the same "
+                "for all, or for one of them"
             )
         return next(iter(found.values())) if found else self._find(None)
 
@@ -111,17 +111,23 @@ def _runs_of_levels(spec: StudySpec, deciding: Sequence[int]) -> Iterator[tuple[
 
 def named_kernels(spec: StudySpec) -> list[str]:
     """The settings of a study by which hosts name kernels, in its scenario or in a factor."""
-    keys = [f"hosts.{host}.{SETTING}" for host in HOSTS]
+    own = {f"hosts.{host}.{SETTING}": named_by(spec.scenario, host) for host in written_hosts(spec.scenario)}
     factors = [name for one in spec.design.factors for name in (one.settings or (one.name,))]
-    found = (named_by(spec.scenario, host) is not None for host in HOSTS)
-    return [key for key, named in zip(keys, found, strict=True) if named or key in factors]
+    return [key for key, named in own.items() if named is not None or key in factors]
 
 
 def _may_name(factor: Factor) -> bool:
     """Whether a level of this factor may name a kernel: it is that setting, or a table around it."""
-    names = factor.settings or (factor.name,)
-    settings = [f"hosts.{host}.{key}." for host in HOSTS for key in (SETTING, "stack.inherits", "code")]
-    return any(setting.startswith(f"{name}.") for name in names for setting in settings)
+    names = [name.split(".") for name in factor.settings or (factor.name,)]
+    keys = [key.split(".") for key in (SETTING, "stack.inherits", "code")]
+    # Of whichever host: the second part is its name.
+    return any(name[0] == "hosts" and any(name[2:] == key[: len(name[2:])] for key in keys) for name in names)
+
+
+def written_hosts(scenario: Mapping[str, Any]) -> list[str]:
+    """The hosts by the names under which they are written: a group once."""
+    hosts = scenario.get("hosts")
+    return [*hosts] if isinstance(hosts, Mapping) else []
 
 
 def named_by(scenario: Mapping[str, Any], host: str) -> str | None:

@@ -12,7 +12,7 @@ from rexmit import _native
 from rexmit.errors import RexmitError
 from rexmit.files import remove_file
 from rexmit.places import temporary_folder
-from rexmit.run.capture import HOSTS
+from rexmit.run.capture import hosts_of
 
 
 class JudgedCaptures:
@@ -25,7 +25,7 @@ class JudgedCaptures:
     def __init__(self) -> None:
         self._stack = ExitStack()
         self._folder = Path()
-        self._runs: dict[int, tuple[str, list[str | None], list[Path]]] = {}
+        self._runs: dict[int, tuple[str, dict[str, str], list[Path]]] = {}
 
     def __enter__(self) -> JudgedCaptures:
         self._folder = self._stack.enter_context(temporary_folder())
@@ -39,24 +39,25 @@ class JudgedCaptures:
         if not scenario.get("retransmissions"):
             return dict(options)
         text = json.dumps(scenario, default=str)
-        captures = list(options.get("captures", (None, None)))
-        judged: list[str | None] = [None, None]
+        hosts = hosts_of(scenario)
+        captures = list(options.get("captures", [None] * len(hosts)))
+        judged: dict[str, str] = {}
         own = []
-        for host in map(HOSTS.index, _native.senders(text)):
-            if captures[host] is None:
-                own.append(self._folder / f"run-{run}-{HOSTS[host]}.pcapng")
-                captures[host] = str(own[-1])
-            judged[host] = captures[host]
+        for host in _native.senders(text):
+            at = hosts.index(host)
+            if captures[at] is None:
+                own.append(self._folder / f"run-{run}-{host}.pcapng")
+                captures[at] = str(own[-1])
+            judged[host] = captures[at]
         self._runs[run] = text, judged, own
         return {**options, "captures": captures}
 
-    def take(self, run: int) -> list[dict[str, Any]]:
-        """The rows of a run that is over, whose captures go; none where it left no captures."""
-        text, judged, own = self._runs.pop(run, ("", [None, None], []))
+    def take(self, run: int, answered: bool) -> list[dict[str, Any]]:
+        """The rows of a run that is over, whose captures go; none where it left no whole captures."""
+        text, judged, own = self._runs.pop(run, ("", {}, []))
         try:
-            named = zip(HOSTS, judged, strict=True)
-            there = {host: path for host, path in named if path and Path(path).exists()}
-            if not there:
+            there = {host: path for host, path in judged.items() if Path(path).exists()}
+            if not (answered and there):
                 return []
             rows: list[dict[str, Any]] = json.loads(_native.retransmissions_of(text, there))
             return rows

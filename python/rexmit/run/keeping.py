@@ -10,7 +10,7 @@ from typing import Any
 
 from rexmit.files import make_folder, move_in, remove_file
 from rexmit.places import temporary_folder
-from rexmit.run.capture import HOSTS, capture_path
+from rexmit.run.capture import HostNames, capture_path
 from rexmit.run.tables import store_table, table_path
 from rexmit.tables import single
 from rexmit.tables.arrow import from_lists
@@ -24,6 +24,7 @@ class Keep:
     """
 
     out: Path
+    hosts: HostNames
     capture: str = "none"
     state: str = "none"
     verdicts: str = "none"
@@ -46,20 +47,23 @@ class Keep:
         if self.state != "none":
             chosen["state"] = self.state_at
         if self.capture != "none":
-            chosen["captures"] = [str(self._made(run, host)) for host in HOSTS]
+            chosen["captures"] = [str(self._made(run, host)) for host in self.hosts.of(run)]
         return chosen
 
-    def settle(self, run: int, failed: bool, tables: Mapping[str, Any]) -> None:
-        """Keeps the files of a finished run, or removes those of a run that is not kept."""
-        for host in HOSTS if self.capture != "none" else ():
+    def settle(self, run: int, failed: bool, tables: Mapping[str, Any] | None) -> None:
+        """Keeps the files of a finished run, or removes those of a run that is not kept.
+
+        Without `tables`, not even empty ones, the run has given no answer: its captures may be cut short.
+        """
+        for host in self.hosts.of(run) if self.capture != "none" else ():
             made = self._made(run, host)
             if not made.exists():
                 continue
-            if self.capture == "all" or failed:
+            if tables is not None and (self.capture == "all" or failed):
                 move_in(made, capture_path(self.out, run, host), self.out)
             else:
                 remove_file(made)
-        for kind, columns in tables.items():
+        for kind, columns in (tables or {}).items():
             if getattr(self, kind) == "all" or failed:
                 table = from_lists(columns, single(kind))
                 store_table(table_path(self.out, run, kind), table, self.out)

@@ -14,7 +14,7 @@ from rexmit import _native
 from rexmit.errors import RexmitError
 from rexmit.kernel import Kernel, KernelError, find_kernel
 from rexmit.places import temporary_folder
-from rexmit.run.chosen_kernels import HOSTS, facts_of, named_by, of_profile, scenarios_of
+from rexmit.run.chosen_kernels import facts_of, named_by, of_profile, scenarios_of, written_hosts
 from rexmit.run.guests import guest_environment, stepped_command
 from rexmit.run.stacks import LINUX, MODEL
 from rexmit.study import StudySpec
@@ -78,8 +78,7 @@ def missing() -> str | None:
 
 def _named_in(scenario: Mapping[str, Any], code: str) -> set[str | None]:
     """What the hosts name that run a kernel, where those that choose no code run `code`."""
-    hosts = scenario.get("hosts")
-    tables = {host: hosts.get(host) for host in HOSTS} if isinstance(hosts, Mapping) else {}
+    tables = {host: scenario["hosts"][host] for host in written_hosts(scenario)}
 
     def runs_a_kernel(table: Any) -> bool:
         chosen = table.get("code") if isinstance(table, Mapping) else None

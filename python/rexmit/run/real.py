@@ -19,6 +19,7 @@ from rexmit.errors import RexmitError, StudyError, UsageError
 from rexmit.files import put
 from rexmit.run.agents import Crew, Done, RunJob
 from rexmit.run.backends import BackendOptions, ModelBackend, Step, asked_for, to_json
+from rexmit.run.capture import hosts_of
 from rexmit.run.chosen_kernels import ChosenKernels, named_kernels
 from rexmit.run.details import PROGRAMS, RETRANSMISSIONS, nest
 from rexmit.run.guests import (
@@ -120,7 +121,7 @@ class RealBackend(ModelBackend):
             for done in work:
                 finished[done.run] = done
                 if self._judged:
-                    self._sent_again[done.run] = self._judged.take(done.run)
+                    self._sent_again[done.run] = self._judged.take(done.run, done.failed is None)
                 self._settle(done)
                 if time.monotonic() - flushed > PIECE_SECONDS:
                     yield from self._pieces(finished)
@@ -134,12 +135,11 @@ class RealBackend(ModelBackend):
         """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
         return self._unreached.texts()
 
-    def capture(
-        self, run: int, server: Path | None, client: Path | None, snap_len: int | None = None
-    ) -> dict[str, Any]:
+    def capture(self, run: int, files: Mapping[str, Path], snap_len: int | None = None) -> dict[str, Any]:
         """Runs one run again with its captures."""
-        files = [None if path is None else str(path.resolve()) for path in (server, client)]
-        return self._row(self._one(run, {"captures": files, "capture_snap_len": snap_len}))
+        hosts = hosts_of(self._spec.scenario_of(run))
+        captures = [str(files[host].resolve()) if host in files else None for host in hosts]
+        return self._row(self._one(run, {"captures": captures, "capture_snap_len": snap_len}))
 
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
         """Runs one run again with these tables."""
@@ -186,7 +186,7 @@ class RealBackend(ModelBackend):
         if keep := self._options.keep:
             row = {} if done.failed else done.answer["row"]
             failed = done.failed is not None or not row["completed"] or row["error"] is not None
-            keep.settle(done.run, failed, {} if done.failed else done.answer.get("tables", {}))
+            keep.settle(done.run, failed, None if done.failed else done.answer.get("tables", {}))
 
     def _job(self, run: int, options: dict[str, Any]) -> RunJob:
         options = {"virtual_hz": self._virtual_hz(run), **options}

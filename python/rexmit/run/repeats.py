@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,11 @@ from typing import Any
 from rexmit.places import temporary_folder
 from rexmit.run.details import PROGRAMS
 
-_HOSTS = ("server", "client")
 _ENHANCED_PACKET = 6
 """The type of a block of pcapng that holds a packet."""
 
-Capture = Callable[[int, Path, Path], Mapping[str, Any]]
-"""Runs a run again with captures at both hosts, and returns its row."""
+Capture = Callable[[int, Mapping[str, Path]], Mapping[str, Any]]
+"""Runs a run again with a capture at each host, by its name, and returns its row."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +39,15 @@ class Repeats:
         return f"run {self.run} does not repeat: {self.why}"
 
 
-def repeats(run: int, capture: Capture) -> Repeats:
-    """Runs a run twice more, and says how far it was the same."""
+def repeats(run: int, hosts: Sequence[str], capture: Capture) -> Repeats:
+    """Runs a run of these hosts twice more, and says how far it was the same."""
     with temporary_folder() as folder:
         rows, packets = [], []
         for turn in range(2):
-            files = [folder / f"{turn}-{host}.pcapng" for host in _HOSTS]
-            rows.append(capture(run, *files))
-            packets.append([list(_packets(path.read_bytes())) for path in files])
-    for host, one, other in zip(_HOSTS, *packets, strict=True):
+            files = {host: folder / f"{turn}-{host}.pcapng" for host in hosts}
+            rows.append(capture(run, files))
+            packets.append([list(_packets(path.read_bytes())) for path in files.values()])
+    for host, one, other in zip(hosts, *packets, strict=True):
         for number, (first, second) in enumerate(zip(one, other, strict=False), start=1):
             if first[:2] != second[:2]:
                 text = f"at the {host}, packet {number} came at {_when(first)}, then at {_when(second)}"

@@ -15,7 +15,7 @@ from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
 from rexmit.files import move_in, store_error
 from rexmit.places import temporary_folder
 from rexmit.run.backends import as_recorded, open_backend
-from rexmit.run.capture import HOSTS
+from rexmit.run.capture import HOSTS, hosts_of
 from rexmit.run.columns import SEED_COLUMNS
 from rexmit.run.details import (
     INTERVALS,
@@ -184,8 +184,8 @@ class Results:
     def transfers(self, *, over_time: bool = False) -> pl.DataFrame:
         """What each connection did, with the factors of its run: a row a connection.
 
-        With `over_time` what each delivered, a row an interval and connection. Columns are those of the
-        tables `transfers` and `transfers_over_time`. Raises UsageError where the scenario has no `measure`.
+        With `over_time` what each delivered, a row an interval and connection. Columns are as in the tables
+        `transfers` and `transfers_over_time`. Raises UsageError where the scenario does not have it measured.
         """
         return self._frame_of(TRANSFERS_OVER_TIME if over_time else TRANSFERS)
 
@@ -268,26 +268,31 @@ class Results:
         *,
         server: str | Path | None = None,
         client: str | Path | None = None,
+        at: Mapping[str, str | Path] | None = None,
         snap_len: int | None = None,
     ) -> dict[str, Any]:
         """Runs one run again, exactly as it was, and writes its captures (pcapng) to these files.
 
-        `snap_len` is the most bytes of a packet that are kept, all where it is None; 128 hold every header.
+        `at` has those of hosts of a network, by their names. `snap_len` is the most bytes of a packet that
+        are kept, all where it is None; 128 hold every header.
         Returns the row of the run.
         """
         spec, own = self._as_run(run)
         backend = open_backend(self.study["backend"], spec, as_recorded(self.study))
         with temporary_folder() as folder:
-            paths = [None if path is None else Path(path) for path in (server, client)]
-            made = [path and folder / f"{host}.pcapng" for host, path in zip(HOSTS, paths, strict=True)]
-            first, second = made
+            named = {**dict(zip(HOSTS, (server, client), strict=True)), **(at or {})}
+            paths = {host: Path(path) for host, path in named.items() if path is not None}
+            known = hosts_of(spec.scenario_of(own))
+            for host in paths:
+                if host not in known:
+                    raise UsageError(f"{host!r} is no host of {self.name}{nearest(host, known)}")
+            made = {host: folder / f"{host}.pcapng" for host in paths}
             try:
-                row = backend.capture(own, first, second, snap_len)
+                row = backend.capture(own, made, snap_len)
             except OSError as error:
                 raise store_error(folder, error, resumable=False) from None
-            for source, path in zip(made, paths, strict=True):
-                if source is not None and path is not None:
-                    move_in(source, path)
+            for host, path in paths.items():
+                move_in(made[host], path)
         numbers = {"run": run, "replication": run % self.study["replications"]}
         return {name: numbers.get(name, value) for name, value in row.items()}
 

@@ -12,14 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rexmit import _native
-from rexmit.errors import Interrupted, RexmitError, UsageError
+from rexmit.errors import Interrupted, RexmitError, StudyError, UsageError
 from rexmit.files import make_folder, remove_folder
 from rexmit.run.backends import CHECKED_AT_ONCE, Backend, BackendOptions, open_backend
-from rexmit.run.capture import CAPTURE_CHOICES, capture_runs
+from rexmit.run.capture import CAPTURE_CHOICES, HostNames, capture_runs
 from rexmit.run.columns import with_factors
 from rexmit.run.details import split
 from rexmit.run.keeping import Keep
 from rexmit.run.lock import FolderLock
+from rexmit.run.measured import Measured
 from rexmit.run.provenance import Provenance, usable_cores
 from rexmit.run.repeats import Repeats, repeats
 from rexmit.run.results import Results, check_table, did_fail
@@ -109,7 +110,9 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
     backend = open_backend(
         options.backend,
         spec,
-        BackendOptions(options.allow_unsupported, _keep(out, options), options.state_at, options.kernel),
+        BackendOptions(
+            options.allow_unsupported, _keep(spec, out, options), options.state_at, options.kernel
+        ),
     )
     if options.transmissions != "none" and "transmissions" not in backend.table_kinds:
         raise UsageError(
@@ -123,10 +126,10 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
         return session.in_memory() if out is None else session.in_folder(out)
 
 
-def _keep(out: Path | None, options: RunOptions) -> Keep | None:
+def _keep(spec: StudySpec, out: Path | None, options: RunOptions) -> Keep | None:
     if out is None or options.cluster is not None:
         return None
-    return Keep(out, options.capture, options.state, options.verdicts, options.state_at)
+    return Keep(out, HostNames(spec), options.capture, options.state, options.verdicts, options.state_at)
 
 
 def _check_cluster(backend: Backend, options: RunOptions) -> None:
@@ -227,6 +230,10 @@ class _Session:
         return results
 
     def _check(self) -> list[str]:
+        try:
+            self._spec.check()
+        except StudyError as error:
+            raise StudyError(f"{self._spec.path or self._spec.name}: {error}") from None
         with stop_flag() as stop:
 
             def step(done: int, total: int) -> None:
@@ -241,7 +248,9 @@ class _Session:
         total = len(self._runs)
         done = total - sum(map(len, missing))
         self._progress(self._stage(), done, total)
-        for chunk, table in self._chunks(missing, stop):
+        measured = Measured(self._spec)
+        for chunk, found in self._chunks(missing, stop):
+            table = measured.beside(found)
             add(chunk, table)
             done += len(chunk)
             if self._options.on_rows:
@@ -266,7 +275,7 @@ class _Session:
         with workers(self._jobs, lambda: bool(stop)) as pool:
             if self._options.capture != "none":
                 runs = _runs_to_keep(results, self._options.capture)
-                work = capture_runs(pool, self._backend, out, runs)
+                work = capture_runs(pool, self._backend, HostNames(self._spec), out, runs)
                 self._follow("captures", work, len(runs), stop)
             for kind in TABLE_KINDS:
                 choice = getattr(self._options, kind)
@@ -301,7 +310,7 @@ class _Session:
             "scenario": self._backend.resolved(),
             "factors": [factor_to_record(factor) for factor in spec.design.factors],
             **spec.design.to_table(),
-            **({"responses": spec.responses_table()} if spec.responses else {}),
+            **({"responses": own} if (own := spec.responses_table()) else {}),
             "runs": spec.design.runs,
             **({"shard": list(self._options.shard)} if self._options.shard else {}),
         }
@@ -322,7 +331,9 @@ class _Session:
         well = table.column("run").filter(pc.invert(did_fail(table)))
         if not len(well) or not results.new_runs:
             return None
-        told = repeats(well[0].as_py(), self._backend.capture)
+        run = well[0].as_py()
+        hosts = HostNames(self._spec).of(run)
+        told = repeats(run, hosts, self._backend.capture)
         if told.level == "none":
             self._warn(told.words)
         elif self._options.note:

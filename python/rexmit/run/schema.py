@@ -42,8 +42,11 @@ FILES = {
         "while the study runs",
         "finished runs from FROM, before TO: `run`, `replication` and the responses, without the factors",
     ),
-    "captures/run-NUMBER-HOST.pcapng": ("with `--capture`", "packets at a host, server or client, of a run"),
-    "tables/run-NUMBER-state.parquet": ("with `--state`", "state of both hosts over time, of a run"),
+    "captures/run-NUMBER-HOST.pcapng": (
+        "with `--capture`",
+        "packets at a host of a run: server or client, or one of a network",
+    ),
+    "tables/run-NUMBER-state.parquet": ("with `--state`", "state of the hosts over time, of a run"),
     "tables/run-NUMBER-verdicts.parquet": ("with `--verdicts`", "what the path did to each packet of a run"),
     "tables/run-NUMBER-transmissions.parquet": (
         "with `--transmissions`",

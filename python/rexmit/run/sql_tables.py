@@ -15,6 +15,7 @@ from pyarrow import fs
 
 from rexmit.errors import StoreError, UsageError, one_line
 from rexmit.inputs import KEPT_CAPTURE, RUN_TABLE, TABLE, Kind, check_file
+from rexmit.run.capture import CAPTURE_NAME
 from rexmit.run.columns import level_table
 from rexmit.run.details import DETAILS
 from rexmit.run.parquet import table_metadata, table_schema
@@ -223,10 +224,7 @@ def _of_runs(folder: Path, kind: str) -> Sourced | None:
 
 
 def _captures(folder: Path) -> Sourced:
-    matches = [
-        (re.fullmatch(r"run-(\d+)-(server|client)\.pcapng", path.name), path)
-        for path in sorted(folder.glob("*"))
-    ]
+    matches = [(CAPTURE_NAME.fullmatch(path.name), path) for path in sorted(folder.glob("*"))]
     found = [(int(match[1]), match[2], str(path)) for match, path in matches if match]
     for *_, path in found:
         check_file(Path(path), KEPT_CAPTURE)

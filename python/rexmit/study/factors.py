@@ -215,10 +215,19 @@ def _check_name(name: str, labels: Sequence[Label]) -> None:
     """
     if not name.strip():
         raise StudyError('vary."": settings that vary together need a name; write [vary.NAME.together]')
-    numbers = as_numbers(labels)
-    for column in (name, *([f"{name}_{numbers[0]}"] if numbers else [])):
+    for column in _columns(name, labels):
         if column.lower() in reserved():
             raise StudyError(f"vary.{name}: {column} is the name of a column of the results; choose another")
+
+
+def columns_of_factor(factor: Factor) -> tuple[str, ...]:
+    """The names of the columns that have its labels."""
+    return _columns(factor.name, factor.labels)
+
+
+def _columns(name: str, labels: Sequence[Label]) -> tuple[str, ...]:
+    numbers = as_numbers(labels)
+    return (name, *([f"{name}_{numbers[0]}"] if numbers else []))
 
 
 def _check_numbers(name: str, labels: Sequence[Label]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,17 @@ from rexmit.errors import StudyError
 from rexmit.study.factors import Factor
 from rexmit.study.settings import Table
 
-_HOSTS = ("server", "client")
+_VARIED = re.compile(r"hosts\.[^.]+\.program(\..+)?")
 
 
 def have_programs(scenario: Table, factors: tuple[Factor, ...] | list[Factor] = ()) -> bool:
     """Whether a host of a scenario, or of one of a study's runs, has a program."""
     hosts = scenario.get("hosts")
     own = isinstance(hosts, dict) and any(
-        isinstance(hosts.get(host), dict) and "program" in hosts[host] for host in _HOSTS
+        isinstance(host, dict) and "program" in host for host in hosts.values()
     )
     names = [name for factor in factors for name in (factor.settings or (factor.name,))]
-    varied = any(name.startswith(f"hosts.{host}.program") for name in names for host in _HOSTS)
+    varied = any(_VARIED.fullmatch(name) for name in names)
     return own or varied
 
 

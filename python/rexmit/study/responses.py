@@ -1,4 +1,4 @@
-"""A study's own responses: numbers in what its programs print or write."""
+"""A study's own responses: numbers in what its programs print or write, and measures of its network."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rexmit.errors import StudyError, nearest
+from rexmit.study.measures import Measure, parse_measure
 from rexmit.study.settings import Table
 from rexmit.tables import Column, reserved
 
@@ -91,12 +92,12 @@ class OwnResponse:
         return value if plain else None
 
 
-def parse_responses(table: Table) -> tuple[OwnResponse, ...]:
+def parse_responses(table: Table) -> tuple[OwnResponse | Measure, ...]:
     """The responses of the table `[responses]`. Raises StudyError naming the key that does not fit."""
     return tuple(_parse(name, given) for name, given in table.items())
 
 
-def _parse(name: str, given: Any) -> OwnResponse:
+def _parse(name: str, given: Any) -> OwnResponse | Measure:
     where = f"responses.{name}"
     if not _NAME.fullmatch(name):
         raise StudyError(f"{where}: a name is letters, digits and underscores")
@@ -104,8 +105,11 @@ def _parse(name: str, given: Any) -> OwnResponse:
         raise StudyError(f"{where}: every study has a column of this name; take another")
     if not isinstance(given, dict):
         raise StudyError(
-            f"{where}: {given!r} is no table; write {{ from = \"client.output\", match = '...' }}"
+            f"{where}: {given!r} is no table; write {{ from = \"client.output\", match = '...' }} "
+            'or { measure = "jain" }'
         )
+    if "measure" in given:
+        return parse_measure(name, given)
     for key, value in given.items():
         if key not in _KEYS:
             raise StudyError(f"{where}: unknown key {key!r}{nearest(key, _KEYS)}")

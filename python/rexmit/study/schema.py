@@ -15,6 +15,7 @@ from typing import Any
 from rexmit import _native
 from rexmit.study.design import LARGEST_SEED, MOST_RUNS
 from rexmit.study.factors import LEVEL_TABLES
+from rexmit.study.measures import KEYS, NEEDED, REASONS, STATS
 from rexmit.study.responses import SOURCES
 from rexmit.tables import reserved
 
@@ -67,13 +68,27 @@ def study_schema() -> Schema:
 
 
 def _responses() -> Schema:
+    return {
+        "type": "object",
+        "description": "Columns of the table of runs: measures of connections and links, or numbers in what "
+        "programs print or write.",
+        "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+        "additionalProperties": {
+            "if": {"type": "object", "required": ["measure"]},
+            "then": _measure(),
+            "else": _of_program(),
+        },
+    }
+
+
+def _of_program() -> Schema:
     texts = {
         "match": "A regular expression of Python, whose first group is the number where it first matches.",
         "json": "Where the number is in JSON: keys and numbers of places, with dots between.",
         "unit": "Its unit, such as ms.",
         "meaning": "One line that says what it is.",
     }
-    response = {
+    return {
         "type": "object",
         "properties": {
             "from": {"enum": list(SOURCES), "description": "A host's program, and which of what it leaves."},
@@ -83,11 +98,51 @@ def _responses() -> Schema:
         "oneOf": [{"required": ["match"]}, {"required": ["json"]}],
         "additionalProperties": False,
     }
+
+
+def _measure() -> Schema:
+    """A measure: the keys of all kinds, and for each kind those that are its own."""
+    names: Schema = {"type": "array", "minItems": 1, "items": {"type": "string"}}
+    ends = {key: {"type": "string"} for key in ("name", "from", "to")}
+    link = {"type": "object", "properties": ends, "required": ["name"], "additionalProperties": False}
+    keys: dict[str, Schema] = {
+        "transfers": {**names, "description": "Which transfers count, by their names. Default: all."},
+        "over": {**names, "description": "The transfers of the denominator."},
+        "link": {
+            "anyOf": [{"type": "string"}, link],
+            "description": 'A direction of a link: "bottleneck" from its first point, or { name, from, to }.',
+        },
+        "from": {"type": "string", "description": "Where a window begins, such as 5 s."},
+        "to": {"type": "string", "description": "Where it ends. Default: at the end of the run."},
+        "reason": {"enum": list(REASONS), "description": "Which drops count. Default: all."},
+        "stat": {"enum": list(STATS), "default": "mean", "description": "Which number of many."},
+        "unit": {"enum": ["ms", "packets"], "default": "ms", "description": "Of a queue."},
+        "at_least": {"type": "string", "description": "Only flows of so many bytes, such as 100 kB."},
+        "below": {"type": "string", "description": "Only flows of less."},
+        "within": {
+            "type": "number",
+            "exclusiveMinimum": 1,
+            "description": "The factor around the fair share.",
+        },
+        "span": {"type": "string", "default": "5 s", "description": "How long all stay within it."},
+        "meaning": {"type": "string", "description": "One line that says what it is."},
+    }
+    kinds = [
+        {
+            "if": {"properties": {"measure": {"const": kind}}},
+            "then": {"propertyNames": {"enum": ["measure", "meaning", *own]}, "required": list(NEEDED[kind])},
+        }
+        for kind, own in KEYS.items()
+    ]
     return {
         "type": "object",
-        "description": "Numbers in what programs print or write, as columns of the table of runs.",
-        "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
-        "additionalProperties": response,
+        "properties": {
+            "measure": {"enum": list(KEYS), "description": "What is computed of each run."},
+            **keys,
+        },
+        "required": ["measure"],
+        "additionalProperties": False,
+        "allOf": kinds,
     }
 
 
@@ -156,8 +211,8 @@ def _required_of(schema: Schema) -> Schema:
 def _settings(part: Schema, definitions: Schema, prefix: str) -> Iterator[tuple[str, Schema]]:
     """Each setting of the scenario that has a name of its own: its dotted name, and what it takes.
 
-    Names are regular expressions where they have numbers. Below tables that stand for one value
-    (`path.down.drop`), and below stacks, every name is let through.
+    Names are regular expressions where they have numbers, or a name that is free (a host's). Below tables
+    that stand for one value (`path.down.drop`), and below stacks, every name is let through.
     """
     for key, value in part.get("properties", {}).items():
         name = prefix + re.escape(key)
@@ -171,6 +226,10 @@ def _settings(part: Schema, definitions: Schema, prefix: str) -> Iterator[tuple[
             yield from _settings(table, definitions, f"{name}\\.")
         elif not _is_plain(value, definitions):
             yield f"{name}\\..+", {}
+    free = part.get("additionalProperties")
+    if isinstance(free, dict) and (table := _table_of(free, definitions)) is not None:
+        yield f"{prefix}[^.]+", free
+        yield from _settings(table, definitions, f"{prefix}[^.]+\\.")
 
 
 def _table_of(part: Schema, definitions: Schema) -> Schema | None:

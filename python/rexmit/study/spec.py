@@ -10,14 +10,16 @@ from typing import Any
 from rexmit.errors import StudyError, nearest
 from rexmit.inputs import STUDY, read_toml
 from rexmit.study.design import Design, parse_design
-from rexmit.study.factors import Factor, factor_to_toml, is_levels, parse_factor
+from rexmit.study.factors import Factor, columns_of_factor, factor_to_toml, is_levels, parse_factor
 from rexmit.study.find import find_study
+from rexmit.study.measures import Measure, check_measures
 from rexmit.study.network import is_network
 from rexmit.study.profiles import inline_levels, inline_stacks
 from rexmit.study.programs import have_programs, place_programs
 from rexmit.study.responses import OwnResponse, parse_responses
 from rexmit.study.settings import Table, get_setting, with_setting
 from rexmit.study.traces import place_levels, place_traces
+from rexmit.tables import reserved_where_measured
 
 _TEXTS = ("title", "source", "question", "description")
 _KEYS = {*_TEXTS, "scenario", "vary", "design", "responses"}
@@ -29,6 +31,7 @@ class StudySpec:
 
     `name` is what the package or the file calls it, `path` its file (None for one made in Python).
     `scenario` is the table `[scenario]` as written; the native code knows its keys and checks them.
+    `responses` are numbers of programs, `measured` those of connections and links.
     """
 
     name: str
@@ -37,6 +40,7 @@ class StudySpec:
     scenario: Table
     design: Design
     responses: tuple[OwnResponse, ...] = ()
+    measured: tuple[Measure, ...] = ()
 
     @property
     def has_programs(self) -> bool:
@@ -134,13 +138,43 @@ class StudySpec:
         table["scenario"] = self.scenario if scenario is None else scenario
         table["vary"] = _in_order({factor.name: factor_to_toml(factor) for factor in self.design.factors})
         table["design"] = self.design.to_table()
-        if self.responses:
-            table["responses"] = self.responses_table()
+        if own := self.responses_table():
+            table["responses"] = own
         return table
 
     def responses_table(self) -> Table:
         """The table `[responses]`."""
-        return {one.name: one.to_table() for one in self.responses}
+        own: list[OwnResponse | Measure] = [*self.responses, *self.measured]
+        return {one.name: one.to_table() for one in own}
+
+    def check(self) -> None:
+        """Raises StudyError where parts of the study do not go together.
+
+        That is a measure of what no run has, such as a transfer that there is not, and a factor that is
+        called like a column of what is measured.
+        """
+        names = (
+            (name for one in self.design.factors for name in columns_of_factor(one)) if self.measures else ()
+        )
+        for name in names:
+            if name.lower() in reserved_where_measured():
+                raise StudyError(
+                    f"vary.{name}: is a column of what connections and links did; choose another"
+                )
+        over_time = self.measures_over_time if self.measures else None
+        check_measures(self.measured, self._with_names(), over_time)
+
+    def _with_names(self) -> Iterator[Table]:
+        """Scenarios that have all names of transfers, links and hosts which any run has."""
+        yield self.scenario
+        for factor in self.design.factors:
+            settings = factor.settings or (factor.name,)
+            if any(name.split(".")[0] in ("transfers", "links", "hosts") for name in settings):
+                for level in range(len(factor.levels)):
+                    table = self.scenario
+                    for setting, value in factor.assigned(level).items():
+                        table = with_setting(table, setting, value)
+                    yield table
 
     def _with_factors(self, factors: list[Factor]) -> StudySpec:
         return replace(self, design=parse_design(self.design.to_table(), factors))
@@ -191,10 +225,14 @@ def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
     design = parse_design(_table(table, "design"), factors)
     scenario = place_traces(inline_stacks(scenario, folder), folder)
     scenario = place_programs(scenario, factors, folder)
-    responses = parse_responses(_table(table, "responses"))
+    own = parse_responses(_table(table, "responses"))
+    responses = tuple(one for one in own if isinstance(one, OwnResponse))
     if responses and not have_programs(scenario, factors):
-        raise StudyError("responses: they are numbers of programs; give hosts.client.program")
-    return StudySpec(name, path, texts, scenario, design, responses)
+        raise StudyError(f"responses.{responses[0].name}: is a number of programs; give hosts.client.program")
+    measured = tuple(one for one in own if isinstance(one, Measure))
+    spec = StudySpec(name, path, texts, scenario, design, responses, measured)
+    spec.check()
+    return spec
 
 
 def _with_files(factor: Factor, folder: Path) -> Factor:

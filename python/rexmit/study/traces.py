@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rexmit import _native
-from rexmit.errors import RexmitError, StudyError, one_line
+from rexmit.errors import StudyError, one_line
 from rexmit.inputs import FLOWS, read_bytes
 from rexmit.study.factors import TOGETHER, Factor
 from rexmit.study.network import paths_of
@@ -136,14 +136,16 @@ def _placed(value: Any, folder: Path, name: str) -> Any:
 
 
 def _whole_table(name: Any, folder: Path, setting: str) -> Any:
-    """The whole name of a file of a transfer, with the hash of what it holds; one that has a hash keeps it."""
+    """The whole name of a file of a transfer, with its hash; one that has a hash keeps it."""
     if not isinstance(name, str):
         return name
     path = Path(os.path.abspath(folder / Path(name).expanduser()))
     try:
         content = read_bytes(path, FLOWS)
-    except RexmitError as error:
-        raise StudyError(f"{setting}: {one_line(error)}") from None
+    except StudyError as error:
+        raise StudyError(f"{setting}: {error}") from None
+    except OSError as error:
+        raise StudyError(f"{setting}: cannot read {path}: {error.strerror}") from None
     return {"file": str(path), "sha256": hashlib.sha256(content).hexdigest()}
 
 

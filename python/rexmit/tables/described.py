@@ -85,7 +85,7 @@ FACTORS = _columns(
 CAPTURES = _columns(
     [
         Column("run", "<u4", "number of the run in the design, from 0"),
-        Column("host", TEXT, "server or client: where it was captured"),
+        Column("host", TEXT, "where it was captured: server or client, or a host of a network"),
         Column("path", TEXT, "the pcapng file"),
     ]
 )
@@ -141,12 +141,28 @@ def analysis() -> Mapping[str, Columns]:
     return {name: _table("capture", name) for name in _native_tables()["capture"]}
 
 
+MEASURED = ("transfers", "links", "transfers_over_time", "links_over_time")
+"""Tables of what connections and links did, which only those studies have that measure it."""
+
+
 @cache
 def reserved() -> frozenset[str]:
     """The names that no factor may have, in lower case: of columns beside its own, and of a study's tables.
 
-    `folder` is the column in front where `rexmit sql` has several folders.
+    `folder` is the column in front where `rexmit sql` has several folders. Those of `MEASURED` are kept from
+    studies alone that have them: :func:`reserved_where_measured`.
     """
+    tables = {name: table for name, table in _native_tables()["study"].items() if name not in MEASURED}
+    return _names_in(tables) | frozenset((*map(str.lower, SEEDS), "folder"))
+
+
+@cache
+def reserved_where_measured() -> frozenset[str]:
+    """The same of a study that measures its connections and links."""
     tables = _native_tables()["study"]
+    return reserved() | _names_in({name: tables[name] for name in MEASURED})
+
+
+def _names_in(tables: Mapping[str, list[dict[str, Any]]]) -> frozenset[str]:
     columns = (column["name"] for table in tables.values() for column in table)
-    return frozenset(map(str.lower, (*columns, *SEEDS, *tables, "folder"))) - {"runs"}
+    return frozenset(map(str.lower, (*columns, *tables))) - {"runs"}

@@ -1,7 +1,7 @@
 """The page of deboer-2005: what `scripts/study_page.py deboer-2005` writes.
 
 Puts the tables into the study's README and the figures into its page. The parts on Linux 6.1 are run with
-`--linux`. Every number of a table comes from the results.
+`--linux`, and on 6.12 too with `--whole`. Every number of a table comes from the results.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MODEL = (
     *("order", "queue-order", "connections", "writes", "again", "base"),
 )
 STUDY = Path(__file__).resolve().parent.parent
-LINUX = ("linux-buffers", "linux-loss")
+LINUX = ("linux-buffers", "linux-loss", *linux.SMALLER)
 CONGESTION = "hosts.client.linux.congestion"
 TABLES: dict[str, Sequence[tuple[Sequence[str], str]]] = {
     "buffers": [(("rfc1323", "bufspace"), "latency")],
@@ -48,6 +48,12 @@ TABLES: dict[str, Sequence[tuple[Sequence[str], str]]] = {
     "again": [(("recovery",), "loss")],
     "linux-buffers": [(("rfc1323", "bufspace"), "latency")],
     "linux-loss": [((CONGESTION, "sack", "loss"), "latency")],
+    "linux-acks": [(("bufspace", "path.down.loss"), "latency")],
+    "linux-queue": [((CONGESTION, "path.up.queue"), "latency")],
+    "linux-dummynet": [(("rate", "path.tick", "path.queue"), "latency")],
+    "linux-writes": [(("transfers.0.write_size",), "latency")],
+    "linux-connections": [(("latency",), "connections")],
+    "linux-again": [(("recovery",), "loss")],
 }
 """Of each file: the factors down the side and the one across the top of its table."""
 SHOWN = ("figure-5-01", "figure-5-02", "figure-5-03", "figure-5-04", "figure-5-05", "figure-5-06")
@@ -70,7 +76,10 @@ def make(page: Page) -> None:
         for sides, top in TABLES.get(name, ())
     }
     if page.linux:
-        tables |= linux.words(*(results[name] for name in LINUX))
+        tables |= linux.words({name: results[name] for name in LINUX})
+    if page.whole:
+        newer = {name: page.run(name, "uml", kernel=linux.NEWER) for name in LINUX}
+        tables["linux-newer"] = linux.versions({name: (results[name], newer[name]) for name in LINUX})
     compared = [results[name] for name in MODEL if name in results]
     evidence = Evidence(compared)
     coverage = load_statements(STUDY)
@@ -134,12 +143,7 @@ def base_table(evidence: Evidence) -> str:
 
 def table(results: Results, sides: Sequence[str], top: str) -> str:
     """A Markdown table of mean throughput in Mbit/s, with half the 95 % interval where it can be told."""
-    if results.name.endswith("/linux-buffers"):
-        frame = linux.steady(results)
-    else:
-        seconds = float(results.study["scenario"]["transfers"][0]["bulk"].removesuffix(" s"))
-        frame = throughputs(results.table(), results.intervals(), seconds)
-    found = averages(frame, [*sides, top], ["mbit_s"])
+    found = averages(measured(results), [*sides, top], ["mbit_s"])
     across = found[top].unique(maintain_order=True).to_list()
     lines = ["| " + " | ".join([*(side.rpartition(".")[2] for side in sides), *map(str, across)]) + " |"]
     lines.append("|" + " --- |" * len(sides) + " ---: |" * len(across))
@@ -148,6 +152,14 @@ def table(results: Results, sides: Sequence[str], top: str) -> str:
         cells = [cell(rows.filter(pl.col(top) == at)) for at in across]
         lines.append("| " + " | ".join([*map(str, key), *cells]) + " |")
     return "\n".join(lines) + "\n"
+
+
+def measured(results: Results) -> pl.DataFrame:
+    """The table of runs with `mbit_s`: what arrives on Linux but for cells of loss, else what is written."""
+    part = results.name.partition("/")[2]
+    if part in LINUX and part != "linux-loss":
+        return linux.steady(results)
+    return throughputs(results.table(), results.intervals(), linux.seconds(results))
 
 
 def cell(row: pl.DataFrame) -> str:

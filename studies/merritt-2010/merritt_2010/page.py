@@ -1,6 +1,7 @@
 """The page of merritt-2010: what `scripts/study_page.py merritt-2010` writes.
 
-Puts the tables into the study's README and the figures into its page; with `--linux` also those of Linux 6.1.
+Puts the tables into the study's README and the figures into its page; with `--linux` also those of Linux 6.1,
+with `--whole` of 6.12.
 Power has a script of its own, which takes longer: `scripts/power.py merritt-2010`.
 """
 
@@ -49,6 +50,8 @@ def make(page: Page) -> None:
         today = page.run("linux", "uml")
         frame = linux.shares(alone, today)
         page.put({"linux": linux.share_table(frame), "linux-words": linux.words(frame, alone, today)})
+        if page.whole:
+            page.put(linux.newer(frame, alone, page.run("linux", "uml", kernel=linux.NEWER)))
         page.keep(style.save(linux.figure(frame), page.results / "linux-shares", ["png"]), "merritt-linux")
 
 

@@ -1,4 +1,4 @@
-"""The cells of the thesis's tables 3.1 to 3.7 on Linux 6.1: as published, on the model of 2006, and today.
+"""The cells of tables 3.1 to 3.7, 5.1 and 5.2 on Linux 6.1: as published, on the model of 2006, and today.
 
 The same checks read the same rows of other parts: `linux-thin` for `thin` and so on.
 """
@@ -23,10 +23,12 @@ PARTS: Mapping[str, str] = {
     "thick": "linux-thick",
     "tcp-thin": "linux-tcp-thin",
     "tcp-thick": "linux-tcp-thick",
+    "enhancements": "linux-enhancements",
+    "burst": "linux-burst",
 }
 """Which part stands for which on Linux 6.1."""
 PLACES = ("rtt_ms", "variant", "retransmission", "class")
-TABLES = ("3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7")
+TABLES = ("3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "5.1", "5.2")
 SHOWN = ("mean delay", "retransmissions")
 """Quantities of the table of cells. Thick streams are shorter than the thesis's, and so are their counts."""
 

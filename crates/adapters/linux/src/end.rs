@@ -4,7 +4,8 @@
 //! happens at an instant, and then is one step of the guest.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::net::SocketAddr;
 use std::rc::Rc;
 
 use rexmit_stack::{
@@ -33,6 +34,8 @@ pub(crate) struct Host {
     /// Where the last read began, of messages.
     read_at: Option<u64>,
     ends: BTreeMap<u32, Told>,
+    /// The end between an address of its own and one of a peer's.
+    numbers: HashMap<[SocketAddr; 2], u32>,
     /// What its ends have sent, in order.
     out: VecDeque<Transmission>,
 }
@@ -40,8 +43,6 @@ pub(crate) struct Host {
 /// What is known of an end.
 #[derive(Debug)]
 struct Told {
-    local_port: u16,
-    remote_port: u16,
     events: VecDeque<Event>,
     readable: u64,
     misplaced: u64,
@@ -62,6 +63,7 @@ impl Host {
                 counted: Counted::default(),
                 read_at: None,
                 ends: BTreeMap::new(),
+                numbers: HashMap::new(),
                 out: VecDeque::new(),
             }),
             _ => Err(GuestError::Garbled(kernel.version.clone())),
@@ -119,8 +121,8 @@ impl Host {
         // What is no packet of the run's protocols is none of the run's: nobody would take it.
         let Ok(mut packet) = Packet::parse(bytes) else { return };
         let Some((local, remote)) = packet.ports() else { return };
-        let mine = |told: &&mut Told| (told.local_port, told.remote_port) == (local, remote);
-        let Some(told) = self.ends.values_mut().find(mine) else { return };
+        let ends = [SocketAddr::new(packet.src, local), SocketAddr::new(packet.dst, remote)];
+        let Some(told) = self.numbers.get(&ends).and_then(|number| self.ends.get_mut(number)) else { return };
         let reason = told.traffic.leaves(&mut packet, gained);
         self.out.push_back(Transmission { packet: Box::new(packet), reason });
     }
@@ -173,14 +175,13 @@ impl LinuxEnd {
         settings: &EndSettings,
     ) -> Result<Self, GuestError> {
         let mut at = host.borrow_mut();
-        let told = Told {
-            local_port: settings.local.port(),
-            remote_port: settings.remote.port(),
-            events: VecDeque::new(),
-            readable: 0,
-            misplaced: 0,
-            traffic: Traffic::new(messages),
-        };
+        let told =
+            Told { events: VecDeque::new(), readable: 0, misplaced: 0, traffic: Traffic::new(messages) };
+        if at.numbers.insert([settings.local, settings.remote], number).is_some() {
+            let text =
+                "more connections between two hosts than there are ports: what leaves could be of either";
+            return Err(GuestError::Refused(text.to_string()));
+        }
         at.ends.insert(number, told);
         at.acts.push(Act::Open(Opening {
             end: number,

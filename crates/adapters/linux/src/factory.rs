@@ -55,7 +55,7 @@ struct Run {
     hosts: Vec<Planned>,
 }
 
-/// A host whose addresses are known with its first connection.
+/// A host, which is made with its first connection.
 struct Planned {
     kernel: Kernel,
     begin: Begin,
@@ -77,7 +77,8 @@ impl Planned {
         let begin = Begin {
             name: host.name.into(),
             table: table.to_string(),
-            addresses: [host.address; 2],
+            address: host.address,
+            peer: host.peer,
             protocol: host.protocol.into(),
             phase: (run.streams)(&host.key("tick")).next_u64(),
             phase_ns: host.table.tick_phase_ns(),
@@ -86,11 +87,10 @@ impl Planned {
         Ok(Self { kernel, begin, host: None, ends: 0 })
     }
 
-    fn host(&mut self, settings: &EndSettings) -> Result<Rc<RefCell<Host>>, SettingError> {
+    fn host(&mut self) -> Result<Rc<RefCell<Host>>, SettingError> {
         if let Some(host) = &self.host {
             return Ok(host.clone());
         }
-        self.begin.addresses = [settings.local.ip(), settings.remote.ip()];
         // A guest may have ended before anybody has asked it for something.
         let host = Host::begin(&self.kernel, &self.begin).or_else(|error| match error {
             GuestError::Ended { .. } => Host::begin(&self.kernel, &self.begin),
@@ -104,7 +104,7 @@ impl Planned {
 impl StackRun for Run {
     fn endpoint(&mut self, host: usize, end: &EndSettings) -> Result<Box<dyn StackEnd>, SettingError> {
         let planned = &mut self.hosts[host];
-        let at = planned.host(end)?;
+        let at = planned.host()?;
         let number = planned.ends;
         planned.ends += 1;
         let messages = planned.begin.protocol == "sctp";

@@ -34,12 +34,14 @@ pub enum Request {
 /// A host of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begin {
-    /// `server` or `client`.
+    /// Its name in the scenario.
     pub name: String,
     /// The scenario's table of it, as JSON.
     pub table: String,
-    /// Its address, and that of the other host.
-    pub addresses: [IpAddr; 2],
+    /// Its address.
+    pub address: IpAddr,
+    /// That of the other host, where there is one alone.
+    pub peer: Option<IpAddr>,
     /// `tcp` or `sctp`.
     pub protocol: String,
     /// How far into the round of the kernel's wheel of timers the run starts, as a share of 2^64.

@@ -215,6 +215,7 @@ mod tests {
             protocol: "sctp",
             mtu: 1500,
             address: [10, 0, 2, 1].into(),
+            peer: Some([10, 0, 1, 1].into()),
             alternate_address: None,
         })
     }

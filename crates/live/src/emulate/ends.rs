@@ -13,7 +13,7 @@ use rexmit_scenario::{HostSpec, LinuxSpec, SpecError};
 use serde_json::Value;
 
 use super::{Emulation, record};
-use crate::host::{Host, INTERFACE, system};
+use crate::host::{Addresses, Host, INTERFACE, system};
 use crate::port::{Ethernet, Side};
 use crate::sys::link::{Links, Metrics, index, is_up, mtu, set_offloads};
 use crate::sys::namespace::Namespace;
@@ -62,8 +62,9 @@ pub fn create(wanted: &Emulation) -> Result<(Ends, ByHost<Side>), SpecError> {
     let offloads = offloads && wires.carrier() == Carrier::Tun;
     let setup = Setup { wires, mtu: if wanted.mtu == 0 { MTU } else { wanted.mtu }, offloads };
     let (client_end, client_port) = in_namespace(CLIENT, &setup, &addresses)?;
-    let defaulted =
-        client_end.namespace.within(|| Links::open()?.add_default_route(INTERFACE, addresses[CLIENT]));
+    let defaulted = client_end
+        .namespace
+        .within(|| Links::open()?.add_default_route(INTERFACE, addresses[CLIENT], &Metrics::default()));
     defaulted.map_err(|e| system(host_name(CLIENT), &e))?;
     let (server_end, server_port) = if on_host {
         on_this_host(&setup, &addresses).map_err(|e| system("server (this host)", &e))?
@@ -159,8 +160,8 @@ fn in_namespace(id: HostId, setup: &Setup, addresses: &ByHost<IpAddr>) -> Result
     };
     let host = Host::create(name, &spec, false)?;
     host.namespace.within(|| ask_no_router("default")).map_err(|e| system(name, &e))?;
-    let port =
-        host.connect(&setup.wires, &setup.shape(INTERFACE, name), [addresses[id], addresses[peer(id)]]);
+    let addresses = Addresses { own: addresses[id], peer: Some(addresses[peer(id)]) };
+    let port = host.connect(&setup.wires, &setup.shape(INTERFACE, name), addresses);
     let port = port.and_then(|port| {
         // So that ping works for everybody; a kernel that has no such thing needs none.
         let allow = || Ok(set_kernel_value("/proc/sys/net/ipv4/ping_group_range", "0 2147483647").ok());

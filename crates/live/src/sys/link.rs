@@ -164,9 +164,9 @@ impl Links {
     ///
     /// # Errors
     /// Where there is no such interface, or it refuses.
-    pub fn add_default_route(&self, name: &str, like: IpAddr) -> io::Result<()> {
+    pub fn add_default_route(&self, name: &str, like: IpAddr, metrics: &Metrics) -> io::Result<()> {
         let any = if like.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-        self.route(name, any, 0, &Metrics::default())
+        self.route(name, any, 0, metrics)
     }
 
     fn route(&self, name: &str, to: IpAddr, prefix: u8, metrics: &Metrics) -> io::Result<()> {

@@ -5,7 +5,7 @@ use rexmit_units::Instant;
 
 use super::Progress;
 use super::reader::Reader;
-use crate::spec::Transfer;
+use crate::transfer::Transfer;
 
 /// The receiving application of one connection.
 #[derive(Clone, Debug)]

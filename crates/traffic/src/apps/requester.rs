@@ -6,7 +6,7 @@ use rexmit_units::{Duration, Instant};
 use super::Progress;
 use super::message::Message;
 use super::reader::Reader;
-use crate::spec::Transfer;
+use crate::transfer::Transfer;
 use crate::workload::RequestsSpec;
 
 /// The asking application of one connection.

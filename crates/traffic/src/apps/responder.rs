@@ -5,7 +5,7 @@ use rexmit_units::{Duration, Instant};
 
 use super::Progress;
 use super::message::Message;
-use crate::spec::Transfer;
+use crate::transfer::Transfer;
 use crate::workload::RequestsSpec;
 
 /// The answering application of one connection.

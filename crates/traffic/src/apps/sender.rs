@@ -10,7 +10,7 @@ use super::Progress;
 use crate::journal::{Journal, Written};
 use crate::random::Drawn;
 use crate::sleep::{SleepSpec, Sleeper};
-use crate::spec::{Stream, Transfer};
+use crate::transfer::{Stream, Transfer};
 use crate::workload::{Bulk, Cursor};
 
 /// The sending application of one connection.

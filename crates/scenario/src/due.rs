@@ -11,11 +11,12 @@ const FEW: usize = 8;
 
 /// The links by the time at which something happens in them next; those of one time by their numbers.
 #[derive(Debug)]
-pub(crate) enum DueLinks {
+pub enum DueLinks {
     /// All are asked each time.
     Few,
     /// By a heap, in which each link has an entry that is not too late; what is too early is put right as it comes out.
     Many {
+        /// The entries.
         heap: Timers<LinkId>,
         /// By link, its entry that counts; [`Instant::FAR_FUTURE`] if there is none.
         scheduled: ByLink<Instant>,

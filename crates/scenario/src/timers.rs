@@ -7,7 +7,7 @@ use rexmit_units::Instant;
 
 /// Entries of one heap.
 #[derive(Debug)]
-pub(crate) struct Timers<O> {
+pub struct Timers<O> {
     heap: Vec<(Instant, O)>,
 }
 
@@ -32,6 +32,7 @@ impl<O: Copy + Ord> Timers<O> {
         self.heap.first().copied()
     }
 
+    /// Adds an entry.
     pub fn push(&mut self, due: Instant, owner: O) {
         self.heap.push((due, owner));
         let mut i = self.heap.len() - 1;
@@ -45,6 +46,7 @@ impl<O: Copy + Ord> Timers<O> {
         }
     }
 
+    /// Takes the earliest entry.
     pub fn pop(&mut self) -> Option<(Instant, O)> {
         let last = self.heap.pop()?;
         let Some(first) = self.heap.first_mut() else { return Some(last) };

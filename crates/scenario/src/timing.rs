@@ -11,6 +11,8 @@ use crate::histogram::Histogram;
 pub(crate) struct Timing {
     /// What acknowledges the packet that is timed, and when it left.
     timed: Option<(SeqNumber, Instant)>,
+    /// What acknowledges all that was seen to be sent.
+    highest: Option<SeqNumber>,
     /// Those that were found, in nanoseconds.
     pub samples: Histogram,
 }
@@ -26,6 +28,17 @@ impl Timing {
     pub fn sent(&mut self, now: Instant, packet: &Packet) {
         if self.timed.is_none() {
             self.timed = acknowledged_by(packet).map(|number| (number, now));
+        }
+    }
+
+    /// The end sends a packet, for the first time or again.
+    pub fn seen(&mut self, now: Instant, packet: &Packet) {
+        let Some(number) = acknowledged_by(packet) else { return };
+        if self.highest.is_some_and(|highest| number <= highest) {
+            self.cancel();
+        } else {
+            self.highest = Some(number);
+            self.sent(now, packet);
         }
     }
 
@@ -57,5 +70,38 @@ fn acknowledges(packet: &Packet) -> Option<SeqNumber> {
             _ => None,
         }),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rexmit_wire::{IpFields, Payload, TcpSegment};
+
+    fn segment(seq: u32, len: u32, ack: u32) -> Packet {
+        let nowhere = std::net::IpAddr::from([0, 0, 0, 0]);
+        let transport = Transport::Tcp(TcpSegment {
+            seq: SeqNumber(seq),
+            ack: SeqNumber(ack),
+            flags: Flags::ACK,
+            payload: Payload::Stream { offset: 0, len },
+            ..TcpSegment::default()
+        });
+        Packet { src: nowhere, dst: nowhere, ip: IpFields::default(), transport, damaged: false }
+    }
+
+    #[test]
+    fn what_is_sent_again_is_not_timed_though_nobody_says_that_it_is() {
+        let mut timing = Timing::default();
+        let at = Instant::from_nanos;
+        timing.seen(at(0), &segment(1, 100, 1));
+        timing.received(at(40), &segment(1, 0, 101));
+        timing.seen(at(50), &segment(101, 100, 1));
+        timing.seen(at(90), &segment(101, 100, 1));
+        timing.received(at(95), &segment(1, 0, 201));
+        assert_eq!((timing.samples.min(), timing.samples.max()), (Some(40), Some(40)));
+        timing.seen(at(100), &segment(201, 100, 1));
+        timing.received(at(150), &segment(1, 0, 301));
+        assert_eq!(timing.samples.max(), Some(50));
     }
 }

@@ -1,29 +1,30 @@
-//! What connections and links do in a run: the tables `transfers` and `links`, and both over time.
+//! What connections and links do in a run: the tables `transfers` and `links`, and both over time, whatever runs it.
 
 use rexmit_network::{ByLink, EndIndex, Ends, LinkId};
-use rexmit_path::{Direction, Drops};
-use rexmit_scenario::{
-    HostCell, LinkRow, LinkSlice, MeasureSpec, Measured, Resolved, TransferRow, TransferSlice, roles,
-};
+use rexmit_path::{Carried, Direction, Drops};
 use rexmit_stack::{Reason, Transmission};
 use rexmit_traffic::total_time;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
 
 use crate::histogram::Histogram;
-use crate::parcel::Parcel;
 use crate::timing::Timing;
-use crate::world::End;
+use crate::{
+    HostCell, LinkRow, LinkSlice, MeasureSpec, Measured, Resolved, Row, TransferRow, TransferSlice, goodput,
+    roles,
+};
 
 /// What is written down of connections and links while a run goes on.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     sample: Duration,
     sample_due: Instant,
     slices: Option<Slices>,
     /// Of each end, what it has sent again and the round-trip times that it saw.
     ends: Vec<EndBook>,
     links: ByLink<LinkBook>,
+    /// Why ends sent something again is not known.
+    of_kernel: bool,
 }
 
 /// Intervals, one after another.
@@ -74,15 +75,6 @@ struct LinkPart {
     ns_max: u64,
 }
 
-/// The tables of a run.
-#[derive(Debug, Default)]
-pub(crate) struct Books {
-    pub transfers: Vec<TransferRow>,
-    pub links: Vec<LinkRow>,
-    pub transfers_over_time: Vec<TransferSlice>,
-    pub links_over_time: Vec<LinkSlice>,
-}
-
 impl Ledger {
     /// Of a run of a scenario that has so many connections.
     pub fn new(what: &MeasureSpec, resolved: &Resolved, connections: usize) -> Self {
@@ -101,12 +93,24 @@ impl Ledger {
             slices,
             ends: vec![EndBook::default(); 2 * connections],
             links,
+            of_kernel: false,
         }
+    }
+
+    /// The same of a real kernel, of which packets alone tell.
+    #[must_use]
+    pub fn of_kernel(self) -> Self {
+        Self { of_kernel: true, ..self }
     }
 
     /// Before what happens at `now`: looks at queues, and ends intervals.
     #[inline]
-    pub fn pass(&mut self, now: Instant, links: &mut ByLink<Direction<Parcel>>, ends: &Ends<End>) {
+    pub fn pass<P: Carried, E: Measured>(
+        &mut self,
+        now: Instant,
+        links: &mut ByLink<Direction<P>>,
+        ends: &Ends<E>,
+    ) {
         loop {
             let slice_due =
                 self.slices.as_ref().map_or(Instant::FAR_FUTURE, |slices| slices.from + slices.every);
@@ -123,7 +127,7 @@ impl Ledger {
     }
 
     /// Looks at the queues, from when this is due up to `until`, before which nothing enters them.
-    fn look(&mut self, until: Instant, links: &mut ByLink<Direction<Parcel>>) {
+    fn look<P: Carried>(&mut self, until: Instant, links: &mut ByLink<Direction<P>>) {
         let times = (until - self.sample_due).as_nanos() / self.sample.as_nanos() + 1;
         let first = self.sample_due;
         for (link, book) in self.links.iter_mut().filter(|(_, book)| book.looked_at) {
@@ -140,7 +144,12 @@ impl Ledger {
         self.sample_due = first + self.sample * times;
     }
 
-    fn end_slice(&mut self, to: Instant, links: &ByLink<Direction<Parcel>>, ends: &Ends<End>) {
+    fn end_slice<P: Carried, E: Measured>(
+        &mut self,
+        to: Instant,
+        links: &ByLink<Direction<P>>,
+        ends: &Ends<E>,
+    ) {
         let Some(slices) = &mut self.slices else { return };
         let (from, length) = (slices.from, (to - slices.from).as_nanos());
         slices.from = to;
@@ -150,13 +159,15 @@ impl Ledger {
         for (connection, pair) in ends.pairs().enumerate() {
             let read = roles(pair).1.app().progress().bytes_read;
             let bytes = read - std::mem::replace(&mut slices.delivered[connection], read);
-            if bytes > 0 {
+            if bytes > 0
+                && let Some(goodput_bit_s) = goodput(bytes, length)
+            {
                 slices.transfers.push(TransferSlice {
                     connection: connection as u32,
                     from_ns: from.as_nanos(),
                     to_ns: to.as_nanos(),
                     bytes,
-                    goodput_bit_s: bytes as f64 * 8e9 / length as f64,
+                    goodput_bit_s,
                 });
             }
         }
@@ -184,7 +195,7 @@ impl Ledger {
 
     /// A packet has come out of a link.
     #[inline]
-    pub fn passed(&mut self, link: LinkId, packet: &Packet) {
+    pub fn passed(&mut self, link: LinkId, packet: &impl Carried) {
         let (book, bytes) = (&mut self.links[link], packet.ip_len());
         book.passed_packets += 1;
         book.passed_bytes += bytes;
@@ -208,63 +219,84 @@ impl Ledger {
                 *count += 1;
                 book.timing.cancel();
             }
-            None => book.timing.sent(now, &sent.packet),
+            None => book.timing.seen(now, &sent.packet),
+        }
+    }
+
+    /// A packet leaves an end of which nobody tells why it did.
+    pub fn seen(&mut self, at: EndIndex, now: Instant, packet: &Packet) {
+        if let Some(book) = self.ends.get_mut(at.number() as usize) {
+            book.timing.seen(now, packet);
         }
     }
 
     /// A packet arrives at an end.
     #[inline]
     pub fn received(&mut self, at: EndIndex, now: Instant, packet: &Packet) {
-        self.ends[at.number() as usize].timing.received(now, packet);
+        if let Some(book) = self.ends.get_mut(at.number() as usize) {
+            book.timing.received(now, packet);
+        }
     }
 
-    /// The tables, once the run is over.
-    pub fn finish(
+    /// Adds the tables to the row of a run that is over.
+    pub fn finish<P: Carried, E: Measured>(
         mut self,
-        now: Instant,
+        row: &mut Row,
         resolved: &Resolved,
-        links: &mut ByLink<Direction<Parcel>>,
-        ends: &Ends<End>,
-    ) -> Books {
+        links: &mut ByLink<Direction<P>>,
+        ends: &Ends<E>,
+    ) {
+        let now = Instant::from_nanos(row.virtual_ns);
         self.pass(now, links, ends);
         self.end_slice(now, links, ends);
-        let transfers = ends.pairs().enumerate().map(|(connection, pair)| {
-            let (from, to) = roles(pair);
-            let number =
-                if std::ptr::eq(from, &raw const pair[0]) { 2 * connection } else { 2 * connection + 1 };
-            let (sender, receiver) = (EndIndex::new(number as u32), EndIndex::new(number as u32).peer());
+        let transfers = ends.firsts().map(|first| {
+            let sender = if ends[first].app().receives() { first.peer() } else { first };
+            let (from, to) = (&ends[sender], &ends[sender.peer()]);
             let name = |at| HostCell(resolved.network.host_name(ends.host(at)).clone());
-            transfer(
-                from,
-                to,
-                &self.ends[number],
-                now,
-                TransferRow {
-                    connection: connection as u32,
-                    transfer: resolved.transfer_name(from.transfer as usize),
-                    sender: name(sender),
-                    receiver: name(receiver),
-                    ..TransferRow::default()
-                },
-            )
+            let names = TransferRow {
+                connection: sender.connection().number(),
+                transfer: resolved.transfer_name(from.transfer()),
+                sender: name(sender),
+                receiver: name(sender.peer()),
+                ..TransferRow::default()
+            };
+            let book = &self.ends[sender.number() as usize];
+            let known = if self.of_kernel { names } else { book.causes(names) };
+            transfer((from, to), book, now, known)
         });
-        let transfers = transfers.collect();
+        row.transfers = transfers.collect();
         let elapsed = now.as_nanos();
-        let links = self.links.iter().map(|(link, book)| book.row(&links[link], elapsed)).collect();
-        let (transfers_over_time, links_over_time) =
+        row.links = self.links.iter().map(|(link, book)| book.row(&links[link], elapsed)).collect();
+        (row.transfers_over_time, row.links_over_time) =
             self.slices.map(|slices| (slices.transfers, slices.links)).unwrap_or_default();
-        Books { transfers, links, transfers_over_time, links_over_time }
+    }
+}
+
+impl EndBook {
+    /// A row with what was sent again by its causes.
+    fn causes(&self, row: TransferRow) -> TransferRow {
+        TransferRow {
+            retransmits_fast: Some(self.fast),
+            retransmits_timeout: Some(self.timeout),
+            retransmits_probe: Some(self.probe),
+            ..row
+        }
     }
 }
 
 /// The row of a connection, whose names are there already.
-fn transfer(from: &End, to: &End, book: &EndBook, now: Instant, names: TransferRow) -> TransferRow {
-    let (sending, receiving) = (from.app.progress(), to.app.progress());
+fn transfer<E: Measured>(
+    (from, to): (&E, &E),
+    book: &EndBook,
+    now: Instant,
+    names: TransferRow,
+) -> TransferRow {
+    let (sending, receiving) = (from.app().progress(), to.app().progress());
     let time = total_time(sending, receiving);
     let opened = receiving.opened.or(sending.opened);
     let bytes = receiving.bytes_read;
     let over = time.or(opened.map(|opened| now.saturating_since(opened))).map(Duration::as_nanos);
-    let counters = from.connection.counters();
+    let counters = from.counters();
     let ms = |ns: f64| ns / 1e6;
     let rtt = &book.timing.samples;
     TransferRow {
@@ -272,14 +304,11 @@ fn transfer(from: &End, to: &End, book: &EndBook, now: Instant, names: TransferR
         opened_ns: opened.map(|opened| opened.as_nanos()),
         time_ns: time.map(Duration::as_nanos),
         bytes,
-        goodput_bit_s: over.filter(|ns| *ns > 0).map(|ns| bytes as f64 * 8e9 / ns as f64),
-        data_segments: counters.data_segments,
-        retransmits: counters.retransmits,
-        retransmits_fast: book.fast,
-        retransmits_timeout: book.timeout,
-        retransmits_probe: book.probe,
-        timeouts: counters.timeouts,
-        fast_retransmits: counters.fast_retransmits,
+        goodput_bit_s: over.and_then(|ns| goodput(bytes, ns)),
+        data_segments: counters.map(|counters| counters.data_segments),
+        retransmits: counters.map(|counters| counters.retransmits),
+        timeouts: counters.and_then(|counters| counters.timeouts),
+        fast_retransmits: counters.and_then(|counters| counters.fast_retransmits),
         rtt_min_ms: rtt.min().map(|ns| ms(ns as f64)),
         rtt_mean_ms: rtt.mean().map(ms),
         rtt_p99_ms: rtt.quantile(99).map(|ns| ms(ns as f64)),
@@ -317,7 +346,7 @@ impl LinkBook {
         }
     }
 
-    fn row(&self, direction: &Direction<Parcel>, elapsed_ns: u64) -> LinkRow {
+    fn row<P: Carried>(&self, direction: &Direction<P>, elapsed_ns: u64) -> LinkRow {
         let counters = direction.counters();
         let Drops { pattern, random, queue, aqm, bucket } = counters.drops_by();
         let [link, from_point, to_point] = self.name.clone();

@@ -1,0 +1,368 @@
+"""Figures of a network: flows over the queue that they share, completion times, fairness over two factors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import StrMethodFormatter
+
+from rexmit import _native
+from rexmit.errors import UsageError
+from rexmit.plot import style
+from rexmit.plot.figures import Factor, file_part, split_by
+from rexmit.run import Results
+from rexmit.run.details import LINKS, LINKS_OVER_TIME, TRANSFERS, TRANSFERS_OVER_TIME, Detail
+
+Floats = npt.NDArray[np.float64]
+
+MOST_FLOWS = 12
+"""Flows that a figure tells apart; of more, the connections of a transfer are one line."""
+
+LEAST_COMPLETED = 20
+"""Connections that must have ended for a distribution of their times to be one."""
+
+MOST_FIGURES = 12
+"""Figures of one kind that are drawn where further factors vary."""
+
+
+def draw_network(
+    results: Results, out: Path, formats: Sequence[str] = (), runs: Sequence[int] = ()
+) -> list[Path]:
+    """Draws what fits a study whose connections and links were measured, and returns the files; maybe none.
+
+    `runs` are those whose flows are drawn over time, the first of the study where none is given. Raises
+    UsageError for a run that was not measured over time, where it was asked for.
+    """
+    files: list[Path] = []
+    for run in runs or (0,):
+        with style.styled(style.LIGHT):
+            sheet = flows_over_time(results, run)
+            if sheet is not None:
+                files += style.save(sheet, out / f"flows-run-{run}", formats)
+            elif runs:
+                raise UsageError(
+                    f"run {run}: its flows were not measured over time; give the scenario measure.every"
+                )
+    for name, sheet in [*_completion_times(results), *_fairness(results)]:
+        files += style.save(sheet, out / name, formats)
+    return files
+
+
+# One run over time
+
+
+def flows_over_time(results: Results, run: int) -> Figure | None:
+    """Goodput of each flow of a run, over the delay of the queue in which they wait.
+
+    None where that was not measured over time.
+    """
+    rates, queues = (_rows(results, one, run) for one in (TRANSFERS_OVER_TIME, LINKS_OVER_TIME))
+    transfers, links = (_rows(results, one, run) for one in (TRANSFERS, LINKS))
+    if rates.is_empty() or queues.is_empty():
+        return None
+    sheet = Figure(figsize=(9, 5.2), layout="constrained")
+    above, below = sheet.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+    ends = queues.select("from_ns", "to_ns").unique().sort("from_ns")
+    begins = ends["from_ns"].to_numpy()
+    edges = np.append(begins, ends["to_ns"].to_numpy()[-1:]) / 1e9
+    flows = _draw_flows(above, rates, transfers, begins, edges)
+    link = _bottleneck(links)
+    if link is not None:
+        flows += _draw_rate(above, results, run, link)
+        _beside(below, _draw_queue(below, queues, link, edges), f"Queue of {link['link']},\n{_way(link)}")
+    above.set_ylabel("Goodput (Mbit/s)")
+    above.set_ylim(bottom=0)
+    below.set_ylabel("Queueing delay (ms)")
+    below.set_xlabel("Time (s)")
+    below.set_ylim(bottom=0)
+    below.set_xlim(edges[0], edges[-1])
+    levels = [f"{name} {label}" for name, label in _labels(results, run)]
+    style.title(above, results.title, *levels)
+    _beside(above, flows, "Flows")
+    return sheet
+
+
+def _beside(axes: Axes, handles: Sequence[Any], title: str) -> None:
+    """A legend right of its own axes."""
+    look: dict[str, Any] = {"frameon": False, "alignment": "left", "borderaxespad": 0}
+    axes.legend(handles=handles, title=title, loc="upper left", bbox_to_anchor=(1.02, 1), **look)
+
+
+def _way(link: dict[str, Any]) -> str:
+    return f"{link['from_point']} to {link['to_point']}"
+
+
+def _draw_flows(
+    axes: Axes, rates: pl.DataFrame, transfers: pl.DataFrame, begins: Any, edges: Floats
+) -> list[Line2D]:
+    """A line a connection, or a transfer where there are many."""
+    rows = rates.join(transfers.select("connection", "transfer"), on="connection")
+    many = transfers.height > MOST_FLOWS
+    groups = [(str(name), part) for (name,), part in transfers.group_by("transfer", maintain_order=True)]
+    if not many:
+        groups = [
+            (f"{name} {number}" if part.height > 1 else name, part[number - 1 : number])
+            for name, part in groups
+            for number in range(1, part.height + 1)
+        ]
+    drawn = []
+    for number, ((name, part), colour) in enumerate(zip(groups, _colours(len(groups)), strict=True)):
+        own = rows.filter(pl.col("connection").is_in(part["connection"].to_list()))
+        sums = own.group_by("from_ns").agg(pl.col("goodput_bit_s").sum()).sort("from_ns")
+        heights = np.zeros(len(begins))
+        heights[np.searchsorted(begins, sums["from_ns"].to_numpy())] = sums["goodput_bit_s"].to_numpy() / 1e6
+        opened = part["opened_ns"].cast(pl.Float64).fill_null(np.inf).to_numpy().min()
+        ends = (part["opened_ns"] + part["time_ns"]).cast(pl.Float64).fill_null(np.inf).to_numpy()
+        alive = (edges[1:] * 1e9 > opened) & (begins < ends.max())
+        label = f"{name}, {part.height:,} flows" if part.height > 1 else name
+        look = _LINES[number % len(_LINES)]
+        (line,) = axes.step(
+            edges,
+            np.append(np.where(alive, heights, np.nan), np.nan),
+            where="post",
+            color=colour,
+            linestyle=look,
+            linewidth=1.6,
+            label=label,
+        )
+        line.set_gid(f"flow-{name}")
+        drawn.append(line)
+    return drawn
+
+
+def _draw_rate(axes: Axes, results: Results, run: int, link: dict[str, Any]) -> list[Line2D]:
+    """The rate of the link, where it has one that does not change."""
+    scenario = results.spec().scenario_of(run)
+    name = link["link"]
+    own = scenario.get("links", {}).get(name) or scenario.get(name) or {}
+    rate = own.get("from", {}).get(link["from_point"], {}).get("rate", own.get("rate"))
+    if not isinstance(rate, str):
+        return []
+    line = axes.axhline(
+        _native.parse_rate(rate) / 1e6,
+        color=style.LIGHT.ink,
+        linewidth=0.9,
+        linestyle=(0, (1, 2)),
+        label=f"rate of {name}",
+    )
+    return [line]
+
+
+def _draw_queue(axes: Axes, queues: pl.DataFrame, link: dict[str, Any], edges: Floats) -> list[Any]:
+    own = queues.filter(*(pl.col(name) == link[name] for name in ("link", "from_point", "to_point"))).sort(
+        "from_ns"
+    )
+    mean, high = (own[name].cast(pl.Float64).to_numpy() for name in ("queue_mean_ms", "queue_max_ms"))
+    theme = style.LIGHT
+    axes.stairs(mean, edges, fill=True, color=theme.ink, alpha=0.22, linewidth=0)
+    axes.stairs(high, edges, baseline=None, color=theme.ink, linewidth=1.1)
+    handles: list[Any] = [
+        Line2D([], [], color=theme.ink, linewidth=1.1, label="largest in the interval"),
+        Patch(facecolor=theme.ink, alpha=0.22, label="mean"),
+    ]
+    drops = own["drops"].to_numpy() > 0
+    if drops.any():
+        top = float(np.nanmax(high)) * 1.08
+        middle = (edges[1:] + edges[:-1]) / 2
+        look: dict[str, Any] = {
+            "marker": "x",
+            "markersize": 4,
+            "color": theme.retransmission,
+            "linestyle": "none",
+        }
+        axes.plot(middle[drops], np.full(int(drops.sum()), top), clip_on=False, **look)
+        handles.append(Line2D([], [], label="packets dropped", **look))
+    return handles
+
+
+def _bottleneck(links: pl.DataFrame) -> dict[str, Any] | None:
+    """The direction of a link in whose queue packets wait longest."""
+    known = links.filter(pl.col("queue_mean_ms").is_not_null())
+    return None if known.is_empty() else known.sort("queue_mean_ms", descending=True).row(0, named=True)
+
+
+def _labels(results: Results, run: int) -> Iterator[tuple[str, str]]:
+    design = results.spec().design
+    for factor, level in zip(design.factors, design.point(run).levels, strict=True):
+        if len(factor.levels) > 1:
+            yield factor.name, str(factor.labels[level])
+
+
+def _colours(count: int) -> list[Any]:
+    theme = style.LIGHT
+    single = [theme.late, theme.window, theme.ack, theme.sack, theme.retransmission, theme.segment]
+    return single[:count] if count <= len(single) else style.family(theme, count)
+
+
+_LINES: tuple[Any, ...] = ("-", (0, (5, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (1.5, 1.2)))
+
+
+# Completion times
+
+
+def _completion_times(results: Results) -> Iterator[tuple[str, Figure]]:
+    """The distribution of completion times, a curve a level of the factor with most levels."""
+    frame = _frame(results, TRANSFERS).filter(pl.col("time_ns").is_not_null())
+    if frame.is_empty() or frame.group_by("run").len()["len"].max() < LEAST_COMPLETED:  # type: ignore[operator]
+        return
+    known = _varied(results, frame)
+    lines = max(known, key=lambda factor: len(factor.levels), default=None)
+    for names, part, labels in _parts(frame, [one for one in known if one is not lines]):
+        with style.styled(style.LIGHT):
+            sheet = Figure(figsize=(8, 4.6), layout="constrained")
+            axes = sheet.add_subplot()
+            levels = [None] if lines is None else lines.levels
+            colours = (
+                _colours(len(levels))
+                if lines is None or not lines.is_quantity
+                else style.family(style.LIGHT, len(levels))
+            )
+            drawn = []
+            for number, (level, colour) in enumerate(zip(levels, colours, strict=True)):
+                own = part if lines is None else part.filter(pl.col(lines.column) == level)
+                times = np.sort(own["time_ns"].to_numpy() / 1e6)
+                if not len(times):
+                    continue
+                label = "all" if lines is None else f"{lines.label(level)} ({len(times):,})"
+                (line,) = axes.step(
+                    np.append(times, times[-1]),
+                    np.append(np.arange(len(times)), len(times)) / len(times),
+                    where="post",
+                    color=colour,
+                    linestyle=_LINES[number % len(_LINES)],
+                    linewidth=1.6,
+                    label=label,
+                )
+                line.set_gid(f"cdf-{label}")
+                drawn.append(line)
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+            axes.set_xlabel("Flow completion time (ms)")
+            axes.set_ylabel("Share of flows that took no longer")
+            axes.set_ylim(0, 1)
+            style.title(axes, results.title, *names)
+            if lines is not None:
+                title = f"{lines.title} (flows)"
+                _beside(axes, drawn, title)
+        yield "-".join(["completion", *labels]), sheet
+
+
+# Fairness
+
+
+def _fairness(results: Results) -> Iterator[tuple[str, Figure]]:
+    """Jain's index over the two factors with most levels, for each measure of it, or of all flows."""
+    own = results.study.get("responses") or {}
+    names = [name for name, one in own.items() if isinstance(one, dict) and one.get("measure") == "jain"]
+    frame = results.table()
+    names = [name for name in names if name in frame.columns]
+    transfers = results.study["scenario"].get("transfers") or []
+    if not names and any(one.get("flows") for one in transfers):
+        # Flows that come and go have as much to send as they have, and no share of a link.
+        return
+    if not names:
+        flows = _frame(results, TRANSFERS).filter(pl.col("goodput_bit_s").is_not_null())
+        rate = pl.col("goodput_bit_s")
+        index = flows.group_by("run").agg(
+            pl.when(pl.len() > 1).then(rate.sum() ** 2 / (pl.len() * (rate**2).sum())).alias("fairness")
+        )
+        frame = frame.join(index, on="run", how="left")
+        names = ["fairness"]
+    known = sorted(_varied(results, frame), key=lambda one: (one.is_quantity, len(one.levels)), reverse=True)
+    if len(known) < 2:
+        return
+    x, y = known[:2]
+    for name in names:
+        if frame[name].drop_nulls().is_empty():
+            continue
+        meaning = (
+            "Jain's index of goodputs" if name == "fairness" and name not in own else _meaning(results, name)
+        )
+        for told, part, labels in _parts(frame, known[2:]):
+            with style.styled(style.LIGHT):
+                sheet = _heat_map(part, name, x, y)
+                style.title(sheet.axes[0], results.title, meaning, *told)
+            yield "-".join([name.replace("_", "-"), *labels]), sheet
+
+
+def _heat_map(frame: pl.DataFrame, name: str, x: Factor, y: Factor) -> Figure:
+    """Means of a response between 0 and 1, a cell a pair of levels, with its number in it."""
+    columns, rows = ([one.levels[at] for at in np.argsort(one.numbers)] for one in (x, y))
+    cells = np.full((len(rows), len(columns)), np.nan)
+    for left, right, value in frame.group_by(x.column, y.column).agg(pl.col(name).mean()).iter_rows():
+        if value is not None:
+            cells[rows.index(right), columns.index(left)] = value
+    width, height = 3.4 + 0.75 * len(columns), 2.0 + 0.55 * len(rows)
+    sheet = Figure(figsize=(max(width, 6.5), max(height, 3.4)), layout="constrained")
+    axes = sheet.add_subplot()
+    image = axes.imshow(cells, origin="lower", aspect="auto", cmap="viridis", vmin=_floor(cells), vmax=1)
+    axes.set_xticks(range(len(columns)), [x.label(level) for level in columns])
+    axes.set_yticks(range(len(rows)), [y.label(level) for level in rows])
+    axes.set_xlabel(x.name)
+    axes.set_ylabel(y.name)
+    axes.grid(False)
+    axes.set_xticks(np.arange(1, len(columns)) - 0.5, minor=True)
+    axes.set_yticks(np.arange(1, len(rows)) - 0.5, minor=True)
+    axes.grid(which="minor", color=style.LIGHT.background, linewidth=1.5)
+    axes.tick_params(which="minor", length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_axisbelow(False)
+    for (row, column), value in np.ndenumerate(cells):
+        if np.isfinite(value):
+            dark = (value - image.norm.vmin) / (1 - image.norm.vmin) < 0.6  # type: ignore[operator]
+            colour = "white" if dark else style.LIGHT.ink
+            axes.text(
+                column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=9, zorder=5
+            )
+    bar = sheet.colorbar(image, ax=axes, pad=0.02)
+    bar.set_label("Jain's index (1: all alike)")
+    bar.outline.set_visible(False)
+    return sheet
+
+
+def _floor(cells: Floats) -> float:
+    """Where the colours begin: at a round number below the least, so that small differences show."""
+    return min(float(np.floor(np.nanmin(cells) * 10) / 10), 0.9)
+
+
+def _meaning(results: Results, name: str) -> str:
+    told = results.arrow().schema.field(name).metadata or {}
+    return str(told.get(b"meaning", name.encode()).decode(errors="replace"))
+
+
+# What all of them share
+
+
+def _frame(results: Results, detail: Detail) -> pl.DataFrame:
+    table = results.detail(detail)
+    empty = {"run": pl.UInt32} | dict.fromkeys(detail.columns, pl.Float64)
+    return pl.DataFrame(schema=empty) if table is None else pl.DataFrame(pl.from_arrow(table))
+
+
+def _rows(results: Results, detail: Detail, run: int) -> pl.DataFrame:
+    return _frame(results, detail).filter(pl.col("run") == run)
+
+
+def _varied(results: Results, frame: pl.DataFrame) -> list[Factor]:
+    found = [Factor.of(frame, name) for name in results.factors if name in frame.columns]
+    return [factor for factor in found if len(factor.levels) > 1]
+
+
+def _parts(
+    frame: pl.DataFrame, factors: Sequence[Factor]
+) -> Iterator[tuple[list[str], pl.DataFrame, list[str]]]:
+    """The table by the levels of further factors: what they are called, the rows, and names for files."""
+    parts = split_by(frame, [factor.column for factor in factors])
+    for values, part in parts[:MOST_FIGURES]:
+        labels = [factor.label(value) for factor, value in zip(factors, values, strict=True)]
+        names = [f"{factor.name} {label}" for factor, label in zip(factors, labels, strict=True)]
+        yield names, part, [file_part(label) for label in labels]
