@@ -24,6 +24,7 @@ STUDY = Path(__file__).parents[2] / "studies" / "merritt-2010"
 SECOND = 10**9
 estimate = study_module("merritt-2010", "scripts").estimate
 phase_of = study_module("merritt-2010", "phase").phase_of
+pairs = study_module("merritt-2010", "pairs")
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +94,31 @@ def test_thirty_runs_foretell_the_printed_values_as_the_readme_says() -> None:
     readme = (STUDY / "README.md").read_text()
     assert f"<!-- score -->\n{page.scored(results)}<!-- /score -->" in readme
     assert f"<!-- timeouts -->\n{page.timeouts(results)}<!-- /timeouts -->" in readme
+
+
+def test_uploads_of_other_hosts_are_compared_with_nothing_and_drawn(tmp_path: Path) -> None:
+    study = Study.load("merritt-2010/pairs").set("uplink", "2400/196").set("offset", "0 ms")
+    results = study.set("links.line.from.near.queue", ["10 packets", "50 packets"]).run(progress=False)
+    with pytest.raises(UsageError, match="did not run this"):
+        comparison_of(results)([results])
+    files = draw_figures(results, tmp_path, ["png"])
+    assert [file.name for file in files] == ["pairs.png"]
+    shares = pairs.shares(results)
+    assert len(shares) == 8
+    of = {row["host"]: row for row in shares.filter(pl.col("buffer") == 10).to_dicts()}
+    assert of[pairs.SAME]["down_share"] == pytest.approx(of[pairs.ANOTHER]["down_share"], abs=0.03)
+    for row in shares.to_dicts():
+        assert 0 < row["down_share"] < 0.96
+        assert 0 < row["up_share"] < 0.96
+
+
+@pytest.mark.long
+def test_uploads_of_other_hosts_come_out_as_the_readme_says() -> None:
+    study = Study.load("merritt-2010/pairs")
+    frame, exact = (pairs.shares(one.run(progress=False)) for one in (study, pairs.exactly(study)))
+    readme = (STUDY / "README.md").read_text()
+    assert f"<!-- pairs -->\n{pairs.share_table(frame)}<!-- /pairs -->" in readme
+    assert f"<!-- pairs-words -->\n{pairs.words(frame, exact)}<!-- /pairs-words -->" in readme
 
 
 def test_rows_do_not_mix_experiments_in_order_with_those_by_themselves(

@@ -75,6 +75,7 @@ def test_the_studies_of_the_package_have_the_size_of_the_thesis() -> None:
         "merritt-2010/in-order": 90,
         "merritt-2010/linux": 180,
         "merritt-2010/own-link": 57,
+        "merritt-2010/pairs": 360,
         "merritt-2010/two-way": 90,
         "pedersen-2006/burst": 50,
         "pedersen-2006/clocks": 240,

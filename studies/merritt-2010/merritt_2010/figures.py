@@ -10,8 +10,9 @@ import polars as pl
 from rexmit import Results, UsageError
 from rexmit.analyse import load_published
 from rexmit.analyse.both_ways import TwoWaySpans
+from rexmit.plot import style
 
-from . import charts
+from . import charts, pairs
 from .packets import Packets
 from .queue_charts import draw_queues, draw_ratios
 from .scripts import runs_of
@@ -22,6 +23,8 @@ PUBLISHED = Path(__file__).parent.parent / "published.csv"
 
 def draw(results: Results, out: Path, formats: Sequence[str]) -> list[Path]:
     """Draws the figures of these results into the folder `out` and returns the files."""
+    if results.name == pairs.NAME:
+        return style.save(pairs.figure(pairs.shares(results)), out / "pairs", formats)
     numbered = results.name == TWO_WAY
     runs = with_buffer(runs_of(results))
     if runs["buffer"].n_unique() < 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 from matplotlib.figure import Figure
@@ -63,7 +63,7 @@ def newer(frame: pl.DataFrame, model: Results, linux: Results) -> dict[str, str]
     named = theirs.with_columns(pl.col("host").str.replace("Linux 6.1", f"Linux {NEWER}", literal=True))
     timeouts = theirs["timeouts_at_start"].sum() or "no"
     shown = f"{most['down_share']:.2f} on 6.1 and {most['down_share_newer']:.2f}"
-    words = _wrapped(f"""
+    words = wrapped(f"""
 On Linux {NEWER} the findings stand: on every link a buffer of 50 packets leaves the download less than one of
 10, and as the upload begins the downloads of the 180 runs have {timeouts} timeouts. In
 {(off < 0.02).sum()} of {len(off)} cells the download's share is within 0.02 of that on 6.1. It is furthest
@@ -83,14 +83,20 @@ def cells_of(frame: pl.DataFrame, hosts: Sequence[str]) -> Iterator[tuple[str, s
             yield f"{down}/{up}", host, [f"{mine:.2f} / {other:.2f}" for mine, other in pairs]
 
 
-def figure(frame: pl.DataFrame) -> Figure:
-    """Shares against the uplink's buffer: a panel a link, the download above and the upload below."""
+TITLE = "Both ways at once, then and now: mean, least and most of three runs"
+
+
+def figure(frame: pl.DataFrame, looks: Mapping[str, tuple[str, str]] = LOOKS, title: str = TITLE) -> Figure:
+    """Shares against the uplink's buffer: a panel a link, the download above and the upload below.
+
+    `looks` has the colour and the marker of each value of the column `host`.
+    """
     with style.styled(style.LIGHT):
         sheet = Figure(figsize=(11.5, 6.2), layout="constrained")
         grid = sheet.subplots(2, len(LINKS), sharex=True, sharey=True)
         for row, (what, measure) in zip(grid, MEASURES.items(), strict=True):
             for axes, (down, up) in zip(row, LINKS, strict=True):
-                for host, (colour, marker) in LOOKS.items():
+                for host, (colour, marker) in looks.items():
                     here = frame.filter(pl.col("link") == f"{down}/{up}", pl.col("host") == host)
                     means = here.group_by("buffer").agg(
                         pl.col(measure).mean(),
@@ -108,12 +114,10 @@ def figure(frame: pl.DataFrame) -> Figure:
             row[0].set_ylabel(f"Share of the rate, {what}")
         handles = [
             Line2D([], [], color=colour, marker=marker, label=host)
-            for host, (colour, marker) in LOOKS.items()
+            for host, (colour, marker) in looks.items()
         ]
         style.legend_below(sheet, handles)
-        sheet.suptitle(
-            "Both ways at once, then and now: mean, least and most of three runs", x=0.01, ha="left"
-        )
+        sheet.suptitle(title, x=0.01, ha="left")
         return sheet
 
 
@@ -134,7 +138,7 @@ def words(frame: pl.DataFrame, model: Results, linux: Results) -> str:
     before, with_cubic, with_reno = (lost[host] for host in LOOKS)
     assert with_cubic["window"] > with_reno["window"] > before["window"]
     assert with_cubic["losses"] > with_reno["losses"]
-    return _wrapped(f"""
+    return wrapped(f"""
 The finding of 2010 stands: on every link and with each host a buffer of 50 packets leaves the download
 less than one of 10. How much less has changed most where the uplink is slowest. On 3000/100 with 50
 packets the download keeps {old[0]:.2f} of its rate on FreeBSD 7.2, {reno[0]:.2f} with Reno of Linux and
@@ -161,6 +165,6 @@ def _lost(results: Results, congestion: str | None) -> dict[str, float]:
     return {"window": window / 1e3, "losses": float(up["retransmits"].sum()) / up["run"].n_unique()}
 
 
-def _wrapped(text: str) -> str:
+def wrapped(text: str) -> str:
     """A paragraph in lines of a README's width."""
     return textwrap.fill(" ".join(text.split()), 110, break_long_words=False, break_on_hyphens=False) + "\n"

@@ -15,7 +15,7 @@ from rexmit.analyse.score import score
 from rexmit.analyse.statements import load_statements
 from rexmit.plot import style
 
-from . import compare, linux
+from . import compare, linux, pairs
 from .tables import estimates, in_order, readings, timeouts
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ def make(page: Page) -> None:
     page.compare([alone])
     page.put(tables(alone, together) | {"score": scored(thirty), "timeouts": timeouts(thirty)})
     page.draw("two-way", alone, shown)
+    frame = pairs.shares(page.run("pairs"))
+    exact = pairs.shares(page.run("pairs-exact", study=pairs.exactly(Study.load(pairs.NAME))))
+    page.put({"pairs": pairs.share_table(frame), "pairs-words": pairs.words(frame, exact)})
+    page.keep(style.save(pairs.figure(frame), page.results / "pairs", ["png"]), "merritt-pairs")
     if page.linux:
         today = page.run("linux", "uml")
         frame = linux.shares(alone, today)
