@@ -15,8 +15,6 @@ pub struct AboutLink {
     pub rate: Option<u64>,
     /// Bytes of the link layer beside each packet.
     pub overhead: u64,
-    /// It lies between points or between a server and a client, or there are no others.
-    pub is_between: bool,
 }
 
 impl Resolved {
@@ -31,6 +29,13 @@ impl Resolved {
         path.map(|path| if down { path.down() } else { path.up() }).unwrap_or_default()
     }
 
+    /// Whether a link lies between points or between a server and a client, or there are no others but access links.
+    pub fn lies_between(&self, link: LinkId) -> bool {
+        let Some(links) = &self.links else { return true };
+        let between = links.between.len();
+        between == 0 || matches!(tree::place(link, between), Place::Between { .. })
+    }
+
     /// What results say of a link.
     pub fn about_link(&self, link: LinkId) -> AboutLink {
         let spec = self.direction(link);
@@ -38,31 +43,30 @@ impl Resolved {
             let alternate = [two_hosts::ALTERNATE_DOWN, two_hosts::ALTERNATE_UP].contains(&link);
             let name = if alternate { "alternate" } else { "path" };
             let [from, to] = [two_hosts::sender(link), two_hosts::receiver(link)].map(two_hosts::host_name);
-            return about([name, from, to], &spec, true);
+            return about([name, from, to], &spec);
         };
         match tree::place(link, links.between.len()) {
             Place::Between { number, back } => {
                 let own = &links.between[number];
                 let [one, other] = [usize::from(back), usize::from(!back)].map(|end| own.ends[end].as_str());
-                about([&own.name, one, other], &spec, true)
+                about([&own.name, one, other], &spec)
             }
             Place::Access { host, to_host } => {
                 let (hosts, network): (_, &Network) = (&self.scenario.hosts, &self.network);
                 let (own, point) =
                     (&**network.host_name(host), hosts.of(host).at.as_deref().unwrap_or_default());
                 let [one, other] = if to_host { [point, own] } else { [own, point] };
-                about(["access", one, other], &spec, links.between.is_empty())
+                about(["access", one, other], &spec)
             }
         }
     }
 }
 
-fn about(name: [&str; 3], spec: &DirectionSpec, is_between: bool) -> AboutLink {
+fn about(name: [&str; 3], spec: &DirectionSpec) -> AboutLink {
     let stays = spec.trace.is_none() && spec.impairments.changes.iter().all(|change| change.rate.is_none());
     AboutLink {
         name: name.map(str::to_owned),
         rate: spec.rate.filter(|_| stays).map(rexmit_units::Rate::bits_per_second),
         overhead: spec.overhead.as_u64(),
-        is_between,
     }
 }

@@ -1,17 +1,16 @@
 //! What connections and links do in a run: the tables `transfers` and `links`, and both over time, whatever runs it.
 
 use rexmit_network::{ByLink, EndIndex, Ends, LinkId};
-use rexmit_path::{Carried, Direction, Drops};
+use rexmit_path::{Carried, Direction};
 use rexmit_stack::{Reason, Transmission};
 use rexmit_traffic::total_time;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
 
-use crate::histogram::Histogram;
+use crate::link_books::LinkBooks;
 use crate::timing::Timing;
 use crate::{
-    HostCell, LinkRow, LinkSlice, MeasureSpec, Measured, Resolved, Row, TransferRow, TransferSlice, goodput,
-    roles,
+    HostCell, LinkSlice, MeasureSpec, Measured, Resolved, Row, TransferRow, TransferSlice, goodput, roles,
 };
 
 /// What is written down of connections and links while a run goes on.
@@ -22,7 +21,7 @@ pub struct Ledger {
     slices: Option<Slices>,
     /// Of each end, what it has sent again and the round-trip times that it saw.
     ends: Vec<EndBook>,
-    links: ByLink<LinkBook>,
+    links: LinkBooks,
     /// Why ends sent something again is not known.
     of_kernel: bool,
 }
@@ -46,35 +45,6 @@ struct EndBook {
     timing: Timing,
 }
 
-#[derive(Clone, Debug)]
-struct LinkBook {
-    name: [String; 3],
-    /// Whether its queue is looked at.
-    looked_at: bool,
-    /// In bit/s, where it has one that stays.
-    rate: Option<u64>,
-    overhead: u64,
-    passed_packets: u64,
-    passed_bytes: u64,
-    packets: Histogram,
-    /// In nanoseconds.
-    time: Histogram,
-    slice: LinkPart,
-}
-
-/// What a link did in the interval under way.
-#[derive(Clone, Copy, Debug, Default)]
-struct LinkPart {
-    passed_bytes: u64,
-    /// Drops before it.
-    drops: u64,
-    samples: u64,
-    packets: u64,
-    packets_max: u64,
-    ns: u128,
-    ns_max: u64,
-}
-
 impl Ledger {
     /// Of a run of a scenario that has so many connections.
     pub fn new(what: &MeasureSpec, resolved: &Resolved, connections: usize) -> Self {
@@ -85,14 +55,13 @@ impl Ledger {
             transfers: Vec::new(),
             links: Vec::new(),
         });
-        let links = resolved.network.links().map(|link| LinkBook::new(link, resolved)).collect();
         let sample = what.sample();
         Self {
             sample,
             sample_due: Instant::ZERO,
             slices,
             ends: vec![EndBook::default(); 2 * connections],
-            links,
+            links: LinkBooks::new(resolved),
             of_kernel: false,
         }
     }
@@ -130,17 +99,7 @@ impl Ledger {
     fn look<P: Carried>(&mut self, until: Instant, links: &mut ByLink<Direction<P>>) {
         let times = (until - self.sample_due).as_nanos() / self.sample.as_nanos() + 1;
         let first = self.sample_due;
-        for (link, book) in self.links.iter_mut().filter(|(_, book)| book.looked_at) {
-            let mut at = first;
-            for done in 0..times {
-                let (packets, bytes) = links[link].queued(at);
-                book.look(packets, bytes, if packets == 0 { times - done } else { 1 });
-                if packets == 0 {
-                    break;
-                }
-                at += self.sample;
-            }
-        }
+        self.links.look(first, self.sample, times, links);
         self.sample_due = first + self.sample * times;
     }
 
@@ -171,35 +130,13 @@ impl Ledger {
                 });
             }
         }
-        for (link, book) in self.links.iter_mut().filter(|(_, book)| book.looked_at) {
-            let drops = links[link].counters().drops_by().total();
-            let part = std::mem::replace(&mut book.slice, LinkPart { drops, ..LinkPart::default() });
-            let mean = |sum: f64| (part.samples > 0).then(|| sum / part.samples as f64);
-            let timed = book.rate.is_some() && part.samples > 0;
-            let [link, from_point, to_point] = book.name.clone();
-            slices.links.push(LinkSlice {
-                link,
-                from_point,
-                to_point,
-                from_ns: from.as_nanos(),
-                to_ns: to.as_nanos(),
-                passed_bytes: part.passed_bytes,
-                drops: drops - part.drops,
-                queue_packets_mean: mean(part.packets as f64),
-                queue_packets_max: (part.samples > 0).then_some(part.packets_max as f64),
-                queue_mean_ms: mean(part.ns as f64 / 1e6).filter(|_| timed),
-                queue_max_ms: timed.then_some(part.ns_max as f64 / 1e6),
-            });
-        }
+        self.links.end_slice([from, to], links, &mut slices.links);
     }
 
     /// A packet has come out of a link.
     #[inline]
     pub fn passed(&mut self, link: LinkId, packet: &impl Carried) {
-        let (book, bytes) = (&mut self.links[link], packet.ip_len());
-        book.passed_packets += 1;
-        book.passed_bytes += bytes;
-        book.slice.passed_bytes += bytes;
+        self.links.passed(link, packet);
     }
 
     /// A packet leaves an end.
@@ -265,8 +202,7 @@ impl Ledger {
             transfer((from, to), book, now, known)
         });
         row.transfers = transfers.collect();
-        let elapsed = now.as_nanos();
-        row.links = self.links.iter().map(|(link, book)| book.row(&links[link], elapsed)).collect();
+        row.links = self.links.rows(resolved, now.as_nanos(), links);
         (row.transfers_over_time, row.links_over_time) =
             self.slices.map(|slices| (slices.transfers, slices.links)).unwrap_or_default();
     }
@@ -313,73 +249,5 @@ fn transfer<E: Measured>(
         rtt_mean_ms: rtt.mean().map(ms),
         rtt_p99_ms: rtt.quantile(99).map(|ns| ms(ns as f64)),
         ..names
-    }
-}
-
-impl LinkBook {
-    fn new(link: LinkId, resolved: &Resolved) -> Self {
-        let about = resolved.about_link(link);
-        Self {
-            name: about.name,
-            looked_at: about.is_between,
-            rate: about.rate,
-            overhead: about.overhead,
-            passed_packets: 0,
-            passed_bytes: 0,
-            packets: Histogram::default(),
-            time: Histogram::default(),
-            slice: LinkPart::default(),
-        }
-    }
-
-    /// The queue held this at so many looks in a row.
-    fn look(&mut self, packets: u64, bytes: u64, times: u64) {
-        self.packets.add(packets, times);
-        self.slice.samples += times;
-        self.slice.packets += packets * times;
-        self.slice.packets_max = self.slice.packets_max.max(packets);
-        if let Some(rate) = self.rate.filter(|rate| *rate > 0) {
-            let ns = u128::from(bytes) * 8_000_000_000 / u128::from(rate);
-            self.time.add(u64::try_from(ns).unwrap_or(u64::MAX), times);
-            self.slice.ns += ns * u128::from(times);
-            self.slice.ns_max = self.slice.ns_max.max(u64::try_from(ns).unwrap_or(u64::MAX));
-        }
-    }
-
-    fn row<P: Carried>(&self, direction: &Direction<P>, elapsed_ns: u64) -> LinkRow {
-        let counters = direction.counters();
-        let Drops { pattern, random, queue, aqm, bucket } = counters.drops_by();
-        let [link, from_point, to_point] = self.name.clone();
-        let bits = (self.passed_bytes + self.passed_packets * self.overhead) as f64 * 8e9;
-        let allowed = |rate: u64| rate as f64 * elapsed_ns as f64;
-        let packets = |of: &Histogram, hundredths| of.quantile(hundredths).map(|n| n as f64);
-        let ms = |ns: u64| ns as f64 / 1e6;
-        LinkRow {
-            link,
-            from_point,
-            to_point,
-            packets: counters.packets,
-            bytes: counters.bytes,
-            passed_bytes: self.passed_bytes,
-            utilisation: self
-                .rate
-                .map(allowed)
-                .filter(|allowed| *allowed > 0.0)
-                .map(|allowed| bits / allowed),
-            drops: counters.drops_by().total(),
-            drops_pattern: pattern,
-            drops_random: random,
-            drops_queue: queue + bucket,
-            drops_aqm: aqm,
-            marked: counters.marked,
-            queue_packets_mean: self.packets.mean(),
-            queue_packets_p95: packets(&self.packets, 95),
-            queue_packets_p99: packets(&self.packets, 99),
-            queue_packets_max: self.packets.max().map(|n| n as f64),
-            queue_mean_ms: self.time.mean().map(|ns| ns / 1e6),
-            queue_p95_ms: self.time.quantile(95).map(ms),
-            queue_p99_ms: self.time.quantile(99).map(ms),
-            queue_max_ms: self.time.max().map(ms),
-        }
     }
 }

@@ -20,6 +20,7 @@ mod kernel;
 mod kernel_names;
 mod known;
 mod ledger;
+mod link_books;
 mod links;
 mod linux;
 mod measure;

@@ -125,8 +125,9 @@ impl World {
         let phases = resolved.phases(streams);
         let stacks = self.stacks.insert(Stacks::start(resolved, streams)?);
         stacks.set_caches(&options.caches);
+        let of_kernels = self.has_many && resolved.runs_linux();
         for plan in resolved.connections(streams)? {
-            if self.has_many && resolved.runs_linux() {
+            if of_kernels {
                 resolved.check_port(&plan)?;
             }
             self.ends.push_with(plan.ends.each_ref().map(|end| end.host), |host| {
