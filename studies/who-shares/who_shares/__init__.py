@@ -9,11 +9,11 @@ from rexmit import Results
 from rexmit.analyse import Comparison, check_all
 
 from .checks import CHECKS
-from .pairs import shared
+from .evidence import Evidence
 
 PUBLISHED = Path(__file__).parent.parent / "published.csv"
 
 
 def compare(results: Sequence[Results]) -> Comparison:
-    """Checks every row of published.csv by the pairs of these results."""
-    return check_all("who-shares", PUBLISHED, CHECKS, shared(results))
+    """Checks every row of published.csv that these results cover."""
+    return check_all("who-shares", PUBLISHED, CHECKS, Evidence(results))

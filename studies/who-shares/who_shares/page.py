@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .pairs import AQM, shared
+from .pairs import AQM, KEYS, shared
 
 if TYPE_CHECKING:
     from study_page import Page
 
-SHOWN = {"jain": "who-shares-jain", "ratio": "who-shares-ratio"}
-
 
 def make(page: Page) -> None:
-    """Run what is not there yet, draw, write the tables."""
-    results = page.run("pairs")
-    page.put({"jain": table(shared([results])), "compare": page.compare([results]).to_markdown()})
-    page.draw("pairs", results, SHOWN.get)
+    """Run what is not there yet, draw, write tables; with `--linux` those of Linux and the comparison too."""
+    model = page.run("pairs")
+    page.put({"jain": table(shared(model))})
+    page.draw("pairs", model, "who-shares-{}".format)
+    if page.linux:
+        found = [page.run(part, "uml") for part in ("linux", "bbr", "shallow")]
+        linux = shared(found[0])
+        page.put({"jain-linux": table(linux), "apart": apart(shared(model), linux)})
+        page.put({"compare": page.compare([model, *found]).to_markdown()})
+        page.draw("linux", found[0], "who-shares-linux-{}".format)
+        for part, results in zip(("bbr", "shallow"), found[1:], strict=True):
+            page.draw(part, results, "who-shares-{}".format)
 
 
 def table(found: pl.DataFrame) -> str:
@@ -34,3 +40,19 @@ def table(found: pl.DataFrame) -> str:
             cells.append(f" {min(values):.2f} / {median(values):.2f} |")
         lines.append(f"| {aqm} |" + "".join(cells))
     return "\n".join(lines) + "\n"
+
+
+def apart(model: pl.DataFrame, linux: pl.DataFrame) -> str:
+    """How far the near flow's share on Linux is from that of the model, cell by cell."""
+    share = pl.col("near") / (pl.col("near") + pl.col("far"))
+    one, other = (found.select(*KEYS, share.alias("share")) for found in (model, linux))
+    off = one.join(other, on=KEYS, suffix="_linux").select(pl.col("share_linux") - pl.col("share"))
+    values = off.to_series().to_list()
+    sizes = [abs(value) for value in values]
+    close = sum(size <= 0.05 for size in sizes)
+    words = [
+        f"Of Reno and CUBIC the near flow's share on Linux is within 0.05 of that of the model in {close} of",
+        f"{len(sizes)} cells, {fmean(sizes):.3f} away on average, {max(sizes):.2f} at most,",
+        f"and {fmean(values):+.4f} with its sign.",
+    ]
+    return "\n".join(words) + "\n"

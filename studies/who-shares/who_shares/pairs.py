@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import polars as pl
 from rexmit import Results
 
 SECOND = 10**9
 BEGIN, END = 20, 60
 """What is measured, s."""
+BDP = 100 / 3
+"""Packets of 1500 bytes that the line carries in 20 ms."""
 AQM = "links.line.from.left.aqm"
 KEYS = ("pair", "rtt", "buffer", AQM)
 
 
-def shared(results: Sequence[Results]) -> pl.DataFrame:
-    """A row a run: its levels, `near` and `far` (Mbit/s), `jain`, `ratio`, and `rtt_ratio` as measured."""
-    return pl.concat([_shared(one) for one in results])
+def shared(results: Results) -> pl.DataFrame:
+    """A row a run: its levels, `near` and `far` (Mbit/s), `jain`, `ratio`, `rtt_ratio` as measured.
 
-
-def _shared(results: Results) -> pl.DataFrame:
+    Of the line there are `queue_bdp`, the queue's mean over the run in BDP of the near flow, and `dropped`,
+    what part of packets it dropped.
+    """
     flows = results.transfers().select("run", "connection", "transfer", "rtt_mean_ms")
     inside = (pl.col("from_ns") >= BEGIN * SECOND) & (pl.col("to_ns") <= END * SECOND)
     sums = results.transfers(over_time=True).filter(inside).group_by("run", "connection")
@@ -33,6 +33,11 @@ def _shared(results: Results) -> pl.DataFrame:
             one.select("run", pl.col("mbit_s").alias(name), pl.col("rtt_mean_ms").alias(f"{name}_rtt")),
             on="run",
         )
+    line = results.links().filter((pl.col("link") == "line") & (pl.col("from_point") == "left"))
+    queue = (pl.col("queue_packets_mean") / BDP).alias("queue_bdp")
+    runs = runs.join(
+        line.select("run", queue, (pl.col("drops") / pl.col("packets")).alias("dropped")), on="run"
+    )
     near, far = pl.col("near"), pl.col("far")
     return runs.sort("run").with_columns(
         ((near + far) ** 2 / (2 * (near**2 + far**2))).alias("jain"),
