@@ -157,7 +157,7 @@ class TestGuest:
         with temporary_folder() as folder:
             reach = Reach((told,), of_this_system([]))
             init = folder / "init"
-            put(init, f"#!/bin/sh\n{look}\n", executable=True)
+            put(init, f"#!/bin/sh\n{look}\n", mode=0o755)
             command = shut_in(find_kernel(), init_words(init), folder, reach, start=0)
             # A guest whose first process ends is over.
             quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
