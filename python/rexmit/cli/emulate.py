@@ -282,7 +282,7 @@ def emulate(
         what = _of_network(network, file, at_hosts, virtual)
         plain = network.plain
     else:
-        at_hosts.check_unused()
+        at_hosts.check_unused(file)
         if between is not None and (address is not None or mtu is not None):
             raise UsageError(
                 "--between: address and MTU are those of its interfaces; leave --address and --mtu out"

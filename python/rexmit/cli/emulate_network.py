@@ -38,7 +38,8 @@ class Host:
 class EmulatedNetwork:
     """A network that can be emulated.
 
-    `plain` are its links of which the file says nothing: no packet meets anything there. `warnings` say what
+    `plain` are its links of which the file says nothing, if it says something of others: no packet meets
+    anything there. `warnings` say what
     is odd about it, `left_out` what of the file is left out.
     """
 
@@ -88,14 +89,15 @@ class AtHosts:
     host: str | None
     command: tuple[str, ...]
 
-    def check_unused(self) -> None:
-        """Raises UsageError where one of them is given, and there is no network."""
+    def check_unused(self, file: Path | None) -> None:
+        """Raises UsageError where one of them is given, and there is no network: not in `file`, if given."""
+        none = "there is none: give its file" if file is None else f"{file} has none: give the file of one"
         named = {"--at": self.at, "--server-at": self.server_at, "--host": self.host}
         for name, value in named.items():
             if value:
                 raise UsageError(
-                    f"{name}: names a host of a network, and there is none: give its file, or -- COMMAND and "
-                    "--server COMMAND for the two ends of a path"
+                    f"{name}: names a host of a network, and {none}, or -- COMMAND and --server COMMAND for "
+                    "the two ends of a path"
                 )
 
     def programs(self, network: EmulatedNetwork) -> tuple[ProgramAt, ...]:
@@ -143,6 +145,8 @@ def read_network(spec: StudySpec, settings: Sequence[Setting], assignments: Sequ
         raise StudyError(f"{spec.path}: {one_line(error)}") from None
     hosts = tuple(Host(**one) for one in about["hosts"])
     plain = frozenset(link["name"] for link in about["links"] if not link["written"])
+    if len(plain) == len(about["links"]):
+        plain = frozenset()
     warnings, left_out = tuple(about["warnings"]), tuple(about["left_out"])
     return EmulatedNetwork(spec.name, scenario, hosts, plain, warnings, left_out)
 
@@ -209,7 +213,8 @@ def _instead(spec: StudySpec, name: str) -> str:
         if way in DIRECTIONS and isinstance(ends, list) and ends:
             return f"links.{link}.from.{ends[DIRECTIONS.index(way) % len(ends)]}.{rest}"
         return f"links.{link}.{name}"
-    return f"hosts.{next(iter(spec.scenario['hosts']))}.access.{name}"
+    hosts = spec.scenario.get("hosts")
+    return f"hosts.{next(iter(hosts), 'HOST') if isinstance(hosts, dict) else 'HOST'}.access.{name}"
 
 
 def _check_name(spec: StudySpec, key: str) -> None:

@@ -138,3 +138,6 @@ fn read_network(scenario: Value) -> Result<Resolved, SpecError> {
     }
     Ok(resolved)
 }
+
+#[cfg(test)]
+mod tests;
