@@ -107,7 +107,8 @@ Examples:
     "assignments",
     multiple=True,
     metavar="KEY=VALUE",
-    help="The same as a scenario names it: --set path.down.drop=18.",
+    help="The same as a scenario names it: --set path.down.drop=18, or of a network --set "
+    "links.NAME.rate='1 Mbit/s'.",
 )
 @click.option(
     "--server",
@@ -158,7 +159,10 @@ Examples:
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Of random effects.")
 @click.option("--duration", metavar="TIME", help="Ends COMMAND after this time, with exit code 124.")
 @click.option(
-    "--capture", type=OUT, metavar="DIR", help="Write pcapng captures at both ends into this folder."
+    "--capture",
+    type=OUT,
+    metavar="DIR",
+    help="Write pcapng captures at both ends, or at all hosts, into this folder.",
 )
 @click.option(
     "--verdicts", type=OUT, metavar="FILE", help="Write what the path did to each packet (parquet)."
@@ -172,8 +176,8 @@ Examples:
 @click.option(
     "--virtual",
     is_flag=True,
-    help="Run both programs in a guest with a virtual clock (`rexmit kernel build` makes it): "
-    "repeatable, faster than real time; no root. Needs COMMAND and --server; no terminal.",
+    help="Run all programs in a guest with a virtual clock (`rexmit kernel build` makes it): "
+    "repeatable, faster than real time; no root. Needs COMMAND and --server, or --at; no terminal.",
 )
 @click.option(
     "--patience",

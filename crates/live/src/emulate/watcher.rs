@@ -212,13 +212,13 @@ impl Watcher<'_> {
             let (reports, killed) = (keeper.hear(), keeper.was_killed());
             for report in reports {
                 match (report, program.role) {
-                    (Report::Started, _) | (Report::Note(_), Role::Holder) => {}
+                    // A host that nobody can enter is no worse a host.
+                    (Report::Started, _) | (_, Role::Holder) => {}
                     (Report::Note(text), _) => self.events.note(text)?,
                     (Report::Failed { why, code }, role) => {
                         let code = if role.is_waited_for() { code } else { 1 };
                         return Err(End::Told { text: format!("{}{why}", self.option(program)), code });
                     }
-                    (Report::Exited { .. }, Role::Holder) => {}
                     (Report::Exited { code }, Role::Server) => {
                         self.server_ended(program, code, before_command)?;
                     }
