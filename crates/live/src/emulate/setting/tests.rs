@@ -19,7 +19,7 @@ fn hosts_need_no_stack_and_links_say_whether_they_are_written() {
     let hosts = about["hosts"].as_array().unwrap();
     let names: Vec<_> = hosts.iter().map(|host| [&host["name"], &host["written"]]).collect();
     assert_eq!(json!(names), json!([["reader-1", "reader"], ["reader-2", "reader"], ["sink", "sink"]]));
-    assert_eq!(hosts[0]["variable"], "REXMIT_HOST_READER_1");
+    assert_eq!(hosts.first().unwrap()["variable"], "REXMIT_HOST_READER_1");
     let links = about["links"].as_array().unwrap().iter();
     let silent: Vec<_> = links.filter(|link| link["written"] == false).map(|link| &link["name"]).collect();
     assert_eq!(json!(silent), json!(["reader-1/up", "reader-1/down", "reader-2/up", "reader-2/down"]));
