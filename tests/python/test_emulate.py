@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,7 +16,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from .conftest import Command, commands, processes
+from .conftest import Command, commands
+from .emulations import REXMIT, children, nothing_left
 
 pytestmark = [
     pytest.mark.real_time,
@@ -25,7 +25,6 @@ pytestmark = [
 ]
 
 NOBODY = 65534
-REXMIT = [sys.executable, "-c", "import rexmit.cli; rexmit.cli.main()", "emulate"]
 
 
 def test_a_round_trip_takes_both_delays(rexmit: Command, programs: tuple[str, list[str]]) -> None:
@@ -311,36 +310,6 @@ def running() -> Iterator[subprocess.Popen[str]]:
     while f"sleep\0{mark}" in commands() and time.monotonic() < until:
         time.sleep(0.05)
     assert f"sleep\0{mark}" not in commands(), "a daemon is left"
-
-
-@contextmanager
-def nothing_left() -> Iterator[None]:
-    """Afterwards there is no other process of ours, interface or namespace than before."""
-    before = machine()
-    yield
-    until = time.monotonic() + 10
-    while (left := machine() - before) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not left
-
-
-def machine() -> set[str]:
-    """Interfaces that we make, and processes of emulations with their namespaces."""
-    found = {f"interface {link.name}" for link in Path("/sys/class/net").iterdir() if "rexmit" in link.name}
-    for process in processes():
-        try:
-            emulated = b"REXMIT_EMULATION=" in (process / "environ").read_bytes()
-            space = os.readlink(process / "ns/net")
-        except OSError:
-            continue
-        if emulated:
-            found |= {f"process {process.name}", f"namespace {space}"}
-    return found
-
-
-def children(pid: int) -> list[int]:
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return sorted(int(one) for one in text.split())
 
 
 def offloads(interface: str) -> str:

@@ -10,7 +10,9 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -77,6 +79,32 @@ def test_nobody_has_a_path_between_two_commands(device: str) -> None:
     check = next(check for check in checks if check["name"] == "namespaces")
     assert check["found"]
     assert "in user namespaces, between two programs (--server), through " + words in check["detail"]
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that everybody may read."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:
+        Path(place).chmod(0o755)
+        yield Path(place)
+
+
+@pytest.mark.parametrize("device", ["open", "absent"])
+def test_nobody_has_a_network(device: str, open_folder: Path) -> None:
+    network = open_folder / "net.toml"
+    network.write_text(
+        '[hosts]\na = { at = "l" }\nb = { at = "r" }\n[links.m]\nbetween = ["l", "r"]\ndelay = "5 ms"\n'
+    )
+    server = shlex.join([PYTHON, "-c", SERVER, "8000", "4000"])
+    client = ["env", "REXMIT_SERVER=b", PYTHON, "-c", CLIENT, "8000"]
+    here = [*machine(device), *NOBODY, *REXMIT, "emulate", network, "--json"]
+    done = run(*here, "--server-at", "b", server, "--", *client)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stderr.splitlines()[-1])["bytes"] == 4000
+    told = json.loads(done.stdout)
+    assert (told["device"], told["summary"]["missed"]) == ("tun" if device == "open" else "veth", 0)
+    assert told["summary"]["links"]["m/r-l"]["packets"] > 3
+    assert run(*here, "--", "id", "-u").stderr.splitlines()[-1] == "65534"
 
 
 def test_the_command_is_who_called_it() -> None:

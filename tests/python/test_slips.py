@@ -28,6 +28,11 @@ from .conftest import Command, edited
         (["emulate", "--loss", "1%", "-q", "curl", "-O", "x y"], "[OPTIONS] -- curl -O 'x y'\n"),
         (["emulate", "--between", "a", "b", "ls", "--rate"], "[OPTIONS] -- ls --rate\n"),
         (["emulate", "lab.toml", "sh", "-c", "ls"], "[OPTIONS] lab.toml -- sh -c ls\n"),
+        (
+            ["emulate", "lab.toml", "--at", "far", "iperf3", "-s"],
+            "put its command in quotes: --at far 'iperf3 -s'\n",
+        ),
+        (["emulate", "--at", "far", "ls", "/", "--host", "near"], "in quotes: --at far 'ls /'\n"),
         (["emulate", "--latency", "5ms", "--", "true"], "no such option: --latency; did you mean '--delay'?"),
         (["emulate", "--bandwidth", "5", "--", "true"], "did you mean '--rate'?"),
     ],

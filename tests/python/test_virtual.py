@@ -76,6 +76,34 @@ class TestGuest:
             seen.append((told, captures))
         assert seen[0] == seen[1]
 
+    def test_hosts_of_a_network_are_punctual_and_the_same_every_time(
+        self, rexmit: Command, programs: tuple[str, list[str]], tmp_path: Path
+    ) -> None:
+        (tmp_path / "net.toml").write_text(
+            '[hosts]\nnear = { at = "l" }\nfar = { at = "l", access.delay = "30 ms" }\nsink = { at = "r" }\n'
+            '[links.m]\nbetween = ["l", "r"]\ndelay = "10 ms"\nrate = "8 Mbit/s"\nfrom.r.drop = "18"\n'
+        )
+        server, client = (words[1:] for words in (shlex.split(programs[0]), programs[1]))
+        serve = shlex.join([*PYTHON, *server, "8000", "100000"])
+        ask = shlex.join(["env", "REXMIT_SERVER=sink", *PYTHON, *client, "8000"])
+        options = ["--server-at", "sink", serve, "--at", "far", ask, "--at", "near", ask, "--json"]
+        seen = []
+        for n in range(2):
+            done = rexmit("emulate", "--virtual", "net.toml", *options, "--capture", f"traces-{n}")
+            assert done.returncode == 0, done.stderr
+            links = json.loads(done.stdout)["summary"]["links"]
+            assert links["m/r-l"]["dropped_by_pattern"] == 1
+            told = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+            assert [one["bytes"] for one in told] == [100_000, 100_000]
+            # Two ways, and 60 bytes at 8 Mbit/s on each, where no other packet is before them.
+            assert min(one["connect"] for one in told) == pytest.approx(0.02012, abs=1e-6)
+            captures = [path.read_bytes() for path in sorted((tmp_path / f"traces-{n}").iterdir())]
+            assert len(captures) == 3
+            seen.append((told, captures))
+        assert seen[0] == seen[1]
+        done = rexmit("emulate", "--virtual", "net.toml")
+        assert (done.returncode, "give COMMAND, or --at HOST" in done.stderr) == (2, True), done.stderr
+
     def test_the_guest_has_sctp_whatever_this_machine_has(self, rexmit: Command, tmp_path: Path) -> None:
         (tmp_path / "server.py").write_text(SCTP_SERVER)
         (tmp_path / "client.py").write_text(SCTP_CLIENT)
@@ -157,7 +185,7 @@ class TestGuest:
         with temporary_folder() as folder:
             reach = Reach((told,), of_this_system([]))
             init = folder / "init"
-            put(init, f"#!/bin/sh\n{look}\n", executable=True)
+            put(init, f"#!/bin/sh\n{look}\n", mode=0o755)
             command = shut_in(find_kernel(), init_words(init), folder, reach, start=0)
             # A guest whose first process ends is over.
             quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

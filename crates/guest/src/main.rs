@@ -15,7 +15,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 use rexmit_live::sys::process::{Place, spawn};
 use rexmit_live::{agent, emulate, guest, programs};
-use rexmit_scenario::{VerdictRow, tables, two_hosts};
+use rexmit_network::Network;
+use rexmit_scenario::{VerdictRow, tables};
 use serde_json::{Map, Value};
 
 fn main() -> ExitCode {
@@ -68,8 +69,8 @@ fn serve() -> io::Result<()> {
 }
 
 /// A table of verdicts, by columns.
-fn verdicts(rows: &[VerdictRow]) -> Value {
-    let columns = tables::verdicts(rows, &two_hosts::network()).columns;
+fn verdicts(rows: &[VerdictRow], of: &Network) -> Value {
+    let columns = tables::verdicts(rows, of).columns;
     Value::Object(
         columns.iter().map(|column| (column.name.clone(), column.values().into())).collect::<Map<_, _>>(),
     )

@@ -142,9 +142,9 @@ impl Between {
     }
 
     /// What patterns name and no packet was.
-    pub fn unreached(&self) -> Vec<Unreached> {
+    pub fn unreached(&self, resolved: &Resolved) -> Vec<Unreached> {
         match self {
-            Self::Ours(emulator) => emulator.links().values().flat_map(Direction::unreached).collect(),
+            Self::Ours(emulator) => resolved.unreached(emulator.links()),
             Self::Netem(_) => Vec::new(),
         }
     }

@@ -124,6 +124,11 @@ impl<P: Port> Emulator<P> {
         &self.network
     }
 
+    /// The same, to keep.
+    pub fn shared_network(&self) -> Arc<Network> {
+        Arc::clone(&self.network)
+    }
+
     /// The ports, for waiting.
     pub fn ports(&self) -> &ByHost<P> {
         &self.ports

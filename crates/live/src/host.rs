@@ -66,6 +66,15 @@ impl Host {
         self.set(name)
     }
 
+    /// Lets its sockets have the congestion control that it is to have, where nobody asks for another.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn set_default_congestion(&self) -> io::Result<()> {
+        let Some(name) = &self.linux.congestion else { return Ok(()) };
+        self.namespace.within(|| sysctl::write("net.ipv4.tcp_congestion_control", name))
+    }
+
     /// Gives it the interface of this shape, by which it reaches others; the interface's other side.
     ///
     /// # Errors

@@ -373,7 +373,7 @@ impl<'a> Lab<'a> {
             verdicts.add(link, log);
         }
         let verdicts = verdicts.into_rows();
-        let (unreached, lateness) = (self.between.unreached(), self.between.lateness().cloned());
+        let (unreached, lateness) = (self.between.unreached(self.resolved), self.between.lateness().cloned());
         let in_order = row.error.is_none();
         // Sockets that are only closed go on sending and drawing random numbers, in the runs that follow.
         self.ends.abort(self.now);

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use rexmit_network::two_hosts::{DOWN, by_link};
-use rexmit_network::{ByHost, ByLink};
+use rexmit_network::two_hosts::{self, DOWN};
+use rexmit_network::{ByHost, ByLink, Network};
 use rexmit_units::Instant;
 
 use crate::emulator::Emulator;
@@ -40,19 +40,11 @@ struct Shared {
 }
 
 impl Default for Watch {
+    /// Of a path.
     fn default() -> Self {
-        Self {
-            stop: AtomicBool::default(),
-            begun: AtomicBool::default(),
-            links: by_link(|_| Shared::default()),
-            max_late_ns: AtomicU64::default(),
-            refused: AtomicU64::default(),
-            no_room: AtomicU64::default(),
-            lost: AtomicU64::default(),
-        }
+        Self::of(&two_hosts::network())
     }
 }
-
 /// The counters at one moment, most of them by link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Live {
@@ -91,6 +83,19 @@ pub struct Live {
 }
 
 impl Watch {
+    /// Of the links of a network.
+    pub fn of(network: &Network) -> Self {
+        Self {
+            stop: AtomicBool::default(),
+            begun: AtomicBool::default(),
+            links: network.links().map(|_| Shared::default()).collect(),
+            max_late_ns: AtomicU64::default(),
+            refused: AtomicU64::default(),
+            no_room: AtomicU64::default(),
+            lost: AtomicU64::default(),
+        }
+    }
+
     /// Ends the drive; a sleeping one within 20 ms.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);

@@ -28,8 +28,8 @@ mod _native {
     use super::analysis::{Analysis, analysis_limits};
     #[pymodule_export]
     use super::live::{
-        check_path, measure_emulator, probe_emulation, rows_of_agents, serve_emulation, serve_job,
-        sweep_emulations,
+        check_network, check_path, measure_emulator, probe_emulation, rows_of_agents, serve_emulation,
+        serve_job, sweep_emulations,
     };
     #[pymodule_export]
     use super::pair::PairAnalysis;

@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rexmit_live::agent::Answer;
 use rexmit_live::{agent, emulate, guest, measure, programs};
-use rexmit_network::two_hosts;
 use rexmit_sim::tables;
 use rexmit_units::Duration;
 use serde_json::json;
@@ -75,7 +74,7 @@ pub fn serve_emulation(py: Python<'_>, job: &str, answer: i32) -> PyResult<()> {
     py.detach(|| {
         let answer = rexmit_live::sys::adopt_descriptor(answer)?;
         let wanted = emulate::Emulation::read(Path::new(job))?;
-        emulate::serve(&wanted, answer, &|rows| to_json(tables::verdicts(rows, &two_hosts::network())))
+        emulate::serve(&wanted, answer, &|rows, of| to_json(tables::verdicts(rows, of)))
     })
     .map_err(wrong)
 }
@@ -87,6 +86,13 @@ pub fn check_path(path_json: &str) -> PyResult<(String, Vec<String>)> {
     let whole =
         serde_json::to_string(&path.with_defaults()).map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok((whole, path.warnings("path")))
+}
+
+/// What there is to know of the network of a scenario before it is emulated, as JSON: its hosts, its links, what is odd
+/// about it, and what of it is left out. Raises ValueError for one that cannot be.
+#[pyfunction]
+pub fn check_network(scenario_json: &str) -> PyResult<String> {
+    Ok(emulate::about_network(parse(scenario_json)?).map_err(value_error)?.to_string())
 }
 
 /// Whether this process could emulate, and how, as JSON: of `Probe`, or `{"wrong": "..."}`. For a process of one thread that

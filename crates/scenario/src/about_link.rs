@@ -1,8 +1,8 @@
 //! What results say of a link: its name, its ends, its rate.
 
 use rexmit_network::tree::{self, Place};
-use rexmit_network::{LinkId, Network, two_hosts};
-use rexmit_path::DirectionSpec;
+use rexmit_network::{ByLink, LinkId, Network, two_hosts};
+use rexmit_path::{Carried, Direction, DirectionSpec, Unreached};
 
 use crate::Resolved;
 
@@ -23,8 +23,11 @@ impl Resolved {
         if let Some(links) = &self.links {
             return links.direction(link, &self.scenario.hosts).0;
         }
-        let alternate = [two_hosts::ALTERNATE_DOWN, two_hosts::ALTERNATE_UP].contains(&link);
-        let path = if alternate { self.scenario.alternate.as_ref() } else { Some(&self.scenario.path) };
+        let path = if self.is_alternate(link) {
+            self.scenario.alternate.as_ref()
+        } else {
+            Some(&self.scenario.path)
+        };
         let down = two_hosts::sender(link) == two_hosts::SERVER;
         path.map(|path| if down { path.down() } else { path.up() }).unwrap_or_default()
     }
@@ -36,12 +39,50 @@ impl Resolved {
         between == 0 || matches!(tree::place(link, between), Place::Between { .. })
     }
 
+    /// What patterns name and no packet has been so far, by their keys in the scenario.
+    pub fn unreached<P: Carried>(&self, links: &ByLink<Direction<P>>) -> Vec<Unreached> {
+        let named = |(link, direction): (LinkId, &Direction<P>)| {
+            let all = direction.unreached().into_iter();
+            // A direction knows its links as a path's: path.down.drop.
+            all.map(move |one| Unreached {
+                pattern: one
+                    .pattern
+                    .splitn(3, '.')
+                    .nth(2)
+                    .map_or_else(|| one.pattern.clone(), |setting| format!("{}.{setting}", self.key(link))),
+                ..one
+            })
+        };
+        links.iter().flat_map(named).collect()
+    }
+
+    /// The key of a direction of a link.
+    fn key(&self, link: LinkId) -> String {
+        let way = |down: bool| if down { "down" } else { "up" };
+        let Some(links) = &self.links else {
+            let path = if self.is_alternate(link) { "alternate" } else { "path" };
+            return format!("{path}.{}", way(two_hosts::sender(link) == two_hosts::SERVER));
+        };
+        match tree::place(link, links.between.len()) {
+            Place::Between { number, back } => {
+                let own = &links.between[number];
+                format!("links.{}.from.{}", own.name, own.ends[usize::from(back)])
+            }
+            Place::Access { host, to_host } => {
+                format!("hosts.{}.access.{}", self.network.host_name(host), way(to_host))
+            }
+        }
+    }
+
+    fn is_alternate(&self, link: LinkId) -> bool {
+        self.links.is_none() && [two_hosts::ALTERNATE_DOWN, two_hosts::ALTERNATE_UP].contains(&link)
+    }
+
     /// What results say of a link.
     pub fn about_link(&self, link: LinkId) -> AboutLink {
         let spec = self.direction(link);
         let Some(links) = &self.links else {
-            let alternate = [two_hosts::ALTERNATE_DOWN, two_hosts::ALTERNATE_UP].contains(&link);
-            let name = if alternate { "alternate" } else { "path" };
+            let name = if self.is_alternate(link) { "alternate" } else { "path" };
             let [from, to] = [two_hosts::sender(link), two_hosts::receiver(link)].map(two_hosts::host_name);
             return about([name, from, to], &spec);
         };

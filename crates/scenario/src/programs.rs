@@ -248,6 +248,14 @@ pub(crate) fn name_stacks(scenario: &mut Value) {
     }
 }
 
+/// Gives every host that names no stack one, where programs are all that runs.
+pub(crate) fn name_all_stacks(scenario: &mut Value) {
+    let hosts = scenario.get_mut("hosts").and_then(Value::as_object_mut);
+    for table in hosts.into_iter().flatten().filter_map(|(_, host)| host.as_object_mut()) {
+        table.entry("stack").or_insert_with(|| STACK.into());
+    }
+}
+
 impl Hosts {
     /// The hosts' programs.
     ///

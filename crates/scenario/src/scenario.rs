@@ -23,7 +23,7 @@ use crate::kernel_names::name_kernels;
 use crate::links::{LinkForm, Links};
 use crate::measure::MeasureSpec;
 use crate::profiles::{StackProfile, resolve_profile};
-use crate::programs::{Program, ProgramsSpec, name_stacks, say_what_is_needed};
+use crate::programs::{Program, ProgramsSpec, name_all_stacks, name_stacks, say_what_is_needed};
 use crate::tables_of_flows::read_table;
 use crate::traces::open_trace;
 
@@ -119,6 +119,27 @@ impl Resolved {
     /// # Errors
     /// As [`Self::from_value`].
     pub fn with_stacks(value: Value, registry: Registry) -> Result<Self, SpecError> {
+        let resolved = Self::read(value, registry)?;
+        if resolved.scenario.transfers.is_empty() && !resolved.has_programs() {
+            return Err(SpecError::new("transfers", "nothing is sent: give at least one transfer"));
+        }
+        Ok(resolved)
+    }
+
+    /// The hosts and links of a scenario for programs that are none of its own: what it sends is left out, and a host may leave
+    /// its stack out.
+    ///
+    /// # Errors
+    /// As [`Self::from_value`].
+    pub fn without_traffic(mut value: Value) -> Result<Self, SpecError> {
+        if let Some(scenario) = value.as_object_mut() {
+            scenario.retain(|key, _| !["transfers", "programs"].contains(&key.as_str()));
+        }
+        name_all_stacks(&mut value);
+        Self::read(value, rexmit_stacks::registry())
+    }
+
+    fn read(value: Value, registry: Registry) -> Result<Self, SpecError> {
         refuse_lists(&value)?;
         let mut value = value;
         name_stacks(&mut value);
@@ -154,9 +175,6 @@ impl Resolved {
     fn check(&self) -> Result<(), SpecError> {
         let scenario = &self.scenario;
         self.check_programs()?;
-        if scenario.transfers.is_empty() && !self.has_programs() {
-            return Err(SpecError::new("transfers", "nothing is sent: give at least one transfer"));
-        }
         if scenario.limit.is_zero() {
             return Err(SpecError::new("limit", "a run without time; allowed: above 0 s, such as \"1 h\""));
         }

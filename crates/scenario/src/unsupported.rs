@@ -25,10 +25,8 @@ impl Resolved {
             };
             keys.into_iter().map(|key| format!("hosts.{name}.linux.{key}")).collect::<Vec<_>>()
         };
-        let netems = self.paths().filter(|(_, path)| path.emulator == Some(EmulatorKind::Netem));
         let hosts = self.scenario.hosts.written().flat_map(of);
-        let mut unsupported: Vec<String> =
-            hosts.chain(netems.map(|(name, _)| format!("{name}.emulator"))).collect();
+        let mut unsupported: Vec<String> = hosts.chain(self.links_of_netem()).collect();
         unsupported.extend(self.limits_beyond_linux(|writes| self.codes[writes].about().is_linux));
         unsupported.extend(self.unsupported_by_code()?);
         Ok(unsupported)
@@ -62,6 +60,25 @@ impl Resolved {
         (all > OWN_PORTS).then(|| format!("transfers ({all} connections, of which {OWN_PORTS} have a port)"))
     }
 
+    /// What of hosts' settings programs on a real kernel do not get, by their keys: what it has no knob for, and options of
+    /// sockets, which programs open themselves.
+    pub fn unsupported_by_programs(&self) -> Vec<String> {
+        let of = |(id, name, host): (HostId, &str, &HostSpec)| {
+            let mut unsupported = host.kernel_settings().unsupported;
+            unsupported.extend(host.linux.of_sockets().into_iter().map(|key| format!("linux.{key}")));
+            let foreign = host.code.is_some() && !self.codes[id].about().is_linux;
+            unsupported.extend(foreign.then(|| "code".to_string()));
+            unsupported.into_iter().map(|key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
+        };
+        self.scenario.hosts.written().flat_map(of).collect()
+    }
+
+    /// The links that are another emulator's, by their keys.
+    pub fn links_of_netem(&self) -> Vec<String> {
+        let of_netem = |(_, path): &(String, &PathSpec)| path.emulator == Some(EmulatorKind::Netem);
+        self.paths().filter(of_netem).map(|(name, _)| format!("{name}.emulator")).collect()
+    }
+
     /// What a real kernel cannot have of what the scenario says, by their keys.
     pub fn unsupported_by_kernel(&self) -> Vec<String> {
         let sctp = !self.is_tcp();
@@ -72,13 +89,7 @@ impl Resolved {
             unsupported.extend(foreign.then(|| "code".to_string()));
             unsupported.into_iter().map(|key| format!("hosts.{name}.{key}")).collect::<Vec<_>>()
         };
-        let of_netem = |(_, path): &(String, &PathSpec)| path.emulator == Some(EmulatorKind::Netem);
-        let netems: Vec<String> = self
-            .paths()
-            .filter(of_netem)
-            .filter(|_| self.links.is_some())
-            .map(|(name, _)| format!("{name}.emulator"))
-            .collect();
+        let netems = if self.links.is_some() { self.links_of_netem() } else { Vec::new() };
         // netem tells nothing of its queue.
         let measure = self.links.is_none()
             && self.scenario.measure.is_some()

@@ -58,7 +58,7 @@ pub fn run_observed(
         verdicts.add(link, direction.log());
     }
     let verdicts = verdicts.into_rows();
-    let unreached = links.values().flat_map(rexmit_path::Direction::unreached).collect();
+    let unreached = resolved.unreached(&links);
     let Recorded { states, transmissions, captures } = recorded;
     Ok(Outcome { row, states, verdicts, transmissions, captures, messages, unreached, caches })
 }

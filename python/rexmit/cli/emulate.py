@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +16,30 @@ from rexmit import _native
 from rexmit.cli import completing
 from rexmit.cli.common import OUT, json_option, note, warn
 from rexmit.cli.emulate_command import check_separated
+from rexmit.cli.emulate_enter import enter_host
+from rexmit.cli.emulate_network import (
+    AtHosts,
+    EmulatedNetwork,
+    find_network,
+    holders,
+    introduce,
+    network_environment,
+    prompt,
+    read_network,
+    words_of,
+)
 from rexmit.cli.emulate_settings import Setting, describe, read_path, split_settings
 from rexmit.cli.emulate_show import LiveState, show_summary
+from rexmit.cli.emulate_virtual import DATE, PATIENCE, check_virtual, duration_of, guest_of
 from rexmit.errors import UsageError, one_line
 from rexmit.kernel import DEFAULT_VERSION
-from rexmit.run.emulation import INVALID, EmulationError, EmulationOptions, Listener
+from rexmit.run.emulation import INVALID, EmulationError, EmulationOptions, Listener, ProgramAt
 from rexmit.run.emulation import emulate as run_emulation
-from rexmit.run.virtual import Guest
 from rexmit.study.settings import parse_assignment
 from rexmit.terminal import moves
 
 LIVE_SECONDS = 0.5
 PLAIN_SECONDS = 10.0
-
-_DATE = "2026-01-01"
-_PATIENCE = "60 s"
 
 _SETTINGS = "rexmit.settings"
 _COMMAND = "rexmit.command"
@@ -62,6 +70,8 @@ class _Shown:
     live: bool
     quiet: bool
     as_json: bool
+    plain: frozenset[str]
+    """Links of which nothing is said at the end."""
 
 
 @click.command(
@@ -73,9 +83,11 @@ Examples:
   rexmit emulate --rate 10Mbit/s --delay 50ms --down.drop 18 -- curl -O http://100.64.0.1:8000/file
   rexmit emulate --delay 20ms --loss '1 %' --server 'iperf3 -s' -- sh -c 'iperf3 -c $REXMIT_SERVER'
   rexmit emulate --delay 20ms --down.trace cell.down --up.trace cell.up -- ./client
-  rexmit emulate lab.toml --set path.up.rate='1 Mbit/s' --capture traces -- ./client""",
+  rexmit emulate lab.toml --set path.up.rate='1 Mbit/s' --capture traces -- ./client
+  rexmit emulate network.toml --host near
+  rexmit emulate network.toml --server-at sink 'iperf3 -s' --host near -- iperf3 -c sink""",
 )
-@click.argument("file", metavar="[PATH.toml]", required=False, type=click.Path(path_type=Path))
+@click.argument("file", metavar="[FILE.toml]", required=False, type=click.Path(path_type=Path))
 @click.argument("rest", nargs=-1, metavar="[-- COMMAND [ARGS]...]")
 @click.option("--rate", help="Rate of the bottleneck, both ways, such as 10Mbit/s. Default: no limit.")
 @click.option(
@@ -95,13 +107,39 @@ Examples:
     "assignments",
     multiple=True,
     metavar="KEY=VALUE",
-    help="The same as a scenario names it: --set path.down.drop=18.",
+    help="The same as a scenario names it: --set path.down.drop=18, or of a network --set "
+    "links.NAME.rate='1 Mbit/s'.",
 )
 @click.option(
     "--server",
     metavar="COMMAND",
     help="Runs at the other end, in a namespace of its own, and ends with COMMAND. Default: the other end is "
     "this host.",
+)
+@click.option(
+    "--at",
+    nargs=2,
+    multiple=True,
+    metavar="HOST COMMAND",
+    help="Of a network: runs a command at this host, or at each host of a group; may be given again. It is "
+    "over when all of these, and COMMAND, have ended.",
+)
+@click.option(
+    "--server-at",
+    nargs=2,
+    multiple=True,
+    metavar="HOST COMMAND",
+    help="The same of a command that is started before all others, and ends with them; may be given again.",
+)
+@click.option(
+    "--host",
+    metavar="HOST",
+    help="Of a network: where COMMAND, or your shell, runs. Default: the first host of the file.",
+)
+@click.option(
+    "--enter",
+    metavar="HOST",
+    help="Open a shell, or run COMMAND, at this host of a network that another terminal emulates.",
 )
 @click.option(
     "--between",
@@ -113,7 +151,7 @@ Examples:
 @click.option(
     "--server-ready",
     metavar="PORT|TIME",
-    help="COMMAND starts once the server listens on this TCP port, or after this time. Default: once it "
+    help="COMMAND starts once each server listens on this TCP port, or after this time. Default: once it "
     "listens on any port, TCP or UDP.",
 )
 @click.option("--address", help="COMMAND's address; the one before is the server's. Default: 100.64.0.2.")
@@ -121,7 +159,10 @@ Examples:
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Of random effects.")
 @click.option("--duration", metavar="TIME", help="Ends COMMAND after this time, with exit code 124.")
 @click.option(
-    "--capture", type=OUT, metavar="DIR", help="Write pcapng captures at both ends into this folder."
+    "--capture",
+    type=OUT,
+    metavar="DIR",
+    help="Write pcapng captures at both ends, or at all hosts, into this folder.",
 )
 @click.option(
     "--verdicts", type=OUT, metavar="FILE", help="Write what the path did to each packet (parquet)."
@@ -135,14 +176,14 @@ Examples:
 @click.option(
     "--virtual",
     is_flag=True,
-    help="Run both programs in a guest with a virtual clock (`rexmit kernel build` makes it): "
-    "repeatable, faster than real time; no root. Needs COMMAND and --server; no terminal.",
+    help="Run all programs in a guest with a virtual clock (`rexmit kernel build` makes it): "
+    "repeatable, faster than real time; no root. Needs COMMAND and --server, or --at; no terminal.",
 )
 @click.option(
     "--patience",
     metavar="TIME",
     help="With --virtual: ends it when the virtual clock stands still for so long, as it does while "
-    f"a program computes. Default: {_PATIENCE}.",
+    f"a program computes. Default: {PATIENCE}.",
 )
 @click.option(
     "--kernel",
@@ -155,7 +196,7 @@ Examples:
     "--date",
     metavar="DATE",
     help="With --virtual: what the clock shows first, such as 2026-07-01T12:00, UTC, or now. "
-    f"Default: {_DATE}, so that it is always the same.",
+    f"Default: {DATE}, so that it is always the same.",
 )
 @click.option(
     "--writable",
@@ -181,6 +222,10 @@ def emulate(
     rest: tuple[str, ...],
     assignments: tuple[str, ...],
     server: str | None,
+    at: tuple[tuple[str, str], ...],
+    server_at: tuple[tuple[str, str], ...],
+    host: str | None,
+    enter: str | None,
     between: tuple[str, str] | None,
     server_ready: str | None,
     address: str | None,
@@ -207,58 +252,132 @@ def emulate(
     with which all that it has started ends: nothing is left at the end, nor after a kill.
 
     Any key of a path is an option as well: --shaper dummynet, --down.drop 18, --up.rate 1Mbit/s, --jitter
-    5ms. One without a direction is for both. PATH.toml is a path, a scenario or a study, whose path is taken.
+    5ms. One without a direction is for both. FILE.toml is a path, a scenario or a study, whose path is taken.
+
+    Where FILE.toml has a network of hosts, each host has a namespace, its address and its name: `ping sink`
+    works, and REXMIT_HOST_SINK has the address. Programs run at the hosts of --at, --server-at and --host;
+    transfers of the file do not. Settings of links are changed by --set links.NAME.KEY=VALUE.
 
     With --json the summary is on standard output, and COMMAND's own output on standard error. Exit code: that
-    of COMMAND; 1 if the emulator could not keep up, or there was none.
+    of COMMAND, or of the first of --at that failed; 1 if the emulator could not keep up, or there was none.
     """
     if rest:
         raise UsageError(f"{shlex.join(rest)}: stands before --; a command and its words stand behind it")
+    given = context.meta[_COMMAND]
+    if enter is not None:
+        enter_host(enter, file, given)
     settings: list[Setting] = list(context.meta[_SETTINGS])
     for key, value in keys.items():
         if value is not None:
             settings += split_settings([f"--{key}", value], {})[1]
-    for text in assignments:
-        key, parsed = parse_assignment(text)
-        settings.append((_below_path(key), parsed))
-    path = read_path(file, settings)
-    for text in _native.check_path(_json(path))[1]:
-        warn(text)
-    given = context.meta[_COMMAND]
-    if between is not None and (address is not None or mtu is not None):
-        raise UsageError(
-            "--between: address and MTU are those of its interfaces; leave --address and --mtu out"
-        )
     if virtual:
-        _check_virtual(given, {"--between": between, "--mode": mode}, server)
+        check_virtual({"--between": between, "--mode": mode})
     elif patience is not None or date is not None:
         raise UsageError("--patience and --date: go with --virtual; the clock is this machine's otherwise")
     elif kernel is not None:
         raise UsageError("--kernel: goes with --virtual; the kernel is this machine's otherwise")
     elif writable:
         raise UsageError("--writable: goes with --virtual; programs may write where you may otherwise")
-    command = given if virtual else _command(given, server, between)
-    interactive = not context.meta[_COMMAND] and bool(command)
-    shown = _Shown(_is_live(live, interactive, alone=not command), quiet, as_json)
+    at_hosts = AtHosts(at, server_at, host, given)
+    spec = None if file is None else find_network(file)
+    if spec is not None and file is not None:
+        _check_of_a_path({"--server": server, "--between": between, "--address": address, "--mtu": mtu})
+        network = read_network(spec, settings, assignments)
+        what = _of_network(network, file, at_hosts, virtual)
+        plain = network.plain
+    else:
+        at_hosts.check_unused(file)
+        if between is not None and (address is not None or mtu is not None):
+            raise UsageError(
+                "--between: address and MTU are those of its interfaces; leave --address and --mtu out"
+            )
+        path = _read_path(file, settings, assignments)
+        what = _of_path(path, given, server, between, virtual)
+        what |= {"addresses": _addresses(address), "mtu": mtu or 0, "between": between}
+        plain = frozenset()
+    programs: tuple[ProgramAt, ...] = what["programs"]
+    interactive = any(program.role == "shell" for program in programs)
+    alone = all(program.role in ("server", "holder") for program in programs)
+    shown = _Shown(_is_live(live, interactive, alone), quiet, as_json, plain)
     options = EmulationOptions(
-        path=path,
-        command=command,
-        server=_words(server),
-        between=between,
+        **what,
         ready=_ready(server_ready),
-        addresses=_addresses(address),
-        mtu=mtu or 0,
         seed=seed,
-        duration_ns=None if duration is None else _duration("--duration", duration),
+        duration_ns=None if duration is None else duration_of("--duration", duration),
         mode=mode or "hybrid",
         beat_ns=_beat(shown.live),
         capture=capture,
         verdicts=verdicts,
         to_stderr=as_json,
-        virtual=_guest(date, patience, writable, kernel) if virtual else None,
-        environment=_environment(path, interactive),
+        virtual=guest_of(date, patience, writable, kernel) if virtual else None,
     )
     context.exit(_run(options, shown))
+
+
+def _read_path(file: Path | None, settings: list[Setting], assignments: tuple[str, ...]) -> dict[str, Any]:
+    """The path that is wanted, checked, with a warning where it is odd."""
+    for text in assignments:
+        key, parsed = parse_assignment(text)
+        settings.append((_below_path(key), parsed))
+    path = read_path(file, settings)
+    for text in _native.check_path(_json(path))[1]:
+        warn(text)
+    return path
+
+
+def _of_path(
+    path: dict[str, Any],
+    given: tuple[str, ...],
+    server: str | None,
+    between: tuple[str, str] | None,
+    virtual: bool,
+) -> dict[str, Any]:
+    """The options of an emulation of a path: what runs at its two ends."""
+    if virtual and (not given or server is None):
+        what = "COMMAND" if server is not None else "--server COMMAND"
+        raise UsageError(f"--virtual: nothing but its own programs is in a guest; give {what}, too")
+    command = given if virtual else _command(given, server, between)
+    interactive = not given and bool(command)
+    programs: list[ProgramAt] = []
+    if command:
+        programs.append(ProgramAt("client", command, "shell" if interactive else "command"))
+    if server is not None:
+        programs.append(ProgramAt("server", words_of("--server", server), "server"))
+    return {"path": path, "programs": tuple(programs), "environment": _environment(path, interactive)}
+
+
+def _of_network(network: EmulatedNetwork, file: Path, at_hosts: AtHosts, virtual: bool) -> dict[str, Any]:
+    """The options of an emulation of a network: what runs at its hosts."""
+    programs = at_hosts.programs(network)
+    shell = next((program for program in programs if program.role == "shell"), None)
+    if virtual and shell is not None:
+        raise UsageError(
+            "--virtual: nothing but its own programs is in a guest; give COMMAND, or --at HOST COMMAND"
+        )
+    for text in network.warnings:
+        warn(text)
+    for text in introduce(network, file, shell):
+        note(text)
+    return {
+        "network": network.scenario,
+        # A guest cannot be entered.
+        "programs": programs if virtual else (*programs, *holders(network)),
+        "hosts": tuple(host.name for host in network.hosts),
+        "host_names": network.host_names(),
+        "environment": network_environment(network, None if shell is None else shell.host),
+    }
+
+
+def _check_of_a_path(given: dict[str, object]) -> None:
+    instead = {
+        "--server": "--server-at HOST COMMAND",
+        "--between": "hosts of its own",
+        "--address": "--set hosts.HOST.address=...",
+        "--mtu": "--set hosts.HOST.mtu=...",
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"{name}: is of a path with two ends; a network has {instead[name]}")
 
 
 def _command(given: tuple[str, ...], server: str | None, between: tuple[str, str] | None) -> tuple[str, ...]:
@@ -274,41 +393,8 @@ def _command(given: tuple[str, ...], server: str | None, between: tuple[str, str
     return given or (() if between else (os.environ.get("SHELL", "/bin/sh"),))
 
 
-def _check_virtual(command: tuple[str, ...], without: dict[str, object], server: str | None) -> None:
-    for name, value in without.items():
-        if value is not None:
-            raise UsageError(
-                f"--virtual and {name}: a guest has neither this host's interfaces nor its clock"
-            )
-    if not command or server is None:
-        what = "COMMAND" if server is not None else "--server COMMAND"
-        raise UsageError(f"--virtual: nothing but its own programs is in a guest; give {what}, too")
-
-
-def _guest(date: str | None, patience: str | None, writable: tuple[Path, ...], kernel: str | None) -> Guest:
-    if date == "now":
-        start = datetime.now(UTC)
-    else:
-        try:
-            start = datetime.fromisoformat(date or _DATE)
-        except ValueError:
-            raise UsageError(f"--date {date!r}: write it as 2026-07-01 or 2026-07-01T12:00, or now") from None
-        start = start.replace(tzinfo=start.tzinfo or UTC)
-    since = start - datetime(1970, 1, 1, tzinfo=UTC)
-    if not 0 <= since.days < 365 * 200:
-        raise UsageError(f"--date {date!r}: the clock of a guest goes from 1970 to 2169")
-    standing = _duration("--patience", patience or _PATIENCE)
-    if not standing:
-        raise UsageError("--patience 0 s: a virtual clock stands whenever a program runs; give some seconds")
-    start_ns = since // timedelta(microseconds=1) * 1000
-    for folder in writable:
-        if not folder.is_dir():
-            raise UsageError(f"--writable {folder}: there is no such folder; make it first")
-    return Guest(start_ns, standing / 1e9, tuple(folder.resolve() for folder in writable), kernel)
-
-
 def _run(options: EmulationOptions, shown: _Shown) -> int:
-    with LiveState() as state:
+    with LiveState(shown.plain) as state:
 
         def heard(text: str) -> None:
             state.clear()
@@ -323,7 +409,7 @@ def _run(options: EmulationOptions, shown: _Shown) -> int:
             flush=True,
         )
     elif not shown.quiet:
-        show_summary(last["summary"], last["device"])
+        show_summary(last["summary"], last["device"], shown.plain)
     if last["invalid"] is not None:
         print(
             f"rexmit: error: the emulation does not count: {one_line(last['invalid'])}",
@@ -363,31 +449,14 @@ def _below_path(key: str) -> str:
     return below.removeprefix("path.")
 
 
-def _words(text: str | None) -> tuple[str, ...]:
-    try:
-        words = tuple(shlex.split(text or ""))
-    except ValueError as error:
-        raise UsageError(f"--server {text!r}: {error}") from None
-    if text is not None and not words:
-        raise UsageError("--server: is empty; give a command such as 'iperf3 -s'")
-    return words
-
-
 def _ready(text: str | None) -> Any:
     if text is None:
         return "listening"
     if not text.isdecimal():
-        return {"after": _duration("--server-ready", text)}
+        return {"after": duration_of("--server-ready", text)}
     if not 0 < int(text) < 65_536:
         raise UsageError(f"--server-ready {text}: a port is between 1 and 65535")
     return {"port": int(text)}
-
-
-def _duration(option: str, text: str) -> int:
-    try:
-        return _native.parse_duration(text)
-    except ValueError as error:
-        raise UsageError(f"{option}: {error}") from None
 
 
 def _addresses(text: str | None) -> tuple[str, str] | None:
@@ -410,7 +479,4 @@ def _environment(path: dict[str, Any], interactive: bool) -> dict[str, str]:
     if not interactive:
         return {}
     words = describe(path)
-    return {
-        "REXMIT_PATH": words,
-        "PROMPT_COMMAND": f"PS1={shlex.quote(f'[{words}] ')}$PS1; unset PROMPT_COMMAND",
-    }
+    return {"REXMIT_PATH": words, **prompt(words)}

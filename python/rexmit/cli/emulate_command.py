@@ -9,6 +9,9 @@ from pathlib import Path
 
 from rexmit.errors import UsageError
 
+AT_HOSTS = ("--at", "--server-at")
+"""Options whose last value is a command."""
+
 
 def check_separated(words: Sequence[str], values: Mapping[str, int]) -> None:
     """Raises UsageError, with the line to write, where words before `--` begin a command.
@@ -24,6 +27,8 @@ def check_separated(words: Sequence[str], values: Mapping[str, int]) -> None:
         if word.startswith("-") and word != "-":
             name, equals, _ = word.partition("=")
             at += 1 if equals or not word.startswith("--") else 1 + values.get(name, 1)
+            if name in AT_HOSTS and at < len(words):
+                _check_quoted(words[at - 3 :], values)
             continue
         if file or not _is_file(word):
             before = f" {shlex.quote(file)}" if file else ""
@@ -31,6 +36,18 @@ def check_separated(words: Sequence[str], values: Mapping[str, int]) -> None:
             raise UsageError(f"put -- before COMMAND: rexmit emulate [OPTIONS]{before} -- {command}")
         file = word
         at += 1
+
+
+def _check_quoted(words: Sequence[str], values: Mapping[str, int]) -> None:
+    """Refuses a command at a host whose further words stand behind it as if they were ours."""
+    option, host, command, first, *more = words
+    option_of_ours = first.startswith("--") or first[:2] in values
+    if option_of_ours or (not first.startswith("-") and _is_file(first)):
+        return
+    last = next((n for n, word in enumerate(more) if word.startswith("--") or word in values), len(more))
+    whole = shlex.join([command, first, *more[:last]])
+    quoted = shlex.quote(whole) if "'" not in whole else f'"{whole}"'
+    raise UsageError(f"{option} {host}: put its command in quotes: {option} {host} {quoted}")
 
 
 def _is_file(word: str) -> bool:

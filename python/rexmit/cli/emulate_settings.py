@@ -70,7 +70,7 @@ def read_path(file: Path | None, settings: Sequence[Setting]) -> dict[str, Any]:
 
     Raises UsageError with one line that names the key and what is allowed.
     """
-    path, varied = ({}, []) if file is None else _from_file(file)
+    path, varied = ({}, []) if file is None else _from_file(file, read_file(file))
     try:
         if file is not None:
             path = place_traces_of_path(path, file.parent)
@@ -88,6 +88,14 @@ def read_path(file: Path | None, settings: Sequence[Setting]) -> dict[str, Any]:
                 f"as --{name} VALUE"
             )
     return path
+
+
+def read_file(file: Path) -> Table:
+    """What the file of an emulation holds."""
+    try:
+        return read_toml(file, STUDY)
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {one_line(error.strerror or error)}") from None
 
 
 def describe(path: dict[str, Any]) -> str:
@@ -164,12 +172,8 @@ def _keys() -> list[str]:
     return list(json.loads(_native.schema())["$defs"]["PathSpec"]["properties"])
 
 
-def _from_file(file: Path) -> tuple[Table, list[str]]:
+def _from_file(file: Path, table: Table) -> tuple[Table, list[str]]:
     """The path of a study, of a scenario, or of a file that is one itself; what of it the study varies."""
-    try:
-        table: Any = read_toml(file, STUDY)
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read: {one_line(error.strerror or error)}") from None
     varied: list[str] = []
     if isinstance(table.get("scenario"), dict):
         design = parse_spec(table, file.stem, file).design

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
+from collections.abc import Collection
 from typing import Any
 
 from rexmit.cli.common import note
@@ -10,6 +12,10 @@ from rexmit.cli.emulate_panel import History, Panel, bar_letters, has_room, stat
 from rexmit.terminal import clean, moves, write_control
 
 DIRECTIONS = ("down", "up")
+
+PANEL = 8
+LINE = 2
+"""Directions at most, in the panel and in a line."""
 
 REASONS = {
     "dropped_by_pattern": "by pattern",
@@ -40,13 +46,14 @@ class LiveState:
     Use it in a `with` block, which gives the terminal back.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, plain: Collection[str] = ()) -> None:
+        self._plain = plain
         self._before: dict[str, Any] | None = None
         self._panel = Panel() if has_room() else None
         self._on_terminal = moves(sys.stderr)
         self._shown = False
-        self._rates = {name: History() for name in DIRECTIONS}
-        self._queues = {name: History() for name in DIRECTIONS}
+        self._rates: defaultdict[str, History] = defaultdict(History)
+        self._queues: defaultdict[str, History] = defaultdict(History)
 
     def __enter__(self) -> LiveState:
         return self
@@ -63,8 +70,8 @@ class LiveState:
             self._panel.show(self._lines(now, before))
             return
         text = f"{now['time_ns'] / 1e9:.0f} s"
-        for direction in DIRECTIONS:
-            text += f" | {direction} {_direction(now, before, direction)}"
+        for name in _busiest(now, self._plain, LINE):
+            text += f" | {name} {_direction(now, before, name)}"
         if self._on_terminal:
             write_control(sys.stderr, f"\r\x1b[K{clean(text)}")
             self._shown = True
@@ -80,12 +87,14 @@ class LiveState:
     def _lines(self, now: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
         letters = bar_letters()
         rows = [(f"{now['time_ns'] / 1e9:.0f} s", "rate", "", "queue", "", "drops")]
-        for name in DIRECTIONS:
-            per_second, queue = _per_second(now, before, name), now[name]["queue_packets"]
+        links = links_of(now)
+        for name in _busiest(now, self._plain, PANEL):
+            one = links[name]
+            per_second, queue = _per_second(now, before, name), one["queue_packets"]
             self._rates[name].add(per_second)
             self._queues[name].add(queue)
             bars = self._rates[name].bars(letters), self._queues[name].bars(letters)
-            drops = ", ".join(f"{now[name][key]} {word}" for key, word in SHORT.items() if now[name][key])
+            drops = ", ".join(f"{one[key]} {word}" for key, word in SHORT.items() if one[key])
             # As wide as they may become, so that nothing moves.
             cells = _rate(per_second).ljust(13), _count(queue, "packet").ljust(13)
             rows.append((name, cells[0], bars[0], cells[1], bars[1], drops or "none"))
@@ -93,23 +102,42 @@ class LiveState:
 
 
 def _direction(now: dict[str, Any], before: dict[str, Any] | None, name: str) -> str:
-    one = now[name]
+    one = links_of(now)[name]
     rate = _rate(_per_second(now, before, name))
     return f"{rate}, queue {one['queue_packets']} packets, {_drops(one)}"
 
 
 def _per_second(now: dict[str, Any], before: dict[str, Any] | None, name: str) -> float:
     """What a direction carried since the state before, bit/s."""
-    bits = 8 * (now[name]["carried_bytes"] - (before[name]["carried_bytes"] if before else 0))
+    carried = links_of(before)[name]["carried_bytes"] if before else 0
+    bits = 8 * (links_of(now)[name]["carried_bytes"] - carried)
     seconds = (now["time_ns"] - (before["time_ns"] if before else 0)) / 1e9
     return bits / seconds if seconds else 0.0
 
 
-def show_summary(summary: dict[str, Any], device: str | None) -> None:
-    """Packets, bytes, rate and drops of each direction, and how punctual the emulator was."""
+def links_of(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What passed, by direction: the two of a path, or those of each link of a network."""
+    links: dict[str, dict[str, Any]] | None = summary.get("links")
+    return {name: summary[name] for name in DIRECTIONS} if links is None else links
+
+
+def _busiest(now: dict[str, Any], plain: Collection[str], most: int) -> list[str]:
+    """Directions for which there is room, in their order: without those that are `plain`."""
+    links = links_of(now)
+    names = [name for name in links if name not in plain]
+    busiest = sorted(names, key=lambda name: -int(links[name]["carried_bytes"]))[:most]
+    return [name for name in names if name in busiest]
+
+
+def show_summary(summary: dict[str, Any], device: str | None, plain: Collection[str] = ()) -> None:
+    """Packets, bytes, rate and drops of each direction, and how punctual the emulator was.
+
+    Of a network, without links that are `plain` and those that nothing has passed.
+    """
     seconds = summary["time_ns"] / 1e9
-    for name in DIRECTIONS:
-        one = summary[name]
+    for name, one in links_of(summary).items():
+        if name not in DIRECTIONS and (name in plain or not one["packets"]):
+            continue
         text = f"{name}: {_count(one['packets'], 'packet')}, {_bytes(one['bytes'])}"
         text += f", {_rate(8 * one['carried_bytes'] / seconds if seconds else 0.0)}, {_drops(one)}"
         for key, word in EFFECTS.items():

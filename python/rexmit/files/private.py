@@ -18,13 +18,13 @@ def create(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o666), "wb")
 
 
-def put(path: Path, content: str | bytes, executable: bool = False) -> None:
-    """Writes a new file in the place of one that is there."""
+def put(path: Path, content: str | bytes, mode: int | None = None) -> None:
+    """Writes a new file in the place of one that is there, with the mode of new files or this one."""
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
     with create(path) as file:
-        if executable:
-            os.fchmod(file.fileno(), 0o755)
+        if mode is not None:
+            os.fchmod(file.fileno(), mode)
         file.write(content.encode() if isinstance(content, str) else content)
 
 

@@ -138,5 +138,5 @@ def _write_init(folder: Path) -> Path:
     (folder / "sys").mkdir()
     init = folder / "init"
     # A shebang takes one argument and no blank in the path: the shell passes on both.
-    put(init, f'#!/bin/sh\nexec "{sys.executable}" -ISB "{program}" "{folder}"\n', executable=True)
+    put(init, f'#!/bin/sh\nexec "{sys.executable}" -ISB "{program}" "{folder}"\n', mode=0o755)
     return init

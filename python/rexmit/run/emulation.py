@@ -34,15 +34,31 @@ INVALID = 1
 
 
 @dataclass(frozen=True)
-class EmulationOptions:
-    """What is to be emulated. `path` is a scenario's; times are in ns.
+class ProgramAt:
+    """A program at a host.
 
-    `virtual` runs it in a guest whose clock is virtual.
+    `role` is `command` (it has the terminal, and is waited for), `shell` (all ends with it), `beside` (waited
+    for), `server` (started first, ended with the others) or `holder` (it keeps its host open).
     """
 
-    path: dict[str, Any]
-    command: tuple[str, ...]
-    server: tuple[str, ...] = ()
+    host: str
+    argv: tuple[str, ...]
+    role: str
+
+
+@dataclass(frozen=True)
+class EmulationOptions:
+    """What is to be emulated: `path`, a scenario's, or `network`, a scenario. Times are in ns.
+
+    `hosts` are those of which there are captures, by their number; `host_names` is what programs see as
+    /etc/hosts. `virtual` runs it in a guest whose clock is virtual.
+    """
+
+    path: dict[str, Any] | None = None
+    network: dict[str, Any] | None = None
+    programs: tuple[ProgramAt, ...] = ()
+    hosts: tuple[str, ...] = ("server", "client")
+    host_names: str | None = None
     between: tuple[str, str] | None = None
     ready: Any = "listening"
     addresses: tuple[str, str] | None = None
@@ -56,6 +72,11 @@ class EmulationOptions:
     to_stderr: bool = False
     virtual: Guest | None = None
     environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def has_terminal(self) -> bool:
+        """Whether Ctrl-C is a program's."""
+        return any(program.role in ("command", "shell") for program in self.programs)
 
 
 @dataclass
@@ -93,9 +114,9 @@ def emulate(options: EmulationOptions, listener: Listener) -> dict[str, Any]:
         else:
             job = folder / "job.json"
             put(job, json.dumps(_job(options, folder)))
-            last = _run(job, listener, alone=not options.command)
+            last = _run(job, listener, alone=not options.has_terminal)
         if options.capture is not None:
-            for made in filter(Path.exists, _captures(folder)):
+            for made in filter(Path.exists, _captures(options, folder)):
                 move_in(made, options.capture / made.name)
     if options.verdicts is not None:
         columns = last.pop("verdicts")
@@ -124,18 +145,21 @@ def probe() -> dict[str, Any]:
     return answer
 
 
-def _captures(folder: Path) -> list[Path]:
+def _captures(options: EmulationOptions, folder: Path) -> list[Path]:
     """Where the emulator, which may be root, writes captures: in a folder of its own."""
-    return [folder / f"{host}.pcapng" for host in ("server", "client")]
+    return [folder / f"{host}.pcapng" for host in options.hosts]
 
 
 def _job(options: EmulationOptions, folder: Path) -> dict[str, Any]:
-    captures: list[str | None] = [None, None]
-    if options.capture is not None:
-        captures = [str(path) for path in _captures(folder)]
+    captures = [] if options.capture is None else [str(path) for path in _captures(options, folder)]
     place = records()
+    names = None
+    if options.host_names is not None:
+        names = folder / "hosts"
+        # For programs of whoever they are.
+        put(names, options.host_names, 0o644)
     chosen = asdict(options)
-    for key in ("capture", "verdicts", "environment", "virtual"):
+    for key in ("capture", "verdicts", "environment", "virtual", "hosts"):
         del chosen[key]
     return {
         **chosen,
@@ -143,6 +167,7 @@ def _job(options: EmulationOptions, folder: Path) -> dict[str, Any]:
         "parent": os.getpid(),
         "foreground": os.getpgrp(),
         "captures": captures,
+        "host_names": None if names is None else str(names),
         "verdicts": options.verdicts is not None,
         "records": None if place is None else str(place),
         "environment": list(options.environment.items()),

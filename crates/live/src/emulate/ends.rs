@@ -1,4 +1,4 @@
-//! The two ends of the path: namespaces of their own, or this host.
+//! Where packets come from and go to: namespaces of their own, this host, or interfaces that are taken over.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use nix::ifaddrs::getifaddrs;
 use rexmit_files::set_kernel_value;
 use rexmit_network::two_hosts::{CLIENT, SERVER, by_host, choose, host_name, peer};
 use rexmit_network::{ByHost, HostId};
-use rexmit_scenario::{HostSpec, LinuxSpec, SpecError};
+use rexmit_scenario::{HostSpec, LinuxSpec, Resolved, SpecError};
 use serde_json::Value;
 
 use super::{Emulation, record};
@@ -19,7 +19,7 @@ use crate::sys::link::{Links, Metrics, index, is_up, mtu, set_offloads};
 use crate::sys::namespace::Namespace;
 use crate::wire::{Carrier, Shape, Wires};
 
-/// Where the interface of one end is.
+/// Where the interface of one host is.
 #[derive(Debug)]
 pub struct End {
     /// Its namespace.
@@ -28,7 +28,7 @@ pub struct End {
     pub interface: String,
 }
 
-/// Both ends.
+/// All of them.
 #[derive(Debug)]
 pub struct Ends {
     /// Where they are.
@@ -46,22 +46,22 @@ const MTU: u32 = 1500;
 /// Packets that wait between this host and the emulator at most, as for a [`Host`].
 const QUEUE: u32 = 10_000;
 
-/// Makes both ends.
+/// Makes both ends of a path.
 ///
 /// # Errors
 /// A missing privilege, addresses that are taken, a kernel without TUN devices or namespaces.
 pub fn create(wanted: &Emulation) -> Result<(Ends, ByHost<Side>), SpecError> {
-    let on_host = wanted.server.is_empty();
+    let on_host = !wanted.runs_at(host_name(SERVER));
     let addresses = match wanted.addresses_by_host() {
         addresses if on_host => free(addresses)?,
         addresses => addresses.unwrap_or_else(|| usual(0)),
     };
-    // A capture is to see packets one by one, as the path does.
-    let offloads = wanted.captures.values().all(Option::is_none);
-    let wires = Wires::open().map_err(|e| system(host_name(CLIENT), &e))?;
-    let offloads = offloads && wires.carrier() == Carrier::Tun;
-    let setup = Setup { wires, mtu: if wanted.mtu == 0 { MTU } else { wanted.mtu }, offloads };
-    let (client_end, client_port) = in_namespace(CLIENT, &setup, &addresses)?;
+    let setup = Setup::open(wanted, host_name(CLIENT))?;
+    let make = |host| {
+        let addresses = Addresses { own: addresses[host], peer: Some(addresses[peer(host)]) };
+        in_namespace(host, host_name(host), &setup.host(), &setup, addresses)
+    };
+    let (client_end, client_port) = make(CLIENT)?;
     let defaulted = client_end
         .namespace
         .within(|| Links::open()?.add_default_route(INTERFACE, addresses[CLIENT], &Metrics::default()));
@@ -69,12 +69,33 @@ pub fn create(wanted: &Emulation) -> Result<(Ends, ByHost<Side>), SpecError> {
     let (server_end, server_port) = if on_host {
         on_this_host(&setup, &addresses).map_err(|e| system("server (this host)", &e))?
     } else {
-        in_namespace(SERVER, &setup, &addresses)?
+        make(SERVER)?
     };
     let carrier = Some(setup.wires.carrier());
     let ends = [server_end, client_end].into_iter().collect();
     let ends = Ends { ends, addresses: Some(addresses), carrier };
     Ok((ends, [server_port, client_port].into_iter().collect()))
+}
+
+/// Makes the hosts of a network.
+///
+/// # Errors
+/// As [`create`]; a setting that this kernel does not have.
+pub fn create_network(wanted: &Emulation, resolved: &Resolved) -> Result<(Ends, ByHost<Side>), SpecError> {
+    let first = resolved.scenario.hosts.names().next().unwrap_or_default();
+    let setup = Setup::open(wanted, first)?;
+    let (mut ends, mut sides) = (ByHost::new(), ByHost::new());
+    for (id, name, spec) in resolved.scenario.hosts.iter() {
+        let linux = spec.kernel_settings().linux;
+        let offloads = linux.offloads.unwrap_or(true) && setup.offloads;
+        let spec = HostSpec { linux: LinuxSpec { offloads: Some(offloads), ..linux }, ..spec.clone() };
+        let addresses = Addresses { own: resolved.address(id), peer: None };
+        let (end, side) = in_namespace(id, name, &spec, &setup, addresses)?;
+        ends.push(end);
+        sides.push(side);
+    }
+    let addresses = resolved.network.by_host(|host| resolved.address(host));
+    Ok((Ends { ends, addresses: Some(addresses), carrier: Some(setup.wires.carrier()) }, sides))
 }
 
 /// Takes over two interfaces, `eth1` or `blue:eth1`; what they were before stands in a record by then.
@@ -128,40 +149,63 @@ fn addresses() -> io::Result<Vec<(String, IpAddr)>> {
     Ok(all.collect())
 }
 
-/// What holds for both interfaces.
+/// What holds for all interfaces.
 struct Setup {
     wires: Wires,
+    /// Of both ends of a path.
     mtu: u32,
     offloads: bool,
 }
 
 impl Setup {
+    /// As this process may; `first` is the first host.
+    fn open(wanted: &Emulation, first: &str) -> Result<Self, SpecError> {
+        let wires = Wires::open().map_err(|e| system(first, &e))?;
+        // A capture is to see packets one by one, as links do.
+        let one_by_one = wanted.captures.values().any(Option::is_some);
+        let offloads = !one_by_one && wires.carrier() == Carrier::Tun;
+        Ok(Self { wires, mtu: if wanted.mtu == 0 { MTU } else { wanted.mtu }, offloads })
+    }
+
     fn shape<'a>(&self, name: &'a str, other: &'a str) -> Shape<'a> {
         Shape { name, other, mtu: self.mtu, super_packets: self.offloads }
     }
+
+    /// A host of a path.
+    fn host(&self) -> HostSpec {
+        HostSpec {
+            stack: Value::Null,
+            mtu: self.mtu,
+            address: None,
+            alternate_address: None,
+            at: None,
+            access: None,
+            count: None,
+            tick_phase: None,
+            program: None,
+            code: None,
+            tables: BTreeMap::new(),
+            linux: LinuxSpec { offloads: Some(self.offloads), ..LinuxSpec::default() },
+        }
+    }
 }
 
-fn in_namespace(id: HostId, setup: &Setup, addresses: &ByHost<IpAddr>) -> Result<(End, Side), SpecError> {
-    let name = host_name(id);
-    let linux = LinuxSpec { offloads: Some(setup.offloads), ..LinuxSpec::default() };
-    let spec = HostSpec {
-        stack: Value::Null,
-        mtu: setup.mtu,
-        address: None,
-        alternate_address: None,
-        at: None,
-        access: None,
-        count: None,
-        tick_phase: None,
-        program: None,
-        code: None,
-        tables: BTreeMap::new(),
-        linux,
-    };
-    let host = Host::create(name, &spec, false)?;
+/// A host in a namespace of its own.
+fn in_namespace(
+    id: HostId,
+    name: &str,
+    spec: &HostSpec,
+    setup: &Setup,
+    addresses: Addresses,
+) -> Result<(End, Side), SpecError> {
+    let host = Host::create(name, spec, false)?;
+    host.set_default_congestion().map_err(|e| system(name, &e))?;
     host.namespace.within(|| ask_no_router("default")).map_err(|e| system(name, &e))?;
-    let addresses = Addresses { own: addresses[id], peer: Some(addresses[peer(id)]) };
-    let port = host.connect(&setup.wires, &setup.shape(INTERFACE, name), addresses);
+    let super_packets = spec.linux.offloads.unwrap_or(false);
+    // A host's own name may be too long for an interface.
+    let other = format!("host{}", id.number());
+    let shape = Shape { name: INTERFACE, other: &other, mtu: spec.mtu, super_packets };
+    let port = host.connect(&setup.wires, &shape, addresses);
     let port = port.and_then(|port| {
         // So that ping works for everybody; a kernel that has no such thing needs none.
         let allow = || Ok(set_kernel_value("/proc/sys/net/ipv4/ping_group_range", "0 2147483647").ok());

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::sys::namespace::Namespace;
 use crate::sys::process::{
     Kind, Place, adopt_orphans, close_all_but, copy_off, die_with_parent, kill_children, lead_group,
-    mount_proc, reap, signal_children, signal_namespace, signals, spawn,
+    mount_proc, reap, show_instead, signal_children, signal_namespace, signals, spawn,
 };
 
 /// Time that a program has between SIGTERM and SIGKILL.
@@ -52,6 +52,8 @@ pub struct Started<'a> {
     pub printed: Option<[&'a File; 2]>,
     /// Standard output goes to standard error.
     pub to_stderr: bool,
+    /// What it sees as /etc/hosts, where that is another file.
+    pub host_names: Option<&'a Path>,
     /// The user and group that it is again, in a user namespace.
     pub user: Option<(u32, u32)>,
     /// It and all that it starts are in a PID namespace of their own.
@@ -208,6 +210,12 @@ fn keep(program: &Started<'_>, mut to: &File, mut ready: &File) -> io::Result<()
         adopt_orphans()?;
     } else if let Err(e) = mount_proc() {
         let text = format!("{}: /proc shows it the processes of the machine ({e})", program.argv[0]);
+        say(&mut to, &Report::Note(text))?;
+    }
+    if let Some(file) = program.host_names.filter(|_| program.contained)
+        && let Err(e) = show_instead(file, Path::new("/etc/hosts"))
+    {
+        let text = format!("{}: hosts have no names there, only variables ({e})", program.argv[0]);
         say(&mut to, &Report::Note(text))?;
     }
     let mut child = match program.command().and_then(|mut command| spawn(&mut command, &program.place())) {

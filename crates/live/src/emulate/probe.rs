@@ -2,10 +2,11 @@
 
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::geteuid;
+use rexmit_network::two_hosts::{SERVER, host_name};
 use rexmit_scenario::SpecError;
 use serde::{Deserialize, Serialize};
 
-use super::{Emulation, ends};
+use super::{Emulation, ProgramAt, Role, ends};
 use crate::guest::become_root;
 use crate::sys::process::{Kind, copy_off, mount_proc};
 use crate::sys::tun::Tun;
@@ -32,7 +33,8 @@ pub fn probe() -> Result<Probe, SpecError> {
     let wrong = |e: std::io::Error| SpecError::new("", e.to_string());
     let rootless = !geteuid().is_root();
     become_root().map_err(wrong)?;
-    let two_programs = Emulation { server: vec![String::new()], ..Emulation::default() };
+    let server = ProgramAt { host: host_name(SERVER).to_owned(), argv: Vec::new(), role: Role::Server };
+    let two_programs = Emulation { programs: vec![server], ..Emulation::default() };
     let (ends, _) = ends::create(&two_programs)?;
     let first = copy_off(Kind::First, || i32::from(mount_proc().is_err())).map_err(wrong)?;
     let own_proc = matches!(waitpid(first, None), Ok(WaitStatus::Exited(_, 0)));

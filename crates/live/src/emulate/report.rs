@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use rexmit_network::LinkId;
-use rexmit_network::two_hosts::{DOWN, UP};
+use rexmit_network::{ByHost, LinkId, Network};
 use rexmit_path::{Counters, Direction};
 use rexmit_units::{Duration, Instant};
+use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -22,15 +22,15 @@ use crate::watch::Live;
 use crate::wire::Carrier;
 
 /// One line of an emulation's answer.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
     /// Something worth a line for people.
     Note(String),
-    /// The path is up; the addresses of the client's end and the server's, absent between two interfaces.
+    /// All links are up; the addresses of the hosts, absent between two interfaces.
     Up {
-        /// The client's, then the server's.
-        addresses: Option<[IpAddr; 2]>,
+        /// By host.
+        addresses: Option<ByHost<IpAddr>>,
     },
     /// Where it is.
     Now(Summary),
@@ -43,7 +43,7 @@ pub enum Event {
     },
     /// It is over.
     Over {
-        /// The exit code of the command, if it ran.
+        /// The exit code of the commands, if some ran: of the first that failed, or 0.
         code: Option<i32>,
         /// What came of it.
         summary: Summary,
@@ -53,20 +53,19 @@ pub enum Event {
         invalid: Option<String>,
         /// What patterns name and no packet was.
         unreached: Vec<String>,
-        /// The path's verdicts by columns, if they were asked for.
+        /// The links' verdicts by columns, if they were asked for.
         verdicts: Value,
     },
 }
 
 /// Counts so far.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// Nanoseconds since the path was up.
+    /// Nanoseconds since the links were up.
     pub time_ns: u64,
-    /// Towards the command.
-    pub down: Traffic,
-    /// From the command.
-    pub up: Traffic,
+    /// What passed each link.
+    #[serde(flatten)]
+    pub links: Passed,
     /// How late packets came out: half of them no more than this, nanoseconds. Known at the end.
     pub late_p50_ns: u64,
     /// And 99 of 100. Known at the end.
@@ -81,6 +80,40 @@ pub struct Summary {
     pub missed: u64,
     /// Of these, longer than the MTU. Known at the end.
     pub too_long: u64,
+}
+
+/// What passed the links: each direction of each, by its name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Passed {
+    /// Of a path: `down`, towards the command, and `up`.
+    Path(#[serde(serialize_with = "by_name")] Vec<(String, Traffic)>),
+    /// Of a network.
+    Network {
+        /// Its links.
+        #[serde(serialize_with = "by_name")]
+        links: Vec<(String, Traffic)>,
+    },
+}
+
+impl Default for Passed {
+    fn default() -> Self {
+        Self::Path(Vec::new())
+    }
+}
+
+impl Passed {
+    fn of(network: &Network, mut traffic: impl FnMut(LinkId) -> Traffic) -> Self {
+        let named = |link| (network.link_name(link).to_string(), traffic(link));
+        let links = network.links().map(named).collect();
+        // A path has no point.
+        if network.points() == 0 { Self::Path(links) } else { Self::Network { links } }
+    }
+}
+
+/// Writes what has names as a table, in its order.
+fn by_name<S: Serializer>(links: &[(String, Traffic)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(links.iter().map(|(name, traffic)| (name, traffic)))
 }
 
 /// One direction so far.
@@ -166,10 +199,10 @@ impl Summary {
         let lateness = &driven.lateness;
         let late = |share: f64| lateness.quantile(share).as_nanos();
         let lost: u64 = driven.lost.values().map(|l| l.sent + l.received).sum();
+        let network = emulator.shared_network();
         Self {
             time_ns: driven.time.as_nanos(),
-            down: Traffic::of(&mut emulator.links_mut()[DOWN], now),
-            up: Traffic::of(&mut emulator.links_mut()[UP], now),
+            links: Passed::of(&network, |link| Traffic::of(&mut emulator.links_mut()[link], now)),
             late_p50_ns: late(0.5),
             late_p99_ns: late(0.99),
             late_max_ns: lateness.max_ns,
@@ -181,7 +214,7 @@ impl Summary {
     }
 
     /// While it runs, as far as it is known then.
-    pub fn so_far(live: &Live, now: Instant) -> Self {
+    pub fn so_far(network: &Network, live: &Live, now: Instant) -> Self {
         let traffic = |link: LinkId| Traffic {
             packets: live.packets[link],
             bytes: live.bytes[link],
@@ -198,8 +231,7 @@ impl Summary {
         };
         Self {
             time_ns: now.as_nanos(),
-            down: traffic(DOWN),
-            up: traffic(UP),
+            links: Passed::of(network, traffic),
             late_max_ns: live.max_late_ns,
             missed: live.refused + live.no_room + live.lost,
             ..Self::default()

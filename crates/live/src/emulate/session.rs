@@ -2,31 +2,35 @@
 
 use std::fs::File;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use nix::unistd::{Pid, getegid, geteuid};
 use rexmit_capture::Options;
-use rexmit_network::two_hosts::{self, CLIENT, SERVER, host_name, try_by_host};
-use rexmit_network::{ByHost, HostId};
+use rexmit_network::two_hosts::{CLIENT, SERVER};
+use rexmit_network::{ByHost, HostId, Network};
 use rexmit_path::Direction;
-use rexmit_scenario::{SpecError, Streams, VerdictLog, read_path};
+use rexmit_scenario::{Resolved, SpecError, VerdictLog};
 use rexmit_units::{Duration, Instant};
 use serde_json::Value;
 
 use super::ends::{self, Ends};
 use super::record::{self, Interface, Kept};
 use super::report::{Event, Events, Summary};
+use super::setting::{Setting, find, variable};
 use super::watcher::Watcher;
-use super::{Emulation, End, VerdictTable};
+use super::{Emulation, End, Role, VerdictTable};
 use crate::drive::{DriveOptions, DriveReport, drive};
 use crate::emulator::Emulator;
 use crate::guest;
 use crate::port::Side;
 use crate::sys::clock;
-use crate::sys::process::{die_with, kill_children, signals};
+use crate::sys::process::{die_with, kill_children, show_instead, signals};
 use crate::sys::thread::set_nice;
 use crate::tap::{Heading, Tap};
 use crate::watch::Watch;
@@ -82,6 +86,8 @@ fn prepare(wanted: &Emulation, events: &mut Events) -> Result<(SignalFd, Option<
 /// An emulation under way.
 struct Session<'a> {
     wanted: &'a Emulation,
+    /// The network's scenario, if there is one.
+    resolved: Option<Resolved>,
     emulator: Emulator<Side>,
     driven: DriveReport,
     /// The path's clock began here, nanoseconds of CLOCK_MONOTONIC.
@@ -97,11 +103,17 @@ impl<'a> Session<'a> {
         signals: SignalFd,
         user: Option<(u32, u32)>,
     ) -> Result<Self, SpecError> {
-        let path = read_path(wanted.path.clone())?;
-        let links = Streams::new(wanted.seed, "emulate").links_of_path(&path, wanted.verdicts)?;
+        let Setting { network, resolved, links } = Setting::read(wanted)?;
+        let places = wanted.programs.iter().map(|program| {
+            let unknown = || SpecError::new("programs", format!("{} is no host", program.host));
+            find(&network, &program.host).ok_or_else(unknown)
+        });
+        let places = places.collect::<Result<Vec<_>, _>>()?;
         let kept = keep(wanted)?;
-        let made = wanted.between.as_ref().map_or_else(|| ends::create(wanted), ends::take_over);
-        let made = made.and_then(|(ends, ports)| Ok((taps(wanted, &ends)?, ends, ports)));
+        let made = make(wanted, resolved.as_ref());
+        let addresses = resolved.as_ref().map(|resolved| network.by_host(|host| resolved.address(host)));
+        let made = made
+            .and_then(|(ends, ports)| Ok((taps(wanted, &network, addresses.as_ref(), &ends)?, ends, ports)));
         let (taps, ends, ports) = match made {
             Ok(made) => made,
             Err(e) => {
@@ -110,52 +122,49 @@ impl<'a> Session<'a> {
             }
         };
         let capturing = taps.values().any(Option::is_some);
-        let emulator = Emulator::new(two_hosts::network(), ports, links, capturing);
-        let mut environment = vec![(record::VARIABLE.to_owned(), wanted.id.clone())];
-        if let Some(addresses) = &ends.addresses {
-            environment.push(("REXMIT_SERVER".to_owned(), addresses[SERVER].to_string()));
-            environment.push(("REXMIT_CLIENT".to_owned(), addresses[CLIENT].to_string()));
+        let environment = environment(wanted, &network, &ends);
+        let mut emulator = Emulator::new(network, ports, links, capturing);
+        if let Some(addresses) = &addresses {
+            emulator = emulator.only_between(addresses);
         }
-        environment.extend(wanted.environment.iter().cloned());
         let watcher = Watcher {
             wanted,
             events,
             signals,
             user,
             ends,
+            network: emulator.shared_network(),
             environment,
             kept,
-            programs: two_hosts::by_host(|_| None),
+            places,
+            programs: Vec::new(),
             code: None,
             ending: None,
             beaten: Instant::ZERO,
         };
         let driven = DriveReport::default();
-        Ok(Self { wanted, emulator, driven, start: clock::monotonic(), taps, watcher })
+        Ok(Self { wanted, resolved, emulator, driven, start: clock::monotonic(), taps, watcher })
     }
 
-    /// Runs both programs, and the path between them, until the command is over.
+    /// Runs all programs, and the links between them, until the commands are over.
     fn run(&mut self) -> Result<(), End> {
-        let addresses = self.watcher.ends.addresses.as_ref().map(|all| [all[CLIENT], all[SERVER]]);
+        let addresses = self.watcher.ends.addresses.clone();
         self.watcher.events.say(&Event::Up { addresses })?;
-        if !self.wanted.server.is_empty() {
-            self.watcher.start(SERVER)?;
-            self.watcher.wait_for_server()?;
-        }
+        self.watcher.start(|role| role == Role::Holder)?;
+        self.watcher.start(|role| role == Role::Server)?;
+        self.watcher.wait_for_servers()?;
         if self.watcher.ending.is_some() {
             return Ok(());
         }
-        if !self.wanted.command.is_empty() {
-            self.watcher.start(CLIENT)?;
-        }
-        // Both keepers were made by one thread alone. What has been sent before waits in its interface: the path's
-        // clock begins with the command.
+        self.watcher.start(Role::is_waited_for)?;
+        // All keepers were made by one thread alone. What has been sent before waits in its interface: the links'
+        // clock begins with the commands.
         let options = if self.wanted.guest.is_some() {
             DriveOptions::virtual_time()
         } else {
             DriveOptions { mode: self.wanted.mode.into(), touch: TOUCH, ..DriveOptions::default() }
         };
-        let (watch, emulator) = (Watch::default(), &mut self.emulator);
+        let (watch, emulator) = (Watch::of(self.emulator.network()), &mut self.emulator);
         let (watcher, taps) = (&mut self.watcher, &mut self.taps);
         self.start = clock::monotonic();
         let start = self.start;
@@ -206,8 +215,12 @@ impl<'a> Session<'a> {
             verdicts.add(link, direction.log());
         }
         let verdicts = verdicts.into_rows();
-        let unreached = self.emulator.links().values().flat_map(Direction::unreached);
-        let unreached = unreached.map(|u| u.to_string()).collect();
+        let links = self.emulator.links();
+        let unreached = match &self.resolved {
+            Some(resolved) => resolved.unreached(links),
+            None => links.values().flat_map(Direction::unreached).collect(),
+        };
+        let unreached = unreached.iter().map(ToString::to_string).collect();
         let now = Instant::ZERO + self.driven.time;
         let summary = Summary::of(&mut self.emulator, &self.driven, now);
         Ok(Event::Over {
@@ -216,17 +229,25 @@ impl<'a> Session<'a> {
             invalid: summary.invalid(),
             summary,
             unreached,
-            verdicts: if self.wanted.verdicts { table(&verdicts) } else { Value::Null },
+            verdicts: if self.wanted.verdicts {
+                table(&verdicts, self.emulator.network())
+            } else {
+                Value::Null
+            },
         })
     }
 
     fn write_captures(&mut self) -> Result<(), End> {
         let start = self.start.saturating_add_signed(clock::realtime_offset());
+        let network = self.emulator.shared_network();
         for (host, tap) in self.taps.iter_mut() {
             let (Some(tap), Some(file)) = (tap, self.wanted.capture_at(host)) else { continue };
-            let name = host_name(host);
+            let name = network.host_name(host);
             let about = Options {
-                description: Some(format!("the {name}'s end of an emulated path")),
+                description: Some(match self.wanted.network {
+                    None => format!("the {name}'s end of an emulated path"),
+                    Some(_) => format!("the host {name} of an emulated network"),
+                }),
                 epoch_ns: start,
                 ..Options::default()
             };
@@ -281,7 +302,36 @@ fn look(
         tap.drain()?;
     }
     let now = Instant::from_nanos(clock::monotonic().saturating_sub(start));
-    Ok(watcher.look(now, &|| Summary::so_far(&watch.live(), now))?.is_continue())
+    let network = Arc::clone(&watcher.network);
+    Ok(watcher.look(now, &|| Summary::so_far(&network, &watch.live(), now))?.is_continue())
+}
+
+/// Makes what is to be emulated between.
+fn make(wanted: &Emulation, resolved: Option<&Resolved>) -> Result<(Ends, ByHost<Side>), SpecError> {
+    if let Some(file) = wanted.host_names.as_ref().filter(|_| wanted.guest.is_some()) {
+        // Programs have no mounts of their own in a guest, which has no others.
+        show_instead(file, Path::new("/etc/hosts")).map_err(|e| SpecError::new("", e.to_string()))?;
+    }
+    match (resolved, &wanted.between) {
+        (Some(resolved), _) => ends::create_network(wanted, resolved),
+        (None, Some(names)) => ends::take_over(names),
+        (None, None) => ends::create(wanted),
+    }
+}
+
+/// What the environment of all programs has.
+fn environment(wanted: &Emulation, network: &Network, ends: &Ends) -> Vec<(String, String)> {
+    let mut environment = vec![(record::VARIABLE.to_owned(), wanted.id.clone())];
+    if let Some(addresses) = &ends.addresses {
+        let name = |host| match (host, &wanted.network) {
+            (SERVER, None) => "REXMIT_SERVER".to_owned(),
+            (CLIENT, None) => "REXMIT_CLIENT".to_owned(),
+            _ => variable(network.host_name(host)),
+        };
+        environment.extend(addresses.iter().map(|(host, address)| (name(host), address.to_string())));
+    }
+    environment.extend(wanted.environment.iter().cloned());
+    environment
 }
 
 /// Writes down what will have to be undone, if there is something.
@@ -296,16 +346,21 @@ fn keep(wanted: &Emulation) -> Result<Option<Kept>, SpecError> {
     kept.map(Some).map_err(|e| SpecError::writing(&folder.display().to_string(), &e))
 }
 
-/// Begins the captures that are wanted.
-fn taps(wanted: &Emulation, ends: &Ends) -> Result<ByHost<Option<Tap>>, SpecError> {
-    let tap = |host: HostId| {
+/// Begins the captures that are wanted: of a network, of packets to its `addresses`, as it carries no others.
+fn taps(
+    wanted: &Emulation,
+    network: &Network,
+    addresses: Option<&ByHost<IpAddr>>,
+    ends: &Ends,
+) -> Result<ByHost<Option<Tap>>, SpecError> {
+    let addresses: Vec<IpAddr> = addresses.into_iter().flat_map(ByHost::values).copied().collect();
+    network.try_by_host(|host: HostId| {
         if wanted.capture_at(host).is_none() {
             return Ok(None);
         }
         let end = &ends.ends[host];
-        let tap = Tap::open(&end.namespace, &end.interface, None, &[]);
-        let tap = tap.map_err(|e| crate::host::system(host_name(host), &e))?;
+        let tap = Tap::open(&end.namespace, &end.interface, None, &addresses);
+        let tap = tap.map_err(|e| crate::host::system(network.host_name(host), &e))?;
         Ok(Some(if ends.addresses.is_some() { tap } else { tap.facing_the_host() }))
-    };
-    try_by_host(tap)
+    })
 }

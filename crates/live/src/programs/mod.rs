@@ -22,7 +22,6 @@ use crate::host::{Host, system};
 use crate::sys::namespace::Namespace;
 use crate::sys::poll::Poll;
 use crate::sys::process::kill_children;
-use crate::sysctl;
 
 mod child;
 
@@ -126,11 +125,7 @@ pub fn begin(
     for host in HOSTS {
         let Some(program) = &resolved.programs[host] else { continue };
         let own = &hosts[host];
-        if let Some(name) = &own.linux.congestion {
-            // That of the host's sockets where nobody asks for another.
-            let set = || sysctl::write("net.ipv4.tcp_congestion_control", name);
-            own.namespace.within(set).map_err(|e| system(host_name(host), &e))?;
-        }
+        own.set_default_congestion().map_err(|e| system(host_name(host), &e))?;
         let seat = Seat::new(resolved, host, program, &own.namespace, place);
         seats[host] = Some(seat.map_err(|e| e.within(program_key(host)))?);
     }
@@ -247,6 +242,7 @@ impl Seat {
             foreground: None,
             printed: Some(self.printed.each_ref().map(|(file, _)| file)),
             to_stderr: false,
+            host_names: None,
             user: self.user,
             contained,
             held: self.printed[0].0.as_fd(),

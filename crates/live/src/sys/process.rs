@@ -99,6 +99,19 @@ pub fn mount_proc() -> io::Result<()> {
     Ok(mount(Some("proc"), "/proc", Some("proc"), flags, nowhere)?)
 }
 
+/// Shows one file in the place of another, in this process's own mount namespace.
+///
+/// # Errors
+/// Where one of them is not there, or this is not allowed.
+pub fn show_instead(file: &Path, place: &Path) -> io::Result<()> {
+    let nowhere = None::<&str>;
+    // Else the machine would see it, too; what that mounts later is still seen here.
+    mount(nowhere, "/", nowhere, MsFlags::MS_REC | MsFlags::MS_SLAVE, nowhere)?;
+    mount(Some(file), place, nowhere, MsFlags::MS_BIND, nowhere)
+        .map_err(io::Error::from)
+        .map_err(about(place.display()))
+}
+
 /// Starts a program at its place. It is killed when this thread ends, however that comes.
 ///
 /// # Errors

@@ -104,3 +104,23 @@ fn the_published_grid_has_no_such_pattern() {
     let plan = Plan::new(hurtig("1 Mbit/s", "10 ms", 0), factors, levels).unwrap();
     assert_eq!(plan.run(0..u64::MAX, options(2)).unwrap().unreached.texts(), []);
 }
+
+#[test]
+fn a_link_of_a_network_is_told_of_by_its_own_key() {
+    let base = json!({
+        "hosts": {
+            "a": { "stack": "rfc", "at": "left" },
+            "b": { "stack": "rfc", "at": "right", "access": { "down": { "drop": 500 } } },
+        },
+        "links": { "middle": { "between": ["left", "right"], "from": { "right": { "drop": 600 } } } },
+        "transfers": [{ "from": "a", "to": "b", "writes": "1000 bytes" }],
+    });
+    let plan = Plan::new(base, Vec::new(), Vec::new()).unwrap();
+    let mut texts = plan.run(0..u64::MAX, options(1)).unwrap().unreached.texts();
+    texts.sort();
+    let expected = [
+        "hosts.b.access.down.drop: position 500 was never reached",
+        "links.middle.from.right.drop: position 600 was never reached",
+    ];
+    assert_eq!(texts, expected.map(|text| (text.to_string(), 3)));
+}
