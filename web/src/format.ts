@@ -102,6 +102,15 @@ export interface TraceHead {
   views: ViewHead[];
   /** What there is to say of the capture: that it breaks off, that some connections were left out. */
   remarks: string[];
+  /** Links of the run whose queues are known, one table `queue-N` each. */
+  queues?: QueueHead[];
+}
+
+export interface QueueHead {
+  /** As the table `verdicts` names it, such as `bottleneck/left-right`. */
+  direction: string;
+  /** For people: `bottleneck, left to right`. */
+  title: string;
 }
 
 export interface ViewHead {
@@ -121,6 +130,8 @@ export interface ViewHead {
   bytes: number;
   /** Seconds of an interval of throughput. */
   interval: number;
+  /** Number of the connection in its run, where that is known. */
+  of?: number;
 }
 
 /** Packets that look alike: new, or sent again for one cause. */
