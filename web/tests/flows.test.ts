@@ -178,7 +178,7 @@ test("everything that is drawn has a place and a unit, in light and in dark", ()
     drawFlows(scene, chart, theme);
     const svg = scene.toString();
     assert.doesNotMatch(svg, /NaN|Infinity|undefined/);
-    for (const words of ["goodput (kbit/s)", "queueing delay of bottleneck, left to right (ms)", "time (s)"])
+    for (const words of ["goodput (kbit/s)", "queueing delay (ms) of bottleneck, left to right", "time (s)"])
       assert.ok(svg.includes(words), words);
   }
 });

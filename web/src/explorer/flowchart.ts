@@ -27,6 +27,8 @@ const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
 const RATE_DASH = [1, 3];
 const TOP = 26;
 const BETWEEN = 34;
+/** The width of a letter of a title, rather too much than too little. */
+const TITLE_LETTER = 7.4;
 const BOTTOM = 46;
 /** A rate so many times above all flows is told in the legend; drawn, it would press them flat. */
 const MOST_ABOVE = 2.5;
@@ -59,15 +61,12 @@ export function flowChart(flows: Flows, width: number, theme: Theme, zoom: numbe
     });
   }
   const rates = scale([0, drawn ? Math.max(fastest, flows.rate!) : fastest], "bit/s", "goodput");
-  const what = flows.queue.unit === "ms" ? "queueing delay" : "packets in the queue";
-  const drops = flows.queue.drops.some((one) => one > 0) ? ", × packets dropped" : "";
-  const title = `${what} of ${flows.link}`;
   const queue = scale(
     [0, greatest([flows.queue.most, flows.queue.mean])],
     flows.queue.unit === "ms" ? "ms" : "",
-    title,
+    flows.queue.unit === "ms" ? "queueing delay" : "packets in the queue",
   );
-  queue.title += `: mean filled, largest as a line${drops}`;
+  queue.title = queueTitle(queue.title, flows, width);
   const left = Math.max(44, ...[...rates.labels, ...queue.labels].map((label) => label.length * 7 + 14));
   const wide = Math.max(60, width - left - 14);
   const high = Math.round(Math.max(170, Math.min(260, width * 0.3)));
@@ -75,6 +74,18 @@ export function flowChart(flows: Flows, width: number, theme: Theme, zoom: numbe
   const below = { x: left, y: TOP + high + BETWEEN, w: wide, h: Math.round(high * 0.66) };
   const x = valueAxis([t0, t1], "s", "time", { log: false, zoom: [t0, t1], room: wide / 80 });
   return { flows, width, height: below.y + below.h + BOTTOM, above, below, x, rates, queue, legend };
+}
+
+/** As much of what the lower part shows as its width holds. */
+function queueTitle(plain: string, { link, queue }: Flows, width: number): string {
+  const drops = queue.drops.some((one) => one > 0) ? ", × packets dropped" : "";
+  const whole = `${plain} of ${link}: mean filled, largest as a line${drops}`;
+  const titles = [
+    whole,
+    `${plain}: mean filled, largest as a line${drops}`,
+    `${plain}: mean, largest, × drops`,
+  ];
+  return titles.find((title) => title.length * TITLE_LETTER <= width) ?? plain;
 }
 
 function rateIsDrawn({ rate }: Flows, fastest: number): boolean {
