@@ -236,6 +236,111 @@ test("intervals and other tables beside the runs are charted alike", { skip }, a
   await page.close();
 });
 
+const NETWORK = fileURLToPath(new URL("../../examples/networks/dumbbell.toml", import.meta.url));
+const network = join(folder, "network.html");
+
+/** The report of a network of two flows, with the packets of one run; written once. */
+function networkPage(): string {
+  if (existsSync(network)) return network;
+  const short = ["0", "1"].flatMap((at) => ["--set", `transfers.${at}.bulk="3 s"`]);
+  const measured = ["--set", 'measure.every="200 ms"', "--set", 'links.bottleneck.aqm=["none", "codel"]'];
+  rexmit("run", NETWORK, ...short, ...measured, "--out", "network");
+  rexmit("report", "network", "--with-runs", "0", "--out", network);
+  return network;
+}
+
+test(
+  "flows of a run stand over the queue of a link, by pointer, by keys and by address",
+  { skip },
+  async () => {
+    const page = await open(networkPage());
+    await page.locator("#chart-flows").click();
+    await page.waitForFunction(() => /kind=flows/.test(location.hash));
+    const caption = page.locator("#explorer .caption");
+    assert.match(await caption.innerText(), /^Run 0 .*bottleneck, left to right/);
+    await page.locator("#choice-links-bottleneck-aqm").selectOption({ label: "codel" });
+    await page.waitForFunction(() => /of=2/.test(location.hash));
+    assert.match(await caption.innerText(), /^Run 2 .*codel/);
+    await page.locator("#choice-link").selectOption({ label: "bottleneck, right to left" });
+    const chart = page.locator("#explorer .chart");
+    await chart.focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    const spoken = await page.locator("#explorer .sr-only").innerText();
+    assert.match(spoken, /^0\.2 to 0\.4 s: near .*bit\/s, far .*queue, mean/);
+    const box = (await chart.boundingBox())!;
+    await page.mouse.move(box.x + 300, box.y + 100);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 500, box.y + 100, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForFunction(() => /zoom=/.test(location.hash));
+    const again = await open(network, await hash(page));
+    assert.equal(await again.locator("#explorer .caption").innerText(), await caption.innerText());
+    assert.equal(await again.locator("#tool-zoom").count(), 1);
+    await again.close();
+    await page.locator("#tool-view").click();
+    assert.ok((await page.locator("#explorer .chart tbody tr").count()) > 10);
+    await page.locator("#flows-packets").click();
+    await page.waitForFunction(() => /[&?]run=2/.test(location.hash));
+    await page.close();
+  },
+);
+
+test("completion times and fairness are a click away, and any response is a heat map", { skip }, async () => {
+  const page = await open(networkPage());
+  await page.locator("#preset-fairness").click();
+  await page.waitForFunction(() => /kind=heat/.test(location.hash));
+  assert.match(await page.locator("#explorer .caption").innerText(), /^Mean fairness by /);
+  await page.locator("#choice-response").selectOption("queue_p95");
+  assert.match(await page.locator("#explorer .caption").innerText(), /^Mean queue p95 by /);
+  await page.locator("#preset-completion").click();
+  await page.waitForFunction(() => /table=transfers/.test(location.hash));
+  const words = await page.locator("#explorer .figure").innerText();
+  assert.match(words, /^Distribution of completion time, one curve for each/);
+  assert.match(words, /share of flows up to a value/);
+  await page.close();
+});
+
+test("what was not measured is said, with what to write", { skip }, async () => {
+  const page = await open(inside, "#explorer?kind=flows");
+  assert.match(await page.locator("#explorer .faults").innerText(), /measure\.every/);
+  assert.equal(await page.locator("#chart-flows").count(), 0);
+  assert.match(await page.locator("#explorer .hint").innerText(), /measure\.every = "500 ms"/);
+  await page.waitForSelector("#explorer .chart canvas");
+  await page.close();
+});
+
+test(
+  "the queue of a link lies under the packets, chosen by lists, kept in the address",
+  { skip },
+  async () => {
+    const page = await open(networkPage(), "#explorer?run=0");
+    await graph(page).waitFor();
+    const queue = page.locator('canvas[data-panel="queue"]');
+    assert.match(
+      (await queue.getAttribute("aria-label"))!,
+      /^Packets in the queue of bottleneck, left to right/,
+    );
+    await page.getByLabel("what of the queue is shown").selectOption("ms");
+    await page
+      .getByLabel("the link whose queue is shown")
+      .selectOption({ label: "bottleneck, right to left" });
+    await page.waitForFunction(() => /qms%2Cbottleneck/.test(location.hash));
+    assert.match(
+      (await queue.getAttribute("aria-label"))!,
+      /^Time in the queue of bottleneck, right to left/,
+    );
+    const again = await open(network, await hash(page));
+    await graph(again).waitFor();
+    assert.match(
+      (await again.locator('canvas[data-panel="queue"]').getAttribute("aria-label"))!,
+      /^Time in the queue of bottleneck, right to left \(ms\)/,
+    );
+    await again.close();
+    await page.close();
+  },
+);
+
 test("a link to what is not there says so, and shows what there is", { skip }, async () => {
   const page = await open(inside, "#explorer?response=nothing&x=path.colour&run=99999");
   const told = await page.locator("#explorer .faults").innerText();
@@ -369,5 +474,12 @@ test("the chart, the heat map and the graph look as they did", { skip }, async (
   await page.goto(`${pathToFileURL(inside).href}${NINE}&run=27`);
   await graph(page).waitFor();
   await compare(browser, graph(page), "packets", 0.03);
+  const flows = await open(networkPage(), "#explorer?kind=flows");
+  await compare(browser, flows.locator("#explorer .chart"), "flows", 0.06);
+  await flows.close();
+  const queue = await open(network, "#explorer?run=0");
+  await graph(queue).waitFor();
+  await compare(browser, queue.locator('canvas[data-panel="queue"]'), "queue", 0.03);
+  await queue.close();
   await page.close();
 });

@@ -29,6 +29,15 @@ export interface StudyPage extends Common {
   /** The response and the x axis to begin with, and the factor that tells curves apart. */
   first: { response: string; x: string | null; colour: string | null };
   runs: RunsInfo;
+  flows?: FlowsInfo;
+}
+
+/** What there is to say of flows over time, which are in the tables `transfers_over_time` and `links_over_time`. */
+export interface FlowsInfo {
+  /** Why they are not there of all runs, or of none, though they were measured: one sentence or two; else empty. */
+  note: string;
+  /** The response of runs that is Jain's index, where there is one. */
+  fairness: string | null;
 }
 
 export interface Factor {
@@ -51,6 +60,8 @@ export interface Column {
   meaning: string;
   unit: Unit;
   kind: "number" | "truth" | "text";
+  /** What people call it, where that is not its name. */
+  title?: string;
 }
 
 export interface TableInfo {
@@ -91,6 +102,15 @@ export interface TraceHead {
   views: ViewHead[];
   /** What there is to say of the capture: that it breaks off, that some connections were left out. */
   remarks: string[];
+  /** Links of the run whose queues are known, one table `queue-N` each. */
+  queues?: QueueHead[];
+}
+
+export interface QueueHead {
+  /** As the table `verdicts` names it, such as `bottleneck/left-right`. */
+  direction: string;
+  /** For people: `bottleneck, left to right`. */
+  title: string;
 }
 
 export interface ViewHead {
@@ -110,6 +130,8 @@ export interface ViewHead {
   bytes: number;
   /** Seconds of an interval of throughput. */
   interval: number;
+  /** Number of the connection in its run, where that is known. */
+  of?: number;
 }
 
 /** Packets that look alike: new, or sent again for one cause. */

@@ -62,7 +62,7 @@ function anyState(random: () => number): State {
   return {
     table: "runs",
     response: pick(["time", "replication"]),
-    kind: pick(["line", "heat", "spread"] as const),
+    kind: pick(["line", "heat", "spread", "flows"] as const),
     ...{ x, colour, rows, columns },
     measure: pick(["mean", "median"] as const),
     shape: pick(["ecdf", "histogram", "box"] as const),
@@ -77,6 +77,8 @@ function anyState(random: () => number): State {
     layout: pick(["beside", "overlay"] as const),
     trace: pick(["", "v1-server;t1.234:1.236;hg%3F", "a b+c&d=e~", "none"]),
     view: pick(["chart", "table"] as const),
+    of: random() < 0.5 ? Math.floor(random() * 1e6) : null,
+    link: random() < 0.5 ? pick(ODD) : null,
   };
 }
 

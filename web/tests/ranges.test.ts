@@ -110,14 +110,27 @@ test("what is in view goes through a text", () => {
     range: { t0: 1.234, t1: 1.236, y0: -50, y1: 30000 },
     hidden: ["g?", "ack", "gF"],
     folded: ["rtt"],
+    link: "bottleneck/left-right",
+    measure: "ms" as const,
   };
   const text = toText(seen);
-  assert.equal(text, "v1-server,a2-client;t1.234:1.236;y-50:30000;hg%3F,ack,gF;xrtt");
+  const queue = "qms,bottleneck%2Fleft-right";
+  assert.equal(text, `v1-server,a2-client;t1.234:1.236;y-50:30000;hg%3F,ack,gF;xrtt;${queue}`);
   assert.deepEqual(fromText(text), seen);
   const narrow = { ...seen, range: { t0: 5.1234567891, t1: 5.1234567899, y0: 0, y1: 1 } };
   const back = fromText(toText(narrow)).range;
   assert.ok(back && back.t0 < back.t1 && Math.abs(back.t1 - back.t0 - 8e-10) < 1e-11);
-  assert.equal(toText({ views: ["1-server"], range: null, hidden: [], folded: [] }), "v1-server");
+  assert.equal(
+    toText({
+      views: ["1-server"],
+      range: null,
+      hidden: [],
+      folded: [],
+      link: null,
+      measure: "packets" as const,
+    }),
+    "v1-server",
+  );
 });
 
 test("a text that says nothing useful gives the beginning", () => {

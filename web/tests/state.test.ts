@@ -46,7 +46,7 @@ function anyState(draw: (below: number) => number): State {
   return {
     ...first,
     response: one(source.responses).name,
-    kind: one(["line", "heat", "spread"] as const),
+    kind: one(["line", "heat", "spread", "flows"] as const),
     x: roles[0],
     colour: roles[1],
     rows: roles[2],
@@ -64,6 +64,8 @@ function anyState(draw: (below: number) => number): State {
     layout: one(["beside", "overlay"] as const),
     trace: one(["", "1-server;0~2.5;hide=a b&c"]),
     view: one(["chart", "table"] as const),
+    of: draw(2) ? draw(1000) : null,
+    link: draw(2) ? "bottleneck, left to right" : null,
   };
 }
 

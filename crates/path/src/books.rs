@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rexmit_units::Instant;
 
-use crate::counters::{Counters, LogRow, Summary};
+use crate::counters::{Counters, LogRow, Stay, Summary};
 use crate::verdict::Verdict;
 
 /// The books of a direction.
@@ -23,6 +23,13 @@ struct Log {
     rows: Vec<LogRow>,
     /// Packets before the first row.
     before: u64,
+}
+
+impl Log {
+    /// The row of a packet by its number in the direction.
+    fn row(&mut self, position: u64) -> Option<&mut LogRow> {
+        position.checked_sub(self.before + 1).and_then(|i| self.rows.get_mut(i as usize))
+    }
 }
 
 impl Books {
@@ -53,9 +60,17 @@ impl Books {
 
     /// Adds a row of the log, where there is one.
     #[inline]
-    pub fn note(&mut self, time: Instant, packet: Option<Summary>, verdict: Verdict) {
+    pub fn note(&mut self, time: Instant, packet: Option<Summary>, verdict: Verdict, stay: Option<Stay>) {
         if let (Some(log), Some(packet)) = (&mut self.log, packet) {
-            log.rows.push(LogRow { time, packet, verdict });
+            log.rows.push(LogRow { time, packet, verdict, stay });
+        }
+    }
+
+    /// Writes into the log how long packet `position` is in the queue, as far as that is known.
+    #[inline]
+    pub fn stay(&mut self, position: u64, stay: Option<Stay>) {
+        if let Some(row) = self.log.as_mut().and_then(|log| log.row(position)) {
+            row.stay = stay;
         }
     }
 
@@ -72,11 +87,8 @@ impl Books {
     /// The verdict on a packet of `len` bytes has become known.
     pub fn settle(&mut self, verdict: Verdict, len: u64) {
         self.counters.count(&verdict, len);
-        if let Some(log) = &mut self.log {
-            let row = verdict.position.checked_sub(log.before + 1).and_then(|i| log.rows.get_mut(i as usize));
-            if let Some(row) = row {
-                row.verdict = verdict;
-            }
+        if let Some(row) = self.log.as_mut().and_then(|log| log.row(verdict.position)) {
+            row.verdict = verdict;
         }
         match (&mut self.sending, &mut self.late) {
             (Some((position, known)), _) if *position == verdict.position => *known = Some(verdict),

@@ -117,6 +117,17 @@ pub struct LogRow {
     pub packet: Summary,
     /// What the path did to it; holds its position.
     pub verdict: Verdict,
+    /// Its time in the queue; none where it never came into it. A second copy by a pattern has no row.
+    pub stay: Option<Stay>,
+}
+
+/// A packet's time in the queue, the time in which it is sent included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stay {
+    /// When it came into the queue, behind the first link.
+    pub entered: Instant,
+    /// When its last bit was sent, or the queue's management dropped it; none where it is still inside.
+    pub left: Option<Instant>,
 }
 
 /// A packet in short.

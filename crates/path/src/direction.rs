@@ -7,7 +7,7 @@ use rexmit_wire::Packet;
 use crate::ahead::Ahead;
 use crate::books::Books;
 use crate::carried::Carried;
-use crate::counters::{Counters, LogRow, Summary};
+use crate::counters::{Counters, LogRow, Stay, Summary};
 use crate::discipline::Discipline;
 use crate::error::PathError;
 use crate::ingress::{Decision, Ingress};
@@ -249,7 +249,7 @@ impl<P: Carried> Direction<P> {
         let fate = decision.as_ref().and_then(|decision| decision.fate(position));
         let undecided = Verdict { position, fate: Fate::Undecided, effects: Effects::default() };
         let summary = self.books.has_log().then(|| Summary::from(&*packet.packet()));
-        self.books.note(now, summary, undecided);
+        self.books.note(now, summary, undecided, None);
         self.books.send(position);
         let Bottleneck::Station(station) = &mut self.bottleneck else { return undecided };
         if let Some(fate) = fate {
@@ -278,9 +278,9 @@ impl<P: Carried> Direction<P> {
         self.schedule.change(entry, decision.rate, decision.delay);
         let summary = self.books.has_log().then(|| Summary::from(&*packet.packet()));
         let mut way = Way { ahead, schedule: &self.schedule, outlet: &mut self.outlet };
-        let verdict = way.admit(packet, Arrival { at: entry, position, bytes }, &decision);
+        let (verdict, stay) = way.admit(packet, Arrival { at: entry, position, bytes }, &decision);
         self.books.counters.count(&verdict, len);
-        self.books.note(now, summary, verdict);
+        self.books.note(now, summary, verdict, stay);
         verdict
     }
 }
@@ -337,11 +337,11 @@ struct Way<'a, P> {
 }
 
 impl<P: Carried> Way<'_, P> {
-    /// What becomes of a packet.
+    /// What becomes of a packet, and its time in the queue.
     #[inline]
-    fn admit(&mut self, mut packet: P, arrival: Arrival, decision: &Decision) -> Verdict {
-        let Arrival { position, bytes, .. } = arrival;
-        let dropped = |fate| Verdict { position, fate, effects: Effects::default() };
+    fn admit(&mut self, mut packet: P, arrival: Arrival, decision: &Decision) -> (Verdict, Option<Stay>) {
+        let Arrival { at: entered, position, bytes } = arrival;
+        let dropped = |fate| (Verdict { position, fate, effects: Effects::default() }, None);
         if let Some(fate) = decision.fate(position) {
             return dropped(fate);
         }
@@ -372,8 +372,9 @@ impl<P: Carried> Way<'_, P> {
             marked,
             marked_by: None,
         };
-        let fate = if departure < Instant::FAR_FUTURE { Fate::Delivered { at } } else { Fate::Undecided };
-        Verdict { position, fate, effects }
+        let leaves = departure < Instant::FAR_FUTURE;
+        let fate = if leaves { Fate::Delivered { at } } else { Fate::Undecided };
+        (Verdict { position, fate, effects }, Some(Stay { entered, left: leaves.then_some(departure) }))
     }
 
     /// When the packet leaves the shaper; `None` where the queue is full.

@@ -40,7 +40,7 @@ mod verdict;
 mod waiting;
 
 pub use carried::{Carried, FlowKey};
-pub use counters::{Counters, Drops, LogRow, Summary};
+pub use counters::{Counters, Drops, LogRow, Stay, Summary};
 pub use direction::Direction;
 pub use error::PathError;
 pub use pattern::{Pattern, Positions, Times};

@@ -10,6 +10,7 @@ use rexmit_units::{Instant, QueueLimit};
 
 use crate::books::Books;
 use crate::carried::Carried;
+use crate::counters::Stay;
 use crate::discipline::{Discipline, Room};
 use crate::outlet::{Leaving, Outlet};
 use crate::schedule::Schedule;
@@ -193,11 +194,12 @@ impl<P: Carried> Station<P> {
             let fate = Fate::TooLong { bytes: waiting.bytes.into() };
             self.dropped.push((waiting, fate));
         } else {
+            stays(&waiting, None, around.books);
             let rate = around.schedule.rates().at(now);
             let room = Room { limit: self.limit, in_service: self.in_service(now), idle: self.idle, rate };
             self.discipline.enqueue(now, waiting, &room, &mut self.dropped);
         }
-        self.judge_dropped(around);
+        self.judge_dropped(now, around);
         if let Server::Slots(slots) = &mut self.server {
             // What could have been sent until now has gone by.
             if self.discipline.len() > 0 && self.idle.take().is_some() {
@@ -224,7 +226,7 @@ impl<P: Carried> Station<P> {
                 let next = self.discipline.dequeue(now, &mut self.dropped)?;
                 Some((next.bytes, next))
             });
-            self.judge_dropped(around);
+            self.judge_dropped(now, around);
             let Some((left, packet)) = head else { break };
             let sent = left.min(bytes);
             bytes -= sent;
@@ -249,7 +251,7 @@ impl<P: Carried> Station<P> {
                 Server::Timed { .. } | Server::Slots(_) => None,
             };
             let next = head.or_else(|| self.discipline.dequeue(now, &mut self.dropped));
-            self.judge_dropped(around);
+            self.judge_dropped(now, around);
             let Some(next) = next else {
                 self.idle.get_or_insert(now);
                 return;
@@ -285,6 +287,8 @@ impl<P: Carried> Station<P> {
     /// A packet leaves the shaper at `departure`.
     fn release(&mut self, waiting: Waiting<P>, departure: Instant, around: &mut Around<'_, P>) {
         let (position, twin, bytes) = (waiting.position, waiting.twin(), u64::from(waiting.bytes));
+        let leaves = departure < Instant::FAR_FUTURE;
+        stays(&waiting, leaves.then_some(departure), around.books);
         let extra = waiting.extra.map_or_else(Extra::default, |extra| *extra);
         let decision = extra.decision;
         // A mark from before it entered stays a pattern's.
@@ -300,18 +304,23 @@ impl<P: Carried> Station<P> {
             marked_by,
         };
         // Behind an outage without an end it stays undecided.
-        if departure < Instant::FAR_FUTURE {
+        if leaves {
             let verdict = Verdict { position, fate: Fate::Delivered { at }, effects };
             self.judge(verdict, bytes - self.overhead, twin, around.books);
         }
     }
 
-    fn judge_dropped(&mut self, around: &mut Around<'_, P>) {
+    fn judge_dropped(&mut self, now: Instant, around: &mut Around<'_, P>) {
         if self.dropped.is_empty() {
             return;
         }
         let mut dropped = std::mem::take(&mut self.dropped);
         for (waiting, fate) in dropped.drain(..) {
+            if waiting.twin() != Twin::Copy {
+                let stay = Stay { entered: waiting.entered, left: Some(now) };
+                let inside = waiting.entered < now || matches!(fate, Fate::DroppedFromQueue { .. });
+                around.books.stay(waiting.position, inside.then_some(stay));
+            }
             let verdict = Verdict { position: waiting.position, fate, effects: Effects::default() };
             self.judge(verdict, u64::from(waiting.bytes) - self.overhead, waiting.twin(), around.books);
         }
@@ -351,6 +360,13 @@ impl<P: Carried> Station<P> {
             Server::Slots(slots) => slots.head.as_ref().map_or((0, 0), |(_, head)| (1, head.bytes.into())),
             _ => (0, 0),
         }
+    }
+}
+
+/// Writes down that a packet is in the queue, until it leaves.
+fn stays<P>(waiting: &Waiting<P>, left: Option<Instant>, books: &mut Books) {
+    if waiting.twin() != Twin::Copy {
+        books.stay(waiting.position, Some(Stay { entered: waiting.entered, left }));
     }
 }
 

@@ -141,6 +141,18 @@ pub fn verdicts(rows: &[VerdictRow], of: &Network) -> Table {
         t.add("verdict", "all of that in words, as captures have it in comments", |r| {
             r.row.verdict.to_string()
         });
+        t.add(
+            "entered_ns",
+            ns("when it came into the queue, since the start of the run")
+                .or_null("it never did: the queue was full, or it was dropped before it"),
+            |r| r.row.stay.map(|stay| stay.entered),
+        );
+        t.add(
+            "left_ns",
+            ns("when its last bit was sent, or the queue's management dropped it from the queue")
+                .or_null("it never came into the queue, or was still inside at the end"),
+            |r| r.row.stay.and_then(|stay| stay.left),
+        );
     })
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import StrMethodFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from rexmit import _native
 from rexmit.errors import UsageError
@@ -25,10 +25,13 @@ from rexmit.run.details import LINKS, LINKS_OVER_TIME, TRANSFERS, TRANSFERS_OVER
 Floats = npt.NDArray[np.float64]
 
 MOST_FLOWS = 12
-"""Flows that a figure tells apart; of more, the connections of a transfer are one line."""
+"""Lines that a figure tells apart; of more flows, the connections of a transfer are one line."""
 
 LEAST_COMPLETED = 20
 """Connections that must have ended for a distribution of their times to be one."""
+
+MOST_ABOVE = 2.5
+"""A rate so many times above all flows is told beside the figure, not drawn in it."""
 
 MOST_FIGURES = 12
 """Figures of one kind that are drawn where further factors vary."""
@@ -106,14 +109,7 @@ def _draw_flows(
 ) -> list[Line2D]:
     """A line a connection, or a transfer where there are many."""
     rows = rates.join(transfers.select("connection", "transfer"), on="connection")
-    many = transfers.height > MOST_FLOWS
-    groups = [(str(name), part) for (name,), part in transfers.group_by("transfer", maintain_order=True)]
-    if not many:
-        groups = [
-            (f"{name} {number}" if part.height > 1 else name, part[number - 1 : number])
-            for name, part in groups
-            for number in range(1, part.height + 1)
-        ]
+    groups = _groups(transfers)
     drawn = []
     for number, ((name, part), colour) in enumerate(zip(groups, _colours(len(groups)), strict=True)):
         own = rows.filter(pl.col("connection").is_in(part["connection"].to_list()))
@@ -123,7 +119,7 @@ def _draw_flows(
         opened = part["opened_ns"].cast(pl.Float64).fill_null(np.inf).to_numpy().min()
         ends = (part["opened_ns"] + part["time_ns"]).cast(pl.Float64).fill_null(np.inf).to_numpy()
         alive = (edges[1:] * 1e9 > opened) & (begins < ends.max())
-        label = f"{name}, {part.height:,} flows" if part.height > 1 else name
+        label = f"{name}, sum of {part.height:,} flows" if part.height > 1 else name
         look = _LINES[number % len(_LINES)]
         (line,) = axes.step(
             edges,
@@ -139,22 +135,37 @@ def _draw_flows(
     return drawn
 
 
+def _groups(transfers: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """What has a line of its own, with its name: of many transfers the smallest share one."""
+    groups = [
+        (f"transfer {name}" if str(name).isdigit() else str(name), part)
+        for (name,), part in transfers.group_by("transfer", maintain_order=True)
+    ]
+    if transfers.height <= MOST_FLOWS:
+        return [
+            (f"{name} {number}" if part.height > 1 else name, part[number - 1 : number])
+            for name, part in groups
+            for number in range(1, part.height + 1)
+        ]
+    if len(groups) <= MOST_FLOWS:
+        return groups
+    order = sorted(range(len(groups)), key=lambda at: -int(groups[at][1]["bytes"].sum()))
+    large = set(order[: MOST_FLOWS - 1])
+    others = pl.concat([part for at, (_, part) in enumerate(groups) if at not in large])
+    return [*(group for at, group in enumerate(groups) if at in large), ("others", others)]
+
+
 def _draw_rate(axes: Axes, results: Results, run: int, link: dict[str, Any]) -> list[Line2D]:
     """The rate of the link, where it has one that does not change."""
-    scenario = results.spec().scenario_of(run)
-    name = link["link"]
-    own = scenario.get("links", {}).get(name) or scenario.get(name) or {}
-    rate = own.get("from", {}).get(link["from_point"], {}).get("rate", own.get("rate"))
-    if not isinstance(rate, str):
+    rate = rate_of(results.spec().scenario_of(run), link["link"], link["from_point"])
+    if rate is None:
         return []
-    line = axes.axhline(
-        _native.parse_rate(rate) / 1e6,
-        color=style.LIGHT.ink,
-        linewidth=0.9,
-        linestyle=(0, (1, 2)),
-        label=f"rate of {name}",
-    )
-    return [line]
+    look: dict[str, Any] = {"color": style.LIGHT.ink, "linewidth": 0.9, "linestyle": (0, (1, 2))}
+    label = f"rate of {link['link']}"
+    if rate / 1e6 > MOST_ABOVE * axes.get_ylim()[1]:
+        # Flows that have little of it would lie flat on the ground.
+        return [Line2D([], [], label=f"{label}: {rate / 1e6:,.4g} Mbit/s, above", **look)]
+    return [axes.axhline(rate / 1e6, label=label, **look)]
 
 
 def _draw_queue(axes: Axes, queues: pl.DataFrame, link: dict[str, Any], edges: Floats) -> list[Any]:
@@ -206,6 +217,15 @@ def _colours(count: int) -> list[Any]:
 _LINES: tuple[Any, ...] = ("-", (0, (5, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (1.5, 1.2)))
 
 
+def rate_of(scenario: Mapping[str, Any], link: str, from_point: str) -> int | None:
+    """The rate of a link that begins at a point, in bit/s; None where it has none or follows a trace."""
+    own = scenario.get("links", {}).get(link) or scenario.get(link) or {}
+    between = own.get("from", {}).get(from_point, {})
+    between = between or own.get({"server": "down", "client": "up"}.get(from_point, ""), {})
+    rate = between.get("rate", own.get("rate"))
+    return int(_native.parse_rate(rate)) if isinstance(rate, str) else None
+
+
 # Completion times
 
 
@@ -227,9 +247,10 @@ def _completion_times(results: Results) -> Iterator[tuple[str, Figure]]:
                 else style.family(style.LIGHT, len(levels))
             )
             drawn = []
+            unit = _scale_times(axes, part["time_ns"].to_numpy())
             for number, (level, colour) in enumerate(zip(levels, colours, strict=True)):
                 own = part if lines is None else part.filter(pl.col(lines.column) == level)
-                times = np.sort(own["time_ns"].to_numpy() / 1e6)
+                times = np.sort(own["time_ns"].to_numpy() / unit)
                 if not len(times):
                     continue
                 label = "all" if lines is None else f"{lines.label(level)} ({len(times):,})"
@@ -244,9 +265,6 @@ def _completion_times(results: Results) -> Iterator[tuple[str, Figure]]:
                 )
                 line.set_gid(f"cdf-{label}")
                 drawn.append(line)
-            axes.set_xscale("log")
-            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-            axes.set_xlabel("Flow completion time (ms)")
             axes.set_ylabel("Share of flows that took no longer")
             axes.set_ylim(0, 1)
             style.title(axes, results.title, *names)
@@ -254,6 +272,24 @@ def _completion_times(results: Results) -> Iterator[tuple[str, Figure]]:
                 title = f"{lines.title} (flows)"
                 _beside(axes, drawn, title)
         yield "-".join(["completion", *labels]), sheet
+
+
+def _scale_times(axes: Axes, times_ns: npt.NDArray[Any]) -> float:
+    """Sets the axis of times up for these, which are to be divided by the number returned."""
+    low, high = max(float(times_ns.min()), 1.0), float(times_ns.max())
+    unit, word = (1e9, "s") if low >= 1e9 else (1e6, "ms")
+    axes.set_xlabel(f"Flow completion time ({word})")
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    if high < 10 * low:
+        # On less than a power of ten a logarithmic axis has no number to hold on to.
+        return unit
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    if high < 300 * low:
+        axes.xaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+        axes.xaxis.set_minor_formatter(StrMethodFormatter("{x:,g}"))
+    return unit
 
 
 # Fairness
@@ -265,18 +301,12 @@ def _fairness(results: Results) -> Iterator[tuple[str, Figure]]:
     names = [name for name, one in own.items() if isinstance(one, dict) and one.get("measure") == "jain"]
     frame = results.table()
     names = [name for name in names if name in frame.columns]
-    transfers = results.study["scenario"].get("transfers") or []
-    if not names and any(one.get("flows") for one in transfers):
-        # Flows that come and go have as much to send as they have, and no share of a link.
-        return
     if not names:
-        flows = _frame(results, TRANSFERS).filter(pl.col("goodput_bit_s").is_not_null())
-        rate = pl.col("goodput_bit_s")
-        index = flows.group_by("run").agg(
-            pl.when(pl.len() > 1).then(rate.sum() ** 2 / (pl.len() * (rate**2).sum())).alias("fairness")
-        )
+        index = fairness_of(results)
+        if index is None or FAIRNESS in frame.columns:
+            return
         frame = frame.join(index, on="run", how="left")
-        names = ["fairness"]
+        names = [FAIRNESS]
     known = sorted(_varied(results, frame), key=lambda one: (one.is_quantity, len(one.levels)), reverse=True)
     if len(known) < 2:
         return
@@ -285,13 +315,31 @@ def _fairness(results: Results) -> Iterator[tuple[str, Figure]]:
         if frame[name].drop_nulls().is_empty():
             continue
         meaning = (
-            "Jain's index of goodputs" if name == "fairness" and name not in own else _meaning(results, name)
+            "Jain's index of goodputs" if name == FAIRNESS and name not in own else _meaning(results, name)
         )
         for told, part, labels in _parts(frame, known[2:]):
             with style.styled(style.LIGHT):
                 sheet = _heat_map(part, name, x, y)
                 style.title(sheet.axes[0], results.title, meaning, *told)
             yield "-".join([name.replace("_", "-"), *labels]), sheet
+
+
+def fairness_of(results: Results) -> pl.DataFrame | None:
+    """Jain's index over the goodputs of all flows of each run, in the column `FAIRNESS`.
+
+    None where flows come and go: they have as much to send as they have, and no share of a link.
+    """
+    transfers = results.study["scenario"].get("transfers") or []
+    if any(one.get("flows") for one in transfers):
+        return None
+    flows = _frame(results, TRANSFERS).filter(pl.col("goodput_bit_s").is_not_null())
+    rate = pl.col("goodput_bit_s")
+    index = pl.when(pl.len() > 1).then(rate.sum() ** 2 / (pl.len() * (rate**2).sum()))
+    return flows.group_by("run").agg(index.alias(FAIRNESS))
+
+
+FAIRNESS = "fairness"
+"""What the index is called where no measure of the study has it."""
 
 
 def _heat_map(frame: pl.DataFrame, name: str, x: Factor, y: Factor) -> Figure:

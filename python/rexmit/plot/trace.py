@@ -11,12 +11,13 @@ are named `FLOW-SIDE.TABLE`, where FLOW is `1` for connection 1 and `a1` for ass
   rows).
 - `rtt`, `again` (retransmissions), `state` (cwnd, ssthresh, SRTT, RTO).
 - `verdicts`, of all connections: what the emulator did to each packet.
+- `queue-N`, of a run: when each packet entered and left the queue of link N of the head's `queues`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from rexmit.errors import UsageError
 from rexmit.plot.flows import Flow, read_flows
 from rexmit.plot.pack import pack
 from rexmit.plot.trace_columns import Known, Table, compact
+from rexmit.plot.trace_queues import ends_of, queue_tables, queues_of, side_of
 from rexmit.plot.trace_run import absolute, beginning, states_of, verdicts_of
 from rexmit.plot.trace_sctp import Association, association_views, read_associations
 from rexmit.plot.trace_tcp import flow_views
@@ -85,10 +87,13 @@ def pack_part(capture: Path, part: Part, about: About | None = None, options: Op
     tables: dict[str, Table] = {}
     views: list[dict[str, Any]] = []
     for flow in flows:
-        views += flow_views(flow, known, states_of(about.state, flow.row["connection"], begin), tables)
+        own = ends_of(_addresses(flow.row), about.verdicts)
+        states = states_of(about.state, side_of(own, flow.row["connection"]), begin)
+        views += flow_views(flow, replace(known, ends=own), states, tables)
     for association in associations:
-        states = states_of(about.state, association.row["association"], begin)
-        views += association_views(association, known, states, tables)
+        own = ends_of(_addresses(association.row), about.verdicts)
+        states = states_of(about.state, side_of(own, association.row["association"]), begin)
+        views += association_views(association, replace(known, ends=own), states, tables)
     if about.verdicts is not None:
         tables["verdicts"] = verdicts_of(about.verdicts, len(flows) == 1)
     head = {
@@ -100,7 +105,14 @@ def pack_part(capture: Path, part: Part, about: About | None = None, options: Op
         "views": _ordered(views, part.direction),
         "remarks": remarks,
     }
+    if about.verdicts is not None and (queues := queues_of(about.verdicts)):
+        head["queues"] = queues
+        tables |= queue_tables(about.verdicts)
     return pack(head, {name: compact(table) for name, table in tables.items()})
+
+
+def _addresses(row: Mapping[str, Any]) -> list[str]:
+    return [str(row[f"{side}_address"]) for side in ("client", "server") if f"{side}_address" in row]
 
 
 def _ordered(views: list[dict[str, Any]], direction: str | None) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +21,14 @@ NEW = {"label": "segment", "letter": "", "colour": "segment", "again": False}
 
 
 @dataclass(frozen=True)
+class Ends:
+    """A connection of the run: its number from 0, and its hosts by side."""
+
+    number: int
+    hosts: Mapping[str, str] = field(default_factory=lambda: {"client": "client", "server": "server"})
+
+
+@dataclass(frozen=True)
 class Known:
     """What holds for every connection of a block.
 
@@ -33,6 +41,13 @@ class Known:
     t: tuple[float, float] | None
     short: bool
     verdicts: pl.DataFrame | None
+    ends: Ends | None = None
+    """Which connection of the run the one is that is packed."""
+
+    @property
+    def told(self) -> dict[str, int]:
+        """What the head of a view has of it."""
+        return {} if self.ends is None else {"of": self.ends.number}
 
     def within(self, time_ns: Any, start_ns: int) -> Any:
         """Which of these times are wanted."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from rexmit.plot.pack import Scaled
 from rexmit.plot.series import EPOCH_NS
-from rexmit.plot.trace_columns import Table
+from rexmit.plot.trace_columns import Ends, Table
 
 _LONGEST = 10**7 * 10**9
 """No run takes longer, in ns: a capture that begins later is not of virtual time."""
@@ -31,14 +31,14 @@ def beginning(start_ns: int, state: pl.DataFrame | None, verdicts: pl.DataFrame 
     return start_ns
 
 
-def states_of(state: pl.DataFrame | None, number: int, begin: int) -> dict[str, Table]:
+def states_of(state: pl.DataFrame | None, ends: Ends, begin: int) -> dict[str, Table]:
     """The states of each host's end of a connection over time, rows that repeat the one before left out."""
     if state is None:
         return {}
-    own = state.filter(pl.col("connection") == number - 1).sort("time_ns", maintain_order=True)
+    own = state.filter(pl.col("connection") == ends.number).sort("time_ns", maintain_order=True)
     found: dict[str, Table] = {}
-    for side in ("client", "server"):
-        rows = own.filter(pl.col("host") == side)
+    for side, host in ends.hosts.items():
+        rows = own.filter(pl.col("host") == host)
         values: dict[str, Any] = {}
         for name in ("cwnd", "ssthresh", "srtt_ns", "rto_ns"):
             if name in rows.columns:

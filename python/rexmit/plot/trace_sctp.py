@@ -141,6 +141,7 @@ def _head(
         "start": (one.start_ns - known.begin_ns) / 1e9,
         "bytes": int(rows["len"].sum()),
         "interval": max(span / 100, float(np.median(rtt)) / 1e9 if len(rtt) else 0.0, 1e-6),
+        **known.told,
     }
 
 

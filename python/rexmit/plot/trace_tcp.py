@@ -16,6 +16,7 @@ from rexmit.plot.connections import Causes
 from rexmit.plot.flows import NOTHING, Columns, Flow, chosen
 from rexmit.plot.pack import Scaled
 from rexmit.plot.trace_columns import NEW, Known, Table, jumps, look, notes, or_less, places, repairs
+from rexmit.plot.trace_queues import is_of_network, lost_on_links
 from rexmit.units import plural
 
 SIDES = ("client", "server")
@@ -66,6 +67,7 @@ def _head(flow: Flow, side: str, known: Known, kinds: list[dict[str, Any]]) -> d
         "start": (flow.start_ns - known.begin_ns) / 1e9,
         "bytes": row[f"{side}_bytes"],
         "interval": series.intervals(flow, side)[1],
+        **known.told,
     }
 
 
@@ -91,11 +93,10 @@ def _packets(flow: Flow, side: str, rows: Columns, known: Known) -> Table:
     # Numbers may stand out of order where a capture's times went back: the page goes on likewise.
     heard_before, sent = (np.maximum.accumulate(table["number"]) for table in (heard, rows))
     acked = levels[np.searchsorted(heard_before, sent)]
+    said = _said(side, rows, known)
     lost = [
-        note if note is not None and comment_says_dropped(note) else said
-        for note, said in zip(
-            rows["note"].tolist(), notes(side, rows["number"], rows["time_ns"], known), strict=True
-        )
+        note if note is not None and comment_says_dropped(note) else own
+        for note, own in zip(rows["note"].tolist(), said, strict=True)
     ]
     return {
         "t": Scaled(rows["time_ns"] - flow.start_ns, 1e-9),
@@ -109,6 +110,13 @@ def _packets(flow: Flow, side: str, rows: Columns, known: Known) -> Table:
         "duplicate": rows["duplicate"],
         "lost": lost,
     }
+
+
+def _said(side: str, rows: Columns, known: Known) -> list[str | None]:
+    """What the emulator's log says of each packet that it dropped."""
+    if known.verdicts is not None and known.ends is not None and is_of_network(known.verdicts):
+        return lost_on_links(side, rows, known.ends.number, known.verdicts)
+    return notes(side, rows["number"], rows["time_ns"], known)
 
 
 def _groups(rows: Columns, again: Columns) -> tuple[list[dict[str, Any]], Any]:

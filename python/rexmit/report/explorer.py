@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,9 @@ import polars as pl
 
 from rexmit.analyse.reached import is_unreached
 from rexmit.plot.figures import readable
+from rexmit.plot.network import FAIRNESS, fairness_of
 from rexmit.plot.pack import Column, pack
+from rexmit.report.flows import OVER_TIME, RATE, over_time
 from rexmit.report.responses import (
     Response,
     describe,
@@ -24,7 +26,7 @@ from rexmit.report.responses import (
     without_failed,
 )
 from rexmit.run import Results
-from rexmit.run.details import DETAILS, Detail
+from rexmit.run.details import DETAILS, TRANSFERS, Detail
 from rexmit.study import Factor
 from rexmit.units import as_numbers, parse_bytes
 
@@ -49,12 +51,17 @@ class Explorer:
     first: dict[str, str | None]
     blocks: dict[str, str]
     remarks: list[str] = field(default_factory=list)
+    flows: dict[str, str | None] = field(default_factory=dict)
+    """`FlowsInfo` of web/src/format.ts."""
 
 
-def explorer_of(results: Results) -> Explorer | None:
-    """What a page shows of these results; None where no response is left to show."""
+def explorer_of(results: Results, most_bytes: int | None = None) -> Explorer | None:
+    """What a page shows of these results; None where no response is left to show.
+
+    What was measured over time is there for as many runs as a page of `most_bytes` can bear.
+    """
     design = results.spec().design
-    frame = with_derived(without_failed(results.table()))
+    frame = _with_fairness(results, with_derived(without_failed(results.table())))
     responses = responses_of(frame, results.arrow().schema)
     if not frame.height or not responses:
         return None
@@ -63,8 +70,13 @@ def explorer_of(results: Results) -> Explorer | None:
     levels = _Levels(design.factors, design.replications)
     keys = [describe(name, "number") for name in ("seed", "seed_replication") if name in frame.columns]
     made = [("runs", frame, responses, keys)]
+    timed = over_time(results, most_bytes)
+    remarks += [timed.note] if timed.note else []
     for detail in DETAILS:
-        made += _detail(results, detail)
+        if detail.name not in OVER_TIME:
+            made += _detail(results, detail)
+        elif detail.name in timed.frames:
+            made += _detail(results, detail, timed.frames[detail.name])
     never = frame.filter(is_unreached(frame))["run"]
     for name, rows, found, own in made:
         rows, found = _bounded(name, rows, found, remarks)
@@ -76,10 +88,13 @@ def explorer_of(results: Results) -> Explorer | None:
         if not never.is_empty():
             columns[UNREACHED] = _column(rows["run"].is_in(never.implode()))
             told["unreached"] = UNREACHED
+        if RATE in rows.columns and name in OVER_TIME:
+            columns[RATE] = _column(rows[RATE])
         blocks[name] = pack({"table": name}, {name: columns})
         tables.append({"name": name, "block": name, **told})
     factors = [factor_record(factor) for factor in design.factors]
-    return Explorer(factors, tables, first_choice(design.factors, responses), blocks, remarks)
+    told = {"note": timed.note, "fairness": _jain(results, responses)}
+    return Explorer(factors, tables, first_choice(design.factors, responses), blocks, remarks, told)
 
 
 def factor_record(factor: Factor) -> dict[str, Any]:
@@ -147,13 +162,31 @@ class _Levels:
         return columns
 
 
+def _with_fairness(results: Results, frame: pl.DataFrame) -> pl.DataFrame:
+    """The table of runs with Jain's index of all flows, where no measure of the study has it."""
+    own = (one for one in (results.study.get("responses") or {}).values() if isinstance(one, dict))
+    index = None if any(one.get("measure") == "jain" for one in own) else fairness_of(results)
+    if index is None or FAIRNESS in frame.columns or index[FAIRNESS].null_count() == index.height:
+        return frame
+    return frame.join(index, on="run", how="left", maintain_order="left")
+
+
+def _jain(results: Results, responses: Sequence[Response]) -> str | None:
+    """The response that is Jain's index."""
+    own = results.study.get("responses") or {}
+    names = [name for name, one in own.items() if isinstance(one, dict) and one.get("measure") == "jain"]
+    known = {response.name for response in responses}
+    derived = [FAIRNESS] if not names and FAIRNESS not in own else []
+    return next((name for name in (*names, *derived) if name in known), None)
+
+
 def _detail(
-    results: Results, detail: Detail
+    results: Results, detail: Detail, part: pl.DataFrame | None = None
 ) -> Iterator[tuple[str, pl.DataFrame, list[Response], list[Response]]]:
     table = results.detail(detail)
     if table is None or not table.num_rows:
         return
-    frame = pl.DataFrame(pl.from_arrow(table))
+    frame = pl.DataFrame(pl.from_arrow(table)) if part is None else part
     own = [name for name in detail.columns if name in frame.columns]
     keys = []
     for name in own:
@@ -161,6 +194,8 @@ def _detail(
         if name in _KEYS and kind is not None:
             keys.append(describe(name, kind, table.schema))
     responses = ranked(frame, [name for name in own if name not in _KEYS], table.schema)
+    if detail is TRANSFERS:
+        responses = [replace(one, title=_TITLES.get(one.name)) for one in responses]
     if responses:
         yield detail.name, frame, responses, keys
 
@@ -210,6 +245,7 @@ _KEYS = {
     *("interval", "from_ns", "to_ns", "connection", "host", "protocol", "number", "class"),
     *("transfer", "sender", "receiver", "link", "from_point", "to_point"),
 }
+_TITLES = {"time_ns": "completion time"}
 _PACKETS = re.compile(r"(\d+) packets?")
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
@@ -227,5 +263,6 @@ def study_page(results: Results, explorer: Explorer, runs: Mapping[str, Any], ve
         "replications": int(results.study["replications"]),
         "tables": explorer.tables,
         "first": explorer.first,
+        "flows": explorer.flows,
         "runs": dict(runs),
     }

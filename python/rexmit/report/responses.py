@@ -10,6 +10,7 @@ from typing import Any, Literal
 import polars as pl
 import pyarrow as pa
 
+from rexmit.plot.network import FAIRNESS
 from rexmit.run.columns import design_columns
 from rexmit.run.details import DETAILS
 from rexmit.tables import Column, responses
@@ -28,10 +29,13 @@ class Response:
     meaning: str
     unit: str
     kind: Kind
+    title: str | None = None
+    """What people call it, where that is not its name."""
 
     def record(self) -> dict[str, str]:
         """The column as `Column` in web/src/format.ts."""
-        return {"name": self.name, "meaning": self.meaning, "unit": self.unit, "kind": self.kind}
+        told = {"name": self.name, "meaning": self.meaning, "unit": self.unit, "kind": self.kind}
+        return told if self.title is None else {**told, "title": self.title}
 
 
 def without_failed(frame: pl.DataFrame) -> pl.DataFrame:
@@ -122,7 +126,7 @@ def unit_of(name: str, schema: pa.Schema | None = None) -> str:
 def _known() -> Columns:
     """Every column of a study's tables by its name, those of runs before others of that name."""
     details = {name: column for one in DETAILS for name, column in one.columns.items()}
-    return {**details, **responses(), GOODPUT: _GOODPUT}
+    return {**details, FAIRNESS: _FAIRNESS, **responses(), GOODPUT: _GOODPUT}
 
 
 def _rank(name: str) -> int:
@@ -144,4 +148,5 @@ _ORDER = (
 _ENDINGS = {"_ns": "ns", "_ms": "ms", "_bit_s": "bit/s"}
 """Of columns that this package does not know."""
 
+_FAIRNESS = Column(FAIRNESS, "<f8?", "Jain's index of the goodputs of all flows; 1: all alike", "")
 _GOODPUT = Column(GOODPUT, "<f8?", "bytes that applications read, over the time of the run", "bit/s")

@@ -170,7 +170,7 @@ def _chosen(results: Results, wanted: str, kept: Collection[int], repeatable: bo
             return list(numbers_of(wanted, 0, last)), False
         except UsageError as error:
             raise UsageError(f"{one_line(error)}; or one of {', '.join(CHOICES)}") from None
-    order = list(_spread(results))
+    order = list(spread(results))
     if wanted == "all":
         return [*order, *sorted(set(range(runs)) - set(order))], True
     if wanted == "first":
@@ -182,7 +182,7 @@ def _chosen(results: Results, wanted: str, kept: Collection[int], repeatable: bo
     return chosen, len(chosen) == runs
 
 
-def _spread(results: Results) -> Iterator[int]:
+def spread(results: Results) -> Iterator[int]:
     """The first replication of each combination of levels, curve by curve.
 
     The runs of a curve (all levels of the factor with most of them, of positions first) follow each other;

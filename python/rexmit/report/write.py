@@ -69,7 +69,7 @@ def write_report(
     options = options or ReportOptions()
     told = list(notices)
     document = document_of(results, told, options.notes)
-    explorer = explorer_of(results)
+    explorer = explorer_of(results, options.most_bytes)
     if not has_script():
         document.notices.append(
             "There is no explorer: the script of the pages is not built here (make setup builds it)."

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -9,9 +12,12 @@ from typing import Any
 import pytest
 import rexmit
 from rexmit.errors import UsageError
+from rexmit.plot.network import rate_of
 from rexmit.report import write_report
 from rexmit.report.document import document_of
+from rexmit.report.explorer import Explorer, explorer_of
 from rexmit.report.figures import draw_figures
+from rexmit.report.flows import OverTime, over_time
 from rexmit.report.testbed import testbed_facts as facts_of
 
 
@@ -55,6 +61,32 @@ def test_flows_stand_over_the_queue_that_they_share(results: rexmit.Results, tmp
     ):
         assert told in words, told
     assert "links.bottleneck.delay 20 ms" in " ".join(words)
+
+
+def test_many_flows_are_one_line_a_transfer_and_small_transfers_one_together(tmp_path: Path) -> None:
+    def drawn(transfers: list[dict[str, Any]]) -> tuple[list[str], str]:
+        scenario = network(transfers=transfers)
+        results = rexmit.Study.from_dict({"title": "Many", "scenario": scenario}).run(progress=False)
+        text = draw_figures(results, tmp_path, ("svg",))[0].read_text()
+        return re.findall(r'id="flow-([^"]+)"', text), " ".join(re.findall(r"<!-- (.*?) -->", text))
+
+    ways = {"from": "near", "to": "sink"}
+    names, words = drawn([{**ways, "name": "pairs", "bulk": "20 kB", "connections": 20}])
+    assert names == ["pairs"]
+    assert "pairs, sum of 20 flows" in words
+    some = [{**ways, "name": f"t{at}", "bulk": f"{10 + at} kB"} for at in range(30)]
+    assert drawn(some)[0] == [*(f"t{at}" for at in range(19, 30)), "others"]
+    names, words = drawn([{**ways, "bulk": "3 kB", "start": f"{at} s"} for at in range(3)])
+    assert names == ["transfer 0", "transfer 1", "transfer 2"]
+    assert "rate of bottleneck: 5 Mbit/s, above" in words, "far above all flows it would press them flat"
+
+
+def test_rates_of_links_are_those_of_their_directions() -> None:
+    links = {"links": {"b": {"rate": "5 Mbit/s", "from": {"right": {"rate": "1 Mbit/s"}}}}}
+    assert [rate_of(links, "b", point) for point in ("left", "right")] == [5_000_000, 1_000_000]
+    path = {"path": {"rate": "5 Mbit/s", "down": {"rate": "8 Mbit/s"}}}
+    assert [rate_of(path, "path", point) for point in ("server", "client")] == [8_000_000, 5_000_000]
+    assert rate_of({"path": {}}, "path", "server") is None
 
 
 def test_the_same_results_give_the_same_bytes(results: rexmit.Results, tmp_path: Path) -> None:
@@ -113,6 +145,58 @@ def test_a_report_tells_hosts_points_and_links(results: rexmit.Results) -> None:
     document = document_of(results)
     assert [picture.name for picture in document.pictures] == ["flows-run-0", "even"]
     assert document.notices == []
+
+
+def test_the_explorer_has_flows_over_time_of_as_many_runs_as_its_page_bears() -> None:
+    responses = {"even": {"measure": "jain", "from": "1 s"}}
+    results = study(network(limit="1 min"), responses=responses).run(progress=False)
+    whole = explorer_of(results)
+    assert whole is not None
+    assert whole.flows == {"note": "", "fairness": "even"}
+    assert "rate_bit_s" in _columns(whole, "links_over_time")
+    assert _runs(over_time(results, None)) == [0, 1, 2, 3]
+    (transfers,) = (table for table in whole.tables if table["name"] == "transfers")
+    titles = {one["name"]: one.get("title") for one in transfers["responses"]}
+    assert titles["time_ns"] == "completion time"
+    rows = max(results.links(over_time=True).group_by("run").len()["len"].to_list())
+    most = 2 * rows * 80 + 80
+    assert len(_runs(over_time(results, most))) == 2, "whole runs"
+    some = explorer_of(results, most)
+    assert some is not None
+    assert _columns(some, "links_over_time")["run"]["count"] <= 2 * rows
+    assert some.remarks == [some.flows["note"]]
+    assert "of 2 of 4 runs" in str(some.flows["note"])
+    none = explorer_of(results, most_bytes=100)
+    assert none is not None
+    assert not {"transfers_over_time", "links_over_time"} & set(none.blocks)
+    assert "of no run" in str(none.flows["note"])
+    assert "measure.every" in str(none.flows["note"])
+
+
+def _runs(timed: OverTime) -> list[int]:
+    """The runs that both tables have."""
+    runs = [frame["run"].unique().sort().to_list() for frame in timed.frames.values()]
+    assert runs[0] == runs[1]
+    return list(runs[0])
+
+
+def _columns(explorer: Explorer, table: str) -> dict[str, Any]:
+    data = gzip.decompress(base64.b64decode(explorer.blocks[table]))
+    told = json.loads(data[8 : 8 + int.from_bytes(data[4:8], "little")])
+    return dict(told["tables"][table])
+
+
+def test_fairness_of_all_flows_is_there_unless_a_measure_has_it(tmp_path: Path) -> None:
+    plain = explorer_of(study(network(measure={}, limit="1 min")).run(progress=False))
+    assert plain is not None
+    assert plain.flows == {"note": "", "fairness": "fairness"}
+    assert "fairness" in _columns(plain, "runs")
+    assert not {"transfers_over_time", "links_over_time"} & set(plain.blocks)
+    flows = {"count": 5, "every": "exponential 20 ms", "size": "pareto 10 kB 1.5"}
+    comes = network(transfers=[{"name": "web", "from": "near", "to": "sink", "flows": flows}])
+    come_and_go = explorer_of(study(comes).run(progress=False))
+    assert come_and_go is not None
+    assert come_and_go.flows["fairness"] is None
 
 
 def test_a_page_of_a_network_has_the_packets_of_its_runs(results: rexmit.Results, tmp_path: Path) -> None:

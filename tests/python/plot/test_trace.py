@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from rexmit import UsageError, run_one
-from rexmit.plot import page, trace
+from rexmit import Results, Study, UsageError, run_one
+from rexmit.plot import page, trace, trace_queues
 from rexmit.plot.flows import NOTHING, Flow, read_flows
 from rexmit.plot.trace import About, Part, pack_part, pack_trace
 
@@ -316,6 +316,75 @@ def test_tables_of_the_run_are_taken_and_others_refused(
     assert (done.returncode, "--verdicts is for a page; add --html" in done.stderr) == (2, True)
     done = rexmit("plot", lost_segment, "--connection", 1, "--connection", 2)
     assert "draws one connection; give one --connection, or --html" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Results, dict[str, Any], dict[str, Any]]:
+    """Two flows that share a link, and the block of the second one's packets."""
+    folder = tmp_path_factory.mktemp("shared")
+    host = {"stack": "linux-6.1", "access": {"rate": "100 Mbit/s", "delay": "1 ms"}}
+    scenario = {
+        "hosts": {"near": {**host, "at": "a"}, "far": {**host, "at": "a"}, "sink": {**host, "at": "b"}},
+        "links": {"middle": {"between": ["a", "b"], "rate": "5 Mbit/s", "queue": "20 packets"}},
+        "transfers": [{"from": name, "to": "sink", "bulk": "400 kB"} for name in ("near", "far")],
+        "measure": {},
+    }
+    results = Study.from_dict({"title": "Shared", "scenario": scenario}).run(progress=False)
+    results.capture(0, at={"far": folder / "far.pcapng"})
+    tables = results.trace(0)
+    known = About(0, "run 0", state=tables["state"], verdicts=tables["verdicts"])
+    return results, *read(pack_trace(folder / "far.pcapng", known))
+
+
+Shared = tuple[Results, dict[str, Any], dict[str, Any]]
+
+
+def test_the_queue_of_a_link_is_as_long_as_the_run_measured_it(shared: Shared) -> None:
+    results, head, tables = shared
+    assert head["queues"] == [
+        {"direction": "middle/a-b", "title": "middle, a to b"},
+        {"direction": "middle/b-a", "title": "middle, b to a"},
+    ]
+    queue, log = tables["queue-0"], tables["verdicts"]
+    offered = log["t"][[way == "middle/a-b" for way in log["direction"]]]
+    rows = len(offered)
+    place = queue.get("place", np.zeros(rows, dtype=int))
+    entered = offered + queue.get("entered", 0)
+    left = offered[0] + np.cumsum(queue["left"]) if "left" in queue else entered + queue["stay"]
+    inside = place == 0
+    # As the run looked: once a millisecond, before what happens then.
+    last = int(results.links()["queue_packets_max"].max())  # type: ignore[arg-type]
+    looks = np.arange(0, results.table()["virtual_ns"][0] + 1, 1_000_000)
+    begun = np.searchsorted(np.sort(entered[inside]), looks, side="left")
+    packets = begun - np.searchsorted(np.sort(left[inside]), looks, side="right")
+    measured = results.links().filter(link="middle", from_point="a").row(0, named=True)
+    assert packets.max() == measured["queue_packets_max"] == last == 20
+    assert packets.mean() == pytest.approx(measured["queue_packets_mean"], rel=1e-12)
+    assert (place == trace_queues.OUTSIDE).sum() == measured["drops_queue"]
+    assert set(queue["connection"].tolist()) == {0, 1}
+
+
+def test_a_connection_of_a_network_is_that_of_its_run(shared: Shared) -> None:
+    _, head, tables = shared
+    [view] = head["views"]
+    # The only one that its host saw, and the second of the run.
+    assert (view["connection"], view["of"]) == (1, 1)
+    assert "1-server.state" in tables, "of the host far"
+    lost = [note for note in tables["1-server.packets"]["lost"] if note]
+    log = tables["verdicts"]
+    queue = tables["queue-0"]
+    own = np.flatnonzero([way == "middle/a-b" for way in log["direction"]])
+    dropped = (log["dropped"][own] == 1) & (queue["connection"] == 1)
+    assert len(lost) == dropped.sum() > 0
+    assert set(lost) == {"dropped: queue full (20 packets), at middle, a to b"}
+
+
+def test_a_log_without_times_in_the_queue_has_no_queues(shared: Shared) -> None:
+    results, _, _ = shared
+    old = results.trace(0)["verdicts"].drop("entered_ns", "left_ns")
+    assert trace_queues.queues_of(old) == []
+    assert trace_queues.queue_tables(old) == {}
+    assert trace_queues.ends_of(["10.0.0.1:5001", "10.0.0.2:40000"], old) is None, "no port of a run"
 
 
 def test_the_committed_blocks_are_what_is_written(lost_segment: Path) -> None:

@@ -49,25 +49,48 @@ export function mountChart(
 export function paperOf(picture: Picture, title: string, theme: Theme, width = 900): Paper {
   const made = make(picture, width - 2 * MARGIN, theme);
   const { frame, x, y } = made.chart;
-  const ink = INK[theme];
-  const lines = wrapped(picture.caption, Math.floor((frame.width - 10) / 6.1));
   const legend = legendOf(made.chart);
-  const legendHeight = drawLegend(new Scene(0, 0), legend, frame.width, ink);
+  const drawing: Drawing = {
+    caption: picture.caption,
+    width: frame.width,
+    height: frame.height + (made.kind === "heat" ? SCALE_HEIGHT : 0),
+    legend: (scene) => drawLegend(scene, legend, frame.width, INK[theme]),
+    draw: (scene) => {
+      drawFrame(scene, frame, { x, y, grid: made.kind !== "heat" }, INK[theme]);
+      if (made.kind === "lines") drawLines(scene, made.chart);
+      else made.chart.draw(scene, theme);
+    },
+  };
+  return onPaper(drawing, title, theme);
+}
+
+/** What a drawing that stands alone is made of. */
+export interface Drawing {
+  caption: string;
+  width: number;
+  height: number;
+  /** Draws the legend, and says how high it is. */
+  legend: (scene: Scene) => number;
+  draw: (scene: Scene) => void;
+}
+
+/** A drawing with a title, its caption and its legend. */
+export function onPaper(drawing: Drawing, title: string, theme: Theme): Paper {
+  const ink = INK[theme];
+  const lines = wrapped(drawing.caption, Math.floor((drawing.width - 10) / 6.1));
+  const legendHeight = drawing.legend(new Scene(0, 0));
   const top = MARGIN + 26 + lines.length * 17 + 14;
-  const height = top + legendHeight + frame.height + (made.kind === "heat" ? SCALE_HEIGHT : 0) + MARGIN;
-  const scene = new Scene(frame.width + 2 * MARGIN, Math.ceil(height));
+  const height = top + legendHeight + drawing.height + MARGIN;
+  const scene = new Scene(drawing.width + 2 * MARGIN, Math.ceil(height));
   scene.text(MARGIN, MARGIN + 16, title, { colour: ink.text, weight: 650, size: 18 });
   lines.forEach((line, at) => scene.text(MARGIN, MARGIN + 40 + at * 17, line, { colour: ink.soft }));
-  scene.shifted(MARGIN, top, () => drawLegend(scene, legend, frame.width, ink));
-  scene.shifted(MARGIN, top + legendHeight, () => {
-    drawFrame(scene, frame, { x, y, grid: made.kind !== "heat" }, ink);
-    if (made.kind === "lines") drawLines(scene, made.chart);
-    else made.chart.draw(scene, theme);
-  });
+  scene.shifted(MARGIN, top, () => drawing.legend(scene));
+  scene.shifted(MARGIN, top + legendHeight, () => drawing.draw(scene));
   return { svg: scene.toString(ink.paper), width: scene.width, height: scene.height };
 }
 
-const MARGIN = 22;
+/** Around a drawing that stands alone. */
+export const MARGIN = 22;
 
 type Made = { kind: "lines"; chart: LineChart } | { kind: "heat" | "box"; chart: CellChart };
 

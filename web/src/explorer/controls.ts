@@ -4,7 +4,9 @@ import { spoken } from "../ui/units";
 import type { StudyPage } from "../format";
 import { type Dim, dimOf, type Source } from "./data";
 import type { Role } from "./group";
-import { levelLabel } from "./picture";
+import { flowsHint, hasFlows } from "./flows";
+import { levelLabel, wordOf } from "./picture";
+import { presetsOf } from "./presets";
 import { type Kind, type State, withRole } from "./state";
 
 export interface Controls {
@@ -12,19 +14,27 @@ export interface Controls {
   /** Changes the state: what is chosen here goes through this. */
   change: (next: State) => void;
   chooseTable: (name: string) => void;
+  /** Takes up a table and charts it as `of` says. */
+  preset: (table: string, of: (first: State, source: Source) => State) => void;
+  /** What of flows over time is chosen: run and link. */
+  flows: () => HTMLElement[];
 }
 
 /** Fills `host` with the controls for a state. */
 export function drawControls(host: HTMLElement, state: State, source: Source, wiring: Controls): void {
   const focused = host.contains(document.activeElement) ? document.activeElement?.id : null;
   const open = [...host.querySelectorAll<HTMLDetailsElement>("details[open]")].map((one) => one.id);
-  fill(
-    host,
-    el("div", { class: "controls-row" }, ...kindRow(state, source, wiring)),
-    el("div", { class: "controls-row" }, ...roleRow(state, source, wiring)),
-    el("div", { class: "controls-row" }, ...againstRow(state, source, wiring), scaleToggles(state, wiring)),
-    filterRow(state, source, wiring),
-  );
+  const row = (...parts: HTMLElement[]): HTMLElement => el("div", { class: "controls-row" }, ...parts);
+  if (state.kind === "flows") fill(host, row(...kindRow(state, source, wiring)), row(...wiring.flows()));
+  else
+    fill(
+      host,
+      row(...kindRow(state, source, wiring)),
+      hintRow(wiring.page),
+      row(...roleRow(state, source, wiring)),
+      row(...againstRow(state, source, wiring), scaleToggles(state, wiring)),
+      filterRow(state, source, wiring),
+    );
   for (const id of open)
     host.querySelector<HTMLDetailsElement>(`details[id="${CSS.escape(id)}"]`)?.setAttribute("open", "");
   if (focused) document.getElementById(focused)?.focus();
@@ -32,7 +42,12 @@ export function drawControls(host: HTMLElement, state: State, source: Source, wi
 
 type Option = [value: string, label: string];
 
-function choice(label: string, options: Option[], chosen: string, act: (value: string) => void): HTMLElement {
+export function choice(
+  label: string,
+  options: Option[],
+  chosen: string,
+  act: (value: string) => void,
+): HTMLElement {
   const id = `choice-${label.toLowerCase().replaceAll(/\W+/g, "-")}`;
   const select = el("select", { id, onchange: () => act(select.value) });
   for (const [value, text] of options) select.append(new Option(text, value, false, value === chosen));
@@ -58,18 +73,32 @@ function toggle(label: string, on: boolean, act: (on: boolean) => void): HTMLEle
   return el("label", { class: "toggle", for: id }, box, label);
 }
 
-function kindRow(state: State, source: Source, { page, change, chooseTable }: Controls): HTMLElement[] {
+/** What to write to have the kinds that this page has not. */
+function hintRow(page: StudyPage): HTMLElement | null {
+  const hint = flowsHint(page);
+  return hint === null ? null : el("p", { class: "soft hint" }, hint);
+}
+
+function kindRow(state: State, source: Source, wiring: Controls): HTMLElement[] {
+  const { page, change, chooseTable } = wiring;
   const kinds: Option[] = [
     ["line", "Lines"],
     ["heat", "Heat map"],
     ["spread", "Distribution"],
   ];
+  if (hasFlows(page)) kinds.push(["flows", "Flows and queue"]);
   const column = source.responses.find((one) => one.name === state.response);
   const row = [
     segments("chart", kinds, state.kind, (kind) =>
       change({ ...state, kind: kind as Kind, zoom: null, at: null }),
     ),
   ];
+  const presets = presetsOf(page).map(({ id, words, table, title, of }) =>
+    button(words, () => wiring.preset(table, of), { id: `preset-${id}`, title }),
+  );
+  if (presets.length > 0)
+    row.push(el("div", { class: "segments", role: "group", "aria-label": "Pictures of flows" }, ...presets));
+  if (state.kind === "flows") return row;
   if (page.tables.length > 1)
     row.push(
       choice(
@@ -79,7 +108,7 @@ function kindRow(state: State, source: Source, { page, change, chooseTable }: Co
         chooseTable,
       ),
     );
-  const responses = source.responses.map(({ name }): Option => [name, spoken(name)]);
+  const responses = source.responses.map((one): Option => [one.name, wordOf(one)]);
   const response = choice("Response", responses, state.response, (name) =>
     change({ ...state, response: name, zoom: null }),
   );

@@ -34,9 +34,14 @@ const MOST_LEVELS = 100_000;
 
 /** Reads a table of the page. Rejects with an Error that says what is wrong with it, for people. */
 export async function load(page: StudyPage, info: TableInfo): Promise<Source> {
+  return sourceOf(page, info, await loadTable(info));
+}
+
+/** The columns of a table of the page, as they are. Rejects with an Error that says what is wrong with it. */
+export async function loadTable(info: TableInfo): Promise<Table> {
   const element = document.getElementById(info.block);
   if (!element) throw new Error(`this page has no block ${info.block}`);
-  return sourceOf(page, info, await readBlock(element.textContent ?? "", info.block));
+  return readBlock(element.textContent ?? "", info.block);
 }
 
 async function readBlock(text: string, name: string): Promise<Table> {

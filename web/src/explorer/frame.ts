@@ -135,11 +135,26 @@ export interface LegendEntry {
 
 /** Draws a legend in lines of at most `width`; its height. */
 export function drawLegend(scene: Scene, entries: LegendEntry[], width: number, ink: Ink): number {
+  const samples = entries.map(({ label, look }): Sample => ({
+    label,
+    draw: (x, y) => drawSample(scene, x, y, look),
+  }));
+  return drawSamples(scene, samples, width, ink);
+}
+
+/** A label, and what draws a piece of what it stands for. */
+export interface Sample {
+  label: string;
+  draw: (x: number, y: number) => void;
+}
+
+/** The same with any pieces. */
+export function drawSamples(scene: Scene, entries: Sample[], width: number, ink: Ink): number {
   let [x, y] = [0, 12];
-  for (const { label, look } of entries) {
+  for (const { label, draw } of entries) {
     const needed = 30 + label.length * 6.8 + 18;
     if (x > 0 && x + needed > width) [x, y] = [0, y + 20];
-    drawSample(scene, x, y - 4, look);
+    draw(x, y - 4);
     scene.text(x + 28, y, label, { colour: ink.text });
     x += needed;
   }

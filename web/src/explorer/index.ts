@@ -5,9 +5,12 @@ import { button, copy, download, el, fill, say } from "../ui/dom";
 import { rasterise, Scene } from "../ui/scene";
 import { onTheme, theme } from "../ui/theme";
 import { counted } from "../ui/units";
-import { type Chart, mountChart, paperOf } from "./chart";
+import { type Chart, mountChart, type Paper, paperOf } from "./chart";
 import { drawControls } from "./controls";
 import { dimOf, load, reason, type Source } from "./data";
+import type { FlowPointer } from "./flowpointer";
+import { flowsHint, hasFlows } from "./flows";
+import { FlowView } from "./flowview";
 import { drawSample, type LegendEntry, type Mark } from "./frame";
 import { keysDialog } from "./keys";
 import { csv, listing } from "./listing";
@@ -40,6 +43,8 @@ class Explorer {
   private picture: Picture | null = null;
   private chart: Chart | null = null;
   private pointer: Pointer | null = null;
+  private flowPointer: FlowPointer | null = null;
+  private readonly flows: FlowView;
   private faults: string[] = [];
   /** The drawing for paper is in its place. */
   private printing = false;
@@ -68,6 +73,7 @@ class Explorer {
     this.source = runs;
     this.sources.set(runs.info.name, runs);
     this.first = this.state = firstState(page, runs);
+    this.flows = new FlowView(page, runs);
     this.packets = new Packets(this.parts.packets, page, runs, {
       change: (part) => this.change({ ...this.state, ...part }),
       traced: (trace) => {
@@ -118,6 +124,7 @@ class Explorer {
     const read = fromFragment(fragment, this.first, this.source);
     this.faults = [...faults, ...read.faults];
     this.state = read.state;
+    if (this.state.kind === "flows") await this.loadFlows();
     this.draw();
     if (table === undefined) return;
     const open = this.state.run !== null ? this.parts.packets : this.host;
@@ -141,7 +148,31 @@ class Explorer {
     }
   }
 
+  /** Reads what flows over time take; where that cannot be had, says so and shows lines. */
+  private async loadFlows(): Promise<void> {
+    try {
+      if (!hasFlows(this.page)) throw new Error(flowsHint(this.page) ?? "");
+      await this.flows.load();
+      const { link } = this.state;
+      const flows = this.flows.flows(this.state);
+      if (link !== null && flows && flows.link !== link)
+        this.faults.push(`The link asks for the queue of ${link}, which run ${flows.run} does not have.`);
+    } catch (error) {
+      this.faults.push(`Flows over time cannot be shown: ${reason(error)}`);
+      this.state = { ...this.state, kind: "line" };
+    }
+  }
+
   private change(next: State): void {
+    if (next.kind === "flows" && !this.flows.loaded) {
+      this.faults = [];
+      this.state = next;
+      void this.loadFlows().then(() => {
+        this.write(false);
+        this.draw();
+      });
+      return;
+    }
     const before = this.state;
     this.state = next;
     this.faults = [];
@@ -172,19 +203,25 @@ class Explorer {
       page: this.page,
       change: (next) => this.change(next),
       chooseTable: (name) => void this.table(name),
+      preset: (name, of) => void this.table(name, (first) => of(first, this.source)),
+      flows: () => this.flows.controls(this.state, (next) => this.change(next)),
     });
     this.picture = pictureOf(this.state, this.source);
-    caption.textContent = this.picture.caption;
-    say(this.parts.live, this.picture.caption);
+    caption.textContent = this.caption;
+    say(this.parts.live, this.caption);
     this.drawFaults();
     this.drawChart();
     this.drawOpen();
     this.drawTools();
   }
 
-  private async table(name: string): Promise<void> {
+  private get caption(): string {
+    return this.state.kind === "flows" ? this.flows.caption(this.state) : this.picture!.caption;
+  }
+
+  private async table(name: string, of: (first: State) => State = (first) => first): Promise<void> {
     const faults = await this.choose(name);
-    if (faults.length === 0) this.change({ ...this.first });
+    if (faults.length === 0) this.change({ ...of(this.first) });
     this.faults = faults;
     this.drawFaults();
   }
@@ -202,7 +239,12 @@ class Explorer {
     const { chart: host, legend, notes, paper } = this.parts;
     this.chart?.destroy();
     this.pointer?.destroy();
-    this.chart = this.pointer = null;
+    this.flowPointer?.destroy();
+    this.chart = this.pointer = this.flowPointer = null;
+    if (this.state.kind === "flows") {
+      this.drawFlows();
+      return;
+    }
     const none = this.nothing(picture);
     const asTable = this.state.view === "table";
     host.classList.toggle("empty", none !== null || asTable);
@@ -231,6 +273,39 @@ class Explorer {
       say: (text) => say(this.parts.live, text),
     });
     this.drawLegend(this.chart.legend);
+  }
+
+  private drawFlows(): void {
+    const { chart: host, legend, notes, paper } = this.parts;
+    const flows = this.flows.flows(this.state);
+    const asTable = this.state.view === "table";
+    host.classList.toggle("empty", flows === null || asTable);
+    host.style.height = "";
+    fill(paper);
+    fill(notes);
+    fill(legend);
+    this.printing = false;
+    if (!flows)
+      fill(
+        host,
+        this.flows.nothing(() => this.change({ ...this.state, of: null })),
+      );
+    else if (asTable) fill(host, this.flows.listing(flows, this.caption));
+    if (!flows || asTable) return;
+    this.width = Math.floor(host.parentElement!.clientWidth);
+    this.flows.legend(legend, flows, theme());
+    host.setAttribute("aria-label", `Chart. ${this.caption} Arrow keys go from interval to interval.`);
+    this.flowPointer = this.flows.mount(
+      host,
+      flows,
+      this.state,
+      { width: this.width, theme: theme() },
+      {
+        zoomed: (from, to) => this.change({ ...this.state, zoom: [from, to, 0, 1] }),
+        open: () => this.openRun({ run: flows.run, with: null, trace: "" }),
+        say: (text) => say(this.parts.live, text),
+      },
+    );
   }
 
   /** Why there is nothing to chart, and a way back; null where there is. */
@@ -326,7 +401,7 @@ class Explorer {
       button("SVG", () => this.save("svg"), { id: "tool-svg", title: "Download the chart as SVG" }),
       button("PNG", () => this.save("png"), { id: "tool-png", title: "Download the chart as PNG" }),
       button("CSV", () => this.save("csv"), { id: "tool-csv", title: "Download the charted values as CSV" }),
-      button("Copy CSV", () => void copy(csv(this.picture!)).then(() => told("copied")), { id: "tool-copy" }),
+      button("Copy CSV", () => void copy(this.values()).then(() => told("copied")), { id: "tool-copy" }),
       button("Copy link", () => void copy(location.href).then(() => told("link copied")), {
         id: "tool-link",
         title: "A link that restores every choice",
@@ -340,15 +415,29 @@ class Explorer {
   }
 
   private save(kind: "svg" | "png" | "csv"): void {
-    const picture = this.picture!;
-    const name = `${this.page.name.replaceAll(/\W+/g, "-")}-${this.state.response}`;
+    const whose = this.state.kind === "flows" ? `flows-${this.flows.runOf(this.state)}` : this.state.response;
+    const name = `${this.page.name.replaceAll(/\W+/g, "-")}-${whose}`;
     if (kind === "csv") {
-      download(`${name}.csv`, csv(picture), "text/csv");
+      download(`${name}.csv`, this.values(), "text/csv");
       return;
     }
-    const { svg, width, height } = paperOf(picture, this.page.title, "light");
+    const paper = this.paper(this.page.title);
+    if (!paper) return;
+    const { svg, width, height } = paper;
     if (kind === "svg") download(`${name}.svg`, svg, "image/svg+xml");
     else void rasterise(svg, width, height).then((blob) => download(`${name}.png`, blob));
+  }
+
+  /** What is charted as CSV. */
+  private values(): string {
+    return this.state.kind === "flows" ? this.flows.csv(this.state) : csv(this.picture!);
+  }
+
+  /** What is charted as a drawing; null where nothing is. */
+  private paper(title: string, width?: number): Paper | null {
+    return this.state.kind === "flows"
+      ? this.flows.paper(this.state, title, "light", width)
+      : paperOf(this.picture!, title, "light", width);
   }
 
   private listen(): void {
@@ -369,7 +458,7 @@ class Explorer {
       // The page has another width on paper: what is drawn for it must stay.
       if (this.printing) return;
       const width = Math.floor(this.parts.chart.parentElement!.clientWidth);
-      if (this.chart && width !== this.width && width > 0) {
+      if ((this.chart || this.flowPointer) && width !== this.width && width > 0) {
         this.drawChart();
         this.drawOpen();
       }
@@ -378,9 +467,9 @@ class Explorer {
   }
 
   private drawPaper(): void {
-    if (!this.picture || !this.chart) return;
+    if (!this.picture || !(this.chart || this.flowPointer)) return;
     this.printing = true;
-    this.parts.paper.innerHTML = paperOf(this.picture, "", "light", 760).svg;
+    this.parts.paper.innerHTML = this.paper("", 760)?.svg ?? "";
   }
 
   private key(event: KeyboardEvent): void {

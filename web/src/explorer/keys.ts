@@ -3,7 +3,7 @@ import { button, el } from "../ui/dom";
 
 const KEYS: [string, string][] = [
   ["Tab", "from control to control, and to the chart"],
-  ["← →", "in the chart: to the next point of a curve"],
+  ["← →", "in the chart: to the next point of a curve, or the next interval"],
   ["↑ ↓", "in the chart: to the next curve above or below"],
   ["Page ↑ ↓", "in the chart: to the next panel"],
   ["Home, End", "in the chart: to the ends of a curve"],

@@ -53,6 +53,16 @@ export function pictureOf(state: State, source: Source): Picture {
 
 type Unworded = Omit<Picture, "title" | "caption">;
 
+/** What people call a response. */
+export function wordOf(column: Column): string {
+  return column.title ?? spoken(column.name);
+}
+
+/** What a row of a table is. */
+export function rowWord(table: string): string {
+  return { runs: "run", transfers: "flow" }[table] ?? "row";
+}
+
 /** `3.512 s`, `1.24 ×`. */
 export function valueText(picture: Unworded, value: number, digits = 4): string {
   if (Number.isNaN(value)) return "–";
@@ -127,7 +137,7 @@ export function notesOf(picture: Picture): string[] {
     const points =
       gaps > 0 ? ` At ${counted(gaps, "point")} that is so of all: the chart has a gap there.` : "";
     notes.push(
-      `${counted(missing, "row")} of ${count(groups.order.length)} ${missing === 1 ? "has" : "have"} ${why}.${points}`,
+      `${counted(missing, state.table === "runs" ? "row" : rowWord(state.table))} of ${count(groups.order.length)} ${missing === 1 ? "has" : "have"} ${why}.${points}`,
     );
   }
   const never = unreachedNote(picture);
@@ -139,13 +149,14 @@ function unreachedNote({ unreached, groups, state }: Picture): string {
   if (all === 0) return "";
   const points = unreached.reduce((sum, rows) => sum + (rows > 0 ? 1 : 0), 0);
   const where = state.kind === "spread" ? "" : ` (${counted(points, "open mark")})`;
-  const whose = state.table === "runs" ? "run" : "row";
+  const whose = rowWord(state.table);
   return `In ${counted(all, whose)} of ${count(groups.order.length)}${where} a pattern met no packet: what it stands for never happened.`;
 }
 
 function titleOf(picture: Unworded): string {
   const { column, state, source } = picture;
-  const name = column.kind === "truth" ? `share ${spoken(column.name)}` : spoken(column.name);
+  const plain = wordOf(column);
+  const name = column.kind === "truth" ? `share ${plain}` : plain;
   const { against } = state;
   if (!against) return name;
   const dim = dimOf(source, against.dim)!;
@@ -177,7 +188,7 @@ function captionOf(picture: Unworded): string {
 
 function intervalText(picture: Unworded): string {
   const { state, measure, summary } = picture;
-  const rows = ` ${count(picture.groups.order.length)} of ${counted(picture.source.rows, picture.source.info.name === "runs" ? "run" : "row")}.`;
+  const rows = ` ${count(picture.groups.order.length)} of ${counted(picture.source.rows, rowWord(picture.source.info.name))}.`;
   if (state.kind !== "line") return rows;
   const parts = summary.replications;
   if (measure === "share") return ` Bands: 95\u202f% confidence of the share (Wilson).${rows}`;

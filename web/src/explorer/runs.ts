@@ -2,7 +2,7 @@
 import { numbers } from "../block";
 import type { StudyPage } from "../format";
 import { button, copy, el, fill } from "../ui/dom";
-import { count, counted, spoken, withUnit } from "../ui/units";
+import { count, counted, withUnit } from "../ui/units";
 import type { Dim, Source } from "./data";
 import {
   cellLevels,
@@ -12,7 +12,9 @@ import {
   type Picture,
   placesOf,
   rowsOf,
+  rowWord,
   valueText,
+  wordOf,
 } from "./picture";
 import type { State } from "./state";
 import { meanOf } from "./stats";
@@ -69,7 +71,7 @@ export function pointText(picture: Picture, cell: number): string {
   const ends = `${valueText(picture, low)} … ${valueText(picture, high)}`;
   const interval =
     low === high && measure !== "share" ? "" : measure === "median" ? `from ${ends}` : `95\u202f% ${ends}`;
-  const unit = state.table === "runs" ? "run" : "row";
+  const unit = rowWord(state.table);
   return [value, interval, counted(n, unit), lost, open].filter((part) => part !== "").join(" · ");
 }
 
@@ -98,7 +100,7 @@ function runTable(page: StudyPage, picture: Picture, entries: Entry[], wiring: R
   const other = source.dims.filter(
     (dim) => dim.kind === "factor" && dim.labels.length > 1 && !fixed.includes(dim.name),
   );
-  const heads = ["run", "replication", ...other.map((dim) => dim.title), spoken(column.name)];
+  const heads = ["run", "replication", ...other.map((dim) => dim.title), wordOf(column)];
   if (state.against) heads.push(state.against.how);
   if (hasEnd(picture)) heads.push("ended");
   heads.push("packets", "");

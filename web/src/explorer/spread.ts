@@ -1,7 +1,7 @@
 // Distributions: the share of runs up to a value, and shares of bins.
 import { cellAt, valuesOf } from "./group";
 import type { Curves } from "./lines";
-import type { Picture } from "./picture";
+import { type Picture, rowWord } from "./picture";
 import { binEdges } from "./stats";
 
 export interface Distribution {
@@ -34,7 +34,8 @@ export function distribution(picture: Picture): Distribution {
     lows: curves.map(() => edges.map(() => null)),
     highs: curves.map(() => edges.map(() => null)),
   }));
-  return { panels, range, title: histogram ? "share of runs in a bin" : "share of runs up to a value" };
+  const whose = `share of ${rowWord(state.table)}s`;
+  return { panels, range, title: `${whose} ${histogram ? "in a bin" : "up to a value"}` };
 }
 
 /** The share of values at or below each place. */

@@ -4,7 +4,7 @@ import type { Against } from "./against";
 import { type Dim, dimOf, type Source } from "./data";
 import { type Filters, type Role, ROLES } from "./group";
 
-export type Kind = "line" | "heat" | "spread";
+export type Kind = "line" | "heat" | "spread" | "flows";
 export type Shape = "ecdf" | "histogram" | "box";
 
 export interface State {
@@ -33,6 +33,10 @@ export interface State {
   /** What the graphs of the packets say of their own state. */
   trace: string;
   view: "chart" | "table";
+  /** Of flows over time: the run, the first that the page has where it is null, and the link, the one with the longest
+   * queue where it is null. */
+  of: number | null;
+  link: string | null;
 }
 
 /** The state to begin with: what the page asks for, as far as this table has it. */
@@ -67,6 +71,8 @@ export function firstState(page: StudyPage, source: Source): State {
     layout: "beside",
     trace: "",
     view: "chart",
+    of: null,
+    link: null,
   };
 }
 
@@ -100,6 +106,8 @@ export function toFragment(state: State, first: State, source: Source): string {
   if (state.zoom) said.set("zoom", zoomText(state.zoom));
   if (state.run !== null) said.set("run", String(state.run));
   if (state.with !== null) said.set("with", String(state.with));
+  if (state.of !== null) said.set("of", String(state.of));
+  if (state.link !== null) said.set("link", state.link);
   return HEAD + said.toString();
 }
 
@@ -128,7 +136,8 @@ export function fromFragment(
   readZoom(said.get("zoom"), state, faults);
   readAgainst(said.get("against"), state, source, faults);
   readLevels(said, state, source, faults);
-  for (const key of ["run", "with"] as const) {
+  state.link = said.get("link");
+  for (const key of ["run", "with", "of"] as const) {
     const number = said.get(key);
     if (number === null) continue;
     if (/^\d{1,15}$/.test(number)) state[key] = Number(number);
@@ -180,7 +189,7 @@ const TEXTS = {
 };
 type Textual = keyof typeof TEXTS;
 const CHOICES: Partial<Record<Textual, string[]>> = {
-  kind: ["line", "heat", "spread"],
+  kind: ["line", "heat", "spread", "flows"],
   measure: ["mean", "median"],
   shape: ["ecdf", "histogram", "box"],
   layout: ["beside", "overlay"],

@@ -88,6 +88,11 @@ export class Chart {
       this.element.replaceChildren(this.cursor, this.selection);
       this.places = panels.map((panel) => this.place(panel));
     }
+    for (const { panel, canvas } of this.places)
+      canvas.setAttribute(
+        "aria-label",
+        `${panel.title(layers)} over time. Arrows move, plus and minus zoom, 0 shows all, brackets go to retransmissions.`,
+      );
     this.resize(height);
   }
 
@@ -170,10 +175,6 @@ export class Chart {
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "img");
     canvas.dataset.panel = panel.name;
-    canvas.setAttribute(
-      "aria-label",
-      `${panel.title(this.layers)} over time. Arrows move, plus and minus zoom, 0 shows all, brackets go to retransmissions.`,
-    );
     const context = canvas.getContext("2d", { alpha: false });
     if (!context) throw new Error("this browser has no canvas");
     this.element.append(canvas);

@@ -23,15 +23,11 @@ export function nearest(sheet: Sheet, panel: Panel, layers: Layer[], [x, y]: [nu
   for (const layer of layers) {
     if (panel.name === "sequence") searchSequence(search, layer);
     else
-      for (const { series, label, unit } of panel.series(layer))
+      for (const { series, label, unit, say } of panel.series(layer))
         search.rows(series.t, (row) => {
           const value = series.v[row];
-          if (value === value)
-            search.point(
-              series.t[row],
-              value,
-              () => `${time(series.t[row])}\n${round(value)} ${unit} (${label})`,
-            );
+          const words = (): string => (say ? say(row) : `${round(value)} ${unit} (${label})`);
+          if (value === value) search.point(series.t[row], value, () => `${time(series.t[row])}\n${words()}`);
         });
   }
   return search.best;

@@ -4,11 +4,12 @@ import { Chart, panelsOf, type Shown } from "./chart";
 import { element, button, Tip } from "./dom";
 import { listen } from "./gestures";
 import type { MountedTrace, TraceOptions } from "./index";
-import { layerOf, type Layer } from "./layer";
+import { layerOf, type Layer, type QueueChoice } from "./layer";
 import { legend } from "./legend";
 import { Lists } from "./lists";
 import type { Trace } from "./model";
 import { PANELS, type Panel } from "./panels";
+import { queueChoice } from "./queue-choice";
 import { moved, zoomTime, zoomValue, type Range } from "./ranges";
 import { save } from "./saving";
 import { fromText, toText } from "./state";
@@ -30,6 +31,7 @@ export class Instrument implements MountedTrace {
   private range: Range | null = null;
   private readonly hidden = new Set<string>();
   private readonly folded = new Set<string>();
+  private queue: QueueChoice = { link: null, measure: "packets" };
   private current = { layer: 0, row: -1 };
   private waiting = 0;
   private telling = 0;
@@ -62,6 +64,7 @@ export class Instrument implements MountedTrace {
       range: this.range,
       hidden: [...this.hidden],
       folded: [...this.folded],
+      ...this.queue,
     });
   }
 
@@ -76,6 +79,7 @@ export class Instrument implements MountedTrace {
     this.folded.clear();
     for (const name of seen.folded) if (PANELS.some((panel) => panel.name === name)) this.folded.add(name);
     this.range = seen.range;
+    this.queue = { link: seen.link, measure: seen.measure };
     this.rebuild();
   }
 
@@ -112,9 +116,7 @@ export class Instrument implements MountedTrace {
       this.facts.textContent = "There is nothing to show: no side of any connection sent data.";
       return;
     }
-    this.layers = this.traces.map((trace, at) =>
-      layerOf(trace, this.keys[at], this.dark, this.overlaid && at === 1),
-    );
+    this.layers = this.makeLayers();
     this.whole = wholeOf(this.layers);
     this.current = { layer: 0, row: -1 };
     this.describe();
@@ -122,6 +124,20 @@ export class Instrument implements MountedTrace {
     this.charts.forEach((chart, at) => chart.build(this.layersOf(at), this.folded, this.height()));
     this.lists.show(this.layers);
     this.changed(false);
+  }
+
+  private makeLayers(): Layer[] {
+    return this.traces.map((trace, at) =>
+      layerOf(trace, this.keys[at], this.dark, this.overlaid && at === 1, this.queue),
+    );
+  }
+
+  /** Shows another queue, or something else of it, under the same packets. */
+  private chooseQueue(choice: QueueChoice): void {
+    this.queue = choice;
+    this.layers = this.makeLayers();
+    this.charts.forEach((chart, at) => chart.build(this.layersOf(at), this.folded, this.height()));
+    this.changed();
   }
 
   private height(): number {
@@ -161,6 +177,7 @@ export class Instrument implements MountedTrace {
           ]
         : []),
       ...this.foldings(),
+      ...queueChoice(this.layers, this.queue, (choice) => this.chooseQueue(choice)),
       button("save SVG", "vector graphics of what is in view", () => this.save("svg")),
       button("save PNG", "a picture of what is in view, at twice the size", () => this.save("png")),
       help(),
@@ -340,9 +357,7 @@ export class Instrument implements MountedTrace {
   /** Colours, sizes and print follow what is around. */
   private watch(): void {
     const recolour = (): void => {
-      this.layers = this.traces.map((trace, at) =>
-        layerOf(trace, this.keys[at], this.dark, this.overlaid && at === 1),
-      );
+      this.layers = this.makeLayers();
       this.charts.forEach((chart, at) => (chart.layers = this.layersOf(at)));
       legend(this.legend, this.layers, this.hidden, () => this.changed());
       this.paintNow();

@@ -2,6 +2,7 @@
 
 import { lookOf, type Look } from "./look";
 import { SYN, type Series, type Trace, type View } from "./model";
+import { queueOf, waitOf, type LinkLog, type Queue } from "./queue";
 import { average, goodput, intervals, outstanding } from "./series";
 
 export interface Layer {
@@ -14,11 +15,30 @@ export interface Layer {
   goodput: Series;
   /** Acknowledgments that the emulator dropped on their way to the sender: when they set out, and what they said. */
   lostAcks: Series & { why: string[] };
+  /** The queue that was chosen, or that of the link in which the data wait longest. */
+  queue: Queue | null;
+  /** What of it is shown. */
+  measure: QueueMeasure;
 }
 
-const known = new WeakMap<View, Omit<Layer, "look" | "trace" | "view">>();
+export type QueueMeasure = "packets" | "ms";
 
-export function layerOf(trace: Trace, key: string, dark: boolean, second: boolean): Layer {
+/** Which queue is shown, and what of it; where no link is named, the one in which the data wait longest. */
+export interface QueueChoice {
+  link: string | null;
+  measure: QueueMeasure;
+}
+
+const known = new WeakMap<View, Omit<Layer, "look" | "trace" | "view" | "queue" | "measure">>();
+const queues = new WeakMap<View, Map<string, Queue>>();
+
+export function layerOf(
+  trace: Trace,
+  key: string,
+  dark: boolean,
+  second: boolean,
+  choice: QueueChoice = { link: null, measure: "packets" },
+): Layer {
   const view = trace.view(key);
   let derived = known.get(view);
   if (!derived) {
@@ -32,7 +52,31 @@ export function layerOf(trace: Trace, key: string, dark: boolean, second: boolea
     };
     known.set(view, derived);
   }
-  return { trace, view, look: lookOf(dark, second), ...derived };
+  const queue = queueFor(trace, view, choice.link);
+  return { trace, view, look: lookOf(dark, second), queue, measure: choice.measure, ...derived };
+}
+
+/** The link of this name, or the one in whose queue the data of a view wait longest. */
+export function linkFor(trace: Trace, view: View, wanted: string | null): LinkLog | null {
+  const named = trace.links.find((link) => link.head.direction === wanted);
+  const log = trace.verdicts;
+  if (named || !log) return named ?? null;
+  let [best, most]: [LinkLog | null, number] = [null, -1];
+  for (const link of trace.links) {
+    const wait = waitOf(link, log, view.head.of);
+    if (wait > most) [best, most] = [link, wait];
+  }
+  return best;
+}
+
+function queueFor(trace: Trace, view: View, wanted: string | null): Queue | null {
+  const link = linkFor(trace, view, wanted);
+  if (!link || !trace.verdicts) return null;
+  const own = queues.get(view) ?? new Map<string, Queue>();
+  queues.set(view, own);
+  const made = own.get(link.head.direction) ?? queueOf(link, trace.verdicts, view.head.of, view.head.start);
+  own.set(link.head.direction, made);
+  return made;
 }
 
 function lostAcks(trace: Trace, view: View): Layer["lostAcks"] {

@@ -34,8 +34,9 @@ export function entries(layers: Layer[]): Entry[] {
   if (layers.some(({ view }) => view.again.count))
     add("bracket", "from the transmission before", "┠┄", colourOf(look, "dim"));
   if (!sctp) add("flags", "SYN, FIN, RST", "◇", colourOf(look, "mark"));
-  if (layers.some((layer) => layer.view.segments.lost.size || layer.lostAcks.t.length))
-    add("lost", "dropped by the emulator", "⊗", colourOf(look, "again"));
+  const dropped = ({ view, lostAcks, queue }: Layer): boolean =>
+    view.segments.lost.size + lostAcks.t.length > 0 || (queue?.drops.some(({ t }) => t.length > 0) ?? false);
+  if (layers.some(dropped)) add("lost", "dropped by the emulator", "⊗", colourOf(look, "again"));
   const second = layers.find((layer) => layer.look.second)?.look.names;
   for (const [key, name] of [["g", "segment"], ...["ack", "window", "sack"].map((one) => [one, one])]) {
     const entry = found.get(key);

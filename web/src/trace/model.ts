@@ -5,6 +5,7 @@
 
 import { numbers, textAt, type Block, type Numbers, type Table } from "../block";
 import type { Group, TraceHead, ViewHead } from "../format";
+import { readLinks, type LinkLog } from "./queue";
 
 export const FIN = 1;
 export const SYN = 2;
@@ -17,6 +18,8 @@ export interface Trace {
   /** The views of the block, read when first asked for. */
   view(key: string): View;
   verdicts: Verdicts | null;
+  /** Links whose queues are known. */
+  links: LinkLog[];
 }
 
 /** What one side sent, a row a packet (TCP) or DATA chunk (SCTP). */
@@ -124,9 +127,11 @@ export interface View {
 /** Reads a block that `rexmit.plot.trace` packed. */
 export function readTrace(block: Block<TraceHead>): Trace {
   const read = new Map<string, View>();
+  const verdicts = block.tables.verdicts ? readVerdicts(block.tables.verdicts) : null;
   return {
     head: block.head,
-    verdicts: block.tables.verdicts ? readVerdicts(block.tables.verdicts) : null,
+    verdicts,
+    links: readLinks(block, verdicts),
     view(key) {
       const known = read.get(key);
       if (known) return known;

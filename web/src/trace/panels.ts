@@ -1,12 +1,14 @@
 // The graphs that stand under one time axis: what each shows, and of which values.
 
 import type { Layer } from "./layer";
-import { dots, greatest, rowsInView, steps } from "./lod";
+import { dots, greatest, rowsInView } from "./lod";
 import { colourOf } from "./look";
 import type { Series } from "./model";
+import { QUEUE } from "./panel-queue";
 import type { Shape } from "./pen";
-import { drawSequence, groupKey } from "./sequence";
-import { xOf, type Sheet } from "./sheet";
+import { drawSequence } from "./sequence";
+import type { Sheet } from "./sheet";
+import { foot, line } from "./strokes";
 
 export interface Panel {
   name: PanelName;
@@ -20,10 +22,10 @@ export interface Panel {
   most: ((layer: Layer, t0: number, t1: number, hidden: ReadonlySet<string>) => number) | null;
   draw: (sheet: Sheet, layer: Layer) => void;
   /** What the pointer may find, with a unit. */
-  series: (layer: Layer) => { series: Series; label: string; unit: string }[];
+  series: (layer: Layer) => { series: Series; label: string; unit: string; say?: (row: number) => string }[];
 }
 
-export type PanelName = "sequence" | "outstanding" | "cwnd" | "rtt" | "throughput";
+export type PanelName = "sequence" | "queue" | "outstanding" | "cwnd" | "rtt" | "throughput";
 
 const METHODS: Record<string, [Shape, string]> = {
   ack: ["dot", "ack"],
@@ -44,6 +46,7 @@ export const PANELS: Panel[] = [
     draw: drawSequence,
     series: () => [],
   },
+  QUEUE,
   {
     name: "outstanding",
     title: () => "Outstanding data and advertised window (bytes)",
@@ -172,35 +175,4 @@ export function fitted(
   let most = Number.NEGATIVE_INFINITY;
   for (const layer of layers) most = Math.max(most, panel.most?.(layer, range[0], range[1], hidden) ?? 0);
   return [0, most > 0 && Number.isFinite(most) ? 1.1 * most : 1];
-}
-
-function line(sheet: Sheet, layer: Layer, series: Series, look: string, dash?: number[]): void {
-  const range = rowsInView(series.t, sheet.t0, sheet.t1);
-  const last = series.t.length ? xOf(sheet, series.t[series.t.length - 1]) : 0;
-  const end = range[1] < series.t.length ? sheet.box.left + sheet.box.width : last;
-  const given = dash ?? (layer.look.second ? [6, 3] : undefined);
-  sheet.pen.path(steps(series.t, series.v, range, [sheet.x, sheet.y], end), {
-    colour: colourOf(layer.look, look),
-    width: 1.3,
-    ...(given ? { dash: given } : {}),
-  });
-}
-
-/** A tick for each retransmission at the foot of the graph, in the colour of its cause. */
-function foot(sheet: Sheet, { view, look }: Layer): void {
-  const bottom = sheet.box.top + sheet.box.height;
-  view.head.groups.forEach((group, at) => {
-    if (!group.again || sheet.hidden.has(groupKey(group.letter))) return;
-    const found: number[] = [];
-    let last = Number.NaN;
-    for (const row of view.segments.rows[at]) {
-      const t = view.segments.t[row];
-      if (t < sheet.t0 || t > sheet.t1) continue;
-      const x = xOf(sheet, t);
-      if (Math.floor(x) === last) continue;
-      last = Math.floor(x);
-      found.push(x, bottom, x, bottom - 9);
-    }
-    sheet.pen.lines(found, { colour: colourOf(look, group.colour), width: 1.5 });
-  });
 }

@@ -176,6 +176,38 @@ proptest! {
         prop_assert_eq!(run(down(&toml), &packets, true), seen);
     }
 
+    /// What the queue holds follows from the log's times in it. A second copy has none: nothing is duplicated here.
+    #[test]
+    fn the_log_tells_what_the_queue_holds(shape in shape(), aqm in managed(), packets in packets(), effects: bool) {
+        let once = |line: &&str| !line.contains("duplicate");
+        let effects = if effects { EFFECTS.lines().filter(once).collect::<Vec<_>>().join("\n") } else { String::new() };
+        let mut direction = down(&format!("{shape}aqm = {}\n{effects}", value(aqm))).with_log();
+        let (mut now, mut held) = (Instant::ZERO, Vec::new());
+        for (ident, sent) in packets.iter().enumerate() {
+            now += Duration::from_nanos(sent.0);
+            direction.send(now, packet(*sent, ident as u16));
+            // Of several packets of an instant, behind the last.
+            if packets.get(ident + 1).is_none_or(|next| next.0 > 0) {
+                held.push((now, direction.queued(now).0));
+            }
+        }
+        idents(&mut direction);
+        for (now, held) in held {
+            let stays = direction.log().iter().filter_map(|row| row.stay);
+            let inside = stays.filter(|stay| stay.entered <= now && stay.left.is_none_or(|left| left > now));
+            prop_assert_eq!(inside.count() as u64, held, "at {:?}", now);
+        }
+        for row in direction.log() {
+            let left = row.stay.and_then(|stay| stay.left);
+            match row.verdict.fate {
+                Fate::Delivered { at } => prop_assert!(left.is_some() && at.is_none_or(|at| Some(at) >= left)),
+                Fate::DroppedFromQueue { .. } => prop_assert!(left.is_some()),
+                Fate::DroppedByPattern { .. } | Fate::DroppedByLoss => prop_assert!(row.stay.is_none()),
+                _ => {}
+            }
+        }
+    }
+
     /// Management that never acts is a plain queue, to the nanosecond: both kinds of direction are the same then.
     #[test]
     fn idle_management_is_a_plain_queue(shape in shape(), packets in packets(), effects: bool) {
