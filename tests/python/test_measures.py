@@ -129,8 +129,13 @@ class TestTheNumbers:
             {**row("left", "right", None), "from_ns": at * SECOND, "to_ns": (at + 1) * SECOND}
             for at in range(4)
         ]
-        for one, passed in zip(over, (100, 100, 200, 400), strict=True):
-            one["passed_bytes"] = passed
+        for at, (one, passed) in enumerate(zip(over, (100, 100, 200, 400), strict=True)):
+            one |= {
+                "passed_bytes": passed,
+                "drops": at,
+                "queue_packets_max": 10.0 - at,
+                "queue_mean_ms": 2.0 * at,
+            }
             del one["utilisation"]
         other = {**over[0], "from_point": "right", "to_point": "left", "passed_bytes": 999}
         runs = made([[], []], None, [[forth, back], []], [[*over, other], []])
@@ -144,6 +149,11 @@ class TestTheNumbers:
         assert values({"measure": "utilisation", **link, "from": "1 s", "to": "2 s"}, runs) == [0.25, None]
         assert values({"measure": "drops", **link}, runs) == [7, None]
         assert values({"measure": "drops", **link, "reason": "queue"}, runs) == [5, None]
+        assert values({"measure": "drops", **link, "from": "2 s"}, runs) == [5, None]
+        assert values({"measure": "drops", **link, "from": "9 s"}, runs) == [None, None]
+        assert values({"measure": "queue", **link, "from": "1 s", "to": "3 s"}, runs) == [3, None]
+        in_packets = {"measure": "queue", **link, "stat": "max", "unit": "packets"}
+        assert values({**in_packets, "from": "1 s"}, runs) == [9, None]
         assert values({"measure": "queue", **link, "stat": "p95"}, runs) == [3, None]
         assert values({"measure": "queue", **link, "stat": "max", "unit": "packets"}, runs) == [9, None]
 
@@ -298,6 +308,11 @@ class TestWhatIsWrong:
             ),
             ({"measure": "queue", "link": "bottleneck", "stat": "p50"}, "is none of mean, p95, p99, max"),
             ({"measure": "queue", "link": "bottleneck", "unit": "s"}, "is none of ms, packets"),
+            (
+                {"measure": "queue", "link": "bottleneck", "stat": "p95", "from": "1 s"},
+                "is none of mean, max",
+            ),
+            ({"measure": "drops", "link": "bottleneck", "reason": "aqm", "to": "1 s"}, "not told apart"),
             ({"measure": "completion", "at_least": "5 kBq"}, "responses.x.at_least: "),
             ({"measure": "completion", "at_least": "5 kB", "below": "5 kB"}, "is not after at_least '5 kB'"),
             ({"measure": "convergence", "within": 1}, "responses.x.within: 1 is no factor above 1"),

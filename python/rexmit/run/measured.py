@@ -182,10 +182,8 @@ def _of_link(one: Measure, rows: _Rows, column: str) -> Floats:
     return values[at]
 
 
-def _utilisation(one: Measure, rows: _Rows, _: _Ideal) -> Floats:
-    whole = _of_link(one, rows, "utilisation")
-    if one.window is None:
-        return whole
+def _intervals_of_link(one: Measure, rows: _Rows) -> Truths:
+    """The intervals of its link, in each run."""
     assert one.link is not None, "a measure of a link has one"
     at = _link_rows(one.link, rows.links, rows.count)
     over = rows.links_over_time
@@ -193,24 +191,54 @@ def _utilisation(one: Measure, rows: _Rows, _: _Ideal) -> Floats:
     for column in ("from_point", "to_point"):
         meant, given = _codes(rows.links.texts(column), over.texts(column))
         own &= np.append(meant, -1)[at][over.run] == given
-    begins, ends = over.numbers("from_ns"), over.numbers("to_ns")
-    inside = own & (begins >= one.window[0])
-    if one.window[1] is not None:
-        inside &= ends <= one.window[1]
+    return own
+
+
+def _inside(window: tuple[int, int | None], over: _Table) -> Truths:
+    """The intervals that lie in a window."""
+    inside: Truths = over.numbers("from_ns") >= window[0]
+    if window[1] is not None:
+        inside &= over.numbers("to_ns") <= window[1]
+    return inside
+
+
+def _utilisation(one: Measure, rows: _Rows, _: _Ideal) -> Floats:
+    whole = _of_link(one, rows, "utilisation")
+    if one.window is None:
+        return whole
+    over, own = rows.links_over_time, _intervals_of_link(one, rows)
+    lengths = over.numbers("to_ns") - over.numbers("from_ns")
     rates = []
-    for which in (inside, own):
+    for which in (own & _inside(one.window, over), own):
         passed = np.bincount(over.run[which], over.numbers("passed_bytes")[which], rows.count)
-        rates.append(_over(passed, np.bincount(over.run[which], (ends - begins)[which], rows.count)))
+        rates.append(_over(passed, np.bincount(over.run[which], lengths[which], rows.count)))
     # A link that passed nothing at all has passed nothing in the window.
     return np.where((whole == 0) & ~np.isnan(rates[0]), 0.0, whole * _over(*rates))
 
 
 def _drops(one: Measure, rows: _Rows, _: _Ideal) -> Floats:
-    return _of_link(one, rows, f"drops_{one.reason}" if one.reason else "drops")
+    if one.window is None:
+        return _of_link(one, rows, f"drops_{one.reason}" if one.reason else "drops")
+    over = rows.links_over_time
+    which = _intervals_of_link(one, rows) & _inside(one.window, over)
+    found = np.bincount(over.run[which], over.numbers("drops")[which], rows.count)
+    return np.where(np.bincount(over.run[which], minlength=rows.count) > 0, found, np.nan)
 
 
 def _queue(one: Measure, rows: _Rows, _: _Ideal) -> Floats:
-    return _of_link(one, rows, f"queue_packets_{one.stat}" if one.in_packets else f"queue_{one.stat}_ms")
+    column = f"queue_packets_{one.stat}" if one.in_packets else f"queue_{one.stat}_ms"
+    if one.window is None:
+        return _of_link(one, rows, column)
+    over = rows.links_over_time
+    values = over.numbers(column)
+    which = _intervals_of_link(one, rows) & _inside(one.window, over) & ~np.isnan(values)
+    if one.stat == "max":
+        most = np.full(rows.count, -np.inf)
+        np.maximum.at(most, over.run[which], values[which])
+        return np.where(np.isfinite(most), most, np.nan)
+    lengths = over.numbers("to_ns") - over.numbers("from_ns")
+    weighted = np.bincount(over.run[which], (values * lengths)[which], rows.count)
+    return _over(weighted, np.bincount(over.run[which], lengths[which], rows.count))
 
 
 def _completion(one: Measure, rows: _Rows, _: _Ideal) -> Floats:

@@ -24,8 +24,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "ratio": ("transfers", "over", *_WINDOW),
     "share": ("transfers", *_WINDOW),
     "utilisation": ("link", *_WINDOW),
-    "drops": ("link", "reason"),
-    "queue": ("link", "stat", "unit"),
+    "drops": ("link", "reason", *_WINDOW),
+    "queue": ("link", "stat", "unit", *_WINDOW),
     "completion": ("transfers", "stat", *_SIZES),
     "slowdown": ("transfers", "stat", *_SIZES),
     "convergence": ("transfers", "within", "span"),
@@ -43,8 +43,8 @@ _NULL = {
     "ratio": "a side had no connection that was open, or the second delivered nothing",
     "share": "nothing was delivered",
     "utilisation": "the link's rate has no limit, or changes; or the run ended before the window",
-    "drops": "there was no such link",
-    "queue": "it was not looked at, or the link has no rate",
+    "drops": "there was no such link, or the run ended before the window",
+    "queue": "it was not looked at, or the link has no rate, or the run ended before the window",
     "completion": "no such connection ended",
     "slowdown": "no such connection ended, or a link on its way has no fixed rate",
     "convergence": "they never did for so long",
@@ -163,6 +163,11 @@ def parse_measure(name: str, given: Mapping[str, Any]) -> Measure:
             raise StudyError(
                 f"{where}.{keys[1]}: {given[keys[1]]!r} is not after {keys[0]} {given.get(keys[0], 0)!r}"
             )
+    if given.keys() & set(_WINDOW):
+        if kind == "drops" and "reason" in given:
+            raise StudyError(f"{where}.reason: in a window drops are not told apart; leave it out")
+        if kind == "queue" and given.get("stat", "mean") not in ("mean", "max"):
+            raise StudyError(f"{where}.stat: {given['stat']!r} is none of mean, max, which a window has")
     return Measure(
         name,
         kind,
