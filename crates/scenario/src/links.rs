@@ -118,6 +118,21 @@ impl Links {
 }
 
 impl NamedLink {
+    /// The link as it is written, with every default.
+    pub(crate) fn to_value(&self) -> Value {
+        let mut value = serde_json::to_value(self.path.with_defaults()).unwrap_or_default();
+        let Some(table) = value.as_object_mut() else { return value };
+        let ways =
+            ["down", "up"].map(|way| table.remove(way).filter(|own| own != &Value::Object(Map::new())));
+        let from: Map<String, Value> =
+            self.ends.iter().zip(ways).filter_map(|(end, own)| Some((end.clone(), own?))).collect();
+        table.insert("between".to_owned(), self.ends.to_vec().into());
+        if !from.is_empty() {
+            table.insert("from".to_owned(), from.into());
+        }
+        value
+    }
+
     /// An error whose key has the direction by the name of the point where it begins.
     fn by_ends(&self, error: SpecError) -> SpecError {
         let mut text = error.to_string();

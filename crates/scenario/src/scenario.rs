@@ -351,6 +351,9 @@ impl Resolved {
         for (host, (name, _)) in firsts.iter().zip(scenario.hosts.written_mut()) {
             value["hosts"][name]["profile"] = self.stacks[*host].to_value();
         }
+        for link in self.links.iter().flat_map(|links| &links.between) {
+            value["links"][&link.name] = link.to_value();
+        }
         value
     }
 

@@ -284,3 +284,20 @@ fn what_is_no_network_is_refused_in_one_line() {
     let error = Resolved::from_value(scenario).unwrap_err().to_string();
     assert!(error.starts_with("hosts.near-1: the name is there twice"), "{error}");
 }
+
+#[test]
+fn a_network_is_written_out_with_defaults_and_runs_the_same() {
+    let mut scenario = dumbbell();
+    scenario["links"]["bottleneck"]["from"] = json!({ "left": { "drop": "20" } });
+    let resolved = Resolved::from_value(scenario.clone()).unwrap();
+    let written = resolved.to_value();
+    let link = &written["links"]["bottleneck"];
+    assert_eq!(link["between"], json!(["left", "right"]));
+    assert_eq!(link["shaper"], json!("exact"));
+    assert_eq!(link["from"], json!({ "left": { "drop": 20 } }));
+    assert!(link.get("down").is_none() && link.get("up").is_none(), "{link}");
+    let mut again = scenario.clone();
+    again["links"] = written["links"].clone();
+    assert_eq!(Resolved::from_value(again.clone()).unwrap().to_value(), written);
+    assert_eq!(run_once(again).row.deliveries, run_once(scenario).row.deliveries);
+}
