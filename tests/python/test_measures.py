@@ -297,6 +297,10 @@ class TestWhatIsWrong:
                 "responses.x.link.from: 'lfet' is no end of bottleneck; did you mean 'left'?",
             ),
             ({"measure": "drops", "link": "access"}, "each host has an access link"),
+            (
+                {"measure": "queue", "link": {"name": "access", "from": "near"}},
+                "queues of hosts' own links are not looked at where there are others",
+            ),
             ({"measure": "drops", "link": {"name": "access", "from": "left"}}, "is not one link alone"),
             (
                 {"measure": "utilisation", "link": {"name": "access", "from": "near"}, "from": "1 s"},

@@ -45,7 +45,17 @@ impl Host {
     /// # Errors
     /// A missing privilege; a setting that this kernel does not have.
     pub fn create(name: &str, spec: &HostSpec, again: bool) -> Result<Self, SpecError> {
-        let namespace = Namespace::create().map_err(|e| system(name, &e))?;
+        let namespace = Namespace::create().map_err(|e| {
+            if e.kind() != io::ErrorKind::StorageFull {
+                return system(name, &e);
+            }
+            let most = sysctl::read("user.max_net_namespaces").unwrap_or_default();
+            let text = format!(
+                "no room for another network namespace, of which this kernel allows {}; the model takes so many hosts",
+                most.trim()
+            );
+            SpecError::new(format!("hosts.{name}"), text)
+        })?;
         let linux = spec.kernel_settings().linux;
         let mut host = Self { namespace, linux, sysctls: Sysctls::new(again) };
         host.set(name)?;
@@ -69,10 +79,13 @@ impl Host {
     /// Lets its sockets have the congestion control that it is to have, where nobody asks for another.
     ///
     /// # Errors
-    /// Those of the kernel.
-    pub fn set_default_congestion(&self) -> io::Result<()> {
+    /// One that the kernel has not, or lets no namespace have; the host has this name.
+    pub fn set_default_congestion(&self, host: &str) -> Result<(), SpecError> {
         let Some(name) = &self.linux.congestion else { return Ok(()) };
-        self.namespace.within(|| sysctl::write("net.ipv4.tcp_congestion_control", name))
+        let set = || Ok(sysctl::write("net.ipv4.tcp_congestion_control", name));
+        let key = format!("hosts.{host}.linux.congestion");
+        let wrong = |error: io::Error| SpecError::new(key, no_default_congestion(name, &error));
+        self.namespace.within(set).map_err(|e| system(host, &e))?.map_err(wrong)
     }
 
     /// Gives it the interface of this shape, by which it reaches others; the interface's other side.
@@ -163,6 +176,20 @@ fn no_congestion_control(name: &str, error: &io::Error) -> String {
     let known = sysctl::read("net.ipv4.tcp_available_congestion_control");
     let known = known.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(", ");
     format!("{} has no congestion control {name:?}; it has {known}", this_kernel())
+}
+
+/// Why a congestion control could not become a namespace's default.
+fn no_default_congestion(name: &str, error: &io::Error) -> String {
+    if error.kind() != io::ErrorKind::PermissionDenied {
+        return no_congestion_control(name, error);
+    }
+    // The kernel keeps the names for all namespaces together, so they are not ours to change.
+    let key = "net.ipv4.tcp_allowed_congestion_control";
+    let known = sysctl::read(key).unwrap_or_default();
+    let known = known.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!(
+        "this machine lets programs have {known} alone: write sysctl {key}='{known} {name}', or name one of these"
+    )
 }
 
 /// The kernel under this process, by its version.

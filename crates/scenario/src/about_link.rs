@@ -5,6 +5,7 @@ use rexmit_network::{ByLink, LinkId, Network, two_hosts};
 use rexmit_path::{Carried, Direction, DirectionSpec, Unreached};
 
 use crate::Resolved;
+use crate::links::ACCESS;
 
 /// One direction of a link, for tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +98,7 @@ impl Resolved {
                 let (own, point) =
                     (&**network.host_name(host), hosts.of(host).at.as_deref().unwrap_or_default());
                 let [one, other] = if to_host { [point, own] } else { [own, point] };
-                about(["access", one, other], &spec)
+                about([ACCESS, one, other], &spec)
             }
         }
     }

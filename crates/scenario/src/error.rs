@@ -16,6 +16,21 @@ pub struct SpecError {
 }
 
 impl SpecError {
+    /// Where a host lacks its stack, the names of the others, since the name may be a slip for one of them.
+    pub(crate) fn beside_hosts(mut self, names: &[String]) -> Self {
+        let Some(own) = self.key.strip_prefix("hosts.").filter(|_| self.message == "`stack` is missing")
+        else {
+            return self;
+        };
+        let others: Vec<&str> =
+            names.iter().map(String::as_str).filter(|name| *name != own).take(12).collect();
+        self.message += "; name one, such as \"linux-6.1\"";
+        if !others.is_empty() {
+            self.message += &format!(" (other hosts: {})", others.join(", "));
+        }
+        self
+    }
+
     /// An error at `key`.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self { key: key.into(), message: message.into(), os_error: None }

@@ -14,6 +14,9 @@ use crate::error::{read, refuse_list};
 use crate::hosts::{Hosts, by_numbers};
 use crate::scenario::check_path;
 
+/// What results call hosts' own links.
+pub(crate) const ACCESS: &str = "access";
+
 /// A link between two points, and what it does to packets: all that `path` has. What stands here holds for both
 /// directions, each of which counts its own packets and has its own random numbers; `from` overrides it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -54,7 +57,8 @@ impl Links {
     pub(crate) fn read(written: &BTreeMap<String, Value>) -> Result<Self, SpecError> {
         let mut between = Vec::with_capacity(written.len());
         for (name, value) in written {
-            between.push(read_link(name, value)?);
+            let others = written.keys().filter(|other| *other != name).map(String::as_str);
+            between.push(read_link(name, value, others)?);
         }
         between.sort_by(|one: &NamedLink, other| by_numbers(&one.name, &other.name));
         Ok(Self { between })
@@ -147,8 +151,16 @@ impl NamedLink {
 }
 
 /// Reads one link.
-fn read_link(name: &str, value: &Value) -> Result<NamedLink, SpecError> {
+fn read_link<'a>(
+    name: &str,
+    value: &Value,
+    others: impl Iterator<Item = &'a str>,
+) -> Result<NamedLink, SpecError> {
     let key = |key: &str| format!("links.{name}{key}");
+    if name == ACCESS {
+        let text = "is what results call the hosts' own links; give the link another name";
+        return Err(SpecError::new(key(""), text));
+    }
     refuse_list(value, || key(""))?;
     let Some(table) = value.as_object() else {
         let text = "is no table; allowed: such as { between = [\"left\", \"right\"], rate = \"50 Mbit/s\" }";
@@ -156,7 +168,13 @@ fn read_link(name: &str, value: &Value) -> Result<NamedLink, SpecError> {
     };
     let mut table: Map<String, Value> = table.clone();
     let Some(between) = table.remove("between").filter(|between| !between.is_null()) else {
-        let text = "is missing: name the two points that the link joins, such as [\"left\", \"right\"]";
+        let mut text =
+            "is missing: name the two points that the link joins, such as [\"left\", \"right\"]".to_owned();
+        // The name may be a slip for that of another.
+        let others: Vec<&str> = others.take(12).collect();
+        if !others.is_empty() {
+            text += &format!(" (other links: {})", others.join(", "));
+        }
         return Err(SpecError::new(key(".between"), text));
     };
     let ends: [String; 2] = serde_json::from_value(between).map_err(|_| {

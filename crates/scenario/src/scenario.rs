@@ -144,7 +144,9 @@ impl Resolved {
         let mut value = value;
         name_stacks(&mut value);
         name_kernels(&mut value)?;
-        let mut scenario: Scenario = read(value)?;
+        let names: Vec<String> =
+            value["hosts"].as_object().map(|hosts| hosts.keys().cloned().collect()).unwrap_or_default();
+        let mut scenario: Scenario = read(value).map_err(|e| e.beside_hosts(&names))?;
         scenario.hosts.check_tables(registry)?;
         let links = scenario.read_links()?;
         let network = Arc::new(scenario.network(links.as_ref())?);
@@ -222,13 +224,22 @@ impl Resolved {
     /// Refuses names of transfers that are there twice.
     fn check_names(&self) -> Result<(), SpecError> {
         let mut known = HashSet::new();
-        for (i, transfer) in self.scenario.transfers.iter().enumerate() {
-            if let Some(name) = &transfer.name
-                && (name.is_empty() || !known.insert(name))
-            {
-                let text = format!("{name:?} is empty, or the name of another: results tell transfers by it");
-                return Err(SpecError::new(format!("transfers.{i}.name"), text));
-            }
+        let transfers = &self.scenario.transfers;
+        // A transfer without a name is called by its number.
+        let numbers = transfers.iter().enumerate().filter(|(_, transfer)| transfer.name.is_none());
+        let numbers: HashSet<String> = numbers.map(|(i, _)| i.to_string()).collect();
+        for (i, transfer) in transfers.iter().enumerate() {
+            let Some(name) = &transfer.name else { continue };
+            let text = if name.is_empty() {
+                "is empty; leave it out, or give one".to_string()
+            } else if numbers.contains(name) {
+                format!("{name:?} is what results call transfer {name}, which has no name; give another")
+            } else if !known.insert(name) {
+                format!("{name:?} is the name of another transfer, and results tell them by it; give another")
+            } else {
+                continue;
+            };
+            return Err(SpecError::new(format!("transfers.{i}.name"), text));
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ from rexmit.cli.emulate_network import (
     find_network,
     holders,
     introduce,
+    machine_congestion,
     network_environment,
     prompt,
     read_network,
@@ -356,7 +357,7 @@ def _of_network(network: EmulatedNetwork, file: Path, at_hosts: AtHosts, virtual
         )
     for text in network.warnings:
         warn(text)
-    for text in introduce(network, file, shell):
+    for text in introduce(network, file, shell, None if virtual else machine_congestion()):
         note(text)
     return {
         "network": network.scenario,

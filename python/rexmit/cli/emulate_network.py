@@ -167,8 +167,18 @@ def prompt(words: str) -> dict[str, str]:
     return {"PROMPT_COMMAND": f"PS1={shlex.quote(f'[{words}] ')}$PS1; unset PROMPT_COMMAND"}
 
 
-def introduce(network: EmulatedNetwork, file: Path, shell: ProgramAt | None) -> Iterator[str]:
-    """Lines for people before it begins: what is left out, and for a shell, who there is to talk to."""
+def introduce(
+    network: EmulatedNetwork, file: Path, shell: ProgramAt | None, congestion: str | None
+) -> Iterator[str]:
+    """Lines for people before it begins: what is left out, and for a shell, who there is to talk to.
+
+    `congestion` is the congestion control of hosts for which the file names none that the kernel has.
+    """
+    if congestion is not None:
+        yield (
+            f"hosts have this kernel's TCP, with {congestion} where hosts.X.linux.congestion names no other; "
+            "profiles (stack) are not run"
+        )
     if network.left_out:
         what = ", ".join(network.left_out)
         yield f"left out of {file}: {what}; its hosts run this machine's kernel, and commands that you give"
@@ -180,6 +190,14 @@ def introduce(network: EmulatedNetwork, file: Path, shell: ProgramAt | None) -> 
         other = next((host.name for host in network.hosts if host.name != shell.host), None)
         if other is not None:
             yield f"a shell at another host, in another terminal: rexmit emulate --enter {other}"
+
+
+def machine_congestion() -> str | None:
+    """What this machine's kernel gives sockets that ask for no congestion control; None where it hides it."""
+    try:
+        return Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip() or None
+    except OSError:
+        return None
 
 
 def _each(

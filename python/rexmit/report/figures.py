@@ -27,6 +27,9 @@ def draw_figures(
         raise UsageError(
             f"run {runs[0]}: its flows were not measured over time; give the scenario measure.every"
         )
+    for run in runs:
+        if run >= len(results):
+            raise UsageError(f"run {run}: {results.name} has runs 0 to {len(results) - 1}")
     make_folder(out)
     study = results.name.partition("/")[0]
     # Of the package's own studies alone: a name that results bring along chooses nothing else to run.

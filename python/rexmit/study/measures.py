@@ -290,6 +290,12 @@ def check_measures(measures: Iterable[Measure], scenarios: Iterable[Table], over
                     raise StudyError(f"{where}.{key}: {name!r} is no transfer{nearest(name, transfers)}")
         if one.link is not None:
             _check_link(f"{where}.link", one.link, links)
+            between = any(end[0] != "access" for end in links)
+            if one.kind == "queue" and one.link.name == "access" and between:
+                raise StudyError(
+                    f"{where}.link: queues of hosts' own links are not looked at where there are others; "
+                    "name one of these"
+                )
             if one.window is not None and one.link.name == "access":
                 raise StudyError(
                     f"{where}: hosts' own links are not measured by intervals; leave from and to out"

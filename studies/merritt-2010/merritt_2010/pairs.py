@@ -86,26 +86,29 @@ def words(frame: pl.DataFrame, exact: pl.DataFrame) -> str:
     assert more > 0
     without = max(_apart(exact, share) for share in ("down_share", "up_share"))
     assert without < more / 5
-    found = {f"{down}/{up}": [best(frame, f"{down}/{up}", who) for who in LOOKS] for down, up in LINKS}
-    for link, values in found.items():
-        sizes = [buffer for buffer, _ in values]
-        assert sizes == sorted(sizes, reverse=True), f"{link}: more uploads, a larger buffer: {sizes}"
-    listed = "; ".join(
-        f"{', '.join(str(buffer) for buffer, _ in values)} packets on {link}"
-        for link, values in found.items()
-    )
+    listed = "; ".join(_best_sizes(frame, f"{down}/{up}") for down, up in LINKS)
     slowest = cells.filter((pl.col("link") == "3000/100") & (pl.col("buffer") == 50))
     left = [slowest.filter(pl.col("host") == who)["down_share"].item() for who in (ANOTHER, "4 other pairs")]
     return linux.wrapped(f"""
 Who uploads makes little difference, how many do makes much. Between the same pair and another one the
 download's share is within 0.03 in {near} of {len(both)} cells, and {most:.2f} apart at most: what the
-thesis says of the download holds for distinct pairs. The upload of another pair has more, {more:.2f} at most
-on {where} with {size} packets; behind a shaper that sends bit after bit the shares of that link are
-{without:.3f} apart at most. Sizing the buffer helps in every case: with 50 packets the download has less
-than with 10. The buffer at which the smaller of both shares is largest falls with the number of uploads,
-in the order of the table: {listed}. With 50 packets on 3000/100 one upload leaves the download {left[0]:.2f}
-of its rate, four leave {left[1]:.2f}. Rule (6.6) knows one upload alone.
+thesis says of the download holds for distinct pairs. An upload of another pair gets more than one of the
+same pair, {more:.2f} at most on {where} with {size} packets; behind a shaper that sends bit after bit the
+shares of that link are {without:.3f} apart at most. Sizing the buffer helps in every case: with 50 packets
+the download has less than with 10. The buffer at which the smaller of both shares is largest gets smaller
+with more uploads. With those of one, two and four other pairs it is {listed}.
+With 50 packets on 3000/100 one upload leaves the download {left[0]:.2f} of its rate, four leave
+{left[1]:.2f}. Rule (6.6) knows one upload alone.
 """)
+
+
+def _best_sizes(frame: pl.DataFrame, link: str) -> str:
+    """The best buffers of a link by the number of other pairs; AssertionError where one grows with it."""
+    sizes = [best(frame, link, who)[0] for who in LOOKS if who != SAME]
+    assert sizes == sorted(sizes, reverse=True), f"{link}: more uploads, a larger buffer: {sizes}"
+    if len(set(sizes)) == 1:
+        return f"{sizes[0]} packets, the smallest that was run, whatever their number on {link}"
+    return f"{', '.join(map(str, sizes[:-1]))} and {sizes[-1]} packets on {link}"
 
 
 def _apart(frame: pl.DataFrame, share: str) -> float:

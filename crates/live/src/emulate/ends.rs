@@ -199,7 +199,7 @@ fn in_namespace(
     addresses: Addresses,
 ) -> Result<(End, Side), SpecError> {
     let host = Host::create(name, spec, false)?;
-    host.set_default_congestion().map_err(|e| system(name, &e))?;
+    host.set_default_congestion(name)?;
     host.namespace.within(|| ask_no_router("default")).map_err(|e| system(name, &e))?;
     let super_packets = spec.linux.offloads.unwrap_or(false);
     // A host's own name may be too long for an interface.

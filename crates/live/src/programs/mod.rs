@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::emulate::{Report, Started, is_listening};
 use crate::guest;
-use crate::host::{Host, system};
+use crate::host::Host;
 use crate::sys::namespace::Namespace;
 use crate::sys::poll::Poll;
 use crate::sys::process::kill_children;
@@ -125,7 +125,7 @@ pub fn begin(
     for host in HOSTS {
         let Some(program) = &resolved.programs[host] else { continue };
         let own = &hosts[host];
-        own.set_default_congestion().map_err(|e| system(host_name(host), &e))?;
+        own.set_default_congestion(host_name(host))?;
         let seat = Seat::new(resolved, host, program, &own.namespace, place);
         seats[host] = Some(seat.map_err(|e| e.within(program_key(host)))?);
     }

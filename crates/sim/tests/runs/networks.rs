@@ -216,7 +216,7 @@ fn verdicts_and_captures_are_of_each_host_and_link() {
 
 #[test]
 fn what_is_no_network_is_refused_in_one_line() {
-    let cases: [(&str, Value, &str); 16] = [
+    let cases: [(&str, Value, &str); 21] = [
         (
             "hosts.near.at",
             json!("lfet"),
@@ -267,6 +267,24 @@ fn what_is_no_network_is_refused_in_one_line() {
             "links.more.between: nothing joins \"east\" with \"left\"",
         ),
         ("links.near", json!({ "between": ["left", "right"] }), "links.near: the name is there twice"),
+        (
+            "links.access",
+            json!({ "between": ["left", "right"] }),
+            "links.access: is what results call the hosts' own links; give the link another name",
+        ),
+        (
+            "links.botleneck",
+            json!({ "rate": "1 Mbit/s" }),
+            "links.botleneck.between: is missing: name the two points that the link joins, such as [\"left\", \"right\"] \
+             (other links: bottleneck)",
+        ),
+        (
+            "hosts.naer",
+            json!({ "at": "left" }),
+            "hosts.naer: `stack` is missing; name one, such as \"linux-6.1\" (other hosts: far, near, sink)",
+        ),
+        ("transfers.1.name", json!(""), "transfers.1.name: is empty"),
+        ("transfers.1.name", json!("short"), "transfers.1.name: \"short\" is the name of another transfer"),
         ("path", json!({ "rate": "1 Mbit/s" }), "path: a network has `links`"),
         ("transfers.0.to", json!("near"), "transfers.0: `from` and `to` are both \"near\""),
     ];
@@ -277,6 +295,11 @@ fn what_is_no_network_is_refused_in_one_line() {
         assert!(!error.contains('\n'), "{error}");
         assert!(error.starts_with(text), "{key}: {error}");
     }
+    let mut scenario = dumbbell();
+    scenario["transfers"][0].as_object_mut().unwrap().remove("name");
+    scenario["transfers"][1]["name"] = json!("0");
+    let error = Resolved::from_value(scenario).unwrap_err().to_string();
+    assert!(error.starts_with("transfers.1.name: \"0\" is what results call transfer 0"), "{error}");
     let mut scenario = dumbbell();
     scenario["hosts"]["near-1"] = json!({ "stack": "linux-6.1", "at": "left" });
     scenario["hosts"]["near"]["count"] = json!(2);
