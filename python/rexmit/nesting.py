@@ -48,6 +48,22 @@ def parse_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise _too_deep() from None
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(_twice(str(error), text) or str(error)) from None
+
+
+def _twice(message: str, text: str) -> str | None:
+    """What the parser says of a key or a table that is there twice, by its name; None of anything else."""
+    if found := re.match(r"Cannot declare \((.+?),?\) twice", message):
+        names = [name.strip().strip("'\"") for name in found[1].split(",")]
+        return f"[{'.'.join(names)}] is there twice{message[found.end() :]}; leave one out"
+    if not message.startswith("Cannot overwrite a value"):
+        return None
+    lines = text.splitlines()
+    at = re.search(r"at line (\d+)", message)
+    number = int(at[1]) if at else len(lines)
+    key = lines[number - 1].partition("=")[0].strip() if number <= len(lines) else ""
+    return f"{key or 'a key'} is there twice (at line {number}); leave one out"
 
 
 def _check_nesting(text: str, token: re.Pattern[str]) -> None:

@@ -216,6 +216,22 @@ def test_a_file_that_is_no_toml_is_refused_with_its_line(tmp_path: Path) -> None
         load_spec(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[scenario.hosts]\nnear = {}\nnear = {}\n", r"near is there twice \(at line 3\); leave one out"),
+        (
+            "[links.x]\n[links.y]\n[links.x]\n",
+            r"\[links\.x\] is there twice \(at line 3, .*\); leave one out",
+        ),
+    ],
+)
+def test_a_name_that_is_there_twice_is_told(text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text(text)
+    with pytest.raises(StudyError, match=rf"bad\.toml: is no TOML: {told}"):
+        load_spec(tmp_path / "bad.toml")
+
+
 def test_settings_are_changed_by_their_dotted_name() -> None:
     spec = parse_spec({"scenario": SCENARIO, "vary": {"path.rate": ["1 Mbit/s", "2 Mbit/s"]}}, "mine", None)
     assert (
