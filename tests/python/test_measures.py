@@ -389,6 +389,33 @@ class TestInAStudy:
         )
         assert (table["slow"] > 1).all()
 
+    def test_a_share_of_a_link_is_what_was_delivered_over_what_its_rate_allows(self) -> None:
+        kinds: dict[str, dict[str, Any]] = {
+            "whole": {"measure": "share", "transfers": ["near"], "link": "bottleneck"},
+            "part": {
+                "measure": "share",
+                "transfers": ["near"],
+                "link": "bottleneck",
+                "from": "0 s",
+                "to": "1 s",
+            },
+            "free": {"measure": "share", "transfers": ["near"], "link": {"name": "access", "from": "near"}},
+        }
+        results = run_study(study(kinds, vary={"links.bottleneck.rate": ["5 Mbit/s", "10 Mbit/s"]}), None)
+        near = results.transfers().filter(pl.col("transfer") == "near").sort("run")["bytes"].to_list()
+        table = results.table().sort("run")
+        allowed = [rate * end / 1e9 for rate, end in zip((5e6, 10e6), table["virtual_ns"], strict=True)]
+        assert table["whole"].to_list() == pytest.approx(
+            [8 * a / b for a, b in zip(near, allowed, strict=True)]
+        )
+        over = results.transfers(over_time=True).join(
+            results.transfers().select("run", "connection", "transfer"), on=("run", "connection")
+        )
+        inside = (pl.col("to_ns") <= SECOND) & (pl.col("transfer") == "near")
+        read = over.filter(inside).group_by("run").agg(pl.col("bytes").sum()).sort("run")["bytes"].to_list()
+        assert table["part"].to_list() == pytest.approx([8 * read[0] / 5e6, 8 * read[1] / 10e6])
+        assert (table["free"] > 0).all()
+
     def test_the_stored_study_gives_the_same_again(self, tmp_path: Path) -> None:
         first = run_study(self.spec(), tmp_path / "out")
         again = run_study(load_spec(tmp_path / "out" / "study.toml"), tmp_path / "again")

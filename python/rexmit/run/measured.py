@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from rexmit.run.details import LINKS, LINKS_OVER_TIME, TRANSFERS, TRANSFERS_OVER_TIME, Detail
 from rexmit.study import StudySpec
-from rexmit.study.measures import LinkEnd, Measure
+from rexmit.study.measures import LinkEnd, Measure, own_way
 from rexmit.study.ways import Ways
 from rexmit.tables.arrow import field
 
@@ -83,6 +83,12 @@ class _Rows:
     def numbers(self) -> Integers:
         """The numbers of the runs."""
         found: Integers = self._runs.column("run").to_numpy().astype(np.int64)
+        return found
+
+    @cached_property
+    def ends(self) -> Floats:
+        """When each run ended, ns."""
+        found: Floats = self._runs.column("virtual_ns").to_numpy().astype(np.float64)
         return found
 
     @cached_property
@@ -158,9 +164,15 @@ def _ratio(one: Measure, rows: _Rows, _: _Ideal) -> Floats:
     return _over(*means)
 
 
-def _share(one: Measure, rows: _Rows, _: _Ideal) -> Floats:
+def _share(one: Measure, rows: _Rows, ideal: _Ideal) -> Floats:
     values, open_then = _delivered(one, rows, "bytes")
-    return _over(rows.sums(values, rows.chosen(one.transfers) & open_then), rows.sums(values, open_then))
+    theirs = rows.sums(values, rows.chosen(one.transfers) & open_then)
+    if one.link is None:
+        return _over(theirs, rows.sums(values, open_then))
+    ends = rows.ends if one.window is None or one.window[1] is None else np.minimum(rows.ends, one.window[1])
+    length = np.maximum(ends - (0 if one.window is None else one.window[0]), 0)
+    rates = ideal.rates(one.link, rows)
+    return _over(theirs * 8e9, np.where(np.isfinite(rates), rates, np.nan) * length)
 
 
 def _link_rows(link: LinkEnd, table: _Table, count: int) -> Integers:
@@ -343,6 +355,16 @@ class _Ideal:
         trip = np.array([way.round_trip for way in ways])[of.ravel()]
         found[places] = trip + size[places] * 8e9 / rate
         return np.where(found > 0, found, np.nan)
+
+    def rates(self, link: LinkEnd, rows: _Rows) -> Floats:
+        """The rate of a direction of a link in each run, bit/s; not a number where it is not known."""
+        variants = self._variants(rows.numbers)
+        known: dict[int, float] = {}
+        for variant, run in zip(variants.tolist(), rows.numbers.tolist(), strict=True):
+            if variant not in known:
+                meant = own_way(self._spec.scenario_of(run), link)
+                known[variant] = self._of(variant, run).rate(meant.start or "", meant.end or "")
+        return np.array([known[variant] for variant in variants.tolist()])
 
     def _of(self, variant: int, run: int) -> Ways:
         if variant not in self._ways:

@@ -22,7 +22,7 @@ _SIZES = ("at_least", "below")
 KEYS: Mapping[str, tuple[str, ...]] = {
     "jain": ("transfers", *_WINDOW),
     "ratio": ("transfers", "over", *_WINDOW),
-    "share": ("transfers", *_WINDOW),
+    "share": ("transfers", "link", *_WINDOW),
     "utilisation": ("link", *_WINDOW),
     "drops": ("link", "reason", *_WINDOW),
     "queue": ("link", "stat", "unit", *_WINDOW),
@@ -41,7 +41,7 @@ _UNITS = {"drops": "packets", "completion": "ms", "convergence": "s"}
 _NULL = {
     "jain": "no connection was open and delivered anything",
     "ratio": "a side had no connection that was open, or the second delivered nothing",
-    "share": "nothing was delivered",
+    "share": "nothing was delivered; of a link: its rate has no limit, or follows a trace",
     "utilisation": "the link's rate has no limit, or changes; or the run ended before the window",
     "drops": "there was no such link, or the run ended before the window",
     "queue": "it was not looked at, or the link has no rate, or the run ended before the window",
@@ -112,10 +112,13 @@ class Measure:
     def _words(self) -> str:
         whose = "all transfers" if self.transfers is None else _listed(self.transfers)
         stat = "largest" if self.stat == "max" else self.stat
+        of_all = "all bytes delivered"
         what: dict[str, Callable[[], str]] = {
             "jain": lambda: f"Jain's index of the goodputs of {whose}",
             "ratio": lambda: f"mean goodput of a connection of {whose} over that of {_listed(self.over)}",
-            "share": lambda: f"share of {whose} in all bytes delivered",
+            "share": lambda: (
+                f"share of {whose} in {of_all if self.link is None else f'what {self.link} allows'}"
+            ),
             "utilisation": lambda: f"utilisation of {self.link}",
             "drops": lambda: f"drops at {self.link}{f' by {self.reason}' if self.reason else ''}",
             "queue": lambda: f"{stat} queue at {self.link}",

@@ -40,6 +40,10 @@ class Ways:
                 self._hang(root)
         self._found: dict[tuple[str, str], Way] = {}
 
+    def rate(self, start: str, end: str) -> float:
+        """The rate of the link from one point to the next, bit/s; not a number where it is not known."""
+        return self._links.get(start, {}).get(end, (math.nan, math.nan))[0]
+
     def between(self, sender: str, receiver: str) -> Way:
         """The way of data from a host to another; unknown where there is none."""
         key = sender, receiver
