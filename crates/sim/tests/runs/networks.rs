@@ -214,9 +214,49 @@ fn verdicts_and_captures_are_of_each_host_and_link() {
     assert!(outcome.verdicts.iter().all(|row| row.connection.is_some()));
 }
 
+/// Each change of the dumbbell is refused in one line that begins like this.
+fn refused<const N: usize>(cases: [(&str, Value, &str); N]) {
+    for (key, value, text) in cases {
+        let mut scenario = dumbbell();
+        rexmit_sim::set(&mut scenario, key, value).unwrap();
+        let error = Resolved::from_value(scenario).expect_err(key).to_string();
+        assert!(!error.contains('\n'), "{error}");
+        assert!(error.starts_with(text), "{key}: {error}");
+    }
+}
+
+#[test]
+fn names_that_results_could_not_tell_apart_are_refused_and_slips_are_told_what_there_is() {
+    refused([
+        (
+            "links.access",
+            json!({ "between": ["left", "right"] }),
+            "links.access: is what results call the hosts' own links; give the link another name",
+        ),
+        (
+            "links.botleneck",
+            json!({ "rate": "1 Mbit/s" }),
+            "links.botleneck.between: is missing: name the two points that the link joins, such as [\"left\", \"right\"] \
+             (other links: bottleneck)",
+        ),
+        (
+            "hosts.naer",
+            json!({ "at": "left" }),
+            "hosts.naer: `stack` is missing; name one, such as \"linux-6.1\" (other hosts: far, near, sink)",
+        ),
+        ("transfers.1.name", json!(""), "transfers.1.name: is empty"),
+        ("transfers.1.name", json!("short"), "transfers.1.name: \"short\" is the name of another transfer"),
+    ]);
+    let mut scenario = dumbbell();
+    scenario["transfers"][0].as_object_mut().unwrap().remove("name");
+    scenario["transfers"][1]["name"] = json!("0");
+    let error = Resolved::from_value(scenario).unwrap_err().to_string();
+    assert!(error.starts_with("transfers.1.name: \"0\" is what results call transfer 0"), "{error}");
+}
+
 #[test]
 fn what_is_no_network_is_refused_in_one_line() {
-    let cases: [(&str, Value, &str); 21] = [
+    let cases: [(&str, Value, &str); 16] = [
         (
             "hosts.near.at",
             json!("lfet"),
@@ -267,39 +307,10 @@ fn what_is_no_network_is_refused_in_one_line() {
             "links.more.between: nothing joins \"east\" with \"left\"",
         ),
         ("links.near", json!({ "between": ["left", "right"] }), "links.near: the name is there twice"),
-        (
-            "links.access",
-            json!({ "between": ["left", "right"] }),
-            "links.access: is what results call the hosts' own links; give the link another name",
-        ),
-        (
-            "links.botleneck",
-            json!({ "rate": "1 Mbit/s" }),
-            "links.botleneck.between: is missing: name the two points that the link joins, such as [\"left\", \"right\"] \
-             (other links: bottleneck)",
-        ),
-        (
-            "hosts.naer",
-            json!({ "at": "left" }),
-            "hosts.naer: `stack` is missing; name one, such as \"linux-6.1\" (other hosts: far, near, sink)",
-        ),
-        ("transfers.1.name", json!(""), "transfers.1.name: is empty"),
-        ("transfers.1.name", json!("short"), "transfers.1.name: \"short\" is the name of another transfer"),
         ("path", json!({ "rate": "1 Mbit/s" }), "path: a network has `links`"),
         ("transfers.0.to", json!("near"), "transfers.0: `from` and `to` are both \"near\""),
     ];
-    for (key, value, text) in cases {
-        let mut scenario = dumbbell();
-        rexmit_sim::set(&mut scenario, key, value).unwrap();
-        let error = Resolved::from_value(scenario).expect_err(key).to_string();
-        assert!(!error.contains('\n'), "{error}");
-        assert!(error.starts_with(text), "{key}: {error}");
-    }
-    let mut scenario = dumbbell();
-    scenario["transfers"][0].as_object_mut().unwrap().remove("name");
-    scenario["transfers"][1]["name"] = json!("0");
-    let error = Resolved::from_value(scenario).unwrap_err().to_string();
-    assert!(error.starts_with("transfers.1.name: \"0\" is what results call transfer 0"), "{error}");
+    refused(cases);
     let mut scenario = dumbbell();
     scenario["hosts"]["near-1"] = json!({ "stack": "linux-6.1", "at": "left" });
     scenario["hosts"]["near"]["count"] = json!(2);

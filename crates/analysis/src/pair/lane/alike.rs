@@ -51,7 +51,7 @@ impl Lane<'_> {
         let mut keys: Vec<Entry> = lost.map(|i| (self.sent[i as usize].key(self.fields), i)).collect();
         keys.sort_unstable();
         for pair in keys.windows(2) {
-            let near = self.sent_time(pair[1]) - self.sent_time(pair[0]) <= self.again();
+            let near = self.sent_time(pair[1]).saturating_sub(self.sent_time(pair[0])) <= self.again();
             if pair[0].0 == pair[1].0 && near && self.sent[pair[1].1 as usize].ident != 0 {
                 self.leave_tap(pair[1].1, state);
             }
