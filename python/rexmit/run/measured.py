@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 
 from rexmit.run.details import LINKS, LINKS_OVER_TIME, TRANSFERS, TRANSFERS_OVER_TIME, Detail
 from rexmit.study import StudySpec
-from rexmit.study.measures import LinkEnd, Measure, own_way
-from rexmit.study.ways import Ways
+from rexmit.study.measures import LinkEnd, Measure
+from rexmit.study.network import directions
+from rexmit.study.ways import Ways, rate_of
 from rexmit.tables.arrow import field
 
 Floats = npt.NDArray[np.float64]
@@ -362,8 +363,8 @@ class _Ideal:
         known: dict[int, float] = {}
         for variant, run in zip(variants.tolist(), rows.numbers.tolist(), strict=True):
             if variant not in known:
-                meant = own_way(self._spec.scenario_of(run), link)
-                known[variant] = self._of(variant, run).rate(meant.start or "", meant.end or "")
+                ways = directions(self._spec.scenario_of(run))
+                known[variant] = next((rate_of(way.settings) for way in ways if link.is_of(way)), np.nan)
         return np.array([known[variant] for variant in variants.tolist()])
 
     def _of(self, variant: int, run: int) -> Ways:

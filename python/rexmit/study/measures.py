@@ -9,7 +9,7 @@ from typing import Any
 
 from rexmit import _native
 from rexmit.errors import StudyError, nearest
-from rexmit.study.network import is_network
+from rexmit.study.network import Direction, directions
 from rexmit.study.settings import Table
 from rexmit.tables import Column
 from rexmit.units import parse_bytes
@@ -62,6 +62,10 @@ class LinkEnd:
     def __str__(self) -> str:
         start = f" from {self.start}" if self.start else ""
         return f"{self.name}{start}{f' to {self.end}' if self.end else ''}"
+
+    def is_of(self, way: Direction) -> bool:
+        """Whether this direction is meant, or may be."""
+        return way.name == self.name and self.start in (None, way.start) and self.end in (None, way.end)
 
 
 @dataclass(frozen=True)
@@ -279,7 +283,7 @@ def check_measures(measures: Iterable[Measure], scenarios: Iterable[Table], over
         )
     tables = list(scenarios)
     transfers = {name for table in tables for name in transfer_names(table)}
-    links = {end for table in tables for end in link_ends(table)}
+    links = {way[:3] for table in tables for way in directions(table)}
     for one in found:
         where = f"responses.{one.name}"
         if one.needs_intervals and not over_time:
@@ -329,48 +333,6 @@ def transfer_names(scenario: Mapping[str, Any]) -> Iterator[str]:
     for number, transfer in enumerate(transfers if isinstance(transfers, list) else ()):
         name = transfer.get("name") if isinstance(transfer, Mapping) else None
         yield name if isinstance(name, str) else str(number)
-
-
-def link_ends(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """The directions of a scenario's links: name, beginning, end. Each link's own way comes first."""
-    if not is_network(scenario):
-        for name in ("path", *(["alternate"] if scenario.get("alternate") else [])):
-            yield name, "server", "client"
-            yield name, "client", "server"
-        return
-    for name, link in _tables(scenario.get("links")):
-        between = link.get("between")
-        if isinstance(between, list) and len(between) == 2:
-            yield name, between[0], between[1]
-            yield name, between[1], between[0]
-    for name, host in hosts_one_by_one(scenario):
-        if isinstance(at := host.get("at"), str):
-            yield "access", name, at
-            yield "access", at, name
-
-
-def hosts_one_by_one(scenario: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
-    """The hosts of a network with their tables; those of a group one by one."""
-    for name, host in _tables(scenario.get("hosts")):
-        count = host.get("count")
-        if isinstance(count, int):
-            yield from ((f"{name}-{number}", host) for number in range(1, count + 1))
-        else:
-            yield name, host
-
-
-def own_way(scenario: Mapping[str, Any], link: LinkEnd) -> LinkEnd:
-    """The direction that is meant, with all its ends that the scenario tells."""
-    for name, start, end in link_ends(scenario):
-        if name == link.name and link.start in (None, start) and link.end in (None, end):
-            return LinkEnd(name, start, end)
-    return link
-
-
-def _tables(of: Any) -> Iterator[tuple[str, Table]]:
-    for name, table in of.items() if isinstance(of, Mapping) else ():
-        if isinstance(table, dict):
-            yield name, table
 
 
 def _listed(names: tuple[str, ...]) -> str:

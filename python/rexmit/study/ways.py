@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rexmit import _native
-from rexmit.study.measures import hosts_one_by_one
-from rexmit.study.network import is_network
+from rexmit.study.network import directions
 from rexmit.study.settings import Table
 
 
@@ -32,17 +31,16 @@ class Ways:
 
     def __init__(self, scenario: Mapping[str, Any]) -> None:
         self._links: dict[str, dict[str, tuple[float, float]]] = {}
-        for start, end, settings in _directions(scenario):
-            self._links.setdefault(start, {})[end] = (_rate(settings), _delay(settings))
+        for one in directions(scenario):
+            # Data go by the first path where there are two.
+            if one.name != "alternate":
+                rate, delay = rate_of(one.settings), _delay(one.settings)
+                self._links.setdefault(one.start, {})[one.end] = rate, delay
         self._parents: dict[str, tuple[str, int]] = {}
         for root in self._links:
             if root not in self._parents:
                 self._hang(root)
         self._found: dict[tuple[str, str], Way] = {}
-
-    def rate(self, start: str, end: str) -> float:
-        """The rate of the link from one point to the next, bit/s; not a number where it is not known."""
-        return self._links.get(start, {}).get(end, (math.nan, math.nan))[0]
 
     def between(self, sender: str, receiver: str) -> Way:
         """The way of data from a host to another; unknown where there is none."""
@@ -81,30 +79,8 @@ class Ways:
         return Way(rate, time)
 
 
-def _directions(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, Table]]:
-    """Each direction of a link: where it begins and ends, and its settings."""
-    if not is_network(scenario):
-        path = _table(scenario.get("path"))
-        yield "server", "client", path | _table(path.get("down"))
-        yield "client", "server", path | _table(path.get("up"))
-        return
-    for link in _table(scenario.get("links")).values():
-        between, own = _table(link).get("between"), _table(_table(link).get("from"))
-        if isinstance(between, list) and len(between) == 2:
-            for start, end in (between, between[::-1]):
-                yield start, end, link | _table(own.get(start))
-    for name, host in hosts_one_by_one(scenario):
-        access = _table(host.get("access"))
-        if isinstance(at := host.get("at"), str):
-            yield name, at, access | _table(access.get("up"))
-            yield at, name, access | _table(access.get("down"))
-
-
-def _table(value: Any) -> Table:
-    return dict(value) if isinstance(value, Mapping) else {}
-
-
-def _rate(settings: Table) -> float:
+def rate_of(settings: Table) -> float:
+    """The rate of a direction of a link, bit/s: infinite without one, not a number where it is not known."""
     found = [math.inf]
     for key in ("rate", "link"):
         value = settings.get(key)
