@@ -38,7 +38,7 @@ impl<O: Copy + Ord> Timers<O> {
         let mut i = self.heap.len() - 1;
         while i > 0 {
             let parent = (i - 1) / ARITY;
-            if !before(&self.heap[i], &self.heap[parent]) {
+            if self.heap[parent] <= self.heap[i] {
                 break;
             }
             self.heap.swap(i, parent);
@@ -54,16 +54,8 @@ impl<O: Copy + Ord> Timers<O> {
         let (mut i, n) = (0, self.heap.len());
         loop {
             let from = ARITY * i + 1;
-            if from >= n {
-                break;
-            }
-            let mut least = from;
-            for child in from + 1..(from + ARITY).min(n) {
-                if before(&self.heap[child], &self.heap[least]) {
-                    least = child;
-                }
-            }
-            if !before(&self.heap[least], &self.heap[i]) {
+            let Some(least) = (from..(from + ARITY).min(n)).min_by_key(|c| self.heap[*c]) else { break };
+            if self.heap[i] <= self.heap[least] {
                 break;
             }
             self.heap.swap(i, least);
@@ -71,12 +63,6 @@ impl<O: Copy + Ord> Timers<O> {
         }
         Some(top)
     }
-}
-
-/// Whether one entry comes out before another.
-#[inline]
-fn before<O: Ord>(one: &(Instant, O), other: &(Instant, O)) -> bool {
-    one.0 < other.0 || (one.0 == other.0 && one.1 < other.1)
 }
 
 #[cfg(test)]
