@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .conftest import processes
+from .conftest import commands, processes
 
 REXMIT = [sys.executable, "-c", "import rexmit.cli; rexmit.cli.main()", "emulate"]
+
+
+@contextmanager
+def emulating(mark: str, sleepers: int, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """An emulation, once so many of its programs run, `sleep MARK1` and so on; killed at the end."""
+    line = [*REXMIT, "-q", *arguments]
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True) as emulation:
+        until = time.monotonic() + 30
+        while sum(f"sleep\0{mark}{n}\0" in commands() for n in range(1, sleepers + 1)) < sleepers:
+            assert time.monotonic() < until, "it does not start"
+            time.sleep(0.05)
+        try:
+            yield emulation
+        finally:
+            emulation.kill()
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from .conftest import Command, commands
-from .emulations import REXMIT, children, nothing_left
+from .emulations import REXMIT, children, emulating, nothing_left
 
 pytestmark = [
     pytest.mark.real_time,
@@ -296,16 +296,8 @@ def running() -> Iterator[subprocess.Popen[str]]:
     mark = f"{time.time_ns() % 10**9 + 10**6}"
     server = f"sh -c 'env -i setsid sleep {mark}1 & exec sleep {mark}2'"
     command = ["sh", "-c", f"env -i setsid sleep {mark}3 & sleep {mark}4; true"]
-    line = [*REXMIT, "-q", "--server", server, "--server-ready", "0ms", "--", *command]
-    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True) as emulation:
-        until = time.monotonic() + 30
-        while sum(f"sleep\0{mark}{n}\0" in commands() for n in range(1, 5)) < 4:
-            assert time.monotonic() < until, "it does not start"
-            time.sleep(0.05)
-        try:
-            yield emulation
-        finally:
-            emulation.kill()
+    with emulating(mark, 4, "--server", server, "--server-ready", "0ms", "--", *command) as emulation:
+        yield emulation
     until = time.monotonic() + 10
     while f"sleep\0{mark}" in commands() and time.monotonic() < until:
         time.sleep(0.05)

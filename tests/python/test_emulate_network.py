@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from .conftest import Command, commands
-from .emulations import REXMIT, children, nothing_left
+from .emulations import REXMIT, children, emulating, nothing_left
 
 pytestmark = [pytest.mark.real_time, pytest.mark.usefixtures("namespaces")]
 
@@ -252,14 +252,6 @@ def running(network: Path) -> Iterator[subprocess.Popen[str]]:
     """An emulation with a daemon at one host and a command at another, once all of it runs."""
     mark = f"{time.time_ns() % 10**9 + 10**6}"
     server = f"sh -c 'env -i setsid sleep {mark}1 & exec sleep {mark}2'"
-    line = [*REXMIT, "-q", str(network), "--server-ready", "0ms", "--server-at", "sink", server]
-    line += ["--at", "near", f"sleep {mark}3"]
-    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True) as emulation:
-        until = time.monotonic() + 30
-        while sum(f"sleep\0{mark}{n}\0" in commands() for n in range(1, 4)) < 3:
-            assert time.monotonic() < until, "it does not start"
-            time.sleep(0.05)
-        try:
-            yield emulation
-        finally:
-            emulation.kill()
+    ends = ["--server-ready", "0ms", "--server-at", "sink", server, "--at", "near", f"sleep {mark}3"]
+    with emulating(mark, 3, str(network), *ends) as emulation:
+        yield emulation
