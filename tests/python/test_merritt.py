@@ -115,10 +115,12 @@ def test_uploads_of_other_hosts_are_compared_with_nothing_and_drawn(tmp_path: Pa
 @pytest.mark.long
 def test_uploads_of_other_hosts_come_out_as_the_readme_says() -> None:
     study = Study.load("merritt-2010/pairs")
-    frame, exact = (pairs.shares(one.run(progress=False)) for one in (study, pairs.exactly(study)))
+    results, exactly = (one.run(progress=False) for one in (study, pairs.exactly(study)))
+    frame, exact = pairs.shares(results), pairs.shares(exactly)
     readme = (STUDY / "README.md").read_text()
     assert f"<!-- pairs -->\n{pairs.share_table(frame)}<!-- /pairs -->" in readme
     assert f"<!-- pairs-words -->\n{pairs.words(frame, exact)}<!-- /pairs-words -->" in readme
+    assert f"<!-- pairs-tick -->\n{pairs.tick(results)}<!-- /pairs-tick -->" in readme
 
 
 def test_rows_do_not_mix_experiments_in_order_with_those_by_themselves(

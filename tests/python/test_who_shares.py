@@ -85,6 +85,10 @@ def test_the_runs_of_linux_come_out_as_the_readme_says() -> None:
         for part in ("linux", "bbr", "shallow")
     ]
     covered(found)
+    model = Study.load("who-shares/pairs").run(progress=False)
+    study_module("who-shares", "claims").check(
+        study_module("who-shares", "evidence").Evidence([model, *found])
+    )
     table = page.table(pairs.shared(found[0]))
     assert f"<!-- jain-linux -->\n{table}<!-- /jain-linux -->" in (STUDY / "README.md").read_text()
 

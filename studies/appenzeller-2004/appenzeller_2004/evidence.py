@@ -8,8 +8,8 @@ from itertools import pairwise
 import polars as pl
 from rexmit import Results
 from rexmit.analyse import Uncovered
+from rexmit.analyse.over_time import within
 
-SECOND = 10**9
 WINDOWS = {"table": (15, 40), "hosts": (15, 40), "least": (15, 30), "few": (30, 90)}
 """What of each part is measured, s: all flows have started, none has ended."""
 LINE = {"table": "oc3", "hosts": "oc3", "least": "oc3", "few": "line"}
@@ -46,8 +46,7 @@ class Evidence:
 def utilisation(results: Results, part: str) -> pl.DataFrame:
     """What passed over what the rate allows, in the part's window; packets lost over offered."""
     begin, end = WINDOWS[part]
-    inside = (pl.col("from_ns") >= begin * SECOND) & (pl.col("to_ns") <= end * SECOND)
-    over_time = line_of(results.links(over_time=True), LINE[part]).filter(inside)
+    over_time = line_of(results.links(over_time=True), LINE[part]).filter(within(begin, end))
     bits = pl.col("passed_bytes").sum() * 8
     keys = [name for name in ("run", "cell", "system", "flows", "hosts.sender.count") if name in over_time]
     used = over_time.group_by(keys, maintain_order=True).agg(

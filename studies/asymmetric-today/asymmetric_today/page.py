@@ -91,6 +91,7 @@ def share(runs: pl.DataFrame, discipline: str, control: str, link: str, column: 
 
 def check_claims(linux: pl.DataFrame, model: pl.DataFrame) -> None:
     """What the page says in words. Raises AssertionError for a claim that does not hold."""
+    check_scatter(linux)
     links = linux["link"].unique(maintain_order=True).to_list()
     controls = ("reno", "cubic", "bbr")
     first, middle, last = links
@@ -121,3 +122,18 @@ def check_claims(linux: pl.DataFrame, model: pl.DataFrame) -> None:
     for link in links:
         waits = [share(linux, SIZED[3], control, link, "down_rtt_ms") for control in ("bbr", "reno")]
         assert 0.3 < waits[0] / waits[1] < 0.55, link
+
+
+def check_scatter(linux: pl.DataFrame) -> None:
+    """How far the runs of a cell lie apart, by congestion control. Raises AssertionError as above."""
+    cells = linux.group_by("discipline", "congestion", "link").agg(pl.col("down_share").std())
+    middle = {
+        control: float(cells.filter(pl.col("congestion") == control)["down_share"].median())  # type: ignore[arg-type]
+        for control in ("reno", "cubic", "bbr")
+    }
+    assert {name: round(value, 2) for name, value in middle.items()} == {
+        "reno": 0.01,
+        "cubic": 0.01,
+        "bbr": 0.03,
+    }
+    assert round(float(cells["down_share"].max()), 2) == 0.19  # type: ignore[arg-type]

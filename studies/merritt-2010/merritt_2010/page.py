@@ -46,9 +46,11 @@ def make(page: Page) -> None:
     page.compare([alone])
     page.put(tables(alone, together) | {"score": scored(thirty), "timeouts": timeouts(thirty)})
     page.draw("two-way", alone, shown)
-    frame = pairs.shares(page.run("pairs"))
+    distinct = page.run("pairs")
+    frame = pairs.shares(distinct)
     exact = pairs.shares(page.run("pairs-exact", study=pairs.exactly(Study.load(pairs.NAME))))
     page.put({"pairs": pairs.share_table(frame), "pairs-words": pairs.words(frame, exact)})
+    page.put({"pairs-tick": pairs.tick(distinct)})
     page.keep(style.save(pairs.figure(frame), page.results / "pairs", ["png"]), "merritt-pairs")
     if page.linux:
         today = page.run("linux", "uml")

@@ -21,23 +21,19 @@ class Evidence:
         self._results = {one.name: one for one in results}
         self._frames: dict[str, pl.DataFrame] = {}
 
-    def pairs(self, name: str) -> pl.DataFrame:
-        """A row a run of pairs (see :func:`pairs.shared`). Raises Uncovered where they were not run."""
-        return self._frame(name)
+    def frame(self, name: str) -> pl.DataFrame:
+        """A row a run of a study: :func:`pairs.shared` of pairs, :func:`groups.shares` of groups.
 
-    def groups(self, name: str) -> pl.DataFrame:
-        """A row a run of groups (see :func:`groups.shares`). Raises Uncovered where they were not run."""
-        return self._frame(name)
-
-    def over_time(self, name: str) -> pl.DataFrame:
-        """The share of BBR in each second of each run (see :func:`groups.over_time`)."""
-        return groups.over_time(self._of(name))
-
-    def _frame(self, name: str) -> pl.DataFrame:
+        Raises Uncovered where it was not run.
+        """
         if name not in self._frames:
             make = pairs.shared if name in (MODEL, LINUX) else groups.shares
             self._frames[name] = make(self._of(name))
         return self._frames[name]
+
+    def over_time(self, name: str) -> pl.DataFrame:
+        """The share of BBR in each second of each run (see :func:`groups.over_time`)."""
+        return groups.over_time(self._of(name))
 
     def _of(self, name: str) -> Results:
         if name not in self._results:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 from rexmit import Results
+from rexmit.analyse.over_time import flows_over_time, within
 
-SECOND = 10**9
 WINDOWS = {"who-shares/bbr": (400, 800), "who-shares/shallow": (20, 120)}
 """What is measured of each study, s."""
 PACKET = 1500
@@ -15,8 +15,7 @@ RATE, DELAY, SPAN = 10e6, 0.04, 400
 
 def shares(results: Results) -> pl.DataFrame:
     """A row a run: its levels, `share` of the BBR flows, and `dropped`, what part of packets was dropped."""
-    begin, end = WINDOWS[results.name]
-    inside = (pl.col("from_ns") >= begin * SECOND) & (pl.col("to_ns") <= end * SECOND)
+    inside = within(*WINDOWS[results.name])
     read = over_time(results).filter(inside).group_by("run").agg(pl.col("bbr", "other").sum())
     line = (pl.col("link") == "line") & (pl.col("from_point") == "left")
     sums = pl.col("drops", "passed_bytes").sum()
@@ -31,10 +30,9 @@ def shares(results: Results) -> pl.DataFrame:
 
 def over_time(results: Results) -> pl.DataFrame:
     """A row a run and second: the bytes that both groups of flows delivered in it, `bbr` and `other`."""
-    names = results.transfers().select("run", "connection", "transfer")
-    read = results.transfers(over_time=True).join(names, on=("run", "connection"))
     of = [pl.col("bytes").filter(pl.col("transfer") == one).sum().alias(one) for one in ("bbr", "other")]
-    return read.group_by("run", "from_ns", "to_ns").agg(of).sort("run", "from_ns")
+    sums = flows_over_time(results).group_by("run", "from_ns", "to_ns").agg(of)
+    return sums.sort("run", "from_ns")
 
 
 def modelled(bbr: int, buffer: float) -> float:

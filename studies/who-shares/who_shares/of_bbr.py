@@ -6,6 +6,7 @@ from statistics import median
 
 import polars as pl
 from rexmit.analyse import Check, Published, Uncovered
+from rexmit.analyse.over_time import within
 
 from . import groups
 from .evidence import BBR, LINUX, SHALLOW, Evidence
@@ -19,7 +20,7 @@ CONGESTION = "transfers.1.congestion"
 
 
 def _share(evidence: Evidence, flows: str, buffer: str) -> float:
-    found = evidence.groups(BBR).filter((pl.col("flows") == flows) & (pl.col("buffer") == buffer))
+    found = evidence.frame(BBR).filter((pl.col("flows") == flows) & (pl.col("buffer") == buffer))
     if found.is_empty():
         raise Uncovered(f"no run of {flows} with {buffer} BDP")
     return float(found["share"].item())
@@ -71,7 +72,7 @@ def _small(published: Published, evidence: Evidence) -> Check:
 
 
 def _shallow(evidence: Evidence, other: str, buffer: str) -> dict[str, float]:
-    found = evidence.groups(SHALLOW).filter((pl.col(CONGESTION) == other) & (pl.col("buffer") == buffer))
+    found = evidence.frame(SHALLOW).filter((pl.col(CONGESTION) == other) & (pl.col("buffer") == buffer))
     if found.is_empty():
         raise Uncovered(f"no run of BBR and {other} with {buffer} BDP")
     return found.row(0, named=True)
@@ -97,14 +98,12 @@ def _two_beside_two(buffer: str) -> Function:
 
 def _cycle(published: Published, evidence: Evidence) -> Check:
     run = int(_shallow(evidence, "cubic", "1.75")["run"])
-    begin, end = groups.WINDOWS[SHALLOW]
-    inside = (pl.col("from_ns") >= begin * groups.SECOND) & (pl.col("to_ns") <= end * groups.SECOND)
-    seconds = evidence.over_time(SHALLOW).filter((pl.col("run") == run) & inside)
+    seconds = evidence.over_time(SHALLOW).filter((pl.col("run") == run) & within(*groups.WINDOWS[SHALLOW]))
     return Check.of_number(published, groups.cycle(seconds))
 
 
 def _pair(evidence: Evidence, pair: str, rtt: str, buffer: str, aqm: str = "none") -> dict[str, float]:
-    found = chosen(evidence.pairs(LINUX), pair=pair, rtt=rtt, buffer=buffer, aqm=aqm)
+    found = chosen(evidence.frame(LINUX), pair=pair, rtt=rtt, buffer=buffer, aqm=aqm)
     if found.is_empty():
         raise Uncovered(f"no run of {pair} with a ratio of round-trip times of {rtt} and {buffer} BDP")
     return found.row(0, named=True)
@@ -139,7 +138,7 @@ def _longer(published: Published, evidence: Evidence) -> Check:
 
 
 def _fair_queues(published: Published, evidence: Evidence) -> Check:
-    found = chosen(evidence.pairs(LINUX), rtt="1", aqm="fq-codel")
+    found = chosen(evidence.frame(LINUX), rtt="1", aqm="fq-codel")
     if found["pair"].n_unique() < 9:
         raise Uncovered("needs all nine pairs with FQ-CoDel and equal round-trip times")
     pair, buffer, least = found.sort("jain").select("pair", "buffer", "jain").row(0)

@@ -18,7 +18,7 @@ def checks(study: str, mark: str) -> dict[str, Function]:
     """Those of the pairs of one study, their tags with a mark behind."""
 
     def of(check: Callable[[Published, pl.DataFrame], Check]) -> Function:
-        return lambda published, evidence: check(published, evidence.pairs(study))
+        return lambda published, evidence: check(published, evidence.frame(study))
 
     found = {
         "P-006-1": of(_cubic_share),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from . import claims
+from .evidence import Evidence
 from .pairs import AQM, KEYS, shared
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ def make(page: Page) -> None:
     page.draw("pairs", model, "who-shares-{}".format)
     if page.linux:
         found = [page.run(part, "uml") for part in ("linux", "bbr", "shallow")]
+        claims.check(Evidence([model, *found]))
         linux = shared(found[0])
         page.put({"jain-linux": table(linux), "apart": apart(shared(model), linux)})
         page.put({"compare": page.compare([model, *found]).to_markdown()})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 from rexmit import Results
+from rexmit.analyse.over_time import within
 
-SECOND = 10**9
 BEGIN, END = 20, 60
 """What is measured, s."""
 BDP = 100 / 3
@@ -21,8 +21,7 @@ def shared(results: Results) -> pl.DataFrame:
     what part of packets it dropped.
     """
     flows = results.transfers().select("run", "connection", "transfer", "rtt_mean_ms")
-    inside = (pl.col("from_ns") >= BEGIN * SECOND) & (pl.col("to_ns") <= END * SECOND)
-    sums = results.transfers(over_time=True).filter(inside).group_by("run", "connection")
+    sums = results.transfers(over_time=True).filter(within(BEGIN, END)).group_by("run", "connection")
     rates = sums.agg((pl.col("bytes").sum() * 8 / (END - BEGIN) / 1e6).alias("mbit_s"))
     # An interval without a byte has no row, and a flow that stood still all the time has none at all.
     both = flows.join(rates, on=("run", "connection"), how="left").with_columns(pl.col("mbit_s").fill_null(0))
