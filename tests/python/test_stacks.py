@@ -34,10 +34,23 @@ def is_version(stack: Stack, told: str) -> bool:
     return bool(re.fullmatch(r"\d+\.\d+\.\d+\S*", told)) if stack.name == LINUX else told == stack.version
 
 
+SCTP, TCP = "rfc9260", "linux-6.1"
+TELLS_WHAT_WAITS = (LINUX, "smoltcp")
+"""Those that tell how many bytes wait for a read."""
+
+
+def speaks(name: str, protocol: str) -> bool:
+    """Whether a stack of the registry speaks it."""
+    entries = json.loads(_native.stacks())
+    return any(entry["name"] == name and protocol in entry["protocols"] for entry in entries)
+
+
 def study(server: str | None, client: str | None, **settings: Any) -> rexmit.Study:
     """Messages over a path that loses both ways, between hosts with this code."""
     codes = {"server": server, "client": client}
-    hosts = {name: {"stack": "rfc9260", **({"code": code} if code else {})} for name, code in codes.items()}
+    of_tcp = any(code in third_parties() and not speaks(code, "sctp") for code in codes.values() if code)
+    profile = TCP if of_tcp else SCTP
+    hosts = {name: {"stack": profile, **({"code": code} if code else {})} for name, code in codes.items()}
     scenario = {
         "hosts": hosts,
         "path": {"delay": "50 ms", "down": {"loss": "5 %"}, "up": {"loss": "5 %"}},
@@ -50,6 +63,15 @@ def study(server: str | None, client: str | None, **settings: Any) -> rexmit.Stu
     return rexmit.Study.from_dict(
         {"title": "two stacks", "scenario": scenario, "design": {"replications": 2}, **settings}
     )
+
+
+def alike(name: str, server: str | None = None, client: str | None = None, **settings: Any) -> rexmit.Study:
+    """The same between hosts of the protocol of a stack, which do not name it."""
+    spec = study(name, None, **settings).spec.to_table()
+    for host, code in (("server", server), ("client", client)):
+        spec["scenario"]["hosts"][host].pop("code", None)
+        spec["scenario"]["hosts"][host] |= {"code": code} if code else {}
+    return rexmit.Study.from_dict(spec)
 
 
 names = pytest.mark.parametrize("name", list(third_parties()))
@@ -80,7 +102,7 @@ def test_nobody_but_the_list_and_its_adapter_names_it(name: str) -> None:
     root = Path(__file__).parents[2]
     package = root / "python/rexmit"
     # A file of tests may name the captures that the stack has recorded.
-    rust = [path for path in root.glob("crates/*/src/**/*.rs") if path.name != "tests.rs"]
+    rust = [path for path in root.glob("crates/*/src/**/*.rs") if "tests" not in (path.stem, path.parent.name)]
     sources = [*package.rglob("*.py"), *package.rglob("*.pyi"), *rust]
     beside = (root / "python/rexmit/_studies", root / "crates/stacks")
     ours = [path for path in sources if not any(folder in path.parents for folder in beside)]
@@ -109,32 +131,32 @@ def test_the_model_and_another_s_code_in_one_run(name: str) -> None:
 @names
 def test_the_code_of_a_host_is_a_factor_and_the_backend_its_default(name: str) -> None:
     here(third_parties()[name])
-    varied = study(None, None, vary={"hosts.client.code": ["model", name]})
+    varied = alike(name, vary={"hosts.client.code": ["model", name]})
     results = varied.run(progress=False)
     rows = results.table().sort("run")
     assert rows["hosts.client.code"].to_list() == ["model", "model", name, name]
     assert rows["completed"].all()
     assert results.study[name]
-    both = study(None, None).run(backend=f"stack:{name}", progress=False)
+    both = alike(name).run(backend=f"stack:{name}", progress=False)
     spelt = study(name, name).run(progress=False)
     assert both.table().equals(spelt.table())
     # A host that says what it has keeps it.
-    one = study("model", None).run(backend=f"stack:{name}", progress=False)
+    one = alike(name, server="model").run(backend=f"stack:{name}", progress=False)
     assert one.table().equals(study("model", name).run(progress=False).table())
-    alone = open_backend(f"stack:{name}", study("model", "model").spec)
+    alone = open_backend(f"stack:{name}", alike(name, server="model", client="model").spec)
     assert alone.facts() == {}
 
 
 @names
 def test_a_run_in_which_nobody_says_why_it_sends_has_no_transmissions(name: str, tmp_path: Path) -> None:
     here(third_parties()[name])
-    silent = [(study(name, name), "model"), (study(None, None), f"stack:{name}")]
+    silent = [(study(name, name), "model"), (alike(name), f"stack:{name}")]
     for both, backend in silent:
         with pytest.raises(UsageError, match="no stack that the hosts have says why it sends a packet"):
             both.run(tmp_path / "out", backend=backend, transmissions="all", progress=False)
         assert set(both.run(backend=backend, progress=False).trace(0)) == {"state", "verdicts", "messages"}
     for server, client in (("model", None), (None, "model")):
-        told = open_backend(f"stack:{name}", study(server, client).spec).tables(0, ["transmissions"])
+        told = open_backend(f"stack:{name}", alike(name, server, client).spec).tables(0, ["transmissions"])
         assert set(told["transmissions"]["host"].to_pylist()) == {"server" if server else "client"}
 
 
@@ -148,8 +170,7 @@ def test_verdicts_and_states_say_of_its_packets_what_is_known(name: str) -> None
     up = verdicts.filter(pl.col("direction") == "up")["payload_bytes"].sum()
     assert down >= 200 * 2000
     assert up == 0
-    # Linux tells what waits for a read.
-    assert (state["recv_queue"].null_count() == state.height) == (name != LINUX)
+    assert (state["recv_queue"].null_count() == state.height) == (name not in TELLS_WHAT_WAITS)
     closed = state.filter(pl.col("state") == "CLOSED")
     assert closed.height > 0
     assert closed["rto_ns"].null_count() == closed.height

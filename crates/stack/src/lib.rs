@@ -11,7 +11,7 @@
 //!
 //! Endpoints come from a [`StackFactory`], an entry of a [`Registry`] from which each host of a scenario chooses; one that
 //! an engine can run is a [`StackEnd`]. What the models share beside that is in [`rate`] (the rate of delivery, pacing) and
-//! [`Clock`] (a kernel's tick); what adapters of foreign SCTP share, [`SctpPackets`].
+//! [`Clock`] (a kernel's tick); what adapters of foreign code share, [`TcpPackets`] and [`SctpPackets`].
 
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
@@ -25,6 +25,7 @@ mod sctp_packets;
 mod settings;
 mod snapshot;
 mod socket_options;
+mod tcp_packets;
 mod transmission;
 
 pub use clock::{Clock, TimerRule};
@@ -39,6 +40,7 @@ pub use sctp_packets::{SctpArrival, SctpCarries, SctpDeparture, SctpPackets};
 pub use settings::{SettingError, TABLE, changed_values, nearest, read, unknown_name, write_error};
 pub use snapshot::{Cached, Counters, Snapshot, ToldCounters};
 pub use socket_options::{SocketSpec, SocketWish};
+pub use tcp_packets::{TcpCarries, TcpPackets};
 pub use transmission::{Reason, Transmission};
 
 /// One end of one connection.

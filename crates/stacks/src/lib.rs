@@ -21,6 +21,7 @@ pub static STACKS: &[&dyn StackFactory] = &[
     &rexmit_sctp::SctpModel,
     &rexmit_usrsctp::UsrsctpStack,
     &rexmit_linux::LinuxStack,
+    &rexmit_smoltcp::SmoltcpStack,
 ];
 
 /// The same as a registry, of which a host that chooses none gets the models.

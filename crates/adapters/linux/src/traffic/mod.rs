@@ -28,7 +28,7 @@ impl Traffic {
     /// What has happened so far.
     pub fn counters(&self) -> &Counters {
         match self {
-            Self::Tcp(tcp) => &tcp.counters,
+            Self::Tcp(tcp) => tcp.counters(),
             Self::Sctp(sctp) => sctp.counters(),
         }
     }
@@ -61,7 +61,7 @@ impl Traffic {
     /// Its first sequence number, or TSN.
     pub fn first(&self) -> Option<SeqNumber> {
         match self {
-            Self::Tcp(tcp) => tcp.first,
+            Self::Tcp(tcp) => tcp.first(),
             Self::Sctp(sctp) => sctp.first(),
         }
     }

@@ -1,172 +1,48 @@
 //! Of TCP.
 
-use std::collections::BTreeMap;
-
-use rexmit_stack::{Counters, Reason};
-use rexmit_wire::{Flags, Packet, Payload, SeqNumber, TcpSegment};
+use rexmit_stack::{Counters, Reason, TcpCarries, TcpPackets};
+use rexmit_wire::{Packet, SeqNumber};
 
 use crate::protocol::Counted;
 
 /// A connection, from its packets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TcpTraffic {
-    /// What has happened so far.
-    pub counters: Counters,
-    /// Its first sequence number.
-    pub first: Option<SeqNumber>,
-    /// Behind the highest sequence number sent.
-    highest: Option<SeqNumber>,
-    /// Bytes of the stream before it.
-    sent: u64,
-    /// SYNs sent again.
-    syns: u32,
-    received: Received,
+    seen: TcpPackets,
 }
 
 impl TcpTraffic {
+    pub fn counters(&self) -> &Counters {
+        &self.seen.counters
+    }
+
     pub fn counted(&mut self, gained: Counted) {
-        self.counters.timeouts += gained.timeouts;
-        self.counters.fast_retransmits += gained.fast_retransmits;
+        self.seen.counters.timeouts += gained.timeouts;
+        self.seen.counters.fast_retransmits += gained.fast_retransmits;
     }
 
     pub fn leaves(&mut self, packet: &mut Packet, gained: Counted) -> Reason {
-        self.counters.packets += 1;
-        let rexmit_wire::Transport::Tcp(segment) = &mut packet.transport else { return Reason::Ack };
-        let len = segment.payload.len();
-        if segment.flags.has(Flags::SYN) {
-            let again = self.first.is_some();
-            self.first = Some(segment.seq);
-            self.highest = Some(segment.seq + 1);
-            self.counters.pure_acks += 1;
-            self.syns += u32::from(again);
-            let backoff = self.syns;
-            return if segment.flags.has(Flags::ACK) {
-                Reason::SynAck { backoff }
-            } else {
-                Reason::Syn { backoff }
-            };
-        }
-        self.name_the_bytes(segment);
-        if segment.flags.has(Flags::RST) {
-            self.counters.pure_acks += 1;
-            return Reason::Reset;
-        }
-        let end = segment.seq + len + u32::from(segment.flags.has(Flags::FIN));
-        if len == 0 {
-            self.counters.pure_acks += 1;
-        }
-        let highest = self.highest.unwrap_or(segment.seq);
-        if end.diff(segment.seq) == 0 {
-            return Reason::Ack;
-        }
-        if end.diff(highest) > 0 {
-            self.highest = Some(end);
-            self.sent += end.diff(highest) as u64;
-            self.counters.data_segments += u64::from(len > 0);
-            return Reason::New;
-        }
-        self.counters.retransmits += u64::from(len > 0);
-        if gained.timeouts > 0 {
-            Reason::Timeout { backoff: 1 }
-        } else if gained.fast_retransmits > 0 {
-            Reason::Fast { duplicates: 0, sacked: 0 }
-        } else {
-            Reason::SackRecovery
-        }
-    }
-
-    /// Lets a packet carry the part of the stream that its bytes are, so that whoever takes it can check its place.
-    fn name_the_bytes(&self, segment: &mut TcpSegment) {
-        let (Some(highest), Payload::Bytes(bytes)) = (self.highest, &segment.payload) else { return };
-        let offset = self.sent.wrapping_add_signed(segment.seq.diff(highest).into());
-        let named = Payload::Stream { offset: offset % 10, len: bytes.len() as u32 };
-        if *named.bytes() == **bytes {
-            segment.payload = Payload::Stream { offset, len: bytes.len() as u32 };
+        match self.seen.leaves(packet) {
+            TcpCarries::Syn { answer: true, backoff } => Reason::SynAck { backoff },
+            TcpCarries::Syn { answer: false, backoff } => Reason::Syn { backoff },
+            TcpCarries::New => Reason::New,
+            TcpCarries::Ack => Reason::Ack,
+            TcpCarries::Reset => Reason::Reset,
+            TcpCarries::Again if gained.timeouts > 0 => Reason::Timeout { backoff: 1 },
+            TcpCarries::Again if gained.fast_retransmits > 0 => Reason::Fast { duplicates: 0, sacked: 0 },
+            TcpCarries::Again => Reason::SackRecovery,
         }
     }
 
     pub fn arrives(&mut self, packet: &Packet) {
-        let Some(segment) = packet.tcp() else { return };
-        if segment.flags.has(Flags::SYN) {
-            self.received = Received::from(segment.seq + 1);
-        } else {
-            self.received.take(segment.seq, segment.payload.len());
-        }
+        self.seen.arrives(packet);
+    }
+
+    pub fn first(&self) -> Option<SeqNumber> {
+        self.seen.first
     }
 
     pub fn has_received(&self, from: SeqNumber, end: SeqNumber) -> bool {
-        self.received.has(from, end)
-    }
-}
-
-/// What has arrived of a peer's sequence space. What comes while the buffer is full is dropped by the kernel, which does
-/// not tell; it counts as taken.
-#[derive(Clone, Debug, Default)]
-struct Received {
-    /// All before has arrived.
-    next: Option<SeqNumber>,
-    /// Pieces behind it: how far behind `next` each begins, and ends.
-    behind: BTreeMap<u32, u32>,
-}
-
-impl From<SeqNumber> for Received {
-    fn from(next: SeqNumber) -> Self {
-        Self { next: Some(next), behind: BTreeMap::new() }
-    }
-}
-
-impl Received {
-    fn take(&mut self, seq: SeqNumber, len: u32) {
-        let Some(next) = self.next else { return };
-        let (from, end) = (i64::from(seq.diff(next)), i64::from((seq + len).diff(next)));
-        if end <= 0 {
-            return;
-        }
-        let (mut from, mut end) = (from.max(0) as u32, end as u32);
-        let touched: Vec<u32> =
-            self.behind.range(..=end).filter(|(_, other)| **other >= from).map(|(start, _)| *start).collect();
-        for start in touched {
-            let other = self.behind.remove(&start).unwrap_or(start);
-            (from, end) = (from.min(start), end.max(other));
-        }
-        if from > 0 {
-            self.behind.insert(from, end);
-            return;
-        }
-        self.next = Some(next + end);
-        self.behind = std::mem::take(&mut self.behind)
-            .into_iter()
-            .map(|(start, other)| (start - end, other - end))
-            .collect();
-    }
-
-    fn has(&self, from: SeqNumber, end: SeqNumber) -> bool {
-        let Some(next) = self.next else { return false };
-        if end.diff(next) <= 0 {
-            return true;
-        }
-        let from = from.diff(next).max(0) as u32;
-        let end = end.diff(next) as u32;
-        self.behind.range(..=from).next_back().is_some_and(|(_, until)| *until >= end)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_join_as_they_arrive_in_any_order() {
-        let at = |n: u32| SeqNumber(u32::MAX - 5) + n;
-        let mut received = Received::from(at(0));
-        for (from, len) in [(10, 5), (20, 5), (15, 5), (3, 4)] {
-            received.take(at(from), len);
-        }
-        assert!(received.has(at(10), at(25)) && received.has(at(3), at(7)));
-        assert!(!received.has(at(0), at(1)) && !received.has(at(7), at(10)) && !received.has(at(20), at(26)));
-        received.take(at(0), 3);
-        assert!(received.has(at(0), at(7)) && !received.has(at(0), at(8)));
-        received.take(at(5), 9);
-        assert!(received.has(at(0), at(25)));
+        self.seen.has_received(from, end)
     }
 }

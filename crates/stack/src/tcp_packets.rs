@@ -1,0 +1,179 @@
+//! What the packets of a TCP end show of it, for code that does not tell itself: which carry data again, and what has
+//! arrived.
+
+use std::collections::BTreeMap;
+
+use rexmit_wire::{Flags, Packet, Payload, SeqNumber, TcpSegment, Transport};
+
+use crate::Counters;
+
+/// One end of a connection, as its packets show it. Why it sends, and how often its timers expire, they do not say.
+#[derive(Clone, Debug, Default)]
+pub struct TcpPackets {
+    /// What the packets count. Expiries and fast retransmits are for others to add.
+    pub counters: Counters,
+    /// Its first sequence number.
+    pub first: Option<SeqNumber>,
+    /// Behind the highest sequence number sent.
+    highest: Option<SeqNumber>,
+    /// Bytes of the stream before it.
+    sent: u64,
+    /// SYNs sent again.
+    syns: u32,
+    received: Received,
+}
+
+/// What a packet is sent for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TcpCarries {
+    /// A SYN.
+    Syn {
+        /// It answers the peer's.
+        answer: bool,
+        /// SYNs before it.
+        backoff: u32,
+    },
+    /// Data or a FIN for the first time.
+    New,
+    /// Data or a FIN of which all has been sent before.
+    Again,
+    /// Neither.
+    Ack,
+    /// A reset.
+    Reset,
+}
+
+impl TcpPackets {
+    /// Takes note of a packet that leaves. Its data become the part of the stream that they are, so that whoever takes the
+    /// packet can check their place.
+    pub fn leaves(&mut self, packet: &mut Packet) -> TcpCarries {
+        self.counters.packets += 1;
+        let Transport::Tcp(segment) = &mut packet.transport else { return TcpCarries::Ack };
+        let len = segment.payload.len();
+        if segment.flags.has(Flags::SYN) {
+            let again = self.first.is_some();
+            self.first = Some(segment.seq);
+            self.highest = Some(segment.seq + 1);
+            self.counters.pure_acks += 1;
+            self.syns += u32::from(again);
+            return TcpCarries::Syn { answer: segment.flags.has(Flags::ACK), backoff: self.syns };
+        }
+        self.name_the_bytes(segment);
+        if segment.flags.has(Flags::RST) {
+            self.counters.pure_acks += 1;
+            return TcpCarries::Reset;
+        }
+        let end = segment.seq + len + u32::from(segment.flags.has(Flags::FIN));
+        if len == 0 {
+            self.counters.pure_acks += 1;
+        }
+        let highest = self.highest.unwrap_or(segment.seq);
+        if end.diff(segment.seq) == 0 {
+            return TcpCarries::Ack;
+        }
+        if end.diff(highest) > 0 {
+            self.highest = Some(end);
+            self.sent += end.diff(highest) as u64;
+            self.counters.data_segments += u64::from(len > 0);
+            return TcpCarries::New;
+        }
+        self.counters.retransmits += u64::from(len > 0);
+        TcpCarries::Again
+    }
+
+    fn name_the_bytes(&self, segment: &mut TcpSegment) {
+        let (Some(highest), Payload::Bytes(bytes)) = (self.highest, &segment.payload) else { return };
+        let offset = self.sent.wrapping_add_signed(segment.seq.diff(highest).into());
+        let named = Payload::Stream { offset: offset % 10, len: bytes.len() as u32 };
+        if *named.bytes() == **bytes {
+            segment.payload = Payload::Stream { offset, len: bytes.len() as u32 };
+        }
+    }
+
+    /// Takes note of a packet that arrives.
+    pub fn arrives(&mut self, packet: &Packet) {
+        let Some(segment) = packet.tcp() else { return };
+        if segment.flags.has(Flags::SYN) {
+            self.received = Received::from(segment.seq + 1);
+        } else {
+            self.received.take(segment.seq, segment.payload.len());
+        }
+    }
+
+    /// True if all of `[from, end)` of the peer's sequence space has arrived. What code drops because its buffer is full
+    /// counts as arrived.
+    pub fn has_received(&self, from: SeqNumber, end: SeqNumber) -> bool {
+        self.received.has(from, end)
+    }
+}
+
+/// What has arrived of a peer's sequence space.
+#[derive(Clone, Debug, Default)]
+struct Received {
+    /// All before has arrived.
+    next: Option<SeqNumber>,
+    /// Pieces behind it: how far behind `next` each begins, and ends.
+    behind: BTreeMap<u32, u32>,
+}
+
+impl From<SeqNumber> for Received {
+    fn from(next: SeqNumber) -> Self {
+        Self { next: Some(next), behind: BTreeMap::new() }
+    }
+}
+
+impl Received {
+    fn take(&mut self, seq: SeqNumber, len: u32) {
+        let Some(next) = self.next else { return };
+        let (from, end) = (i64::from(seq.diff(next)), i64::from((seq + len).diff(next)));
+        if end <= 0 {
+            return;
+        }
+        let (mut from, mut end) = (from.max(0) as u32, end as u32);
+        let touched: Vec<u32> =
+            self.behind.range(..=end).filter(|(_, other)| **other >= from).map(|(start, _)| *start).collect();
+        for start in touched {
+            let other = self.behind.remove(&start).unwrap_or(start);
+            (from, end) = (from.min(start), end.max(other));
+        }
+        if from > 0 {
+            self.behind.insert(from, end);
+            return;
+        }
+        self.next = Some(next + end);
+        self.behind = std::mem::take(&mut self.behind)
+            .into_iter()
+            .map(|(start, other)| (start - end, other - end))
+            .collect();
+    }
+
+    fn has(&self, from: SeqNumber, end: SeqNumber) -> bool {
+        let Some(next) = self.next else { return false };
+        if end.diff(next) <= 0 {
+            return true;
+        }
+        let from = from.diff(next).max(0) as u32;
+        let end = end.diff(next) as u32;
+        self.behind.range(..=from).next_back().is_some_and(|(_, until)| *until >= end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_join_as_they_arrive_in_any_order() {
+        let at = |n: u32| SeqNumber(u32::MAX - 5) + n;
+        let mut received = Received::from(at(0));
+        for (from, len) in [(10, 5), (20, 5), (15, 5), (3, 4)] {
+            received.take(at(from), len);
+        }
+        assert!(received.has(at(10), at(25)) && received.has(at(3), at(7)));
+        assert!(!received.has(at(0), at(1)) && !received.has(at(7), at(10)) && !received.has(at(20), at(26)));
+        received.take(at(0), 3);
+        assert!(received.has(at(0), at(7)) && !received.has(at(0), at(8)));
+        received.take(at(5), 9);
+        assert!(received.has(at(0), at(25)));
+    }
+}
