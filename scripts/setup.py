@@ -139,6 +139,7 @@ class Library:
     package: str
     header: str
     variable: str
+    depends: Sequence[str] = ()  # what apt-get would install along with the package
 
     @property
     def installed(self) -> str:
@@ -174,7 +175,7 @@ def fetch(library: Library) -> None:
         return
     folder = ROOT / ".cache" / library.name
     folder.mkdir(parents=True, exist_ok=True)
-    download = ["apt-get", "download", "-qq", library.package]
+    download = ["apt-get", "download", "-qq", library.package, *library.depends]
     if subprocess.run(download, cwd=folder, stdin=subprocess.DEVNULL).returncode != 0:
         return
     for package in folder.glob("*.deb"):

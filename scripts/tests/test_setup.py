@@ -85,7 +85,8 @@ def library(tmp_path: Path) -> Any:
     folder.mkdir(parents=True)
     (folder / "build.rs").touch()
     said = {"package": "libother-dev", "header": "other.h", "variable": "REXMIT_OTHER_DIR"}
-    (folder / "setup.toml").write_text("".join(f'{key} = "{value}"\n' for key, value in said.items()))
+    lines = [*(f'{key} = "{value}"\n' for key, value in said.items()), 'depends = ["libother0"]\n']
+    (folder / "setup.toml").write_text("".join(lines))
     (library,) = setup.third_party()
     return library
 
@@ -112,15 +113,16 @@ def test_without_root_a_library_is_fetched_and_unpacked(
     def run(command: list[str], **options: object) -> Done:
         commands.append(" ".join(command[:2]))
         if command[0] == "apt-get":
-            assert command[-1] == "libother-dev"
-            (Path(str(options["cwd"])) / "libother-dev.deb").touch()
+            assert command[-2:] == ["libother-dev", "libother0"]
+            for package in command[-2:]:
+                (Path(str(options["cwd"])) / f"{package}.deb").touch()
         return Done()
 
     monkeypatch.setattr(setup.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(setup.shutil, "which", lambda name: f"/bin/{name}")
     monkeypatch.setattr(setup.subprocess, "run", run)
     setup.fetch(library)
-    assert commands == ["apt-get download", "dpkg-deb --extract"]
+    assert commands == ["apt-get download", "dpkg-deb --extract", "dpkg-deb --extract"]
     assert list((tmp_path / ".cache" / "other").iterdir()) == []
 
 
