@@ -35,7 +35,7 @@ def is_version(stack: Stack, told: str) -> bool:
 
 
 SCTP, TCP = "rfc9260", "linux-6.1"
-TELLS_WHAT_WAITS = (LINUX, "smoltcp")
+TELLS_WHAT_WAITS = (LINUX, "smoltcp", "lwip")
 """Those that tell how many bytes wait for a read."""
 
 

@@ -22,6 +22,7 @@ pub static STACKS: &[&dyn StackFactory] = &[
     &rexmit_usrsctp::UsrsctpStack,
     &rexmit_linux::LinuxStack,
     &rexmit_smoltcp::SmoltcpStack,
+    &rexmit_lwip::LwipStack,
 ];
 
 /// The same as a registry, of which a host that chooses none gets the models.
