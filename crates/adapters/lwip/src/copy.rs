@@ -105,7 +105,7 @@ impl Place {
             variables.add(whole.len()).write_bytes(0, VARIABLES.len() - whole.len());
         }
         RELATIVE.iter().for_each(|(at, to)| write(*at, self.0 as usize + *to as usize));
-        ASKED.iter().for_each(|(at, name)| write(*at, hooks::answer(name)));
+        answers().iter().for_each(|(at, address)| write(*at, *address));
     }
 }
 
@@ -114,6 +114,12 @@ impl Drop for Place {
         // SAFETY: mapped in `new` with this size, and no copy is in it any more.
         unsafe { libc::munmap(self.0.cast(), SIZE) };
     }
+}
+
+/// What answers where the library asks, looked up once.
+fn answers() -> &'static [(u32, usize)] {
+    static ANSWERS: OnceLock<Vec<(u32, usize)>> = OnceLock::new();
+    ANSWERS.get_or_init(|| ASKED.iter().map(|(at, name)| (*at, hooks::answer(name))).collect())
 }
 
 /// The library as a file without a name, of which copies share what they do not change.
