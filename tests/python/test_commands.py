@@ -61,7 +61,7 @@ def test_a_mistake_in_a_study_is_one_line_that_names_file_and_key(
         (["run", "x.toml", "--jobs", "0"], "--jobs"),
         (["run", "x.toml", "--capture", "some"], "--capture"),
         (["run", "hurtig-2006/short", "--set", "path.rate"], "KEY=VALUE"),
-        (["run", "hurtig-2006/short", "--backend", "stack:lwip"], "unknown backend 'stack:lwip'"),
+        (["run", "hurtig-2006/short", "--backend", "stack:mtcp"], "unknown backend 'stack:mtcp'"),
         (
             ["run", "hurtig-2006/short", "--backend", "stack:usrsctp"],
             "the stack usrsctp speaks SCTP, and this profile is of TCP",
