@@ -101,6 +101,27 @@ fn units_stand_in_the_header_or_in_the_cells() {
     assert_eq!(header.about().delay, Some(Span { least: 20_000_000, most: 30_000_000 }));
 }
 
+#[test]
+fn a_byte_order_mark_before_the_first_line_is_no_part_of_it() {
+    for text in
+        ["time (s),rate (Mbit/s)\n0,10\n1,20\n", "# of a lab\ntime (s),rate (Mbit/s)\n0,1\n", "3\n5\n"]
+    {
+        let (plain, marked) = (survey(text).unwrap(), survey(&format!("\u{feff}{text}")).unwrap());
+        assert_eq!(plain.about(), marked.about(), "{text:?}");
+    }
+    // At its end it begins again behind the mark.
+    let file = survey("\u{feff}3\n5\n").unwrap();
+    let mut opportunities = Opportunities::new(&file, true);
+    let times = [3, 5, 8, 10].map(|_| {
+        let at = opportunities.next();
+        opportunities.pass();
+        at.as_nanos() / 1_000_000
+    });
+    assert_eq!(times, [3, 5, 8, 10]);
+    let error = survey("3\n\u{feff}5\n").unwrap_err();
+    assert!(error.starts_with("x: line 2: ") && error.contains("is no time"), "{error}");
+}
+
 /// Lines that are made as they are read: as long as nobody could hold.
 struct Endless {
     lines: u64,
