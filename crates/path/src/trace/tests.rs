@@ -63,6 +63,26 @@ fn each_wrong_line_is_named_with_what_to_write() {
             "x: line 2: rate: \"5\" is not a rate: write a number and one of bit/s, kbit/s, Mbit/s, \
           Gbit/s, here or in the header: rate (Mbit/s)",
         ),
+        (
+            "start\n3\n5\n",
+            "x: line 1: \"start\" begins no trace: write a time in whole ms, such as 12, as in all lines of mahimahi's traces, \
+          or the header of a CSV, such as time (s),rate (Mbit/s)",
+        ),
+        (
+            "0.5\n3\n",
+            "x: line 1: \"0.5\" begins no trace: write a time in whole ms, such as 12, as in all lines of mahimahi's traces, or \
+          the header of a CSV, such as time (s),rate (Mbit/s)",
+        ),
+        (
+            "0,10\n1,20\n",
+            "x: line 1: \"0,10\" begins no trace: write a time in whole ms, such as 12, as in all lines of mahimahi's traces, \
+          or the header of a CSV, such as time (s),rate (Mbit/s)",
+        ),
+        (
+            "# of a lab\n3\n5\n",
+            "x: line 2: \"3\" is a time as mahimahi writes it, and mahimahi's lines have no comments before them: remove those, \
+          or write a header such as time (s),rate (Mbit/s)",
+        ),
         ("rate (Mbit/s),delay (ms)\n5,1\n", "x: line 1: no column is the time: write one, such as time (s)"),
         ("time (s)\n0\n", "x: line 1: the time is the only column: write another, such as rate (Mbit/s)"),
         ("time (s),rate (Mbit/s)\n", "x: has a header and no row: write at least one, such as 0,10"),
