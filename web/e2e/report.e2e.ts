@@ -214,7 +214,12 @@ test("the drawing that is saved has the curves, the axes and the words", { skip 
   assert.match(svg, /^<svg xmlns/);
   // One curve needs no legend: a marker for each of its 21 positions.
   assert.equal(svg.match(/a3\.4 3\.4 0 1 0 6\.8 0/g)?.length, 21);
-  for (const words of ["Fast retransmit inhibitions", "path.down.drop", "time (s)", "Student’s t"])
+  for (const words of [
+    "Fast retransmit inhibitions",
+    "dropped packets, server to client",
+    "time (s)",
+    "Student’s t",
+  ])
     assert.ok(svg.includes(words), words);
   const png = await saved("#tool-png");
   assert.equal(png.subarray(1, 4).toString("latin1"), "PNG");

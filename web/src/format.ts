@@ -43,6 +43,8 @@ export interface FlowsInfo {
 export interface Factor {
   /** Dotted name of the setting, such as `path.rate`. */
   name: string;
+  /** What people call it, such as `bandwidth`; absent from pages of older versions. */
+  title?: string;
   /** Levels as written, in the order of the design. */
   labels: string[];
   /** Their values in `unit` where they are numbers, rates or times. */

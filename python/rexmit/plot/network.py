@@ -18,9 +18,10 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from rexmit import _native
 from rexmit.errors import UsageError
 from rexmit.plot import style
-from rexmit.plot.figures import Factor, file_part, split_by
+from rexmit.plot.figures import Factor, capital, file_part, readable, split_by
 from rexmit.run import Results
 from rexmit.run.details import LINKS, LINKS_OVER_TIME, TRANSFERS, TRANSFERS_OVER_TIME, Detail
+from rexmit.study.words import in_words, level_in_words
 
 Floats = npt.NDArray[np.float64]
 
@@ -88,7 +89,7 @@ def flows_over_time(results: Results, run: int) -> Figure | None:
     below.set_xlabel("Time (s)")
     below.set_ylim(bottom=0)
     below.set_xlim(edges[0], edges[-1])
-    levels = [f"{name} {label}" for name, label in _labels(results, run)]
+    levels = [level_in_words(words, label) for words, label in _labels(results, run)]
     style.title(above, results.title, *levels)
     _beside(above, flows, "Flows")
     return sheet
@@ -203,9 +204,10 @@ def _bottleneck(links: pl.DataFrame) -> dict[str, Any] | None:
 
 def _labels(results: Results, run: int) -> Iterator[tuple[str, str]]:
     design = results.spec().design
+    words = _words(results)
     for factor, level in zip(design.factors, design.point(run).levels, strict=True):
         if len(factor.levels) > 1:
-            yield factor.name, str(factor.labels[level])
+            yield words[factor.name], readable(factor.labels[level])
 
 
 def _colours(count: int) -> list[Any]:
@@ -355,8 +357,8 @@ def _heat_map(frame: pl.DataFrame, name: str, x: Factor, y: Factor) -> Figure:
     image = axes.imshow(cells, origin="lower", aspect="auto", cmap="viridis", vmin=_floor(cells), vmax=1)
     axes.set_xticks(range(len(columns)), [x.label(level) for level in columns])
     axes.set_yticks(range(len(rows)), [y.label(level) for level in rows])
-    axes.set_xlabel(x.name)
-    axes.set_ylabel(y.name)
+    axes.set_xlabel(capital(x.name))
+    axes.set_ylabel(capital(y.name))
     axes.grid(False)
     axes.set_xticks(np.arange(1, len(columns)) - 0.5, minor=True)
     axes.set_yticks(np.arange(1, len(rows)) - 0.5, minor=True)
@@ -401,8 +403,14 @@ def _rows(results: Results, detail: Detail, run: int) -> pl.DataFrame:
 
 
 def _varied(results: Results, frame: pl.DataFrame) -> list[Factor]:
-    found = [Factor.of(frame, name) for name in results.factors if name in frame.columns]
+    words = _words(results)
+    found = [Factor.of(frame, name, words[name]) for name in results.factors if name in frame.columns]
     return [factor for factor in found if len(factor.levels) > 1]
+
+
+def _words(results: Results) -> dict[str, str]:
+    """What people call the factors of a study."""
+    return in_words(results.factors, results.study["scenario"])
 
 
 def _parts(
@@ -412,5 +420,5 @@ def _parts(
     parts = split_by(frame, [factor.column for factor in factors])
     for values, part in parts[:MOST_FIGURES]:
         labels = [factor.label(value) for factor, value in zip(factors, values, strict=True)]
-        names = [f"{factor.name} {label}" for factor, label in zip(factors, labels, strict=True)]
+        names = [factor.told(value) for factor, value in zip(factors, values, strict=True)]
         yield names, part, [file_part(label) for label in labels]

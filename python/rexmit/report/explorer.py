@@ -28,6 +28,7 @@ from rexmit.report.responses import (
 from rexmit.run import Results
 from rexmit.run.details import DETAILS, TRANSFERS, Detail
 from rexmit.study import Factor
+from rexmit.study.words import in_words
 from rexmit.units import as_numbers, parse_bytes
 
 FORMAT = 1
@@ -92,16 +93,18 @@ def explorer_of(results: Results, most_bytes: int | None = None) -> Explorer | N
             columns[RATE] = _column(rows[RATE])
         blocks[name] = pack({"table": name}, {name: columns})
         tables.append({"name": name, "block": name, **told})
-    factors = [factor_record(factor) for factor in design.factors]
+    words = in_words([factor.name for factor in design.factors], results.study["scenario"])
+    factors = [factor_record(factor, words[factor.name]) for factor in design.factors]
     told = {"note": timed.note, "fairness": _jain(results, responses)}
     return Explorer(factors, tables, first_choice(design.factors, responses), blocks, remarks, told)
 
 
-def factor_record(factor: Factor) -> dict[str, Any]:
-    """A factor as `Factor` in web/src/format.ts."""
+def factor_record(factor: Factor, title: str) -> dict[str, Any]:
+    """A factor as `Factor` in web/src/format.ts; `title` is what people call it."""
     values, unit = sizes(factor)
     return {
         "name": factor.name,
+        "title": title,
         "labels": [readable(label) for label in factor.labels],
         "values": values,
         "unit": unit,

@@ -60,7 +60,8 @@ def test_flows_stand_over_the_queue_that_they_share(results: rexmit.Results, tmp
         "left to right",
     ):
         assert told in words, told
-    assert "links.bottleneck.delay 20 ms" in " ".join(words)
+    assert "delay of link bottleneck 20 ms" in " ".join(words)
+    assert "links.bottleneck" not in text
 
 
 def test_many_flows_are_one_line_a_transfer_and_small_transfers_one_together(tmp_path: Path) -> None:

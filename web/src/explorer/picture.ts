@@ -71,9 +71,10 @@ export function valueText(picture: Unworded, value: number, digits = 4): string 
   return picture.state.against && value > 0 ? `+${text}` : text;
 }
 
-/** `path.rate 40 kbit/s`: a level with the name of its dimension. */
+/** `bandwidth 40 kbit/s`, `stack of far: reno`: a level with the name of its dimension. */
 export function levelText(dim: Dim, level: number): string {
-  return `${dim.title} ${levelLabel(dim, level)}`;
+  const label = levelLabel(dim, level);
+  return dim.kind !== "factor" || /^\d/.test(label) ? `${dim.title} ${label}` : `${dim.title}: ${label}`;
 }
 
 /** A level as people write it. */
@@ -119,9 +120,9 @@ export function notesOf(picture: Picture): string[] {
   const notes: string[] = [];
   for (const [role, cut] of Object.entries(groups.cut)) {
     const shown = groups.levels[role as Role].length;
-    const name = groups.roles[role as Role]!.name;
+    const { title } = groups.roles[role as Role]!;
     notes.push(
-      `Shown are the first ${shown} levels of ${name}; ${counted(cut, "more")} can be had by the filter.`,
+      `Shown are the first ${shown} levels of ${title}; ${counted(cut, "more")} can be had by the filter.`,
     );
   }
   let missing = 0;
