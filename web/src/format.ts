@@ -64,6 +64,8 @@ export interface Column {
   kind: "number" | "truth" | "text";
   /** What people call it, where that is not its name. */
   title?: string;
+  /** The scale of its colours, where every chart is to have the same. */
+  scale?: { title: string; low: number; high: number };
 }
 
 export interface TableInfo {

@@ -34,6 +34,9 @@ LEAST_COMPLETED = 20
 MOST_ABOVE = 2.5
 """A rate so many times above all flows is told beside the figure, not drawn in it."""
 
+DARK_BELOW = 0.6
+"""Numbers in cells of a lower index are white: their cells are dark."""
+
 MOST_FIGURES = 12
 """Figures of one kind that are drawn where further factors vary."""
 
@@ -343,6 +346,10 @@ def fairness_of(results: Results) -> pl.DataFrame | None:
 FAIRNESS = "fairness"
 """What the index is called where no measure of the study has it."""
 
+JAIN_LABEL = "Jain's index (1: all alike)"
+JAIN_RANGE = (0.0, 1.0)
+"""Of the colours of all heat maps of the index, so that one colour is one index in all of them."""
+
 
 def _heat_map(frame: pl.DataFrame, name: str, x: Factor, y: Factor) -> Figure:
     """Means of a response between 0 and 1, a cell a pair of levels, with its number in it."""
@@ -354,7 +361,9 @@ def _heat_map(frame: pl.DataFrame, name: str, x: Factor, y: Factor) -> Figure:
     width, height = 3.4 + 0.75 * len(columns), 2.0 + 0.55 * len(rows)
     sheet = Figure(figsize=(max(width, 6.5), max(height, 3.4)), layout="constrained")
     axes = sheet.add_subplot()
-    image = axes.imshow(cells, origin="lower", aspect="auto", cmap="viridis", vmin=_floor(cells), vmax=1)
+    image = axes.imshow(
+        cells, origin="lower", aspect="auto", cmap="viridis", vmin=JAIN_RANGE[0], vmax=JAIN_RANGE[1]
+    )
     axes.set_xticks(range(len(columns)), [x.label(level) for level in columns])
     axes.set_yticks(range(len(rows)), [y.label(level) for level in rows])
     axes.set_xlabel(capital(x.name))
@@ -368,20 +377,14 @@ def _heat_map(frame: pl.DataFrame, name: str, x: Factor, y: Factor) -> Figure:
     axes.set_axisbelow(False)
     for (row, column), value in np.ndenumerate(cells):
         if np.isfinite(value):
-            dark = (value - image.norm.vmin) / (1 - image.norm.vmin) < 0.6  # type: ignore[operator]
-            colour = "white" if dark else style.LIGHT.ink
+            colour = "white" if value < DARK_BELOW else style.LIGHT.ink
             axes.text(
                 column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=9, zorder=5
             )
     bar = sheet.colorbar(image, ax=axes, pad=0.02)
-    bar.set_label("Jain's index (1: all alike)")
+    bar.set_label(JAIN_LABEL)
     bar.outline.set_visible(False)
     return sheet
-
-
-def _floor(cells: Floats) -> float:
-    """Where the colours begin: at a round number below the least, so that small differences show."""
-    return min(float(np.floor(np.nanmin(cells) * 10) / 10), 0.9)
 
 
 def _meaning(results: Results, name: str) -> str:

@@ -13,11 +13,12 @@ import polars as pl
 
 from rexmit.analyse.reached import is_unreached
 from rexmit.plot.figures import readable
-from rexmit.plot.network import FAIRNESS, fairness_of
+from rexmit.plot.network import FAIRNESS, JAIN_LABEL, JAIN_RANGE, fairness_of
 from rexmit.plot.pack import Column, pack
 from rexmit.report.flows import OVER_TIME, RATE, over_time
 from rexmit.report.responses import (
     Response,
+    Scale,
     describe,
     kind_of,
     ranked,
@@ -39,6 +40,7 @@ MOST_CELLS = 2_000_000
 
 MOST_ROWS = 1_000_000
 LEAST_RESPONSES = 2
+JAIN_SCALE = Scale(JAIN_LABEL, *JAIN_RANGE)
 UNREACHED = "unreached"
 """Column of a block: true for rows of a run in which a pattern met no packet."""
 
@@ -63,7 +65,11 @@ def explorer_of(results: Results, most_bytes: int | None = None) -> Explorer | N
     """
     design = results.spec().design
     frame = _with_fairness(results, with_derived(without_failed(results.table())))
-    responses = responses_of(frame, results.arrow().schema)
+    jain = _jain_measures(results)
+    responses = [
+        replace(one, scale=JAIN_SCALE) if one.name in jain else one
+        for one in responses_of(frame, results.arrow().schema)
+    ]
     if not frame.height or not responses:
         return None
     remarks: list[str] = []
@@ -176,11 +182,15 @@ def _with_fairness(results: Results, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _jain(results: Results, responses: Sequence[Response]) -> str | None:
     """The response that is Jain's index."""
+    known = {response.name for response in responses}
+    return next((name for name in _jain_measures(results) if name in known), None)
+
+
+def _jain_measures(results: Results) -> list[str]:
+    """The measures of a study that are Jain's index; without any, that of all flows."""
     own = results.study.get("responses") or {}
     names = [name for name, one in own.items() if isinstance(one, dict) and one.get("measure") == "jain"]
-    known = {response.name for response in responses}
-    derived = [FAIRNESS] if not names and FAIRNESS not in own else []
-    return next((name for name in (*names, *derived) if name in known), None)
+    return names or ([] if FAIRNESS in own else [FAIRNESS])
 
 
 def _detail(

@@ -103,6 +103,10 @@ def test_fairness_has_a_cell_a_pair_of_levels(results: rexmit.Results, tmp_path:
         word for word in words if re.fullmatch(r"[01]\.\d\d", word) and word in _two(means)
     ) >= _two(means)
     assert "10 packets" in words
+    assert {"Delay of link bottleneck", "Queue of link bottleneck", "Jain's index (1: all alike)"} <= set(
+        words
+    )
+    assert {"0.0", "1.0"} <= set(words), "one colour is one index in all figures"
 
 
 def _two(values: list[float]) -> list[str]:

@@ -141,8 +141,7 @@ export function notesOf(picture: Picture): string[] {
       `${counted(missing, state.table === "runs" ? "row" : rowWord(state.table))} of ${count(groups.order.length)} ${missing === 1 ? "has" : "have"} ${why}.${points}`,
     );
   }
-  const never = unreachedNote(picture);
-  return never ? [...notes, never] : notes;
+  return [...notes, unreachedNote(picture)].filter((note) => note !== "");
 }
 
 function unreachedNote({ unreached, groups, state }: Picture): string {
