@@ -66,6 +66,9 @@ export interface Column {
   title?: string;
   /** The scale of its colours, where every chart is to have the same. */
   scale?: { title: string; low: number; high: number };
+  /** Of completion times: transfers that write for a set time, which do not complete by themselves; `all` where there
+   * are no others. */
+  timed?: { names: string[]; all: boolean };
 }
 
 export interface TableInfo {

@@ -1,10 +1,11 @@
-// Scales of colours that are the same in every chart, and words of levels.
+// Scales of colours that are the same in every chart, completion times of flows that end by the clock, words of levels.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { levelAxis } from "../src/explorer/axes";
 import { heatMap } from "../src/explorer/cells";
 import { dimOf } from "../src/explorer/data";
-import { levelText, pictureOf } from "../src/explorer/picture";
+import { levelText, notesOf, pictureOf } from "../src/explorer/picture";
+import { presetsOf } from "../src/explorer/presets";
 import { Scene } from "../src/ui/scene";
 import { viridis } from "../src/ui/viridis";
 import { column, factor, made } from "./sample";
@@ -53,4 +54,29 @@ test("levels stand behind the words of their factor, packets are told as a unit"
   assert.equal(levelText(dimOf(source, "replication")!, 1), "replication 1");
   const axis = levelAxis(dimOf(source, "links.b.queue"), [0, 1], { log: false, width: 400 });
   assert.equal(axis.title, "queue of link b (packets)");
+});
+
+test("completion times leave out flows that end by the clock, and say so", () => {
+  const timed = { names: ["clock"], all: false };
+  const time = { ...column("time_ns", "ns"), timed };
+  const transfer = { codes: Uint16Array.from([0, 1, 0, 1]), words: ["web", "clock"] };
+  const more = {
+    columns: { time_ns: Float64Array.from([1, 9, 2, 9]), transfer },
+    keys: [column("transfer", "", "text")],
+    responses: [time],
+  };
+  const { first, page, source } = made([factor("a", ["x", "y"])], 2, () => 1, more);
+  const of = (responses: (typeof time)[]) =>
+    presetsOf({ ...page, tables: [{ ...page.tables[0], name: "transfers", responses }] });
+  const state = of([time])[0].of(first, source);
+  assert.deepEqual(state.filters, { transfer: [0] });
+  const picture = pictureOf(state, source);
+  assert.deepEqual([...picture.groups.order], [0, 2]);
+  assert.deepEqual(notesOf(picture), [
+    "Flows of clock are left out: they were written for a set time, and did not complete by themselves.",
+  ]);
+  assert.deepEqual(notesOf(pictureOf({ ...state, filters: {} }, source)), [
+    "Flows of clock were written for a set time, and did not complete by themselves: their times say when they were told to end.",
+  ]);
+  assert.deepEqual(of([{ ...time, timed: { ...timed, all: true } }]), []);
 });

@@ -21,6 +21,7 @@ from rexmit.plot import style
 from rexmit.plot.figures import Factor, capital, file_part, readable, split_by
 from rexmit.run import Results
 from rexmit.run.details import LINKS, LINKS_OVER_TIME, TRANSFERS, TRANSFERS_OVER_TIME, Detail
+from rexmit.study.transfers import timed_names
 from rexmit.study.words import in_words, level_in_words
 
 Floats = npt.NDArray[np.float64]
@@ -33,6 +34,9 @@ LEAST_COMPLETED = 20
 
 MOST_ABOVE = 2.5
 """A rate so many times above all flows is told beside the figure, not drawn in it."""
+
+MOST_NAMED = 4
+"""Transfers that a note under a figure names."""
 
 DARK_BELOW = 0.6
 """Numbers in cells of a lower index are white: their cells are dark."""
@@ -236,7 +240,8 @@ def rate_of(scenario: Mapping[str, Any], link: str, from_point: str) -> int | No
 
 def _completion_times(results: Results) -> Iterator[tuple[str, Figure]]:
     """The distribution of completion times, a curve a level of the factor with most levels."""
-    frame = _frame(results, TRANSFERS).filter(pl.col("time_ns").is_not_null())
+    timed, frame = timed_transfers(results, _frame(results, TRANSFERS))
+    frame = frame.filter(pl.col("time_ns").is_not_null())
     if frame.is_empty() or frame.group_by("run").len()["len"].max() < LEAST_COMPLETED:  # type: ignore[operator]
         return
     known = _varied(results, frame)
@@ -252,7 +257,8 @@ def _completion_times(results: Results) -> Iterator[tuple[str, Figure]]:
                 else style.family(style.LIGHT, len(levels))
             )
             drawn = []
-            unit = _scale_times(axes, part["time_ns"].to_numpy())
+            # One axis for all of them, so that figures beside each other compare.
+            unit = _scale_times(axes, frame["time_ns"].to_numpy())
             for number, (level, colour) in enumerate(zip(levels, colours, strict=True)):
                 own = part if lines is None else part.filter(pl.col(lines.column) == level)
                 times = np.sort(own["time_ns"].to_numpy() / unit)
@@ -276,7 +282,42 @@ def _completion_times(results: Results) -> Iterator[tuple[str, Figure]]:
             if lines is not None:
                 title = f"{lines.title} (flows)"
                 _beside(axes, drawn, title)
+            if timed:
+                told = f"left out: flows of {_some(timed)}, which write for a set time"
+                sheet.text(0.99, 0.01, told, ha="right", fontsize=7)
         yield "-".join(["completion", *labels]), sheet
+
+
+def timed_transfers(results: Results, frame: pl.DataFrame) -> tuple[list[str], pl.DataFrame]:
+    """Names of transfers that write for a set time, and the rows of a table of flows without theirs.
+
+    Such flows end when they are told to, and do not complete by themselves.
+    """
+    spec = results.spec()
+    own = [
+        at
+        for at, factor in enumerate(spec.design.factors)
+        if any(name.startswith("transfers.") for name in factor.settings or (factor.name,))
+    ]
+    known: dict[tuple[int, ...], list[str]] = {}
+    rows: dict[str, list[int]] = {}
+    for run in frame["run"].unique(maintain_order=True):
+        levels = spec.design.point(run).levels
+        key = tuple(levels[at] for at in own)
+        if key not in known:
+            known[key] = timed_names(spec.scenario_of(run))
+        for name in known[key]:
+            rows.setdefault(name, []).append(run)
+    for name, runs in rows.items():
+        is_timed = (pl.col("transfer").cast(pl.String) == name) & pl.col("run").is_in(runs)
+        frame = frame.filter(~is_timed)
+    return list(rows), frame
+
+
+def _some(names: Sequence[str]) -> str:
+    """Names, of many the first."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:MOST_NAMED])} and {more} more"
 
 
 def _scale_times(axes: Axes, times_ns: npt.NDArray[Any]) -> float:
@@ -287,8 +328,12 @@ def _scale_times(axes: Axes, times_ns: npt.NDArray[Any]) -> float:
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     if high < 10 * low:
         # On less than a power of ten a logarithmic axis has no number to hold on to.
+        room = 0.05 * (high - low) or 0.05 * high
+        axes.set_xlim((low - room) / unit, (high + room) / unit)
         return unit
+    room = (high / low) ** 0.05
     axes.set_xscale("log")
+    axes.set_xlim(low / room / unit, high * room / unit)
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     if high < 300 * low:

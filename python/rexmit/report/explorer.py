@@ -13,12 +13,13 @@ import polars as pl
 
 from rexmit.analyse.reached import is_unreached
 from rexmit.plot.figures import readable
-from rexmit.plot.network import FAIRNESS, JAIN_LABEL, JAIN_RANGE, fairness_of
+from rexmit.plot.network import FAIRNESS, JAIN_LABEL, JAIN_RANGE, fairness_of, timed_transfers
 from rexmit.plot.pack import Column, pack
 from rexmit.report.flows import OVER_TIME, RATE, over_time
 from rexmit.report.responses import (
     Response,
     Scale,
+    Timed,
     describe,
     kind_of,
     ranked,
@@ -208,7 +209,12 @@ def _detail(
             keys.append(describe(name, kind, table.schema))
     responses = ranked(frame, [name for name in own if name not in _KEYS], table.schema)
     if detail is TRANSFERS:
-        responses = [replace(one, title=_TITLES.get(one.name)) for one in responses]
+        names, rest = timed_transfers(results, frame)
+        timed = Timed(names, rest.is_empty()) if names else None
+        responses = [
+            replace(one, title=_TITLES[one.name], timed=timed) if one.name in _TITLES else one
+            for one in responses
+        ]
     if responses:
         yield detail.name, frame, responses, keys
 

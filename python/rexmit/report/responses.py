@@ -31,6 +31,14 @@ class Scale:
 
 
 @dataclass(frozen=True)
+class Timed:
+    """Transfers that write for a set time; `all` where a study has no others."""
+
+    names: list[str]
+    all: bool
+
+
+@dataclass(frozen=True)
 class Response:
     """A column of a table of results. `meaning` is one line."""
 
@@ -42,6 +50,8 @@ class Response:
     """What people call it, where that is not its name."""
     scale: Scale | None = None
     """The scale of its colours, where every chart is to have the same."""
+    timed: Timed | None = None
+    """Of completion times: transfers that do not complete by themselves."""
 
     def record(self) -> dict[str, Any]:
         """The column as `Column` in web/src/format.ts."""
@@ -51,8 +61,8 @@ class Response:
             "unit": self.unit,
             "kind": self.kind,
         }
-        if self.scale is not None:
-            told["scale"] = asdict(self.scale)
+        parts = {"scale": self.scale, "timed": self.timed}
+        told |= {key: asdict(part) for key, part in parts.items() if part is not None}
         return told if self.title is None else {**told, "title": self.title}
 
 

@@ -141,7 +141,26 @@ export function notesOf(picture: Picture): string[] {
       `${counted(missing, state.table === "runs" ? "row" : rowWord(state.table))} of ${count(groups.order.length)} ${missing === 1 ? "has" : "have"} ${why}.${points}`,
     );
   }
-  return [...notes, unreachedNote(picture)].filter((note) => note !== "");
+  return [...notes, timedNote(picture), unreachedNote(picture)].filter((note) => note !== "");
+}
+
+/** What a chart of completion times has to say of transfers that write for a set time. */
+function timedNote({ column, source, state }: Picture): string {
+  const dim = dimOf(source, "transfer");
+  if (!column.timed || !dim) return "";
+  const shown = new Set((state.filters.transfer ?? [...dim.labels.keys()]).map((at) => dim.labels[at]));
+  const [out, there] = [false, true].map((is) =>
+    column.timed!.names.filter((name) => shown.has(name) === is),
+  );
+  const why = "written for a set time, and did not complete by themselves";
+  return [
+    there.length > 0
+      ? `Flows of ${listed(there)} were ${why}: their times say when they were told to end.`
+      : "",
+    out.length > 0 ? `Flows of ${listed(out)} are left out: they were ${why}.` : "",
+  ]
+    .filter((note) => note !== "")
+    .join(" ");
 }
 
 function unreachedNote({ unreached, groups, state }: Picture): string {
