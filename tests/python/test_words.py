@@ -12,7 +12,7 @@ from rexmit.study.words import in_words, level_in_words, setting_in_words
         ("path.rate", "bandwidth"),
         ("path.delay", "one-way delay"),
         ("path.queue", "queue"),
-        ("path.down.drop", "dropped packets, server to client"),
+        ("path.down.drop", "dropped packet, server to client"),
         ("path.up.delay", "delay, client to server"),
         ("path.down", "path, server to client"),
         ("alternate.delay", "one-way delay of the second path"),

@@ -23,7 +23,7 @@ PATH_WORDS = {
     "link": "links to the hosts",
     "overhead": "overhead a packet",
     "emulator": "emulator",
-    "drop": "dropped packets",
+    "drop": "dropped packet",
     "loss": "random loss",
 }
 """What the settings of a path or link are called."""
