@@ -69,9 +69,12 @@ def read_bytes(path: Path, kind: Kind) -> bytes:
 
 
 def read_text(path: Path, kind: Kind) -> str:
-    """The same as text. Raises the kind's error for what is no UTF-8, too."""
+    """The same as text, without the byte-order mark that spreadsheets write before it.
+
+    Raises the kind's error for what is no UTF-8, too.
+    """
     try:
-        return read_bytes(path, kind).decode()
+        return read_bytes(path, kind).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise kind.error(f"{path}: is no text in UTF-8: {one_line(error)}") from None
 

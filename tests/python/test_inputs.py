@@ -11,7 +11,7 @@ import pytest
 import rexmit
 from rexmit.cli import main
 from rexmit.errors import RexmitError, StoreError, StudyError
-from rexmit.inputs import KINDS, PROFILE, RECORD, STUDY, read_bytes, read_json, read_toml
+from rexmit.inputs import KINDS, PROFILE, RECORD, STUDY, Kind, read_bytes, read_json, read_text, read_toml
 from rexmit.nesting import MOST_NESTED, TooDeepError, parse_json, parse_toml
 
 from .conftest import SMALL, Command, edited
@@ -166,6 +166,13 @@ def test_each_kind_of_file_has_a_limit_that_the_line_names(tmp_path: Path) -> No
             kind.error, match=f"larger than the {kind.most >> 20} MiB that {kind.name} may have"
         ):
             read_bytes(path, kind)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_byte_order_mark_is_no_part_of_a_text(kind: Kind, tmp_path: Path) -> None:
+    file = tmp_path / "marked"
+    file.write_bytes("\ufeffid,value\n\ufeff1,2\n".encode())
+    assert read_text(file, kind) == "id,value\n\ufeff1,2\n"
 
 
 def test_a_file_that_a_user_names_may_be_a_link(tmp_path: Path) -> None:

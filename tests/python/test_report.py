@@ -141,7 +141,7 @@ def test_the_explorer_is_told_what_there_is(folder: Path) -> None:
     ],
 )
 def test_levels_have_their_size(levels: list[Any], values: list[float] | None, unit: str) -> None:
-    record = factor_record(parse_factor("x", levels))
+    record = factor_record(parse_factor("x", levels), "words")
     assert (record["values"], record["unit"]) == (values, unit)
 
 

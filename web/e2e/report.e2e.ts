@@ -87,7 +87,10 @@ test("from a curve to a point, to its runs, to the packets of one", { skip }, as
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
   await page.waitForSelector("#runs-title");
-  assert.match(await page.locator("#runs-title").innerText(), /^3 runs at path\.down\.drop \d+$/);
+  assert.match(
+    await page.locator("#runs-title").innerText(),
+    /^3 runs at dropped packet, server to client \d+$/,
+  );
   assert.match(await hash(page), /at\.path\.down\.drop=\d+/);
   await page.locator("#runs").getByText("embedded", { exact: true }).first().waitFor();
   await page.locator('#runs button:text-is("Open")').first().click();
@@ -214,7 +217,12 @@ test("the drawing that is saved has the curves, the axes and the words", { skip 
   assert.match(svg, /^<svg xmlns/);
   // One curve needs no legend: a marker for each of its 21 positions.
   assert.equal(svg.match(/a3\.4 3\.4 0 1 0 6\.8 0/g)?.length, 21);
-  for (const words of ["Fast retransmit inhibitions", "path.down.drop", "time (s)", "Student’s t"])
+  for (const words of [
+    "Fast retransmit inhibitions",
+    "dropped packet, server to client",
+    "time (s)",
+    "Student’s t",
+  ])
     assert.ok(svg.includes(words), words);
   const png = await saved("#tool-png");
   assert.equal(png.subarray(1, 4).toString("latin1"), "PNG");
@@ -258,7 +266,7 @@ test(
     await page.waitForFunction(() => /kind=flows/.test(location.hash));
     const caption = page.locator("#explorer .caption");
     assert.match(await caption.innerText(), /^Run 0 .*bottleneck, left to right/);
-    await page.locator("#choice-links-bottleneck-aqm").selectOption({ label: "codel" });
+    await page.locator("#choice-aqm-of-link-bottleneck").selectOption({ label: "codel" });
     await page.waitForFunction(() => /of=2/.test(location.hash));
     assert.match(await caption.innerText(), /^Run 2 .*codel/);
     await page.locator("#choice-link").selectOption({ label: "bottleneck, right to left" });

@@ -43,6 +43,8 @@ export interface FlowsInfo {
 export interface Factor {
   /** Dotted name of the setting, such as `path.rate`. */
   name: string;
+  /** What people call it, such as `bandwidth`; absent from pages of older versions. */
+  title?: string;
   /** Levels as written, in the order of the design. */
   labels: string[];
   /** Their values in `unit` where they are numbers, rates or times. */
@@ -62,6 +64,11 @@ export interface Column {
   kind: "number" | "truth" | "text";
   /** What people call it, where that is not its name. */
   title?: string;
+  /** The scale of its colours, where every chart is to have the same. */
+  scale?: { title: string; low: number; high: number };
+  /** Of completion times: transfers that write for a set time, which do not complete by themselves; `all` where there
+   * are no others. */
+  timed?: { names: string[]; all: boolean };
 }
 
 export interface TableInfo {

@@ -121,6 +121,20 @@ fn sizes_of_a_file_are_drawn() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_a_file() {
+    let list = r#"{"file": "flows.csv"}"#;
+    let sizes = r#"{"count": 9, "every": "1 ms", "size": {"cdf": "sizes.csv"}}"#;
+    for (json, text) in [
+        (list, "start (ms),size (kB)\n0,10\n5,20\n"),
+        (list, "# made by hand\nstart,size\n0 s,1 kB\n"),
+        (sizes, "size (kB),probability\n1,0\n2,1\n"),
+    ] {
+        let (plain, marked) = (transfer(json, text), transfer(json, &format!("\u{feff}{text}")));
+        assert_eq!(plain.unwrap().flows(), marked.unwrap().flows(), "{text:?}");
+    }
+}
+
+#[test]
 fn files_are_named_for_whoever_reads_them() {
     let json = r#"{"count": 2, "every": "1 ms", "size": {"cdf": {"file": "sizes.csv", "sha256": "00ff"}}}"#;
     let whole = spec(json).unwrap();

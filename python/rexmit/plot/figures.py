@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from matplotlib.ticker import MaxNLocator
 from rexmit.analyse.reached import is_unreached
 from rexmit.errors import UsageError
 from rexmit.plot import style
+from rexmit.study.words import in_words, level_in_words, setting_in_words
 
 POSITION_LABEL = "Position of the lost packet (0: none)"
 TIME_LABEL = "Transmission time (ms)"
@@ -31,7 +32,6 @@ OPEN_MARKS = "unreached"
 OPEN_LABEL = "open: met no packet"
 OPEN_MEANING = "open marks: a pattern of the run met no packet, so what it stands for never happened"
 Floats = npt.NDArray[np.float64]
-_NAMES = {"path.rate": "bandwidth", "path.delay": "one-way delay", "path.queue": "queue"}
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?) ?(\D.*)")
 _SCALES = {"bit_s": (1e3, "kbit/s"), "ns": (1e6, "ms")}
 
@@ -41,7 +41,8 @@ class Factor:
     """A factor of a study as an axis or as a family of lines.
 
     `column` is its name in the table. `levels` are the values there, in the order of the study; `labels` what
-    people read; `numbers` their size in `unit`, or their order where they are no quantities.
+    people read; `numbers` their size in `unit`, or their order where they are no quantities. `words` is what
+    people call it, where its column alone does not tell that.
     """
 
     column: str
@@ -49,9 +50,10 @@ class Factor:
     labels: list[str]
     numbers: list[float]
     unit: str
+    words: str = ""
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, column: str) -> Factor:
+    def of(cls, frame: pl.DataFrame, column: str, words: str = "") -> Factor:
         """The factor of that name in a table of runs. Raises UsageError where the table has none."""
         if column not in frame.columns:
             raise UsageError(f"the table of runs has no column {column!r}; it has {', '.join(frame.columns)}")
@@ -61,16 +63,15 @@ class Factor:
             sized = f"{column}_{ending}"
             if sized in frame.columns:
                 sizes = dict(frame.select(column, sized).unique().iter_rows())
-                return cls(column, levels, labels, [sizes[level] / scale for level in levels], unit)
+                return cls(column, levels, labels, [sizes[level] / scale for level in levels], unit, words)
         if all(_is_number(level) for level in levels):
-            return cls(column, levels, labels, [float(level) for level in levels], "")
+            return cls(column, levels, labels, [float(level) for level in levels], "", words)
         sizes_given = [_QUANTITY.fullmatch(label) for label in labels]
         units = {match[2] for match in sizes_given if match}
         if len(units) == 1 and all(sizes_given):
-            return cls(
-                column, levels, labels, [float(match[1]) for match in sizes_given if match], units.pop()
-            )
-        return cls(column, levels, labels, [float(n) for n in range(len(levels))], "")
+            sizes_known = [float(match[1]) for match in sizes_given if match]
+            return cls(column, levels, labels, sizes_known, units.pop(), words)
+        return cls(column, levels, labels, [float(n) for n in range(len(levels))], "", words)
 
     @property
     def is_quantity(self) -> bool:
@@ -85,13 +86,17 @@ class Factor:
     @property
     def name(self) -> str:
         """What people call it."""
-        return _NAMES.get(self.column, self.column)
+        return self.words or setting_in_words(self.column)
 
     @property
     def title(self) -> str:
         """Its name and unit, for an axis or above a legend."""
-        name = self.name if "." in self.name else self.name[0].upper() + self.name[1:]
+        name = capital(self.name)
         return f"{name} ({self.unit})" if self.unit else name
+
+    def told(self, level: Any) -> str:
+        """It with one of its levels, for a title."""
+        return level_in_words(self.name, self.label(level))
 
     def label(self, level: Any) -> str:
         """What people read for one of its levels: in its unit where it has one."""
@@ -190,9 +195,15 @@ def legend_beside(figure: Figure, lines: Sequence[Line2D], title: str) -> None:
 
 
 def draw_results(
-    frame: pl.DataFrame, factors: Sequence[str], out: Path, title: str, formats: Sequence[str] = ()
+    frame: pl.DataFrame,
+    factors: Sequence[str] | Mapping[str, str],
+    out: Path,
+    title: str,
+    formats: Sequence[str] = (),
 ) -> list[Path]:
     """Draws total time for a design of any study and returns the files.
+
+    `factors` are names of columns, or these with what people call them.
 
     The quantity or position with most levels is the x axis, the largest other factor the lines; each
     combination of the others is a figure. Raises UsageError for a table without a finished run, and for one
@@ -201,7 +212,8 @@ def draw_results(
     done = frame.filter(pl.col("completed").cast(pl.Boolean))
     if not done.height:
         raise UsageError("no run of this study completed; there is nothing to draw")
-    known = [factor for name in factors if len((factor := Factor.of(frame, name)).levels) > 1]
+    words = factors if isinstance(factors, Mapping) else in_words(factors)
+    known = [factor for name in words if len((factor := Factor.of(frame, name, words[name])).levels) > 1]
     if not known:
         raise UsageError("no factor of this study has two levels; there is nothing to draw over")
     x = max(known, key=lambda factor: (factor.is_quantity, len(factor.levels)))
@@ -211,7 +223,7 @@ def draw_results(
     files = []
     for values, part in split_by(done, [factor.column for factor in parts]):
         labels = [factor.label(value) for factor, value in zip(parts, values, strict=True)]
-        names = [f"{factor.name} {label}" for factor, label in zip(parts, labels, strict=True)]
+        names = [factor.told(value) for factor, value in zip(parts, values, strict=True)]
         with style.styled(style.LIGHT):
             sheet = _draw_design(part, x, lines, [title, *names])
             files += style.save(sheet, out / "-".join(["time", *map(file_part, labels)]), formats)
@@ -279,6 +291,11 @@ def _marked(number: int, points: int) -> dict[str, Any]:
     every = 1 if points <= 30 else (number % 10, 10)
     marker = style.MARKERS[number % len(style.MARKERS)]
     return {"marker": marker, "markersize": 3.6, "markevery": every, "linewidth": 1.2}
+
+
+def capital(name: str) -> str:
+    """A name as it begins a label; one with dots is written as in files."""
+    return name if "." in name else name[:1].upper() + name[1:]
 
 
 def file_part(label: str) -> str:

@@ -18,9 +18,11 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from rexmit import _native
 from rexmit.errors import UsageError
 from rexmit.plot import style
-from rexmit.plot.figures import Factor, file_part, split_by
+from rexmit.plot.figures import Factor, capital, file_part, readable, split_by
 from rexmit.run import Results
 from rexmit.run.details import LINKS, LINKS_OVER_TIME, TRANSFERS, TRANSFERS_OVER_TIME, Detail
+from rexmit.study.transfers import timed_names
+from rexmit.study.words import in_words, level_in_words
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,6 +34,12 @@ LEAST_COMPLETED = 20
 
 MOST_ABOVE = 2.5
 """A rate so many times above all flows is told beside the figure, not drawn in it."""
+
+MOST_NAMED = 4
+"""Transfers that a note under a figure names."""
+
+DARK_BELOW = 0.6
+"""Numbers in cells of a lower index are white: their cells are dark."""
 
 MOST_FIGURES = 12
 """Figures of one kind that are drawn where further factors vary."""
@@ -88,7 +96,7 @@ def flows_over_time(results: Results, run: int) -> Figure | None:
     below.set_xlabel("Time (s)")
     below.set_ylim(bottom=0)
     below.set_xlim(edges[0], edges[-1])
-    levels = [f"{name} {label}" for name, label in _labels(results, run)]
+    levels = [level_in_words(words, label) for words, label in _labels(results, run)]
     style.title(above, results.title, *levels)
     _beside(above, flows, "Flows")
     return sheet
@@ -203,9 +211,10 @@ def _bottleneck(links: pl.DataFrame) -> dict[str, Any] | None:
 
 def _labels(results: Results, run: int) -> Iterator[tuple[str, str]]:
     design = results.spec().design
+    words = _words(results)
     for factor, level in zip(design.factors, design.point(run).levels, strict=True):
         if len(factor.levels) > 1:
-            yield factor.name, str(factor.labels[level])
+            yield words[factor.name], readable(factor.labels[level])
 
 
 def _colours(count: int) -> list[Any]:
@@ -231,7 +240,8 @@ def rate_of(scenario: Mapping[str, Any], link: str, from_point: str) -> int | No
 
 def _completion_times(results: Results) -> Iterator[tuple[str, Figure]]:
     """The distribution of completion times, a curve a level of the factor with most levels."""
-    frame = _frame(results, TRANSFERS).filter(pl.col("time_ns").is_not_null())
+    timed, frame = timed_transfers(results, _frame(results, TRANSFERS))
+    frame = frame.filter(pl.col("time_ns").is_not_null())
     if frame.is_empty() or frame.group_by("run").len()["len"].max() < LEAST_COMPLETED:  # type: ignore[operator]
         return
     known = _varied(results, frame)
@@ -247,7 +257,8 @@ def _completion_times(results: Results) -> Iterator[tuple[str, Figure]]:
                 else style.family(style.LIGHT, len(levels))
             )
             drawn = []
-            unit = _scale_times(axes, part["time_ns"].to_numpy())
+            # One axis for all of them, so that figures beside each other compare.
+            unit = _scale_times(axes, frame["time_ns"].to_numpy())
             for number, (level, colour) in enumerate(zip(levels, colours, strict=True)):
                 own = part if lines is None else part.filter(pl.col(lines.column) == level)
                 times = np.sort(own["time_ns"].to_numpy() / unit)
@@ -271,7 +282,42 @@ def _completion_times(results: Results) -> Iterator[tuple[str, Figure]]:
             if lines is not None:
                 title = f"{lines.title} (flows)"
                 _beside(axes, drawn, title)
+            if timed:
+                told = f"left out: flows of {_some(timed)}, which write for a set time"
+                sheet.text(0.99, 0.01, told, ha="right", fontsize=7)
         yield "-".join(["completion", *labels]), sheet
+
+
+def timed_transfers(results: Results, frame: pl.DataFrame) -> tuple[list[str], pl.DataFrame]:
+    """Names of transfers that write for a set time, and the rows of a table of flows without theirs.
+
+    Such flows end when they are told to, and do not complete by themselves.
+    """
+    spec = results.spec()
+    own = [
+        at
+        for at, factor in enumerate(spec.design.factors)
+        if any(name.startswith("transfers.") for name in factor.settings or (factor.name,))
+    ]
+    known: dict[tuple[int, ...], list[str]] = {}
+    rows: dict[str, list[int]] = {}
+    for run in frame["run"].unique(maintain_order=True):
+        levels = spec.design.point(run).levels
+        key = tuple(levels[at] for at in own)
+        if key not in known:
+            known[key] = timed_names(spec.scenario_of(run))
+        for name in known[key]:
+            rows.setdefault(name, []).append(run)
+    for name, runs in rows.items():
+        is_timed = (pl.col("transfer").cast(pl.String) == name) & pl.col("run").is_in(runs)
+        frame = frame.filter(~is_timed)
+    return list(rows), frame
+
+
+def _some(names: Sequence[str]) -> str:
+    """Names, of many the first."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:MOST_NAMED])} and {more} more"
 
 
 def _scale_times(axes: Axes, times_ns: npt.NDArray[Any]) -> float:
@@ -282,8 +328,12 @@ def _scale_times(axes: Axes, times_ns: npt.NDArray[Any]) -> float:
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     if high < 10 * low:
         # On less than a power of ten a logarithmic axis has no number to hold on to.
+        room = 0.05 * (high - low) or 0.05 * high
+        axes.set_xlim((low - room) / unit, (high + room) / unit)
         return unit
+    room = (high / low) ** 0.05
     axes.set_xscale("log")
+    axes.set_xlim(low / room / unit, high * room / unit)
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     if high < 300 * low:
@@ -341,6 +391,10 @@ def fairness_of(results: Results) -> pl.DataFrame | None:
 FAIRNESS = "fairness"
 """What the index is called where no measure of the study has it."""
 
+JAIN_LABEL = "Jain's index (1: all alike)"
+JAIN_RANGE = (0.0, 1.0)
+"""Of the colours of all heat maps of the index, so that one colour is one index in all of them."""
+
 
 def _heat_map(frame: pl.DataFrame, name: str, x: Factor, y: Factor) -> Figure:
     """Means of a response between 0 and 1, a cell a pair of levels, with its number in it."""
@@ -352,11 +406,13 @@ def _heat_map(frame: pl.DataFrame, name: str, x: Factor, y: Factor) -> Figure:
     width, height = 3.4 + 0.75 * len(columns), 2.0 + 0.55 * len(rows)
     sheet = Figure(figsize=(max(width, 6.5), max(height, 3.4)), layout="constrained")
     axes = sheet.add_subplot()
-    image = axes.imshow(cells, origin="lower", aspect="auto", cmap="viridis", vmin=_floor(cells), vmax=1)
+    image = axes.imshow(
+        cells, origin="lower", aspect="auto", cmap="viridis", vmin=JAIN_RANGE[0], vmax=JAIN_RANGE[1]
+    )
     axes.set_xticks(range(len(columns)), [x.label(level) for level in columns])
     axes.set_yticks(range(len(rows)), [y.label(level) for level in rows])
-    axes.set_xlabel(x.name)
-    axes.set_ylabel(y.name)
+    axes.set_xlabel(capital(x.name))
+    axes.set_ylabel(capital(y.name))
     axes.grid(False)
     axes.set_xticks(np.arange(1, len(columns)) - 0.5, minor=True)
     axes.set_yticks(np.arange(1, len(rows)) - 0.5, minor=True)
@@ -366,20 +422,14 @@ def _heat_map(frame: pl.DataFrame, name: str, x: Factor, y: Factor) -> Figure:
     axes.set_axisbelow(False)
     for (row, column), value in np.ndenumerate(cells):
         if np.isfinite(value):
-            dark = (value - image.norm.vmin) / (1 - image.norm.vmin) < 0.6  # type: ignore[operator]
-            colour = "white" if dark else style.LIGHT.ink
+            colour = "white" if value < DARK_BELOW else style.LIGHT.ink
             axes.text(
                 column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=9, zorder=5
             )
     bar = sheet.colorbar(image, ax=axes, pad=0.02)
-    bar.set_label("Jain's index (1: all alike)")
+    bar.set_label(JAIN_LABEL)
     bar.outline.set_visible(False)
     return sheet
-
-
-def _floor(cells: Floats) -> float:
-    """Where the colours begin: at a round number below the least, so that small differences show."""
-    return min(float(np.floor(np.nanmin(cells) * 10) / 10), 0.9)
 
 
 def _meaning(results: Results, name: str) -> str:
@@ -401,8 +451,14 @@ def _rows(results: Results, detail: Detail, run: int) -> pl.DataFrame:
 
 
 def _varied(results: Results, frame: pl.DataFrame) -> list[Factor]:
-    found = [Factor.of(frame, name) for name in results.factors if name in frame.columns]
+    words = _words(results)
+    found = [Factor.of(frame, name, words[name]) for name in results.factors if name in frame.columns]
     return [factor for factor in found if len(factor.levels) > 1]
+
+
+def _words(results: Results) -> dict[str, str]:
+    """What people call the factors of a study."""
+    return in_words(results.factors, results.study["scenario"])
 
 
 def _parts(
@@ -412,5 +468,5 @@ def _parts(
     parts = split_by(frame, [factor.column for factor in factors])
     for values, part in parts[:MOST_FIGURES]:
         labels = [factor.label(value) for factor, value in zip(factors, values, strict=True)]
-        names = [f"{factor.name} {label}" for factor, label in zip(factors, labels, strict=True)]
+        names = [factor.told(value) for factor, value in zip(factors, values, strict=True)]
         yield names, part, [file_part(label) for label in labels]

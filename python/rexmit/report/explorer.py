@@ -13,11 +13,13 @@ import polars as pl
 
 from rexmit.analyse.reached import is_unreached
 from rexmit.plot.figures import readable
-from rexmit.plot.network import FAIRNESS, fairness_of
+from rexmit.plot.network import FAIRNESS, JAIN_LABEL, JAIN_RANGE, fairness_of, timed_transfers
 from rexmit.plot.pack import Column, pack
 from rexmit.report.flows import OVER_TIME, RATE, over_time
 from rexmit.report.responses import (
     Response,
+    Scale,
+    Timed,
     describe,
     kind_of,
     ranked,
@@ -28,6 +30,7 @@ from rexmit.report.responses import (
 from rexmit.run import Results
 from rexmit.run.details import DETAILS, TRANSFERS, Detail
 from rexmit.study import Factor
+from rexmit.study.words import in_words
 from rexmit.units import as_numbers, parse_bytes
 
 FORMAT = 1
@@ -38,6 +41,7 @@ MOST_CELLS = 2_000_000
 
 MOST_ROWS = 1_000_000
 LEAST_RESPONSES = 2
+JAIN_SCALE = Scale(JAIN_LABEL, *JAIN_RANGE)
 UNREACHED = "unreached"
 """Column of a block: true for rows of a run in which a pattern met no packet."""
 
@@ -62,7 +66,11 @@ def explorer_of(results: Results, most_bytes: int | None = None) -> Explorer | N
     """
     design = results.spec().design
     frame = _with_fairness(results, with_derived(without_failed(results.table())))
-    responses = responses_of(frame, results.arrow().schema)
+    jain = _jain_measures(results)
+    responses = [
+        replace(one, scale=JAIN_SCALE) if one.name in jain else one
+        for one in responses_of(frame, results.arrow().schema)
+    ]
     if not frame.height or not responses:
         return None
     remarks: list[str] = []
@@ -92,16 +100,18 @@ def explorer_of(results: Results, most_bytes: int | None = None) -> Explorer | N
             columns[RATE] = _column(rows[RATE])
         blocks[name] = pack({"table": name}, {name: columns})
         tables.append({"name": name, "block": name, **told})
-    factors = [factor_record(factor) for factor in design.factors]
+    words = in_words([factor.name for factor in design.factors], results.study["scenario"])
+    factors = [factor_record(factor, words[factor.name]) for factor in design.factors]
     told = {"note": timed.note, "fairness": _jain(results, responses)}
     return Explorer(factors, tables, first_choice(design.factors, responses), blocks, remarks, told)
 
 
-def factor_record(factor: Factor) -> dict[str, Any]:
-    """A factor as `Factor` in web/src/format.ts."""
+def factor_record(factor: Factor, title: str) -> dict[str, Any]:
+    """A factor as `Factor` in web/src/format.ts; `title` is what people call it."""
     values, unit = sizes(factor)
     return {
         "name": factor.name,
+        "title": title,
         "labels": [readable(label) for label in factor.labels],
         "values": values,
         "unit": unit,
@@ -173,11 +183,15 @@ def _with_fairness(results: Results, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _jain(results: Results, responses: Sequence[Response]) -> str | None:
     """The response that is Jain's index."""
+    known = {response.name for response in responses}
+    return next((name for name in _jain_measures(results) if name in known), None)
+
+
+def _jain_measures(results: Results) -> list[str]:
+    """The measures of a study that are Jain's index; without any, that of all flows."""
     own = results.study.get("responses") or {}
     names = [name for name, one in own.items() if isinstance(one, dict) and one.get("measure") == "jain"]
-    known = {response.name for response in responses}
-    derived = [FAIRNESS] if not names and FAIRNESS not in own else []
-    return next((name for name in (*names, *derived) if name in known), None)
+    return names or ([] if FAIRNESS in own else [FAIRNESS])
 
 
 def _detail(
@@ -195,7 +209,12 @@ def _detail(
             keys.append(describe(name, kind, table.schema))
     responses = ranked(frame, [name for name in own if name not in _KEYS], table.schema)
     if detail is TRANSFERS:
-        responses = [replace(one, title=_TITLES.get(one.name)) for one in responses]
+        names, rest = timed_transfers(results, frame)
+        timed = Timed(names, rest.is_empty()) if names else None
+        responses = [
+            replace(one, title=_TITLES[one.name], timed=timed) if one.name in _TITLES else one
+            for one in responses
+        ]
     if responses:
         yield detail.name, frame, responses, keys
 

@@ -11,6 +11,7 @@ from rexmit.files import make_folder
 from rexmit.plot import figures, network
 from rexmit.run import Results
 from rexmit.study import list_studies
+from rexmit.study.words import in_words
 
 
 def draw_figures(
@@ -37,7 +38,8 @@ def draw_figures(
         found = network.draw_network(results, out, formats, runs) if results.spec().measures else []
         if found:
             return found
-        return figures.draw_results(results.table(), results.factors, out, results.title, formats)
+        words = in_words(results.factors, results.study["scenario"])
+        return figures.draw_results(results.table(), words, out, results.title, formats)
     with own_code([results]):
         files: list[Path] = study_module(study, "figures").draw(results, out, formats)
     return files

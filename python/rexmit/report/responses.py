@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Literal
 
@@ -22,6 +22,23 @@ GOODPUT = "goodput_bit_s"
 
 
 @dataclass(frozen=True)
+class Scale:
+    """A scale of colours: what it says and where it begins and ends."""
+
+    title: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Transfers that write for a set time; `all` where a study has no others."""
+
+    names: list[str]
+    all: bool
+
+
+@dataclass(frozen=True)
 class Response:
     """A column of a table of results. `meaning` is one line."""
 
@@ -31,10 +48,21 @@ class Response:
     kind: Kind
     title: str | None = None
     """What people call it, where that is not its name."""
+    scale: Scale | None = None
+    """The scale of its colours, where every chart is to have the same."""
+    timed: Timed | None = None
+    """Of completion times: transfers that do not complete by themselves."""
 
-    def record(self) -> dict[str, str]:
+    def record(self) -> dict[str, Any]:
         """The column as `Column` in web/src/format.ts."""
-        told = {"name": self.name, "meaning": self.meaning, "unit": self.unit, "kind": self.kind}
+        told: dict[str, Any] = {
+            "name": self.name,
+            "meaning": self.meaning,
+            "unit": self.unit,
+            "kind": self.kind,
+        }
+        parts = {"scale": self.scale, "timed": self.timed}
+        told |= {key: asdict(part) for key, part in parts.items() if part is not None}
         return told if self.title is None else {**told, "title": self.title}
 
 

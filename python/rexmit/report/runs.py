@@ -24,6 +24,7 @@ from rexmit.run.provenance import usable_cores
 from rexmit.run.stopping import workers
 from rexmit.run.tables import run_table, table_path
 from rexmit.study.network import is_network
+from rexmit.study.words import in_words, level_in_words
 
 CHOICES = ("auto", "none", "kept", "first", "all")
 """Which runs a page has, beside lists of numbers."""
@@ -282,7 +283,9 @@ class _Packer:
 
     def _about(self, number: int, tables: dict[str, pl.DataFrame]) -> About:
         levels = self.labels(number)
-        title = ", ".join(f"{name} {label}" for name, label in levels.items()) or self._results.title
+        words = in_words(list(levels), self._results.study["scenario"])
+        told = [level_in_words(words[name], label) for name, label in levels.items()]
+        title = ", ".join(told) or self._results.title
         row = self._rows.of(number) if number in self._rows else {}
         return About(
             number, f"run {number}: {title}", levels, row, tables.get("state"), tables.get("verdicts")

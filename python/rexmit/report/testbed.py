@@ -11,6 +11,7 @@ from rexmit import _native
 from rexmit.run import Results
 from rexmit.run.stacks import third_parties
 from rexmit.study.network import is_network
+from rexmit.study.words import PATH_WORDS
 from rexmit.units import plural
 
 
@@ -283,22 +284,14 @@ def _some(labels: Sequence[object]) -> str:
 MOST_LEVELS = 12
 _TOLD = ("hosts", "path", "alternate", "links", "transfers")
 
-_PATH = {
+_PATH = PATH_WORDS | {
     "rate": "rate of the bottleneck",
     "delay": "delay, one way",
-    "queue": "queue",
     "aqm": "queue management",
-    "qdisc": "queueing discipline",
-    "shaper": "shaper",
-    "burst": "burst of the bucket",
-    "tick": "tick of the emulator",
     "delay_rule": "how delay is kept",
-    "link": "links to the hosts",
-    "overhead": "overhead a packet",
-    "emulator": "emulator",
     "drop": "packets dropped",
-    "loss": "random loss",
 }
+"""In a table of one path, whose head says which."""
 
 _RUN = {
     "limit": "ends at the latest after",

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator, StrMethodFormatter
 from rexmit.plot import style
 
 from .sawtooth import PIPE, Sawtooth
@@ -40,14 +42,27 @@ def table(found: pl.DataFrame, published: Mapping[str, Sequence[float]], title: 
             axes.plot(one["flows"], one["utilisation"], marker=marker, markersize=4, color=colour)
         flows = sorted(part["flows"].unique())
         axes.plot(flows, published[multiple], **_ring())
-        axes.set_title(f"{multiple} x", loc="left", fontweight="normal")
+        axes.set_title(f"Buffer of {multiple} x", loc="left", fontweight="normal")
         axes.set_xticks(flows)
         axes.set_xlabel("Flows")
+        _percent(axes)
     grid[0, 0].set_ylabel("Utilisation (%)")
-    sheet.suptitle(title, x=0.01, ha="left")
+    sheet.suptitle(f"{title}; each panel has its own scale", x=0.01, ha="left")
     systems = found["system"].unique(maintain_order=True).to_list()
     style.legend_below(sheet, [*_handles(systems), Line2D([], [], label="the text's", **_ring())])
     return sheet
+
+
+def _percent(axes: Axes) -> None:
+    """Few marks, with as many digits as tell them apart and no zeros behind."""
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+
+
+def _fractions(axes: Axes) -> None:
+    """Marks at powers of two, as fractions where they are below 1."""
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}" if x >= 1 else f"1/{1 / x:g}"))
 
 
 def _ring() -> dict[str, Any]:
@@ -101,6 +116,7 @@ def few(found: pl.DataFrame, pipe: float) -> Figure:
     axes.legend(title="Flows", loc="lower right")
     axes.set_xlabel("Buffer over RTT x C")
     axes.set_ylabel("Utilisation (%)")
+    _percent(axes)
     style.title(axes, "1 to 8 Reno flows of equal round-trip time")
     return sheet
 
@@ -118,7 +134,7 @@ def many(found: pl.DataFrame, pipe: float) -> Figure:
             axes.plot(one["buffer"] / pipe, one["utilisation"], **look)
             axes.axvline(1 / math.sqrt(int(n)), color=colour, linestyle=":", linewidth=1)
         axes.set_title(system, loc="left", fontweight="normal")
-        axes.set_xscale("log", base=2)
+        _fractions(axes)
         axes.set_xlabel("Buffer over RTT x C")
         axes.axhline(98, color=LIGHT.grid, linewidth=1)
     grid[0, 0].set_ylabel("Utilisation (%)")

@@ -9,10 +9,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import rexmit
 from rexmit.errors import UsageError
-from rexmit.plot.network import rate_of
+from rexmit.plot.network import rate_of, timed_transfers
 from rexmit.report import write_report
 from rexmit.report.document import document_of
 from rexmit.report.explorer import Explorer, explorer_of
@@ -60,7 +61,8 @@ def test_flows_stand_over_the_queue_that_they_share(results: rexmit.Results, tmp
         "left to right",
     ):
         assert told in words, told
-    assert "links.bottleneck.delay 20 ms" in " ".join(words)
+    assert "delay of link bottleneck 20 ms" in " ".join(words)
+    assert "links.bottleneck" not in text
 
 
 def test_many_flows_are_one_line_a_transfer_and_small_transfers_one_together(tmp_path: Path) -> None:
@@ -102,6 +104,10 @@ def test_fairness_has_a_cell_a_pair_of_levels(results: rexmit.Results, tmp_path:
         word for word in words if re.fullmatch(r"[01]\.\d\d", word) and word in _two(means)
     ) >= _two(means)
     assert "10 packets" in words
+    assert {"Delay of link bottleneck", "Queue of link bottleneck", "Jain's index (1: all alike)"} <= set(
+        words
+    )
+    assert {"0.0", "1.0"} <= set(words), "one colour is one index in all figures"
 
 
 def _two(values: list[float]) -> list[str]:
@@ -117,8 +123,39 @@ def test_many_flows_have_the_distribution_of_their_times(tmp_path: Path) -> None
     text = files[0].read_text()
     assert "Flow completion time (ms)" in text
     assert re.findall(r'id="(cdf-[^"]+)"', text) == ["cdf-10 packets (30)", "cdf-40 packets (30)"]
+    assert "left out" not in text
     with pytest.raises(UsageError, match=r"run 1: its flows were not measured over time"):
         draw_figures(results, tmp_path, ("svg",), (1,))
+
+
+def test_flows_that_end_by_the_clock_have_no_completion_time(tmp_path: Path) -> None:
+    ways = {"from": "near", "to": "sink"}
+    short = {**ways, "name": "web", "flows": {"count": 25, "every": "20 ms", "size": "3 kB"}}
+    clocked = [{**ways, "name": f"clock-{at}", "bulk": "1 s"} for at in range(2)]
+    amount = {**ways, "name": "amount", "bulk": "30 kB"}
+    scenario = network(transfers=[short, *clocked, amount], measure={})
+    results = rexmit.Study.from_dict({"title": "Some", "scenario": scenario}).run(progress=False)
+    text = draw_figures(results, tmp_path, ("svg",))[0].read_text()
+    words = re.findall(r"<!-- (.*?) -->", text)
+    assert "left out: flows of clock-0, clock-1, which write for a set time" in words
+    timed, frame = timed_transfers(results, pl.DataFrame(results.transfers()))
+    assert (timed, frame["transfer"].unique(maintain_order=True).to_list()) == (
+        ["clock-0", "clock-1"],
+        ["web", "amount"],
+    )
+    told = explorer_of(results)
+    assert told is not None
+    [table] = [one for one in told.tables if one["name"] == "transfers"]
+    [time] = [one for one in table["responses"] if one["name"] == "time_ns"]
+    assert time["timed"] == {"names": ["clock-0", "clock-1"], "all": False}
+
+
+def test_a_factor_may_turn_a_transfer_into_one_that_ends_by_the_clock() -> None:
+    vary = {"transfers.0.bulk": ["10 kB", "1 s"]}
+    results = rexmit.Study.from_dict({"scenario": network(), "vary": vary}).run(progress=False)
+    timed, frame = timed_transfers(results, pl.DataFrame(results.transfers()))
+    assert timed == ["far", "near"]
+    assert frame.select("run", "transfer").rows() == [(0, "near")]
 
 
 def test_two_hosts_without_measures_have_no_flows_over_time(tmp_path: Path) -> None:

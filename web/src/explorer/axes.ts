@@ -64,7 +64,7 @@ export function levelAxis(
   const room = Math.max(2, width / 70);
   const all = few ? inside : isLog ? logTicks(low, high, room) : linearTicks(low, high, room);
   const { texts, unit } = tickLabels(all, dim.unit, isLog ? "smallest" : "largest");
-  if (unit) axis.title += ` (${unit})`;
+  if (unit || dim.unit === "packets") axis.title += ` (${unit || dim.unit})`;
   return thinned(axis, all, texts, width);
 }
 

@@ -127,10 +127,18 @@ interface Shades {
   high: number;
   /** Whether steps of colour are ratios. */
   log: boolean;
+  /** What the scale says, where the response has one of its own. */
+  title?: string;
 }
 
 /** Shades of viridis; to both sides of the reference where values are held against one. */
-function shadesOf(picture: Picture, values: Float64Array): Shades {
+export function shadesOf(picture: Picture, values: Float64Array): Shades {
+  const { scale } = picture.column;
+  if (scale && !picture.state.against) {
+    const { title, low, high } = scale;
+    const colourOf = (value: number): string => viridis((value - low) / (high - low));
+    return { colourOf, low, high, log: false, title };
+  }
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   const { against, logY } = picture.state;
   const log = against?.how === "ratio" || (logY && !against);
@@ -229,7 +237,7 @@ function drawScale(scene: Scene, chart: CellChart, shades: Shades, theme: Theme)
     scene.path(`M${fixed(box.x + place)} ${box.y + box.h}v4`, { colour: ink.axis, width: 1 });
     scene.text(box.x + place, box.y + 26, texts[at], { colour: ink.soft, anchor: "middle" });
   });
-  const title = unit ? `${picture.title} (${unit})` : picture.title;
+  const title = shades.title ?? (unit ? `${picture.title} (${unit})` : picture.title);
   scene.text(box.x - 12, box.y + 10, title, { colour: ink.text, weight: 600, size: 13, anchor: "end" });
 }
 

@@ -297,7 +297,7 @@ function levelList(dim: Dim, chosen: number[], set: (levels: number[]) => void, 
       ? el("input", {
           type: "search",
           placeholder: "find a level",
-          "aria-label": `find a level of ${dim.name}`,
+          "aria-label": `find a level of ${dim.title}`,
           oninput: (event: Event) => draw((event.target as HTMLInputElement).value),
         })
       : null;

@@ -6,7 +6,7 @@ import { spoken } from "../ui/units";
 /** What rows can be told apart by: a factor, the replication, or a key of a table such as the interval. */
 export interface Dim {
   name: string;
-  /** Its name for people: without the front of a long one. */
+  /** Its name for people. */
   title: string;
   labels: string[];
   /** Where its levels stand on an axis of numbers; null where they are names. */
@@ -75,27 +75,11 @@ export function sourceOf(page: StudyPage, info: TableInfo, table: Table): Source
     const dim = key.name === "to_ns" ? null : ofKey(key, table);
     if (dim) dims.push(dim);
   }
-  for (const dim of dims) dim.title = titleOf(dim, dims);
   const responses = info.responses.filter(
     (column) => column.kind !== "text" && isNumbers(table, column.name),
   );
   const unreached = info.unreached === undefined ? null : numbers(table, info.unreached);
   return { info, table, rows, dims: withoutTwins(dims), responses, unreached };
-}
-
-/** Longer names than this are shortened. */
-const LONG = 22;
-
-/** `thin.min_rto` of `hosts.client.stack.thin.min_rto`, as long as no other ends alike. */
-function titleOf(dim: Dim, dims: Dim[]): string {
-  if (dim.name === "from_ns") return "interval from";
-  if (dim.kind !== "factor") return spoken(dim.name);
-  const parts = dim.name.split(".");
-  for (let from = parts.length - 2; from > 0 && dim.name.length > LONG; from--) {
-    const end = `.${parts.slice(from).join(".")}`;
-    if (dims.every((other) => other === dim || !other.name.endsWith(end))) return end.slice(1);
-  }
-  return dim.name;
 }
 
 /** Without keys that number what another key with a unit measures, such as intervals beside their beginnings. */
@@ -123,7 +107,16 @@ function isNumbers(table: Table, name: string): boolean {
 
 function ofFactor(factor: Factor, codes: Numbers): Dim {
   const { name, labels, values, unit, position } = factor;
-  return { name, title: name, labels, values: ascending(values), unit, position, codes, kind: "factor" };
+  return {
+    name,
+    title: factor.title ?? name,
+    labels,
+    values: ascending(values),
+    unit,
+    position,
+    codes,
+    kind: "factor",
+  };
 }
 
 function ofReplication(count: number, codes: Numbers): Dim {
@@ -144,7 +137,8 @@ function ofReplication(count: number, codes: Numbers): Dim {
 function ofKey(key: Column, table: Table): Dim | null {
   const column = table[key.name];
   if (column === undefined) return null;
-  const common = { name: key.name, title: key.name, unit: key.unit, position: false, kind: "key" as const };
+  const title = key.name === "from_ns" ? "interval from" : spoken(key.name);
+  const common = { name: key.name, title, unit: key.unit, position: false, kind: "key" as const };
   if ("words" in column) {
     const labels = column.words.map((word) => word ?? "none");
     return { ...common, labels, values: null, codes: column.codes };

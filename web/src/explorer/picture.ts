@@ -71,9 +71,10 @@ export function valueText(picture: Unworded, value: number, digits = 4): string 
   return picture.state.against && value > 0 ? `+${text}` : text;
 }
 
-/** `path.rate 40 kbit/s`: a level with the name of its dimension. */
+/** `bandwidth 40 kbit/s`, `stack of far: reno`: a level with the name of its dimension. */
 export function levelText(dim: Dim, level: number): string {
-  return `${dim.title} ${levelLabel(dim, level)}`;
+  const label = levelLabel(dim, level);
+  return dim.kind !== "factor" || /^\d/.test(label) ? `${dim.title} ${label}` : `${dim.title}: ${label}`;
 }
 
 /** A level as people write it. */
@@ -119,9 +120,9 @@ export function notesOf(picture: Picture): string[] {
   const notes: string[] = [];
   for (const [role, cut] of Object.entries(groups.cut)) {
     const shown = groups.levels[role as Role].length;
-    const name = groups.roles[role as Role]!.name;
+    const { title } = groups.roles[role as Role]!;
     notes.push(
-      `Shown are the first ${shown} levels of ${name}; ${counted(cut, "more")} can be had by the filter.`,
+      `Shown are the first ${shown} levels of ${title}; ${counted(cut, "more")} can be had by the filter.`,
     );
   }
   let missing = 0;
@@ -140,8 +141,26 @@ export function notesOf(picture: Picture): string[] {
       `${counted(missing, state.table === "runs" ? "row" : rowWord(state.table))} of ${count(groups.order.length)} ${missing === 1 ? "has" : "have"} ${why}.${points}`,
     );
   }
-  const never = unreachedNote(picture);
-  return never ? [...notes, never] : notes;
+  return [...notes, timedNote(picture), unreachedNote(picture)].filter((note) => note !== "");
+}
+
+/** What a chart of completion times has to say of transfers that write for a set time. */
+function timedNote({ column, source, state }: Picture): string {
+  const dim = dimOf(source, "transfer");
+  if (!column.timed || !dim) return "";
+  const shown = new Set((state.filters.transfer ?? [...dim.labels.keys()]).map((at) => dim.labels[at]));
+  const [out, there] = [false, true].map((is) =>
+    column.timed!.names.filter((name) => shown.has(name) === is),
+  );
+  const why = "written for a set time, and did not complete by themselves";
+  return [
+    there.length > 0
+      ? `Flows of ${listed(there)} were ${why}: their times say when they were told to end.`
+      : "",
+    out.length > 0 ? `Flows of ${listed(out)} are left out: they were ${why}.` : "",
+  ]
+    .filter((note) => note !== "")
+    .join(" ");
 }
 
 function unreachedNote({ unreached, groups, state }: Picture): string {

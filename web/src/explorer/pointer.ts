@@ -2,7 +2,7 @@
 import { el, fill } from "../ui/dom";
 import type { Chart } from "./chart";
 import type { Mark } from "./frame";
-import { cellLevels, levelLabel, type Picture } from "./picture";
+import { cellLevels, levelLabel, levelText, type Picture } from "./picture";
 import { pointText } from "./runs";
 
 export interface PointerWiring {
@@ -122,7 +122,7 @@ export class Pointer {
     event.stopPropagation();
     if (this.at) {
       const levels = cellLevels(this.picture.groups, this.at.places);
-      const where = levels.map(([dim, level]) => `${dim.title} ${levelLabel(dim, level)}`).join(", ");
+      const where = levels.map(([dim, level]) => levelText(dim, level)).join(", ");
       this.wiring.say(`${where}: ${pointText(this.picture, this.at.cell)}`);
     }
   }

@@ -17,7 +17,7 @@ export interface Preset {
 export function presetsOf(page: StudyPage): Preset[] {
   const found: Preset[] = [];
   const transfers = page.tables.find(({ name }) => name === "transfers");
-  if (transfers?.responses.some(({ name }) => name === "time_ns"))
+  if (transfers?.responses.some(({ name, timed }) => name === "time_ns" && !timed?.all))
     found.push({
       id: "completion",
       words: "Completion times",
@@ -44,9 +44,13 @@ function several(labels: string[][]): number {
 /** The distribution of completion times, a curve for each level of the factor with most. */
 function completion(first: State, source: Source): State {
   const factors = factorsOf(source);
-  const apart = factors[0] ?? dimOf(source, "transfer");
+  const transfer = dimOf(source, "transfer");
+  const apart = factors[0] ?? transfer;
   const colour = apart && apart.labels.length > 1 ? apart.name : null;
-  const blank = { x: null, rows: null, columns: null, filters: {} };
+  const timed = new Set(source.responses.find(({ name }) => name === "time_ns")?.timed?.names);
+  const levels = transfer?.labels.flatMap((label, level) => (timed.has(label) ? [] : [level])) ?? [];
+  const filters: State["filters"] = timed.size > 0 && transfer ? { transfer: levels } : {};
+  const blank = { x: null, rows: null, columns: null, filters };
   return { ...first, ...blank, kind: "spread", shape: "ecdf", response: "time_ns", colour, logX: true };
 }
 

@@ -7,6 +7,7 @@
 use rexmit_units::{Duration, LineRate, Probability};
 
 use super::lines::{Lines, shown};
+use super::mahimahi::is_time;
 use super::{About, Fault, Span, TraceFile, TraceFormat};
 
 /// One row. What does not change there is `None`.
@@ -175,6 +176,7 @@ fn widen(span: &mut Option<Span>, value: Option<u64>) {
 
 /// The columns that a header names.
 fn header_of(line: &str) -> Result<Vec<(Quantity, Option<&'static str>)>, String> {
+    check_begins(line)?;
     let mut columns: Vec<(Quantity, Option<&'static str>)> = Vec::new();
     for cell in line.split(',') {
         let column = column_of(cell.trim())?;
@@ -190,6 +192,25 @@ fn header_of(line: &str) -> Result<Vec<(Quantity, Option<&'static str>)>, String
         return Err("the time is the only column: write another, such as rate (Mbit/s)".to_owned());
     }
     Ok(columns)
+}
+
+/// A first line with which no trace begins, of either kind.
+fn check_begins(line: &str) -> Result<(), String> {
+    let shown = shown(line.as_bytes());
+    if is_time(line.as_bytes()) {
+        return Err(format!(
+            "{shown} is a time as mahimahi writes it, and mahimahi's lines have no comments before them: remove those, or \
+             write a header such as time (s),rate (Mbit/s)"
+        ));
+    }
+    let number = line.trim_start().starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+    if number || !line.contains(',') && column_of(line.trim()).is_err() {
+        return Err(format!(
+            "{shown} begins no trace: write a time in whole ms, such as 12, as in all lines of mahimahi's traces, or the \
+             header of a CSV, such as time (s),rate (Mbit/s)"
+        ));
+    }
+    Ok(())
 }
 
 /// `rate`, `rate (Mbit/s)` or `rate [Mbit/s]`.

@@ -7,6 +7,9 @@ use super::{Fault, TraceBytes};
 /// Bytes that are read at a time, and the longest line.
 const PIECE: usize = 16 << 10;
 
+/// What spreadsheets write before the first line of a CSV.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// The lines of a file in order.
 pub(super) struct Lines {
     bytes: Arc<dyn TraceBytes>,
@@ -63,6 +66,7 @@ impl Lines {
         let line = self.start..self.start + len;
         self.start = (line.end + 1).min(self.end);
         let line = &self.buffer[line];
+        let line = if self.number == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         if line.last() == Some(&b'\r') {
             let what = "ends with CR LF, and a line of a trace ends with LF alone: write the file anew, as by \
                         tr -d '\\r' < OLD > NEW";

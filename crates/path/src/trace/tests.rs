@@ -63,6 +63,26 @@ fn each_wrong_line_is_named_with_what_to_write() {
             "x: line 2: rate: \"5\" is not a rate: write a number and one of bit/s, kbit/s, Mbit/s, \
           Gbit/s, here or in the header: rate (Mbit/s)",
         ),
+        (
+            "start\n3\n5\n",
+            "x: line 1: \"start\" begins no trace: write a time in whole ms, such as 12, as in all lines of mahimahi's traces, \
+          or the header of a CSV, such as time (s),rate (Mbit/s)",
+        ),
+        (
+            "0.5\n3\n",
+            "x: line 1: \"0.5\" begins no trace: write a time in whole ms, such as 12, as in all lines of mahimahi's traces, or \
+          the header of a CSV, such as time (s),rate (Mbit/s)",
+        ),
+        (
+            "0,10\n1,20\n",
+            "x: line 1: \"0,10\" begins no trace: write a time in whole ms, such as 12, as in all lines of mahimahi's traces, \
+          or the header of a CSV, such as time (s),rate (Mbit/s)",
+        ),
+        (
+            "# of a lab\n3\n5\n",
+            "x: line 2: \"3\" is a time as mahimahi writes it, and mahimahi's lines have no comments before them: remove those, \
+          or write a header such as time (s),rate (Mbit/s)",
+        ),
         ("rate (Mbit/s),delay (ms)\n5,1\n", "x: line 1: no column is the time: write one, such as time (s)"),
         ("time (s)\n0\n", "x: line 1: the time is the only column: write another, such as rate (Mbit/s)"),
         ("time (s),rate (Mbit/s)\n", "x: has a header and no row: write at least one, such as 0,10"),
@@ -99,6 +119,27 @@ fn units_stand_in_the_header_or_in_the_cells() {
     assert_eq!(header.about().last, Duration::from_millis(1500));
     assert_eq!(header.about().rate, Some(Span { least: 10_000_000, most: 10_000_000 }));
     assert_eq!(header.about().delay, Some(Span { least: 20_000_000, most: 30_000_000 }));
+}
+
+#[test]
+fn a_byte_order_mark_before_the_first_line_is_no_part_of_it() {
+    for text in
+        ["time (s),rate (Mbit/s)\n0,10\n1,20\n", "# of a lab\ntime (s),rate (Mbit/s)\n0,1\n", "3\n5\n"]
+    {
+        let (plain, marked) = (survey(text).unwrap(), survey(&format!("\u{feff}{text}")).unwrap());
+        assert_eq!(plain.about(), marked.about(), "{text:?}");
+    }
+    // At its end it begins again behind the mark.
+    let file = survey("\u{feff}3\n5\n").unwrap();
+    let mut opportunities = Opportunities::new(&file, true);
+    let times = [3, 5, 8, 10].map(|_| {
+        let at = opportunities.next();
+        opportunities.pass();
+        at.as_nanos() / 1_000_000
+    });
+    assert_eq!(times, [3, 5, 8, 10]);
+    let error = survey("3\n\u{feff}5\n").unwrap_err();
+    assert!(error.starts_with("x: line 2: ") && error.contains("is no time"), "{error}");
 }
 
 /// Lines that are made as they are read: as long as nobody could hold.

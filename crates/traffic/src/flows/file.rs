@@ -42,7 +42,9 @@ impl TableFile {
         parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> Result<T, TransferError> {
         let text = read(self).map_err(|e| FlowsError::File(key, e))?;
-        Ok(parse(&text).map_err(|e| FlowsError::File(key, format!("{}: {e}", self.file)))?)
+        // Spreadsheets write a byte-order mark before the first line.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        Ok(parse(text).map_err(|e| FlowsError::File(key, format!("{}: {e}", self.file)))?)
     }
 }
 
